@@ -1,0 +1,143 @@
+/**
+ * The edge function: a URL that downloads records as CSV, streamed page by page.
+ *
+ * @module
+ */
+import { accepts } from "@std/http/negotiation";
+import { type Context, Hono } from "hono";
+import { DataStream, type DataStreamOptions } from "../src/client/datastream.ts";
+import { downloadResponse } from "./download.ts";
+import { readOptions } from "./options.ts";
+import { faultResponse, problemResponse } from "./problem.ts";
+
+/** Options for {@linkcode createApp}. */
+export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
+  /**
+   * Who may download: `caller`, each request brings its own `x-api-key`, which is used for that
+   * request alone; `public`, anyone, with the server's key. There is no default.
+   */
+  access: "caller" | "public";
+  /** The server's key; for `public` access, and never used otherwise. */
+  apiKey?: string;
+  /** Whether the data is the sandbox's: answers and file names then say so. Default false. */
+  synthetic?: boolean;
+  /** Told, in a line without the key, of a download that broke. Default `console.error`. */
+  log?: (line: string) => void;
+}
+
+/** What the edge function is to a server: `export default` it, or call it in a test. */
+export interface EdgeApp {
+  /** Answers a request; this is what `deno serve`, Bun and Workers call. */
+  fetch(request: Request): Response | Promise<Response>;
+  /** Answers a request made of its arguments: for tests. */
+  request(input: Request | URL | string, init?: RequestInit): Response | Promise<Response>;
+}
+
+/**
+ * Makes the edge function.
+ *
+ * `GET /Records.csv` takes `$select`, `$filter` and `$top` (the page size) in the URL, the `$` raw
+ * or encoded, and streams each page as it comes; `GET /Records` does the same where CSV is
+ * accepted. A fault before the first page is an HTTP error with a problem+json body; a later one
+ * breaks the transfer, so that no short file ends clean. `GET /healthz` answers 200.
+ *
+ * @param options Access, key, address of the service and pace
+ * @returns The app, for any server of fetch handlers
+ * @throws {TypeError} If `access` is neither word, or is public without a key, or an option of
+ *   the client is wrong
+ * @throws {RangeError} If the rate is not above 0, or above 2 for the service itself
+ *
+ * @example A download over the sandbox
+ * ```ts
+ * import { createApp } from "@weir/datastream/edge";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { apiKey, url, fetch } = createSandbox();
+ * const app = createApp({ access: "public", apiKey, baseUrl: url, fetch, synthetic: true });
+ * const response = await app.request("/Records.csv?$select=Id&$filter=LocationId eq 1015");
+ * assertEquals(response.headers.get("content-type"), "text/csv; charset=utf-8");
+ * assertEquals((await response.text()).split("\r\n").length, 1 + 450 + 1);
+ * ```
+ */
+export function createApp(options: AppOptions): EdgeApp {
+  // deno-lint-ignore no-console -- a server's log, where nobody gave another
+  const { access, apiKey, synthetic = false, log = console.error, ...service } = options;
+  if (access !== "caller" && access !== "public") {
+    throw new TypeError(`access must be "caller" or "public", got "${access}"`);
+  }
+  if (access === "public" && !apiKey) {
+    throw new TypeError("access is public, so the server must have a key: pass apiKey");
+  }
+  const own = new DataStream({ ...service, apiKey: access === "public" ? apiKey : undefined });
+  const clientFor = (request: Request) =>
+    access === "public"
+      ? own
+      : new DataStream({ ...service, apiKey: request.headers.get("x-api-key") ?? "" });
+
+  const headers = {
+    "content-type": "text/csv; charset=utf-8",
+    "content-disposition": `attachment; filename="${synthetic ? "synthetic-" : ""}records.csv"`,
+    "cache-control": "no-store, no-transform",
+    "x-content-type-options": "nosniff",
+    ...(synthetic && { "x-weir-data": "synthetic" }),
+  };
+
+  const records = async ({ req: { raw: request } }: Context): Promise<Response> => {
+    if (access === "caller" && !request.headers.get("x-api-key")) {
+      return problemResponse({
+        status: 401,
+        title: "No API key",
+        detail: "Wanted the header x-api-key, got none",
+        hint: "send your own DataStream API key; it is used for this request alone",
+      });
+    }
+    try {
+      const query = clientFor(request).records(readOptions(new URL(request.url)));
+      // Answered before the work begins: hono would run it all and drop the body. An empty stream,
+      // because a server says content-length: 0 where there is none.
+      if (request.method === "HEAD") return new Response(new ReadableStream(), { headers });
+      return await downloadResponse({
+        stream: query.csv(),
+        headers,
+        onFault: (error) => log(`A download of Records broke: ${toLine(error)}`),
+      });
+    } catch (error) {
+      return faultResponse(error, access === "caller");
+    }
+  };
+
+  const app = new Hono();
+  app.get("/healthz", (context) => context.text("ok\n"));
+  app.get("/Records.csv", records);
+  app.get("/Records", (context) => {
+    if (accepts(context.req.raw, "text/csv")) return records(context);
+    return problemResponse({
+      status: 406,
+      title: "No such format",
+      detail: "Wanted text/csv to be accepted",
+      hint: "send accept: text/csv, or ask for /Records.csv",
+    });
+  });
+  app.notFound(({ req }) =>
+    problemResponse({
+      status: 404,
+      title: "Nothing here",
+      detail: `Wanted GET /Records.csv, got ${req.method} ${req.path}`,
+      hint: "GET /Records.csv?$filter=… downloads records",
+    })
+  );
+  app.onError((error) => {
+    log(`A request failed: ${toLine(error)}`);
+    return problemResponse({
+      status: 500,
+      title: "A fault of this server",
+      detail: "The request could not be answered; the server's log says why",
+    });
+  });
+  return app;
+}
+
+function toLine(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ");
+}

@@ -1,0 +1,34 @@
+/** What a download needs. */
+export interface Download {
+  /** The bytes, a chunk a page. */
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>;
+  headers: Record<string, string>;
+  /** Told of a fault after the first page, which a broken transfer alone would not explain. */
+  onFault: (error: unknown) => void;
+}
+
+/**
+ * Answers with a stream once its first chunk is there, so that a fault before it can still become a
+ * status. A later one errors the body: the transfer breaks, and no reader takes it for the end.
+ *
+ * @throws What the stream errors with before its first chunk
+ */
+export async function downloadResponse({ stream, headers, onFault }: Download): Promise<Response> {
+  const reader = stream.getReader();
+  let ahead: ReadableStreamReadResult<Uint8Array<ArrayBuffer>> | undefined = await reader.read();
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      try {
+        const { done, value } = ahead ?? await reader.read();
+        ahead = undefined;
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        onFault(error);
+        throw error;
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  }, { highWaterMark: 0 });
+  return new Response(body, { headers });
+}

@@ -1,0 +1,56 @@
+/**
+ * The entry of the edge function: for `deno serve`, Deno Deploy, Bun and Cloudflare Workers, which
+ * all serve a module's default export.
+ *
+ * @module
+ */
+import { createApp, type EdgeApp } from "./app.ts";
+import { type Environment, readConfig, VARIABLES } from "./config.ts";
+import { problemResponse } from "./problem.ts";
+
+/** What a server calls; Workers hand the environment over with each request. */
+interface Entry {
+  fetch(request: Request, bindings?: Environment): Response | Promise<Response>;
+}
+
+type Handler = Pick<EdgeApp, "fetch">;
+
+const scope = globalThis as {
+  process?: { env: Environment };
+  navigator?: { userAgent?: string };
+};
+
+/** Workers have no environment before the first request; elsewhere a wrong one is told at once. */
+let handler = scope.navigator?.userAgent === "Cloudflare-Workers" ? undefined : start();
+
+const entry: Entry = {
+  fetch(request, bindings) {
+    handler ??= start(bindings);
+    return handler.fetch(request);
+  },
+};
+export default entry;
+
+function start(bindings?: Environment): Handler {
+  const environment = bindings ?? scope.process?.env ?? {};
+  try {
+    return createApp(
+      readConfig(Object.fromEntries(VARIABLES.map((name) => [name, environment[name]]))),
+    );
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
+    // deno-lint-ignore no-console -- the server's log is where its operator looks
+    console.error(`Not serving: ${error.message}`);
+    return { fetch: notServing };
+  }
+}
+
+/** Up, so that its log is read and not its restarts counted, and closed. */
+function notServing(request: Request): Response {
+  if (new URL(request.url).pathname === "/healthz") return new Response("ok\n");
+  return problemResponse({
+    status: 503,
+    title: "Not serving",
+    detail: "The server's environment is not complete; its log says what to set",
+  });
+}

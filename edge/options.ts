@@ -1,0 +1,34 @@
+import type { RecordsQuery } from "../src/client/datastream.ts";
+import type { Field } from "../src/odata/resources.ts";
+import { BadOption } from "./problem.ts";
+
+const OPTIONS = ["$select", "$filter", "$top"];
+
+/**
+ * Reads the query options of a download URL, their `$` raw or encoded.
+ *
+ * @throws {BadOption} If an option is unknown or given twice, or `$top` is no number
+ */
+export function readOptions(url: URL): RecordsQuery {
+  const given = [...url.searchParams];
+  for (const [index, [name]] of given.entries()) {
+    if (!OPTIONS.includes(name)) {
+      throw new BadOption(`Unknown option "${name}": wanted ${OPTIONS.join(", ")}`);
+    }
+    if (given.findIndex(([other]) => other === name) < index) {
+      throw new BadOption(`Option "${name}" is given twice: wanted it once`);
+    }
+  }
+  const select = url.searchParams.get("$select");
+  const filter = url.searchParams.get("$filter");
+  const top = url.searchParams.get("$top");
+  if (top !== null && !/^\d+$/.test(top)) {
+    throw new BadOption(`Option "$top" is the rows on a page: wanted 1 to 10000, got "${top}"`);
+  }
+  return {
+    // The client refuses a name that Records lacks.
+    ...(select && { select: select.split(",").map((name) => name.trim() as Field<"Records">) }),
+    ...(filter && { filter }),
+    ...(top !== null && { top: Number(top) }),
+  };
+}

@@ -1,0 +1,77 @@
+import { DataStream, type DataStreamOptions } from "../client/datastream.ts";
+import { DataStreamError } from "../errors.ts";
+import type { Field } from "../odata/resources.ts";
+import { createSandbox } from "../sandbox/service.ts";
+import { VERSION } from "../version.ts";
+import { type Arguments, HELP, readArguments, UsageError } from "./arguments.ts";
+
+/** What the command line needs of its process. */
+export interface Io {
+  /** The value of an environment variable. */
+  environment: (name: string) => string | undefined;
+  /** Where the data goes without `--output`. */
+  output: WritableStream<Uint8Array>;
+  /** Writes a file that appears under its name only when the stream has ended. */
+  writeFile: (path: string, bytes: ReadableStream<Uint8Array>) => Promise<void>;
+  /** Writes a line to standard error. */
+  error: (line: string) => void;
+}
+
+/**
+ * Runs the command line.
+ *
+ * @param args The arguments after the program's name
+ * @param io What it needs of its process
+ * @returns The exit code: 0 whole, 1 a fault, 2 a wrong command line
+ */
+export async function run(args: string[], io: Io): Promise<number> {
+  try {
+    const given = readArguments(args);
+    if (given.help) await write(HELP, io);
+    else if (given.version) await write(`${VERSION}\n`, io);
+    else await records(given, io);
+    return 0;
+  } catch (error) {
+    io.error(error instanceof Error ? error.message : String(error));
+    if (error instanceof UsageError) io.error("weir --help says what there is");
+    // A wrong field, page size or address: found before anything was sent.
+    const misused = error instanceof TypeError || error instanceof RangeError;
+    return error instanceof UsageError || (misused && !(error instanceof DataStreamError)) ? 2 : 1;
+  }
+}
+
+async function records(given: Arguments, io: Io): Promise<void> {
+  const client = new DataStream(given.sandbox ? sandboxed() : service(given, io));
+  const { select, filter, top, output } = given;
+  const csv = client.records({
+    // The client refuses a name that Records lacks.
+    ...(select && { select: select as Field<"Records">[] }),
+    ...(filter && { filter }),
+    ...(top !== undefined && { top }),
+  }).csv();
+  await (output === undefined
+    // Aborted, standard output would throw the error a second time, past the one line it gets here.
+    ? csv.pipeTo(io.output, { preventAbort: true })
+    : io.writeFile(output, csv));
+}
+
+function sandboxed(): DataStreamOptions {
+  const { apiKey, url, fetch } = createSandbox();
+  return { apiKey, baseUrl: url, fetch };
+}
+
+function service({ baseUrl }: Arguments, io: Io): DataStreamOptions {
+  const apiKey = io.environment("DATASTREAM_API_KEY");
+  if (!apiKey) {
+    throw new UsageError(
+      "No API key: set DATASTREAM_API_KEY, or try --sandbox, which needs none",
+    );
+  }
+  return { apiKey, ...(baseUrl && { baseUrl }) };
+}
+
+async function write(text: string, { output }: Io): Promise<void> {
+  const writer = output.getWriter();
+  await writer.write(new TextEncoder().encode(text));
+  await writer.close();
+}

@@ -1,0 +1,134 @@
+import { endpoint } from "../endpoint/endpoint.ts";
+import type { RequestOptions } from "../endpoint/types.ts";
+import { type QueryOptions, toSystemQueryOptions } from "../odata/query_options.ts";
+import { fieldNames, type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { csvFromPages } from "../output/csv_rows.ts";
+import { type Page, readPage } from "./page.ts";
+import { send, type Transport } from "./transport.ts";
+
+/** What a query needs of the client that made it. */
+export interface QueryContext extends Transport {
+  baseUrl: string;
+  headers: Record<string, string>;
+}
+
+/** What to ask for, and when to stop. */
+export interface RunOptions extends QueryOptions {
+  signal?: AbortSignal;
+}
+
+/**
+ * A question to the service, not yet asked: nothing is sent until it is consumed, and each
+ * consumption asks anew.
+ *
+ * Every way to consume it gives all rows or fails: pages are fetched one at a time, when they are
+ * asked for, and each is checked whole. Made by the methods of `DataStream`.
+ *
+ * @typeParam R The type of a row
+ *
+ * @example Leave a loop early, and nothing more is asked
+ * ```ts
+ * import { DataStream } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const sandbox = createSandbox();
+ * const { apiKey, url, fetch } = sandbox;
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch });
+ * for await (const row of client.records({ select: ["Id"], top: 100 })) {
+ *   assertEquals(row.Id, 500003);
+ *   break;
+ * }
+ * assertEquals(sandbox.stats.requests, 1);
+ * ```
+ */
+export interface Query<R> extends AsyncIterable<R> {
+  /** The URL of the first request, encoded: to log, or to paste elsewhere. */
+  readonly url: string;
+  /**
+   * The rows, page by page: the unit of work. A page is fetched when it is pulled, none ahead;
+   * cancelling stops the request in flight.
+   *
+   * @returns A stream of lists of rows; it errors with a `DataStreamError` on any fault
+   */
+  pages(): ReadableStream<R[]>;
+  /**
+   * The rows as CSV: one chunk a page, the header in the first, also where there are no rows.
+   *
+   * Columns stand in the order of `select`, else in the documented order. Source: RFC 4180.
+   *
+   * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` on any fault
+   */
+  csv(): ReadableStream<Uint8Array<ArrayBuffer>>;
+  /**
+   * All rows at once.
+   *
+   * @returns The rows, in the service's order
+   * @throws {DataStreamError} On any fault
+   */
+  toArray(): Promise<R[]>;
+  /**
+   * The rows one by one; leaving the loop early stops the request in flight.
+   *
+   * @throws {DataStreamError} On any fault
+   */
+  [Symbol.asyncIterator](): AsyncGenerator<R, void, void>;
+}
+
+/**
+ * Makes a query over the pages of a resource.
+ *
+ * @throws {TypeError} If a selected field is none of the resource
+ * @throws {RangeError} If `top` is not a whole number from 1 to 10000
+ */
+export function createQuery<R extends object>(
+  resource: ResourceName,
+  { signal, select, ...rest }: RunOptions,
+  context: QueryContext,
+): Query<R> {
+  const { baseUrl, headers } = context;
+  const columns = select?.length ? [...select] : undefined;
+  const options: QueryOptions = { ...rest, ...(columns && { select: columns }) };
+  const requestFrom = (skipToken?: string): RequestOptions =>
+    endpoint(`GET ${RESOURCES[resource].path}`, {
+      baseUrl,
+      headers,
+      ...toSystemQueryOptions(resource, options, skipToken),
+    });
+
+  async function* run(signal: AbortSignal): AsyncGenerator<R[], void, void> {
+    let skipToken: string | undefined;
+    do {
+      const page: Page<R> = readPage(await send(requestFrom(skipToken), context, signal));
+      skipToken = page.skipToken;
+      yield page.rows;
+    } while (skipToken !== undefined);
+  }
+
+  function pages(): ReadableStream<R[]> {
+    const stop = new AbortController();
+    const source = run(signal ? AbortSignal.any([signal, stop.signal]) : stop.signal);
+    return new ReadableStream<R[]>({
+      async pull(controller) {
+        const { done, value } = await source.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => stop.abort(reason),
+    }, { highWaterMark: 0 });
+  }
+
+  return {
+    url: requestFrom().url,
+    pages,
+    csv: () => csvFromPages(pages(), columns ?? fieldNames(resource), !columns),
+    async toArray() {
+      const all: R[][] = [];
+      for await (const rows of pages()) all.push(rows);
+      return all.flat();
+    },
+    async *[Symbol.asyncIterator]() {
+      for await (const rows of pages()) yield* rows;
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { toRequest } from "../endpoint/to_request.ts";
+import type { RequestOptions } from "../endpoint/types.ts";
+import { DataStreamError } from "../errors.ts";
+import type { Clock } from "./clock.ts";
+import { takeTurn } from "./pace.ts";
+import { statusError } from "./status_error.ts";
+
+/** What sending needs to know. */
+export interface Transport {
+  fetch: (request: Request) => Promise<Response>;
+  requestsPerSecond: number;
+  clock: Clock;
+  /** Never shown: wherever the service repeats it, it is blotted out. */
+  apiKey: string | undefined;
+}
+
+/** A whole answer with status 200. */
+export interface Answer {
+  url: string;
+  headers: Headers;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * Sends one request in its turn and reads the whole answer.
+ *
+ * @throws {DataStreamError} If the status is not 200, or no whole answer came
+ */
+export async function send(
+  options: RequestOptions,
+  transport: Transport,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { origin } = new URL(options.url);
+  const { apiKey } = transport;
+  const withoutKey = (text: string) => apiKey ? text.replaceAll(apiKey, "[key]") : text;
+  const turn = await takeTurn(origin, transport.requestsPerSecond, transport.clock, signal);
+  try {
+    const response = await transport.fetch(toRequest(options, { signal }));
+    if (response.status !== 200) throw await statusError(response, options.url, withoutKey);
+    const bytes = await readAll(response, turn.extend);
+    return { url: options.url, headers: response.headers, bytes };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof DataStreamError) throw error;
+    const fault = error instanceof Error ? error.message.replace(/\s+/g, " ") : String(error);
+    throw new DataStreamError(`No whole answer from ${origin} (${withoutKey(fault)})`, {
+      kind: "network",
+      url: options.url,
+      hint: "check the connection and the base URL, then try again",
+      cause: error,
+    });
+  } finally {
+    turn.end();
+  }
+}
+
+async function readAll(
+  response: Response,
+  onBytes: () => void,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  const reader = response.body?.getReader();
+  while (reader) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    onBytes();
+    chunks.push(value);
+    length += value.length;
+  }
+  const bytes = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return bytes;
+}

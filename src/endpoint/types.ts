@@ -1,0 +1,102 @@
+/** Header fields by name, in any case; `undefined` removes a default. */
+export type HeaderFields = Record<string, string | number | undefined>;
+
+/**
+ * What a caller passes to `endpoint`, `endpoint.merge` and `endpoint.defaults`.
+ *
+ * Any key beside the ones named here is a request parameter: it fills its placeholder in the url,
+ * else it goes to the query (GET, HEAD) or to the JSON body (other methods).
+ *
+ * Source: request-options-builder, Input options.
+ */
+export interface EndpointOptions {
+  /** The HTTP method, in any case. Default `GET`. */
+  method?: string;
+  /** A path or a full URL, an RFC 6570 template; `/:name` stands for `/{name}`. */
+  url?: string;
+  /** The prefix of a path. Default: the production root of the service. */
+  baseUrl?: string;
+  /** Header fields, merged with the defaults by their lower-cased names. */
+  headers?: HeaderFields;
+  /** How the `accept` header is amended. */
+  mediaType?: MediaType;
+  /** The body as it is; other parameters then make none. */
+  data?: unknown;
+  /** The caller's own notes, handed back as the very same object. */
+  request?: object;
+  /** A request parameter. */
+  [parameter: string]: unknown;
+}
+
+/** How the `accept` header is amended. */
+export interface MediaType {
+  /** `raw` turns `application/vnd.datastream.v3+json` into `application/vnd.datastream.v3.raw`. */
+  format?: string;
+}
+
+/**
+ * What `endpoint.merge` returns: all options in one, nothing expanded.
+ *
+ * Source: request-options-builder, Merged options.
+ */
+export interface MergedOptions extends EndpointOptions {
+  /** The HTTP method, in upper case. */
+  method: string;
+  /** The prefix of a path. */
+  baseUrl: string;
+  /** Header fields, names in lower case. */
+  headers: Record<string, string>;
+  /** How the `accept` header is amended. */
+  mediaType: MediaType;
+}
+
+/**
+ * What `endpoint` returns: options for any HTTP client.
+ *
+ * Source: request-options-builder, Result object.
+ */
+export interface RequestOptions {
+  /** The HTTP method, in lower case. */
+  method: string;
+  /** The full URL, every parameter encoded. */
+  url: string;
+  /** Header fields, names in lower case. */
+  headers: Record<string, string>;
+  /** The body; absent where there is none. */
+  body?: unknown;
+  /** The caller's own notes, the very object that was passed in. */
+  request?: object;
+}
+
+/**
+ * The builder: a function with its halves and its defaults attached.
+ *
+ * Source: request-options-builder, Endpoints.
+ */
+export interface Endpoint {
+  /**
+   * Turns a route and parameters into request options.
+   *
+   * @param route `<METHOD> <url-or-path>`, or a URL alone, which is a GET
+   * @param options Parameters and the options of {@linkcode EndpointOptions}
+   * @returns Request options for any HTTP client
+   * @throws {TypeError} If there is no url
+   */
+  (route: string, options?: EndpointOptions): RequestOptions;
+  /**
+   * Turns options that hold the url into request options.
+   *
+   * @param options Parameters and the options of {@linkcode EndpointOptions}
+   * @returns Request options for any HTTP client
+   * @throws {TypeError} If there is no url
+   */
+  (options: EndpointOptions): RequestOptions;
+  /** The default options in force. */
+  DEFAULTS: MergedOptions;
+  /** A new builder whose defaults are these ones overlaid with the given options. */
+  defaults(options: EndpointOptions): Endpoint;
+  /** The first half: defaults and options in one, nothing expanded. */
+  merge(route: string | EndpointOptions, options?: EndpointOptions): MergedOptions;
+  /** The second half: merged options to request options. */
+  parse(options: MergedOptions): RequestOptions;
+}

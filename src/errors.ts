@@ -1,0 +1,73 @@
+/**
+ * What went wrong, as a word to switch on.
+ *
+ * - `status`: the service answered with a status other than 200;
+ * - `network`: no whole answer came back;
+ * - `page`: the answer is not a page of the service (HTML, broken JSON, a field out of place);
+ * - `next-link`: the link to the next page leads elsewhere or does not move on.
+ */
+export type DataStreamErrorKind = "status" | "network" | "page" | "next-link";
+
+/** The facts that a {@linkcode DataStreamError} carries beside its message. */
+export interface DataStreamErrorFacts {
+  /** What went wrong, as a word to switch on. */
+  kind: DataStreamErrorKind;
+  /** The URL that was asked; it never holds the key. */
+  url: string;
+  /** What to do next. */
+  hint: string;
+  /** The HTTP status, where an answer came. */
+  status?: number;
+  /** The error behind this one. */
+  cause?: unknown;
+}
+
+/**
+ * A request to the service that did not give its rows.
+ *
+ * The message is one line: what came, and what to do next. It never holds the API key.
+ *
+ * @example Tell a refused key from other faults
+ * ```ts
+ * import { DataStreamError } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const error = new DataStreamError("Records answered 403", {
+ *   kind: "status",
+ *   status: 403,
+ *   url: "https://api.datastream.org/v1/odata/v4/Records",
+ *   hint: "check the API key",
+ * });
+ * assertEquals(error.message, "Records answered 403: check the API key");
+ * assertEquals(error.status, 403);
+ * ```
+ */
+export class DataStreamError extends Error {
+  /** Always `DataStreamError`. */
+  override readonly name = "DataStreamError";
+  /** What went wrong, as a word to switch on. */
+  readonly kind: DataStreamErrorKind;
+  /** The URL that was asked; it never holds the key. */
+  readonly url: string;
+  /** What was wanted and what came. */
+  readonly detail: string;
+  /** What to do next. */
+  readonly hint: string;
+  /** The HTTP status, where an answer came. */
+  readonly status: number | undefined;
+
+  /**
+   * Makes an error whose message is the detail and the hint.
+   *
+   * @param detail What was wanted and what came, without the key
+   * @param facts The kind, the URL, the hint, and the status and cause where there are any
+   */
+  constructor(detail: string, facts: DataStreamErrorFacts) {
+    super(`${detail}: ${facts.hint}`, { cause: facts.cause });
+    this.kind = facts.kind;
+    this.url = facts.url;
+    this.detail = detail;
+    this.hint = facts.hint;
+    this.status = facts.status;
+  }
+}

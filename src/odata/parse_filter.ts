@@ -1,0 +1,159 @@
+/** A comparison of a field with one literal. */
+export type Comparison = "eq" | "ne" | "lt" | "lte" | "gt" | "gte";
+
+/** A literal as it was written: `'pH'` is quoted, `2015` is not. */
+export interface Literal {
+  text: string;
+  quoted: boolean;
+}
+
+/** One condition of a filter; `values` holds one literal, or the list of an `in`. */
+export interface Clause {
+  field: string;
+  operator: Comparison | "in" | "endswith";
+  values: Literal[];
+  /** Where the clause begins in the filter, counted from 0. */
+  position: number;
+}
+
+/** A filter that is not of the service's grammar; the message names the position and the remedy. */
+export class FilterSyntaxError extends SyntaxError {
+  override readonly name = "FilterSyntaxError";
+  /** @param position Where the fault is in the filter, counted from 0 */
+  constructor(message: string, readonly position: number) {
+    super(`${message} at character ${position + 1} of the filter`);
+  }
+}
+
+interface Token {
+  kind: "word" | "string" | "number" | "mark" | "end";
+  text: string;
+  position: number;
+  spaced: boolean;
+}
+
+const COMPARISONS = new Set<string>(["eq", "ne", "lt", "lte", "gt", "gte"] satisfies Comparison[]);
+const REMEDIES: Record<string, string> = {
+  ge: '"gte"',
+  le: '"lte"',
+  or: 'one query for each side, or "in" for a list of values',
+  not: '"ne"',
+};
+
+/**
+ * Parses a filter of the service: clauses joined by `and`, each a comparison, an `in` list or
+ * `endswith(field, 'text')`.
+ *
+ * Field names are not looked up: what can be filtered by depends on the resource.
+ *
+ * Source: water-quality-api, Query options.
+ *
+ * @param filter The filter text, decoded
+ * @returns Its clauses in order, at least one
+ * @throws {FilterSyntaxError} If the text is not of that grammar
+ */
+export function parseFilter(filter: string): Clause[] {
+  const tokens = tokenize(filter);
+  let next = 0;
+  const peek = () => tokens[next]!;
+  const fail = (wanted: string, token = peek()): never => {
+    const came = token.kind === "end" ? "the end" : `"${token.text}"`;
+    const remedy = REMEDIES[token.text];
+    throw new FilterSyntaxError(
+      `Wanted ${wanted}, got ${came}${remedy ? ` (use ${remedy})` : ""}`,
+      token.position,
+    );
+  };
+  const take = (wanted: string, fits: (token: Token) => boolean): Token => {
+    const token = peek();
+    if (!fits(token)) fail(wanted);
+    next++;
+    return token;
+  };
+  const mark = (text: string) => take(`"${text}"`, (t) => t.kind === "mark" && t.text === text);
+  const literal = (): Literal => {
+    const token = take(
+      "a quoted text or a number",
+      (t) => t.kind === "string" || t.kind === "number",
+    );
+    return token.kind === "string"
+      ? { text: token.text.slice(1, -1).replaceAll("''", "'"), quoted: true }
+      : { text: token.text, quoted: false };
+  };
+  const spacedLiteral = () => peek().spaced ? literal() : fail("a space");
+
+  const clause = (): Clause => {
+    const field = take("a field name", (t) => t.kind === "word");
+    const { position } = field;
+    if (field.text === "endswith" && peek().text === "(") {
+      next++;
+      const of = take("a field name", (t) => t.kind === "word");
+      mark(",");
+      const value = literal();
+      mark(")");
+      return { field: of.text, operator: "endswith", values: [value], position };
+    }
+    const operator = take(
+      'one of the operators "eq", "ne", "lt", "lte", "gt", "gte", "in"',
+      (t) => t.kind === "word" && t.spaced && (COMPARISONS.has(t.text) || t.text === "in"),
+    ).text as Comparison | "in";
+    if (operator !== "in") {
+      return { field: field.text, operator, values: [spacedLiteral()], position };
+    }
+    if (!peek().spaced) fail("a space");
+    mark("(");
+    const values = [literal()];
+    while (peek().text === ",") {
+      next++;
+      values.push(literal());
+    }
+    mark(")");
+    return { field: field.text, operator, values, position };
+  };
+
+  const clauses = [clause()];
+  while (peek().kind !== "end") {
+    take('"and"', (t) => t.kind === "word" && t.spaced && t.text === "and");
+    if (!peek().spaced) fail("a space");
+    clauses.push(clause());
+  }
+  return clauses;
+}
+
+const TOKEN =
+  /(\s*)(?:([A-Za-z_]\w*)|('(?:[^']|'')*')|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|([(),]))/y;
+const KINDS = ["word", "string", "number", "mark"] as const;
+
+function tokenize(filter: string): Token[] {
+  const tokens: Token[] = [];
+  const end = filter.trimEnd().length;
+  TOKEN.lastIndex = 0;
+  let position = 0;
+  while (position < end) {
+    TOKEN.lastIndex = position;
+    const match = TOKEN.exec(filter);
+    if (!match) {
+      const at = position + /^\s*/.exec(filter.slice(position))![0].length;
+      throw new FilterSyntaxError(
+        filter[at] === "'"
+          ? "Wanted a closing quote (a quote inside a text is written twice), got the end"
+          : `Wanted a name, a quoted text or a number, got "${
+            String.fromCodePoint(filter.codePointAt(at)!)
+          }"`,
+        at,
+      );
+    }
+    const [, space, ...groups] = match;
+    const found = groups.findIndex((group) => group !== undefined);
+    const text = groups[found]!;
+    const at = TOKEN.lastIndex - text.length;
+    const previous = tokens.at(-1);
+    if (previous?.kind === "number" && space === "" && found < 3) {
+      throw new FilterSyntaxError(`Wanted a space after ${previous.text}, got "${text}"`, at);
+    }
+    tokens.push({ kind: KINDS[found]!, text, position: at, spaced: space !== "" });
+    position = TOKEN.lastIndex;
+  }
+  tokens.push({ kind: "end", text: "", position: end, spaced: end < filter.length });
+  return tokens;
+}

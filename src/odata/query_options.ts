@@ -1,0 +1,53 @@
+import { fieldNames, type ResourceName, RESOURCES } from "./resources.ts";
+
+/** The most rows that the service puts on a page (water-quality-api, Limits). */
+export const MAXIMUM_TOP = 10_000;
+
+/** What a query asks for, before it is encoded. */
+export interface QueryOptions {
+  /** The fields to select, in order; all where there is none. */
+  select?: readonly string[];
+  /** The filter, as the service takes it. */
+  filter?: string;
+  /** The page size, 1 to 10000. */
+  top?: number;
+}
+
+/** The system query options of one request, under the names of OData. */
+export type SystemQueryOptions = Record<"$select" | "$filter" | "$top" | "$skiptoken", unknown>;
+
+/**
+ * The system query options of a request for one page.
+ *
+ * @param resource The resource that is asked
+ * @param options What the query asks for
+ * @param skipToken Where the page begins; undefined is the first one
+ * @returns Options by their OData names; an absent one is undefined
+ * @throws {TypeError} If a selected field is none of the resource
+ * @throws {RangeError} If `top` is not a whole number from 1 to 10000
+ */
+export function toSystemQueryOptions(
+  resource: ResourceName,
+  options: QueryOptions,
+  skipToken?: string,
+): SystemQueryOptions {
+  const { select, filter, top = RESOURCES[resource].pageSize } = options;
+  const fields: string[] = fieldNames(resource);
+  const unknown = select?.find((name) => !fields.includes(name));
+  if (unknown !== undefined) {
+    throw new TypeError(
+      `Cannot select "${unknown}" from ${resource}: wanted one of ${fields.join(", ")}`,
+    );
+  }
+  if (!Number.isInteger(top) || top < 1 || top > MAXIMUM_TOP) {
+    throw new RangeError(
+      `Cannot ask for pages of ${top} rows: wanted a whole number from 1 to ${MAXIMUM_TOP}`,
+    );
+  }
+  return {
+    $select: select?.length ? select.join(",") : undefined,
+    $filter: filter || undefined,
+    $top: top,
+    $skiptoken: skipToken,
+  };
+}

@@ -1,0 +1,205 @@
+/** What a field holds: `?` says that it may be null. */
+export type FieldType = "integer" | "number" | "number?" | "text" | "text?" | "texts" | "dates?";
+
+const metadataFields = {
+  Id: "text",
+  DOI: "text",
+  Version: "text",
+  DatasetName: "text",
+  DataStewardEmail: "text",
+  DataCollectionOrganization: "text",
+  DataUploadOrganization: "text",
+  ProgressCode: "text",
+  MaintenanceFrequencyCode: "text",
+  Abstract: "text",
+  DataCollectionInformation: "text",
+  DataProcessing: "text?",
+  FundingSources: "text",
+  DataSourceURL: "text?",
+  OtherDataSources: "text",
+  Citation: "text",
+  Licence: "text",
+  Disclaimer: "text",
+  TopicCategoryCode: "texts",
+  Keywords: "texts",
+  CreateTimestamp: "text",
+  PublishedTimestamp: "text",
+  TemporalExtent: "dates?",
+} as const satisfies Record<string, FieldType>;
+
+const locationFields = {
+  Id: "integer",
+  DOI: "text",
+  ID: "text",
+  Name: "text",
+  Latitude: "number",
+  Longitude: "number",
+  HorizontalCoordinateReferenceSystem: "text",
+  HorizontalAccuracyMeasure: "number?",
+  HorizontalAccuracyUnit: "text?",
+  VerticalMeasure: "number?",
+  VerticalUnit: "text?",
+  MonitoringLocationType: "text",
+} as const satisfies Record<string, FieldType>;
+
+const activityFields = {
+  ActivityType: "text",
+  ActivityMediaName: "text",
+  ActivityStartDate: "text?",
+  ActivityStartTime: "text?",
+  ActivityStartTimeZone: "text?",
+  ActivityEndDate: "text?",
+  ActivityEndTime: "text?",
+  ActivityEndTimeZone: "text?",
+  ActivityDepthHeightMeasure: "number?",
+  ActivityDepthHeightUnit: "text?",
+  SampleCollectionEquipmentName: "text?",
+  CharacteristicName: "text",
+  MethodSpeciation: "text?",
+  ResultSampleFraction: "text?",
+  ResultValue: "number?",
+  ResultUnit: "text?",
+  ResultValueType: "text?",
+  ResultDetectionCondition: "text?",
+} as const satisfies Record<string, FieldType>;
+
+const laboratoryFields = {
+  ResultDetectionQuantitationLimitType: "text?",
+  ResultStatusID: "text?",
+  ResultComment: "text?",
+  ResultAnalyticalMethodID: "text?",
+  ResultAnalyticalMethodContext: "text?",
+  ResultAnalyticalMethodName: "text?",
+  AnalysisStartDate: "text?",
+  AnalysisStartTime: "text?",
+  AnalysisStartTimeZone: "text?",
+  LaboratoryName: "text?",
+  LaboratorySampleID: "text?",
+} as const satisfies Record<string, FieldType>;
+
+/** The limit's unit stands before its measure in Observations, after it in Records. */
+const limitUnit = { ResultDetectionQuantitationLimitUnit: "text?" } as const;
+const limitMeasure = { ResultDetectionQuantitationLimitMeasure: "number?" } as const;
+
+/** What every name that a filter can use is compared as. */
+export const FILTER_FIELDS = {
+  DOI: "text",
+  LocationId: "number",
+  ActivityMediaName: "text",
+  ActivityGroupType: "text",
+  CharacteristicName: "text",
+  MonitoringLocationType: "text",
+  ActivityStartYear: "number",
+  ActivityStartDateYear: "number",
+  RegionId: "text",
+  Latitude: "number",
+  Longitude: "number",
+  DatasetName: "text",
+  CreateTimestamp: "date",
+  Name: "text",
+} as const satisfies Record<string, "text" | "number" | "date">;
+
+/** A name that a filter can use. */
+export type FilterField = keyof typeof FILTER_FIELDS;
+
+const everyFilter = [
+  "DOI",
+  "LocationId",
+  "ActivityMediaName",
+  "ActivityGroupType",
+  "CharacteristicName",
+  "MonitoringLocationType",
+  "ActivityStartYear",
+  "ActivityStartDateYear",
+  "RegionId",
+] as const satisfies FilterField[];
+
+/**
+ * The four resources: their path, the page size that Weir asks for, the fields to select in the
+ * order of the service's documentation, and the names to filter by.
+ *
+ * Source: water-quality-api, Endpoints; Metadata's `Id` and `TemporalExtent`, `ActivityStartDateYear`
+ * and the bounding box from the service's OpenAPI file.
+ */
+export const RESOURCES = {
+  Metadata: {
+    path: "/Metadata",
+    pageSize: 100,
+    fields: metadataFields,
+    filters: [...everyFilter, "Latitude", "Longitude", "DatasetName", "CreateTimestamp"],
+  },
+  Locations: {
+    path: "/Locations",
+    pageSize: 10_000,
+    fields: locationFields,
+    filters: [...everyFilter, "Latitude", "Longitude", "Name"],
+  },
+  Observations: {
+    path: "/Observations",
+    pageSize: 10_000,
+    fields: {
+      Id: "integer",
+      LocationId: "integer",
+      DOI: "text",
+      ...activityFields,
+      ...limitUnit,
+      ...limitMeasure,
+      ...laboratoryFields,
+    },
+    filters: everyFilter,
+  },
+  Records: {
+    path: "/Records",
+    pageSize: 10_000,
+    fields: {
+      Id: "integer",
+      DOI: "text",
+      DatasetName: "text",
+      MonitoringLocationID: "text",
+      MonitoringLocationName: "text",
+      MonitoringLocationLatitude: "number",
+      MonitoringLocationLongitude: "number",
+      MonitoringLocationHorizontalCoordinateReferenceSystem: "text",
+      MonitoringLocationHorizontalAccuracyMeasure: "number?",
+      MonitoringLocationHorizontalAccuracyUnit: "text?",
+      MonitoringLocationVerticalMeasure: "number?",
+      MonitoringLocationVerticalUnit: "text?",
+      MonitoringLocationType: "text",
+      ...activityFields,
+      ...limitMeasure,
+      ...limitUnit,
+      ...laboratoryFields,
+    },
+    filters: everyFilter,
+  },
+} as const satisfies Record<string, {
+  path: string;
+  pageSize: number;
+  fields: Record<string, FieldType>;
+  filters: readonly FilterField[];
+}>;
+
+/** The name of a resource of the service. */
+export type ResourceName = keyof typeof RESOURCES;
+
+/** A field that a resource can select. */
+export type Field<R extends ResourceName> = keyof typeof RESOURCES[R]["fields"] & string;
+
+/** What a field of that type holds in a row. */
+export type FieldValue<T> = T extends "integer" | "number" ? number
+  : T extends "number?" ? number | null
+  : T extends "text" ? string
+  : T extends "text?" ? string | null
+  : T extends "texts" ? string[] | string
+  : T extends "dates?" ? [string, string] | null
+  : never;
+
+/** A row of a resource, with all its fields. */
+export type Row<R extends ResourceName> = {
+  [F in Field<R>]: FieldValue<typeof RESOURCES[R]["fields"][F]>;
+};
+
+/** The fields of a resource in documented order. */
+export function fieldNames<R extends ResourceName>(resource: R): Field<R>[] {
+  return Object.keys(RESOURCES[resource].fields) as Field<R>[];
+}

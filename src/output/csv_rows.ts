@@ -1,0 +1,77 @@
+import { stringify } from "@std/csv/stringify";
+
+/**
+ * Turns pages of rows into CSV bytes, one chunk a page; the header comes with the first page, or
+ * alone where there is none.
+ *
+ * @param pages The pages; cancelling the result cancels them
+ * @param columns The columns in order
+ * @param open Whether fields of the first page beyond the columns are appended; else they are left
+ *   out, as nobody selected them
+ * @returns A stream of UTF-8 bytes, CRLF line ends; it errors where the pages do, and with a
+ *   `TypeError` where an open set of columns would lose a field that comes late
+ *
+ * Source: RFC 4180.
+ */
+export function csvFromPages<R extends object>(
+  pages: ReadableStream<R[]>,
+  columns: readonly string[],
+  open: boolean,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = pages.getReader();
+  const encoder = new TextEncoder();
+  let header: readonly string[] | undefined;
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value: rows = [] } = await reader.read();
+      const lines: unknown[][] = [];
+      if (header === undefined) {
+        header = open ? [...columns, ...newFields(rows, columns)] : columns;
+        lines.push([...header]);
+      }
+      const [late] = open ? newFields(rows, header) : [];
+      if (late !== undefined) {
+        const error = new TypeError(
+          `Cannot write CSV: field "${late}" came after the header was written; select the fields wanted`,
+        );
+        reader.cancel(error).catch(() => {});
+        throw error;
+      }
+      const names = header;
+      for (const row of rows as Record<string, unknown>[]) {
+        lines.push(names.map((name) => row[name]));
+      }
+      if (lines.length > 0) controller.enqueue(encoder.encode(toCsv(lines)));
+      if (done) controller.close();
+    },
+    cancel: (reason) => reader.cancel(reason),
+  }, { highWaterMark: 0 });
+}
+
+/** The fields that rows have beyond the known ones, in the order in which they come. */
+function newFields(rows: readonly object[], known: readonly string[]): string[] {
+  const fields = new Set(known);
+  for (const row of rows) {
+    for (const name in row) fields.add(name);
+  }
+  return [...fields].slice(new Set(known).size);
+}
+
+function toCsv(lines: unknown[][]): string {
+  if (!lines.some((line) => line.some(hasBareReturn))) return stringify(lines);
+  return lines.map((line) => line.some(hasBareReturn) ? withReturns(line) : stringify([line])).join(
+    "",
+  );
+}
+
+/** A carriage return that nothing else in the cell makes `@std/csv` put in quotes. */
+function hasBareReturn(cell: unknown): cell is string {
+  return typeof cell === "string" && cell.includes("\r") && !/[",\n]/.test(cell);
+}
+
+function withReturns(line: unknown[]): string {
+  const cells = line.map((cell) =>
+    hasBareReturn(cell) ? `"${cell}"` : stringify([[cell]]).slice(0, -2)
+  );
+  return cells.join(",") + "\r\n";
+}

@@ -1,0 +1,75 @@
+import type { Row } from "../odata/resources.ts";
+import { DATASETS } from "./datasets.ts";
+import { noise, pick } from "./noise.ts";
+
+interface Province {
+  code: string;
+  hub: string;
+  latitude: number;
+  longitude: number;
+}
+
+/** Each province and territory with a partner hub and a point well inside it. */
+const PROVINCES: Province[] = [
+  { code: "ab", hub: "hub.mackenzie", latitude: 55, longitude: -114.5 },
+  { code: "bc", hub: "hub.pacific", latitude: 54, longitude: -124.5 },
+  { code: "mb", hub: "hub.lakewinnipeg", latitude: 54.5, longitude: -97.5 },
+  { code: "nb", hub: "hub.atlantic", latitude: 46.5, longitude: -66.3 },
+  { code: "nl", hub: "hub.atlantic", latitude: 53.5, longitude: -60.5 },
+  { code: "ns", hub: "hub.atlantic", latitude: 45, longitude: -63.2 },
+  { code: "nt", hub: "hub.mackenzie", latitude: 64.5, longitude: -119.5 },
+  { code: "nu", hub: "hub.mackenzie", latitude: 66.5, longitude: -95.5 },
+  { code: "on", hub: "hub.greatlakes", latitude: 49.5, longitude: -85.5 },
+  { code: "pe", hub: "hub.atlantic", latitude: 46.4, longitude: -63.2 },
+  { code: "qc", hub: "hub.greatlakes", latitude: 52.5, longitude: -72.5 },
+  { code: "sk", hub: "hub.lakewinnipeg", latitude: 54.5, longitude: -106 },
+  { code: "yt", hub: "hub.pacific", latitude: 63.5, longitude: -135.5 },
+];
+
+const NAMES = [
+  (n: number) => `Synthetic Creek, station ${n}`,
+  (n: number) => `Rivière-aux-Érables synthétique, à l’île nº ${n}`,
+  (n: number) => `Lake "Two Names" (synthetic) ${n}`,
+  (n: number) => `Synthetic Bay ${n}`,
+];
+const TYPES = ["River/Stream", "Lake", "Reservoir", "Estuary", "Well"];
+
+/** A location of the sandbox: its row, its dataset, and the regions that it lies in. */
+export interface Location {
+  row: Row<"Locations">;
+  /** The index of its dataset. */
+  dataset: number;
+  regions: readonly string[];
+}
+
+/** The number of a location's row; ids have gaps, as the service's do. */
+export function locationId(index: number): number {
+  return 1001 + 7 * index;
+}
+
+/** The location with that index, counted from 0; always the same. */
+export function locationAt(index: number): Location {
+  const province = PROVINCES[index % PROVINCES.length]!;
+  const dataset = index % DATASETS.length;
+  const degrees = (middle: number, salt: number) =>
+    Math.round((middle + (noise(index, salt) - 0.5) / 2) * 1e5) / 1e5;
+  const surveyed = noise(index, 3) < 0.4;
+  return {
+    row: {
+      Id: locationId(index),
+      DOI: DATASETS[dataset]!.DOI,
+      ID: `WEIR-${String(index + 1).padStart(4, "0")}`,
+      Name: NAMES[index % NAMES.length]!(index + 1),
+      Latitude: degrees(province.latitude, 1),
+      Longitude: degrees(province.longitude, 2),
+      HorizontalCoordinateReferenceSystem: index % 9 === 4 ? "NAD83" : "WGS84",
+      HorizontalAccuracyMeasure: surveyed ? 5 : null,
+      HorizontalAccuracyUnit: surveyed ? "m" : null,
+      VerticalMeasure: surveyed ? Math.round(noise(index, 4) * 9000 - 200) / 10 : null,
+      VerticalUnit: surveyed ? "m" : null,
+      MonitoringLocationType: pick(TYPES, index, 5),
+    },
+    dataset,
+    regions: ["admin.2.ca", `admin.4.ca.${province.code}`, province.hub],
+  };
+}

@@ -1,0 +1,268 @@
+/**
+ * The query API in process, over synthetic data: for demos, and for tests of one's own code.
+ *
+ * @module
+ */
+import { type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { BadRequest } from "./condition.ts";
+import { recordAfter } from "./records.ts";
+import { search } from "./search.ts";
+import { readQuery, type SandboxQuery } from "./system_query_options.ts";
+import { Throttle } from "./throttle.ts";
+import type { World } from "./world.ts";
+
+/** Options for {@linkcode createSandbox}. */
+export interface SandboxOptions {
+  /** The key that callers must send as `x-api-key`. Default `sandbox`. */
+  apiKey?: string;
+  /** How many records there are; they are computed, not kept. Default 40000. */
+  records?: number;
+  /** How many monitoring locations there are. Default 60. */
+  locations?: number;
+  /**
+   * How many requests may start in any second, one at a time. Default 2, as the service allows;
+   * Infinity sets no limit.
+   */
+  requestsPerSecond?: number;
+  /** The clock of that limit, in milliseconds. Default: the time since the process began. */
+  now?: () => number;
+}
+
+/** What a sandbox has seen and sent; the numbers go on changing. */
+export interface SandboxStats {
+  /** Requests that came, whatever the answer. */
+  readonly requests: number;
+  /** Rows sent. */
+  readonly rows: number;
+  /** Requests turned away with 429 because too many had started within a second. */
+  readonly tooFast: number;
+  /** Requests turned away with 429 because another one was in flight. */
+  readonly parallel: number;
+  /** The most requests that were in flight at once. */
+  readonly mostInFlight: number;
+}
+
+/** The API in process. */
+export interface Sandbox {
+  /** Answers a request as the service would; takes what the global `fetch` takes. */
+  fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>;
+  /** The root address, for `baseUrl`; any other origin with the same path does as well. */
+  url: string;
+  /** The key that callers must send as `x-api-key`. */
+  apiKey: string;
+  /** What was asked and sent so far. */
+  stats: SandboxStats;
+}
+
+const ROOT_PATH = "/v1/odata/v4";
+/** Where rows are numbered by a UUID, ids are compared as text, else as numbers. */
+const byId = (after: string | null) => ({ Id }: { Id: string | number }) =>
+  after === null || (typeof Id === "string" ? Id > after : Id > Number(after));
+
+/**
+ * Makes the query API in process, over deterministic, plainly synthetic data: five datasets,
+ * locations in each province, and records from 2012 to 2023 with every oddity that real ones have.
+ *
+ * It is as strict as the service: a raw `$` in the query is 400, a missing key 401, a wrong one
+ * 403, more than two starts in a second or two requests at once 429. It answers on any origin
+ * under `/v1/odata/v4`, so it can stand behind a server too. Nothing it holds was ever measured.
+ *
+ * @param options Key, size of the data, limit and clock
+ * @returns Its fetch handler, address, key and statistics
+ * @throws {RangeError} If a number of records, locations or requests is none
+ *
+ * Source: water-quality-api, Endpoints, Paging, Errors and Limits.
+ *
+ * @example Run a client against it
+ * ```ts
+ * import { DataStream } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const sandbox = createSandbox({ records: 25, requestsPerSecond: Infinity });
+ * const client = new DataStream({
+ *   apiKey: sandbox.apiKey,
+ *   baseUrl: sandbox.url,
+ *   fetch: sandbox.fetch,
+ *   requestsPerSecond: Infinity,
+ * });
+ * const rows = await client.records().toArray();
+ * assertEquals(rows.length, 25);
+ * assertEquals(sandbox.stats.requests, 1);
+ * ```
+ */
+export function createSandbox(options: SandboxOptions = {}): Sandbox {
+  const {
+    apiKey = "sandbox",
+    records = 40_000,
+    locations = 60,
+    requestsPerSecond = 2,
+    now = () => performance.now(),
+  } = options;
+  requireRange("records", records, 0);
+  requireRange("locations", locations, 1);
+  if (!(requestsPerSecond > 0)) {
+    throw new RangeError(`requestsPerSecond must be above 0, got ${requestsPerSecond}`);
+  }
+  const world = { records, locations };
+  const throttle = new Throttle(requestsPerSecond, now);
+  const counts = { requests: 0, rows: 0, tooFast: 0, parallel: 0 };
+
+  /** The service's checks in its order: the gateway's, the key's, the limit's, the query's. */
+  function answer(request: Request): Response {
+    counts.requests++;
+    const url = new URL(request.url);
+    if (url.search.includes("$") || !isDecodable(url.search)) return refuse(400, null);
+    const key = request.headers.get("x-api-key");
+    if (key === null) return refuse(401, "Unauthorized");
+    if (key !== apiKey) return refuse(403, "Forbidden");
+    const resource = toResource(url.pathname);
+    if (resource === undefined) return refuse(404, "Not Found");
+    if (request.method !== "GET") return refuse(405, "Method Not Allowed", { allow: "GET" });
+    const entry = throttle.enter();
+    if (typeof entry === "string") {
+      counts[entry]++;
+      return refuse(429, "Too Many Requests");
+    }
+    try {
+      const query = readQuery(resource, url.search.slice(1));
+      if (query.count) return whole(request, { value: countRows(world, resource, query) }, entry);
+      const { rows, more } = readPage(world, resource, query);
+      counts.rows += rows.length;
+      const next = more ? nextLink(url, query, rows.at(-1)!.Id) : undefined;
+      return whole(
+        request,
+        {
+          "@data.context": `odata/v4/${resource}/$links/Metadata(Id=@DatasetId)`,
+          value: rows.map((row) => selectFields(row, query.select)),
+          ...(next && { "@odata.nextLink": next }),
+        },
+        entry,
+        next ? { link: `<${next}>; rel="next"` } : {},
+      );
+    } catch (error) {
+      entry();
+      if (error instanceof BadRequest) return refuse(400, error.message);
+      throw error;
+    }
+  }
+
+  return {
+    apiKey,
+    url: `https://sandbox.invalid${ROOT_PATH}`,
+    stats: {
+      get requests() {
+        return counts.requests;
+      },
+      get rows() {
+        return counts.rows;
+      },
+      get tooFast() {
+        return counts.tooFast;
+      },
+      get parallel() {
+        return counts.parallel;
+      },
+      get mostInFlight() {
+        return throttle.mostInFlight;
+      },
+    },
+    // deno-lint-ignore require-await -- a rejection, as fetch gives it, not a throw
+    fetch: async (input, init) => {
+      const request = new Request(input, init);
+      request.signal.throwIfAborted();
+      return answer(request);
+    },
+  };
+}
+
+interface AnyRow {
+  Id: string | number;
+}
+
+/** One page of rows, and whether any are left after it. */
+function readPage(
+  world: World,
+  resource: ResourceName,
+  { conditions, after, top }: SandboxQuery,
+): { rows: AnyRow[]; more: boolean } {
+  const found = search(world, conditions);
+  const rows: AnyRow[] = [];
+  for (const row of candidates()) {
+    if (rows.length === top) return { rows, more: true };
+    rows.push(row);
+  }
+  return { rows, more: false };
+
+  function candidates(): Iterable<AnyRow> {
+    if (resource === "Metadata") return found.datasets().filter(byId(after));
+    if (resource === "Locations") return found.locations().filter(byId(after));
+    return found.records(after === null ? 0 : recordAfter(Number(after)));
+  }
+}
+
+function countRows(world: World, resource: ResourceName, { conditions }: SandboxQuery): number {
+  const found = search(world, conditions);
+  if (resource === "Metadata") return found.datasets().length;
+  if (resource === "Locations") return found.locations().length;
+  return found.countRecords();
+}
+
+/** An absolute URL of the same endpoint, its `$` not encoded, as the service writes it. */
+function nextLink(url: URL, { carried, top }: SandboxQuery, last: string | number): string {
+  const kept = carried.map(([name, value]) => `${name}=${encodeURIComponent(value)}&`).join("");
+  return `${url.origin}${url.pathname}?${kept}$skiptoken=Id:${last}&$top=${top}`;
+}
+
+function selectFields(row: object, select: string[]): Record<string, unknown> {
+  const values = row as Record<string, unknown>;
+  return Object.fromEntries(select.map((name) => [name, values[name]]));
+}
+
+/** An answer that stays in flight until its body is taken, dropped or aborted. */
+function whole(
+  request: Request,
+  body: unknown,
+  end: () => void,
+  headers: Record<string, string> = {},
+): Response {
+  const bytes = new TextEncoder().encode(JSON.stringify(body));
+  request.signal.addEventListener("abort", end, { once: true });
+  const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull(controller) {
+      controller.enqueue(bytes);
+      controller.close();
+      end();
+    },
+    cancel: end,
+  }, { highWaterMark: 0 });
+  return new Response(stream, { headers: { "content-type": "application/json", ...headers } });
+}
+
+function refuse(
+  status: number,
+  message: string | null,
+  headers: Record<string, string> = {},
+): Response {
+  return Response.json({ message }, { status, headers });
+}
+
+function toResource(path: string): ResourceName | undefined {
+  return (Object.keys(RESOURCES) as ResourceName[])
+    .find((name) => path === ROOT_PATH + RESOURCES[name].path);
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function requireRange(name: string, value: number, least: number): void {
+  if (!Number.isSafeInteger(value) || value < least) {
+    throw new RangeError(`${name} must be a whole number of at least ${least}, got ${value}`);
+  }
+}

@@ -1,0 +1,46 @@
+// The types of the @std modules, which the npm build of them leaves out. Under the names that the
+// sources import, so that the sources stay the same where JSR brings the real ones.
+
+declare module "@std/assert" {
+  export function assert(expr: unknown, msg?: string): asserts expr;
+  export function assertEquals<T>(actual: T, expected: T, msg?: string): void;
+  export function assertNotEquals<T>(actual: T, expected: T, msg?: string): void;
+  export function assertStrictEquals<T>(actual: unknown, expected: T, msg?: string): void;
+  export function assertMatch(actual: string, expected: RegExp, msg?: string): void;
+  export function assertStringIncludes(actual: string, expected: string, msg?: string): void;
+  export function assertThrows<E extends Error = Error>(
+    fn: () => unknown,
+    // deno-lint-ignore no-explicit-any
+    ErrorClass: abstract new (...args: any[]) => E,
+    msgIncludes?: string,
+  ): E;
+  export function assertRejects<E extends Error = Error>(
+    fn: () => PromiseLike<unknown>,
+    // deno-lint-ignore no-explicit-any
+    ErrorClass: abstract new (...args: any[]) => E,
+    msgIncludes?: string,
+  ): Promise<E>;
+}
+
+declare module "@std/csv/parse" {
+  export function parse(input: string): string[][];
+  export function parse(
+    input: string,
+    options: { skipFirstRow: true },
+  ): Record<string, string>[];
+}
+
+declare module "@std/csv/stringify" {
+  export function stringify(
+    data: readonly (readonly unknown[])[],
+    options?: { headers?: boolean; separator?: string; bom?: boolean },
+  ): string;
+}
+
+declare module "@std/http/negotiation" {
+  export function accepts(request: Pick<Request, "headers">): string[];
+  export function accepts(
+    request: Pick<Request, "headers">,
+    ...types: string[]
+  ): string | undefined;
+}
