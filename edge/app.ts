@@ -61,7 +61,6 @@ export interface EdgeApp {
  * ```
  */
 export function createApp(options: AppOptions): EdgeApp {
-  // deno-lint-ignore no-console -- a server's log, where nobody gave another
   const { access, apiKey, synthetic = false, log = console.error, ...service } = options;
   if (access !== "caller" && access !== "public") {
     throw new TypeError(`access must be "caller" or "public", got "${access}"`);

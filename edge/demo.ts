@@ -21,7 +21,6 @@ try {
 
 function onListen({ port }: Deno.NetAddr): void {
   const records = `http://127.0.0.1:${port}/Records.csv`;
-  // deno-lint-ignore no-console -- what the demo is there to say
   console.log(`Weir serves synthetic records on this machine; Ctrl-C stops it.
 
   All pH values, to open in a browser:
@@ -33,7 +32,6 @@ function onListen({ port }: Deno.NetAddr): void {
 }
 
 function stop(line: string): never {
-  // deno-lint-ignore no-console -- one line says what to do
   console.error(line);
   Deno.exit(1);
 }

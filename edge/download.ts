@@ -18,15 +18,13 @@ export async function downloadResponse({ stream, headers, onFault }: Download): 
   let ahead: ReadableStreamReadResult<Uint8Array<ArrayBuffer>> | undefined = await reader.read();
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     async pull(controller) {
-      try {
-        const { done, value } = ahead ?? await reader.read();
-        ahead = undefined;
-        if (done) controller.close();
-        else controller.enqueue(value);
-      } catch (error) {
+      const { done, value } = ahead ?? await reader.read().catch((error) => {
         onFault(error);
         throw error;
-      }
+      });
+      ahead = undefined;
+      if (done) controller.close();
+      else controller.enqueue(value);
     },
     cancel: (reason) => reader.cancel(reason),
   }, { highWaterMark: 0 });

@@ -39,7 +39,6 @@ function start(bindings?: Environment): Handler {
     );
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
-    // deno-lint-ignore no-console -- the server's log is where its operator looks
     console.error(`Not serving: ${error.message}`);
     return { fetch: notServing };
   }

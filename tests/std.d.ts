@@ -14,20 +14,13 @@ declare module "@std/assert" {
     ErrorClass: abstract new (...args: any[]) => E,
     msgIncludes?: string,
   ): E;
+  export function assertRejects(fn: () => PromiseLike<unknown>): Promise<unknown>;
   export function assertRejects<E extends Error = Error>(
     fn: () => PromiseLike<unknown>,
     // deno-lint-ignore no-explicit-any
     ErrorClass: abstract new (...args: any[]) => E,
     msgIncludes?: string,
   ): Promise<E>;
-}
-
-declare module "@std/csv/parse" {
-  export function parse(input: string): string[][];
-  export function parse(
-    input: string,
-    options: { skipFirstRow: true },
-  ): Record<string, string>[];
 }
 
 declare module "@std/csv/stringify" {

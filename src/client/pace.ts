@@ -21,7 +21,10 @@ export interface Turn {
 }
 
 interface Waiting {
+  /** When it last looked. */
   seen: number;
+  /** The least time between two starts that it keeps. */
+  gap: number;
 }
 
 /**
@@ -59,7 +62,7 @@ export async function takeTurn(
 ): Promise<Turn> {
   signal?.throwIfAborted();
   const line = lineTo(origin, clock);
-  const me: Waiting = { seen: clock.now() };
+  const me: Waiting = { seen: clock.now(), gap: 1000 * MARGIN / requestsPerSecond };
   line.waiting.push(me);
   try {
     for (;;) {
@@ -73,7 +76,7 @@ export async function takeTurn(
   const start = clock.now();
   line.holder = me;
   line.leasedUntil = start + LEASE;
-  line.nextStart = start + 1000 * MARGIN / requestsPerSecond;
+  line.nextStart = start + me.gap;
   return {
     extend() {
       if (line.holder === me) line.leasedUntil = clock.now() + LEASE;
@@ -89,8 +92,9 @@ function timeToWait(line: Line, me: Waiting, now: number): number {
   me.seen = now;
   line.waiting = line.waiting.filter((other) => now - other.seen < STALE);
   if (!line.waiting.includes(me)) line.waiting.push(me);
-  const taken = line.holder !== undefined && line.leasedUntil > now;
-  if (taken || line.waiting[0] !== me) return POLL;
+  // Not the next one: a gap passes anyway between becoming that and starting.
+  if (line.waiting[0] !== me) return Math.max(POLL, Math.min(me.gap / 2, STALE / 2));
+  if (line.holder !== undefined && line.leasedUntil > now) return POLL;
   return Math.min(line.nextStart - now, STALE / 2);
 }
 

@@ -21,28 +21,38 @@ export function csvFromPages<R extends object>(
   const reader = pages.getReader();
   const encoder = new TextEncoder();
   let header: readonly string[] | undefined;
+
+  /** The lines of a page: the header where it is due, then the rows. */
+  function linesOf(rows: R[]): unknown[][] {
+    const due = header === undefined;
+    header ??= open ? [...columns, ...newFields(rows, columns)] : columns;
+    const [late] = open ? newFields(rows, header) : [];
+    if (late !== undefined) {
+      throw new TypeError(
+        `Cannot write CSV: field "${late}" came after the header was written; select the fields wanted`,
+      );
+    }
+    const names = header;
+    const lines = rows.map((row) => names.map((name) => (row as Record<string, unknown>)[name]));
+    return due ? [[...names], ...lines] : lines;
+  }
+
   return new ReadableStream({
     async pull(controller) {
-      const { done, value: rows = [] } = await reader.read();
-      const lines: unknown[][] = [];
-      if (header === undefined) {
-        header = open ? [...columns, ...newFields(rows, columns)] : columns;
-        lines.push([...header]);
+      // Until there is a chunk: a stream whose pull brings none is not pulled again.
+      for (;;) {
+        const { done, value: rows = [] } = await reader.read();
+        let lines;
+        try {
+          lines = linesOf(rows);
+        } catch (error) {
+          reader.cancel(error).catch(() => {});
+          throw error;
+        }
+        if (lines.length > 0) controller.enqueue(encoder.encode(toCsv(lines)));
+        if (done) controller.close();
+        if (done || lines.length > 0) return;
       }
-      const [late] = open ? newFields(rows, header) : [];
-      if (late !== undefined) {
-        const error = new TypeError(
-          `Cannot write CSV: field "${late}" came after the header was written; select the fields wanted`,
-        );
-        reader.cancel(error).catch(() => {});
-        throw error;
-      }
-      const names = header;
-      for (const row of rows as Record<string, unknown>[]) {
-        lines.push(names.map((name) => row[name]));
-      }
-      if (lines.length > 0) controller.enqueue(encoder.encode(toCsv(lines)));
-      if (done) controller.close();
     },
     cancel: (reason) => reader.cancel(reason),
   }, { highWaterMark: 0 });

@@ -5,11 +5,9 @@
  */
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { BadRequest } from "./condition.ts";
-import { recordAfter } from "./records.ts";
-import { search } from "./search.ts";
-import { readQuery, type SandboxQuery } from "./system_query_options.ts";
+import { countRows, readPage } from "./page.ts";
+import { readQuery } from "./system_query_options.ts";
 import { Throttle } from "./throttle.ts";
-import type { World } from "./world.ts";
 
 /** Options for {@linkcode createSandbox}. */
 export interface SandboxOptions {
@@ -55,9 +53,6 @@ export interface Sandbox {
 }
 
 const ROOT_PATH = "/v1/odata/v4";
-/** Where rows are numbered by a UUID, ids are compared as text, else as numbers. */
-const byId = (after: string | null) => ({ Id }: { Id: string | number }) =>
-  after === null || (typeof Id === "string" ? Id > after : Id > Number(after));
 
 /**
  * Makes the query API in process, over deterministic, plainly synthetic data: five datasets,
@@ -106,11 +101,11 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   }
   const world = { records, locations };
   const throttle = new Throttle(requestsPerSecond, now);
-  const counts = { requests: 0, rows: 0, tooFast: 0, parallel: 0 };
+  const stats = { requests: 0, rows: 0, tooFast: 0, parallel: 0, mostInFlight: 0 };
 
   /** The service's checks in its order: the gateway's, the key's, the limit's, the query's. */
   function answer(request: Request): Response {
-    counts.requests++;
+    stats.requests++;
     const url = new URL(request.url);
     if (url.search.includes("$") || !isDecodable(url.search)) return refuse(400, null);
     const key = request.headers.get("x-api-key");
@@ -121,25 +116,18 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     if (request.method !== "GET") return refuse(405, "Method Not Allowed", { allow: "GET" });
     const entry = throttle.enter();
     if (typeof entry === "string") {
-      counts[entry]++;
+      stats[entry]++;
       return refuse(429, "Too Many Requests");
     }
+    stats.mostInFlight = throttle.mostInFlight;
     try {
       const query = readQuery(resource, url.search.slice(1));
       if (query.count) return whole(request, { value: countRows(world, resource, query) }, entry);
-      const { rows, more } = readPage(world, resource, query);
-      counts.rows += rows.length;
-      const next = more ? nextLink(url, query, rows.at(-1)!.Id) : undefined;
-      return whole(
-        request,
-        {
-          "@data.context": `odata/v4/${resource}/$links/Metadata(Id=@DatasetId)`,
-          value: rows.map((row) => selectFields(row, query.select)),
-          ...(next && { "@odata.nextLink": next }),
-        },
-        entry,
-        next ? { link: `<${next}>; rel="next"` } : {},
-      );
+      const { rows, nextLink } = readPage(world, resource, query, url);
+      stats.rows += rows.length;
+      const context = `odata/v4/${resource}/$links/Metadata(Id=@DatasetId)`;
+      const body = { "@data.context": context, value: rows, "@odata.nextLink": nextLink };
+      return whole(request, body, entry, nextLink ? { link: `<${nextLink}>; rel="next"` } : {});
     } catch (error) {
       entry();
       if (error instanceof BadRequest) return refuse(400, error.message);
@@ -150,23 +138,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   return {
     apiKey,
     url: `https://sandbox.invalid${ROOT_PATH}`,
-    stats: {
-      get requests() {
-        return counts.requests;
-      },
-      get rows() {
-        return counts.rows;
-      },
-      get tooFast() {
-        return counts.tooFast;
-      },
-      get parallel() {
-        return counts.parallel;
-      },
-      get mostInFlight() {
-        return throttle.mostInFlight;
-      },
-    },
+    stats,
     // deno-lint-ignore require-await -- a rejection, as fetch gives it, not a throw
     fetch: async (input, init) => {
       const request = new Request(input, init);
@@ -174,49 +146,6 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       return answer(request);
     },
   };
-}
-
-interface AnyRow {
-  Id: string | number;
-}
-
-/** One page of rows, and whether any are left after it. */
-function readPage(
-  world: World,
-  resource: ResourceName,
-  { conditions, after, top }: SandboxQuery,
-): { rows: AnyRow[]; more: boolean } {
-  const found = search(world, conditions);
-  const rows: AnyRow[] = [];
-  for (const row of candidates()) {
-    if (rows.length === top) return { rows, more: true };
-    rows.push(row);
-  }
-  return { rows, more: false };
-
-  function candidates(): Iterable<AnyRow> {
-    if (resource === "Metadata") return found.datasets().filter(byId(after));
-    if (resource === "Locations") return found.locations().filter(byId(after));
-    return found.records(after === null ? 0 : recordAfter(Number(after)));
-  }
-}
-
-function countRows(world: World, resource: ResourceName, { conditions }: SandboxQuery): number {
-  const found = search(world, conditions);
-  if (resource === "Metadata") return found.datasets().length;
-  if (resource === "Locations") return found.locations().length;
-  return found.countRecords();
-}
-
-/** An absolute URL of the same endpoint, its `$` not encoded, as the service writes it. */
-function nextLink(url: URL, { carried, top }: SandboxQuery, last: string | number): string {
-  const kept = carried.map(([name, value]) => `${name}=${encodeURIComponent(value)}&`).join("");
-  return `${url.origin}${url.pathname}?${kept}$skiptoken=Id:${last}&$top=${top}`;
-}
-
-function selectFields(row: object, select: string[]): Record<string, unknown> {
-  const values = row as Record<string, unknown>;
-  return Object.fromEntries(select.map((name) => [name, values[name]]));
 }
 
 /** An answer that stays in flight until its body is taken, dropped or aborted. */

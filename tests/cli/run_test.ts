@@ -1,0 +1,93 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { run } from "../../src/cli/run.ts";
+import { readCsv } from "../helpers/rfc4180.ts";
+import { VERSION } from "../../src/version.ts";
+
+interface Ran {
+  code: number;
+  output: string;
+  errors: string[];
+  files: Map<string, string>;
+}
+
+async function weir(line: string[], environment: Record<string, string> = {}): Promise<Ran> {
+  const chunks: string[] = [];
+  const decoder = new TextDecoder();
+  const errors: string[] = [];
+  const files = new Map<string, string>();
+  const code = await run(line, {
+    environment: (name) => environment[name],
+    output: new WritableStream({ write: (chunk) => void chunks.push(decoder.decode(chunk)) }),
+    writeFile: async (path, bytes) => void files.set(path, await new Response(bytes).text()),
+    error: (text) => errors.push(text),
+  });
+  return { code, output: chunks.join(""), errors, files };
+}
+
+Deno.test("weir records writes CSV to standard output", async () => {
+  const { code, output, errors } = await weir([
+    "records",
+    "--sandbox",
+    "--select",
+    "Id, ResultValue",
+    "--filter",
+    "LocationId eq 1015",
+    "--top",
+    "10000",
+  ]);
+  assertEquals([code, errors], [0, []]);
+  const [header, ...rows] = readCsv(output);
+  assertEquals([header, rows.length], [["Id", "ResultValue"], 450]);
+});
+
+Deno.test("weir records --output writes a file", async () => {
+  const { code, output, files } = await weir([
+    "records",
+    "--sandbox",
+    "--select=Id",
+    "--filter=DOI eq 'none'",
+    "--output",
+    "none.csv",
+  ]);
+  assertEquals([code, output, [...files]], [0, "", [["none.csv", "Id\r\n"]]]);
+});
+
+Deno.test("weir --help and --version answer without a command", async () => {
+  const help = await weir(["--help"]);
+  assertEquals([help.code, help.errors], [0, []]);
+  assertStringIncludes(help.output, "DATASTREAM_API_KEY");
+  assertEquals((await weir(["--version"])).output, `${VERSION}\n`);
+});
+
+const misused: [line: string[], message: string][] = [
+  [[], 'Wanted "weir records"'],
+  [["recrds"], "weir recrds"],
+  [["records", "more"], "weir records more"],
+  [["records", "--bogus"], "--bogus"],
+  [["records", "--top"], "--top"],
+  [["records", "--sandbox", "--top", "many"], "1 to 10000"],
+  [["records", "--sandbox", "--select", "LocationId"], '"LocationId"'],
+  [["records", "--sandbox", "--base-url", "https://example.org"], "not both"],
+  [["records"], "DATASTREAM_API_KEY"],
+];
+for (const [line, message] of misused) {
+  Deno.test(`weir ${line.join(" ")} is a wrong command line: 2`, async () => {
+    const { code, output, errors } = await weir(line);
+    assertEquals([code, output], [2, ""]);
+    assertStringIncludes(errors[0]!, message);
+  });
+}
+
+Deno.test("weir refuses to send the key unencrypted, and does not show it", async () => {
+  const { code, errors } = await weir(["records", "--base-url", "http://example.org"], {
+    DATASTREAM_API_KEY: "secret-key",
+  });
+  assertEquals([code, errors.join().includes("secret-key")], [2, false]);
+});
+
+Deno.test("a fault is one line and 1", async () => {
+  const { code, output, errors } = await weir(["records", "--sandbox", "--filter", "DOI ge 'x'"]);
+  assertEquals([code, output, errors.length], [1, "", 1]);
+  assertStringIncludes(errors[0]!, 'use "gte"');
+  assert(!errors[0]!.includes("\n"));
+});

@@ -1,0 +1,136 @@
+import { assert, assertEquals } from "@std/assert";
+import { takeTurn } from "../../src/client/pace.ts";
+import { FakeClock } from "../helpers/fake_clock.ts";
+import { sandboxAndClient } from "../helpers/sandbox.ts";
+import { page, upstream } from "../helpers/upstream.ts";
+import { DataStream } from "../../mod.ts";
+
+const origin = "https://upstream.invalid";
+
+Deno.test("takeTurn() starts at most two in any second, with a margin", async () => {
+  const clock = new FakeClock();
+  const starts: number[] = [];
+  for (let request = 0; request < 4; request++) {
+    const turn = await takeTurn(origin, 2, clock);
+    starts.push(clock.now());
+    turn.end();
+  }
+  assertEquals(starts, [0, 530, 1060, 1590]);
+});
+
+Deno.test("takeTurn() waits for the request in flight, and then no longer than it must", async () => {
+  const clock = new FakeClock();
+  const first = await takeTurn(origin, 2, clock);
+  const second = takeTurn(origin, 2, clock);
+  await clock.sleep(3000);
+  first.end();
+  await second;
+  assert(clock.now() >= 3000 && clock.now() <= 3020, `started at ${clock.now()}`);
+});
+
+Deno.test("takeTurn() serves first come first", async () => {
+  const clock = new FakeClock();
+  const order: number[] = [];
+  const requests = [1, 2, 3, 4, 5].map(async (number) => {
+    const turn = await takeTurn(origin, 2, clock);
+    order.push(number);
+    await clock.sleep(40);
+    turn.end();
+  });
+  await Promise.all(requests);
+  assertEquals(order, [1, 2, 3, 4, 5]);
+});
+
+Deno.test("takeTurn() rejects with the signal's reason, and leaves the line", async () => {
+  const clock = new FakeClock();
+  const first = await takeTurn(origin, 2, clock);
+  const stop = new AbortController();
+  const second = takeTurn(origin, 2, clock, stop.signal).catch((error) => error);
+  const third = takeTurn(origin, 2, clock);
+  await clock.sleep(100);
+  stop.abort("enough");
+  assertEquals(await second, "enough");
+  first.end();
+  await third;
+  assert(clock.now() < 600);
+  const given = takeTurn(origin, 2, clock, AbortSignal.abort("before"));
+  assertEquals(await given.catch((error) => error), "before");
+});
+
+Deno.test("takeTurn() goes on after a request that the runtime dropped without a word", async () => {
+  const clock = new FakeClock();
+  await takeTurn(origin, 2, clock); // never ended
+  await takeTurn(origin, 2, clock);
+  assert(clock.now() >= 90_000 && clock.now() < 90_100, `started at ${clock.now()}`);
+});
+
+Deno.test("takeTurn() keeps a turn whose bytes still come", async () => {
+  const clock = new FakeClock();
+  const first = await takeTurn(origin, 2, clock);
+  let started = false;
+  const second = takeTurn(origin, 2, clock).then(() => started = true);
+  for (let minute = 1; minute <= 5; minute++) {
+    await clock.sleep(60_000);
+    first.extend();
+    assertEquals(started, false);
+  }
+  first.end();
+  await second;
+});
+
+Deno.test("takeTurn() lets an ended turn end again without harm to the next", async () => {
+  const clock = new FakeClock();
+  const first = await takeTurn(origin, 2, clock);
+  first.end();
+  await takeTurn(origin, 2, clock);
+  first.end();
+  let started = false;
+  const third = takeTurn(origin, 2, clock).then(() => started = true);
+  await clock.sleep(5_000);
+  assertEquals(started, false);
+  await third;
+});
+
+Deno.test("takeTurn() keeps a line for each origin", async () => {
+  const clock = new FakeClock();
+  await takeTurn(origin, 2, clock);
+  await takeTurn("https://other.invalid", 2, clock);
+  assertEquals(clock.now(), 0);
+});
+
+Deno.test("clients of one origin share the pace, whatever their keys and queries", async () => {
+  const starts: number[] = [];
+  const { options, requests } = upstream(...Array.from({ length: 6 }, () => () => {
+    starts.push(options.clock.now());
+    return page([{ Id: 1 }]);
+  }));
+  const clients = ["one", "two", "three"].map((apiKey) => new DataStream({ ...options, apiKey }));
+  await Promise.all(clients.flatMap((client) => [
+    client.records().toArray(),
+    client.records({ top: 5 }).toArray(),
+  ]));
+  assertEquals(starts.length, 6);
+  for (let index = 2; index < starts.length; index++) {
+    assert(starts[index]! - starts[index - 2]! > 1000, `starts at ${starts}`);
+  }
+  assertEquals(requests.map((request) => request.headers.get("x-api-key")), [
+    "one",
+    "one",
+    "two",
+    "two",
+    "three",
+    "three",
+  ]);
+});
+
+Deno.test("a strict service turns none of many downloads away", async () => {
+  const { sandbox, client } = sandboxAndClient({ records: 2_000 });
+  const sizes = await Promise.all([
+    client.records({ top: 500 }).toArray(),
+    client.records({ top: 1_000, select: ["Id"] }).toArray(),
+    client.records({ top: 400 }).toArray(),
+  ]);
+  assertEquals(sizes.map((rows) => rows.length), [2_000, 2_000, 2_000]);
+  assertEquals(sandbox.stats.requests, 4 + 2 + 5);
+  assertEquals([sandbox.stats.tooFast, sandbox.stats.parallel], [0, 0]);
+});

@@ -1,0 +1,317 @@
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { DataStream, DataStreamError, PRODUCTION_URL, QA_URL } from "../../mod.ts";
+import { ask, sandboxAndClient } from "../helpers/sandbox.ts";
+import { page, ROOT, upstream } from "../helpers/upstream.ts";
+
+const next = (token: string) => `${ROOT}/Records?$skiptoken=${token}&$top=2`;
+
+Deno.test("records() follows next links to the last row, none lost, none doubled", async () => {
+  const { sandbox, client } = sandboxAndClient({ records: 2_345 });
+  const rows = await client.records({ top: 500 }).toArray();
+  assertEquals(rows as unknown, await ask({ records: 2_345 }).rows("Records"));
+  assertEquals(sandbox.stats.requests, 5);
+});
+
+Deno.test("records() keeps fields, filter and page size on every page", async () => {
+  const { client } = sandboxAndClient({ records: 2_000 });
+  const filter = "CharacteristicName in ('pH', 'Temperature, water') and LocationId ne 1001";
+  const rows = await client.records({ filter, select: ["Id", "DOI"], top: 50 }).toArray();
+  const whole = ask({ records: 2_000 });
+  const wanted = await whole.rows("Records", { $filter: filter, $select: "Id,DOI" });
+  assert(wanted.length > 100);
+  assertEquals(rows as unknown, wanted);
+});
+
+Deno.test("records() sends one request at a time, at most two a second", async () => {
+  const { sandbox, client, clock } = sandboxAndClient({ records: 1_000 });
+  await client.records({ top: 100 }).toArray();
+  const { requests, tooFast, parallel, mostInFlight } = sandbox.stats;
+  assertEquals([requests, tooFast, parallel, mostInFlight], [10, 0, 0, 1]);
+  assert(clock.now() >= 9 * 500 && clock.now() < 9 * 560);
+});
+
+Deno.test("records() sends every name and value encoded, and the key as a header", async () => {
+  const { options, requests } = upstream(page([{ Id: 1 }], next("Id:1")), page([{ Id: 2 }]));
+  const filter = "MonitoringLocationType eq 'a+b & c''d'";
+  const query = new DataStream(options).records({ filter, select: ["Id", "DOI"], top: 2 });
+  await query.toArray();
+  const asked = `${ROOT}/Records?%24select=Id%2CDOI&%24filter=` +
+    "MonitoringLocationType%20eq%20%27a%2Bb%20%26%20c%27%27d%27&%24top=2";
+  assertEquals(requests.map(({ url }) => url), [asked, `${asked}&%24skiptoken=Id%3A1`]);
+  assertEquals(query.url, asked);
+  for (const { headers, method } of requests) {
+    assertEquals(method, "GET");
+    assertEquals(headers.get("x-api-key"), "k3y-of-a-test");
+    assertEquals(headers.get("accept"), "application/vnd.api+json");
+  }
+});
+
+const wholePage = [{ Id: 1 }];
+const ways: [name: string, first: () => Response][] = [
+  ["@odata.nextLink, raw", () => page(wholePage, next("Id:1"))],
+  ["@odata.nextLink, encoded", () => page(wholePage, `${ROOT}/Records?%24skiptoken=Id%3A1`)],
+  ["odata.nextLink", () => Response.json({ value: wholePage, "odata.nextLink": next("Id:1") })],
+  ["a relative link", () => page(wholePage, "/v1/odata/v4/Records?$skiptoken=Id:1")],
+  [
+    "the Link header alone",
+    () => page(wholePage, undefined, { link: `<${next("Id:1")}>; rel="next"` }),
+  ],
+  [
+    "a Link header of several",
+    () =>
+      page(wholePage, undefined, {
+        link: `<${ROOT}/Records>; rel="first", <${next("Id:1")}>; title="x"; rel=next`,
+      }),
+  ],
+];
+for (const [name, first] of ways) {
+  Deno.test(`records() goes on by ${name}`, async () => {
+    const { options, requests } = upstream(first(), page([{ Id: 2 }]));
+    const rows = await new DataStream(options).records({ select: ["Id"], top: 1 }).toArray();
+    assertEquals(rows, [{ Id: 1 }, { Id: 2 }]);
+    assertEquals(requests[1]?.url.endsWith("&%24skiptoken=Id%3A1"), true);
+  });
+}
+
+Deno.test("records() ends at a Link header without a next, and at an empty page", async () => {
+  const other = { link: `<${ROOT}/Records>; rel="prev", <${ROOT}/x>; rel="nextish"` };
+  const { options } = upstream(page([{ Id: 1 }], next("Id:1")), page([], undefined, other));
+  assertEquals((await new DataStream(options).records().toArray()).length, 1);
+});
+
+const wrongLinks: [name: string, link: string][] = [
+  ["to another origin", "https://evil.invalid/v1/odata/v4/Records?$skiptoken=Id:1"],
+  ["to another port", "https://upstream.invalid:8443/v1/odata/v4/Records?$skiptoken=Id:1"],
+  ["to another endpoint", `${ROOT}/Observations?$skiptoken=Id:1`],
+  ["without a token", `${ROOT}/Records?$top=2`],
+  ["that is no URL", "https://"],
+];
+for (const [name, link] of wrongLinks) {
+  Deno.test(`records() fails at a next link ${name}, and sends nothing there`, async () => {
+    const { options, requests } = upstream(page([{ Id: 1 }], link));
+    const query = new DataStream(options).records();
+    const error = await assertRejects(() => query.toArray(), DataStreamError, "next page");
+    assertEquals([error.kind, requests.length], ["next-link", 1]);
+  });
+}
+
+Deno.test("records() fails at a next link that does not move on", async () => {
+  const { options, requests } = upstream(
+    page([{ Id: 1 }], next("Id:1")),
+    page([{ Id: 1 }], next("Id:1")),
+  );
+  const query = new DataStream(options).records();
+  const error = await assertRejects(() => query.toArray(), DataStreamError, "the same page");
+  assertEquals([error.kind, requests.length], ["next-link", 2]);
+});
+
+const brokenPages: [name: string, reply: () => Response, came: string][] = [
+  [
+    "HTML with status 200",
+    () => new Response("<html>", { headers: { "content-type": "text/html" } }),
+    "text/html",
+  ],
+  ["no content type", () => new Response(new Uint8Array([123, 125])), "no content type"],
+  [
+    "broken JSON",
+    () => new Response('{"value":[{"Id":1}', { headers: { "content-type": "application/json" } }),
+    "broken JSON",
+  ],
+  [
+    "bytes that are no UTF-8",
+    () =>
+      new Response(new Uint8Array([0x22, 0xff, 0x22]), {
+        headers: { "content-type": "application/json" },
+      }),
+    "broken JSON",
+  ],
+  ["no list of rows", () => Response.json({ value: 5 }), "no list of rows"],
+  ["rows that are none", () => Response.json({ value: [1] }), "no list of rows"],
+  ["a list alone", () => Response.json([]), "no list of rows"],
+];
+for (const [name, reply, came] of brokenPages) {
+  Deno.test(`records() fails at ${name}, and says what came`, async () => {
+    const { options } = upstream(page([{ Id: 1 }], next("Id:1")), reply());
+    const pages = new DataStream(options).records().pages().getReader();
+    assertEquals((await pages.read()).value?.length, 1);
+    const error = await assertRejects(() => pages.read(), DataStreamError, came);
+    assertEquals(error.kind, "page");
+  });
+}
+
+for (const status of [400, 401, 403, 408, 413, 429, 500, 504]) {
+  Deno.test(`records() fails at status ${status} with its hint and what the service said`, async () => {
+    const { options, requests } = upstream(Response.json({ message: "Said\nso" }, { status }));
+    const query = new DataStream(options).records();
+    const error = await assertRejects(
+      () => query.toArray(),
+      DataStreamError,
+      `status ${status} (Said so)`,
+    );
+    assertEquals([error.kind, error.status, requests.length], ["status", status, 1]);
+    assertEquals(error.url, query.url);
+    assertEquals(error.message, `${error.detail}: ${error.hint}`);
+    assert(error.hint.length > 0 && !error.message.includes("\n"));
+  });
+}
+
+Deno.test("records() follows no redirect, and says so", async () => {
+  const { options, requests } = upstream(
+    new Response("moved", { status: 302, headers: { location: "https://evil.invalid/" } }),
+  );
+  const query = new DataStream(options).records();
+  await assertRejects(() => query.toArray(), DataStreamError, "a redirect");
+  assertEquals(requests.map(({ redirect }) => redirect), ["manual"]);
+});
+
+Deno.test("records() tells a fault of the network, with its cause", async () => {
+  const fault = new TypeError("connection reset");
+  const { options } = upstream(fault);
+  const query = new DataStream(options).records();
+  const error = await assertRejects(() => query.toArray(), DataStreamError, "connection reset");
+  assertEquals([error.kind, error.cause], ["network", fault]);
+});
+
+Deno.test("records() tells a body that breaks off", async () => {
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"value":['));
+      controller.error(new Error("body cut"));
+    },
+  });
+  const { options } = upstream(
+    new Response(body, { headers: { "content-type": "application/json" } }),
+  );
+  const query = new DataStream(options).records();
+  const error = await assertRejects(() => query.toArray(), DataStreamError, "body cut");
+  assertEquals(error.kind, "network");
+});
+
+Deno.test("no error shows the key, even where the service repeats it", async () => {
+  const apiKey = 'k3y-"quoted"-of-a-test';
+  const replies = [
+    Response.json({ message: `bad key ${apiKey} given` }, { status: 403 }),
+    new Error(`header x-api-key: ${apiKey}`),
+  ];
+  for (const reply of replies) {
+    const { options } = upstream(reply);
+    const query = new DataStream({ ...options, apiKey }).records();
+    const error = await assertRejects(() => query.toArray(), DataStreamError);
+    assertEquals(`${error.message} ${error.url} ${error.detail}`.includes(apiKey), false);
+    assert(error.message.includes("[key]"));
+  }
+});
+
+Deno.test("a query sends nothing before it is consumed, and asks anew each time", async () => {
+  const { sandbox, client } = sandboxAndClient({ records: 30 });
+  const query = client.records({ select: ["Id"] });
+  query.pages();
+  query.csv();
+  assertEquals(sandbox.stats.requests, 0);
+  assertEquals(await query.toArray(), await query.toArray());
+  assertEquals(sandbox.stats.requests, 2);
+});
+
+Deno.test("pages() fetches a page when it is pulled, and none ahead", async () => {
+  const { sandbox, client, clock } = sandboxAndClient({ records: 100 });
+  const reader = client.records({ top: 10 }).pages().getReader();
+  assertEquals((await reader.read()).value?.length, 10);
+  await clock.sleep(10_000);
+  assertEquals(sandbox.stats.requests, 1);
+  await reader.read();
+  assertEquals(sandbox.stats.requests, 2);
+  await reader.cancel();
+});
+
+Deno.test("leaving a loop early sends nothing more, and the pace is free again", async () => {
+  const { sandbox, client } = sandboxAndClient({ records: 100 });
+  for await (const row of client.records({ top: 10 })) {
+    assertEquals(row.Id, 500_003);
+    break;
+  }
+  assertEquals(sandbox.stats.requests, 1);
+  assertEquals((await client.records().toArray()).length, 100);
+});
+
+for (const way of ["cancel", "signal"] as const) {
+  Deno.test(`${way} stops the request in flight, and the pace is free again`, async () => {
+    const { promise: sent, resolve: tell } = Promise.withResolvers<Request>();
+    const { options } = upstream(
+      (request) => {
+        tell(request);
+        return new Promise((_, reject) =>
+          request.signal.addEventListener("abort", () => reject(request.signal.reason))
+        );
+      },
+      page([]),
+    );
+    const client = new DataStream(options);
+    const stop = new AbortController();
+    const reader = client.records({ signal: stop.signal }).pages().getReader();
+    const read = reader.read().catch((error) => error);
+    const request = await sent;
+    if (way === "cancel") await reader.cancel("enough");
+    else stop.abort("enough");
+    assertEquals(request.signal.aborted, true);
+    assertEquals(await read, way === "cancel" ? { done: true, value: undefined } : "enough");
+    assertEquals(await client.records().toArray(), []);
+  });
+}
+
+Deno.test("records() refuses a wrong field or page size before anything is sent", () => {
+  const client = new DataStream();
+  // @ts-expect-error -- Records has no LocationId
+  assertThrows(() => client.records({ select: ["LocationId"] }), TypeError, '"LocationId"');
+  assertThrows(() => client.records({ top: 0 }), RangeError);
+});
+
+Deno.test("records() narrows the row's type to the fields selected", async () => {
+  const { client } = sandboxAndClient({ records: 1 });
+  const [row] = await client.records({ select: ["ResultValue"] }).toArray();
+  const value: number | null | undefined = row?.ResultValue;
+  // @ts-expect-error -- not selected
+  const other = row?.Id;
+  assertEquals([typeof value, other], ["number", undefined]);
+});
+
+Deno.test("records() takes no later change of its arguments", () => {
+  const select: ("Id" | "DOI")[] = ["Id"];
+  const query = new DataStream().records({ select });
+  select.push("DOI");
+  assertEquals(query.url, `${PRODUCTION_URL}/Records?%24select=Id&%24top=10000`);
+});
+
+const wrongOptions: [
+  name: string,
+  options: ConstructorParameters<typeof DataStream>[0],
+  message: string,
+][] = [
+  ["a relative base URL", { baseUrl: "/v1" }, "absolute URL"],
+  ["a key over plain HTTP", { baseUrl: "http://example.org", apiKey: "secret-key" }, "https://"],
+  ["another protocol", { baseUrl: "ftp://example.org" }, "https://"],
+  ["a user name in the base URL", { baseUrl: "https://me@example.org" }, "no user name"],
+  ["a query in the base URL", { baseUrl: "https://example.org/?a=1" }, "no user name, query"],
+  ["an empty key", { apiKey: "" }, "apiKey"],
+  ["a key with a line feed", { apiKey: "secret-key\nx: y" }, "apiKey"],
+];
+for (const [name, options, message] of wrongOptions) {
+  Deno.test(`DataStream refuses ${name}`, () => {
+    const error = assertThrows(() => new DataStream(options), TypeError, message);
+    assertEquals(error.message.includes("secret-key"), false);
+  });
+}
+
+Deno.test("DataStream takes plain HTTP on loopback, or where there is no key", () => {
+  for (const host of ["localhost:8000", "127.0.0.1", "[::1]:80"]) {
+    new DataStream({ baseUrl: `http://${host}/v1`, apiKey: "k" });
+  }
+  new DataStream({ baseUrl: "http://example.org" });
+});
+
+Deno.test("DataStream refuses a faster pace than the service allows, for the service", () => {
+  for (const baseUrl of [PRODUCTION_URL, QA_URL]) {
+    assertThrows(() => new DataStream({ baseUrl, requestsPerSecond: 3 }), RangeError, "at most 2");
+  }
+  assertThrows(() => new DataStream({ requestsPerSecond: 0 }), RangeError, "above 0");
+  new DataStream({ baseUrl: "https://example.org", requestsPerSecond: 3 });
+});

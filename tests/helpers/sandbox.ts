@@ -1,0 +1,57 @@
+import { DataStream, type DataStreamOptions } from "../../mod.ts";
+import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/service.ts";
+import { FakeClock } from "./fake_clock.ts";
+
+/** A sandbox and a client of it, both on one fake clock. */
+export function sandboxAndClient(
+  options: SandboxOptions = {},
+  clientOptions: DataStreamOptions = {},
+): { sandbox: Sandbox; client: DataStream; clock: FakeClock } {
+  const clock = new FakeClock();
+  const sandbox = createSandbox({ now: () => clock.now(), ...options });
+  const client = new DataStream({
+    apiKey: sandbox.apiKey,
+    baseUrl: sandbox.url,
+    fetch: sandbox.fetch,
+    clock,
+    ...clientOptions,
+  });
+  return { sandbox, client, clock };
+}
+
+/** A sandbox without a limit, and a way to ask it: options by their OData names. */
+export function ask(options: SandboxOptions = {}): {
+  sandbox: Sandbox;
+  get: (resource: string, query?: Record<string, string | number>) => Promise<Response>;
+  rows: (
+    resource: string,
+    query?: Record<string, string | number>,
+  ) => Promise<Record<string, unknown>[]>;
+  count: (resource: string, filter?: string) => Promise<number>;
+} {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity, ...options });
+  const get = (resource: string, query: Record<string, string | number> = {}) => {
+    const pairs = Object.entries(query)
+      .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
+    const url = `${sandbox.url}/${resource}${pairs.length ? "?" : ""}${pairs.join("&")}`;
+    return sandbox.fetch(url, { headers: { "x-api-key": sandbox.apiKey } });
+  };
+  const read = async (response: Response) => {
+    const text = await response.text();
+    if (response.status !== 200) throw new Error(`${response.status} ${text}`);
+    return JSON.parse(text);
+  };
+  return {
+    sandbox,
+    get,
+    async rows(resource, query) {
+      const body = await read(await get(resource, { $top: 10_000, ...query }));
+      if (body["@odata.nextLink"]) throw new Error("more rows than a page");
+      return body.value;
+    },
+    async count(resource, filter) {
+      const query = { $count: "true", ...(filter && { $filter: filter }) };
+      return (await read(await get(resource, query))).value;
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type { DataStreamOptions } from "../../mod.ts";
+import { FakeClock } from "./fake_clock.ts";
+
+/** What a scripted service answers to one request. */
+export type Reply = Response | Error | ((request: Request) => Response | Promise<Response>);
+
+/** A page as the service writes it. */
+export function page(rows: object[], nextLink?: string, headers: HeadersInit = {}): Response {
+  return Response.json(
+    { value: rows, ...(nextLink && { "@odata.nextLink": nextLink }) },
+    { headers },
+  );
+}
+
+/** A service that gives the replies in order, and keeps the requests; for a client's options. */
+export function upstream(...replies: Reply[]): {
+  requests: Request[];
+  options: Required<Pick<DataStreamOptions, "fetch" | "apiKey" | "baseUrl" | "clock">>;
+} {
+  const requests: Request[] = [];
+  return {
+    requests,
+    options: {
+      apiKey: "k3y-of-a-test",
+      baseUrl: "https://upstream.invalid/v1/odata/v4",
+      clock: new FakeClock(),
+      // deno-lint-ignore require-await -- a rejection, as fetch gives it, not a throw
+      fetch: async (request) => {
+        requests.push(request);
+        const reply = replies[requests.length - 1];
+        if (reply === undefined) throw new Error("asked more often than the test has replies");
+        if (reply instanceof Error) throw reply;
+        return typeof reply === "function" ? reply(request) : reply;
+      },
+    },
+  };
+}
+
+/** The root address of that service. */
+export const ROOT = "https://upstream.invalid/v1/odata/v4";

@@ -1,0 +1,51 @@
+// The entry that servers load, under the environment that they load it in.
+import { assertEquals, assertMatch } from "@std/assert";
+import { VARIABLES } from "../../edge/config.ts";
+
+interface Entry {
+  fetch(request: Request, bindings?: Record<string, string>): Response | Promise<Response>;
+}
+
+/** Loads the entry anew with that environment, and catches what it logs. */
+async function load(
+  environment: Record<string, string>,
+  module: () => Promise<{ default: Entry }>,
+): Promise<{ get: (path: string) => Promise<Response>; logged: string[] }> {
+  for (const name of VARIABLES) Deno.env.delete(name);
+  for (const [name, value] of Object.entries(environment)) Deno.env.set(name, value);
+  const logged: string[] = [];
+  const { error } = console;
+  console.error = (line: string) => void logged.push(line);
+  try {
+    const entry = (await module()).default;
+    return { get: async (path) => await entry.fetch(new Request(`http://host${path}`)), logged };
+  } finally {
+    console.error = error;
+  }
+}
+
+Deno.test("the entry serves the sandbox where WEIR_SANDBOX=1 asks for it", async () => {
+  const { get, logged } = await load({ WEIR_SANDBOX: "1" }, () => import("../../edge/main.ts#a"));
+  const response = await get("/Records.csv?$select=Id&$filter=DOI%20eq%20%27none%27");
+  assertEquals([response.status, await response.text(), logged], [200, "Id\r\n", []]);
+  assertEquals(response.headers.get("x-weir-data"), "synthetic");
+});
+
+Deno.test("the entry with a key and no access stays up, closed, and logs what to set", async () => {
+  const environment = { DATASTREAM_API_KEY: "secret-key" };
+  const { get, logged } = await load(environment, () => import("../../edge/main.ts#b"));
+  assertEquals((await get("/healthz")).status, 200);
+  const response = await get("/Records.csv");
+  assertEquals(response.status, 503);
+  assertEquals((await response.text()).includes("secret-key"), false);
+  assertEquals(logged.length, 1);
+  assertMatch(logged[0]!, /WEIR_ACCESS must say who may download/);
+});
+
+Deno.test("the entry refuses a wrong value with its name, and says so once", async () => {
+  const environment = { WEIR_ACCESS: "caller", DATASTREAM_BASE_URL: "ftp://example.org" };
+  const { get, logged } = await load(environment, () => import("../../edge/main.ts#c"));
+  assertEquals([(await get("/Records")).status, (await get("/")).status], [503, 503]);
+  assertEquals(logged.length, 1);
+  assertMatch(logged[0]!, /baseUrl must begin with https/);
+});

@@ -1,0 +1,65 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { type Clause, FilterSyntaxError, parseFilter } from "../../src/odata/parse_filter.ts";
+
+const runs = { numRuns: 20_000, seed: 1 };
+
+const field = fc.stringMatching(/^[A-Za-z_]\w{0,12}$/);
+const literal = fc.oneof(
+  fc.string({ unit: "grapheme" }).map((text) => ({ text, quoted: true })),
+  fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }))
+    .map((value) => ({ text: String(value), quoted: false }))
+    .filter(({ text }) => !text.startsWith("-0") || text !== "-0"),
+);
+const clause = fc.oneof(
+  fc.record({
+    field,
+    operator: fc.constantFrom("eq", "ne", "lt", "lte", "gt", "gte"),
+    values: fc.tuple(literal),
+  }),
+  fc.record({ field, operator: fc.constant("in"), values: fc.array(literal, { minLength: 1 }) }),
+  fc.record({ field, operator: fc.constant("endswith"), values: fc.tuple(literal) }),
+);
+const space = fc.constantFrom(" ", "  ", "\t", "\n");
+
+function write(clauses: Pick<Clause, "field" | "operator" | "values">[], gap: string): string {
+  const literalText = ({ text, quoted }: Clause["values"][number]) =>
+    quoted ? `'${text.replaceAll("'", "''")}'` : text;
+  return clauses.map(({ field, operator, values }) => {
+    const texts = values.map(literalText);
+    if (operator === "endswith") return `endswith(${field}, ${texts[0]})`;
+    const right = operator === "in" ? `(${texts.join(`,${gap}`)})` : texts[0];
+    return [field, operator, right].join(gap);
+  }).join(`${gap}and${gap}`);
+}
+
+Deno.test("parseFilter() reads back every filter that is written by the grammar", () => {
+  fc.assert(
+    fc.property(fc.array(clause, { minLength: 1, maxLength: 5 }), space, (clauses, gap) => {
+      const written = write(clauses as Clause[], gap);
+      const read = parseFilter(written);
+      assertEquals(read.map(({ position: _, ...rest }) => rest), clauses as unknown);
+      for (const { position, field, operator } of read) {
+        const start = operator === "endswith" ? "endswith" : field;
+        assertEquals(written.slice(position, position + start.length), start);
+      }
+    }),
+    runs,
+  );
+});
+
+Deno.test("parseFilter() gives clauses or a position in the text, whatever the text", () => {
+  const word = fc.constantFrom("DOI", "eq", "in", "and", "(", ")", ",", "'a'", "'", "5", "-", " ");
+  const text = fc.oneof(fc.string(), fc.array(word).map((words) => words.join("")));
+  fc.assert(
+    fc.property(text, (filter) => {
+      try {
+        parseFilter(filter);
+      } catch {
+        const error = assertThrows(() => parseFilter(filter), FilterSyntaxError);
+        assertEquals(error.position >= 0 && error.position <= filter.length, true);
+      }
+    }),
+    runs,
+  );
+});

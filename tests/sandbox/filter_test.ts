@@ -1,0 +1,170 @@
+import { assert, assertEquals } from "@std/assert";
+import { type FilterField, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
+import { ask } from "../helpers/sandbox.ts";
+
+// Every name on every resource is held against a join of all rows that is made here, from the
+// columns alone: what the sandbox computes by number must be what its own rows say.
+const { rows, count } = ask({ records: 6_000, locations: 30 });
+const datasets = await rows("Metadata");
+const locations = await rows("Locations");
+const observations = await rows("Observations");
+const records = await rows("Records");
+
+/** What a filter can ask of one observation, with all that it belongs to. */
+const joined = observations.map((observation, index) => {
+  const location = locations.find(({ Id }) => Id === observation.LocationId)!;
+  const dataset = datasets.find(({ DOI }) => DOI === observation.DOI)!;
+  const date = observation.ActivityStartDate as string | null;
+  const type = observation.ActivityType as string;
+  const year = date === null ? null : Number(date.slice(0, 4));
+  return {
+    ids: {
+      Metadata: dataset.Id,
+      Locations: location.Id,
+      Observations: observation.Id,
+      Records: records[index]!.Id,
+    },
+    values: {
+      DOI: observation.DOI,
+      LocationId: observation.LocationId,
+      ActivityMediaName: observation.ActivityMediaName,
+      ActivityGroupType: type.startsWith("Quality")
+        ? "Quality Control"
+        : type.startsWith("Field")
+        ? "Field"
+        : "Sample",
+      CharacteristicName: observation.CharacteristicName,
+      MonitoringLocationType: location.MonitoringLocationType,
+      ActivityStartYear: year,
+      ActivityStartDateYear: year,
+      Latitude: location.Latitude,
+      Longitude: location.Longitude,
+      DatasetName: dataset.DatasetName,
+      CreateTimestamp: dataset.CreateTimestamp,
+      Name: location.Name,
+    } as Record<string, string | number | null>,
+  };
+});
+
+type Test = (values: Record<string, string | number | null>) => boolean;
+
+async function assertFinds(resource: ResourceName, filter: string, test: Test): Promise<number> {
+  const found = (await rows(resource, { $filter: filter, $select: "Id" })).map(({ Id }) => Id);
+  const wanted = new Set(
+    joined.filter(({ values }) => test(values)).map(({ ids }) => ids[resource]),
+  );
+  assertEquals(new Set(found), wanted);
+  assertEquals(found.length, wanted.size);
+  assertEquals(await count(resource, filter), wanted.size);
+  return wanted.size;
+}
+
+const quote = (value: string | number) =>
+  typeof value === "number" ? String(value) : `'${value.replaceAll("'", "''")}'`;
+
+const examples: Partial<Record<FilterField, string | number>> = {
+  DOI: "10.25976/weir-cc00",
+  LocationId: 1001 + 7 * 4,
+  ActivityMediaName: "Surface Water Sediment",
+  ActivityGroupType: "Quality Control",
+  CharacteristicName: "Temperature, water",
+  MonitoringLocationType: "Lake",
+  ActivityStartYear: 2017,
+  ActivityStartDateYear: 2017,
+  Latitude: 54.1,
+  Longitude: -97.5,
+  DatasetName: 'Synthetic "Citizen Science" Samples <script>alert("weir")</script>',
+  CreateTimestamp: "2021-01-31",
+  Name: "Rivière-aux-Érables synthétique, à l’île nº 2",
+};
+
+for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
+  for (const field of RESOURCES[resource].filters) {
+    if (field === "RegionId") continue;
+    const value = examples[field]!;
+    Deno.test(`GET /${resource} filters by ${field} with each operator`, async () => {
+      const is = (holds: (held: string | number) => boolean): Test => (values) => {
+        const held = values[field]!;
+        return held !== null && holds(held);
+      };
+      const literal = quote(value);
+      const sizes = [
+        await assertFinds(resource, `${field} eq ${literal}`, is((held) => held === value)),
+        await assertFinds(resource, `${field} lt ${literal}`, is((held) => held < value)),
+        await assertFinds(resource, `${field} lte ${literal}`, is((held) => held <= value)),
+        await assertFinds(resource, `${field} gt ${literal}`, is((held) => held > value)),
+        await assertFinds(resource, `${field} gte ${literal}`, is((held) => held >= value)),
+        await assertFinds(resource, `${field} in (${literal})`, is((held) => held === value)),
+      ];
+      // A null differs from everything.
+      await assertFinds(resource, `${field} ne ${literal}`, (values) => values[field] !== value);
+      assert(sizes.some((size) => size > 0), "the example finds nothing at all");
+      if (typeof value === "number") {
+        await assertFinds(resource, `${field} eq '${value}'`, is((held) => held === value));
+      }
+    });
+  }
+
+  Deno.test(`GET /${resource} joins its clauses with and, for one and the same record`, async () => {
+    const found = await assertFinds(
+      resource,
+      "CharacteristicName in ('pH', 'Nitrate', 'none') and ActivityStartYear gte '2019' and " +
+        "MonitoringLocationType ne 'Lake' and endswith(DOI, 'bb00')",
+      (values) =>
+        (values.CharacteristicName === "pH" || values.CharacteristicName === "Nitrate") &&
+        Number(values.ActivityStartYear) >= 2019 && values.MonitoringLocationType !== "Lake" &&
+        values.DOI === "10.25976/weir-bb00",
+    );
+    assert(found > 0);
+  });
+}
+
+Deno.test("RegionId finds what lies in a country, a province and a hub, on each resource", async () => {
+  const byRegion = async (filter: string) =>
+    (await rows("Locations", { $filter: filter, $select: "Id" })).map(({ Id }) => Id);
+  const everywhere = await byRegion("RegionId eq 'admin.2.ca'");
+  assertEquals(everywhere.length, 30);
+  const codes = "ab bc mb nb nl ns nt nu on pe qc sk yt".split(" ");
+  const provinces: unknown[] = [];
+  for (const code of codes) provinces.push(...await byRegion(`RegionId eq 'admin.4.ca.${code}'`));
+  assertEquals(provinces.sort(), everywhere.toSorted());
+  const hubs = ["atlantic", "greatlakes", "lakewinnipeg", "mackenzie", "pacific"];
+  const inHubs = await byRegion(`RegionId in (${hubs.map((hub) => `'hub.${hub}'`).join(",")})`);
+  assertEquals(inHubs, everywhere);
+
+  const pacific = new Set(await byRegion("RegionId eq 'hub.pacific'"));
+  assert(pacific.size > 0 && pacific.size < 30);
+  const elsewhere = await byRegion("RegionId ne 'hub.pacific'");
+  assertEquals(elsewhere, everywhere.filter((id) => !pacific.has(id)));
+  for (const resource of ["Observations", "Records", "Metadata"] as const) {
+    const found = await rows(resource, { $filter: "RegionId eq 'hub.pacific'", $select: "Id" });
+    const wanted = new Set(
+      joined.filter(({ ids }) => pacific.has(ids.Locations)).map(({ ids }) => ids[resource]),
+    );
+    assertEquals(new Set(found.map(({ Id }) => Id)), wanted);
+  }
+  assertEquals(await byRegion("RegionId eq 'hub.nowhere'"), []);
+});
+
+Deno.test("a bounding box with quoted numbers finds the locations in it", async () => {
+  const filter =
+    "Longitude gt '-102.01' and Longitude lt '-88.99' and Latitude gt '49' and Latitude lt '60'";
+  const found = await rows("Locations", { $filter: filter });
+  assert(found.length > 0);
+  for (const { Latitude, Longitude } of found) {
+    assert(Number(Latitude) > 49 && Number(Latitude) < 60);
+    assert(Number(Longitude) > -102.01 && Number(Longitude) < -88.99);
+  }
+});
+
+Deno.test("a text with a quote in it is found by writing it twice", async () => {
+  const filter = "Name eq 'Lake \"Two Names\" (synthetic) 3'";
+  assertEquals((await rows("Locations", { $filter: filter })).length, 1);
+  assertEquals(await count("Locations", "Name eq 'none''s'"), 0);
+});
+
+Deno.test("a temporal filter takes dates as the service's documents write them", async () => {
+  const filter = "CreateTimestamp gt '2020-03-23' and CreateTimestamp lt '2021-03-25'";
+  const found = await rows("Metadata", { $filter: filter });
+  assertEquals(found.map(({ DOI }) => DOI), ["10.25976/weir-bb00", "10.25976/weir-cc00"]);
+});
