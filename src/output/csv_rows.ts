@@ -67,11 +67,21 @@ function newFields(rows: readonly object[], known: readonly string[]): string[] 
   return [...fields].slice(new Set(known).size);
 }
 
+/** `@std/csv` writes the lines, but for those that a reader would take for something else. */
 function toCsv(lines: unknown[][]): string {
-  if (!lines.some((line) => line.some(hasBareReturn))) return stringify(lines);
-  return lines.map((line) => line.some(hasBareReturn) ? withReturns(line) : stringify([line])).join(
-    "",
-  );
+  let text = "";
+  let from = 0;
+  for (const [index, line] of lines.entries()) {
+    if (!isBlank(line) && !line.some(hasBareReturn)) continue;
+    text += stringify(lines.slice(from, index)) + (isBlank(line) ? '""\r\n' : withReturns(line));
+    from = index + 1;
+  }
+  return text + stringify(lines.slice(from));
+}
+
+/** One empty cell is a blank line, which many readers skip: the row would be lost. */
+function isBlank(line: unknown[]): boolean {
+  return line.length === 1 && (line[0] ?? "") === "";
 }
 
 /** A carriage return that nothing else in the cell makes `@std/csv` put in quotes. */

@@ -4,9 +4,10 @@ import { search } from "./search.ts";
 import type { SandboxQuery } from "./system_query_options.ts";
 import type { World } from "./world.ts";
 
-/** A page of rows, as the service words it. */
+/** A page of rows. */
 export interface SandboxPage {
-  rows: Record<string, unknown>[];
+  /** Each row as JSON, its fields in the order of the selection. */
+  rows: string[];
   /** Where the next page is; undefined on the last one. */
   nextLink: string | undefined;
 }
@@ -22,15 +23,26 @@ export function readPage(
   query: SandboxQuery,
   url: URL,
 ): SandboxPage {
-  const rows: Record<string, unknown>[] = [];
+  const rows: string[] = [];
   let last: Numbered["Id"] | undefined;
   for (const row of rowsAfter(world, resource, query)) {
     if (rows.length === query.top) return { rows, nextLink: toNextLink(url, query, last!) };
-    const values = row as object as Record<string, unknown>;
-    rows.push(Object.fromEntries(query.select.map((name) => [name, values[name]])));
+    rows.push(JSON.stringify(row, query.select));
     last = row.Id;
   }
   return { rows, nextLink: undefined };
+}
+
+/** So many rows go out at once: a page is a stream of chunks, as from a server. */
+const CHUNK_ROWS = 500;
+
+/** The body of a page, piece by piece. */
+export function* pageBody(resource: ResourceName, page: SandboxPage): Generator<string> {
+  yield `{"@data.context":"odata/v4/${resource}/$links/Metadata(Id=@DatasetId)","value":[`;
+  for (let start = 0; start < page.rows.length; start += CHUNK_ROWS) {
+    yield (start > 0 ? "," : "") + page.rows.slice(start, start + CHUNK_ROWS).join();
+  }
+  yield page.nextLink ? `],"@odata.nextLink":${JSON.stringify(page.nextLink)}}` : "]}";
 }
 
 /** How many rows meet the filter, on whatever page. */

@@ -5,7 +5,7 @@
  */
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { BadRequest } from "./condition.ts";
-import { countRows, readPage } from "./page.ts";
+import { countRows, pageBody, readPage } from "./page.ts";
 import { readQuery } from "./system_query_options.ts";
 import { Throttle } from "./throttle.ts";
 
@@ -122,12 +122,18 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     stats.mostInFlight = throttle.mostInFlight;
     try {
       const query = readQuery(resource, url.search.slice(1));
-      if (query.count) return whole(request, { value: countRows(world, resource, query) }, entry);
-      const { rows, nextLink } = readPage(world, resource, query, url);
-      stats.rows += rows.length;
-      const context = `odata/v4/${resource}/$links/Metadata(Id=@DatasetId)`;
-      const body = { "@data.context": context, value: rows, "@odata.nextLink": nextLink };
-      return whole(request, body, entry, nextLink ? { link: `<${nextLink}>; rel="next"` } : {});
+      if (query.count) {
+        const count = JSON.stringify({ value: countRows(world, resource, query) });
+        return streamed(request, [count].values(), entry);
+      }
+      const page = readPage(world, resource, query, url);
+      stats.rows += page.rows.length;
+      return streamed(
+        request,
+        pageBody(resource, page),
+        entry,
+        page.nextLink ? { link: `<${page.nextLink}>; rel="next"` } : {},
+      );
     } catch (error) {
       entry();
       if (error instanceof BadRequest) return refuse(400, error.message);
@@ -149,17 +155,18 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 }
 
 /** An answer that stays in flight until its body is taken, dropped or aborted. */
-function whole(
+function streamed(
   request: Request,
-  body: unknown,
+  pieces: Iterator<string>,
   end: () => void,
   headers: Record<string, string> = {},
 ): Response {
-  const bytes = new TextEncoder().encode(JSON.stringify(body));
+  const encoder = new TextEncoder();
   request.signal.addEventListener("abort", end, { once: true });
   const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
     pull(controller) {
-      controller.enqueue(bytes);
+      const { done, value } = pieces.next();
+      if (!done) return controller.enqueue(encoder.encode(value));
       controller.close();
       end();
     },

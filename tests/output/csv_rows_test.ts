@@ -56,6 +56,13 @@ for (const [value, cell] of cells) {
   });
 }
 
+Deno.test("csvFromPages() writes no blank line, which readers skip", async () => {
+  assertEquals(
+    await csvOf([[{ a: null }, { a: "" }, { a: 0 }, {}]], ["a"]),
+    'a\r\n""\r\n""\r\n0\r\n""\r\n',
+  );
+});
+
 Deno.test("csvFromPages() keeps a cell under its column, in whatever order the keys come", async () => {
   assertEquals(
     await csvOf([[{ b: 2, a: 1 }, { b: 3 }, { a: 4 }]], ["a", "b"]),
