@@ -6,9 +6,10 @@
 import { accepts } from "@std/http/negotiation";
 import { type Context, Hono } from "hono";
 import { DataStream, type DataStreamOptions } from "../src/client/datastream.ts";
+import { DataStreamError, oneLine } from "../src/errors.ts";
 import { downloadResponse } from "./download.ts";
 import { readOptions } from "./options.ts";
-import { faultResponse, problemResponse } from "./problem.ts";
+import { badRequestResponse, faultResponse, problemResponse } from "./problem.ts";
 
 /** Options for {@linkcode createApp}. */
 export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
@@ -91,33 +92,53 @@ export function createApp(options: AppOptions): EdgeApp {
         hint: "send your own DataStream API key; it is used for this request alone",
       });
     }
+    let query;
     try {
-      const query = clientFor(request).records(readOptions(new URL(request.url)));
-      // Answered before the work begins: hono would run it all and drop the body. An empty stream,
-      // because a server says content-length: 0 where there is none.
-      if (request.method === "HEAD") return new Response(new ReadableStream(), { headers });
+      query = clientFor(request).records(readOptions(new URL(request.url)));
+    } catch (error) {
+      return badRequestResponse(error);
+    }
+    // Answered before the work begins: hono would run it all and drop the body.
+    if (request.method === "HEAD") return new Response(null, { headers });
+    try {
       return await downloadResponse({
         stream: query.csv(),
         headers,
-        onFault: (error) => log(`A download of Records broke: ${toLine(error)}`),
+        signal: request.signal,
+        onFault: (error) => log(`A download of Records broke: ${oneLine(error)}`),
       });
     } catch (error) {
-      return faultResponse(error, access === "caller");
+      if (error instanceof DataStreamError) return faultResponse(error, access === "caller");
+      throw error;
     }
   };
 
   const app = new Hono();
   app.get("/healthz", (context) => context.text("ok\n"));
   app.get("/Records.csv", records);
-  app.get("/Records", (context) => {
-    if (accepts(context.req.raw, "text/csv")) return records(context);
-    return problemResponse({
-      status: 406,
-      title: "No such format",
-      detail: "Wanted text/csv to be accepted",
-      hint: "send accept: text/csv, or ask for /Records.csv",
-    });
+  app.get("/Records", async (context) => {
+    const response = accepts(context.req.raw, "text/csv")
+      ? await records(context)
+      : problemResponse({
+        status: 406,
+        title: "No such format",
+        detail: "Wanted text/csv to be accepted",
+        hint: "send accept: text/csv, or ask for /Records.csv",
+      });
+    response.headers.set("vary", "accept");
+    return response;
   });
+  app.on(
+    ["POST", "PUT", "PATCH", "DELETE"],
+    ["/Records", "/Records.csv"],
+    ({ req }) =>
+      problemResponse({
+        status: 405,
+        title: "No such method",
+        detail: `Wanted GET or HEAD, got ${req.method}`,
+        hint: "downloads are read, nothing is written",
+      }, { allow: "GET, HEAD" }),
+  );
   app.notFound(({ req }) =>
     problemResponse({
       status: 404,
@@ -127,16 +148,24 @@ export function createApp(options: AppOptions): EdgeApp {
     })
   );
   app.onError((error) => {
-    log(`A request failed: ${toLine(error)}`);
+    log(`A request failed: ${oneLine(error)}`);
     return problemResponse({
       status: 500,
       title: "A fault of this server",
       detail: "The request could not be answered; the server's log says why",
     });
   });
-  return app;
+  return { fetch: answer, request: (input, init) => answer(new Request(toUrl(input), init)) };
+
+  async function answer(request: Request): Promise<Response> {
+    const response = await app.fetch(request);
+    // With no body at all, a server would say content-length: 0, which is not the download's.
+    const empty = () => new ReadableStream({ start: (controller) => controller.close() });
+    return request.method === "HEAD" ? new Response(empty(), response) : response;
+  }
 }
 
-function toLine(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ");
+/** A path stands for one on this host: tests need no host of their own. */
+function toUrl(input: Request | URL | string): Request | URL {
+  return input instanceof Request ? input : new URL(input, "http://localhost");
 }

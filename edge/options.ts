@@ -1,6 +1,11 @@
 import type { RecordsQuery } from "../src/client/datastream.ts";
+import { MAXIMUM_TOP, parseSelect } from "../src/odata/query_options.ts";
 import type { Field } from "../src/odata/resources.ts";
-import { BadOption } from "./problem.ts";
+
+/** A download URL with options that there are not. */
+export class BadOption extends Error {
+  override readonly name = "BadOption";
+}
 
 const OPTIONS = ["$select", "$filter", "$top"];
 
@@ -23,12 +28,14 @@ export function readOptions(url: URL): RecordsQuery {
   const filter = url.searchParams.get("$filter");
   const top = url.searchParams.get("$top");
   if (top !== null && !/^\d+$/.test(top)) {
-    throw new BadOption(`Option "$top" is the rows on a page: wanted 1 to 10000, got "${top}"`);
+    throw new BadOption(
+      `Option "$top" is the rows on a page: wanted 1 to ${MAXIMUM_TOP}, got "${top}"`,
+    );
   }
   return {
-    // The client refuses a name that Records lacks.
-    ...(select && { select: select.split(",").map((name) => name.trim() as Field<"Records">) }),
-    ...(filter && { filter }),
+    // The client refuses a name that Records lacks, and an empty filter.
+    ...(select !== null && { select: parseSelect(select) as Field<"Records">[] }),
+    ...(filter !== null && { filter }),
     ...(top !== null && { top: Number(top) }),
   };
 }

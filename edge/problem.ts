@@ -1,4 +1,4 @@
-import { DataStreamError } from "../src/errors.ts";
+import { type DataStreamError, oneLine } from "../src/errors.ts";
 
 /** A problem to answer with (RFC 9457). */
 export interface Problem {
@@ -8,11 +8,6 @@ export interface Problem {
   detail: string;
   /** What to do next. */
   hint?: string;
-}
-
-/** A fault in a request, found before anything was asked of the service. */
-export class BadOption extends Error {
-  override readonly name = "BadOption";
 }
 
 /** A problem as an answer. */
@@ -45,23 +40,22 @@ const TITLES: Record<number, string> = {
   504: "The service took too long",
 };
 
+/** A request that names, or leaves out, what it must not. */
+export function badRequestResponse(error: unknown): Response {
+  return problemResponse({ status: 400, title: TITLES[400]!, detail: oneLine(error) });
+}
+
 /**
- * A fault of a download as an answer; never with the key.
+ * A fault of the service as an answer; never with the key.
  *
- * @param error What was thrown before the first page
+ * @param error What came before the first page
  * @param callersKey Whether the key was the caller's own, so that its refusal is the caller's matter
  */
-export function faultResponse(error: unknown, callersKey: boolean): Response {
-  if (error instanceof DataStreamError) {
-    const own = callersKey && (error.status === 401 || error.status === 403);
-    const status = own ? error.status! : STATUSES[error.status ?? 0] ?? 502;
-    return problemResponse(
-      { status, title: TITLES[status]!, detail: error.detail, hint: error.hint },
-      status === 503 ? { "retry-after": "5" } : {},
-    );
-  }
-  if (error instanceof TypeError || error instanceof RangeError || error instanceof BadOption) {
-    return problemResponse({ status: 400, title: TITLES[400]!, detail: error.message });
-  }
-  throw error;
+export function faultResponse(error: DataStreamError, callersKey: boolean): Response {
+  const own = callersKey && (error.status === 401 || error.status === 403);
+  const status = own ? error.status! : STATUSES[error.status ?? 0] ?? 502;
+  return problemResponse(
+    { status, title: TITLES[status]!, detail: error.detail, hint: error.hint },
+    status === 503 ? { "retry-after": "5" } : {},
+  );
 }

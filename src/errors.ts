@@ -3,7 +3,8 @@
  *
  * - `status`: the service answered with a status other than 200;
  * - `network`: no whole answer came back;
- * - `page`: the answer is not a page of the service (HTML, broken JSON, a field out of place);
+ * - `page`: the answer is not a page of the service (HTML, broken JSON, no list of rows), or its
+ *   rows have a field that a CSV in the making has no column for;
  * - `next-link`: the link to the next page leads elsewhere or does not move on.
  */
 export type DataStreamErrorKind = "status" | "network" | "page" | "next-link";
@@ -70,4 +71,9 @@ export class DataStreamError extends Error {
     this.hint = facts.hint;
     this.status = facts.status;
   }
+}
+
+/** The message of whatever was thrown, on one line. */
+export function oneLine(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ");
 }

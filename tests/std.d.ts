@@ -4,7 +4,6 @@
 declare module "@std/assert" {
   export function assert(expr: unknown, msg?: string): asserts expr;
   export function assertEquals<T>(actual: T, expected: T, msg?: string): void;
-  export function assertNotEquals<T>(actual: T, expected: T, msg?: string): void;
   export function assertStrictEquals<T>(actual: unknown, expected: T, msg?: string): void;
   export function assertMatch(actual: string, expected: RegExp, msg?: string): void;
   export function assertStringIncludes(actual: string, expected: string, msg?: string): void;
@@ -26,7 +25,6 @@ declare module "@std/assert" {
 declare module "@std/csv/stringify" {
   export function stringify(
     data: readonly (readonly unknown[])[],
-    options?: { headers?: boolean; separator?: string; bom?: boolean },
   ): string;
 }
 

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { parseSelect } from "../odata/query_options.ts";
 
 /** A command line that asks for what there is not. */
 export class UsageError extends Error {
@@ -25,7 +26,7 @@ export const HELP = `weir: open water-quality data from the DataStream service
   --select a,b,c     fields, in order (default: all)
   --filter "…"       an OData filter: "DOI eq '10.25976/…' and ActivityStartYear gte 2020"
   --top N            rows on a page, 1 to 10000, not rows in all (default: 10000)
-  --output FILE      write to FILE, under that name only when whole
+  --output FILE      write to FILE: as FILE.part first, under its name only when whole
   --base-url URL     another root address of the service
   --sandbox          synthetic data, no key and no network
   --help, --version
@@ -53,7 +54,7 @@ export function readArguments(args: string[]): Arguments {
   return {
     help: values.help ?? false,
     version: values.version ?? false,
-    select: values.select?.split(",").map((name) => name.trim()),
+    select: values.select === undefined ? undefined : parseSelect(values.select),
     filter: values.filter,
     top: values.top === undefined ? undefined : Number(values.top),
     output: values.output,

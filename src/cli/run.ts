@@ -1,5 +1,6 @@
 import { DataStream, type DataStreamOptions } from "../client/datastream.ts";
-import { DataStreamError } from "../errors.ts";
+import type { Query } from "../client/query.ts";
+import { oneLine } from "../errors.ts";
 import type { Field } from "../odata/resources.ts";
 import { createSandbox } from "../sandbox/service.ts";
 import { VERSION } from "../version.ts";
@@ -32,27 +33,34 @@ export async function run(args: string[], io: Io): Promise<number> {
     else await records(given, io);
     return 0;
   } catch (error) {
-    io.error(error instanceof Error ? error.message : String(error));
-    if (error instanceof UsageError) io.error("weir --help says what there is");
-    // A wrong field, page size or address: found before anything was sent.
-    const misused = error instanceof TypeError || error instanceof RangeError;
-    return error instanceof UsageError || (misused && !(error instanceof DataStreamError)) ? 2 : 1;
+    io.error(oneLine(error));
+    if (!(error instanceof UsageError)) return 1;
+    io.error("weir --help says what there is");
+    return 2;
   }
 }
 
 async function records(given: Arguments, io: Io): Promise<void> {
-  const client = new DataStream(given.sandbox ? sandboxed() : service(given, io));
-  const { select, filter, top, output } = given;
-  const csv = client.records({
-    // The client refuses a name that Records lacks.
-    ...(select && { select: select as Field<"Records">[] }),
-    ...(filter && { filter }),
-    ...(top !== undefined && { top }),
-  }).csv();
-  await (output === undefined
+  const csv = queryOf(given, io).csv();
+  await (given.output === undefined
     // Aborted, standard output would throw the error a second time, past the one line it gets here.
     ? csv.pipeTo(io.output, { preventAbort: true })
-    : io.writeFile(output, csv));
+    : io.writeFile(given.output, csv));
+}
+
+/** The query; what is wrong with it is told before anything is sent. */
+function queryOf(given: Arguments, io: Io): Query<object> {
+  const { select, filter, top } = given;
+  try {
+    return new DataStream(given.sandbox ? sandboxed() : service(given, io)).records({
+      // The client refuses a name that Records lacks.
+      ...(select && { select: select as Field<"Records">[] }),
+      ...(filter !== undefined && { filter }),
+      ...(top !== undefined && { top }),
+    });
+  } catch (error) {
+    throw new UsageError(oneLine(error));
+  }
 }
 
 function sandboxed(): DataStreamOptions {

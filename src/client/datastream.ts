@@ -72,7 +72,7 @@ export class DataStream {
    * Makes a client; nothing is sent.
    *
    * @param options Key, address and pace
-   * @throws {TypeError} If the base URL is none, or would carry the key unencrypted, or the key
+   * @throws {TypeError} If the base URL is not one, or would carry the key unencrypted, or the key
    *   cannot stand in a header
    * @throws {RangeError} If the rate is not above 0, or above 2 for the service itself
    */
@@ -110,7 +110,7 @@ export class DataStream {
    *
    * @param query What to ask for: fields, filter, page size
    * @returns A query, not yet sent
-   * @throws {TypeError} If a selected field is none of Records
+   * @throws {TypeError} If a field is not one of Records, or `select` or `filter` is empty
    * @throws {RangeError} If `top` is not a whole number from 1 to 10000
    *
    * Source: water-quality-api, `GET /Records`.
@@ -136,19 +136,23 @@ export class DataStream {
 
 function requireAddress(baseUrl: string, hasKey: boolean): void {
   if (!URL.canParse(baseUrl)) {
+    // What came is not shown: it may be a key that stands in the wrong place.
     throw new TypeError(
-      `baseUrl must be an absolute URL such as ${PRODUCTION_URL}, got "${baseUrl}"`,
+      `baseUrl must be an absolute URL such as ${PRODUCTION_URL}, got other text`,
     );
   }
-  const { protocol, hostname, username, search, hash } = new URL(baseUrl);
-  const loopback = hostname === "localhost" || hostname === "[::1]" || /^127\./.test(hostname);
+  const { protocol, hostname, username, password, search, hash } = new URL(baseUrl);
+  const loopback = hostname === "localhost" || hostname === "[::1]" ||
+    /^127(\.\d{1,3}){3}$/.test(hostname);
   if (protocol !== "https:" && !(protocol === "http:" && (loopback || !hasKey))) {
     throw new TypeError(
       `baseUrl must begin with https:// (http:// with a key is for loopback alone), got "${protocol}//${hostname}"`,
     );
   }
-  if (username || search || hash) {
-    throw new TypeError("baseUrl must hold no user name, query or fragment; pass the path alone");
+  if (username || password || search || hash) {
+    throw new TypeError(
+      "baseUrl must hold no user name, password, query or fragment; pass the path alone",
+    );
   }
 }
 

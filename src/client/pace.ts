@@ -33,7 +33,9 @@ interface Waiting {
  * that wait for another request's promise.
  */
 interface Line {
-  nextStart: number;
+  lastStart: number;
+  /** The gap that the last one to start keeps. */
+  lastGap: number;
   leasedUntil: number;
   holder: Waiting | undefined;
   waiting: Waiting[];
@@ -76,7 +78,8 @@ export async function takeTurn(
   const start = clock.now();
   line.holder = me;
   line.leasedUntil = start + LEASE;
-  line.nextStart = start + me.gap;
+  line.lastStart = start;
+  line.lastGap = me.gap;
   return {
     extend() {
       if (line.holder === me) line.leasedUntil = clock.now() + LEASE;
@@ -95,14 +98,15 @@ function timeToWait(line: Line, me: Waiting, now: number): number {
   // Not the next one: a gap passes anyway between becoming that and starting.
   if (line.waiting[0] !== me) return Math.max(POLL, Math.min(me.gap / 2, STALE / 2));
   if (line.holder !== undefined && line.leasedUntil > now) return POLL;
-  return Math.min(line.nextStart - now, STALE / 2);
+  const nextStart = line.lastStart + Math.max(line.lastGap, me.gap);
+  return Math.min(nextStart - now, STALE / 2);
 }
 
 function lineTo(origin: string, clock: Clock): Line {
   const byOrigin = lines.get(clock) ?? new Map<string, Line>();
   lines.set(clock, byOrigin);
   const line = byOrigin.get(origin) ??
-    { nextStart: -Infinity, leasedUntil: -Infinity, holder: undefined, waiting: [] };
+    { lastStart: -Infinity, lastGap: 0, leasedUntil: -Infinity, holder: undefined, waiting: [] };
   byOrigin.set(origin, line);
   return line;
 }

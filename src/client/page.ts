@@ -1,4 +1,5 @@
-import { DataStreamError } from "../errors.ts";
+import { DataStreamError, oneLine } from "../errors.ts";
+import { nextTarget } from "./link_header.ts";
 import type { Answer } from "./transport.ts";
 
 /** One page: its rows, and where the next one begins. */
@@ -16,9 +17,11 @@ export interface Page<R> {
  *
  * Source: water-quality-api, Paging.
  *
- * @throws {DataStreamError} If the answer is no page of the service, or its next link leads elsewhere
+ * @param answer A whole answer
+ * @param followed The skip tokens of the pages before this one
+ * @throws {DataStreamError} If the answer is not a page of the service, or its next link leads elsewhere
  */
-export function readPage<R>(answer: Answer): Page<R> {
+export function readPage<R>(answer: Answer, followed: ReadonlySet<string>): Page<R> {
   const { url, headers, bytes } = answer;
   const broken = (came: string, cause?: unknown) =>
     new DataStreamError(`Wanted a page of JSON from ${new URL(url).pathname}, got ${came}`, {
@@ -38,38 +41,43 @@ export function readPage<R>(answer: Answer): Page<R> {
   if (!isRecord(body) || !Array.isArray(body.value) || !body.value.every(isRecord)) {
     throw broken('no list of rows under "value"');
   }
-  const link = body["@odata.nextLink"] ?? body["odata.nextLink"] ?? nextOf(headers.get("link"));
-  return {
-    rows: body.value as R[],
-    skipToken: link === undefined || link === null ? undefined : readSkipToken(String(link), url),
-  };
+  return { rows: body.value as R[], skipToken: readSkipToken(body, answer, followed) };
 }
 
-function readSkipToken(link: string, asked: string): string {
-  const wrong = (fault: string) =>
+function readSkipToken(
+  body: Record<string, unknown>,
+  { url: asked, headers }: Answer,
+  followed: ReadonlySet<string>,
+): string | undefined {
+  const wrong = (fault: string, cause?: unknown) =>
     new DataStreamError(`The link to the next page ${fault}`, {
       kind: "next-link",
       url: asked,
       hint: "the rows so far are not all; nothing was sent there, report this to the service",
+      cause,
     });
+  let link: unknown;
+  try {
+    link = body["@odata.nextLink"] ?? body["odata.nextLink"] ?? nextTarget(headers.get("link"));
+  } catch (error) {
+    throw wrong(`cannot be read: ${oneLine(error)}`, error);
+  }
+  if (link === undefined) return undefined;
   const from = new URL(asked);
-  if (!URL.canParse(link, asked)) throw wrong("is no URL");
+  if (typeof link !== "string" || !URL.canParse(link, asked)) throw wrong("is not a URL");
   const to = new URL(link, asked);
   if (to.origin !== from.origin || to.pathname !== from.pathname) throw wrong("leads elsewhere");
   const token = to.searchParams.get("$skiptoken");
   if (!token) throw wrong("has no $skiptoken");
-  if (token === from.searchParams.get("$skiptoken")) throw wrong("leads to the same page");
+  const before = from.searchParams.get("$skiptoken");
+  if (followed.has(token)) throw wrong("leads to a page that was there before");
+  if (before !== null && numberOf(token) <= numberOf(before)) throw wrong("leads back");
   return token;
 }
 
-/** The target of `rel="next"` in a `Link` header (RFC 8288). */
-function nextOf(header: string | null): string | undefined {
-  for (const [, target, parameters] of header?.matchAll(/<([^>]*)>([^<]*)/g) ?? []) {
-    if (/;\s*rel="?(?:[^"]*\s)?next(?:\s[^"]*)?"?\s*(?:[;,]|$)/i.test(parameters ?? "")) {
-      return target;
-    }
-  }
-  return undefined;
+/** The number in a token such as `Id:99999`; NaN for others, such as Metadata's UUIDs. */
+function numberOf(token: string): number {
+  return Number(/^Id:(\d+)$/.exec(token)?.[1] ?? NaN);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -22,7 +22,7 @@ export interface RunOptions extends QueryOptions {
  * consumption asks anew.
  *
  * Every way to consume it gives all rows or fails: pages are fetched one at a time, when they are
- * asked for, and each is checked whole. Made by the methods of `DataStream`.
+ * asked for, and each is read whole before any of its rows is passed on. Made by the methods of `DataStream`.
  *
  * @typeParam R The type of a row
  *
@@ -78,7 +78,7 @@ export interface Query<R> extends AsyncIterable<R> {
 /**
  * Makes a query over the pages of a resource.
  *
- * @throws {TypeError} If a selected field is none of the resource
+ * @throws {TypeError} If a field is not one of the resource, or `select` or `filter` is empty
  * @throws {RangeError} If `top` is not a whole number from 1 to 10000
  */
 export function createQuery<R extends object>(
@@ -87,7 +87,7 @@ export function createQuery<R extends object>(
   context: QueryContext,
 ): Query<R> {
   const { baseUrl, headers } = context;
-  const columns = select?.length ? [...select] : undefined;
+  const columns = select && [...select];
   const options: QueryOptions = { ...rest, ...(columns && { select: columns }) };
   const requestFrom = (skipToken?: string): RequestOptions =>
     endpoint(`GET ${RESOURCES[resource].path}`, {
@@ -97,10 +97,12 @@ export function createQuery<R extends object>(
     });
 
   async function* run(signal: AbortSignal): AsyncGenerator<R[], void, void> {
+    const followed = new Set<string>();
     let skipToken: string | undefined;
     do {
-      const page: Page<R> = readPage(await send(requestFrom(skipToken), context, signal));
+      const page: Page<R> = readPage(await send(requestFrom(skipToken), context, signal), followed);
       skipToken = page.skipToken;
+      if (skipToken !== undefined) followed.add(skipToken);
       yield page.rows;
     } while (skipToken !== undefined);
   }
@@ -121,7 +123,12 @@ export function createQuery<R extends object>(
   return {
     url: requestFrom().url,
     pages,
-    csv: () => csvFromPages(pages(), columns ?? fieldNames(resource), !columns),
+    csv: () =>
+      csvFromPages(pages(), {
+        columns: columns ?? fieldNames(resource),
+        open: !columns,
+        url: requestFrom().url,
+      }),
     async toArray() {
       const all: R[][] = [];
       for await (const rows of pages()) all.push(rows);

@@ -1,4 +1,4 @@
-import { DataStreamError } from "../errors.ts";
+import { DataStreamError, oneLine } from "../errors.ts";
 
 /** What to do about a status (water-quality-api, Errors). */
 const HINTS: Record<number, string> = {
@@ -60,7 +60,7 @@ async function readMessage(response: Response): Promise<string> {
       text += decoder.decode(value, { stream: true });
     }
     const { message } = JSON.parse(text);
-    return typeof message === "string" ? message.replace(/\s+/g, " ") : "";
+    return typeof message === "string" ? oneLine(message) : "";
   } catch {
     return ""; // the status alone says enough
   } finally {

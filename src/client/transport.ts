@@ -1,6 +1,6 @@
 import { toRequest } from "../endpoint/to_request.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
-import { DataStreamError } from "../errors.ts";
+import { DataStreamError, oneLine } from "../errors.ts";
 import type { Clock } from "./clock.ts";
 import { takeTurn } from "./pace.ts";
 import { statusError } from "./status_error.ts";
@@ -43,16 +43,22 @@ export async function send(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof DataStreamError) throw error;
-    const fault = error instanceof Error ? error.message.replace(/\s+/g, " ") : String(error);
-    throw new DataStreamError(`No whole answer from ${origin} (${withoutKey(fault)})`, {
+    throw new DataStreamError(`No whole answer from ${origin} (${withoutKey(oneLine(error))})`, {
       kind: "network",
       url: options.url,
       hint: "check the connection and the base URL, then try again",
-      cause: error,
+      cause: mentions(error, apiKey) ? new Error(withoutKey(oneLine(error))) : error,
     });
   } finally {
     turn.end();
   }
+}
+
+/** Whether an error or one of those behind it shows the key, in its message or its stack. */
+function mentions(error: unknown, apiKey: string | undefined): boolean {
+  if (apiKey === undefined || error === undefined) return false;
+  if (!(error instanceof Error)) return String(error).includes(apiKey);
+  return `${error.message} ${error.stack}`.includes(apiKey) || mentions(error.cause, apiKey);
 }
 
 async function readAll(

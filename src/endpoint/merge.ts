@@ -10,19 +10,25 @@ export function merge(
   options: EndpointOptions = {},
 ): MergedOptions {
   const given = typeof route === "string" ? { ...options, ...parseRoute(route) } : route;
-  const merged: EndpointOptions = { ...copy(defaults), ...copy(given) };
-  if ("request" in given || "request" in defaults) {
-    merged.request = given.request ?? defaults.request;
-  }
-  if ("data" in given || "data" in defaults) merged.data = given.data ?? defaults.data;
   return {
-    ...merged,
+    ...copyOptions(defaults),
+    ...copyOptions(given),
     method: (given.method ?? defaults.method).toUpperCase(),
     baseUrl: given.baseUrl ?? defaults.baseUrl,
     headers: mergeHeaders(defaults.headers, given.headers),
     mediaType: { ...defaults.mediaType, ...given.mediaType },
   };
 }
+
+/** Copies each option but those that keep their identity. */
+function copyOptions(options: EndpointOptions): EndpointOptions {
+  const entries = Object.entries(options);
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, IDENTICAL.has(name) ? value : copy(value)]),
+  );
+}
+
+const IDENTICAL = new Set(["request", "data"]);
 
 /** `GET /Records` is a method and a url; a route without a space is a url alone. */
 function parseRoute(route: string): EndpointOptions {

@@ -127,7 +127,6 @@ const KINDS = ["word", "string", "number", "mark"] as const;
 function tokenize(filter: string): Token[] {
   const tokens: Token[] = [];
   const end = filter.trimEnd().length;
-  TOKEN.lastIndex = 0;
   let position = 0;
   while (position < end) {
     TOKEN.lastIndex = position;

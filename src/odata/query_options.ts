@@ -14,7 +14,17 @@ export interface QueryOptions {
 }
 
 /** The system query options of one request, under the names of OData. */
-export type SystemQueryOptions = Record<"$select" | "$filter" | "$top" | "$skiptoken", unknown>;
+export interface SystemQueryOptions {
+  $select: string | undefined;
+  $filter: string | undefined;
+  $top: number;
+  $skiptoken: string | undefined;
+}
+
+/** The fields of a `$select` as text: names, separated by commas. */
+export function parseSelect(text: string): string[] {
+  return text.split(",").map((name) => name.trim());
+}
 
 /**
  * The system query options of a request for one page.
@@ -23,7 +33,7 @@ export type SystemQueryOptions = Record<"$select" | "$filter" | "$top" | "$skipt
  * @param options What the query asks for
  * @param skipToken Where the page begins; undefined is the first one
  * @returns Options by their OData names; an absent one is undefined
- * @throws {TypeError} If a selected field is none of the resource
+ * @throws {TypeError} If a field is not one of the resource, or `select` or `filter` is empty
  * @throws {RangeError} If `top` is not a whole number from 1 to 10000
  */
 export function toSystemQueryOptions(
@@ -33,6 +43,13 @@ export function toSystemQueryOptions(
 ): SystemQueryOptions {
   const { select, filter, top = RESOURCES[resource].pageSize } = options;
   const fields: string[] = fieldNames(resource);
+  if (select?.length === 0 || filter?.trim() === "") {
+    throw new TypeError(
+      `Cannot ask with an empty ${
+        filter === undefined ? "select" : "filter"
+      }: leave it out for all ${resource}`,
+    );
+  }
   const unknown = select?.find((name) => !fields.includes(name));
   if (unknown !== undefined) {
     throw new TypeError(
@@ -45,8 +62,8 @@ export function toSystemQueryOptions(
     );
   }
   return {
-    $select: select?.length ? select.join(",") : undefined,
-    $filter: filter || undefined,
+    $select: select?.join(","),
+    $filter: filter,
     $top: top,
     $skiptoken: skipToken,
   };

@@ -1,22 +1,33 @@
 import { stringify } from "@std/csv/stringify";
+import { DataStreamError } from "../errors.ts";
+
+/** What a CSV is made of. */
+export interface CsvShape {
+  /** The columns in order. */
+  columns: readonly string[];
+  /**
+   * Whether fields of the first page beyond the columns are appended; else they are left out, as
+   * nobody selected them.
+   */
+  open: boolean;
+  /** Where the pages come from, for an error to name. */
+  url: string;
+}
 
 /**
  * Turns pages of rows into CSV bytes, one chunk a page; the header comes with the first page, or
  * alone where there is none.
  *
  * @param pages The pages; cancelling the result cancels them
- * @param columns The columns in order
- * @param open Whether fields of the first page beyond the columns are appended; else they are left
- *   out, as nobody selected them
+ * @param shape The columns
  * @returns A stream of UTF-8 bytes, CRLF line ends; it errors where the pages do, and with a
- *   `TypeError` where an open set of columns would lose a field that comes late
+ *   `DataStreamError` where an open set of columns would lose a field that comes late
  *
  * Source: RFC 4180.
  */
 export function csvFromPages<R extends object>(
   pages: ReadableStream<R[]>,
-  columns: readonly string[],
-  open: boolean,
+  { columns, open, url }: CsvShape,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader = pages.getReader();
   const encoder = new TextEncoder();
@@ -28,9 +39,11 @@ export function csvFromPages<R extends object>(
     header ??= open ? [...columns, ...newFields(rows, columns)] : columns;
     const [late] = open ? newFields(rows, header) : [];
     if (late !== undefined) {
-      throw new TypeError(
-        `Cannot write CSV: field "${late}" came after the header was written; select the fields wanted`,
-      );
+      throw new DataStreamError(`Field "${late}" came after the header was written`, {
+        kind: "page",
+        url,
+        hint: "the rows so far are not all; select the fields wanted",
+      });
     }
     const names = header;
     const lines = rows.map((row) => names.map((name) => (row as Record<string, unknown>)[name]));

@@ -1,3 +1,4 @@
+import { BadRequest } from "./bad_request.ts";
 import type { Clause } from "../odata/parse_filter.ts";
 import {
   FILTER_FIELDS,
@@ -5,11 +6,6 @@ import {
   type ResourceName,
   RESOURCES,
 } from "../odata/resources.ts";
-
-/** A request that the service answers with 400. */
-export class BadRequest extends Error {
-  override readonly name = "BadRequest";
-}
 
 /** What a row holds under a name; a list where any of its items may match. */
 export type Held = string | number | null | readonly string[];
@@ -77,8 +73,13 @@ function toComparable(field: FilterField, { text, quoted }: Clause["values"][num
     return Number(text);
   }
   if (!quoted) throw new BadRequest(`${field} is compared with a quoted text, got ${text}`);
-  if (kind === "date" && !/^\d{4}-\d{2}-\d{2}(T[\d:.]+Z?)?$/.test(text)) {
+  if (kind === "text") return text;
+  const instant =
+    /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
+      ? Date.parse(text)
+      : NaN;
+  if (Number.isNaN(instant)) {
     throw new BadRequest(`${field} is compared with a date 'YYYY-MM-DD', got '${text}'`);
   }
-  return text;
+  return instant;
 }

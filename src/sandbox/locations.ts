@@ -30,7 +30,7 @@ const NAMES = [
   (n: number) => `Synthetic Creek, station ${n}`,
   (n: number) => `Rivière-aux-Érables synthétique, à l’île nº ${n}`,
   (n: number) => `Lake "Two Names" (synthetic) ${n}`,
-  (n: number) => `Synthetic Bay ${n}`,
+  (n: number) => `Captain's Bay (synthetic) ${n}`,
 ];
 const TYPES = ["River/Stream", "Lake", "Reservoir", "Estuary", "Well"];
 

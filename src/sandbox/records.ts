@@ -15,7 +15,7 @@ const COMMENTS = [
   "Ducks 🦆 on the far shore",
   "=SUM(A1:A9)",
   "<script>alert('weir')</script>",
-  "-2 steps downstream; tab\there",
+  "-2 steps downstream",
   "Owner's gate was shut",
 ];
 const TIME_ZONES = ["-08:00", "-06:00", "-05:00", "-03:30", "Z"];

@@ -9,7 +9,7 @@ import { placeOf, recordsAt, roundLength, slotsOf, type World } from "./world.ts
 const ofDataset: Record<string, (dataset: Dataset) => Held> = {
   DOI: (dataset) => dataset.DOI,
   DatasetName: (dataset) => dataset.DatasetName,
-  CreateTimestamp: (dataset) => dataset.CreateTimestamp,
+  CreateTimestamp: (dataset) => Date.parse(dataset.CreateTimestamp),
 };
 
 const ofLocation: Record<string, (location: Location) => Held> = {
@@ -77,7 +77,13 @@ export function search(world: World, conditions: readonly Condition[]): Search {
       const reached = new Set(found.map((index) => locationAt(index).dataset));
       return DATASETS
         .filter((dataset, index) => needed ? reached.has(index) : datasetMeets(dataset))
-        .map((dataset) => ({ ...dataset, TemporalExtent: temporalExtent(world, dataset) }));
+        .map((dataset) => ({
+          ...dataset,
+          // A walk over the records, for those that select it.
+          get TemporalExtent() {
+            return temporalExtent(world, dataset);
+          },
+        }));
     },
     locations() {
       return locations()

@@ -4,7 +4,7 @@
  * @module
  */
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
-import { BadRequest } from "./condition.ts";
+import { BadRequest } from "./bad_request.ts";
 import { countRows, pageBody, readPage } from "./page.ts";
 import { readQuery } from "./system_query_options.ts";
 import { Throttle } from "./throttle.ts";
@@ -56,7 +56,7 @@ const ROOT_PATH = "/v1/odata/v4";
 
 /**
  * Makes the query API in process, over deterministic, plainly synthetic data: five datasets,
- * locations in each province, and records from 2012 to 2023 with every oddity that real ones have.
+ * locations in the provinces and territories, and records from 2012 to 2023 with every oddity that real ones have.
  *
  * It is as strict as the service: a raw `$` in the query is 400, a missing key 401, a wrong one
  * 403, more than two starts in a second or two requests at once 429. It answers on any origin
@@ -64,7 +64,7 @@ const ROOT_PATH = "/v1/odata/v4";
  *
  * @param options Key, size of the data, limit and clock
  * @returns Its fetch handler, address, key and statistics
- * @throws {RangeError} If a number of records, locations or requests is none
+ * @throws {RangeError} If a number of records, locations or requests is out of range
  *
  * Source: water-quality-api, Endpoints, Paging, Errors and Limits.
  *
@@ -114,9 +114,9 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     const resource = toResource(url.pathname);
     if (resource === undefined) return refuse(404, "Not Found");
     if (request.method !== "GET") return refuse(405, "Method Not Allowed", { allow: "GET" });
-    const entry = throttle.enter();
-    if (typeof entry === "string") {
-      stats[entry]++;
+    const leave = throttle.enter();
+    if (typeof leave === "string") {
+      stats[leave]++;
       return refuse(429, "Too Many Requests");
     }
     stats.mostInFlight = throttle.mostInFlight;
@@ -124,18 +124,18 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       const query = readQuery(resource, url.search.slice(1));
       if (query.count) {
         const count = JSON.stringify({ value: countRows(world, resource, query) });
-        return streamed(request, [count].values(), entry);
+        return streamed(request, [count].values(), leave);
       }
       const page = readPage(world, resource, query, url);
       stats.rows += page.rows.length;
       return streamed(
         request,
         pageBody(resource, page),
-        entry,
+        leave,
         page.nextLink ? { link: `<${page.nextLink}>; rel="next"` } : {},
       );
     } catch (error) {
-      entry();
+      leave();
       if (error instanceof BadRequest) return refuse(400, error.message);
       throw error;
     }
@@ -158,19 +158,25 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 function streamed(
   request: Request,
   pieces: Iterator<string>,
-  end: () => void,
+  leave: () => void,
   headers: Record<string, string> = {},
 ): Response {
   const encoder = new TextEncoder();
-  request.signal.addEventListener("abort", end, { once: true });
+  const { signal } = request;
   const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start(controller) {
+      signal.addEventListener("abort", () => {
+        leave();
+        controller.error(signal.reason);
+      }, { once: true });
+    },
     pull(controller) {
       const { done, value } = pieces.next();
       if (!done) return controller.enqueue(encoder.encode(value));
       controller.close();
-      end();
+      leave();
     },
-    cancel: end,
+    cancel: leave,
   }, { highWaterMark: 0 });
   return new Response(stream, { headers: { "content-type": "application/json", ...headers } });
 }

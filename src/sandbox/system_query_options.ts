@@ -1,7 +1,8 @@
 import { FilterSyntaxError, parseFilter } from "../odata/parse_filter.ts";
-import { MAXIMUM_TOP } from "../odata/query_options.ts";
+import { MAXIMUM_TOP, parseSelect } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
-import { BadRequest, type Condition, toConditions } from "./condition.ts";
+import { BadRequest } from "./bad_request.ts";
+import { type Condition, toConditions } from "./condition.ts";
 
 /** The rows on a page where a request does not say. */
 const DEFAULT_TOP = 10;
@@ -50,7 +51,7 @@ export function readQuery(resource: ResourceName, query: string): SandboxQuery {
 function readSelect(resource: ResourceName, text?: string): string[] {
   const known: string[] = fieldNames(resource);
   if (text === undefined) return known;
-  const names = [...new Set(text.split(",").map((name) => name.trim()))];
+  const names = [...new Set(parseSelect(text))];
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new BadRequest(`${resource} has no field '${unknown}'`);
   return names;

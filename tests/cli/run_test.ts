@@ -66,6 +66,7 @@ const misused: [line: string[], message: string][] = [
   [["records", "--bogus"], "--bogus"],
   [["records", "--top"], "--top"],
   [["records", "--sandbox", "--top", "many"], "1 to 10000"],
+  [["records", "--sandbox", "--filter", ""], "empty filter"],
   [["records", "--sandbox", "--select", "LocationId"], '"LocationId"'],
   [["records", "--sandbox", "--base-url", "https://example.org"], "not both"],
   [["records"], "DATASTREAM_API_KEY"],

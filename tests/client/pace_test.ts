@@ -64,6 +64,47 @@ Deno.test("takeTurn() goes on after a request that the runtime dropped without a
   assert(clock.now() >= 90_000 && clock.now() < 90_100, `started at ${clock.now()}`);
 });
 
+Deno.test("takeTurn() passes over one in line that the runtime dropped without a word", async () => {
+  const clock = new FakeClock();
+  const first = await takeTurn(origin, 2, clock);
+  takeTurn(origin, 2, clock); // never wakes again
+  await Promise.resolve();
+  clock.forget();
+  first.end();
+  await takeTurn(origin, 2, clock);
+  assert(clock.now() >= 5_000 && clock.now() < 5_600, `started at ${clock.now()}`);
+});
+
+Deno.test("takeTurn() serves one whose timers slept for long, a page in the background, say", async () => {
+  const clock = new FakeClock();
+  const first = await takeTurn(origin, 2, clock);
+  const started: string[] = [];
+  const asleep = takeTurn(origin, 2, clock).then((turn) => {
+    started.push("asleep");
+    turn.end();
+  });
+  await Promise.resolve();
+  clock.advance(60_000);
+  const awake = takeTurn(origin, 2, clock).then((turn) => {
+    started.push("awake");
+    turn.end();
+  });
+  first.end();
+  await Promise.all([asleep, awake]);
+  assertEquals(started.sort(), ["asleep", "awake"]);
+});
+
+Deno.test("takeTurn() keeps the wider gap of two that follow one another", async () => {
+  const starts: number[] = [];
+  const clock = new FakeClock();
+  for (const rate of [Infinity, 2, Infinity, 0.1, 2]) {
+    const turn = await takeTurn(origin, rate, clock);
+    starts.push(clock.now());
+    turn.end();
+  }
+  assertEquals(starts, [0, 530, 1060, 11_660, 22_260]);
+});
+
 Deno.test("takeTurn() keeps a turn whose bytes still come", async () => {
   const clock = new FakeClock();
   const first = await takeTurn(origin, 2, clock);

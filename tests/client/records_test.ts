@@ -101,8 +101,32 @@ Deno.test("records() fails at a next link that does not move on", async () => {
     page([{ Id: 1 }], next("Id:1")),
   );
   const query = new DataStream(options).records();
-  const error = await assertRejects(() => query.toArray(), DataStreamError, "the same page");
+  const error = await assertRejects(() => query.toArray(), DataStreamError, "was there before");
   assertEquals([error.kind, requests.length], ["next-link", 2]);
+});
+
+for (
+  const [name, tokens] of [["leads back", ["Id:10", "Id:5"]], ["goes round", [
+    "a",
+    "b",
+    "a",
+  ]]] as const
+) {
+  Deno.test(`records() fails at a next link that ${name}`, async () => {
+    const { options, requests } = upstream(
+      ...tokens.map((token) => page([{ Id: 1 }], next(token))),
+    );
+    const query = new DataStream(options).records();
+    const error = await assertRejects(() => query.toArray(), DataStreamError, "next page");
+    assertEquals([error.kind, requests.length], ["next-link", tokens.length]);
+  });
+}
+
+Deno.test("records() fails at a Link header that it cannot read", async () => {
+  const { options } = upstream(page([{ Id: 1 }], undefined, { link: `${next("Id:1")}; rel=next` }));
+  const query = new DataStream(options).records();
+  const error = await assertRejects(() => query.toArray(), DataStreamError, "cannot be read");
+  assertEquals(error.kind, "next-link");
 });
 
 const brokenPages: [name: string, reply: () => Response, came: string][] = [
@@ -192,12 +216,14 @@ Deno.test("no error shows the key, even where the service repeats it", async () 
   const replies = [
     Response.json({ message: `bad key ${apiKey} given` }, { status: 403 }),
     new Error(`header x-api-key: ${apiKey}`),
+    new Error("[key]", { cause: new Error(apiKey) }),
   ];
   for (const reply of replies) {
     const { options } = upstream(reply);
     const query = new DataStream({ ...options, apiKey }).records();
     const error = await assertRejects(() => query.toArray(), DataStreamError);
-    assertEquals(`${error.message} ${error.url} ${error.detail}`.includes(apiKey), false);
+    assertEquals(Deno.inspect(error).includes(apiKey), false);
+    assertEquals(`${error.stack} ${error.url} ${error.detail}`.includes(apiKey), false);
     assert(error.message.includes("[key]"));
   }
 });
@@ -263,6 +289,8 @@ Deno.test("records() refuses a wrong field or page size before anything is sent"
   // @ts-expect-error -- Records has no LocationId
   assertThrows(() => client.records({ select: ["LocationId"] }), TypeError, '"LocationId"');
   assertThrows(() => client.records({ top: 0 }), RangeError);
+  assertThrows(() => client.records({ select: [] }), TypeError, "empty select");
+  assertThrows(() => client.records({ filter: " " }), TypeError, "empty filter");
 });
 
 Deno.test("records() narrows the row's type to the fields selected", async () => {
@@ -289,8 +317,19 @@ const wrongOptions: [
   ["a relative base URL", { baseUrl: "/v1" }, "absolute URL"],
   ["a key over plain HTTP", { baseUrl: "http://example.org", apiKey: "secret-key" }, "https://"],
   ["another protocol", { baseUrl: "ftp://example.org" }, "https://"],
+  [
+    "a key over plain HTTP to a name like loopback",
+    { baseUrl: "http://127.evil.org", apiKey: "k" },
+    "https://",
+  ],
+  ["a key in place of the base URL", { baseUrl: "secret-key" }, "absolute URL"],
+  ["a password in the base URL", { baseUrl: "https://:secret-key@example.org" }, "password"],
   ["a user name in the base URL", { baseUrl: "https://me@example.org" }, "no user name"],
-  ["a query in the base URL", { baseUrl: "https://example.org/?a=1" }, "no user name, query"],
+  [
+    "a query in the base URL",
+    { baseUrl: "https://example.org/?a=1" },
+    "no user name, password, query",
+  ],
   ["an empty key", { apiKey: "" }, "apiKey"],
   ["a key with a line feed", { apiKey: "secret-key\nx: y" }, "apiKey"],
 ];

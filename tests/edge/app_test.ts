@@ -131,6 +131,7 @@ Deno.test("GET /Records negotiates CSV", async () => {
   for (const accept of ["text/csv", "text/html, */*;q=0.1", "text/*"]) {
     const response = await app.request("/Records", { headers: { accept } });
     assertEquals(response.headers.get("content-type"), "text/csv; charset=utf-8");
+    assertEquals(response.headers.get("vary"), "accept");
     await response.body?.cancel();
   }
   const other = await app.request("/Records", { headers: { accept: "application/json" } });
@@ -146,6 +147,9 @@ const badOptions: [query: string, detail: string][] = [
   ["$top=0", "1 to 10000"],
   ["$top=10001", "1 to 10000"],
   ["$select=Id,LocationId", '"LocationId"'],
+  ["$filter=", "empty filter"],
+  ["$select=", '""'],
+  ["$top=", '""'],
 ];
 for (const [query, detail] of badOptions) {
   Deno.test(`GET /Records.csv?${query} is 400 before anything is asked`, async () => {
@@ -221,11 +225,63 @@ Deno.test("a field that comes late breaks the transfer, and is logged", async ()
 
 Deno.test("another path is 404 with what there is", async () => {
   const { app } = overSandbox();
-  for (const [method, path] of [["GET", "/"], ["GET", "/records.csv"], ["POST", "/Records.csv"]]) {
-    const response = await app.request(path!, { method: method! });
+  for (const path of ["/", "/records.csv", "/Records.csv/"]) {
+    const response = await app.request(path);
     assertEquals(response.status, 404);
     assertStringIncludes(String((await problem(response)).hint), "/Records.csv");
   }
+});
+
+Deno.test("another method is 405 with those that there are", async () => {
+  const { app } = overSandbox();
+  for (const [method, path] of [["POST", "/Records.csv"], ["DELETE", "/Records"]] as const) {
+    const response = await app.request(path, { method });
+    assertEquals([response.status, response.headers.get("allow")], [405, "GET, HEAD"]);
+    await problem(response);
+  }
+});
+
+Deno.test("a fault of the server itself is 500, logged, and not told", async () => {
+  const log: string[] = [];
+  const clock = { now: () => 0, sleep: () => Promise.resolve() };
+  const { app } = overSandbox({}, {
+    clock,
+    log: (line) => log.push(line),
+    fetch: () => {
+      throw new Error("unreachable");
+    },
+  });
+  clock.now = () => {
+    throw new TypeError("inner detail");
+  };
+  const response = await app.request("/Records.csv");
+  assertEquals(response.status, 500);
+  assertEquals(JSON.stringify(await problem(response)).includes("inner detail"), false);
+  assertStringIncludes(log.join(), "inner detail");
+});
+
+Deno.test("a reader that leaves before the first page ends its request", async () => {
+  const { promise: sent, resolve: tell } = Promise.withResolvers<Request>();
+  const { app, log } = overUpstream((request) => {
+    tell(request);
+    return new Promise((_, reject) =>
+      request.signal.addEventListener("abort", () => reject(request.signal.reason))
+    );
+  });
+  const reader = new AbortController();
+  const answer = app.request("/Records.csv", { signal: reader.signal });
+  const request = await sent;
+  reader.abort();
+  await answer;
+  assertEquals([request.signal.aborted, log], [true, []]);
+});
+
+Deno.test("a signal that aborts after the first page, as Deno's do, breaks no download", async () => {
+  const { app } = overSandbox({ records: 30 });
+  const served = new AbortController();
+  const response = await app.request("/Records.csv?$top=10", { signal: served.signal });
+  served.abort();
+  assertEquals(readCsv(await response.text()).length, 1 + 30);
 });
 
 Deno.test("GET /healthz is 200 and asks nothing", async () => {

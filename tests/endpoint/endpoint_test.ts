@@ -88,6 +88,9 @@ Deno.test("rule 8: mediaType.format amends accept", () => {
 Deno.test("rule 10: request comes back as the very object", () => {
   const request = { signal: new AbortController().signal };
   assertStrictEquals(endpoint("/x", { request }).request, request);
+  const circular: Record<string, unknown> = {};
+  circular.self = circular;
+  assertStrictEquals(endpoint("/x", { request: circular }).request, circular);
 });
 
 Deno.test("headers: a caller's name in any case replaces the default, undefined removes it", () => {

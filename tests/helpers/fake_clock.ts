@@ -24,6 +24,11 @@ export class FakeClock implements Clock {
     this.#now += milliseconds;
   }
 
+  /** Drops every timer, as a runtime does that kills what waits: nobody is woken. */
+  forget(): void {
+    this.#timers = [];
+  }
+
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();

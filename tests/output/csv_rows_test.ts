@@ -1,6 +1,9 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { DataStreamError } from "../../mod.ts";
 import { csvFromPages } from "../../src/output/csv_rows.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
+
+const url = "https://upstream.invalid/v1/odata/v4/Records";
 
 function streamOf<T>(items: T[]): ReadableStream<T> {
   return new ReadableStream({
@@ -13,7 +16,7 @@ function streamOf<T>(items: T[]): ReadableStream<T> {
 }
 
 async function csvOf(pages: object[][], columns: string[], open = false): Promise<string> {
-  return await new Response(csvFromPages(streamOf(pages), columns, open)).text();
+  return await new Response(csvFromPages(streamOf(pages), { columns, open, url })).text();
 }
 
 Deno.test("csvFromPages() writes the header once, and CRLF line ends", async () => {
@@ -88,16 +91,17 @@ Deno.test("csvFromPages() fails at a field that comes after the header, and name
     },
   }, { highWaterMark: 0 });
   let started = false;
-  const reader = csvFromPages(pages, ["a"], true).getReader();
+  const reader = csvFromPages(pages, { columns: ["a"], open: true, url }).getReader();
   await reader.read();
   started = true;
-  await assertRejects(() => reader.read(), TypeError, '"late"');
+  const error = await assertRejects(() => reader.read(), DataStreamError, '"late"');
+  assertEquals([error.kind, error.url], ["page", url]);
   assertEquals(cancelled, true);
 });
 
 Deno.test("csvFromPages() makes one chunk a page, when it is pulled", async () => {
   const pages = [[{ a: 1 }], [{ a: 2 }], [{ a: 3 }]];
-  const reader = csvFromPages(streamOf(pages), ["a"], false).getReader();
+  const reader = csvFromPages(streamOf(pages), { columns: ["a"], open: false, url }).getReader();
   const { value } = await reader.read();
   assertEquals(new TextDecoder().decode(value), "a\r\n1\r\n");
   assertEquals(pages.length, 2);
@@ -107,7 +111,7 @@ Deno.test("csvFromPages() makes one chunk a page, when it is pulled", async () =
 Deno.test("csvFromPages() passes a fault of the pages on", async () => {
   const fault = new Error("page lost");
   const pages = new ReadableStream<object[]>({ pull: () => Promise.reject(fault) });
-  const reading = new Response(csvFromPages(pages, ["a"], false)).text();
+  const reading = new Response(csvFromPages(pages, { columns: ["a"], open: false, url })).text();
   await assertRejects(() => reading, Error, "page lost");
 });
 

@@ -7,7 +7,7 @@ const cwd = "tests/processes";
 const permissions = ["--allow-env=DATASTREAM_API_KEY", "--allow-read=.", "--allow-write=."];
 
 function weir(...args: string[]): Deno.Command {
-  return new Deno.Command("deno", {
+  return new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "--no-prompt", ...permissions, "../../src/cli/main.ts", ...args],
     cwd,
     stdout: "piped",

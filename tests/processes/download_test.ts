@@ -87,6 +87,14 @@ Deno.test("a reader that leaves ends the requests to the service", async () => {
   assert(asked < 100, `${asked} pages were asked for a reader that took one`);
 });
 
+Deno.test("HEAD over a socket has the headers of a download, and no length", async () => {
+  await servingDownloads(10, same, async (root) => {
+    const { status, headers } = await fetch(`${root}/Records.csv`, { method: "HEAD" });
+    assertEquals([status, headers.get("content-length")], [200, null]);
+    assertEquals(headers.get("content-type"), "text/csv; charset=utf-8");
+  });
+});
+
 Deno.test({
   name: "curl gets a whole download, with raw dollars in the URL",
   ignore: !hasCurl,

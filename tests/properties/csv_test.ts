@@ -18,7 +18,9 @@ const row = fc.record({ a: value, b: value, c: value }, { requiredKeys: [] });
 const pages = fc.array(fc.array(row, { maxLength: 4 }), { maxLength: 4 });
 
 async function csvOf(given: object[][]): Promise<string> {
-  return await new Response(csvFromPages(ReadableStream.from(given), columns, false)).text();
+  return await new Response(
+    csvFromPages(ReadableStream.from(given), { columns, open: false, url: "" }),
+  ).text();
 }
 
 Deno.test("csvFromPages() is read back to the cells, whatever is in them", async () => {

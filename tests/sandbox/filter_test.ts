@@ -40,7 +40,7 @@ const joined = observations.map((observation, index) => {
       Latitude: location.Latitude,
       Longitude: location.Longitude,
       DatasetName: dataset.DatasetName,
-      CreateTimestamp: dataset.CreateTimestamp,
+      CreateTimestamp: Date.parse(dataset.CreateTimestamp as string),
       Name: location.Name,
     } as Record<string, string | number | null>,
   };
@@ -81,13 +81,13 @@ const examples: Partial<Record<FilterField, string | number>> = {
 for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
   for (const field of RESOURCES[resource].filters) {
     if (field === "RegionId") continue;
-    const value = examples[field]!;
+    const literal = quote(examples[field]!);
+    const value = field === "CreateTimestamp" ? Date.parse("2021-01-31") : examples[field]!;
     Deno.test(`GET /${resource} filters by ${field} with each operator`, async () => {
       const is = (holds: (held: string | number) => boolean): Test => (values) => {
         const held = values[field]!;
         return held !== null && holds(held);
       };
-      const literal = quote(value);
       const sizes = [
         await assertFinds(resource, `${field} eq ${literal}`, is((held) => held === value)),
         await assertFinds(resource, `${field} lt ${literal}`, is((held) => held < value)),
@@ -99,7 +99,7 @@ for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
       // A null differs from everything.
       await assertFinds(resource, `${field} ne ${literal}`, (values) => values[field] !== value);
       assert(sizes.some((size) => size > 0), "the example finds nothing at all");
-      if (typeof value === "number") {
+      if (typeof examples[field] === "number") {
         await assertFinds(resource, `${field} eq '${value}'`, is((held) => held === value));
       }
     });
@@ -158,9 +158,36 @@ Deno.test("a bounding box with quoted numbers finds the locations in it", async 
 });
 
 Deno.test("a text with a quote in it is found by writing it twice", async () => {
-  const filter = "Name eq 'Lake \"Two Names\" (synthetic) 3'";
-  assertEquals((await rows("Locations", { $filter: filter })).length, 1);
-  assertEquals(await count("Locations", "Name eq 'none''s'"), 0);
+  const found = await rows("Locations", { $filter: "Name eq 'Captain''s Bay (synthetic) 4'" });
+  assertEquals(found.map(({ Name }) => Name), ["Captain's Bay (synthetic) 4"]);
+  assertEquals(await count("Locations", "Name in ('Captain''''s Bay (synthetic) 4')"), 0);
+});
+
+Deno.test("endswith finds what ends with a text, not what holds it", async () => {
+  for (const resource of ["Metadata", "Locations", "Observations", "Records"] as const) {
+    const found = await assertFinds(
+      resource,
+      "endswith(DOI, '-ee00')",
+      ({ DOI }) => DOI === "10.81029/weir-ee00",
+    );
+    assert(found > 0);
+    assertEquals(await count(resource, "endswith(DOI, '10.81029')"), 0);
+  }
+  assert(await count("Locations", "endswith(Name, ' 7')") === 1);
+});
+
+Deno.test("CreateTimestamp is compared as an instant, however it is written", async () => {
+  const at = "2020-06-15T00:00:00.000Z";
+  const finds = async (filter: string) =>
+    (await rows("Metadata", { $filter: filter })).some(({ CreateTimestamp }) =>
+      CreateTimestamp === at
+    );
+  for (const written of ["2020-06-15", "2020-06-15T00:00:00Z", "2020-06-15T01:00+01:00", at]) {
+    assert(await finds(`CreateTimestamp eq '${written}'`), written);
+    assert(await finds(`CreateTimestamp gte '${written}'`), written);
+    assert(!await finds(`CreateTimestamp gt '${written}'`), written);
+    assert(!await finds(`CreateTimestamp lt '${written}'`), written);
+  }
 });
 
 Deno.test("a temporal filter takes dates as the service's documents write them", async () => {

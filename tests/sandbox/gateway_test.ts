@@ -18,6 +18,11 @@ Deno.test("fetch() answers a raw $ in the query with 400 and a null message", as
   }
 });
 
+Deno.test("fetch() answers a raw $ before it looks for a key", async () => {
+  const { fetch, url } = createSandbox(unlimited);
+  assertEquals(await refusal(await fetch(`${url}/Records?$top=1`)), [400, null]);
+});
+
 Deno.test("fetch() answers a broken percent-encoding with 400 and a null message", async () => {
   const { fetch, url } = createSandbox(unlimited);
   const response = await fetch(`${url}/Records?%24filter=%E9`, { headers: key });
@@ -100,8 +105,9 @@ Deno.test("fetch() takes an aborted request for ended, and one of 30 seconds too
   let time = 0;
   const { fetch, url } = createSandbox({ now: () => time });
   const stop = new AbortController();
-  await fetch(`${url}/Records`, { headers: key, signal: stop.signal });
-  stop.abort();
+  const aborted = await fetch(`${url}/Records`, { headers: key, signal: stop.signal });
+  stop.abort("enough");
+  assertEquals(await aborted.text().catch((error) => error), "enough");
   time = 1000;
   assertEquals((await fetch(`${url}/Records`, { headers: key })).status, 200);
   time = 30_999;
