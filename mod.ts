@@ -39,5 +39,10 @@ export type {
   MergedOptions,
   RequestOptions,
 } from "./src/endpoint/types.ts";
+export type {
+  PlaceholderName,
+  RouteVariables,
+  UrlVariable,
+} from "./src/endpoint/route_variables.ts";
 export type { DataStreamErrorFacts, DataStreamErrorKind } from "./src/errors.ts";
 export type { Field, FieldValue, ResourceName, Row } from "./src/odata/resources.ts";

@@ -22,6 +22,9 @@ const local = (path: string) =>
   importsOf(path).filter((name) => name.startsWith(".")).map((name) => resolve(path, name));
 const partOf = (path: string) => path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : path;
 
+const codeOf = (path: string) =>
+  Deno.readTextFileSync(path).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
+
 for (const path of files) {
   Deno.test(`${path} imports down only`, () => {
     const part = partOf(path);
@@ -35,7 +38,7 @@ for (const path of files) {
     const code = Deno.readTextFileSync(path);
     assert(code.split("\n").length <= 250, `${code.split("\n").length} lines`);
     if (path.startsWith("src/cli/") || ENTRIES.includes(path)) return;
-    const statements = code.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
+    const statements = codeOf(path);
     assert(!/\b(Deno|process|Buffer|require)\b[.(]/.test(statements), "a runtime's own global");
     assert(!importsOf(path).some((name) => name.startsWith("node:")), "a module of Node");
     assert(!path.startsWith("src/") || !/\bconsole\b/.test(statements), "a library has no console");
@@ -67,6 +70,18 @@ Deno.test("mod.ts reaches neither hono nor the edge, the command line or the san
   visit("mod.ts");
   assertEquals([...bare].sort(), ["@std/csv/stringify", "url-template"]);
   assertEquals([...reached].filter((path) => /^(edge|src\/(cli|sandbox))\//.test(path)), []);
+});
+
+Deno.test("no module of mod.ts awaits at its top: require() could not load it", () => {
+  const seen = new Set<string>();
+  const visit = (path: string) => {
+    if (seen.has(path)) return;
+    seen.add(path);
+    // The formatter indents what is inside of anything.
+    assert(!/^(?:\S.*\b)?await\b/m.test(codeOf(path)), path);
+    for (const target of local(path)) visit(target);
+  };
+  visit("mod.ts");
 });
 
 Deno.test("mod.ts only re-exports", () => {

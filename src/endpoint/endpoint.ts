@@ -36,14 +36,16 @@ export const endpoint: Endpoint = withDefaults(DEFAULTS);
 function withDefaults(defaults: MergedOptions): Endpoint {
   const mergeOver = (route: string | EndpointOptions, options?: EndpointOptions) =>
     merge(defaults, route, options);
-  return Object.assign(
-    (route: string | EndpointOptions, options?: EndpointOptions) =>
-      parse(mergeOver(route, options)),
-    {
-      DEFAULTS: merge(defaults, {}),
-      defaults: (options: EndpointOptions) => withDefaults(mergeOver(options)),
-      merge: mergeOver,
-      parse,
+  const build = (route: string | EndpointOptions, options?: EndpointOptions) =>
+    parse(mergeOver(route, options), (value) => value);
+  const members = {
+    // A copy at each reading: to change it changes nothing else.
+    get DEFAULTS() {
+      return merge(defaults, {});
     },
-  );
+    defaults: (options: EndpointOptions) => withDefaults(mergeOver(options)),
+    merge: mergeOver,
+    parse: (options: MergedOptions) => parse(options),
+  };
+  return Object.defineProperties(build, Object.getOwnPropertyDescriptors(members)) as Endpoint;
 }

@@ -1,40 +1,61 @@
+import { copy } from "./copy.ts";
+import { parseRoute } from "./route.ts";
 import type { EndpointOptions, HeaderFields, MergedOptions } from "./types.ts";
 
 /**
- * Lays options over defaults; neither is changed, and the result shares no object with them but
+ * Lays options over defaults. Neither is changed, and the result shares no object with them but
  * `request` and `data`, which keep their identity.
+ *
+ * @param defaults What holds where the options say nothing
+ * @param route `<METHOD> <url-or-path>` or a URL alone, or the options themselves
+ * @param options The options beside a route; they win over it
  */
 export function merge(
   defaults: MergedOptions,
   route: string | EndpointOptions,
   options: EndpointOptions = {},
 ): MergedOptions {
-  const given = typeof route === "string" ? { ...options, ...parseRoute(route) } : route;
-  return {
-    ...copyOptions(defaults),
-    ...copyOptions(given),
-    method: (given.method ?? defaults.method).toUpperCase(),
+  const given = typeof route === "string" ? options : route;
+  const { method, url } = typeof route === "string" ? parseRoute(route) : given;
+  const merged: MergedOptions = {
+    method: (given.method ?? method ?? defaults.method).toUpperCase(),
     baseUrl: given.baseUrl ?? defaults.baseUrl,
     headers: mergeHeaders(defaults.headers, given.headers),
     mediaType: { ...defaults.mediaType, ...given.mediaType },
   };
+  assign(merged, defaults);
+  if (url !== undefined) merged.url = url;
+  assign(merged, given);
+  return merged;
 }
 
-/** Copies each option but those that keep their identity. */
-function copyOptions(options: EndpointOptions): EndpointOptions {
-  const entries = Object.entries(options);
-  return Object.fromEntries(
-    entries.map(([name, value]) => [name, IDENTICAL.has(name) ? value : copy(value)]),
-  );
-}
-
-const IDENTICAL = new Set(["request", "data"]);
-
-/** `GET /Records` is a method and a url; a route without a space is a url alone. */
-function parseRoute(route: string): EndpointOptions {
-  const space = route.indexOf(" ");
-  if (space < 0) return { url: route };
-  return { method: route.slice(0, space), url: route.slice(space + 1).trim() };
+function assign(merged: MergedOptions, options: EndpointOptions): void {
+  for (const name of Object.keys(options)) {
+    switch (name) {
+      case "method":
+      case "baseUrl":
+      case "headers":
+      case "mediaType":
+        break; // merged by rules of their own
+      case "request":
+        merged.request = options.request;
+        break;
+      case "data":
+        merged.data = options.data;
+        break;
+      case "__proto__":
+        // Assigned, it would change the prototype and be gone.
+        Object.defineProperty(merged, name, {
+          value: copy(options[name]),
+          configurable: true,
+          enumerable: true,
+          writable: true,
+        });
+        break;
+      default:
+        merged[name] = copy(options[name]);
+    }
+  }
 }
 
 /** Names are lower-cased before merging, so that a caller's `Accept` replaces `accept`. */
@@ -42,23 +63,11 @@ function mergeHeaders(
   defaults: Record<string, string>,
   given: HeaderFields = {},
 ): Record<string, string> {
-  const headers = new Map(Object.entries(defaults));
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined) headers.delete(name.toLowerCase());
-    else headers.set(name.toLowerCase(), String(value));
+  const headers = { ...defaults };
+  for (const name of Object.keys(given)) {
+    const value = given[name];
+    if (value === undefined) delete headers[name.toLowerCase()];
+    else headers[name.toLowerCase()] = String(value);
   }
-  return Object.fromEntries(headers);
-}
-
-/** Plain objects and arrays deeply; everything else (dates, streams, functions) as it is. */
-function copy<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(copy) as T;
-  if (!isPlainObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copy(item)])) as T;
-}
-
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== "object" || value === null) return false;
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+  return headers;
 }

@@ -1,52 +1,83 @@
-import { appendQuery, expandTemplate } from "./template.ts";
+import { copy } from "./copy.ts";
+import { expand } from "./expand.ts";
+import { withFormat } from "./media_type.ts";
+import { appendQuery } from "./query.ts";
+import { parseTemplate } from "./template.ts";
 import type { MergedOptions, RequestOptions } from "./types.ts";
 
-/** Turns merged options into request options; no state, no network. */
-export function parse(options: MergedOptions): RequestOptions {
-  const { method, url: template, baseUrl, headers, mediaType, data, request, ...parameters } =
-    options;
-  if (!template) {
+/** What is no parameter (request-options-builder, Endpoints, rule 4). */
+const RESERVED = new Set([
+  "method",
+  "url",
+  "baseUrl",
+  "headers",
+  "mediaType",
+  "data",
+  "request",
+]);
+/** RFC 9110, section 9.1: a method is a token. */
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+
+/**
+ * Turns merged options into request options: no state, no network; the options are not changed.
+ *
+ * @param options Merged options
+ * @param keep Copies what goes into the body, unless the options are nobody else's
+ * @throws {TypeError} If the url is missing, the method is not a token, or a parameter has no text
+ * @throws {SyntaxError} If the url is a malformed template
+ */
+export function parse(
+  options: MergedOptions,
+  keep: (value: unknown) => unknown = copy,
+): RequestOptions {
+  const { method, url, baseUrl, headers, mediaType, data, request } = options;
+  if (typeof url !== "string" || url === "") {
     throw new TypeError(
       'Cannot build a request: wanted a url, got none; pass "GET /path" or { url }',
     );
   }
-  const { url: expanded, placed } = expandTemplate(template, parameters);
-  // Decided on the template's own text: no value can choose another host.
-  const url = FULL_URL.test(template) ? expanded : join(baseUrl, expanded);
-  const rest = Object.fromEntries(Object.entries(parameters).filter(([name]) => !placed.has(name)));
+  if (!TOKEN.test(method)) {
+    throw new TypeError(`Cannot build a request: wanted an HTTP method, got "${method}"`);
+  }
+  const template = parseTemplate(url);
+  const rest: [string, unknown][] = [];
+  for (const name of Object.keys(options)) {
+    if (!RESERVED.has(name) && !template.names.has(name)) rest.push([name, options[name]]);
+  }
+  const expanded = expand(
+    template,
+    (name) => !RESERVED.has(name) && Object.hasOwn(options, name) ? options[name] : undefined,
+  );
   const result: RequestOptions = {
     method: method.toLowerCase(),
-    url,
+    // Decided on the template's own text: no value can choose another host.
+    url: template.full ? expanded : join(baseUrl, expanded),
     headers: { ...headers },
   };
-  if (mediaType.format && headers.accept) {
+  if (mediaType?.format && headers.accept !== undefined) {
     result.headers.accept = withFormat(headers.accept, mediaType.format);
   }
-  if (method === "GET" || method === "HEAD") {
-    result.url = appendQuery(url, rest);
+  if (result.method === "get" || result.method === "head") {
+    result.url = appendQuery(result.url, rest);
   } else if (data !== undefined) {
     result.body = data;
-  } else if (Object.keys(rest).length > 0) {
-    result.body = rest;
-    result.headers["content-type"] ??= "application/json; charset=utf-8";
+  } else {
+    // A null stays, as JSON has it; undefined is left out, as JSON has none.
+    const given = rest.filter(([, value]) => value !== undefined);
+    if (given.length > 0) {
+      result.body = Object.fromEntries(given.map(([name, value]) => [name, keep(value)]));
+      result.headers["content-type"] ??= "application/json; charset=utf-8";
+    }
   }
   if (request !== undefined) result.request = request;
   return result;
 }
 
-const FULL_URL = /^[a-z][a-z0-9+.-]*:\/\//i;
-
 /** A path follows its base after exactly one slash. */
 function join(baseUrl: string, path: string): string {
-  return `${baseUrl.replace(/\/+$/, "")}/${path.replace(/^\/+/, "")}`;
-}
-
-/** Each `application/vnd.<name>.v3+json` of the list becomes `application/vnd.<name>.v3.<format>`. */
-function withFormat(accept: string, format: string): string {
-  return accept
-    .split(",")
-    .map((type) =>
-      type.trim().replace(/^(application\/vnd\.[\w-]+\.v\d+)(\+json)?$/, `$1.${format}`)
-    )
-    .join(", ");
+  let end = baseUrl.length;
+  while (end > 0 && baseUrl[end - 1] === "/") end--;
+  let start = 0;
+  while (path[start] === "/") start++;
+  return `${baseUrl.slice(0, end)}/${path.slice(start)}`;
 }

@@ -1,76 +1,58 @@
-import { parseTemplate, type PrimitiveValue } from "url-template";
+import { BoundedCache } from "./bounded_cache.ts";
+import { type Expression, expressionOf } from "./expression.ts";
 
-/** A value that a URL can hold: text, or a list of texts. */
-export type UrlValue = PrimitiveValue | PrimitiveValue[];
-
-/** A url with its placeholders filled, and the names that they took. */
-export interface Expansion {
-  url: string;
-  placed: Set<string>;
+/** A parsed template: literal text, encoded already, and expressions. */
+export interface Template {
+  parts: readonly (string | Expression)[];
+  /** The names of its variables. */
+  names: ReadonlySet<string>;
+  /** Whether it begins with a scheme and a host of its own. */
+  full: boolean;
 }
 
+const FULL_URL = /^[a-z][a-z\d+.-]*:\/\/(?:[^/?#{}]|\{[^{}]*\})*/i;
+/** An expression, a brace that makes none, the end of the path, or a `:name`. */
+const MARK = /\{([^{}]*)\}|[{}]|[?#]|(?<![A-Za-z0-9_}]):([A-Za-z_]\w*)/g;
+
+const templates = new BoundedCache(read);
+
 /**
- * Fills an RFC 6570 template; a variable without a value expands to nothing.
+ * Parses a URI template (RFC 6570), with `:name` placeholders in the path as well.
  *
- * @param template A path or URL; `/:name` stands for `/{name}`
- * @param values Values by variable name
- * @returns The expanded url and the variable names of the template
+ * @param text The template; what is not an expression is encoded where a URI needs it
+ * @returns Its parts and variable names, shared between calls
+ * @throws {SyntaxError} If it is malformed; the message names the position and the expression
  */
-export function expandTemplate(template: string, values: Record<string, unknown>): Expansion {
-  const standard = template.replace(/(?<=\/):([A-Za-z_]\w*)(?=[^?#]*)/g, "{$1}");
-  const placed = new Set(variableNames(standard));
-  const variables: Record<string, UrlValue> = {};
-  for (const name of placed) {
-    if (Object.hasOwn(values, name)) variables[name] = toUrlValue(name, values[name]);
+export function parseTemplate(text: string): Template {
+  return templates.get(text);
+}
+
+function read(text: string): Template {
+  const parts: (string | Expression)[] = [];
+  const names = new Set<string>();
+  const authority = FULL_URL.exec(text)?.[0].length;
+  let inPath = true;
+  let end = 0;
+  for (const match of text.matchAll(MARK)) {
+    const [mark, inner, colonName] = match;
+    if (mark === "?" || mark === "#") {
+      inPath = false;
+      continue;
+    }
+    if (colonName !== undefined && (!inPath || match.index < (authority ?? 0))) continue;
+    const expression = expressionOf(inner ?? colonName, mark, match.index, text);
+    if (match.index > end) parts.push(encodeLiteral(text.slice(end, match.index)));
+    parts.push(expression);
+    for (const { name } of expression.variables) names.add(name);
+    end = match.index + mark.length;
   }
-  return { url: parseTemplate(standard).expand(variables), placed };
+  if (end < text.length) parts.push(encodeLiteral(text.slice(end)));
+  return { parts, names, full: authority !== undefined };
 }
 
-/**
- * Appends parameters to a url as RFC 6570 form-style query, names and values encoded: the service
- * refuses a raw `$`. A null or undefined one is left out.
- */
-export function appendQuery(url: string, parameters: Record<string, unknown>): string {
-  const pairs = Object.entries(parameters)
-    .filter(([, value]) => value !== undefined && value !== null)
-    .map(([name, value]) => `${encode(name)}=${encode(toUrlValue(name, value))}`);
-  if (pairs.length === 0) return url;
-  const [address, fragment] = splitOnce(url, "#");
-  const joint = !address.includes("?") ? "?" : /[?&]$/.test(address) ? "" : "&";
-  return address + joint + pairs.join("&") + fragment;
-}
-
-const single = parseTemplate("{value}");
-
-/** One encoder for names and values: everything but RFC 3986's unreserved characters. */
-function encode(value: UrlValue): string {
-  return single.expand({ value });
-}
-
-function variableNames(template: string): string[] {
-  const expressions = template.matchAll(/\{[+#./;?&]?([^{}]+)\}/g);
-  return [...expressions].flatMap(([, list]) =>
-    (list ?? "").split(",").map((name) => name.replace(/(:\d+|\*)$/, ""))
-  );
-}
-
-function toUrlValue(name: string, value: unknown): UrlValue {
-  if (Array.isArray(value)) return value.map((item) => toText(name, item));
-  return toText(name, value);
-}
-
-function toText(name: string, value: unknown): PrimitiveValue {
-  if (value === undefined || value === null) return null;
-  if (value instanceof Date) return value.toISOString();
-  if (typeof value === "object" || typeof value === "function" || typeof value === "symbol") {
-    throw new TypeError(
-      `Cannot put parameter "${name}" in the URL: wanted text, a number or a list, got ${typeof value}`,
-    );
-  }
-  return String(value);
-}
-
-function splitOnce(text: string, mark: string): [string, string] {
-  const at = text.indexOf(mark);
-  return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at)];
+/** Keeps what a URI may hold, percent-encoded triplets too, and encodes the rest. */
+function encodeLiteral(text: string): string {
+  return text.toWellFormed().split(/(%[\dA-Fa-f]{2})/).map((piece, index) =>
+    index % 2 === 1 ? piece : encodeURI(piece).replace(/%5B/g, "[").replace(/%5D/g, "]")
+  ).join("");
 }

@@ -3,14 +3,17 @@ import type { RequestOptions } from "./types.ts";
 /**
  * Turns request options into a web `Request`.
  *
- * The method is upper case again, because `fetch` normalises some methods only; a plain object or
- * array in the body is encoded as JSON, anything else is passed as it is. A redirect is not
- * followed, so that no header, and so no key, goes where it was not sent.
+ * The method is upper case again, because `fetch` normalises some methods only. Text, bytes, a
+ * `FormData`, `URLSearchParams`, `Blob` or stream in the body passes as it is; anything else is
+ * encoded as JSON. A redirect is not followed, so that no header, and so no key, goes where it was
+ * not sent.
  *
  * @param options The result of `endpoint`
  * @param init What a `Request` takes beside: a signal, for one
  * @returns The request, ready for `fetch`
- * @throws {TypeError} If the URL or a header is not valid
+ * @throws {TypeError} If the URL or a header is not valid, or the body cannot be JSON
+ *
+ * Source: Fetch, section 5.4.
  *
  * @example
  * ```ts
@@ -23,19 +26,38 @@ import type { RequestOptions } from "./types.ts";
  * ```
  */
 export function toRequest(options: RequestOptions, init: RequestInit = {}): Request {
+  const { body } = options;
   return new Request(options.url, {
     redirect: "manual",
     ...init,
     method: options.method.toUpperCase(),
     headers: options.headers,
-    body: toBody(options.body),
+    ...(body !== undefined && { body: isBodyInit(body) ? body : toJson(body) }),
+    // Fetch asks for this beside a stream, which it sends before it reads.
+    ...(body instanceof ReadableStream && { duplex: "half" }),
   });
 }
 
-function toBody(body: unknown): BodyInit | undefined {
-  if (body === undefined) return undefined;
-  const isPlain = Array.isArray(body) || Object.prototype.toString.call(body) === "[object Object]";
-  return isPlain || typeof body === "number" || typeof body === "boolean" || body === null
-    ? JSON.stringify(body)
-    : body as BodyInit;
+function isBodyInit(body: unknown): body is BodyInit {
+  return typeof body === "string" || body instanceof ReadableStream || body instanceof Blob ||
+    body instanceof FormData || body instanceof URLSearchParams || body instanceof ArrayBuffer ||
+    ArrayBuffer.isView(body);
+}
+
+function toJson(body: unknown): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(body);
+  } catch (error) {
+    throw new TypeError(
+      "Cannot encode the body: wanted what JSON can hold, got a bigint or a circle",
+      {
+        cause: error,
+      },
+    );
+  }
+  if (text === undefined) {
+    throw new TypeError(`Cannot encode the body: wanted what JSON can hold, got a ${typeof body}`);
+  }
+  return text;
 }

@@ -1,3 +1,5 @@
+import type { RouteVariables } from "./route_variables.ts";
+
 /** Header fields by name, in any case; `undefined` removes a default. */
 export type HeaderFields = Record<string, string | number | undefined>;
 
@@ -77,26 +79,39 @@ export interface Endpoint {
   /**
    * Turns a route and parameters into request options.
    *
+   * @typeParam Route The route, where it is a literal: its placeholders are then known
    * @param route `<METHOD> <url-or-path>`, or a URL alone, which is a GET
-   * @param options Parameters and the options of {@linkcode EndpointOptions}
+   * @param options Parameters and the options of {@linkcode EndpointOptions}; they win over the route
    * @returns Request options for any HTTP client
-   * @throws {TypeError} If there is no url
+   * @throws {TypeError} If the url is missing, the method is not a token of HTTP, or a parameter has
+   *   no text for a URL
+   * @throws {SyntaxError} If the url is a malformed template
    */
-  (route: string, options?: EndpointOptions): RequestOptions;
+  <Route extends string>(
+    route: Route,
+    options?: EndpointOptions & RouteVariables<Route>,
+  ): RequestOptions;
   /**
    * Turns options that hold the url into request options.
    *
    * @param options Parameters and the options of {@linkcode EndpointOptions}
    * @returns Request options for any HTTP client
-   * @throws {TypeError} If there is no url
+   * @throws {TypeError} If the url is missing, the method is not a token of HTTP, or a parameter has
+   *   no text for a URL
+   * @throws {SyntaxError} If the url is a malformed template
    */
   (options: EndpointOptions): RequestOptions;
-  /** The default options in force. */
-  DEFAULTS: MergedOptions;
-  /** A new builder whose defaults are these ones overlaid with the given options. */
+  /** The default options in force, a copy of them at each reading. */
+  readonly DEFAULTS: MergedOptions;
+  /** A new builder whose defaults are these ones overlaid with the given options, to any depth. */
   defaults(options: EndpointOptions): Endpoint;
-  /** The first half: defaults and options in one, nothing expanded. */
-  merge(route: string | EndpointOptions, options?: EndpointOptions): MergedOptions;
-  /** The second half: merged options to request options. */
+  /** The first half: defaults and options in one, nothing expanded; it needs no url. */
+  merge<Route extends string>(
+    route: Route,
+    options?: EndpointOptions & RouteVariables<Route>,
+  ): MergedOptions;
+  /** The first half, of options alone. */
+  merge(options: EndpointOptions): MergedOptions;
+  /** The second half: merged options to request options; it throws as the whole does. */
   parse(options: MergedOptions): RequestOptions;
 }

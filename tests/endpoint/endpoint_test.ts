@@ -93,35 +93,237 @@ Deno.test("rule 10: request comes back as the very object", () => {
   assertStrictEquals(endpoint("/x", { request: circular }).request, circular);
 });
 
-Deno.test("headers: a caller's name in any case replaces the default, undefined removes it", () => {
-  const result = endpoint("/x", { headers: { Accept: "text/csv", "User-Agent": undefined } });
-  assertEquals(result.headers, { accept: "text/csv" });
+// The tables of the document, a row each.
+
+Deno.test("input: method is any verb in any case, GET where there is none", () => {
+  assertEquals(endpoint({ url: "/x" }).method, "get");
+  for (const method of ["get", "Head", "POST", "put", "Patch", "DELETE"]) {
+    assertEquals(endpoint({ method, url: "/x" }).method, method.toLowerCase());
+    assertEquals(endpoint.merge({ method, url: "/x" }).method, method.toUpperCase());
+  }
 });
 
-Deno.test("endpoint() has no body key on a GET or without one", () => {
-  assertEquals("body" in endpoint("GET /x", { data: "x" }), false);
-  assertEquals("body" in endpoint("DELETE /x"), false);
+Deno.test("input: a method beyond those behaves as POST", () => {
+  const { method, url, body } = endpoint("QUERY /x", { a: 1 });
+  assertEquals([method, url, body], ["query", `${PRODUCTION_URL}/x`, { a: 1 }]);
 });
 
-Deno.test("endpoint() changes no input, and no result changes the defaults", () => {
-  const options = Object.freeze({ headers: Object.freeze({ A: "1" }), list: Object.freeze([1]) });
-  const merged = endpoint.merge("/x", options);
-  merged.headers.accept = "changed";
-  (merged.list as number[]).push(2);
-  endpoint.DEFAULTS.headers.accept = "changed";
+Deno.test("input: baseUrl is the production root where there is none", () => {
+  assertEquals(endpoint("/x").url, `${PRODUCTION_URL}/x`);
+  assertEquals(endpoint("/x", { baseUrl: "https://b.org" }).url, "https://b.org/x");
+});
+
+Deno.test("input: headers are merged with the defaults, undefined removes one", () => {
+  const result = endpoint("/x", { headers: { Accept: "text/csv", "User-Agent": undefined, N: 5 } });
+  assertEquals(result.headers, { accept: "text/csv", n: "5" });
+});
+
+const accepts: [accept: string, format: string, amended: string][] = [
+  ["application/vnd.datastream.v3+json", "raw", "application/vnd.datastream.v3.raw"],
+  ["application/vnd.datastream.v3+json", "text+json", "application/vnd.datastream.v3.text+json"],
+  ["application/json", "raw", "application/json"],
+  ["application/vnd.datastream.v3.diff", "raw", "application/vnd.datastream.v3.diff"],
+  [
+    "text/csv, application/vnd.datastream.v3+json;q=0.9,application/vnd.datastream.v4+json ; q=0.1",
+    "raw",
+    "text/csv, application/vnd.datastream.v3.raw;q=0.9, application/vnd.datastream.v4.raw ; q=0.1",
+  ],
+];
+for (const [accept, format, amended] of accepts) {
+  Deno.test(`input: mediaType.format ${format} amends ${accept}`, () => {
+    const result = endpoint("/x", { headers: { accept }, mediaType: { format } });
+    assertEquals(result.headers.accept, amended);
+  });
+}
+
+Deno.test("input: mediaType.format can be a default, and needs an accept header", () => {
+  const raw = endpoint.defaults({ mediaType: { format: "raw" } });
+  assertEquals(raw("/x").headers.accept, "application/vnd.datastream.v3.raw");
+  assertEquals(raw.defaults({ mediaType: {} })("/x").headers.accept?.endsWith(".raw"), true);
+  assertEquals("accept" in raw("/x", { headers: { accept: undefined } }).headers, false);
+});
+
+Deno.test("input: data of any kind is the body, null too", () => {
+  for (const data of ["text", 0, false, null, [1], { a: 1 }, new Blob([])]) {
+    const result = endpoint("POST /x/{id}", { data, id: 1, other: 2 });
+    assertStrictEquals(result.body, data);
+    assertEquals([result.url, result.headers["content-type"]], [
+      `${PRODUCTION_URL}/x/1`,
+      undefined,
+    ]);
+  }
+});
+
+Deno.test("input: any other key is a parameter, whatever its name", () => {
+  const given = JSON.parse('{"constructor": "a", "__proto__": "b", "toString": "c"}');
+  assertEquals(
+    endpoint("/x", given).url,
+    `${PRODUCTION_URL}/x?constructor=a&__proto__=b&toString=c`,
+  );
+  const { body } = endpoint("POST /x", given);
+  assertEquals(JSON.stringify(body), '{"constructor":"a","__proto__":"b","toString":"c"}');
+  assertEquals(Object.getPrototypeOf(body), Object.prototype);
+  assertEquals(JSON.stringify(endpoint.defaults(given)("POST /x").body), JSON.stringify(body));
+  assertEquals(({} as Record<string, unknown>).b, undefined);
+});
+
+Deno.test("default headers: user-agent and accept", () => {
   assertEquals(endpoint("/x").headers, headers);
-  assertEquals(options.list, [1]);
 });
 
-Deno.test("endpoint() without a url says what is missing", () => {
+Deno.test("result: the keys are method, url and headers, and body and request where there are any", () => {
+  assertEquals(Object.keys(endpoint("/x")), ["method", "url", "headers"]);
+  assertEquals(Object.keys(endpoint("DELETE /x")), ["method", "url", "headers"]);
+  assertEquals(Object.keys(endpoint("POST /x", { a: undefined })), ["method", "url", "headers"]);
+  const full = endpoint("POST /x", { a: 1, request: {} });
+  assertEquals(Object.keys(full).sort(), ["body", "headers", "method", "request", "url"]);
+});
+
+Deno.test("result: GET and HEAD have no body, whatever is given", () => {
+  for (const method of ["GET", "HEAD"]) {
+    assertEquals("body" in endpoint(`${method} /x`, { data: "x", a: 1 }), false);
+  }
+});
+
+Deno.test("result: the JSON body keeps a null and leaves undefined out", () => {
+  const { body, headers } = endpoint("PUT /x", { a: null, b: undefined, c: { d: [null] } });
+  assertEquals(body as unknown, { a: null, c: { d: [null] } });
+  assertEquals(headers["content-type"], "application/json; charset=utf-8");
+  const own = endpoint("PUT /x", {
+    a: 1,
+    headers: { "Content-Type": "application/merge-patch+json" },
+  });
+  assertEquals(own.headers["content-type"], "application/merge-patch+json");
+});
+
+Deno.test("merged: all options, the method in upper case, the url unexpanded", () => {
+  const merged = endpoint.merge("get /x/{id}", { id: 5, headers: { A: "1" }, deep: { list: [1] } });
+  assertEquals(merged, {
+    method: "GET",
+    url: "/x/{id}",
+    baseUrl: PRODUCTION_URL,
+    headers: { ...headers, a: "1" },
+    mediaType: {},
+    id: 5,
+    deep: { list: [1] },
+  });
+  assertEquals(endpoint.merge({}).url, undefined);
+});
+
+Deno.test("merged: a value passed in the call replaces a default of the same key", () => {
+  const build = endpoint.defaults({ per: 5, deep: { a: 1 }, headers: { a: "1" } });
+  const merged = build.merge("/x", { per: 6, deep: { b: 2 }, headers: { A: "2" } });
+  assertEquals([merged.per, merged.deep, merged.headers.a], [6, { b: 2 }, "2"]);
+});
+
+Deno.test("the options win over the route, and a route alone has the default method", () => {
+  assertEquals(endpoint("GET /x", { method: "POST", url: "/y" }).url, `${PRODUCTION_URL}/y`);
+  assertEquals(endpoint("GET /x", { method: "POST" }).method, "post");
+  assertEquals(endpoint.defaults({ method: "PUT" })("/x").method, "put");
+  assertEquals(endpoint("  get \t /x  ").url, `${PRODUCTION_URL}/x`);
+});
+
+const queries: [url: string, expected: string][] = [
+  ["/x", "/x?a=1"],
+  ["/x?", "/x?a=1"],
+  ["/x?b=2", "/x?b=2&a=1"],
+  ["/x?b=2&", "/x?b=2&a=1"],
+  ["/x#end", "/x?a=1#end"],
+  ["/x?b=2#end?c", "/x?b=2&a=1#end?c"],
+  ["/x{?none}", "/x?a=1"],
+  ["/x{?none}{#none}", "/x?a=1"],
+];
+for (const [url, expected] of queries) {
+  Deno.test(`the query goes after an existing one, before a fragment: ${url}`, () => {
+    assertEquals(endpoint(url, { a: 1 }).url, PRODUCTION_URL + expected);
+  });
+}
+
+Deno.test("a query value is text as a template's is", () => {
+  const given = {
+    a: 5n,
+    b: false,
+    c: new Date(0),
+    d: "",
+    e: ["x,y", null, "z"],
+    f: [],
+    g: "\ud800",
+  };
+  assertEquals(
+    endpoint("/x", given).url,
+    `${PRODUCTION_URL}/x?a=5&b=false&c=1970-01-01T00%3A00%3A00.000Z&d=&e=x%2Cy,z&g=%EF%BF%BD`,
+  );
+});
+
+for (const deep of [{ a: 1 }, [{ a: 1 }], [[1]], () => 1, new Date(NaN)]) {
+  Deno.test(`a query value without a text is an error that names it: ${Deno.inspect(deep)}`, () => {
+    assertThrows(() => endpoint("/x", { deep }), TypeError, '"deep"');
+  });
+}
+
+const addresses: [url: string, baseUrl: string, expected: string][] = [
+  ["HTTP://Example.org/a/", "https://b.org", "HTTP://Example.org/a/"],
+  ["ftp://example.org", "https://b.org", "ftp://example.org"],
+  ["https://{host}/x", "https://b.org", "https:///x"],
+  ["{scheme}://evil.org", "https://b.org", "https://b.org/://evil.org"],
+  ["//evil.org/x", "https://b.org", "https://b.org/evil.org/x"],
+  ["httpbin/x", "https://b.org/c", "https://b.org/c/httpbin/x"],
+  ["/x", "https://b.org/c//", "https://b.org/c/x"],
+  ["{/none}/x", "https://b.org", "https://b.org/x"],
+];
+for (const [url, baseUrl, expected] of addresses) {
+  Deno.test(`a full url stays, a path is joined to the base with one slash: ${url}`, () => {
+    assertEquals(endpoint({ url, baseUrl }).url, expected);
+  });
+}
+
+// What changes nothing.
+
+Deno.test("no input is changed", () => {
+  const options = Object.freeze({
+    headers: Object.freeze({ A: "1" }),
+    list: Object.freeze([Object.freeze({ b: 1 })]),
+    mediaType: Object.freeze({ format: "raw" }),
+  });
+  endpoint("POST /x", options);
+  endpoint.defaults(options).defaults({ headers: { A: "2" } })("POST /x");
+  endpoint.parse(Object.freeze(endpoint.merge("POST /x", options)));
+});
+
+Deno.test("changing a result, a merged object or DEFAULTS changes nothing else", () => {
+  const options = { deep: { list: [1] } };
+  const build = endpoint.defaults(options);
+  const merged = build.merge("POST /x");
+  const result = endpoint.parse(merged);
+  (result.body as typeof options).deep.list.push(2);
+  result.headers.accept = "changed";
+  assertEquals(merged.deep, { list: [1] });
+  (merged.deep as typeof options.deep).list.push(3);
+  merged.headers.accept = "changed";
+  (build.DEFAULTS.deep as typeof options.deep).list.push(4);
+  build.DEFAULTS.headers.accept = "changed";
+  options.deep.list.push(5);
+  assertEquals(build("POST /x").body as unknown, { deep: { list: [1] } });
+  assertEquals(build("POST /x").headers.accept, headers.accept);
+  assertEquals(endpoint.DEFAULTS.headers, headers);
+});
+
+Deno.test("what is no plain object keeps its identity: a date, a blob", () => {
+  const date = new Date(0);
+  assertStrictEquals((endpoint("POST /x", { date }).body as { date: Date }).date, date);
+});
+
+// Errors.
+
+Deno.test("endpoint() and parse() without a url say what is missing; merge() needs none", () => {
   assertThrows(() => endpoint({ method: "GET" }), TypeError, "wanted a url");
+  assertThrows(() => endpoint(""), TypeError, "wanted a url");
+  assertThrows(() => endpoint.parse(endpoint.merge({})), TypeError, "wanted a url");
 });
 
-Deno.test("endpoint() refuses an object in the query and names the parameter", () => {
-  assertThrows(() => endpoint("/x", { deep: { a: 1 } }), TypeError, '"deep"');
-});
-
-Deno.test("merge() gives the method in upper case and the url unexpanded", () => {
-  const merged = endpoint.merge("get /x/{id}", { id: 5 });
-  assertEquals([merged.method, merged.url, merged.id], ["GET", "/x/{id}", 5]);
-});
+for (const method of ["", "GE T", "GET/", "MÉTHODE", "GET\n"]) {
+  Deno.test(`a method that is no token of HTTP is an error: ${JSON.stringify(method)}`, () => {
+    assertThrows(() => endpoint({ method, url: "/x" }), TypeError, "wanted an HTTP method");
+    endpoint.merge({ method, url: "/x" });
+  });
+}

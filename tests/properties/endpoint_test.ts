@@ -1,6 +1,9 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
-import { endpoint, toRequest } from "../../mod.ts";
+import { parseTemplate as parseUriTemplate } from "url-template";
+import { endpoint, toRequest, type UrlVariable } from "../../mod.ts";
+import { expand } from "../../src/endpoint/expand.ts";
+import { parseTemplate } from "../../src/endpoint/template.ts";
 
 const runs = { numRuns: 5_000, seed: 1 };
 const base = "https://example.org/root";
@@ -31,6 +34,59 @@ Deno.test("endpoint() gives a path that no value can leave", () => {
       assertEquals(origin, "https://example.org");
       const [, root, x, value, y, ...rest] = pathname.split("/");
       assertEquals([root, x, decodeURIComponent(value!), y, rest], ["root", "x", id, "y", []]);
+    }),
+    runs,
+  );
+});
+
+Deno.test("a plain {name} goes our short way to what url-template gives", () => {
+  const part = fc.oneof(
+    fc.stringMatching(/^[\w/?=&-]{0,5}$/).filter((text) => !text.includes(":")),
+    fc.constantFrom("{a}", "{b}", "{c_1}"),
+  );
+  const value = fc.option(
+    fc.oneof(text, fc.integer(), fc.double(), fc.array(text), fc.dictionary(text, text)),
+    { nil: null },
+  );
+  fc.assert(
+    fc.property(
+      fc.array(part),
+      fc.record({ a: value, b: value, c_1: value }),
+      (parts, values: Record<string, UrlVariable | null>) => {
+        const template = parts.join("");
+        const texts = Object.fromEntries(
+          Object.entries(values).map((
+            [name, held],
+          ) => [name, typeof held === "number" ? `${held}` : held]),
+        ) as Parameters<ReturnType<typeof parseUriTemplate>["expand"]>[0];
+        assertEquals(
+          expand(parseTemplate(template), (name) => values[name]),
+          parseUriTemplate(template).expand(texts),
+        );
+      },
+    ),
+    runs,
+  );
+});
+
+Deno.test("endpoint(o) equals parse(merge(o)), and neither changes its input", () => {
+  const parameter = fc.dictionary(
+    text,
+    fc.oneof(text, fc.integer(), fc.array(text), fc.constant(null)),
+  );
+  const options = fc.record({
+    method: fc.constantFrom("get", "HEAD", "Post", "PUT", "patch", "DELETE", "QUERY"),
+    url: fc.constantFrom("/x/{a}", "/x{?a,b*}", "https://example.org/:a", "/x?y=1#z"),
+    headers: fc.dictionary(fc.constantFrom("Accept", "x-a", "X-B"), fc.constantFrom("1", "2")),
+    more: parameter,
+  });
+  fc.assert(
+    fc.property(options, ({ more, ...rest }) => {
+      const given = { ...more, ...rest };
+      const before = structuredClone(given);
+      const whole = endpoint(given);
+      assertEquals(endpoint.parse(endpoint.merge(given)), whole);
+      assertEquals(given, before);
     }),
     runs,
   );

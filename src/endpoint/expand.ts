@@ -1,0 +1,95 @@
+import { parseTemplate as parseUriTemplate } from "url-template";
+import { encode } from "./encode.ts";
+import type { Expression, Variable } from "./expression.ts";
+import type { Template } from "./template.ts";
+import { toUrlValue, type UrlValue } from "./value.ts";
+
+/** The values of a template's variables. */
+export type Values = (name: string) => unknown;
+
+/**
+ * Expands a template; a variable without a value expands to nothing.
+ *
+ * A plain `{name}` takes a short way of our own; all else goes through `url-template`, its input
+ * prepared where it departs from the RFC.
+ *
+ * @param template A parsed template
+ * @param valueOf The value of a variable; undefined or null where it has none
+ * @throws {TypeError} If a value has no text, or a length stands after a list or an object
+ *
+ * Source: RFC 6570, section 3.
+ */
+export function expand(template: Template, valueOf: Values): string {
+  let url = "";
+  for (const part of template.parts) {
+    url += typeof part === "string" ? part : expandExpression(part, valueOf);
+  }
+  return url;
+}
+
+function expandExpression(expression: Expression, valueOf: Values): string {
+  const { operator, variables } = expression;
+  const [first] = variables;
+  if (operator === "" && variables.length === 1 && first!.modifier === "") {
+    const value = toUrlValue(first!.name, valueOf(first!.name));
+    if (value === undefined) return "";
+    if (typeof value === "string") return encode(value);
+  }
+  const context: Record<string, UrlValue> = Object.create(null);
+  const written = variables.map((variable) => {
+    const value = toUrlValue(variable.name, valueOf(variable.name));
+    // A key is encoded again: handed over decoded, it comes out as it stood in the template.
+    const name = decoded(variable.name);
+    if (value === undefined) return name;
+    const reserved = operator === "+" || operator === "#";
+    context[name] = reserved ? mapTexts(value, escapeStrayPercent) : value;
+    if (typeof variable.modifier !== "number") return name + variable.modifier;
+    const start = prefixOf(variable, value, reserved);
+    // Counted in the units that it cuts by, so that no character is cut in half.
+    return `${name}:${(reserved ? escapeStrayPercent(start) : start).length}`;
+  });
+  const text = parseUriTemplate(`{${operator}${written.join(",")}}`).expand(context);
+  // RFC 6570, 3.2.7: after ";" an empty value has no equals sign.
+  return operator === ";" ? text.replace(/=(?=;|$)/g, "") : text;
+}
+
+/** The first characters of a text; a percent-encoded one, where it is kept, is one character. */
+function prefixOf({ name, modifier }: Variable, value: UrlValue, reserved: boolean): string {
+  if (typeof value !== "string") {
+    throw new TypeError(
+      `Cannot expand "${name}:${modifier}": wanted a text, got ${
+        Array.isArray(value) ? "a list" : "an object"
+      }`,
+    );
+  }
+  const character = reserved ? /%[\dA-Fa-f]{2}|./gsu : /./gsu;
+  let end = 0;
+  for (let count = 0; count < Number(modifier) && end < value.length; count++) {
+    character.lastIndex = end;
+    character.exec(value);
+    end = character.lastIndex;
+  }
+  return value.slice(0, end);
+}
+
+/** A percent sign that encodes nothing would keep `url-template` from encoding what is beside it. */
+function escapeStrayPercent(text: string): string {
+  return text.replace(/%(?![\dA-Fa-f]{2})/g, "%25");
+}
+
+function mapTexts(value: UrlValue, map: (text: string) => string): UrlValue {
+  if (typeof value === "string") return map(value);
+  if (Array.isArray(value)) return value.map(map);
+  return Object.fromEntries(Object.entries(value).map(([key, text]) => [key, map(text)]));
+}
+
+/** A name with `%XX` as what it stands for, unless that would mean something in an expression. */
+function decoded(name: string): string {
+  if (!name.includes("%")) return name;
+  try {
+    const plain = decodeURIComponent(name);
+    return /[,:*{}+#./;?&]/.test(plain) ? name : plain;
+  } catch {
+    return name;
+  }
+}

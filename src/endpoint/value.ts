@@ -1,0 +1,56 @@
+/** What a URL can hold: a text, a list of texts, or texts by name. */
+export type UrlValue = string | string[] | Record<string, string>;
+
+/**
+ * A parameter as text for a URL: numbers, bigints and booleans as they print, dates as ISO 8601.
+ *
+ * @param name The parameter, for an error to name
+ * @returns The value; undefined for null, and for a list or an object without any value
+ * @throws {TypeError} If it is, or holds, something that has no text
+ */
+export function toUrlValue(name: string, value: unknown): UrlValue | undefined {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) {
+    const items = value.filter(isDefined).map((item) => toText(name, item));
+    return items.length > 0 ? items : undefined;
+  }
+  if (isPlainObject(value)) {
+    const pairs = Object.entries(value).filter(([, item]) => isDefined(item));
+    return pairs.length > 0
+      ? Object.fromEntries(pairs.map(([key, item]) => [key.toWellFormed(), toText(name, item)]))
+      : undefined;
+  }
+  return isDefined(value) ? toText(name, value) : undefined;
+}
+
+/** Whether a value is an object that a literal or `JSON.parse` makes. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function isDefined(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function toText(name: string, value: unknown): string {
+  switch (typeof value) {
+    case "string":
+      return value.toWellFormed();
+    case "number":
+    case "bigint":
+    case "boolean":
+      return String(value);
+  }
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
+  const came = value instanceof Date ? "an invalid date" : kindOf(value);
+  throw new TypeError(
+    `Cannot put parameter "${name}" in the URL: wanted text, numbers, dates or a list of them, got ${came}`,
+  );
+}
+
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return "a list in a list";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}

@@ -1,0 +1,71 @@
+/**
+ * `endpoint()` beside `@octokit/endpoint`, in the runtime that runs this: operations a second, and the
+ * ratio, the median of rounds in which both take turns. Arguments differ at every call.
+ */
+import { endpoint as octokit } from "@octokit/endpoint";
+import { endpoint as weir } from "../../mod.ts";
+
+type Builder = (route: string, options: Record<string, unknown>) => unknown;
+type Call = (build: Builder, number: number) => unknown;
+
+const ROUNDS = 41;
+const CALLS = 2_000;
+
+const baseUrl = "https://example.org/v1";
+const filter = [
+  "DOI in ('10.25976/abcd-ef10', '10.25976/abcd-ef11', '10.25976/abcd-ef12')",
+  "CharacteristicName in ('Temperature, water', 'Dissolved oxygen (DO)', 'Total Nitrogen')",
+  "MonitoringLocationType in ('River/Stream', 'Lake') and ActivityMediaName eq 'Surface Water'",
+  "RegionId eq 'admin.4.ca.on' and ActivityStartYear gte 2015 and ActivityStartYear lte 2023",
+].join(" and ");
+
+const direct: Record<string, Call> = {
+  "GET, a variable and a query parameter": (build, number) =>
+    build("GET /locations/{id}", { baseUrl, id: number, page: number }),
+  "POST with a body": (build, number) =>
+    build("POST /notes", { baseUrl, title: `note ${number}`, tags: ["a", "b"], draft: true }),
+  "GET, a filter of 400 characters": (build, number) =>
+    build("GET /Records", { baseUrl, $filter: `${filter} and LocationId gt ${number}` }),
+};
+const cascade: Call = (build, number) => build("GET /x/{org}/{id}", { id: number, q: "a b" });
+
+const levels = [
+  { baseUrl, headers: { authorization: "token of a bench" } },
+  { org: "weir", per: 100 },
+  { headers: { "x-trace": "1" }, sort: "name" },
+];
+const deepWeir = levels.reduce((build, level) => build.defaults(level), weir) as Builder;
+const deepOctokit = levels.reduce((build, level) => build.defaults(level), octokit) as Builder;
+
+/** The milliseconds that so many calls take. */
+function time(call: Call, build: Builder, from: number): number {
+  const start = performance.now();
+  for (let number = from; number < from + CALLS; number++) call(build, number);
+  return performance.now() - start;
+}
+
+const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1]!;
+
+function compare(name: string, call: Call, ours: Builder, theirs: Builder): void {
+  const times: { ours: number; theirs: number }[] = [];
+  for (let round = -5; round < ROUNDS; round++) {
+    const from = (round + 5) * CALLS;
+    const oursFirst = round % 2 === 0;
+    const first = time(call, oursFirst ? ours : theirs, from);
+    const second = time(call, oursFirst ? theirs : ours, from);
+    if (round < 0) continue; // warming up
+    times.push(oursFirst ? { ours: first, theirs: second } : { ours: second, theirs: first });
+  }
+  const perSecond = (milliseconds: number) => Math.round(CALLS / milliseconds * 1000);
+  const ratio = median(times.map(({ ours, theirs }) => theirs / ours));
+  console.log(
+    `${name}: ${perSecond(median(times.map(({ ours }) => ours)))} a second, octokit ` +
+      `${perSecond(median(times.map(({ theirs }) => theirs)))}, ${ratio.toFixed(1)} times as fast`,
+  );
+}
+
+console.log("Deno" in globalThis ? "In Deno" : "In Node");
+for (const [name, call] of Object.entries(direct)) {
+  compare(name, call, weir as Builder, octokit as Builder);
+}
+compare("a cascade three deep", cascade, deepWeir, deepOctokit);

@@ -1,0 +1,53 @@
+// What the compiler knows of a route; the expected errors are the tests.
+import { assertEquals } from "@std/assert";
+import { endpoint, type PlaceholderName } from "../../mod.ts";
+
+/** Compiles only where both types are the same. */
+function same<A, B>(..._: [A] extends [B] ? [B] extends [A] ? [] : [never] : [never]): void {}
+
+Deno.test("the placeholders of a literal route are known", () => {
+  same<PlaceholderName<"GET /a/{b}/c">, "b">();
+  same<PlaceholderName<"POST /a/{b:3}{/c*}{?d,e*}{&f}{#g}">, "b" | "c" | "d" | "e" | "f" | "g">();
+  same<PlaceholderName<"/a/:b/:c_1">, "b" | "c_1">();
+  same<PlaceholderName<"/compare/:base...:head">, "base" | "head">();
+  same<PlaceholderName<"https://host:8080/a/:id">, "id">();
+  same<PlaceholderName<"/Id:abcd/{id}:archive/15:30:00?x=:y#:z">, "id">();
+  same<PlaceholderName<"/plain">, never>();
+});
+
+Deno.test("a placeholder of the wrong type does not compile", () => {
+  const { url } = endpoint("https://example.org/{id}/:part", { id: 5n, part: new Date(0) });
+  assertEquals(url, "https://example.org/5/1970-01-01T00%3A00%3A00.000Z");
+  endpoint("/x/{list*}", { list: ["a", 1, null] });
+  endpoint("POST /x/{id}", { id: null, other: { anything: 1 } });
+  const wrong = () => {
+    // @ts-expect-error -- a function has no text
+    endpoint("/x/{id}", { id: () => 1 });
+    // @ts-expect-error -- nor has an object in an object
+    endpoint("/x/:id", { id: { a: { b: 1 } } });
+    // @ts-expect-error -- headers are texts by name
+    endpoint("/x", { headers: { accept: {} } });
+    // @ts-expect-error -- a method is a text
+    endpoint({ url: "/x", method: 5 });
+    // @ts-expect-error -- merge knows the route too
+    endpoint.merge("/x/{id}", { id: Symbol() });
+  };
+  same<typeof wrong, () => void>();
+});
+
+Deno.test("a route that the compiler does not know takes any parameter", () => {
+  const route: string = "/x/{id}";
+  assertEquals(
+    endpoint(route, { id: 1, baseUrl: "https://example.org" }).url,
+    "https://example.org/x/1",
+  );
+});
+
+Deno.test("the result is typed, without any", () => {
+  const { method, url, headers, body, request } = endpoint("/x");
+  same<typeof method, string>();
+  same<typeof url, string>();
+  same<typeof headers, Record<string, string>>();
+  same<typeof body, unknown>();
+  same<typeof request, object | undefined>();
+});
