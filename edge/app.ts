@@ -69,7 +69,12 @@ export function createApp(options: AppOptions): EdgeApp {
   if (access === "public" && !apiKey) {
     throw new TypeError("access is public, so the server must have a key: pass apiKey");
   }
-  const own = new DataStream({ ...service, apiKey: access === "public" ? apiKey : undefined });
+  // Made in either mode, so that a wrong option stops the server and not each request; a caller's
+  // key goes where the server's would.
+  const own = new DataStream({
+    ...service,
+    apiKey: access === "public" ? apiKey : "a-caller's-key",
+  });
   const clientFor = (request: Request) =>
     access === "public"
       ? own

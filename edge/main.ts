@@ -21,7 +21,9 @@ const scope = globalThis as {
 };
 
 /** Workers have no environment before the first request; elsewhere a wrong one is told at once. */
-let handler = scope.navigator?.userAgent === "Cloudflare-Workers" ? undefined : start();
+let handler = scope.process && scope.navigator?.userAgent !== "Cloudflare-Workers"
+  ? start()
+  : undefined;
 
 const entry: Entry = {
   fetch(request, bindings) {

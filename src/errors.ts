@@ -73,7 +73,7 @@ export class DataStreamError extends Error {
   }
 }
 
-/** The message of whatever was thrown, on one line. */
+/** The message of whatever was thrown, on one line and without control characters. */
 export function oneLine(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ");
+  return (error instanceof Error ? error.message : String(error)).replace(/[\s\p{Cc}]+/gu, " ");
 }

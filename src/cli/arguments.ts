@@ -51,6 +51,7 @@ export function readArguments(args: string[]): Arguments {
   if (values.sandbox && values["base-url"]) {
     throw new UsageError("--sandbox has no network: pass it or --base-url, not both");
   }
+  if (values.output === "") throw new UsageError("--output must name a file, got nothing");
   return {
     help: values.help ?? false,
     version: values.version ?? false,

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { createWriteStream } from "node:fs";
-import { rename } from "node:fs/promises";
+import { open, rename, rm } from "node:fs/promises";
 import process from "node:process";
 import { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -39,8 +38,17 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
 
 async function writeFile(path: string, bytes: ReadableStream<Uint8Array>): Promise<void> {
   const part = `${path}.part`;
-  await pipeline(Readable.fromWeb(bytes), createWriteStream(part));
-  await rename(part, path);
+  const file = await open(part, "wx").catch((error) => {
+    if (error.code !== "EEXIST") throw error;
+    throw new Error(`${part} is there: another download writes it, or one broke; remove it then`);
+  });
+  try {
+    await pipeline(Readable.fromWeb(bytes), file.createWriteStream());
+    await rename(part, path);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
 }
 
 if (import.meta.main) process.exitCode = await main();

@@ -93,7 +93,7 @@ export class DataStream {
     }
     this.#context = {
       apiKey,
-      baseUrl,
+      baseUrl: new URL(baseUrl).href,
       requestsPerSecond,
       fetch,
       clock,
@@ -141,7 +141,7 @@ function requireAddress(baseUrl: string, hasKey: boolean): void {
       `baseUrl must be an absolute URL such as ${PRODUCTION_URL}, got other text`,
     );
   }
-  const { protocol, hostname, username, password, search, hash } = new URL(baseUrl);
+  const { protocol, hostname, username, password } = new URL(baseUrl);
   const loopback = hostname === "localhost" || hostname === "[::1]" ||
     /^127(\.\d{1,3}){3}$/.test(hostname);
   if (protocol !== "https:" && !(protocol === "http:" && (loopback || !hasKey))) {
@@ -149,7 +149,7 @@ function requireAddress(baseUrl: string, hasKey: boolean): void {
       `baseUrl must begin with https:// (http:// with a key is for loopback alone), got "${protocol}//${hostname}"`,
     );
   }
-  if (username || password || search || hash) {
+  if (username || password || /[?#]/.test(baseUrl)) {
     throw new TypeError(
       "baseUrl must hold no user name, password, query or fragment; pass the path alone",
     );
@@ -160,8 +160,10 @@ function requireRate(requestsPerSecond: number, baseUrl: string): void {
   if (!(requestsPerSecond > 0)) {
     throw new RangeError(`requestsPerSecond must be above 0, got ${requestsPerSecond}`);
   }
+  const { hostname } = new URL(baseUrl);
   const isService = [PRODUCTION_URL, QA_URL].some((root) =>
-    new URL(root).host === new URL(baseUrl).host
+    // A host may be written with a dot at its end.
+    hostname.replace(/\.$/, "") === new URL(root).hostname
   );
   if (isService && requestsPerSecond > SERVICE_LIMIT) {
     throw new RangeError(

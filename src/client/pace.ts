@@ -6,14 +6,18 @@ import type { Clock } from "./clock.ts";
  */
 const MARGIN = 1.06;
 /** A request in flight that gives no sign for so long is taken for lost. */
-const LEASE = 90_000;
+const LEASE = 50_000;
 /** How often the next in line looks whether the one before it has ended. */
 const POLL = 10;
 /** One in line that has not looked for so long is taken for gone. */
 const STALE = 5_000;
+/** After so long without a request the next one connects anew, and reaches the service late. */
+const COLD = 5_000;
 
 /** A turn to send one request; nobody else's begins before it ends. */
 export interface Turn {
+  /** Says that the service has answered, so that the request has reached it. */
+  answered(): void;
   /** Says that the request still goes on: bytes came. */
   extend(): void;
   /** Ends the turn; ending it twice does nothing. */
@@ -25,6 +29,8 @@ interface Waiting {
   seen: number;
   /** The least time between two starts that it keeps. */
   gap: number;
+  /** Whether it was taken for gone. */
+  dropped: boolean;
 }
 
 /**
@@ -64,7 +70,7 @@ export async function takeTurn(
 ): Promise<Turn> {
   signal?.throwIfAborted();
   const line = lineTo(origin, clock);
-  const me: Waiting = { seen: clock.now(), gap: 1000 * MARGIN / requestsPerSecond };
+  const me: Waiting = { seen: clock.now(), gap: 1000 * MARGIN / requestsPerSecond, dropped: false };
   line.waiting.push(me);
   try {
     for (;;) {
@@ -76,11 +82,16 @@ export async function takeTurn(
     line.waiting = line.waiting.filter((other) => other !== me);
   }
   const start = clock.now();
+  const cold = start - line.lastStart > COLD;
   line.holder = me;
   line.leasedUntil = start + LEASE;
   line.lastStart = start;
   line.lastGap = me.gap;
   return {
+    answered() {
+      // The next request will not be late as this one was: the gap counts from here.
+      if (cold && line.holder === me) line.lastStart = clock.now();
+    },
     extend() {
       if (line.holder === me) line.leasedUntil = clock.now() + LEASE;
     },
@@ -92,9 +103,16 @@ export async function takeTurn(
 
 /** 0 when it is the caller's turn, else the milliseconds until it should look again. */
 function timeToWait(line: Line, me: Waiting, now: number): number {
+  // One that slept too long itself cannot tell who else is gone.
+  const stalled = now - me.seen >= STALE;
   me.seen = now;
-  line.waiting = line.waiting.filter((other) => now - other.seen < STALE);
-  if (!line.waiting.includes(me)) line.waiting.push(me);
+  while (!stalled && line.waiting[0] && now - line.waiting[0].seen >= STALE) {
+    line.waiting.shift()!.dropped = true;
+  }
+  if (me.dropped) {
+    me.dropped = false;
+    line.waiting.push(me);
+  }
   // Not the next one: a gap passes anyway between becoming that and starting.
   if (line.waiting[0] !== me) return Math.max(POLL, Math.min(me.gap / 2, STALE / 2));
   if (line.holder !== undefined && line.leasedUntil > now) return POLL;

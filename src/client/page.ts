@@ -23,20 +23,20 @@ export interface Page<R> {
  */
 export function readPage<R>(answer: Answer, followed: ReadonlySet<string>): Page<R> {
   const { url, headers, bytes } = answer;
-  const broken = (came: string, cause?: unknown) =>
+  const broken = (came: string) =>
     new DataStreamError(`Wanted a page of JSON from ${new URL(url).pathname}, got ${came}`, {
       kind: "page",
       url,
       hint: "check the base URL, then try again",
-      cause,
     });
   const type = headers.get("content-type") ?? "no content type";
   if (!/^application\/([\w.+-]+\+)?json\b/i.test(type)) throw broken(type);
   let body: unknown;
   try {
     body = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch (error) {
-    throw broken("broken JSON", error);
+  } catch {
+    // The parser's own message shows the text, whatever is in it.
+    throw broken("broken JSON");
   }
   if (!isRecord(body) || !Array.isArray(body.value) || !body.value.every(isRecord)) {
     throw broken('no list of rows under "value"');
@@ -67,12 +67,18 @@ function readSkipToken(
   if (typeof link !== "string" || !URL.canParse(link, asked)) throw wrong("is not a URL");
   const to = new URL(link, asked);
   if (to.origin !== from.origin || to.pathname !== from.pathname) throw wrong("leads elsewhere");
-  const token = to.searchParams.get("$skiptoken");
+  const token = skipTokenOf(to);
   if (!token) throw wrong("has no $skiptoken");
-  const before = from.searchParams.get("$skiptoken");
+  const before = skipTokenOf(from);
   if (followed.has(token)) throw wrong("leads to a page that was there before");
-  if (before !== null && numberOf(token) <= numberOf(before)) throw wrong("leads back");
+  if (before !== undefined && numberOf(token) <= numberOf(before)) throw wrong("leads back");
   return token;
+}
+
+/** Percent-decoded and no more: to a form's reader, a plus sign would be a space. */
+function skipTokenOf({ search }: URL): string | undefined {
+  const [, token] = /[?&](?:\$|%24)skiptoken=([^&]*)/.exec(search) ?? [];
+  return token === undefined ? undefined : decodeURIComponent(token);
 }
 
 /** The number in a token such as `Id:99999`; NaN for others, such as Metadata's UUIDs. */

@@ -72,7 +72,7 @@ export interface Query<R> extends AsyncIterable<R> {
    *
    * @throws {DataStreamError} On any fault
    */
-  [Symbol.asyncIterator](): AsyncGenerator<R, void, void>;
+  [Symbol.asyncIterator](): AsyncIterableIterator<R, void, void>;
 }
 
 /**
@@ -134,8 +134,34 @@ export function createQuery<R extends object>(
       for await (const rows of pages()) all.push(rows);
       return all.flat();
     },
-    async *[Symbol.asyncIterator]() {
-      for await (const rows of pages()) yield* rows;
+    [Symbol.asyncIterator]: () => iterateRows(pages()),
+  };
+}
+
+/**
+ * Rows out of pages. By hand, because a generator's `return()` waits for the `next()` before it, and
+ * so would not stop the request in flight.
+ */
+function iterateRows<R>(pages: ReadableStream<R[]>): AsyncIterableIterator<R, void, void> {
+  const reader = pages.getReader();
+  let rows: R[] = [];
+  let taken = 0;
+  return {
+    async next() {
+      while (taken === rows.length) {
+        const { done, value } = await reader.read();
+        if (done) return { done, value: undefined };
+        rows = value;
+        taken = 0;
+      }
+      return { done: false, value: rows[taken++]! };
+    },
+    async return() {
+      await reader.cancel();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
     },
   };
 }

@@ -34,11 +34,14 @@ export async function send(
   const { origin } = new URL(options.url);
   const { apiKey } = transport;
   const withoutKey = (text: string) => apiKey ? text.replaceAll(apiKey, "[key]") : text;
+  const request = toRequest(options, { signal });
   const turn = await takeTurn(origin, transport.requestsPerSecond, transport.clock, signal);
   try {
-    const response = await transport.fetch(toRequest(options, { signal }));
+    const response = await transport.fetch(request);
+    turn.answered();
     if (response.status !== 200) throw await statusError(response, options.url, withoutKey);
-    const bytes = await readAll(response, turn.extend);
+    const bytes = await readAll(response, signal, turn.extend);
+    signal.throwIfAborted();
     return { url: options.url, headers: response.headers, bytes };
   } catch (error) {
     signal.throwIfAborted();
@@ -50,6 +53,8 @@ export async function send(
       cause: mentions(error, apiKey) ? new Error(withoutKey(oneLine(error))) : error,
     });
   } finally {
+    // Held until here: Node lets go of the way from a signal to a request that nobody holds.
+    void request.signal;
     turn.end();
   }
 }
@@ -63,17 +68,25 @@ function mentions(error: unknown, apiKey: string | undefined): boolean {
 
 async function readAll(
   response: Response,
+  signal: AbortSignal,
   onBytes: () => void,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   const reader = response.body?.getReader();
-  while (reader) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    onBytes();
-    chunks.push(value);
-    length += value.length;
+  // Not every body hears the signal of its request.
+  const stop = () => void reader?.cancel(signal.reason).catch(() => {});
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    while (reader) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      onBytes();
+      chunks.push(value);
+      length += value.length;
+    }
+  } finally {
+    signal.removeEventListener("abort", stop);
   }
   const bytes = new Uint8Array(length);
   let offset = 0;

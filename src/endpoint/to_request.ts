@@ -31,11 +31,26 @@ export function toRequest(options: RequestOptions, init: RequestInit = {}): Requ
     redirect: "manual",
     ...init,
     method: options.method.toUpperCase(),
-    headers: options.headers,
+    headers: toHeaders(options.headers),
     ...(body !== undefined && { body: isBodyInit(body) ? body : toJson(body) }),
     // Fetch asks for this beside a stream, which it sends before it reads.
     ...(body instanceof ReadableStream && { duplex: "half" }),
   });
+}
+
+/** A header that cannot be is named, its value is not shown: it may be a key. */
+function toHeaders(fields: Record<string, string>): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(fields)) {
+    try {
+      headers.set(name, value);
+    } catch {
+      throw new TypeError(
+        `Cannot send header "${name}": wanted a token and a line of bytes after it, got other characters`,
+      );
+    }
+  }
+  return headers;
 }
 
 function isBodyInit(body: unknown): body is BodyInit {

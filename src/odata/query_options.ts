@@ -33,7 +33,8 @@ export function parseSelect(text: string): string[] {
  * @param options What the query asks for
  * @param skipToken Where the page begins; undefined is the first one
  * @returns Options by their OData names; an absent one is undefined
- * @throws {TypeError} If a field is not one of the resource, or `select` or `filter` is empty
+ * @throws {TypeError} If a field is not one of the resource, or is given twice, or `select` or
+ *   `filter` is empty
  * @throws {RangeError} If `top` is not a whole number from 1 to 10000
  */
 export function toSystemQueryOptions(
@@ -49,6 +50,10 @@ export function toSystemQueryOptions(
         filter === undefined ? "select" : "filter"
       }: leave it out for all ${resource}`,
     );
+  }
+  const twice = select?.find((name, index) => select.indexOf(name) < index);
+  if (twice !== undefined) {
+    throw new TypeError(`Cannot select "${twice}" twice: wanted each field once`);
   }
   const unknown = select?.find((name) => !fields.includes(name));
   if (unknown !== undefined) {

@@ -46,7 +46,7 @@ export function csvFromPages<R extends object>(
       });
     }
     const names = header;
-    const lines = rows.map((row) => names.map((name) => (row as Record<string, unknown>)[name]));
+    const lines = rows.map((row) => names.map((name) => cellOf(row, name)));
     return due ? [[...names], ...lines] : lines;
   }
 
@@ -69,6 +69,11 @@ export function csvFromPages<R extends object>(
     },
     cancel: (reason) => reader.cancel(reason),
   }, { highWaterMark: 0 });
+}
+
+/** Only what the row itself holds: a field may be named like what every object inherits. */
+function cellOf(row: object, name: string): unknown {
+  return Object.hasOwn(row, name) ? (row as Record<string, unknown>)[name] : undefined;
 }
 
 /** The fields that rows have beyond the known ones, in the order in which they come. */

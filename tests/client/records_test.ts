@@ -284,12 +284,52 @@ for (const way of ["cancel", "signal"] as const) {
   });
 }
 
+Deno.test("an iterator's return() stops the request in flight", async () => {
+  const { promise: sent, resolve: tell } = Promise.withResolvers<Request>();
+  const { options } = upstream((request) => {
+    tell(request);
+    return new Promise((_, reject) =>
+      request.signal.addEventListener("abort", () => reject(request.signal.reason))
+    );
+  }, page([]));
+  const client = new DataStream(options);
+  const rows = client.records()[Symbol.asyncIterator]();
+  const next = rows.next();
+  const request = await sent;
+  assertEquals(await rows.return?.(), { done: true, value: undefined });
+  assertEquals([request.signal.aborted, (await next).done], [true, true]);
+  assertEquals(await client.records().toArray(), []);
+});
+
+Deno.test("the signal stops the reading of a body that does not hear it", async () => {
+  const { promise: reading, resolve: tell } = Promise.withResolvers<void>();
+  const body = new ReadableStream({ pull: () => tell(), type: "bytes" });
+  const { options } = upstream(
+    new Response(body, { headers: { "content-type": "application/json" } }),
+    page([]),
+  );
+  const client = new DataStream(options);
+  const stop = new AbortController();
+  const rows = client.records({ signal: stop.signal }).toArray().catch((error) => error);
+  await reading;
+  stop.abort("enough");
+  assertEquals(await rows, "enough");
+  assertEquals(await client.records().toArray(), []);
+});
+
+Deno.test("records() keeps a plus sign in a skip token", async () => {
+  const { options, requests } = upstream(page([{ Id: 1 }], next("Id:1+2%2B3")), page([]));
+  await new DataStream(options).records().toArray();
+  assertEquals(requests[1]?.url.endsWith("&%24skiptoken=Id%3A1%2B2%2B3"), true);
+});
+
 Deno.test("records() refuses a wrong field or page size before anything is sent", () => {
   const client = new DataStream();
   // @ts-expect-error -- Records has no LocationId
   assertThrows(() => client.records({ select: ["LocationId"] }), TypeError, '"LocationId"');
   assertThrows(() => client.records({ top: 0 }), RangeError);
   assertThrows(() => client.records({ select: [] }), TypeError, "empty select");
+  assertThrows(() => client.records({ select: ["Id", "DOI", "Id"] }), TypeError, '"Id" twice');
   assertThrows(() => client.records({ filter: " " }), TypeError, "empty filter");
 });
 
@@ -347,8 +387,16 @@ Deno.test("DataStream takes plain HTTP on loopback, or where there is no key", (
   new DataStream({ baseUrl: "http://example.org" });
 });
 
+Deno.test("DataStream takes a base URL with a slash or white space at its end", () => {
+  for (const end of ["", "/", " ", "/ "]) {
+    const { url } = new DataStream({ baseUrl: `https://example.org/v1${end}` }).records();
+    assertEquals(url, "https://example.org/v1/Records?%24top=10000");
+  }
+});
+
 Deno.test("DataStream refuses a faster pace than the service allows, for the service", () => {
-  for (const baseUrl of [PRODUCTION_URL, QA_URL]) {
+  const dotted = PRODUCTION_URL.replace(".org/", ".org./");
+  for (const baseUrl of [PRODUCTION_URL, QA_URL, dotted]) {
     assertThrows(() => new DataStream({ baseUrl, requestsPerSecond: 3 }), RangeError, "at most 2");
   }
   assertThrows(() => new DataStream({ requestsPerSecond: 0 }), RangeError, "above 0");

@@ -147,6 +147,7 @@ const badOptions: [query: string, detail: string][] = [
   ["$top=0", "1 to 10000"],
   ["$top=10001", "1 to 10000"],
   ["$select=Id,LocationId", '"LocationId"'],
+  ["$select=Id,DOI,Id", '"Id" twice'],
   ["$filter=", "empty filter"],
   ["$select=", '""'],
   ["$top=", '""'],
@@ -339,4 +340,6 @@ Deno.test("createApp() refuses to serve without a word on access, or public with
   assertThrows(() => createApp({ access: "all" as "public" }), TypeError, '"all"');
   assertThrows(() => createApp({ access: "public" }), TypeError, "must have a key");
   assertThrows(() => createApp({ access: "caller", baseUrl: "x" }), TypeError, "baseUrl");
+  const unencrypted = "http://example.org/v1";
+  assertThrows(() => createApp({ access: "caller", baseUrl: unencrypted }), TypeError, "https://");
 });

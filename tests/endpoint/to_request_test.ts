@@ -70,3 +70,9 @@ Deno.test("toRequest() upper-cases methods that fetch would leave as they are", 
     );
   }
 });
+
+Deno.test("toRequest() names a header that cannot be sent, and does not show its value", () => {
+  const options = endpoint("https://example.org/x", { headers: { "x-api-key": "secret\nkey" } });
+  const error = assertThrows(() => toRequest(options), TypeError, '"x-api-key"');
+  assertEquals(Deno.inspect(error).includes("secret"), false);
+});

@@ -81,6 +81,14 @@ Deno.test("csvFromPages() appends new fields of the first page where columns are
   assertEquals(await csvOf([[{ a: 1, c: 3 }]], ["a"], false), "a\r\n1\r\n");
 });
 
+Deno.test("csvFromPages() takes nothing that a row inherits for a cell", async () => {
+  const pages: object[][] = [[{ a: 1, constructor: "x" }, { a: 2 }]];
+  assertEquals(
+    await csvOf(pages, ["a", "toString"], true),
+    "a,toString,constructor\r\n1,,x\r\n2,,\r\n",
+  );
+});
+
 Deno.test("csvFromPages() fails at a field that comes after the header, and names it", async () => {
   let cancelled = false;
   const pages = new ReadableStream<object[]>({

@@ -48,7 +48,7 @@ Deno.test("weir writes a file that has its name only when whole", async () => {
   }
 });
 
-Deno.test("a fault leaves no file under the name", async () => {
+Deno.test("a fault leaves neither the file nor a part of it", async () => {
   const file = "not_written_by_a_test.csv";
   const { code, stderr } = await weir(
     "records",
@@ -57,10 +57,23 @@ Deno.test("a fault leaves no file under the name", async () => {
     "--output",
     file,
   ).output();
-  await Deno.remove(`${cwd}/${file}.part`).catch(() => {});
   assertEquals(code, 1);
   assertStringIncludes(text(stderr), 'got "is"');
   await assertRejects(() => Deno.stat(`${cwd}/${file}`), Deno.errors.NotFound);
+  await assertRejects(() => Deno.stat(`${cwd}/${file}.part`), Deno.errors.NotFound);
+});
+
+Deno.test("weir does not write where another download does", async () => {
+  const file = "written_by_two.csv";
+  await Deno.writeTextFile(`${cwd}/${file}.part`, "of another");
+  try {
+    const { code, stderr } = await weir("records", "--sandbox", "--output", file).output();
+    assertEquals(code, 1);
+    assertStringIncludes(text(stderr), `${file}.part is there`);
+    assertEquals(await Deno.readTextFile(`${cwd}/${file}.part`), "of another");
+  } finally {
+    await Deno.remove(`${cwd}/${file}.part`);
+  }
 });
 
 Deno.test("weir exits with 2 at a wrong command line", async () => {
