@@ -1,4 +1,4 @@
-import { encode } from "./encode.ts";
+import { encode, encodeName } from "./encode.ts";
 import { toUrlValue } from "./value.ts";
 
 /**
@@ -34,5 +34,5 @@ function toPair(name: string, value: unknown): string | undefined {
     );
   }
   const text = typeof texts === "string" ? encode(texts) : texts.map(encode).join(",");
-  return `${encode(name.toWellFormed())}=${text}`;
+  return `${encodeName(name)}=${text}`;
 }
