@@ -5,6 +5,7 @@ import { VERSION } from "../../src/version.ts";
 
 interface Ran {
   code: number;
+  closed: boolean;
   output: string;
   errors: string[];
   files: Map<string, string>;
@@ -15,13 +16,17 @@ async function weir(line: string[], environment: Record<string, string> = {}): P
   const decoder = new TextDecoder();
   const errors: string[] = [];
   const files = new Map<string, string>();
+  let closed = false;
   const code = await run(line, {
     environment: (name) => environment[name],
-    output: new WritableStream({ write: (chunk) => void chunks.push(decoder.decode(chunk)) }),
+    output: new WritableStream({
+      write: (chunk) => void chunks.push(decoder.decode(chunk)),
+      close: () => void (closed = true),
+    }),
     writeFile: async (path, bytes) => void files.set(path, await new Response(bytes).text()),
     error: (text) => errors.push(text),
   });
-  return { code, output: chunks.join(""), errors, files };
+  return { code, closed, output: chunks.join(""), errors, files };
 }
 
 Deno.test("weir records writes CSV to standard output", async () => {
@@ -54,7 +59,7 @@ Deno.test("weir records --output writes a file", async () => {
 
 Deno.test("weir --help and --version answer without a command", async () => {
   const help = await weir(["--help"]);
-  assertEquals([help.code, help.errors], [0, []]);
+  assertEquals([help.code, help.errors, help.closed], [0, [], true]);
   assertStringIncludes(help.output, "DATASTREAM_API_KEY");
   assertEquals((await weir(["--version"])).output, `${VERSION}\n`);
 });
@@ -66,6 +71,7 @@ const misused: [line: string[], message: string][] = [
   [["records", "--bogus"], "--bogus"],
   [["records", "--top"], "--top"],
   [["records", "--sandbox", "--top", "many"], "1 to 10000"],
+  [["records", "--sandbox", "--top", "10x"], "1 to 10000"],
   [["records", "--sandbox", "--filter", ""], "empty filter"],
   [["records", "--sandbox", "--output", ""], "--output"],
   [["records", "--sandbox", "--select", "LocationId"], '"LocationId"'],
@@ -79,6 +85,18 @@ for (const [line, message] of misused) {
     assertStringIncludes(errors[0]!, message);
   });
 }
+
+Deno.test("weir writes the columns in the order of --select", async () => {
+  const { output } = await weir(["records", "--sandbox", "--select=DOI,Id", "--filter=DOI eq 'x'"]);
+  assertEquals(output, "DOI,Id\r\n");
+});
+
+Deno.test("weir reads the key from DATASTREAM_API_KEY", async () => {
+  const line = ["records", "--base-url", "http://127.0.0.1:9"];
+  // Without the permission to reach it, which these tests do not have.
+  assertEquals((await weir(line, { DATASTREAM_API_KEY: "k" })).code, 1);
+  assertEquals((await weir(line, { OTHER: "k" })).code, 2);
+});
 
 Deno.test("weir refuses to send the key unencrypted, and does not show it", async () => {
   const { code, errors } = await weir(["records", "--base-url", "http://example.org"], {

@@ -22,10 +22,10 @@ Deno.test("takeTurn() waits for the request in flight, and then no longer than i
   const clock = new FakeClock();
   const first = await takeTurn(origin, 2, clock);
   const second = takeTurn(origin, 2, clock);
-  await clock.sleep(3000);
+  await clock.sleep(3210);
   first.end();
   await second;
-  assert(clock.now() >= 3000 && clock.now() <= 3020, `started at ${clock.now()}`);
+  assert(clock.now() >= 3210 && clock.now() <= 3230, `started at ${clock.now()}`);
 });
 
 Deno.test("takeTurn() serves first come first", async () => {
@@ -53,8 +53,66 @@ Deno.test("takeTurn() rejects with the signal's reason, and leaves the line", as
   first.end();
   await third;
   assert(clock.now() < 600);
-  const given = takeTurn(origin, 2, clock, AbortSignal.abort("before"));
+  const elsewhere = "https://free.invalid";
+  const given = takeTurn(elsewhere, 2, clock, AbortSignal.abort("before"));
   assertEquals(await given.catch((error) => error), "before");
+});
+
+Deno.test("takeTurn() keeps everyone's place when one in line gives up", async () => {
+  const clock = new FakeClock();
+  const first = await takeTurn(origin, 2, clock);
+  const stop = new AbortController();
+  const order: string[] = [];
+  const wait = async (name: string, signal?: AbortSignal) => {
+    const turn = await takeTurn(origin, 2, clock, signal);
+    order.push(name);
+    turn.end();
+  };
+  const second = wait("second");
+  const third = wait("third");
+  const fourth = wait("fourth", stop.signal).catch(() => {});
+  await clock.sleep(50);
+  stop.abort();
+  await fourth;
+  first.end();
+  await Promise.all([second, third]);
+  assertEquals(order, ["second", "third"]);
+});
+
+Deno.test("takeTurn() sends one at a time where there is no gap, too", async () => {
+  const clock = new FakeClock();
+  let inFlight = 0;
+  let most = 0;
+  await Promise.all(Array.from({ length: 5 }, async () => {
+    const turn = await takeTurn(origin, Infinity, clock);
+    most = Math.max(most, ++inFlight);
+    await clock.sleep(25);
+    inFlight--;
+    turn.end();
+  }));
+  assertEquals(most, 1);
+});
+
+Deno.test("takeTurn() keeps the order at a pace slower than it takes one for gone", async () => {
+  const clock = new FakeClock();
+  const starts: [number, number][] = [];
+  await Promise.all([1, 2, 3, 4].map(async (number) => {
+    const turn = await takeTurn(origin, 0.05, clock);
+    starts.push([number, clock.now()]);
+    turn.end();
+  }));
+  assertEquals(starts, [[1, 0], [2, 21_200], [3, 42_400], [4, 63_600]]);
+});
+
+Deno.test("a turn that has run out extends no other's", async () => {
+  const clock = new FakeClock();
+  const lost = await takeTurn(origin, 2, clock);
+  await takeTurn(origin, 2, clock); // after the first has run out, and never ended either
+  const second = clock.now();
+  await clock.sleep(20_000);
+  lost.extend();
+  await takeTurn(origin, 2, clock);
+  assert(clock.now() - second < 50_100, `started ${clock.now() - second} ms later`);
 });
 
 Deno.test("takeTurn() goes on after a request that the runtime dropped without a word", async () => {

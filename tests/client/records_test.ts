@@ -1,5 +1,7 @@
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { DataStream, DataStreamError, PRODUCTION_URL, QA_URL } from "../../mod.ts";
+import { VERSION } from "../../src/version.ts";
+import { FakeClock } from "../helpers/fake_clock.ts";
 import { ask, sandboxAndClient } from "../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../helpers/upstream.ts";
 
@@ -43,6 +45,7 @@ Deno.test("records() sends every name and value encoded, and the key as a header
     assertEquals(method, "GET");
     assertEquals(headers.get("x-api-key"), "k3y-of-a-test");
     assertEquals(headers.get("accept"), "application/vnd.api+json");
+    assertEquals(headers.get("user-agent"), `weir/${VERSION}`);
   }
 });
 
@@ -151,6 +154,12 @@ const brokenPages: [name: string, reply: () => Response, came: string][] = [
   ],
   ["no list of rows", () => Response.json({ value: 5 }), "no list of rows"],
   ["rows that are none", () => Response.json({ value: [1] }), "no list of rows"],
+  ["rows that are lists", () => Response.json({ value: [[1]] }), "no list of rows"],
+  [
+    "JSON of another type",
+    () => new Response('{"value":[]}', { headers: { "content-type": "text/json" } }),
+    "text/json",
+  ],
   ["a list alone", () => Response.json([]), "no list of rows"],
 ];
 for (const [name, reply, came] of brokenPages) {
@@ -162,6 +171,76 @@ for (const [name, reply, came] of brokenPages) {
     assertEquals(error.kind, "page");
   });
 }
+
+Deno.test("records() takes any JSON type, in any case", async () => {
+  for (const type of ["Application/JSON", "application/vnd.api+json; charset=utf-8"]) {
+    const { options } = upstream(
+      new Response('{"value":[]}', { headers: { "content-type": type } }),
+    );
+    assertEquals(await new DataStream(options).records().toArray(), []);
+  }
+});
+
+const hints: [status: number, hint: RegExp][] = [
+  [204, /again/],
+  [400, /filter/],
+  [401, /send an API key/],
+  [403, /check the API key/],
+  [404, /base URL/],
+  [408, /narrow the filter/],
+  [413, /fewer fields/],
+  [429, /2 requests a second/],
+  [500, /again/],
+  [504, /lower top/],
+];
+for (const [status, hint] of hints) {
+  Deno.test(`the hint at status ${status} says what to do`, async () => {
+    const { options } = upstream(new Response(null, { status }));
+    const query = new DataStream(options).records();
+    const error = await assertRejects(() => query.toArray(), DataStreamError, `status ${status}:`);
+    assertMatch(error.hint, hint);
+  });
+}
+
+Deno.test("a status of success with a part of the page is no page", async () => {
+  const { options } = upstream(Response.json({ value: [] }, { status: 206 }));
+  const query = new DataStream(options).records();
+  await assertRejects(() => query.toArray(), DataStreamError, "status 206");
+});
+
+Deno.test("an error's body is read as far as a message may go, and then dropped", async () => {
+  let chunks = 0;
+  let cancelled = false;
+  const body = new ReadableStream({
+    pull(controller) {
+      chunks++;
+      controller.enqueue(new TextEncoder().encode("x".repeat(500)));
+    },
+    cancel: () => void (cancelled = true),
+  });
+  const { options } = upstream(new Response(body, { status: 500 }));
+  const query = new DataStream(options).records();
+  await assertRejects(() => query.toArray(), DataStreamError, "status 500: try");
+  assertEquals([chunks < 10, cancelled], [true, true]);
+});
+
+Deno.test("an error's message comes whole out of any chunks, and only where it is a text", async () => {
+  const bytes = new TextEncoder().encode(JSON.stringify({ message: `né${"à".repeat(500)}` }));
+  const body = new ReadableStream({
+    start(controller) {
+      for (const byte of bytes) controller.enqueue(new Uint8Array([byte]));
+      controller.close();
+    },
+  });
+  const replies = [
+    new Response(body, { status: 400 }),
+    Response.json({ message: null }, { status: 400 }),
+  ];
+  const { options } = upstream(...replies);
+  const query = new DataStream(options).records();
+  await assertRejects(() => query.toArray(), DataStreamError, `(né${"à".repeat(500)})`);
+  await assertRejects(() => query.toArray(), DataStreamError, "status 400: check");
+});
 
 for (const status of [400, 401, 403, 408, 413, 429, 500, 504]) {
   Deno.test(`records() fails at status ${status} with its hint and what the service said`, async () => {
@@ -179,6 +258,23 @@ for (const status of [400, 401, 403, 408, 413, 429, 500, 504]) {
   });
 }
 
+Deno.test("records() drops the body of any redirect, an opaque one too", async () => {
+  for (const status of [301, 308]) {
+    let cancelled = false;
+    const body = new ReadableStream({ cancel: () => void (cancelled = true) });
+    const { options } = upstream(new Response(body, { status, headers: { location: "/" } }));
+    const query = new DataStream(options).records();
+    await assertRejects(() => query.toArray(), DataStreamError, "a redirect");
+    assertEquals(cancelled, true);
+  }
+  const { options } = upstream(Response.error());
+  await assertRejects(
+    () => new DataStream(options).records().toArray(),
+    DataStreamError,
+    "a redirect",
+  );
+});
+
 Deno.test("records() follows no redirect, and says so", async () => {
   const { options, requests } = upstream(
     new Response("moved", { status: 302, headers: { location: "https://evil.invalid/" } }),
@@ -189,7 +285,7 @@ Deno.test("records() follows no redirect, and says so", async () => {
 });
 
 Deno.test("records() tells a fault of the network, with its cause", async () => {
-  const fault = new TypeError("connection reset");
+  const fault = new TypeError("connection\nreset");
   const { options } = upstream(fault);
   const query = new DataStream(options).records();
   const error = await assertRejects(() => query.toArray(), DataStreamError, "connection reset");
@@ -214,7 +310,7 @@ Deno.test("records() tells a body that breaks off", async () => {
 Deno.test("no error shows the key, even where the service repeats it", async () => {
   const apiKey = 'k3y-"quoted"-of-a-test';
   const replies = [
-    Response.json({ message: `bad key ${apiKey} given` }, { status: 403 }),
+    Response.json({ message: `bad key ${apiKey} given, ${apiKey}` }, { status: 403 }),
     new Error(`header x-api-key: ${apiKey}`),
     new Error("[key]", { cause: new Error(apiKey) }),
   ];
@@ -283,6 +379,51 @@ for (const way of ["cancel", "signal"] as const) {
     assertEquals(await client.records().toArray(), []);
   });
 }
+
+Deno.test("a query that is cancelled in line sends nothing", async () => {
+  const { options, requests } = upstream(page([]), page([]));
+  const client = new DataStream(options);
+  await client.records().toArray();
+  const reader = client.records().pages().getReader();
+  const waiting = reader.read();
+  await Promise.resolve();
+  await reader.cancel();
+  assertEquals([(await waiting).done, requests.length], [true, 1]);
+  const stop = new AbortController();
+  const rows = client.records({ signal: stop.signal }).toArray().catch((error) => error);
+  stop.abort("enough");
+  assertEquals([await rows, requests.length], ["enough", 1]);
+});
+
+Deno.test("the next request waits for the body of the one before, as long as its bytes come", async () => {
+  const clock = new FakeClock();
+  const body = new ReadableStream({
+    async pull(controller) {
+      await clock.sleep(30_000);
+      controller.enqueue(new TextEncoder().encode(clock.now() < 200_000 ? " " : '{"value":[]}'));
+      if (clock.now() >= 200_000) controller.close();
+    },
+  }, { highWaterMark: 0 });
+  let second = 0;
+  const { options } = upstream(
+    new Response(body, { headers: { "content-type": "application/json" } }),
+    () => {
+      second = clock.now();
+      return page([]);
+    },
+  );
+  const client = new DataStream({ ...options, clock });
+  await Promise.all([client.records().toArray(), client.records().toArray()]);
+  assert(second >= 200_000, `sent at ${second}`);
+});
+
+Deno.test("csv() has the columns selected, in that order, and no others", async () => {
+  const { options } = upstream(page([{ Id: 1, DOI: "d", Extra: 2 }]));
+  const select: ("Id" | "DOI")[] = ["DOI", "Id"];
+  const query = new DataStream(options).records({ select });
+  select.reverse();
+  assertEquals(await new Response(query.csv()).text(), "DOI,Id\r\nd,1\r\n");
+});
 
 Deno.test("an iterator's return() stops the request in flight", async () => {
   const { promise: sent, resolve: tell } = Promise.withResolvers<Request>();
@@ -399,6 +540,10 @@ Deno.test("DataStream refuses a faster pace than the service allows, for the ser
   for (const baseUrl of [PRODUCTION_URL, QA_URL, dotted]) {
     assertThrows(() => new DataStream({ baseUrl, requestsPerSecond: 3 }), RangeError, "at most 2");
   }
+  const unencrypted = PRODUCTION_URL.replace("https", "http");
+  const fast = { baseUrl: unencrypted, requestsPerSecond: 3 };
+  assertThrows(() => new DataStream(fast), RangeError, "at most 2");
   assertThrows(() => new DataStream({ requestsPerSecond: 0 }), RangeError, "above 0");
+  assertThrows(() => new DataStream({ requestsPerSecond: NaN }), RangeError, "above 0");
   new DataStream({ baseUrl: "https://example.org", requestsPerSecond: 3 });
 });

@@ -20,11 +20,12 @@ import { page, type Reply, ROOT, upstream } from "../helpers/upstream.ts";
 function overSandbox(
   options: SandboxOptions = {},
   appOptions: Partial<AppOptions> = {},
-): { app: EdgeApp; stats: SandboxStats } {
+): { app: EdgeApp; stats: SandboxStats; clock: FakeClock } {
   const clock = new FakeClock();
   const { apiKey, url, fetch, stats } = createSandbox({ now: () => clock.now(), ...options });
   const access = "public" as const;
-  return { app: createApp({ access, apiKey, baseUrl: url, fetch, clock, ...appOptions }), stats };
+  const app = createApp({ access, apiKey, baseUrl: url, fetch, clock, ...appOptions });
+  return { app, stats, clock };
 }
 
 function overUpstream(...replies: Reply[]): { app: EdgeApp; requests: Request[]; log: string[] } {
@@ -38,6 +39,7 @@ async function problem(response: Response): Promise<Record<string, unknown>> {
   assertEquals(response.headers.get("content-type"), "application/problem+json");
   const body = await response.json();
   assertEquals([body.type, body.status], ["about:blank", response.status]);
+  assertEquals(response.headers.get("cache-control"), "no-store");
   assert(body.title && body.detail);
   return body;
 }
@@ -48,6 +50,9 @@ Deno.test("GET /Records.csv downloads every record with all columns", async () =
   assertEquals(response.status, 200);
   assertEquals(response.headers.get("content-type"), "text/csv; charset=utf-8");
   assertEquals(response.headers.get("content-disposition"), 'attachment; filename="records.csv"');
+  assertEquals(response.headers.get("cache-control"), "no-store, no-transform");
+  assertEquals(response.headers.get("x-content-type-options"), "nosniff");
+  assertEquals(response.headers.has("x-weir-data"), false);
   const [header, ...rows] = readCsv(await response.text());
   assertEquals(header, fieldNames("Records"));
   assertEquals(rows.length, 25_000);
@@ -87,12 +92,13 @@ Deno.test("GET /Records.csv gives the header where no record meets the filter", 
 });
 
 Deno.test("GET /Records.csv streams each page as it comes, and none before it is wanted", async () => {
-  const { app, stats } = overSandbox({ records: 100 });
+  const { app, stats, clock } = overSandbox({ records: 100 });
   const response = await app.request("/Records.csv?$select=Id&$top=10");
   assertEquals(stats.requests, 1);
   const reader = response.body!.getReader();
   const { value } = await reader.read();
   assertEquals(new TextDecoder().decode(value).split("\r\n").length, 1 + 10 + 1);
+  await clock.sleep(10_000);
   assertEquals(stats.requests, 1);
   await reader.read();
   assertEquals(stats.requests, 2);
@@ -144,6 +150,8 @@ const badOptions: [query: string, detail: string][] = [
   ["$select=Id&$select=DOI", '"$select" is given twice'],
   ["$top=10&%24top=10", '"$top" is given twice'],
   ["$top=all", '"all"'],
+  ["$top=1e3", '"1e3"'],
+  ["$skiptoken=Id:5", '"$skiptoken"'],
   ["$top=0", "1 to 10000"],
   ["$top=10001", "1 to 10000"],
   ["$select=Id,LocationId", '"LocationId"'],
@@ -186,8 +194,9 @@ for (const [given, status] of statuses) {
     const { app } = overUpstream(Response.json({ message: "no" }, { status: given }));
     const response = await app.request("/Records.csv");
     assertEquals(response.status, status);
-    assertEquals(response.headers.has("retry-after"), status === 503);
-    assert((await problem(response)).hint);
+    assertEquals(response.headers.get("retry-after"), status === 503 ? "5" : null);
+    const { hint, detail } = await problem(response);
+    assert(hint && !String(detail).includes(String(hint)));
   });
 }
 
@@ -314,6 +323,32 @@ Deno.test("caller access tells the caller that the key was refused", async () =>
   }
 });
 
+Deno.test("caller access passes the service's refusal on, and nothing else as it is", async () => {
+  const given = [401, 403, 500, 404];
+  const { options } = upstream(...given.map((status) => Response.json({}, { status })));
+  const app = createApp({ ...options, access: "caller" });
+  const statuses: number[] = [];
+  for (const _ of given) {
+    const response = await app.request("/Records.csv", { headers: { "x-api-key": "k" } });
+    statuses.push(response.status);
+    await problem(response);
+  }
+  assertEquals(statuses, [401, 403, 502, 502]);
+});
+
+Deno.test("public access uses the server's key, whatever a caller sends", async () => {
+  const { app, requests } = overUpstream(page([]));
+  const response = await app.request("/Records.csv", { headers: { "x-api-key": "callers" } });
+  await response.text();
+  assertEquals(requests.map(({ headers }) => headers.get("x-api-key")), ["k3y-of-a-test"]);
+});
+
+Deno.test("a select may have spaces after its commas", async () => {
+  const { app } = overSandbox();
+  const response = await app.request("/Records.csv?$select=Id,%20DOI&$filter=DOI eq 'none'");
+  assertEquals(await response.text(), "Id,DOI\r\n");
+});
+
 Deno.test("no answer shows the server's key", async () => {
   const apiKey = "k3y-of-a-test";
   const { app } = overUpstream(
@@ -339,6 +374,7 @@ Deno.test("createApp() refuses to serve without a word on access, or public with
   assertThrows(() => createApp({} as AppOptions), TypeError, "access must be");
   assertThrows(() => createApp({ access: "all" as "public" }), TypeError, '"all"');
   assertThrows(() => createApp({ access: "public" }), TypeError, "must have a key");
+  assertThrows(() => createApp({ access: "public", apiKey: "" }), TypeError, "must have a key");
   assertThrows(() => createApp({ access: "caller", baseUrl: "x" }), TypeError, "baseUrl");
   const unencrypted = "http://example.org/v1";
   assertThrows(() => createApp({ access: "caller", baseUrl: unencrypted }), TypeError, "https://");

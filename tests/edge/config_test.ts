@@ -28,12 +28,28 @@ Deno.test("readConfig() serves the sandbox when asked for by name, and says it i
   assertEquals(await response.text(), "Id\r\n");
 });
 
-Deno.test("sandboxOptions() keeps a pace for both sides", () => {
-  assertEquals(sandboxOptions({ requestsPerSecond: 7 }).requestsPerSecond, 7);
+Deno.test("sandboxOptions() keeps a pace for both sides", async () => {
+  const { requestsPerSecond, fetch, apiKey, baseUrl } = sandboxOptions({
+    requestsPerSecond: 0.001,
+  });
+  assertEquals(requestsPerSecond, 0.001);
+  const ask = async () => {
+    const url = `${baseUrl}/Metadata`;
+    const response = await fetch!(new Request(url, { headers: { "x-api-key": apiKey! } }));
+    await response.text();
+    return response.status;
+  };
+  assertEquals([await ask(), await ask()], [200, 429]);
+});
+
+Deno.test("readConfig() takes WEIR_SANDBOX=0 and an empty one for no", () => {
+  for (const WEIR_SANDBOX of ["0", ""]) {
+    assertEquals(readConfig({ WEIR_SANDBOX, WEIR_ACCESS: "caller" }), { access: "caller" });
+  }
 });
 
 const wrong: [environment: Record<string, string>, message: string][] = [
-  [{}, "WEIR_ACCESS must say who may download"],
+  [{}, "got nothing"],
   [{ DATASTREAM_API_KEY: "k" }, "WEIR_ACCESS must say who may download"],
   [{ WEIR_ACCESS: "everyone" }, 'got "everyone"'],
   [{ WEIR_ACCESS: "public" }, "DATASTREAM_API_KEY must hold"],

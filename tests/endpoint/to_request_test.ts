@@ -10,6 +10,7 @@ Deno.test("toRequest() makes a Request with method, headers and JSON body", asyn
 
 Deno.test("toRequest() follows no redirect", () => {
   assertEquals(toRequest(endpoint("/x")).redirect, "manual");
+  assertEquals(toRequest(endpoint("/x"), { redirect: "follow" }).redirect, "follow");
 });
 
 Deno.test("toRequest() passes bytes and text as they are", async () => {

@@ -49,3 +49,10 @@ Deno.test("the entry refuses a wrong value with its name, and says so once", asy
   assertEquals(logged.length, 1);
   assertMatch(logged[0]!, /baseUrl must begin with https/);
 });
+
+Deno.test("the entry refuses a pace that the service does not allow", async () => {
+  const environment = { WEIR_ACCESS: "caller", WEIR_REQUESTS_PER_SECOND: "3" };
+  const { get, logged } = await load(environment, () => import("../../edge/main.ts#d"));
+  assertEquals((await get("/Records")).status, 503);
+  assertMatch(logged.join(), /at most 2 for the service/);
+});

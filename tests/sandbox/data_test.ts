@@ -84,8 +84,13 @@ Deno.test("a record is the same at both resources, and its location's row agrees
       if (name in record) assertEquals(observation[name], record[name]);
     }
     const location = locations.find(({ Id }) => Id === observation.LocationId)!;
-    assertEquals(record.MonitoringLocationName, location.Name);
+    const dataset = datasets.find(({ DOI }) => DOI === record.DOI)!;
+    assertEquals(record.DatasetName, dataset.DatasetName);
     assertEquals(record.DOI, location.DOI);
+    for (const name in location) {
+      const flat = name === "MonitoringLocationType" ? name : `MonitoringLocation${name}`;
+      if (flat in record) assertEquals(record[flat], location[name]);
+    }
   }
 });
 
@@ -113,4 +118,44 @@ Deno.test("5,000,000 records are computed, not stored", async () => {
   // Eight bytes a record would be 40 MB.
   const grown = held() - before;
   assert(grown < 30e6, `memory grew by ${grown} bytes`);
+});
+
+Deno.test("locations lie in Canada, and some have no survey", () => {
+  for (const { Latitude, Longitude, VerticalMeasure, VerticalUnit } of locations) {
+    assert(Number(Latitude) > 42 && Number(Latitude) < 70);
+    assert(Number(Longitude) > -141 && Number(Longitude) < -52);
+    assertEquals(VerticalMeasure === null, VerticalUnit === null);
+  }
+  const measures = new Set(
+    locations.map(({ HorizontalAccuracyMeasure }) => HorizontalAccuracyMeasure),
+  );
+  assertEquals(measures, new Set([5, null]));
+});
+
+Deno.test("a time comes with its date and zone, a limit with its unit, a depth too", () => {
+  for (const row of records) {
+    if (row.ActivityStartTime !== null) assert(row.ActivityStartDate && row.ActivityStartTimeZone);
+    if (row.ActivityEndTime !== null) assert(row.ActivityEndDate && row.ActivityEndTimeZone);
+    assertEquals(row.ActivityDepthHeightMeasure === null, row.ActivityDepthHeightUnit === null);
+    if (row.ResultDetectionQuantitationLimitMeasure === null) {
+      assertEquals(row.ResultDetectionQuantitationLimitUnit, null);
+    }
+    assertEquals(row.LaboratoryName === null, row.LaboratorySampleID === null);
+  }
+});
+
+Deno.test("dates are real, and none is in the future of a dataset's last year", () => {
+  for (const { CreateTimestamp, PublishedTimestamp, TemporalExtent } of datasets) {
+    for (const stamp of [CreateTimestamp, PublishedTimestamp] as string[]) {
+      assertEquals(new Date(stamp).toISOString(), stamp);
+    }
+    const [first, last] = TemporalExtent as [string, string];
+    assert(first >= "2012-01-01" && last < "2025-01-01");
+  }
+});
+
+Deno.test("one dataset's name begins with an equals sign, some fields are null or empty", () => {
+  const of = (field: string) => datasets.map((row) => row[field]);
+  assert(of("DatasetName").some((name) => String(name).startsWith("=")));
+  assert(of("DataProcessing").includes(null) && of("OtherDataSources").includes(""));
 });

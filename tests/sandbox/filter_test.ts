@@ -176,6 +176,22 @@ Deno.test("endswith finds what ends with a text, not what holds it", async () =>
   assert(await count("Locations", "endswith(Name, ' 7')") === 1);
 });
 
+Deno.test("a number may have an exponent", async () => {
+  assertEquals(
+    await count("Records", "LocationId eq 1.001e3"),
+    await count("Records", "LocationId eq 1001"),
+  );
+});
+
+Deno.test("each province has locations where it lies", async () => {
+  const alberta = await rows("Locations", { $filter: "RegionId eq 'admin.4.ca.ab'" });
+  assert(alberta.length > 0);
+  for (const { Latitude, Longitude } of alberta) {
+    assert(Number(Latitude) > 49 && Number(Latitude) < 60);
+    assert(Number(Longitude) > -120 && Number(Longitude) < -110);
+  }
+});
+
 Deno.test("CreateTimestamp is compared as an instant, however it is written", async () => {
   const at = "2020-06-15T00:00:00.000Z";
   const finds = async (filter: string) =>
