@@ -163,20 +163,27 @@ function streamed(
 ): Response {
   const encoder = new TextEncoder();
   const { signal } = request;
+  let stop: () => void;
+  const end = () => {
+    // Else the signal would hold the page for as long as the caller holds the signal.
+    signal.removeEventListener("abort", stop);
+    leave();
+  };
   const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
     start(controller) {
-      signal.addEventListener("abort", () => {
+      stop = () => {
         leave();
         controller.error(signal.reason);
-      }, { once: true });
+      };
+      signal.addEventListener("abort", stop, { once: true });
     },
     pull(controller) {
       const { done, value } = pieces.next();
       if (!done) return controller.enqueue(encoder.encode(value));
       controller.close();
-      leave();
+      end();
     },
-    cancel: leave,
+    cancel: end,
   }, { highWaterMark: 0 });
   return new Response(stream, { headers: { "content-type": "application/json", ...headers } });
 }
