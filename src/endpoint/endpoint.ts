@@ -37,7 +37,7 @@ function withDefaults(defaults: MergedOptions): Endpoint {
   const mergeOver = (route: string | EndpointOptions, options?: EndpointOptions) =>
     merge(defaults, route, options);
   const build = (route: string | EndpointOptions, options?: EndpointOptions) =>
-    parse(mergeOver(route, options), (value) => value);
+    parse(mergeOver(route, options), true);
   const members = {
     // A copy at each reading: to change it changes nothing else.
     get DEFAULTS() {

@@ -20,6 +20,8 @@ export type Values = (name: string) => unknown;
  * Source: RFC 6570, section 3.
  */
 export function expand(template: Template, valueOf: Values): string {
+  const [only] = template.parts;
+  if (template.parts.length === 1 && typeof only === "string") return only;
   let url = "";
   for (const part of template.parts) {
     url += typeof part === "string" ? part : expandExpression(part, valueOf);
@@ -36,10 +38,9 @@ function expandExpression(expression: Expression, valueOf: Values): string {
     if (typeof value === "string") return encode(value);
   }
   const context: Record<string, UrlValue> = Object.create(null);
-  const written = variables.map((variable) => {
+  const written = variables.map((variable, index) => {
     const value = toUrlValue(variable.name, valueOf(variable.name));
-    // A key is encoded again: handed over decoded, it comes out as it stood in the template.
-    const name = decoded(variable.name);
+    const name = standIn(variable, index);
     if (value === undefined) return name;
     const reserved = operator === "+" || operator === "#";
     context[name] = reserved ? mapTexts(value, escapeStrayPercent) : value;
@@ -48,7 +49,13 @@ function expandExpression(expression: Expression, valueOf: Values): string {
     // Counted in the units that it cuts by, so that no character is cut in half.
     return `${name}:${(reserved ? escapeStrayPercent(start) : start).length}`;
   });
-  const text = parseUriTemplate(`{${operator}${written.join(",")}}`).expand(context);
+  let text = parseUriTemplate(`{${operator}${written.join(",")}}`).expand(context);
+  for (const [index, variable] of variables.entries()) {
+    const name = standIn(variable, index);
+    if (name !== variable.name) {
+      text = text.replace(new RegExp(`(?<=[?&;])${name}(?=[=?&;]|$)`, "g"), variable.name);
+    }
+  }
   // RFC 6570, 3.2.7: after ";" an empty value has no equals sign.
   return operator === ";" ? text.replace(/=(?=;|$)/g, "") : text;
 }
@@ -83,13 +90,7 @@ function mapTexts(value: UrlValue, map: (text: string) => string): UrlValue {
   return Object.fromEntries(Object.entries(value).map(([key, text]) => [key, map(text)]));
 }
 
-/** A name with `%XX` as what it stands for, unless that would mean something in an expression. */
-function decoded(name: string): string {
-  if (!name.includes("%")) return name;
-  try {
-    const plain = decodeURIComponent(name);
-    return /[,:*{}+#./;?&]/.test(plain) ? name : plain;
-  } catch {
-    return name;
-  }
+/** `url-template` would encode a name that holds a percent sign again, so another stands for it. */
+function standIn({ name }: Variable, index: number): string {
+  return name.includes("%") ? `_percent_encoded_name_${index}_` : name;
 }

@@ -1,6 +1,7 @@
-import { copy } from "./copy.ts";
+import { copy, setOwn } from "./copy.ts";
+import { mergeHeaders } from "./headers.ts";
 import { parseRoute } from "./route.ts";
-import type { EndpointOptions, HeaderFields, MergedOptions } from "./types.ts";
+import type { EndpointOptions, MergedOptions } from "./types.ts";
 
 /**
  * Lays options over defaults. Neither is changed, and the result shares no object with them but
@@ -13,15 +14,17 @@ import type { EndpointOptions, HeaderFields, MergedOptions } from "./types.ts";
 export function merge(
   defaults: MergedOptions,
   route: string | EndpointOptions,
-  options: EndpointOptions = {},
+  options?: EndpointOptions,
 ): MergedOptions {
-  const given = typeof route === "string" ? options : route;
+  const given = (typeof route === "string" ? options : route) ?? {};
   const { method, url } = typeof route === "string" ? parseRoute(route) : given;
   const merged: MergedOptions = {
-    method: (given.method ?? method ?? defaults.method).toUpperCase(),
+    method: toUpperCase(given.method ?? method ?? defaults.method),
     baseUrl: given.baseUrl ?? defaults.baseUrl,
     headers: mergeHeaders(defaults.headers, given.headers),
-    mediaType: { ...defaults.mediaType, ...given.mediaType },
+    mediaType: given.mediaType === undefined
+      ? copy(defaults.mediaType)
+      : copy({ ...defaults.mediaType, ...given.mediaType }),
   };
   assign(merged, defaults);
   if (url !== undefined) merged.url = url;
@@ -37,37 +40,24 @@ function assign(merged: MergedOptions, options: EndpointOptions): void {
       case "headers":
       case "mediaType":
         break; // merged by rules of their own
+      case "url":
+        merged.url = options.url ?? merged.url;
+        break;
       case "request":
         merged.request = options.request;
         break;
       case "data":
         merged.data = options.data;
         break;
-      case "__proto__":
-        // Assigned, it would change the prototype and be gone.
-        Object.defineProperty(merged, name, {
-          value: copy(options[name]),
-          configurable: true,
-          enumerable: true,
-          writable: true,
-        });
-        break;
       default:
-        merged[name] = copy(options[name]);
+        setOwn(merged, name, copy(options[name]));
     }
   }
 }
 
-/** Names are lower-cased before merging, so that a caller's `Accept` replaces `accept`. */
-function mergeHeaders(
-  defaults: Record<string, string>,
-  given: HeaderFields = {},
-): Record<string, string> {
-  const headers = { ...defaults };
-  for (const name of Object.keys(given)) {
-    const value = given[name];
-    if (value === undefined) delete headers[name.toLowerCase()];
-    else headers[name.toLowerCase()] = String(value);
-  }
-  return headers;
+/** Of ASCII alone: "ſ" in upper case is "S", and would make a token of what is none. */
+function toUpperCase(method: string): string {
+  return /^[A-Z]+$/.test(method)
+    ? method
+    : String(method).replace(/[a-z]+/g, (letters) => letters.toUpperCase());
 }

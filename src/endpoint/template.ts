@@ -8,6 +8,8 @@ export interface Template {
   names: ReadonlySet<string>;
   /** Whether it begins with a scheme and a host of its own. */
   full: boolean;
+  /** How long that is where it is spelled out and an expression follows at once. */
+  hostEnd: number | undefined;
 }
 
 const FULL_URL = /^[a-z][a-z\d+.-]*:\/\/(?:[^/?#{}]|\{[^{}]*\})*/i;
@@ -44,10 +46,18 @@ function read(text: string): Template {
     if (match.index > end) parts.push(encodeLiteral(text.slice(end, match.index)));
     parts.push(expression);
     for (const { name } of expression.variables) names.add(name);
+    if (/[?&#]/.test(expression.operator)) inPath = false;
     end = match.index + mark.length;
   }
   if (end < text.length) parts.push(encodeLiteral(text.slice(end)));
-  return { parts, names, full: authority !== undefined };
+  const full = authority !== undefined;
+  return { parts, names, full, hostEnd: full ? hostEndOf(parts) : undefined };
+}
+
+/** Not where a port, a label or a host is still to come: `https://a.org:{port}` chooses on purpose. */
+function hostEndOf([literal, next]: readonly (string | Expression)[]): number | undefined {
+  const spelledOut = typeof literal === "string" && /:\/\/[^/?#]*[^/?#:.@]$/.test(literal);
+  return spelledOut && next !== undefined ? literal.length : undefined;
 }
 
 /** Keeps what a URI may hold, percent-encoded triplets too, and encodes the rest. */

@@ -25,7 +25,10 @@ import type { RequestOptions } from "./types.ts";
  * assertEquals(await request.json(), { text: "clear" });
  * ```
  */
-export function toRequest(options: RequestOptions, init: RequestInit = {}): Request {
+export function toRequest(
+  options: RequestOptions,
+  init: Omit<RequestInit, "method" | "headers" | "body"> = {},
+): Request {
   const { body } = options;
   return new Request(options.url, {
     redirect: "manual",

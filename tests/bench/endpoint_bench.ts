@@ -60,7 +60,7 @@ function compare(name: string, call: Call, ours: Builder, theirs: Builder): void
   const ratio = median(times.map(({ ours, theirs }) => theirs / ours));
   console.log(
     `${name}: ${perSecond(median(times.map(({ ours }) => ours)))} a second, octokit ` +
-      `${perSecond(median(times.map(({ theirs }) => theirs)))}, ${ratio.toFixed(1)} times as fast`,
+      `${perSecond(median(times.map(({ theirs }) => theirs)))}, ${ratio.toFixed(2)} times as fast`,
   );
 }
 

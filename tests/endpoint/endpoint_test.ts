@@ -85,6 +85,10 @@ Deno.test("rule 8: mediaType.format amends accept", () => {
   assertEquals(headers.accept, "application/vnd.datastream.v3.raw");
 });
 
+Deno.test("rule 9: a GET with an unplaced parameter type carries ?type=", () => {
+  assertEquals(endpoint("GET /x", { type: "all" }).url, `${PRODUCTION_URL}/x?type=all`);
+});
+
 Deno.test("rule 10: request comes back as the very object", () => {
   const request = { signal: new AbortController().signal };
   assertStrictEquals(endpoint("/x", { request }).request, request);
@@ -126,13 +130,20 @@ const accepts: [accept: string, format: string, amended: string][] = [
   [
     "text/csv, application/vnd.datastream.v3+json;q=0.9,application/vnd.datastream.v4+json ; q=0.1",
     "raw",
-    "text/csv, application/vnd.datastream.v3.raw;q=0.9, application/vnd.datastream.v4.raw ; q=0.1",
+    "text/csv, application/vnd.datastream.v3.raw;q=0.9,application/vnd.datastream.v4.raw ; q=0.1",
   ],
 ];
+accepts.push(['text/x;p="a,b",text/y', "raw", 'text/x;p="a,b",text/y']);
 for (const [accept, format, amended] of accepts) {
   Deno.test(`input: mediaType.format ${format} amends ${accept}`, () => {
     const result = endpoint("/x", { headers: { accept }, mediaType: { format } });
     assertEquals(result.headers.accept, amended);
+  });
+}
+
+for (const format of ["raw\r\nx: y", "a,b", "a b", "a;q=1"]) {
+  Deno.test(`input: mediaType.format refuses ${JSON.stringify(format)}`, () => {
+    assertThrows(() => endpoint("/x", { mediaType: { format } }), TypeError, "mediaType.format");
   });
 }
 
@@ -165,6 +176,31 @@ Deno.test("input: any other key is a parameter, whatever its name", () => {
   assertEquals(Object.getPrototypeOf(body), Object.prototype);
   assertEquals(JSON.stringify(endpoint.defaults(given)("POST /x").body), JSON.stringify(body));
   assertEquals(({} as Record<string, unknown>).b, undefined);
+});
+
+Deno.test("input: url is a path or a full URL, with placeholders of either kind", () => {
+  assertEquals(endpoint({ url: "/x/:a/{b}", a: 1, b: 2 }).url, `${PRODUCTION_URL}/x/1/2`);
+  assertEquals(endpoint({ url: "https://e.org/:a/{b}", a: 1, b: 2 }).url, "https://e.org/1/2");
+});
+
+Deno.test("authentication: an ordinary header, lower-cased, by call or by default", () => {
+  const Authorization = "token abc";
+  assertEquals(endpoint("/x", { headers: { Authorization } }).headers.authorization, "token abc");
+  const build = endpoint.defaults({ headers: { Authorization } });
+  assertEquals(build("/x").headers.authorization, "token abc");
+  assertEquals("authorization" in endpoint("/x").headers, false);
+});
+
+Deno.test("versioning: the released version stands in the default user-agent", () => {
+  assertEquals(endpoint("/x").headers["user-agent"], `weir-endpoint.js/${VERSION}`);
+});
+
+Deno.test("operations: the builder, and every builder of defaults(), has the same members", () => {
+  for (const build of [endpoint, endpoint.defaults({ a: 1 }), endpoint.defaults({}).defaults({})]) {
+    assertEquals(Object.keys(build), ["DEFAULTS", "defaults", "merge", "parse"]);
+    assertEquals(build.parse(build.merge("/x")), build("/x"));
+    assertEquals(build.DEFAULTS, build.merge({}));
+  }
 });
 
 Deno.test("default headers: user-agent and accept", () => {
@@ -221,6 +257,7 @@ Deno.test("the options win over the route, and a route alone has the default met
   assertEquals(endpoint("GET /x", { method: "POST" }).method, "post");
   assertEquals(endpoint.defaults({ method: "PUT" })("/x").method, "put");
   assertEquals(endpoint("  get \t /x  ").url, `${PRODUCTION_URL}/x`);
+  assertEquals(endpoint("PUT /x", { method: undefined, url: undefined }).method, "put");
 });
 
 const queries: [url: string, expected: string][] = [
@@ -261,6 +298,25 @@ for (const deep of [{ a: 1 }, [{ a: 1 }], [[1]], () => 1, new Date(NaN)]) {
   });
 }
 
+const hosts: [url: string, values: Record<string, unknown>, expected: string | null][] = [
+  ["https://a.org{+p}", { p: "/x" }, "https://a.org/x"],
+  ["https://a.org{+p}", {}, "https://a.org"],
+  ["https://a.org{?p}", { p: 1 }, "https://a.org?p=1"],
+  ["https://a.org{/p}", { p: "x" }, "https://a.org/x"],
+  ["https://a.org{+p}", { p: "@evil.org/" }, null],
+  ["https://a.org{p}", { p: ".evil.org" }, null],
+  ["https://a.org{+p}", { p: ":80" }, null],
+  ["https://a.org:{port}/x", { port: 80 }, "https://a.org:80/x"],
+  ["https://{sub}.a.org/x", { sub: "b" }, "https://b.a.org/x"],
+  ["web+x://a.org/:p", { p: 1 }, "web+x://a.org/1"],
+];
+for (const [url, values, expected] of hosts) {
+  Deno.test(`no value changes a host that is spelled out: ${url} ${JSON.stringify(values)}`, () => {
+    if (expected !== null) assertEquals(endpoint(url, values).url, expected);
+    else assertThrows(() => endpoint(url, values), TypeError, "wanted a path after the host");
+  });
+}
+
 const addresses: [url: string, baseUrl: string, expected: string][] = [
   ["HTTP://Example.org/a/", "https://b.org", "HTTP://Example.org/a/"],
   ["ftp://example.org", "https://b.org", "ftp://example.org"],
@@ -297,7 +353,7 @@ Deno.test("changing a result, a merged object or DEFAULTS changes nothing else",
   const result = endpoint.parse(merged);
   (result.body as typeof options).deep.list.push(2);
   result.headers.accept = "changed";
-  assertEquals(merged.deep, { list: [1] });
+  assertEquals([merged.deep, merged.headers.accept], [{ list: [1] }, headers.accept]);
   (merged.deep as typeof options.deep).list.push(3);
   merged.headers.accept = "changed";
   (build.DEFAULTS.deep as typeof options.deep).list.push(4);
@@ -321,7 +377,56 @@ Deno.test("endpoint() and parse() without a url say what is missing; merge() nee
   assertThrows(() => endpoint.parse(endpoint.merge({})), TypeError, "wanted a url");
 });
 
-for (const method of ["", "GE T", "GET/", "MÉTHODE", "GET\n"]) {
+Deno.test("what a caller without types leaves out or gets wrong is an error that says so", () => {
+  const call = endpoint as unknown as (...args: unknown[]) => unknown;
+  const parse = endpoint.parse as unknown as (options: unknown) => unknown;
+  for (const nothing of [undefined, null]) assertThrows(() => call(nothing), TypeError, "a url");
+  assertEquals((call("/x", null) as { method: string }).method, "get");
+  assertEquals(
+    Object.keys((call("/x", { headers: null }) as { headers: object }).headers).length,
+    2,
+  );
+  assertThrows(() => call({ url: "/x", method: {} }), TypeError, "wanted an HTTP method");
+  assertThrows(() => parse({ url: "/x" }), TypeError, "wanted an HTTP method");
+  assertThrows(() => parse({ url: "/x", method: "GET" }), TypeError, "wanted a baseUrl");
+});
+
+Deno.test("parse() lower-cases header names that were added after merging", () => {
+  const merged = endpoint.merge("POST /x", { a: 1 });
+  merged.headers["Content-Type"] = "application/merge-patch+json";
+  assertEquals(endpoint.parse(merged).headers["content-type"], "application/merge-patch+json");
+});
+
+Deno.test("the media type of DEFAULTS is a copy, deeply", () => {
+  const mediaType = { format: "raw", previews: ["a"] };
+  const build = endpoint.defaults({ mediaType });
+  (build.DEFAULTS.mediaType as typeof mediaType).previews.push("b");
+  mediaType.previews.push("c");
+  assertEquals(build.DEFAULTS.mediaType as unknown, { format: "raw", previews: ["a"] });
+});
+
+Deno.test("an own __proto__ is a key like others where assigning it would set the prototype", () => {
+  // As in Node and browsers; Deno has no such accessor.
+  const before = Object.getOwnPropertyDescriptor(Object.prototype, "__proto__");
+  Object.defineProperty(Object.prototype, "__proto__", {
+    configurable: true,
+    set(value) {
+      Object.setPrototypeOf(this, value);
+    },
+  });
+  try {
+    const given = JSON.parse('{"__proto__": {"polluted": 1}, "headers": {"__proto__": "h"}}');
+    const { body, headers } = endpoint("POST /x", given);
+    assertEquals(Object.keys(body as object), ["__proto__"]);
+    assertEquals((body as { polluted?: number }).polluted, undefined);
+    assertEquals(Object.keys(headers).includes("__proto__"), true);
+  } finally {
+    if (before) Object.defineProperty(Object.prototype, "__proto__", before);
+    else Reflect.deleteProperty(Object.prototype, "__proto__");
+  }
+});
+
+for (const method of ["", "poſt", "GE T", "GET/", "MÉTHODE", "GET\n"]) {
   Deno.test(`a method that is no token of HTTP is an error: ${JSON.stringify(method)}`, () => {
     assertThrows(() => endpoint({ method, url: "/x" }), TypeError, "wanted an HTTP method");
     endpoint.merge({ method, url: "/x" });

@@ -125,7 +125,12 @@ Deno.test("what is encoded already stays so where it is reserved, a stray percen
 });
 
 Deno.test("a name with percent signs stands in the query as it stands in the template", () => {
-  assertEquals(expand("/x{?na%20me}", { "na%20me": 1 }), "/x?na%20me=1");
+  for (const name of ["na%20me", "a%2Cb", "a%3Ab", "%26", "%ff", "%41", "%c3%a9"]) {
+    assertEquals(expand(`/x{?b,${name}}`, { b: 2, [name]: 1 }), `/x?b=2&${name}=1`);
+    assertEquals(expand(`/x{;${name}*}`, { [name]: ["", 1] }), `/x;${name};${name}=1`);
+    assertEquals(expand(`/x{?${name}:1}`, { [name]: "ab" }), `/x?${name}=a`);
+  }
+  assertEquals(expand("/x{?a%62,ab}", { "a%62": "v", ab: "w" }), "/x?a%62=v&ab=w");
 });
 
 Deno.test("after a semicolon an empty value has no equals sign, exploded ones too", () => {
@@ -196,6 +201,9 @@ const colons: [template: string, given: Record<string, unknown>, expanded: strin
   ["/a?b=:id", {}, "/a?b=:id"],
   ["/a#:id", {}, "/a#:id"],
   ["/a{?id}:other", { id: 7 }, "/a?id=7:other"],
+  ["/a{?id}/:other", { id: 7 }, "/a?id=7/:other"],
+  ["/a?b{&id}/:other", { id: 7 }, "/a?b&id=7/:other"],
+  ["/a{#id}/:other", { id: 7 }, "/a#7/:other"],
   ["/:9id", {}, "/:9id"],
   ["/a/:", {}, "/a/:"],
   ["/a/:missing/x", {}, "/a//x"],

@@ -1,6 +1,6 @@
 // What the compiler knows of a route; the expected errors are the tests.
 import { assertEquals } from "@std/assert";
-import { endpoint, type PlaceholderName } from "../../mod.ts";
+import { endpoint, type PlaceholderName, type RouteVariables } from "../../mod.ts";
 
 /** Compiles only where both types are the same. */
 function same<A, B>(..._: [A] extends [B] ? [B] extends [A] ? [] : [never] : [never]): void {}
@@ -13,6 +13,10 @@ Deno.test("the placeholders of a literal route are known", () => {
   same<PlaceholderName<"https://host:8080/a/:id">, "id">();
   same<PlaceholderName<"/Id:abcd/{id}:archive/15:30:00?x=:y#:z">, "id">();
   same<PlaceholderName<"/plain">, never>();
+  same<PlaceholderName<"/a{?x}/:no#{y}:no">, "x" | "y">();
+  same<PlaceholderName<"/a?{x}/:no">, "x">();
+  same<PlaceholderName<"GET http://[::ffff:1]:80/{a:3,b*}/:id">, "a" | "b" | "id">();
+  same<keyof RouteVariables<"/{a}{?b,data}">, "a" | "b">();
 });
 
 Deno.test("a placeholder of the wrong type does not compile", () => {
@@ -33,6 +37,27 @@ Deno.test("a placeholder of the wrong type does not compile", () => {
     endpoint.merge("/x/{id}", { id: Symbol() });
   };
   same<typeof wrong, () => void>();
+});
+
+type Ten<Part extends string> =
+  `${Part}${Part}${Part}${Part}${Part}${Part}${Part}${Part}${Part}${Part}`;
+type Sixty<Part extends string> = `${Ten<Part>}${Ten<Part>}${Ten<Part>}${Ten<
+  `${Part}${Part}${Part}`
+>}`;
+
+Deno.test("a route of many placeholders does not run into the compiler's depth", () => {
+  same<PlaceholderName<Sixty<"/{a}/b">>, "a">();
+  same<PlaceholderName<Sixty<"/:a/b">>, "a">();
+  same<PlaceholderName<`/x{?${Sixty<"a*,b:3,c,">}d}`>, "a" | "b" | "c" | "d">();
+  same<PlaceholderName<`/${Sixty<"15:30">}`>, never>();
+});
+
+Deno.test("a route that the compiler knows in part takes any parameter", () => {
+  const names: string[] = ["a"];
+  const { body } = endpoint(`POST /x{?${names.join(",")}}`, { a: 1, b: { c: { d: 1 } } });
+  assertEquals(body as unknown, { b: { c: { d: 1 } } });
+  const { url } = endpoint("POST https://example.org/{data}", { data: new Blob([]) });
+  assertEquals(url, "https://example.org/");
 });
 
 Deno.test("a route that the compiler does not know takes any parameter", () => {
