@@ -26,7 +26,7 @@ import type { Endpoint, EndpointOptions, MergedOptions } from "./types.ts";
  * import { endpoint, QA_URL } from "@weir/datastream";
  * import { assertEquals } from "@std/assert";
  *
- * const qa = endpoint.defaults({ baseUrl: QA_URL, headers: { "x-api-key": "…" } });
+ * const qa = endpoint.defaults({ baseUrl: QA_URL, headers: { "x-api-key": "YOUR-KEY" } });
  * assertEquals(qa("/Metadata").url, `${QA_URL}/Metadata`);
  * assertEquals(qa.DEFAULTS.baseUrl, QA_URL);
  * ```

@@ -4,8 +4,15 @@ import { createApp } from "../../edge/app.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 
-const hasCurl = await new Deno.Command("curl", { args: ["--version"], stdout: "null" }).output()
-  .then(({ success }) => success, () => false);
+async function isInstalled(program: string): Promise<boolean> {
+  try {
+    return (await new Deno.Command(program, { args: ["--version"], stdout: "null" }).output())
+      .success;
+  } catch {
+    return false;
+  }
+}
+const hasCurl = await isInstalled("curl");
 if (!hasCurl) console.warn("The curl tests are skipped: curl is not installed");
 
 type Handler = (request: Request) => Response | Promise<Response>;
