@@ -32,7 +32,10 @@ Deno.test("fetch() answers a broken percent-encoding with 400 and a null message
 Deno.test("fetch() answers a missing key with 401, a wrong one with 403", async () => {
   const { fetch, url } = createSandbox({ ...unlimited, apiKey: "right" });
   assertEquals((await refusal(await fetch(`${url}/Records`)))[0], 401);
-  assertEquals((await refusal(await fetch(`${url}/Records`, { headers: key })))[0], 403);
+  for (const wrong of ["sandbox", "r", "righ", "rightly", "RIGHT"]) {
+    const response = await fetch(`${url}/Records`, { headers: { "x-api-key": wrong } });
+    assertEquals((await refusal(response))[0], 403);
+  }
   const right = await fetch(`${url}/Records`, { headers: { "X-API-Key": "right" } });
   assertEquals(right.status, 200);
 });
@@ -43,8 +46,10 @@ Deno.test("fetch() answers another path with 404, another method with 405", asyn
     assertEquals((await fetch(url + path, { headers: key })).status, 404);
   }
   assertEquals((await fetch("https://sandbox.invalid/Records", { headers: key })).status, 404);
-  const posted = await fetch(`${url}/Records`, { method: "POST", headers: key });
-  assertEquals([posted.status, posted.headers.get("allow")], [405, "GET"]);
+  for (const method of ["POST", "PUT", "DELETE", "HEAD", "OPTIONS"]) {
+    const response = await fetch(`${url}/Records`, { method, headers: key });
+    assertEquals([response.status, response.headers.get("allow")], [405, "GET"]);
+  }
 });
 
 Deno.test("fetch() answers on any origin, and links to that one", async () => {
@@ -82,6 +87,21 @@ Deno.test("fetch() keeps other limits, below one a second too", async () => {
     return response.status;
   };
   assertEquals([await start(0), await start(1999), await start(2000)], [200, 429, 200]);
+});
+
+Deno.test("fetch() keeps a rate between two whole ones", async () => {
+  let time = 0;
+  const { fetch, url } = createSandbox({ now: () => time, requestsPerSecond: 2.5 });
+  const start = async (at: number) => {
+    time = at;
+    const response = await fetch(`${url}/Metadata`, { headers: key });
+    await response.text();
+    return response.status;
+  };
+  assertEquals(
+    [await start(0), await start(1), await start(799), await start(800)],
+    [200, 200, 429, 200],
+  );
 });
 
 Deno.test("fetch() answers two requests at once with 429 until the first body is taken", async () => {
@@ -133,6 +153,9 @@ Deno.test("fetch() without a limit turns nobody away, and tells how many came at
   const answers = await Promise.all([get(), get(), get()]);
   assertEquals(answers.map(({ status }) => status), [200, 200, 200]);
   assertEquals([stats.mostInFlight, stats.tooFast, stats.parallel], [3, 0, 0]);
+  for (const answer of answers) await answer.text();
+  await (await get()).text();
+  assertEquals(stats.mostInFlight, 3);
 });
 
 Deno.test("fetch() rejects a request that is aborted already", async () => {

@@ -13,7 +13,7 @@ for (const resource of RESOURCES) {
   });
 
   Deno.test(`GET /${resource} takes $select in any order`, async () => {
-    const [row] = await rows(resource, { $select: "DOI,Id" });
+    const [row] = await rows(resource, { $select: "DOI, Id" });
     assertEquals(Object.keys(row!), ["DOI", "Id"]);
   });
 
@@ -91,6 +91,7 @@ const refused: [resource: ResourceName, query: Record<string, string>, message: 
   ["Records", { $top: "" }, "$top"],
   ["Records", { $skiptoken: "99" }, "$skiptoken"],
   ["Records", { $skiptoken: "Id:x" }, "$skiptoken"],
+  ["Records", { $skiptoken: "Id:" }, "$skiptoken"],
   ["Metadata", { $skiptoken: "Id:99" }, "$skiptoken"],
   ["Records", { $count: "yes" }, "$count"],
   ["Records", { $orderby: "Id" }, "'$orderby'"],
