@@ -113,8 +113,11 @@ export function createApp(options: AppOptions): EdgeApp {
         onFault: (error) => log(`A download of Records broke: ${oneLine(error)}`),
       });
     } catch (error) {
-      if (error instanceof DataStreamError) return faultResponse(error, access === "caller");
-      throw error;
+      if (!(error instanceof DataStreamError)) throw error;
+      const response = faultResponse(error, access === "caller");
+      // What is no caller's doing is for the operator to know: a key that was revoked, for one.
+      if (response.status >= 500) log(`A download of Records failed: ${oneLine(error)}`);
+      return response;
     }
   };
 

@@ -42,7 +42,10 @@ The API key is read from the environment variable DATASTREAM_API_KEY.
  * @throws {UsageError} If the command is unknown or an option is; the message names it
  */
 export function readArguments(args: string[]): Arguments {
-  const { values, positionals } = parse(args);
+  const { values, positionals, tokens } = parse(args);
+  const names = tokens.flatMap((token) => token.kind === "option" ? [token.name] : []);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined) throw new UsageError(`--${twice} is given twice: wanted it once`);
   const [command, ...rest] = positionals;
   const asksNothing = values.help || values.version;
   if (!asksNothing && (command !== "records" || rest.length > 0)) {
@@ -69,6 +72,7 @@ function parse(args: string[]) {
     return parseArgs({
       args,
       allowPositionals: true,
+      tokens: true,
       options: {
         select: { type: "string" },
         filter: { type: "string" },

@@ -33,7 +33,10 @@ export async function send(
 ): Promise<Answer> {
   const { origin } = new URL(options.url);
   const { apiKey } = transport;
-  const withoutKey = (text: string) => apiKey ? text.replaceAll(apiKey, "[key]") : text;
+  const withoutKey = (text: string) =>
+    apiKey
+      ? text.replaceAll(apiKey, "[key]").replaceAll(encodeURIComponent(apiKey), "[key]")
+      : text;
   const request = toRequest(options, { signal });
   const turn = await takeTurn(origin, transport.requestsPerSecond, transport.clock, signal);
   try {

@@ -74,6 +74,7 @@ const misused: [line: string[], message: string][] = [
   [["records", "--sandbox", "--top", "10x"], "1 to 10000"],
   [["records", "--sandbox", "--filter", ""], "empty filter"],
   [["records", "--sandbox", "--output", ""], "--output"],
+  [["records", "--sandbox", "--select=Id", "--select", "DOI"], "--select is given twice"],
   [["records", "--sandbox", "--select", "LocationId"], '"LocationId"'],
   [["records", "--sandbox", "--base-url", "https://example.org"], "not both"],
   [["records"], "DATASTREAM_API_KEY"],

@@ -311,6 +311,7 @@ Deno.test("no error shows the key, even where the service repeats it", async () 
   const apiKey = 'k3y-"quoted"-of-a-test';
   const replies = [
     Response.json({ message: `bad key ${apiKey} given, ${apiKey}` }, { status: 403 }),
+    Response.json({ message: `bad ${encodeURIComponent(apiKey)}` }, { status: 403 }),
     new Error(`header x-api-key: ${apiKey}`),
     new Error("[key]", { cause: new Error(apiKey) }),
   ];
@@ -319,6 +320,7 @@ Deno.test("no error shows the key, even where the service repeats it", async () 
     const query = new DataStream({ ...options, apiKey }).records();
     const error = await assertRejects(() => query.toArray(), DataStreamError);
     assertEquals(Deno.inspect(error).includes(apiKey), false);
+    assertEquals(error.message.includes(encodeURIComponent(apiKey)), false);
     assertEquals(`${error.stack} ${error.url} ${error.detail}`.includes(apiKey), false);
     assert(error.message.includes("[key]"));
   }

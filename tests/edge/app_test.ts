@@ -191,12 +191,13 @@ const statuses: [upstream: number, status: number][] = [
 ];
 for (const [given, status] of statuses) {
   Deno.test(`status ${given} before the first page is told as ${status}`, async () => {
-    const { app } = overUpstream(Response.json({ message: "no" }, { status: given }));
+    const { app, log } = overUpstream(Response.json({ message: "no" }, { status: given }));
     const response = await app.request("/Records.csv");
     assertEquals(response.status, status);
     assertEquals(response.headers.get("retry-after"), status === 503 ? "5" : null);
     const { hint, detail } = await problem(response);
     assert(hint && !String(detail).includes(String(hint)));
+    assertEquals(log.length, status >= 500 ? 1 : 0);
   });
 }
 
