@@ -22,7 +22,10 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
   apiKey?: string;
   /** Whether the data is the sandbox's: answers and file names then say so. Default false. */
   synthetic?: boolean;
-  /** Told, in a line without the key, of a download that broke. Default `console.error`. */
+  /**
+   * Told, in a line without the key, of what went wrong on this side of a caller: a download that
+   * failed or broke, a fault of the server. Default `console.error`.
+   */
   log?: (line: string) => void;
 }
 

@@ -67,7 +67,12 @@ function readSkipToken(
   if (typeof link !== "string" || !URL.canParse(link, asked)) throw wrong("is not a URL");
   const to = new URL(link, asked);
   if (to.origin !== from.origin || to.pathname !== from.pathname) throw wrong("leads elsewhere");
-  const token = skipTokenOf(to);
+  let token: string | undefined;
+  try {
+    token = skipTokenOf(to);
+  } catch (error) {
+    throw wrong("has a $skiptoken that is not encoded right", error);
+  }
   if (!token) throw wrong("has no $skiptoken");
   const before = skipTokenOf(from);
   if (followed.has(token)) throw wrong("leads to a page that was there before");

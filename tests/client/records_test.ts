@@ -88,6 +88,7 @@ const wrongLinks: [name: string, link: string][] = [
   ["to another endpoint", `${ROOT}/Observations?$skiptoken=Id:1`],
   ["without a token", `${ROOT}/Records?$top=2`],
   ["that is no URL", "https://"],
+  ["with a token that cannot be decoded", `${ROOT}/Records?$skiptoken=Id:%zz`],
 ];
 for (const [name, link] of wrongLinks) {
   Deno.test(`records() fails at a next link ${name}, and sends nothing there`, async () => {

@@ -1,9 +1,22 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { createSandbox } from "../../src/sandbox/service.ts";
+import { createSandbox, type SandboxOptions } from "../../src/sandbox/service.ts";
 import { ask } from "../helpers/sandbox.ts";
 
 const key = { "x-api-key": "sandbox" };
 const unlimited = { requestsPerSecond: Infinity };
+
+/** A sandbox, and a request that starts at a time and is read: its status. */
+function started(options: SandboxOptions = {}) {
+  let time = 0;
+  const { fetch, url, stats } = createSandbox({ ...options, now: () => time });
+  const start = async (at: number): Promise<number> => {
+    time = at;
+    const response = await fetch(`${url}/Records?%24top=1`, { headers: key });
+    await response.text();
+    return response.status;
+  };
+  return { start, stats };
+}
 
 async function refusal(response: Response): Promise<[number, unknown]> {
   assertStringIncludes(response.headers.get("content-type") ?? "", "application/json");
@@ -60,14 +73,7 @@ Deno.test("fetch() answers on any origin, and links to that one", async () => {
 });
 
 Deno.test("fetch() answers a third start within a second with 429, and counts it", async () => {
-  let time = 0;
-  const { fetch, url, stats } = createSandbox({ now: () => time });
-  const start = async (at: number) => {
-    time = at;
-    const response = await fetch(`${url}/Records?%24top=1`, { headers: key });
-    await response.text();
-    return response.status;
-  };
+  const { start, stats } = started();
   assertEquals(await start(0), 200);
   assertEquals(await start(999), 200);
   assertEquals(await start(999), 429);
@@ -78,26 +84,12 @@ Deno.test("fetch() answers a third start within a second with 429, and counts it
 });
 
 Deno.test("fetch() keeps other limits, below one a second too", async () => {
-  let time = 0;
-  const { fetch, url } = createSandbox({ now: () => time, requestsPerSecond: 0.5 });
-  const start = async (at: number) => {
-    time = at;
-    const response = await fetch(`${url}/Metadata`, { headers: key });
-    await response.text();
-    return response.status;
-  };
+  const { start } = started({ requestsPerSecond: 0.5 });
   assertEquals([await start(0), await start(1999), await start(2000)], [200, 429, 200]);
 });
 
 Deno.test("fetch() keeps a rate between two whole ones", async () => {
-  let time = 0;
-  const { fetch, url } = createSandbox({ now: () => time, requestsPerSecond: 2.5 });
-  const start = async (at: number) => {
-    time = at;
-    const response = await fetch(`${url}/Metadata`, { headers: key });
-    await response.text();
-    return response.status;
-  };
+  const { start } = started({ requestsPerSecond: 2.5 });
   assertEquals(
     [await start(0), await start(1), await start(799), await start(800)],
     [200, 200, 429, 200],
