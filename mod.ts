@@ -22,6 +22,7 @@
  * @module
  */
 export { DataStream } from "./src/client/datastream.ts";
+export { and, boundingBox, endsWith, eq, gt, gte, isIn, lt, lte, ne } from "./src/odata/filter.ts";
 export { endpoint } from "./src/endpoint/endpoint.ts";
 export { toRequest } from "./src/endpoint/to_request.ts";
 export { DataStreamError } from "./src/errors.ts";
@@ -29,8 +30,19 @@ export { RESOURCES } from "./src/odata/resources.ts";
 export { PRODUCTION_URL, QA_URL } from "./src/service_roots.ts";
 
 export type { Clock } from "./src/client/clock.ts";
-export type { DataStreamOptions, RecordsQuery } from "./src/client/datastream.ts";
+export type { Citation } from "./src/client/citations.ts";
+export type { DataStreamOptions } from "./src/client/client_options.ts";
+export type { Progress } from "./src/client/progress.ts";
 export type { Query } from "./src/client/query.ts";
+export type {
+  MeasuredInput,
+  QueryInput,
+  ResourceQuery,
+  UncheckedQuery,
+  UncheckedRow,
+} from "./src/client/query_input.ts";
+export type { RetryPolicy } from "./src/client/retry.ts";
+export type { Timeouts } from "./src/client/watch.ts";
 export type {
   Endpoint,
   EndpointOptions,
@@ -45,4 +57,22 @@ export type {
   UrlVariable,
 } from "./src/endpoint/route_variables.ts";
 export type { DataStreamErrorFacts, DataStreamErrorKind } from "./src/errors.ts";
-export type { Field, FieldValue, ResourceName, Row } from "./src/odata/resources.ts";
+export type { BoundingBox } from "./src/odata/bounding_box.ts";
+export type { Clause, Comparison, Literal } from "./src/odata/clause.ts";
+export type { Filter, FilterName, FilterValue } from "./src/odata/filter.ts";
+export type { Partition } from "./src/odata/query_options.ts";
+export type {
+  Field,
+  FieldValue,
+  FilterField,
+  FilterFieldOf,
+  MeasuredResource,
+  ResourceName,
+  Row,
+} from "./src/odata/resources.ts";
+export type {
+  FittingSelection,
+  SelectedField,
+  SelectedRow,
+  Selection,
+} from "./src/odata/selection.ts";

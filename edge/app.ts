@@ -5,7 +5,8 @@
  */
 import { accepts } from "@std/http/negotiation";
 import { type Context, Hono } from "hono";
-import { DataStream, type DataStreamOptions } from "../src/client/datastream.ts";
+import type { DataStreamOptions } from "../src/client/client_options.ts";
+import { DataStream } from "../src/client/datastream.ts";
 import { DataStreamError, oneLine } from "../src/errors.ts";
 import { downloadResponse } from "./download.ts";
 import { readOptions } from "./options.ts";

@@ -1,6 +1,11 @@
-import type { RecordsQuery } from "../src/client/datastream.ts";
-import { MAXIMUM_TOP, parseSelect } from "../src/odata/query_options.ts";
-import type { Field } from "../src/odata/resources.ts";
+import { MAXIMUM_TOP } from "../src/odata/query_options.ts";
+
+/** What a download URL asks for. */
+export interface DownloadOptions {
+  select?: string;
+  filter?: string;
+  top?: number;
+}
 
 /** A download URL with options that there are not. */
 export class BadOption extends Error {
@@ -14,7 +19,7 @@ const OPTIONS = ["$select", "$filter", "$top"];
  *
  * @throws {BadOption} If an option is unknown or given twice, or `$top` is no number
  */
-export function readOptions(url: URL): RecordsQuery {
+export function readOptions(url: URL): DownloadOptions {
   const given = [...url.searchParams];
   for (const [index, [name]] of given.entries()) {
     if (!OPTIONS.includes(name)) {
@@ -33,8 +38,8 @@ export function readOptions(url: URL): RecordsQuery {
     );
   }
   return {
-    // The client refuses a name that Records lacks, and an empty filter.
-    ...(select !== null && { select: parseSelect(select) as Field<"Records">[] }),
+    // The client refuses what Records lacks, and what is empty.
+    ...(select !== null && { select }),
     ...(filter !== null && { filter }),
     ...(top !== null && { top: Number(top) }),
   };

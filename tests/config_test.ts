@@ -12,6 +12,7 @@ const STD_VERSIONS: Record<string, string> = {
   "@std/assert": "^1.0.13",
   "@std/csv": "^1.0.6",
   "@std/http": "^1.0.16",
+  "@std/text": "^1.0.8",
 };
 const DENO_STD = "npm:deno-std@1.4.0";
 
@@ -40,7 +41,7 @@ for (const [specifier, target] of Object.entries(jsrImports)) {
     const [scope, name, ...path] = specifier.split("/");
     const module = `${scope}/${name}`;
     assertEquals(target, ["jsr:" + module + "@" + STD_VERSIONS[module], ...path].join("/"));
-    const file = path.length === 0 ? "mod" : path.join("/");
+    const file = path.length === 0 ? "mod" : path.join("/").replaceAll("-", "_");
     assertEquals(denoImports[specifier], `${DENO_STD}/${name}/${file}.js`);
   });
 }

@@ -68,7 +68,11 @@ Deno.test("mod.ts reaches neither hono nor the edge, the command line or the san
     }
   };
   visit("mod.ts");
-  assertEquals([...bare].sort(), ["@std/csv/stringify", "url-template"]);
+  assertEquals([...bare].sort(), [
+    "@std/csv/stringify",
+    "@std/text/closest-string",
+    "url-template",
+  ]);
   assertEquals([...reached].filter((path) => /^(edge|src\/(cli|sandbox))\//.test(path)), []);
 });
 

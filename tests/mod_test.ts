@@ -12,7 +12,17 @@ Deno.test("mod.ts exports these values", () => {
     "PRODUCTION_URL",
     "QA_URL",
     "RESOURCES",
+    "and",
+    "boundingBox",
     "endpoint",
+    "endsWith",
+    "eq",
+    "gt",
+    "gte",
+    "isIn",
+    "lt",
+    "lte",
+    "ne",
     "toRequest",
   ]);
 });

@@ -1,5 +1,4 @@
 import { parseArgs } from "node:util";
-import { parseSelect } from "../odata/query_options.ts";
 
 /** A command line that asks for what there is not. */
 export class UsageError extends Error {
@@ -10,7 +9,7 @@ export class UsageError extends Error {
 export interface Arguments {
   help: boolean;
   version: boolean;
-  select: string[] | undefined;
+  select: string | undefined;
   filter: string | undefined;
   top: number | undefined;
   output: string | undefined;
@@ -58,7 +57,7 @@ export function readArguments(args: string[]): Arguments {
   return {
     help: values.help ?? false,
     version: values.version ?? false,
-    select: values.select === undefined ? undefined : parseSelect(values.select),
+    select: values.select,
     filter: values.filter,
     top: values.top === undefined ? undefined : Number(values.top),
     output: values.output,

@@ -1,7 +1,7 @@
-import { DataStream, type DataStreamOptions } from "../client/datastream.ts";
+import type { DataStreamOptions } from "../client/client_options.ts";
+import { DataStream } from "../client/datastream.ts";
 import type { Query } from "../client/query.ts";
 import { oneLine } from "../errors.ts";
-import type { Field } from "../odata/resources.ts";
 import { createSandbox } from "../sandbox/service.ts";
 import { VERSION } from "../version.ts";
 import { type Arguments, HELP, readArguments, UsageError } from "./arguments.ts";
@@ -53,8 +53,7 @@ function queryOf(given: Arguments, io: Io): Query<object> {
   const { select, filter, top } = given;
   try {
     return new DataStream(given.sandbox ? sandboxed() : service(given, io)).records({
-      // The client refuses a name that Records lacks.
-      ...(select && { select: select as Field<"Records">[] }),
+      ...(select !== undefined && { select }),
       ...(filter !== undefined && { filter }),
       ...(top !== undefined && { top }),
     });

@@ -1,53 +1,30 @@
-import type { Field, Row } from "../odata/resources.ts";
-import { PRODUCTION_URL, QA_URL } from "../service_roots.ts";
-import { VERSION } from "../version.ts";
-import { type Clock, systemClock } from "./clock.ts";
-import { createQuery, type Query, type QueryContext } from "./query.ts";
-
-/** The most requests a second that the service allows (water-quality-api, Limits). */
-const SERVICE_LIMIT = 2;
-
-/** Options for a {@linkcode DataStream} client. */
-export interface DataStreamOptions {
-  /** The API key, sent as `x-api-key` to the base URL's origin and nowhere else. Default: none. */
-  apiKey?: string;
-  /** The root address of the service. Default {@linkcode PRODUCTION_URL}. */
-  baseUrl?: string;
-  /**
-   * How many requests may start in a second, one at a time, counting every client of this process
-   * that talks to the same origin. Default 2, the service's limit; more is for one's own server,
-   * Infinity for tests.
-   */
-  requestsPerSecond?: number;
-  /** What sends a request. Default: the global `fetch`. */
-  fetch?: (request: Request) => Promise<Response>;
-  /** The clock to keep the pace by. Default: the process's own; leave it but in tests. */
-  clock?: Clock;
-}
-
-/** What to ask Records for. */
-export interface RecordsQuery<F extends Field<"Records"> = Field<"Records">> {
-  /** The fields to select, in order. Default: all. */
-  select?: readonly F[];
-  /** An OData filter as the service takes it, not encoded. Default: none. */
-  filter?: string;
-  /** The page size, 1 to 10000, not the number of rows. Default 10000. */
-  top?: number;
-  /** Stops the query, the request in flight and every wait. */
-  signal?: AbortSignal;
-}
+import type { Filter } from "../odata/filter.ts";
+import { MAXIMUM_TOP } from "../odata/query_options.ts";
+import type { Field, FilterFieldOf } from "../odata/resources.ts";
+import type { SelectedRow, Selection } from "../odata/selection.ts";
+import { type Citation, CITED_FIELDS, toCitation } from "./citations.ts";
+import { type DataStreamOptions, toService } from "./client_options.ts";
+import { createQuery } from "./create_query.ts";
+import type { Query } from "./query.ts";
+import type { ResourceQuery, UncheckedQuery, UncheckedRow } from "./query_input.ts";
+import type { Service } from "./run.ts";
 
 /**
  * A client of the DataStream service.
  *
  * It sends one request at a time and at most two a second, shared by all clients of the process
- * that talk to the same origin. It holds no state but its options.
+ * that talk to the same origin. It meets faults that pass by asking again. It holds no state but
+ * its options.
+ *
+ * Each of its four methods gives a query, not yet sent, and throws at once where no request could
+ * help: a `TypeError` for an unknown name or option, a `SyntaxError` for a filter that is none, a
+ * `RangeError` for a number that is out of range or a request of over 8000 bytes.
  *
  * Source: water-quality-api.
  *
  * @example The records of a dataset
  * ```ts
- * import { DataStream } from "@weir/datastream";
+ * import { and, DataStream, eq, gte } from "@weir/datastream";
  * import { createSandbox } from "@weir/datastream/sandbox";
  * import { assertEquals } from "@std/assert";
  *
@@ -59,59 +36,121 @@ export interface RecordsQuery<F extends Field<"Records"> = Field<"Records">> {
  * });
  * const query = client.records({
  *   select: ["CharacteristicName", "ResultValue", "ResultUnit"],
- *   filter: "DOI eq '10.25976/weir-bb00' and ActivityStartYear gte 2023",
+ *   filter: and(eq("DOI", "10.25976/weir-bb00"), gte("ActivityStartYear", 2023)),
  * });
  * const [first] = await query.toArray();
  * assertEquals(first?.CharacteristicName, "pH");
  * ```
  */
 export class DataStream {
-  readonly #context: QueryContext;
+  readonly #service: Service;
 
   /**
    * Makes a client; nothing is sent.
    *
-   * @param options Key, address and pace
-   * @throws {TypeError} If the base URL is not one, or would carry the key unencrypted, or the key
-   *   cannot stand in a header
-   * @throws {RangeError} If the rate is not above 0, or above 2 for the service itself
+   * @param options Key, address, pace and how faults are met
+   * @throws {TypeError} If an option is unknown, the base URL is none, or would carry the key
+   *   unencrypted, or the key or the user agent cannot stand in a header
+   * @throws {RangeError} If the rate is not above 0, or above 2 for the service itself, or another
+   *   number is out of range
    */
   constructor(options: DataStreamOptions = {}) {
-    const {
-      apiKey,
-      baseUrl = PRODUCTION_URL,
-      requestsPerSecond = SERVICE_LIMIT,
-      fetch = (request) => globalThis.fetch(request),
-      clock = systemClock,
-    } = options;
-    requireAddress(baseUrl, apiKey !== undefined);
-    requireRate(requestsPerSecond, baseUrl);
-    if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
-      throw new TypeError(
-        "apiKey must be visible ASCII characters, got others or none (not shown)",
-      );
-    }
-    this.#context = {
-      apiKey,
-      baseUrl: new URL(baseUrl).href,
-      requestsPerSecond,
-      fetch,
-      clock,
-      headers: {
-        accept: "application/vnd.api+json",
-        "user-agent": `weir/${VERSION}`,
-        ...(apiKey !== undefined && { "x-api-key": apiKey }),
-      },
-    };
+    this.#service = toService(options);
   }
 
   /**
-   * Flat records with all columns, meant for a CSV file.
+   * Datasets: name, citation, licence, extent.
    *
-   * @param query What to ask for: fields, filter, page size
+   * @param query What to ask for: fields, filter, page size, limit
    * @returns A query, not yet sent
-   * @throws {TypeError} If a field is not one of Records, or `select` or `filter` is empty
-   * @throws {RangeError} If `top` is not a whole number from 1 to 10000
+   *
+   * Source: water-quality-api, `GET /Metadata`.
+   *
+   * @example The datasets with a location in a box
+   * ```ts
+   * import { boundingBox, DataStream } from "@weir/datastream";
+   *
+   * const { url } = new DataStream().metadata({
+   *   select: "DOI,DatasetName",
+   *   filter: boundingBox({ west: -64.5, south: 45.9, east: -62, north: 47.1 }),
+   * });
+   * ```
+   */
+  metadata<const S extends Selection<"Metadata"> = readonly Field<"Metadata">[]>(
+    query?: ResourceQuery<"Metadata", S>,
+  ): Query<SelectedRow<"Metadata", S>>;
+  /** Datasets, with names that Weir does not know. */
+  metadata(query: UncheckedQuery): Query<UncheckedRow>;
+  metadata(query: object = {}): Query<object> {
+    return createQuery("Metadata", query, this.#service);
+  }
+
+  /**
+   * Monitoring locations: name, position, kind.
+   *
+   * @param query What to ask for: fields, filter, page size, limit
+   * @returns A query, not yet sent
+   *
+   * Source: water-quality-api, `GET /Locations`.
+   *
+   * @example How many there are in a province
+   * ```ts
+   * import { DataStream, eq } from "@weir/datastream";
+   * import { createSandbox } from "@weir/datastream/sandbox";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const { apiKey, url, fetch } = createSandbox();
+   * const client = new DataStream({ apiKey, baseUrl: url, fetch });
+   * assertEquals(await client.locations({ filter: eq("RegionId", "admin.4.ca.pe") }).count(), 4);
+   * ```
+   */
+  locations<const S extends Selection<"Locations"> = readonly Field<"Locations">[]>(
+    query?: ResourceQuery<"Locations", S>,
+  ): Query<SelectedRow<"Locations", S>>;
+  /** Monitoring locations, with names that Weir does not know. */
+  locations(query: UncheckedQuery): Query<UncheckedRow>;
+  locations(query: object = {}): Query<object> {
+    return createQuery("Locations", query, this.#service);
+  }
+
+  /**
+   * Observations: what was measured, by the id of its location.
+   *
+   * @param query What to ask for: fields, filter, box, page size, limit, partition
+   * @returns A query, not yet sent
+   *
+   * Source: water-quality-api, `GET /Observations`.
+   *
+   * @example The pH values in a box
+   * ```ts
+   * import { DataStream, eq } from "@weir/datastream";
+   * import { createSandbox } from "@weir/datastream/sandbox";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const { apiKey, url, fetch } = createSandbox();
+   * const client = new DataStream({ apiKey, baseUrl: url, fetch });
+   * const query = client.observations({
+   *   select: ["LocationId", "ActivityStartDate", "ResultValue"],
+   *   filter: eq("CharacteristicName", "pH"),
+   *   within: { west: -64, south: 46, east: -62, north: 47 },
+   * });
+   * assertEquals((await query.toArray()).length, 180);
+   * ```
+   */
+  observations<const S extends Selection<"Observations"> = readonly Field<"Observations">[]>(
+    query?: ResourceQuery<"Observations", S>,
+  ): Query<SelectedRow<"Observations", S>>;
+  /** Observations, with names that Weir does not know. */
+  observations(query: UncheckedQuery): Query<UncheckedRow>;
+  observations(query: object = {}): Query<object> {
+    return createQuery("Observations", query, this.#service);
+  }
+
+  /**
+   * Flat records with all columns, meant for a CSV file; other uses are for Observations.
+   *
+   * @param query What to ask for: fields, filter, box, page size, limit, partition
+   * @returns A query, not yet sent
    *
    * Source: water-quality-api, `GET /Records`.
    *
@@ -127,47 +166,45 @@ export class DataStream {
    * );
    * ```
    */
-  records<F extends Field<"Records"> = Field<"Records">>(
-    query: RecordsQuery<F> = {},
-  ): Query<Pick<Row<"Records">, F>> {
-    return createQuery("Records", query, this.#context);
+  records<const S extends Selection<"Records"> = readonly Field<"Records">[]>(
+    query?: ResourceQuery<"Records", S>,
+  ): Query<SelectedRow<"Records", S>>;
+  /** Records, with names that Weir does not know. */
+  records(query: UncheckedQuery): Query<UncheckedRow>;
+  records(query: object = {}): Query<object> {
+    return createQuery("Records", query, this.#service);
   }
-}
 
-function requireAddress(baseUrl: string, hasKey: boolean): void {
-  if (!URL.canParse(baseUrl)) {
-    // What came is not shown: it may be a key that stands in the wrong place.
-    throw new TypeError(
-      `baseUrl must be an absolute URL such as ${PRODUCTION_URL}, got other text`,
-    );
-  }
-  const { protocol, hostname, username, password } = new URL(baseUrl);
-  const loopback = hostname === "localhost" || hostname === "[::1]" ||
-    /^127(\.\d{1,3}){3}$/.test(hostname);
-  if (protocol !== "https:" && !(protocol === "http:" && (loopback || !hasKey))) {
-    throw new TypeError(
-      `baseUrl must begin with https:// (http:// with a key is for loopback alone), got "${protocol}//${hostname}"`,
-    );
-  }
-  if (username || password || /[?#]/.test(baseUrl)) {
-    throw new TypeError(
-      "baseUrl must hold no user name, password, query or fragment; pass the path alone",
-    );
-  }
-}
-
-function requireRate(requestsPerSecond: number, baseUrl: string): void {
-  if (!(requestsPerSecond > 0)) {
-    throw new RangeError(`requestsPerSecond must be above 0, got ${requestsPerSecond}`);
-  }
-  const { hostname } = new URL(baseUrl);
-  const isService = [PRODUCTION_URL, QA_URL].some((root) =>
-    // A host may be written with a dot at its end.
-    hostname.replace(/\.$/, "") === new URL(root).hostname
-  );
-  if (isService && requestsPerSecond > SERVICE_LIMIT) {
-    throw new RangeError(
-      `requestsPerSecond must be at most ${SERVICE_LIMIT} for the service, got ${requestsPerSecond}`,
-    );
+  /**
+   * How to cite the datasets that meet a filter; use of the data requires it.
+   *
+   * @param filter The filter of the query that the data came by, as an expression or text. Default:
+   *   none, for all datasets
+   * @param options A signal that stops it
+   * @returns DOI, name, version, citation, licence and DOI link of each dataset
+   * @throws {DataStreamError} On any fault
+   * @throws {TypeError} If Metadata cannot be filtered by a name
+   * @throws {SyntaxError} If the filter is not of the service's grammar
+   *
+   * Source: water-quality-api, What the service does, 2.
+   *
+   * @example
+   * ```ts
+   * import { DataStream, eq } from "@weir/datastream";
+   * import { createSandbox } from "@weir/datastream/sandbox";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const { apiKey, url, fetch } = createSandbox();
+   * const client = new DataStream({ apiKey, baseUrl: url, fetch });
+   * const [dataset] = await client.citations(eq("DOI", "10.25976/weir-aa00"));
+   * assertEquals(dataset?.link, "https://doi.org/10.25976/weir-aa00");
+   * ```
+   */
+  async citations(
+    filter?: Filter<FilterFieldOf<"Metadata">> | string,
+    { signal }: { signal?: AbortSignal } = {},
+  ): Promise<Citation[]> {
+    const query = this.metadata({ select: CITED_FIELDS, filter, signal, top: MAXIMUM_TOP });
+    return (await query.toArray()).map(toCitation);
   }
 }

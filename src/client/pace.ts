@@ -5,19 +5,36 @@ import type { Clock } from "./clock.ts";
  * the gap is wider than the limit asks: 530 ms at 2 a second.
  */
 const MARGIN = 1.06;
-/** A request in flight that gives no sign for so long is taken for lost. */
-const LEASE = 50_000;
 /** How often the next in line looks whether the one before it has ended. */
 const POLL = 10;
 /** One in line that has not looked for so long is taken for gone. */
 const STALE = 5_000;
 /** After so long without a request the next one connects anew, and reaches the service late. */
 const COLD = 5_000;
+/** For so long after a client has asked, its rate holds for everyone. */
+const MEMORY = 60_000;
+/** How much wider the gap becomes when the service says that there were too many, and how far. */
+const WIDER = 2;
+const WIDEST = 8;
+/** What is left of the widening after each good answer. */
+const NARROWER = 0.9;
+
+/** How a caller keeps the pace. */
+export interface Pacing {
+  /** The rate that it asks for; Infinity sets no gap. */
+  requestsPerSecond: number;
+  /** Milliseconds after which a request in flight that gives no sign is taken for lost. */
+  lease: number;
+  /** The clock to wait by; callers on one clock share the line. */
+  clock: Clock;
+}
 
 /** A turn to send one request; nobody else's begins before it ends. */
 export interface Turn {
   /** Says that the service has answered, so that the request has reached it. */
   answered(): void;
+  /** Says that the answer was good: a gap that was widened narrows again. */
+  welcomed(): void;
   /** Says that the request still goes on: bytes came. */
   extend(): void;
   /** Ends the turn; ending it twice does nothing. */
@@ -27,8 +44,6 @@ export interface Turn {
 interface Waiting {
   /** When it last looked. */
   seen: number;
-  /** The least time between two starts that it keeps. */
-  gap: number;
   /** Whether it was taken for gone. */
   dropped: boolean;
 }
@@ -40,8 +55,12 @@ interface Waiting {
  */
 interface Line {
   lastStart: number;
-  /** The gap that the last one to start keeps. */
-  lastGap: number;
+  /** When each gap between two starts was last asked for. */
+  gaps: Map<number, number>;
+  /** By how much the gap is wider than asked for, since the service said that there were too many. */
+  widening: number;
+  /** Nobody starts before. */
+  heldUntil: number;
   leasedUntil: number;
   holder: Waiting | undefined;
   waiting: Waiting[];
@@ -52,11 +71,10 @@ const lines = new WeakMap<Clock, Map<string, Line>>();
 
 /**
  * Waits for a turn to send a request to an origin: one at a time, first come, first served, and no
- * more often than the rate allows.
+ * more often than the lowest rate that was asked for in the last minute.
  *
  * @param origin The origin that the request goes to
- * @param requestsPerSecond The rate that the caller keeps; Infinity sets no gap
- * @param clock The clock to wait by; callers on one clock share the line
+ * @param pacing How the caller keeps the pace
  * @param signal Ends the waiting, with its reason
  * @returns The turn, to be ended when the answer has been read
  *
@@ -64,16 +82,17 @@ const lines = new WeakMap<Clock, Map<string, Line>>();
  */
 export async function takeTurn(
   origin: string,
-  requestsPerSecond: number,
-  clock: Clock,
+  { requestsPerSecond, lease, clock }: Pacing,
   signal?: AbortSignal,
 ): Promise<Turn> {
   signal?.throwIfAborted();
   const line = lineTo(origin, clock);
-  const me: Waiting = { seen: clock.now(), gap: 1000 * MARGIN / requestsPerSecond, dropped: false };
+  const gap = 1000 * MARGIN / requestsPerSecond;
+  const me: Waiting = { seen: clock.now(), dropped: false };
   line.waiting.push(me);
   try {
     for (;;) {
+      line.gaps.set(gap, clock.now());
       const wait = timeToWait(line, me, clock.now());
       if (wait <= 0) break;
       await clock.sleep(wait, signal);
@@ -84,21 +103,39 @@ export async function takeTurn(
   const start = clock.now();
   const cold = start - line.lastStart > COLD;
   line.holder = me;
-  line.leasedUntil = start + LEASE;
+  line.leasedUntil = start + lease;
   line.lastStart = start;
-  line.lastGap = me.gap;
   return {
     answered() {
       // The next request will not be late as this one was: the gap counts from here.
       if (cold && line.holder === me) line.lastStart = clock.now();
     },
+    welcomed() {
+      line.widening = Math.max(1, line.widening * NARROWER);
+    },
     extend() {
-      if (line.holder === me) line.leasedUntil = clock.now() + LEASE;
+      if (line.holder === me) line.leasedUntil = clock.now() + lease;
     },
     end() {
       if (line.holder === me) line.holder = undefined;
     },
   };
+}
+
+/**
+ * Holds everyone back who talks to an origin, and widens the gap: the service has said that there
+ * were too many requests.
+ *
+ * @param origin The origin that said so
+ * @param clock The clock that the pace is kept by
+ * @param milliseconds How long nobody is to start
+ *
+ * Source: water-quality-api, Errors.
+ */
+export function holdBack(origin: string, clock: Clock, milliseconds: number): void {
+  const line = lineTo(origin, clock);
+  line.heldUntil = Math.max(line.heldUntil, clock.now() + milliseconds);
+  line.widening = Math.min(WIDEST, line.widening * WIDER);
 }
 
 /** 0 when it is the caller's turn, else the milliseconds until it should look again. */
@@ -114,17 +151,32 @@ function timeToWait(line: Line, me: Waiting, now: number): number {
     line.waiting.push(me);
   }
   // Not the next one: a gap passes anyway between becoming that and starting.
-  if (line.waiting[0] !== me) return Math.max(POLL, Math.min(me.gap / 2, STALE / 2));
+  const gap = widestGap(line, now);
+  if (line.waiting[0] !== me) return Math.max(POLL, Math.min(gap / 2, STALE / 2));
   if (line.holder !== undefined && line.leasedUntil > now) return POLL;
-  const nextStart = line.lastStart + Math.max(line.lastGap, me.gap);
+  const nextStart = Math.max(line.lastStart + gap * line.widening, line.heldUntil);
   return Math.min(nextStart - now, STALE / 2);
+}
+
+/** The gap of the lowest rate that was asked for of late. */
+function widestGap({ gaps }: Line, now: number): number {
+  for (const [gap, asked] of gaps) if (now - asked > Math.max(MEMORY, gap)) gaps.delete(gap);
+  return Math.max(...gaps.keys());
 }
 
 function lineTo(origin: string, clock: Clock): Line {
   const byOrigin = lines.get(clock) ?? new Map<string, Line>();
   lines.set(clock, byOrigin);
   const line = byOrigin.get(origin) ??
-    { lastStart: -Infinity, lastGap: 0, leasedUntil: -Infinity, holder: undefined, waiting: [] };
+    {
+      lastStart: -Infinity,
+      gaps: new Map<number, number>(),
+      widening: 1,
+      heldUntil: -Infinity,
+      leasedUntil: -Infinity,
+      holder: undefined,
+      waiting: [],
+    };
   byOrigin.set(origin, line);
   return line;
 }

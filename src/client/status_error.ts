@@ -11,27 +11,25 @@ const HINTS: Record<number, string> = {
   429: "keep to 2 requests a second and none at once, counting all that use this key",
   504: "try again; if it stays so, lower top or narrow the filter",
 };
-/** So many characters of an error's body are read, and no more. */
-const LONGEST_ERROR_BODY = 2_000;
 
 /**
- * The error for an answer whose status is not 200; its body is read a little or dropped.
+ * The error for an answer whose status is not 200.
  *
- * @param response The answer
+ * @param response The answer; its body is not touched
  * @param url What was asked
+ * @param body The beginning of the body
  * @param withoutKey Blots the key out, should the service repeat it
  */
-export async function statusError(
+export function statusError(
   response: Response,
   url: string,
+  body: string,
   withoutKey: (text: string) => string,
-): Promise<DataStreamError> {
+): DataStreamError {
   const { status } = response;
   const { origin, pathname } = new URL(url);
   const wanted = `${origin}${pathname} answered`;
-  // A redirect that is not followed has status 0 in a browser.
-  if (status === 0 || (status >= 300 && status < 400)) {
-    response.body?.cancel().catch(() => {});
+  if (isRedirect(response)) {
     return new DataStreamError(`${wanted} a redirect`, {
       kind: "status",
       status,
@@ -39,7 +37,8 @@ export async function statusError(
       hint: "check the base URL; a redirect is not followed, so that the key goes nowhere else",
     });
   }
-  const message = withoutKey(await readMessage(response));
+  // The key is looked for in what the JSON says: in its text it may be escaped.
+  const message = withoutKey(messageOf(body));
   return new DataStreamError(`${wanted} status ${status}${message && ` (${message})`}`, {
     kind: "status",
     status,
@@ -48,22 +47,17 @@ export async function statusError(
   });
 }
 
+/** Whether an answer leads elsewhere; one that is not followed has status 0 in a browser. */
+export function isRedirect({ status }: Response): boolean {
+  return status === 0 || (status >= 300 && status < 400);
+}
+
 /** The `message` of a JSON error body on one line; empty where there is none. */
-async function readMessage(response: Response): Promise<string> {
-  const reader = response.body?.getReader();
-  const decoder = new TextDecoder();
-  let text = "";
+function messageOf(body: string): string {
   try {
-    while (reader && text.length < LONGEST_ERROR_BODY) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      text += decoder.decode(value, { stream: true });
-    }
-    const { message } = JSON.parse(text);
+    const { message } = JSON.parse(body);
     return typeof message === "string" ? oneLine(message) : "";
   } catch {
     return ""; // the status alone says enough
-  } finally {
-    reader?.cancel().catch(() => {});
   }
 }

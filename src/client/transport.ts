@@ -1,14 +1,18 @@
 import { toRequest } from "../endpoint/to_request.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { DataStreamError, oneLine } from "../errors.ts";
+import { readBody } from "./body.ts";
 import type { Clock } from "./clock.ts";
 import { takeTurn } from "./pace.ts";
-import { statusError } from "./status_error.ts";
+import { readRetryAfter } from "./retry_after.ts";
+import { isRedirect, statusError } from "./status_error.ts";
+import { type Timeouts, watch } from "./watch.ts";
 
 /** What sending needs to know. */
 export interface Transport {
   fetch: (request: Request) => Promise<Response>;
   requestsPerSecond: number;
+  timeouts: Timeouts;
   clock: Clock;
   /** Never shown: wherever the service repeats it, it is blotted out. */
   apiKey: string | undefined;
@@ -21,44 +25,123 @@ export interface Answer {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
+/** What an attempt that failed says of the next one. */
+export interface Outlook {
+  /** How many milliseconds the service asks to wait. */
+  retryAfter?: number | undefined;
+  /** Whether another attempt could not go better. */
+  isHopeless?: boolean;
+}
+
+/** An attempt without a whole answer. */
+export class FailedAttempt extends Error {
+  override readonly name = "FailedAttempt";
+  /** @param fault What a caller is told */
+  constructor(readonly fault: DataStreamError, readonly outlook: Outlook = {}) {
+    super(fault.message, { cause: fault });
+  }
+}
+
+/** So many bytes of an error's body are read, and hardly more. */
+const LONGEST_ERROR_BODY = 2_000;
+/** A turn is given up a little after the request that it is for. */
+const GRACE = 5_000;
+
 /**
  * Sends one request in its turn and reads the whole answer.
  *
- * @throws {DataStreamError} If the status is not 200, or no whole answer came
+ * @param onStart Told when the turn has come
+ * @throws {FailedAttempt} If the status is not 200, or no whole answer came in time
  */
 export async function send(
   options: RequestOptions,
-  transport: Transport,
+  { fetch, requestsPerSecond, timeouts, clock, apiKey }: Transport,
   signal: AbortSignal,
+  onStart: () => void,
 ): Promise<Answer> {
-  const { origin } = new URL(options.url);
-  const { apiKey } = transport;
+  const { url } = options;
+  const { origin } = new URL(url);
   const withoutKey = (text: string) =>
     apiKey
       ? text.replaceAll(apiKey, "[key]").replaceAll(encodeURIComponent(apiKey), "[key]")
       : text;
-  const request = toRequest(options, { signal });
-  const turn = await takeTurn(origin, transport.requestsPerSecond, transport.clock, signal);
+  const attempt = new AbortController();
+  const request = toRequest(options, { signal: attempt.signal });
+  const lease = Math.max(timeouts.headers, timeouts.bytes) + GRACE;
+  const turn = await takeTurn(origin, { requestsPerSecond, lease, clock }, signal);
+  const stop = () => attempt.abort(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  const watching = watch(timeouts, clock, (error) => attempt.abort(error));
   try {
-    const response = await transport.fetch(request);
+    onStart();
+    const response = await unlessAborted(fetch(request), attempt.signal);
     turn.answered();
-    if (response.status !== 200) throw await statusError(response, options.url, withoutKey);
-    const bytes = await readAll(response, signal, turn.extend);
+    watching.sign();
+    const onBytes = () => {
+      turn.extend();
+      watching.sign();
+    };
+    const whole = response.status === 200;
+    const most = whole ? Infinity : isRedirect(response) ? 0 : LONGEST_ERROR_BODY;
+    const bytes = await readBody(response, attempt.signal, onBytes, most)
+      .catch((error) => {
+        if (whole) throw error;
+        return new Uint8Array(); // the status says more than what broke after it
+      });
     signal.throwIfAborted();
-    return { url: options.url, headers: response.headers, bytes };
+    if (!whole) {
+      const body = new TextDecoder().decode(bytes);
+      throw new FailedAttempt(
+        statusError(response, url, body, withoutKey),
+        { retryAfter: readRetryAfter(response.headers) },
+      );
+    }
+    attempt.signal.throwIfAborted();
+    turn.welcomed();
+    return { url, headers: response.headers, bytes };
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof DataStreamError) throw error;
-    throw new DataStreamError(`No whole answer from ${origin} (${withoutKey(oneLine(error))})`, {
-      kind: "network",
-      url: options.url,
-      hint: "check the connection and the base URL, then try again",
-      cause: mentions(error, apiKey) ? new Error(withoutKey(oneLine(error))) : error,
-    });
+    if (error instanceof FailedAttempt) throw error;
+    const message = withoutKey(oneLine(error));
+    const isHopeless = error instanceof Error && error.name === "NotCapable";
+    throw new FailedAttempt(
+      new DataStreamError(`No whole answer from ${origin} (${message})`, {
+        kind: "network",
+        url,
+        hint: isHopeless
+          ? `let it reach the service: deno run --allow-net=${new URL(url).host}`
+          : "check the connection and the base URL, then try again",
+        cause: mentions(error, apiKey) ? new Error(message) : error,
+      }),
+      { isHopeless },
+    );
   } finally {
+    watching.end();
+    signal.removeEventListener("abort", stop);
     // Held until here: Node lets go of the way from a signal to a request that nobody holds.
     void request.signal;
     turn.end();
+  }
+}
+
+/**
+ * The answer, or the signal's reason as soon as it aborts: not every fetch hears the signal of its
+ * request. The body of an answer that comes too late is cancelled.
+ */
+async function unlessAborted(sending: Promise<Response>, signal: AbortSignal): Promise<Response> {
+  let stop = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+  });
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    return await Promise.race([sending, aborted]);
+  } catch (error) {
+    sending.then((late) => late.body?.cancel()).catch(() => {});
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
   }
 }
 
@@ -67,35 +150,4 @@ function mentions(error: unknown, apiKey: string | undefined): boolean {
   if (apiKey === undefined || error === undefined) return false;
   if (!(error instanceof Error)) return String(error).includes(apiKey);
   return `${error.message} ${error.stack}`.includes(apiKey) || mentions(error.cause, apiKey);
-}
-
-async function readAll(
-  response: Response,
-  signal: AbortSignal,
-  onBytes: () => void,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  const reader = response.body?.getReader();
-  // Not every body hears the signal of its request.
-  const stop = () => void reader?.cancel(signal.reason).catch(() => {});
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    while (reader) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      onBytes();
-      chunks.push(value);
-      length += value.length;
-    }
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
-  const bytes = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return bytes;
 }

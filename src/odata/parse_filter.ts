@@ -1,18 +1,7 @@
-/** A comparison of a field with one literal. */
-export type Comparison = "eq" | "ne" | "lt" | "lte" | "gt" | "gte";
+import type { Clause, Comparison, Literal } from "./clause.ts";
 
-/** A literal as it was written: `'pH'` is quoted, `2015` is not. */
-export interface Literal {
-  text: string;
-  quoted: boolean;
-}
-
-/** One condition of a filter; `values` holds one literal, or the list of an `in`. */
-export interface Clause {
-  field: string;
-  operator: Comparison | "in" | "endswith";
-  values: Literal[];
-  /** Where the clause begins in the filter, counted from 0. */
+/** A clause, and where its field stands in the filter, counted from 0. */
+export interface PlacedClause extends Clause {
   position: number;
 }
 
@@ -52,7 +41,7 @@ const REMEDIES: Record<string, string> = {
  * @returns Its clauses in order, at least one
  * @throws {FilterSyntaxError} If the text is not of that grammar
  */
-export function parseFilter(filter: string): Clause[] {
+export function parseFilter(filter: string): PlacedClause[] {
   const tokens = tokenize(filter);
   let next = 0;
   const peek = () => tokens[next]!;
@@ -82,21 +71,21 @@ export function parseFilter(filter: string): Clause[] {
   };
   const spacedLiteral = () => peek().spaced ? literal() : fail("a space");
 
-  const clause = (): Clause => {
+  const clause = (): PlacedClause => {
     const field = take("a field name", (t) => t.kind === "word");
-    const { position } = field;
     if (field.text === "endswith" && peek().text === "(") {
       next++;
       const of = take("a field name", (t) => t.kind === "word");
       mark(",");
       const value = literal();
       mark(")");
-      return { field: of.text, operator: "endswith", values: [value], position };
+      return { field: of.text, operator: "endswith", values: [value], position: of.position };
     }
     const operator = take(
       'one of the operators "eq", "ne", "lt", "lte", "gt", "gte", "in"',
       (t) => t.kind === "word" && t.spaced && (COMPARISONS.has(t.text) || t.text === "in"),
     ).text as Comparison | "in";
+    const { position } = field;
     if (operator !== "in") {
       return { field: field.text, operator, values: [spacedLiteral()], position };
     }

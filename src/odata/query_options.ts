@@ -1,64 +1,73 @@
+import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
+import { checkFilter } from "./check_filter.ts";
+import { type Clause, formatClauses } from "./clause.ts";
+import { didYouMean } from "./did_you_mean.ts";
+import type { Filter } from "./filter.ts";
+import { parseFilter } from "./parse_filter.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "./resources.ts";
+import { parseSelect } from "./selection.ts";
 
 /** The most rows that the service puts on a page (water-quality-api, Limits). */
 export const MAXIMUM_TOP = 10_000;
 
-/** What a query asks for, before it is encoded. */
+/** How a large query is split; see the query's own options. */
+export type Partition = "auto" | "never" | "location" | "year";
+
+const PARTITIONS: readonly Partition[] = ["auto", "never", "location", "year"];
+
+/** What a query asks for, as it was given. */
+export interface GivenOptions {
+  select?: readonly string[] | string | undefined;
+  filter?: Filter<string> | string | undefined;
+  within?: BoundingBox | undefined;
+  top?: number | undefined;
+  limit?: number | undefined;
+  skipToken?: string | undefined;
+  partition?: Partition | undefined;
+  unchecked?: boolean | undefined;
+}
+
+/** What a query asks for, checked. */
 export interface QueryOptions {
+  resource: ResourceName;
   /** The fields to select, in order; all where there is none. */
-  select?: readonly string[];
+  select: readonly string[] | undefined;
   /** The filter, as the service takes it. */
-  filter?: string;
-  /** The page size, 1 to 10000. */
-  top?: number;
-}
-
-/** The system query options of one request, under the names of OData. */
-export interface SystemQueryOptions {
-  $select: string | undefined;
-  $filter: string | undefined;
-  $top: number;
-  $skiptoken: string | undefined;
-}
-
-/** The fields of a `$select` as text: names, separated by commas. */
-export function parseSelect(text: string): string[] {
-  return text.split(",").map((name) => name.trim());
+  filter: string | undefined;
+  /** The filter's clauses; undefined where it is of another grammar, and was not checked. */
+  clauses: readonly Clause[] | undefined;
+  /** The box that the locations of all rows lie in, as a filter of Locations. */
+  box: readonly Clause[] | undefined;
+  /** The page size. */
+  top: number;
+  /** The most rows to give. */
+  limit: number;
+  skipToken: string | undefined;
+  partition: Partition;
 }
 
 /**
- * The system query options of a request for one page.
+ * Checks what a query asks for, before any request is spent on it.
  *
- * @param resource The resource that is asked
- * @param options What the query asks for
- * @param skipToken Where the page begins; undefined is the first one
- * @returns Options by their OData names; an absent one is undefined
- * @throws {TypeError} If a field is not one of the resource, or is given twice, or `select` or
- *   `filter` is empty
- * @throws {RangeError} If `top` is not a whole number from 1 to 10000
+ * @throws {TypeError} If a name is not one of the resource, or given twice, or an option is empty
+ *   or not for this resource
+ * @throws {SyntaxError} If the filter is not of the service's grammar
+ * @throws {RangeError} If a number is out of range
  */
-export function toSystemQueryOptions(
-  resource: ResourceName,
-  options: QueryOptions,
-  skipToken?: string,
-): SystemQueryOptions {
-  const { select, filter, top = RESOURCES[resource].pageSize } = options;
-  const fields: string[] = fieldNames(resource);
-  if (select?.length === 0 || filter?.trim() === "") {
+export function checkOptions(resource: ResourceName, given: GivenOptions): QueryOptions {
+  const {
+    within,
+    top = RESOURCES[resource].pageSize,
+    limit = Infinity,
+    skipToken,
+    partition = "auto",
+    unchecked = false,
+  } = given;
+  const filter = given.filter === undefined ? undefined : String(given.filter);
+  if (filter?.trim() === "" || given.select?.length === 0 || skipToken === "") {
+    const empty = filter?.trim() === "" ? "filter" : skipToken === "" ? "skipToken" : "select";
     throw new TypeError(
-      `Cannot ask with an empty ${
-        filter === undefined ? "select" : "filter"
-      }: leave it out for all ${resource}`,
-    );
-  }
-  const twice = select?.find((name, index) => select.indexOf(name) < index);
-  if (twice !== undefined) {
-    throw new TypeError(`Cannot select "${twice}" twice: wanted each field once`);
-  }
-  const unknown = select?.find((name) => !fields.includes(name));
-  if (unknown !== undefined) {
-    throw new TypeError(
-      `Cannot select "${unknown}" from ${resource}: wanted one of ${fields.join(", ")}`,
+      `Cannot ask ${resource} with an empty ${empty}: leave it out for all there is`,
     );
   }
   if (!Number.isInteger(top) || top < 1 || top > MAXIMUM_TOP) {
@@ -66,10 +75,87 @@ export function toSystemQueryOptions(
       `Cannot ask for pages of ${top} rows: wanted a whole number from 1 to ${MAXIMUM_TOP}`,
     );
   }
+  if (limit !== Infinity && !(Number.isInteger(limit) && limit >= 0)) {
+    throw new RangeError(
+      `Cannot stop after ${limit} rows: wanted a whole number from 0, or no limit`,
+    );
+  }
+  if (!PARTITIONS.includes(partition)) {
+    throw new TypeError(`Cannot split by "${partition}": wanted one of ${PARTITIONS.join(", ")}`);
+  }
+  if (!isMeasured(resource) && (within !== undefined || given.partition !== undefined)) {
+    throw new TypeError(
+      within === undefined
+        ? `Cannot split ${resource}: leave partition out, it is for Observations and Records`
+        : `Cannot ask ${resource} with within: filter by boundingBox() instead`,
+    );
+  }
   return {
-    $select: select?.join(","),
-    $filter: filter,
-    $top: top,
-    $skiptoken: skipToken,
+    resource,
+    select: given.select === undefined
+      ? undefined
+      : checkSelect(resource, parseSelect(given.select), unchecked),
+    filter,
+    clauses: filter === undefined
+      ? []
+      : unchecked
+      ? parseIfPossible(filter)
+      : checkFilter(resource, filter),
+    box: within && toBoxClauses(within),
+    top,
+    limit,
+    skipToken,
+    partition: isMeasured(resource) ? partition : "never",
   };
+}
+
+/** The system query options of one request, under the names of OData. */
+export interface SystemQueryOptions {
+  $select?: string | undefined;
+  $filter?: string | undefined;
+  $top?: number | undefined;
+  $skiptoken?: string | undefined;
+  $count?: "true";
+}
+
+/** The filter and more clauses, all of which a row meets. */
+export function narrow(
+  { filter, clauses }: Pick<QueryOptions, "filter" | "clauses">,
+  more: readonly Clause[],
+): string | undefined {
+  if (more.length === 0 || filter === undefined) {
+    return more.length === 0 ? filter : formatClauses(more);
+  }
+  // One of another grammar may hold an "or", which binds less than the "and" that is added.
+  return `${clauses === undefined ? `(${filter})` : filter} and ${formatClauses(more)}`;
+}
+
+/** The large resources, which are measured at a location and split by it. */
+function isMeasured(resource: ResourceName): boolean {
+  return resource === "Observations" || resource === "Records";
+}
+
+function checkSelect(resource: ResourceName, select: string[], unchecked: boolean): string[] {
+  const fields: string[] = fieldNames(resource);
+  const twice = select.find((name, index) => select.indexOf(name) < index);
+  if (twice !== undefined) {
+    throw new TypeError(`Cannot select "${twice}" twice: wanted each field once`);
+  }
+  const unknown = select.find((name) => name === "" || !(unchecked || fields.includes(name)));
+  if (unknown !== undefined) {
+    throw new TypeError(
+      `Cannot select "${unknown}" from ${resource}: wanted one of ${fields.join(", ")}; ${
+        didYouMean(unknown, fields)
+      }`,
+    );
+  }
+  return select;
+}
+
+function parseIfPossible(filter: string): Clause[] | undefined {
+  try {
+    return parseFilter(filter);
+  } catch {
+    return undefined;
+  }
 }

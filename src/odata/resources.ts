@@ -81,7 +81,7 @@ const laboratoryFields = {
 const limitUnit = { ResultDetectionQuantitationLimitUnit: "text?" } as const;
 const limitMeasure = { ResultDetectionQuantitationLimitMeasure: "number?" } as const;
 
-/** What every name that a filter can use is compared as. */
+/** What every name that a filter can use is compared as; degrees are numbers that stand in quotes. */
 export const FILTER_FIELDS = {
   DOI: "text",
   LocationId: "number",
@@ -92,12 +92,12 @@ export const FILTER_FIELDS = {
   ActivityStartYear: "number",
   ActivityStartDateYear: "number",
   RegionId: "text",
-  Latitude: "number",
-  Longitude: "number",
+  Latitude: "degrees",
+  Longitude: "degrees",
   DatasetName: "text",
   CreateTimestamp: "date",
   Name: "text",
-} as const satisfies Record<string, "text" | "number" | "date">;
+} as const satisfies Record<string, "text" | "number" | "degrees" | "date">;
 
 /** A name that a filter can use. */
 export type FilterField = keyof typeof FILTER_FIELDS;
@@ -182,8 +182,14 @@ export const RESOURCES = {
 /** The name of a resource of the service. */
 export type ResourceName = keyof typeof RESOURCES;
 
+/** The resources whose rows are measured at a location: the large ones. */
+export type MeasuredResource = "Observations" | "Records";
+
 /** A field that a resource can select. */
 export type Field<R extends ResourceName> = keyof typeof RESOURCES[R]["fields"] & string;
+
+/** A name that a resource can be filtered by. */
+export type FilterFieldOf<R extends ResourceName> = typeof RESOURCES[R]["filters"][number];
 
 /** What a field of that type holds in a row. */
 export type FieldValue<T> = T extends "integer" | "number" ? number

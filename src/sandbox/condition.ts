@@ -1,5 +1,5 @@
 import { BadRequest } from "./bad_request.ts";
-import type { Clause } from "../odata/parse_filter.ts";
+import type { Clause } from "../odata/clause.ts";
 import {
   FILTER_FIELDS,
   type FilterField,
@@ -32,7 +32,7 @@ const COMPARE: Record<string, (a: Comparable, b: Comparable) => boolean> = {
  *
  * @throws {BadRequest} If the resource cannot be filtered by a name, or a literal does not fit it
  */
-export function toConditions(resource: ResourceName, clauses: Clause[]): Condition[] {
+export function toConditions(resource: ResourceName, clauses: readonly Clause[]): Condition[] {
   return clauses.map((clause) => {
     const { field, operator } = clause;
     if (!isFilterOf(resource, field)) {
@@ -66,7 +66,7 @@ function isFilterOf(resource: ResourceName, field: string): field is FilterField
 
 function toComparable(field: FilterField, { text, quoted }: Clause["values"][number]): Comparable {
   const kind = FILTER_FIELDS[field];
-  if (kind === "number") {
+  if (kind === "number" || kind === "degrees") {
     if (!/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)) {
       throw new BadRequest(`${field} is compared with a number, got '${text}'`);
     }

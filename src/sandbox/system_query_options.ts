@@ -1,6 +1,7 @@
 import { FilterSyntaxError, parseFilter } from "../odata/parse_filter.ts";
-import { MAXIMUM_TOP, parseSelect } from "../odata/query_options.ts";
+import { MAXIMUM_TOP } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
+import { parseSelect } from "../odata/selection.ts";
 import { BadRequest } from "./bad_request.ts";
 import { type Condition, toConditions } from "./condition.ts";
 

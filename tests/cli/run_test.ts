@@ -106,9 +106,16 @@ Deno.test("weir refuses to send the key unencrypted, and does not show it", asyn
   assertEquals([code, errors.join().includes("secret-key")], [2, false]);
 });
 
-Deno.test("a fault is one line and 1", async () => {
+Deno.test("a filter that is none is a wrong command line", async () => {
   const { code, output, errors } = await weir(["records", "--sandbox", "--filter", "DOI ge 'x'"]);
-  assertEquals([code, output, errors.length], [1, "", 1]);
+  assertEquals([code, output], [2, ""]);
   assertStringIncludes(errors[0]!, 'use "gte"');
+});
+
+Deno.test("a fault is one line and 1", async () => {
+  const filter = "LocationId eq 'x'";
+  const { code, output, errors } = await weir(["records", "--sandbox", "--filter", filter]);
+  assertEquals([code, output, errors.length], [1, "", 1]);
+  assertStringIncludes(errors[0]!, "compared with a number");
   assert(!/[\p{Cc}]/u.test(errors[0]!));
 });

@@ -1,17 +1,20 @@
 import { assert, assertEquals } from "@std/assert";
-import { takeTurn } from "../../src/client/pace.ts";
+import { holdBack, takeTurn } from "../../src/client/pace.ts";
+import { type Clock, DataStream } from "../../mod.ts";
 import { FakeClock } from "../helpers/fake_clock.ts";
 import { sandboxAndClient } from "../helpers/sandbox.ts";
 import { page, upstream } from "../helpers/upstream.ts";
-import { DataStream } from "../../mod.ts";
 
 const origin = "https://upstream.invalid";
+
+const enter = (origin: string, requestsPerSecond: number, clock: Clock, signal?: AbortSignal) =>
+  takeTurn(origin, { requestsPerSecond, lease: 50_000, clock }, signal);
 
 Deno.test("takeTurn() starts at most two in any second, with a margin", async () => {
   const clock = new FakeClock();
   const starts: number[] = [];
   for (let request = 0; request < 4; request++) {
-    const turn = await takeTurn(origin, 2, clock);
+    const turn = await enter(origin, 2, clock);
     starts.push(clock.now());
     turn.end();
   }
@@ -20,8 +23,8 @@ Deno.test("takeTurn() starts at most two in any second, with a margin", async ()
 
 Deno.test("takeTurn() waits for the request in flight, and then no longer than it must", async () => {
   const clock = new FakeClock();
-  const first = await takeTurn(origin, 2, clock);
-  const second = takeTurn(origin, 2, clock);
+  const first = await enter(origin, 2, clock);
+  const second = enter(origin, 2, clock);
   await clock.sleep(3210);
   first.end();
   await second;
@@ -32,7 +35,7 @@ Deno.test("takeTurn() serves first come first", async () => {
   const clock = new FakeClock();
   const order: number[] = [];
   const requests = [1, 2, 3, 4, 5].map(async (number) => {
-    const turn = await takeTurn(origin, 2, clock);
+    const turn = await enter(origin, 2, clock);
     order.push(number);
     await clock.sleep(40);
     turn.end();
@@ -43,10 +46,10 @@ Deno.test("takeTurn() serves first come first", async () => {
 
 Deno.test("takeTurn() rejects with the signal's reason, and leaves the line", async () => {
   const clock = new FakeClock();
-  const first = await takeTurn(origin, 2, clock);
+  const first = await enter(origin, 2, clock);
   const stop = new AbortController();
-  const second = takeTurn(origin, 2, clock, stop.signal).catch((error) => error);
-  const third = takeTurn(origin, 2, clock);
+  const second = enter(origin, 2, clock, stop.signal).catch((error) => error);
+  const third = enter(origin, 2, clock);
   await clock.sleep(100);
   stop.abort("enough");
   assertEquals(await second, "enough");
@@ -54,17 +57,17 @@ Deno.test("takeTurn() rejects with the signal's reason, and leaves the line", as
   await third;
   assert(clock.now() < 600);
   const elsewhere = "https://free.invalid";
-  const given = takeTurn(elsewhere, 2, clock, AbortSignal.abort("before"));
+  const given = enter(elsewhere, 2, clock, AbortSignal.abort("before"));
   assertEquals(await given.catch((error) => error), "before");
 });
 
 Deno.test("takeTurn() keeps everyone's place when one in line gives up", async () => {
   const clock = new FakeClock();
-  const first = await takeTurn(origin, 2, clock);
+  const first = await enter(origin, 2, clock);
   const stop = new AbortController();
   const order: string[] = [];
   const wait = async (name: string, signal?: AbortSignal) => {
-    const turn = await takeTurn(origin, 2, clock, signal);
+    const turn = await enter(origin, 2, clock, signal);
     order.push(name);
     turn.end();
   };
@@ -84,7 +87,7 @@ Deno.test("takeTurn() sends one at a time where there is no gap, too", async () 
   let inFlight = 0;
   let most = 0;
   await Promise.all(Array.from({ length: 5 }, async () => {
-    const turn = await takeTurn(origin, Infinity, clock);
+    const turn = await enter(origin, Infinity, clock);
     most = Math.max(most, ++inFlight);
     await clock.sleep(25);
     inFlight--;
@@ -97,7 +100,7 @@ Deno.test("takeTurn() keeps the order at a pace slower than it takes one for gon
   const clock = new FakeClock();
   const starts: [number, number][] = [];
   await Promise.all([1, 2, 3, 4].map(async (number) => {
-    const turn = await takeTurn(origin, 0.05, clock);
+    const turn = await enter(origin, 0.05, clock);
     starts.push([number, clock.now()]);
     turn.end();
   }));
@@ -106,44 +109,44 @@ Deno.test("takeTurn() keeps the order at a pace slower than it takes one for gon
 
 Deno.test("a turn that has run out extends no other's", async () => {
   const clock = new FakeClock();
-  const lost = await takeTurn(origin, 2, clock);
-  await takeTurn(origin, 2, clock); // after the first has run out, and never ended either
+  const lost = await enter(origin, 2, clock);
+  await enter(origin, 2, clock); // after the first has run out, and never ended either
   const second = clock.now();
   await clock.sleep(20_000);
   lost.extend();
-  await takeTurn(origin, 2, clock);
+  await enter(origin, 2, clock);
   assert(clock.now() - second < 50_100, `started ${clock.now() - second} ms later`);
 });
 
 Deno.test("takeTurn() goes on after a request that the runtime dropped without a word", async () => {
   const clock = new FakeClock();
-  await takeTurn(origin, 2, clock); // never ended
-  await takeTurn(origin, 2, clock);
+  await enter(origin, 2, clock); // never ended
+  await enter(origin, 2, clock);
   assert(clock.now() >= 50_000 && clock.now() < 50_100, `started at ${clock.now()}`);
 });
 
 Deno.test("takeTurn() passes over one in line that the runtime dropped without a word", async () => {
   const clock = new FakeClock();
-  const first = await takeTurn(origin, 2, clock);
-  takeTurn(origin, 2, clock); // never wakes again
+  const first = await enter(origin, 2, clock);
+  enter(origin, 2, clock); // never wakes again
   await Promise.resolve();
   clock.forget();
   first.end();
-  await takeTurn(origin, 2, clock);
+  await enter(origin, 2, clock);
   assert(clock.now() >= 5_000 && clock.now() < 5_600, `started at ${clock.now()}`);
 });
 
 Deno.test("takeTurn() serves one whose timers slept for long, a page in the background, say", async () => {
   const clock = new FakeClock();
-  const first = await takeTurn(origin, 2, clock);
+  const first = await enter(origin, 2, clock);
   const started: string[] = [];
-  const asleep = takeTurn(origin, 2, clock).then((turn) => {
+  const asleep = enter(origin, 2, clock).then((turn) => {
     started.push("asleep");
     turn.end();
   });
   await Promise.resolve();
   clock.advance(60_000);
-  const awake = takeTurn(origin, 2, clock).then((turn) => {
+  const awake = enter(origin, 2, clock).then((turn) => {
     started.push("awake");
     turn.end();
   });
@@ -154,10 +157,10 @@ Deno.test("takeTurn() serves one whose timers slept for long, a page in the back
 
 Deno.test("takeTurn() keeps the order after everyone was held up", async () => {
   const clock = new FakeClock();
-  const first = await takeTurn(origin, 2, clock);
+  const first = await enter(origin, 2, clock);
   const order: number[] = [];
   const waiting = [1, 2, 3, 4].map(async (number) => {
-    const turn = await takeTurn(origin, 2, clock);
+    const turn = await enter(origin, 2, clock);
     order.push(number);
     turn.end();
   });
@@ -173,7 +176,7 @@ Deno.test("takeTurn() counts the gap after a cold start from the answer", async 
   const starts: number[] = [];
   // Connecting takes 120 ms, so the service sees the first request that much later.
   for (const late of [120, 0, 0]) {
-    const turn = await takeTurn(origin, 2, clock);
+    const turn = await enter(origin, 2, clock);
     starts.push(clock.now() + late);
     await clock.sleep(late);
     turn.answered();
@@ -181,7 +184,7 @@ Deno.test("takeTurn() counts the gap after a cold start from the answer", async 
   }
   assert(starts[2]! - starts[0]! > 1000, `seen at ${starts}`);
   const warm = clock.now();
-  const turn = await takeTurn(origin, 2, clock);
+  const turn = await enter(origin, 2, clock);
   turn.answered();
   assertEquals(clock.now() - warm, 530);
 });
@@ -190,18 +193,74 @@ Deno.test("takeTurn() keeps the wider gap of two that follow one another", async
   const starts: number[] = [];
   const clock = new FakeClock();
   for (const rate of [Infinity, 2, Infinity, 0.1, 2]) {
-    const turn = await takeTurn(origin, rate, clock);
+    const turn = await enter(origin, rate, clock);
     starts.push(clock.now());
     turn.end();
   }
   assertEquals(starts, [0, 530, 1060, 11_660, 22_260]);
 });
 
+Deno.test("takeTurn() keeps the lowest rate that was asked for in the last minute", async () => {
+  const clock = new FakeClock();
+  (await enter(origin, 0.5, clock)).end();
+  const starts: number[] = [];
+  for (let request = 0; request < 40; request++) {
+    const turn = await enter(origin, 2, clock);
+    starts.push(clock.now());
+    turn.end();
+  }
+  const gaps = starts.slice(1).map((start, index) => start - starts[index]!);
+  const fast = gaps.indexOf(530);
+  assert(starts[fast]! > 60_000 - 2_120 && starts[fast]! <= 60_000 + 2_120, `at ${starts[fast]}`);
+  assertEquals(new Set(gaps.slice(0, fast - 1)), new Set([2_120]));
+  assertEquals(new Set(gaps.slice(fast)), new Set([530]));
+});
+
+Deno.test("takeTurn() keeps the lowest rate of those in line, whoever is next", async () => {
+  const clock = new FakeClock();
+  const starts: number[] = [];
+  await Promise.all([2, 2, 2, 0.1].map(async (rate) => {
+    const turn = await enter(origin, rate, clock);
+    starts.push(clock.now());
+    turn.end();
+  }));
+  assertEquals(starts, [0, 10_600, 21_200, 31_800]);
+});
+
+Deno.test("holdBack() keeps everyone back, and widens the gap until good answers narrow it", async () => {
+  const clock = new FakeClock();
+  const starts: number[] = [];
+  const one = async () => {
+    const turn = await enter(origin, 2, clock);
+    starts.push(clock.now());
+    turn.welcomed();
+    turn.end();
+  };
+  await one();
+  holdBack(origin, clock, 7_000);
+  holdBack(origin, clock, 1_000); // less than the first asked for
+  await Promise.all([one(), one()]);
+  assertEquals(starts[1], 7_000);
+  assert(starts[2]! - starts[1]! > 3 * 530, `twice twice as wide: ${starts}`);
+  for (let request = 0; request < 20; request++) await one();
+  assertEquals(starts.at(-1)! - starts.at(-2)!, 530);
+});
+
+Deno.test("holdBack() widens the gap eight times at most, and no other origin's", async () => {
+  const clock = new FakeClock();
+  (await enter(origin, 2, clock)).end();
+  for (let times = 0; times < 10; times++) holdBack(origin, clock, 0);
+  (await enter("https://other.invalid", 2, clock)).end();
+  assertEquals(clock.now(), 0);
+  (await enter(origin, 2, clock)).end();
+  assertEquals(clock.now(), 8 * 530);
+});
+
 Deno.test("takeTurn() keeps a turn whose bytes still come", async () => {
   const clock = new FakeClock();
-  const first = await takeTurn(origin, 2, clock);
+  const first = await enter(origin, 2, clock);
   let started = false;
-  const second = takeTurn(origin, 2, clock).then(() => started = true);
+  const second = enter(origin, 2, clock).then(() => started = true);
   for (let times = 0; times < 5; times++) {
     await clock.sleep(40_000);
     first.extend();
@@ -213,12 +272,12 @@ Deno.test("takeTurn() keeps a turn whose bytes still come", async () => {
 
 Deno.test("takeTurn() lets an ended turn end again without harm to the next", async () => {
   const clock = new FakeClock();
-  const first = await takeTurn(origin, 2, clock);
+  const first = await enter(origin, 2, clock);
   first.end();
-  await takeTurn(origin, 2, clock);
+  await enter(origin, 2, clock);
   first.end();
   let started = false;
-  const third = takeTurn(origin, 2, clock).then(() => started = true);
+  const third = enter(origin, 2, clock).then(() => started = true);
   await clock.sleep(5_000);
   assertEquals(started, false);
   await third;
@@ -226,8 +285,8 @@ Deno.test("takeTurn() lets an ended turn end again without harm to the next", as
 
 Deno.test("takeTurn() keeps a line for each origin", async () => {
   const clock = new FakeClock();
-  await takeTurn(origin, 2, clock);
-  await takeTurn("https://other.invalid", 2, clock);
+  await enter(origin, 2, clock);
+  await enter("https://other.invalid", 2, clock);
   assertEquals(clock.now(), 0);
 });
 
@@ -264,6 +323,6 @@ Deno.test("a strict service turns none of many downloads away", async () => {
     client.records({ top: 400 }).toArray(),
   ]);
   assertEquals(sizes.map((rows) => rows.length), [2_000, 2_000, 2_000]);
-  assertEquals(sandbox.stats.requests, 4 + 2 + 5);
+  assertEquals(sandbox.stats.requests, 5 + 3 + 6); // each with a count
   assertEquals([sandbox.stats.tooFast, sandbox.stats.parallel], [0, 0]);
 });

@@ -12,10 +12,15 @@ export function page(rows: object[], nextLink?: string, headers: HeadersInit = {
   );
 }
 
-/** A service that gives the replies in order, and keeps the requests; for a client's options. */
+/**
+ * A service that gives the replies in order, and keeps the requests; for a client's options. A
+ * fault is met by no second attempt, unless the test says so.
+ */
 export function upstream(...replies: Reply[]): {
   requests: Request[];
-  options: Required<Pick<DataStreamOptions, "fetch" | "apiKey" | "baseUrl" | "clock">>;
+  options: Required<Pick<DataStreamOptions, "fetch" | "apiKey" | "baseUrl" | "retry">> & {
+    clock: FakeClock;
+  };
 } {
   const requests: Request[] = [];
   return {
@@ -24,6 +29,7 @@ export function upstream(...replies: Reply[]): {
       apiKey: "k3y-of-a-test",
       baseUrl: "https://upstream.invalid/v1/odata/v4",
       clock: new FakeClock(),
+      retry: { attempts: 1 },
       // deno-lint-ignore require-await -- a rejection, as fetch gives it, not a throw
       fetch: async (request) => {
         requests.push(request);

@@ -40,6 +40,7 @@ function servingDownloads(
       apiKey: sandbox.apiKey,
       baseUrl: `${upstream}/v1/odata/v4`,
       requestsPerSecond: Infinity,
+      retry: { attempts: 1 },
       log: () => {},
     });
     return serving((request) => app.fetch(request), test);

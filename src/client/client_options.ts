@@ -1,0 +1,152 @@
+import { requireKnownKeys } from "../odata/did_you_mean.ts";
+import { PRODUCTION_URL, QA_URL } from "../service_roots.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";
+import type { Service } from "./run.ts";
+import { toUserAgent } from "./user_agent.ts";
+import { DEFAULT_TIMEOUTS, type Timeouts } from "./watch.ts";
+
+/** The most requests a second that the service allows (water-quality-api, Limits). */
+const SERVICE_LIMIT = 2;
+/** The longest time that an option can set, in milliseconds: a turn must not be kept for ever. */
+const LONGEST_TIME = 3_600_000;
+
+/** Options for a `DataStream` client. */
+export interface DataStreamOptions {
+  /** The API key, sent as `x-api-key` to the base URL's origin and nowhere else. Default: none. */
+  apiKey?: string | undefined;
+  /** The root address of the service. Default `PRODUCTION_URL`. */
+  baseUrl?: string | undefined;
+  /**
+   * How many requests may start in a second, one at a time, counting every client of this process
+   * that talks to the same origin: the lowest rate that one of them has asked for in the last
+   * minute holds for all. Default 2, the service's limit; more is for one's own server, Infinity
+   * for tests.
+   */
+  requestsPerSecond?: number | undefined;
+  /**
+   * The name of the caller's product, and its version: `my-app/1.0`. It stands before Weir's own in
+   * `user-agent`, which no browser lets a script set. Default: none.
+   */
+  userAgent?: string | undefined;
+  /** How faults are met; what is left out is as by default. */
+  retry?: Partial<RetryPolicy> | undefined;
+  /** How long the service may give no sign; what is left out is as by default. */
+  timeouts?: Partial<Timeouts> | undefined;
+  /** What sends a request. Default: the global `fetch`. */
+  fetch?: ((request: Request) => Promise<Response>) | undefined;
+  /** The clock to wait by. Default: the process's own; leave it but in tests. */
+  clock?: Clock | undefined;
+}
+
+const KEYS: Record<keyof DataStreamOptions, true> = {
+  apiKey: true,
+  baseUrl: true,
+  requestsPerSecond: true,
+  userAgent: true,
+  retry: true,
+  timeouts: true,
+  fetch: true,
+  clock: true,
+};
+
+/**
+ * Checks the options of a client and fills in the rest.
+ *
+ * @throws {TypeError} If an option is unknown, the base URL is none, or would carry the key
+ *   unencrypted, or the key or the user agent cannot stand in a header
+ * @throws {RangeError} If a number is out of range
+ */
+export function toService(options: DataStreamOptions): Service {
+  requireKnownKeys("DataStream", options, Object.keys(KEYS));
+  const {
+    apiKey,
+    baseUrl = PRODUCTION_URL,
+    requestsPerSecond = SERVICE_LIMIT,
+    userAgent,
+    fetch = (request) => globalThis.fetch(request),
+    clock = systemClock,
+  } = options;
+  requireAddress(baseUrl, apiKey !== undefined);
+  requireRate(requestsPerSecond, baseUrl);
+  if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new TypeError("apiKey must be visible ASCII characters, got others or none (not shown)");
+  }
+  const retry = withDefaults("retry", DEFAULT_RETRY, options.retry);
+  const timeouts = withDefaults("timeouts", DEFAULT_TIMEOUTS, options.timeouts);
+  requireNumber("retry.attempts", retry.attempts, 1, 1_000);
+  if (!Number.isInteger(retry.attempts)) {
+    throw new RangeError(`retry.attempts must be a whole number, got ${retry.attempts}`);
+  }
+  requireNumber("retry.backoff", retry.backoff, 0, LONGEST_TIME);
+  requireNumber("retry.retryAfter", retry.retryAfter, 0, LONGEST_TIME);
+  requireNumber("timeouts.headers", timeouts.headers, 1, LONGEST_TIME);
+  requireNumber("timeouts.bytes", timeouts.bytes, 1, LONGEST_TIME);
+  return {
+    apiKey,
+    baseUrl: new URL(baseUrl).href,
+    requestsPerSecond,
+    retry,
+    timeouts,
+    fetch,
+    clock,
+    headers: {
+      accept: "application/vnd.api+json",
+      "user-agent": toUserAgent(userAgent),
+      ...(apiKey !== undefined && { "x-api-key": apiKey }),
+    },
+  };
+}
+
+function withDefaults<T extends object>(
+  name: string,
+  defaults: T,
+  given: Partial<T> | undefined = {},
+): T {
+  requireKnownKeys(name, given, Object.keys(defaults));
+  const set = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { ...defaults, ...Object.fromEntries(set) };
+}
+
+function requireNumber(name: string, value: number, least: number, most: number): void {
+  if (typeof value === "number" && value >= least && value <= most) return;
+  throw new RangeError(`${name} must be a number from ${least} to ${most}, got ${value}`);
+}
+
+function requireAddress(baseUrl: string, hasKey: boolean): void {
+  if (!URL.canParse(baseUrl)) {
+    // What came is not shown: it may be a key that stands in the wrong place.
+    throw new TypeError(
+      `baseUrl must be an absolute URL such as ${PRODUCTION_URL}, got other text`,
+    );
+  }
+  const { protocol, hostname, username, password } = new URL(baseUrl);
+  const loopback = hostname === "localhost" || hostname === "[::1]" ||
+    /^127(\.\d{1,3}){3}$/.test(hostname);
+  if (protocol !== "https:" && !(protocol === "http:" && (loopback || !hasKey))) {
+    throw new TypeError(
+      `baseUrl must begin with https:// (http:// with a key is for loopback alone), got "${protocol}//${hostname}"`,
+    );
+  }
+  if (username || password || /[?#]/.test(baseUrl)) {
+    throw new TypeError(
+      "baseUrl must hold no user name, password, query or fragment; pass the path alone",
+    );
+  }
+}
+
+function requireRate(requestsPerSecond: number, baseUrl: string): void {
+  if (!(requestsPerSecond > 0)) {
+    throw new RangeError(`requestsPerSecond must be above 0, got ${requestsPerSecond}`);
+  }
+  const { hostname } = new URL(baseUrl);
+  const isService = [PRODUCTION_URL, QA_URL].some((root) =>
+    // A host may be written with a dot at its end.
+    hostname.replace(/\.$/, "") === new URL(root).hostname
+  );
+  if (isService && requestsPerSecond > SERVICE_LIMIT) {
+    throw new RangeError(
+      `requestsPerSecond must be at most ${SERVICE_LIMIT} for the service, got ${requestsPerSecond}`,
+    );
+  }
+}

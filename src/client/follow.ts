@@ -1,0 +1,68 @@
+import type { ResourceName } from "../odata/resources.ts";
+import { readCount } from "./count.ts";
+import { numberOf } from "./next_link.ts";
+import { type Page, readPage } from "./page.ts";
+import { toRequestOptions } from "./requests.ts";
+import type { Run } from "./run.ts";
+
+/** What pages are asked for. */
+export interface PageQuery {
+  resource: ResourceName;
+  select: readonly string[] | undefined;
+  filter: string | undefined;
+  /** The page size wanted just now. */
+  top(): number;
+}
+
+/**
+ * The pages of a result, one after the other, each asked for when it is pulled.
+ *
+ * Fields, filter and page size are the query's own on every page: of a link to the next one only
+ * the place to go on from is taken.
+ *
+ * Source: water-quality-api, Paging.
+ *
+ * @param skipToken Where to begin; undefined is the start
+ */
+export async function* follow<R>(
+  run: Run,
+  { resource, select, filter, top }: PageQuery,
+  skipToken?: string,
+): AsyncGenerator<Page<R>, void, void> {
+  // Tokens with numbers must rise; others, of which there are few, must be new.
+  const followed = new Set<string>();
+  let next = skipToken;
+  do {
+    const toOptions = (rows: number | undefined) => ({
+      $select: select?.join(","),
+      $filter: filter,
+      $top: rows,
+      $skiptoken: next,
+    });
+    const page: Page<R> = await run.ask({
+      top: top(),
+      request: (rows) => toRequestOptions(run.service, resource, toOptions(rows)),
+      read: (answer) => readPage<R>(answer, toOptions(undefined), followed),
+    });
+    if (next !== undefined && numberOf(next) === undefined) followed.add(next);
+    next = page.skipToken;
+    yield page;
+  } while (next !== undefined);
+}
+
+/**
+ * How many rows of a resource meet a filter; large counts are estimates.
+ *
+ * Source: water-quality-api, Query options.
+ */
+export function countRows(
+  run: Run,
+  resource: ResourceName,
+  filter: string | undefined,
+): Promise<number> {
+  return run.ask({
+    top: undefined,
+    request: () => toRequestOptions(run.service, resource, { $filter: filter, $count: "true" }),
+    read: readCount,
+  });
+}

@@ -1,0 +1,32 @@
+import { DataStreamError } from "../errors.ts";
+import type { Answer } from "./transport.ts";
+
+/**
+ * The JSON of an answer, whole or not at all.
+ *
+ * @throws {DataStreamError} If the answer is of another type, or broken
+ */
+export function readJson(answer: Answer): unknown {
+  const type = answer.headers.get("content-type") ?? "no content type";
+  if (!/^application\/([\w.+-]+\+)?json\b/i.test(type)) throw broken(answer, type);
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(answer.bytes));
+  } catch {
+    // The parser's own message shows the text, whatever is in it.
+    throw broken(answer, "broken JSON");
+  }
+}
+
+/** The error for an answer that is not what the service gives there. */
+export function broken({ url }: Answer, came: string, wanted = "a page of JSON"): DataStreamError {
+  return new DataStreamError(`Wanted ${wanted} from ${new URL(url).pathname}, got ${came}`, {
+    kind: "page",
+    url,
+    hint: "check the base URL, then try again",
+  });
+}
+
+/** Whether JSON is an object, and no list. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,112 @@
+import { DataStreamError, oneLine } from "../errors.ts";
+import { parseFilter } from "../odata/parse_filter.ts";
+import type { SystemQueryOptions } from "../odata/query_options.ts";
+import { parseSelect } from "../odata/selection.ts";
+import { nextTarget } from "./link_header.ts";
+import type { Answer } from "./transport.ts";
+
+/**
+ * The skip token of the next page. The link is taken from `@odata.nextLink`, `odata.nextLink` or the
+ * `Link` header, raw or encoded; only its token is used, and it is held against what was asked.
+ *
+ * Source: water-quality-api, Paging.
+ *
+ * @param body The answer's JSON
+ * @param answer The answer
+ * @param sent What was asked
+ * @param followed Skip tokens of the pages before, as far as they have no order of their own
+ * @returns The token, decoded; undefined where no link leads on
+ * @throws {DataStreamError} If the link leads elsewhere, asks for something else or does not move on
+ */
+export function readSkipToken(
+  body: Record<string, unknown>,
+  { url: asked, headers }: Answer,
+  sent: SystemQueryOptions,
+  followed: ReadonlySet<string>,
+): string | undefined {
+  const wrong = (fault: string, cause?: unknown) =>
+    new DataStreamError(`The link to the next page ${fault}`, {
+      kind: "next-link",
+      url: asked,
+      hint: "the rows so far are not all; nothing was sent there, report this to the service",
+      cause,
+    });
+  let link: unknown;
+  try {
+    link = body["@odata.nextLink"] ?? body["odata.nextLink"] ?? nextTarget(headers.get("link"));
+  } catch (error) {
+    throw wrong(`cannot be read: ${oneLine(error)}`, error);
+  }
+  if (link === undefined) return undefined;
+  if (typeof link !== "string" || !URL.canParse(link, asked)) throw wrong("is not a URL");
+  const to = new URL(link, asked);
+  const from = new URL(asked);
+  if (to.origin !== from.origin || to.pathname !== from.pathname) throw wrong("leads elsewhere");
+  for (const name of ["$select", "$filter"] as const) {
+    const text = optionOf(link, name);
+    if (
+      text !== undefined && !readings(text).some((reading) => isSame(name, reading, sent[name]))
+    ) {
+      throw wrong(`has another ${name} than was asked`);
+    }
+  }
+  const encoded = optionOf(link, "$skiptoken");
+  if (!encoded) throw wrong("has no $skiptoken");
+  let token: string;
+  try {
+    token = decodeURIComponent(encoded);
+  } catch (error) {
+    throw wrong("has a $skiptoken that is not encoded right", error);
+  }
+  const before = sent.$skiptoken;
+  if (token === before || followed.has(token)) throw wrong("leads to a page that was there before");
+  const [number, numberBefore] = [numberOf(token), numberOf(before)];
+  if (number !== undefined && numberBefore !== undefined && number < numberBefore) {
+    throw wrong("leads back");
+  }
+  return token;
+}
+
+/** The number in a token such as `Id:99999`; undefined for others, such as Metadata's UUIDs. */
+export function numberOf(token: string | undefined): bigint | undefined {
+  const [, digits] = /^Id:(\d+)$/.exec(token ?? "") ?? [];
+  return digits === undefined ? undefined : BigInt(digits);
+}
+
+/**
+ * The text of a query option in a link as it came. It ends where the next one begins, not at any
+ * `&`: in a raw link, one may stand in a filter's text.
+ */
+function optionOf(link: string, name: string): string | undefined {
+  const option = new RegExp(
+    `[?&](?:\\$|%24)${name.slice(1)}=(.*?)(?=&(?:\\$|%24)?\\w+=|$)`,
+    "s",
+  );
+  return option.exec(link)?.[1];
+}
+
+/** What a text may stand for: itself, where it is raw, or what is left without its encoding. */
+function readings(text: string): string[] {
+  const found = [text];
+  for (const encoded of [text, text.replaceAll("+", "%20")]) {
+    try {
+      found.push(decodeURIComponent(encoded));
+    } catch {
+      // A raw percent sign: then it was not encoded.
+    }
+  }
+  return found;
+}
+
+/** Whether an option says the same, however it is spaced. */
+function isSame(name: "$select" | "$filter", text: string, ours: string | undefined): boolean {
+  if (ours === undefined || text === ours) return text === ours;
+  if (name === "$select") return parseSelect(text).join() === ours;
+  try {
+    const clauses = (filter: string) =>
+      JSON.stringify(parseFilter(filter).map(({ position: _, ...clause }) => clause));
+    return clauses(text) === clauses(ours);
+  } catch {
+    return false;
+  }
+}

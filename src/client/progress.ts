@@ -1,0 +1,22 @@
+import type { DataStreamError } from "../errors.ts";
+
+/** How far a query has come; reported after each page, and before each wait that a fault makes needed. */
+export interface Progress {
+  /** Pages passed on. */
+  readonly pages: number;
+  /** Rows passed on. */
+  readonly rows: number;
+  /** Requests sent, those for counts and locations too. */
+  readonly requests: number;
+  /** Requests among them that were sent again after a fault. */
+  readonly retries: number;
+  /** Milliseconds spent waiting so far: for the pace, and after faults. */
+  readonly waits: number;
+  /**
+   * How many rows meet the filter, where they were counted: for Observations and Records past the
+   * first page, unless they are not to be split or a `limit` is a million or less. Large counts are estimates.
+   */
+  readonly expectedRows: number | undefined;
+  /** The fault that is met just now, and how many milliseconds the wait before the next attempt takes. */
+  readonly retrying: { readonly fault: DataStreamError; readonly wait: number } | undefined;
+}

@@ -1,0 +1,74 @@
+import type { BoundingBox } from "../odata/bounding_box.ts";
+import type { Filter } from "../odata/filter.ts";
+import type { Partition } from "../odata/query_options.ts";
+import type { FilterFieldOf, MeasuredResource, ResourceName } from "../odata/resources.ts";
+import type { FittingSelection, Selection } from "../odata/selection.ts";
+import type { Progress } from "./progress.ts";
+
+/** What every query takes. */
+export interface QueryInput {
+  /** The page size, 1 to 10000, not the number of rows. Default 10000, of Metadata 100. */
+  top?: number | undefined;
+  /** The most rows to give; no page is fetched more than they need. Default: all. */
+  limit?: number | undefined;
+  /** Where to begin: the `$skiptoken` of a next link, `Id:<last id>`. Default: the start. */
+  skipToken?: string | undefined;
+  /** Stops the query, the request in flight and every wait. */
+  signal?: AbortSignal | undefined;
+  /** Told how far the query has come; what it throws ends the query. */
+  onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+/** What only the large resources take. */
+export interface MeasuredInput {
+  /**
+   * Gives the rows of the locations inside a box alone. Locations is asked for them first, with the
+   * box and what it can take of the filter.
+   */
+  within?: BoundingBox | undefined;
+  /**
+   * How a query is split; the rows of one part come after those of another.
+   *
+   * - `auto` (the default): past a million expected rows, into groups of locations that each stay
+   *   under that. No row is lost or doubled.
+   * - `never`: not at all, and no count is asked.
+   * - `location`: location by location, at least a request for each. No row is lost or doubled.
+   * - `year`: year by year of `ActivityStartYear`, at least a request for each. It loses rows without a
+   *   start date, which are in no year.
+   */
+  partition?: Partition | undefined;
+}
+
+/**
+ * What to ask a resource for.
+ *
+ * @typeParam R The resource
+ * @typeParam S The fields to select, which the type of a row follows
+ */
+export type ResourceQuery<
+  R extends ResourceName,
+  S extends Selection<R> = readonly never[],
+> =
+  & QueryInput
+  & {
+    /** The fields to select, in order, as a list or with commas between them. Default: all. */
+    select?: (S & FittingSelection<R, S>) | undefined;
+    /** An expression, or an OData filter as the service takes it, not encoded. Default: none. */
+    filter?: Filter<FilterFieldOf<R>> | string | undefined;
+    /** `true` lets names and filters through that Weir does not know. Default false. */
+    unchecked?: false | undefined;
+  }
+  & (R extends MeasuredResource ? MeasuredInput : unknown);
+
+/** What to ask a resource for, names and filter unchecked: for what the service has added. */
+export interface UncheckedQuery extends QueryInput, MeasuredInput {
+  /** Lets names and filters through that Weir does not know. */
+  unchecked: true;
+  /** The fields to select, in order, as a list or with commas between them. Default: all. */
+  select?: readonly string[] | string | undefined;
+  /** An expression, or a filter as the service takes it, not encoded. Default: none. */
+  filter?: Filter<string> | string | undefined;
+}
+
+/** A row of fields that Weir may not know. */
+export type UncheckedRow = Record<string, unknown>;

@@ -1,0 +1,142 @@
+import type { RequestOptions } from "../endpoint/types.ts";
+import { DataStreamError } from "../errors.ts";
+import { holdBack } from "./pace.ts";
+import type { Progress } from "./progress.ts";
+import { Faults, pauseAfter, type RetryPolicy } from "./retry.ts";
+import { type Answer, FailedAttempt, send, type Transport } from "./transport.ts";
+
+/** What a run needs of the client. */
+export interface Service extends Transport {
+  baseUrl: string;
+  headers: Record<string, string | undefined>;
+  retry: RetryPolicy;
+}
+
+/** One thing to ask for, as often as it takes. */
+export interface Question<T> {
+  /** The page size wanted; undefined where there are no rows to have fewer of. */
+  top: number | undefined;
+  /** The request for a page of that size. */
+  request(top: number | undefined): RequestOptions;
+  /** What a whole answer says; throws where it says nothing. */
+  read(answer: Answer): T;
+}
+
+/** One consumption of a query: its signal, its progress, and the page size that the service can bear. */
+export class Run {
+  #progress: Progress = {
+    pages: 0,
+    rows: 0,
+    requests: 0,
+    retries: 0,
+    waits: 0,
+    expectedRows: undefined,
+    retrying: undefined,
+  };
+  /** A page was too large or too slow with more rows. */
+  #mostRows = Infinity;
+
+  constructor(
+    readonly service: Service,
+    readonly signal: AbortSignal,
+    readonly onProgress: (progress: Progress) => void = () => {},
+  ) {}
+
+  /** Counts a page that is about to be passed on, and reports it. */
+  passOn(rows: number): void {
+    const { pages, rows: before } = this.#progress;
+    this.#report({ pages: pages + 1, rows: before + rows });
+  }
+
+  /** Says how many rows are expected in all. */
+  expect(rows: number): void {
+    this.#update({ expectedRows: rows });
+  }
+
+  /**
+   * Asks until there is a whole answer that can be read, or nothing more helps.
+   *
+   * @throws {DataStreamError} The last fault, with the number of attempts
+   */
+  async ask<T>({ top: wanted, request, read }: Question<T>): Promise<T> {
+    const { service: { retry, clock, baseUrl }, signal } = this;
+    const { origin } = new URL(baseUrl);
+    const faults = new Faults();
+    let backoffLeft = retry.backoff;
+    for (let attempts = 1;; attempts++) {
+      const top = wanted && Math.min(wanted, this.#mostRows);
+      const asked = clock.now();
+      try {
+        const answer = await send(request(top), this.service, signal, () => {
+          const { requests, waits } = this.#progress;
+          this.#update({ requests: requests + 1, waits: waits + clock.now() - asked });
+        });
+        return read(answer);
+      } catch (error) {
+        const { fault, outlook: { retryAfter, isHopeless } } = toFailedAttempt(error);
+        const remedy = faults.remedyFor(fault);
+        if (remedy === undefined || isHopeless) throw fault;
+        if (attempts >= retry.attempts) throw inVain(fault, attempts);
+        if (retryAfter !== undefined && retryAfter > retry.retryAfter) {
+          throw tooLong(fault, retryAfter);
+        }
+        let wait = retryAfter ?? 0;
+        if (remedy === "fewer-rows") {
+          if (top === undefined || top === 1) throw inVain(fault, attempts);
+          this.#mostRows = Math.floor(top / 2);
+        } else if (retryAfter === undefined) {
+          if (backoffLeft <= 0) throw inVain(fault, attempts);
+          wait = Math.min(pauseAfter(attempts), backoffLeft);
+          backoffLeft -= wait;
+        }
+        this.#report({ retries: this.#progress.retries + 1, retrying: { fault, wait } });
+        // Whoever is held back waits in line, where the wait is counted.
+        if (remedy === "hold-back") holdBack(origin, clock, wait);
+        else await this.#pause(wait);
+        this.#update({ retrying: undefined });
+      }
+    }
+  }
+
+  async #pause(milliseconds: number): Promise<void> {
+    if (milliseconds === 0) return;
+    await this.service.clock.sleep(milliseconds, this.signal);
+    this.#update({ waits: this.#progress.waits + milliseconds });
+  }
+
+  #update(changes: Partial<Progress>): void {
+    this.#progress = { ...this.#progress, ...changes };
+  }
+
+  #report(changes: Partial<Progress>): void {
+    this.#update(changes);
+    this.onProgress(this.#progress);
+  }
+}
+
+/** A whole answer that cannot be read is a failed attempt too; anything else is no fault to meet. */
+function toFailedAttempt(error: unknown): FailedAttempt {
+  if (error instanceof FailedAttempt) return error;
+  if (error instanceof DataStreamError) return new FailedAttempt(error);
+  throw error;
+}
+
+function inVain(fault: DataStreamError, attempts: number): DataStreamError {
+  return attempts === 1 ? fault : reworded(fault, `${fault.detail}, ${attempts} times`, fault.hint);
+}
+
+function tooLong(fault: DataStreamError, milliseconds: number): DataStreamError {
+  const seconds = Math.ceil(milliseconds / 1000);
+  return reworded(fault, fault.detail, `try again in ${seconds} s, as the service asks`);
+}
+
+function reworded(fault: DataStreamError, detail: string, hint: string): DataStreamError {
+  const { kind, url, status, cause } = fault;
+  return new DataStreamError(detail, {
+    kind,
+    url,
+    hint,
+    cause,
+    ...(status !== undefined && { status }),
+  });
+}

@@ -1,0 +1,54 @@
+import type { Clock } from "./clock.ts";
+
+/** How long the service may give no sign, in milliseconds. */
+export interface Timeouts {
+  /** From the start of a request to the headers of its answer. Default 45000. */
+  headers: number;
+  /** From one piece of the body to the next. Default 30000. */
+  bytes: number;
+}
+
+/** The service gives up on a request after 30 s, so headers that take longer will not come. */
+export const DEFAULT_TIMEOUTS: Timeouts = { headers: 45_000, bytes: 30_000 };
+
+/** A watch over one request. */
+export interface Watch {
+  /** Says that headers or bytes came. */
+  sign(): void;
+  /** Ends the watch; ending it twice does nothing. */
+  end(): void;
+}
+
+/**
+ * Watches over a request that has just been sent.
+ *
+ * @param giveUp Called once, with a `TimeoutError`, when the service has given no sign for too long
+ */
+export function watch(
+  { headers, bytes }: Timeouts,
+  clock: Clock,
+  giveUp: (error: DOMException) => void,
+): Watch {
+  const ended = new AbortController();
+  let seen = clock.now();
+  let limit = headers;
+  const look = async () => {
+    for (;;) {
+      const left = seen + limit - clock.now();
+      if (left <= 0) break;
+      await clock.sleep(left, ended.signal);
+    }
+    const what = limit === headers ? "no headers" : "no bytes";
+    giveUp(new DOMException(`${what} within ${limit / 1000} s`, "TimeoutError"));
+  };
+  look().catch((error) => {
+    if (!ended.signal.aborted) giveUp(error);
+  });
+  return {
+    sign() {
+      seen = clock.now();
+      limit = bytes;
+    },
+    end: () => ended.abort(),
+  };
+}

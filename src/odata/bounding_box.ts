@@ -1,0 +1,59 @@
+import type { Clause } from "./clause.ts";
+
+/** A box of longitudes and latitudes, in decimal degrees; what lies on its edge is outside. */
+export interface BoundingBox {
+  /** The least longitude, -180 to 180. */
+  west: number;
+  /** The least latitude, -90 to 90. */
+  south: number;
+  /** The greatest longitude, above `west`. */
+  east: number;
+  /** The greatest latitude, above `south`. */
+  north: number;
+}
+
+/**
+ * The clauses that a position inside a box meets, in the documented form, numbers quoted.
+ *
+ * Source: water-quality-api, Filter forms, 4.
+ *
+ * @throws {RangeError} If a side is no number of degrees, or the box has no inside
+ */
+export function toBoxClauses(
+  { west, south, east, north }: BoundingBox,
+): Clause<"Longitude" | "Latitude">[] {
+  requireSides("west", west, "east", east, 180);
+  requireSides("south", south, "north", north, 90);
+  const side = <F extends string>(field: F, operator: "gt" | "lt", degrees: number): Clause<F> => ({
+    field,
+    operator,
+    values: [{ text: String(degrees), quoted: true }],
+  });
+  return [
+    side("Longitude", "gt", west),
+    side("Longitude", "lt", east),
+    side("Latitude", "gt", south),
+    side("Latitude", "lt", north),
+  ];
+}
+
+function requireSides(
+  lowName: string,
+  low: number,
+  highName: string,
+  high: number,
+  most: number,
+): void {
+  for (const [name, degrees] of [[lowName, low], [highName, high]] as const) {
+    if (!(typeof degrees === "number" && Math.abs(degrees) <= most)) {
+      throw new RangeError(
+        `The ${name} of a box must be a number of degrees from -${most} to ${most}, got ${degrees}`,
+      );
+    }
+  }
+  if (low >= high) {
+    throw new RangeError(
+      `The ${lowName} of a box must be below its ${highName}, got ${low} and ${high}`,
+    );
+  }
+}

@@ -1,0 +1,29 @@
+import { didYouMean } from "./did_you_mean.ts";
+import { parseFilter, type PlacedClause } from "./parse_filter.ts";
+import { type ResourceName, RESOURCES } from "./resources.ts";
+
+/**
+ * The clauses of a filter that the resource can be filtered by.
+ *
+ * @param resource The resource that is asked
+ * @param filter The filter as the service takes it, not encoded
+ * @throws {FilterSyntaxError} If it is not of the service's grammar
+ * @throws {TypeError} If the resource cannot be filtered by a name; the message says where it
+ *   stands and what to write instead
+ */
+export function checkFilter(resource: ResourceName, filter: string): PlacedClause[] {
+  const names: readonly string[] = RESOURCES[resource].filters;
+  const clauses = parseFilter(filter);
+  const wrong = clauses.find(({ field }) => !names.includes(field));
+  if (wrong === undefined) return clauses;
+  const { field, position } = wrong;
+  // Where the box is no filter, its names are: they are right elsewhere, and near to none here.
+  const remedy = field === "Latitude" || field === "Longitude"
+    ? "give the query within: { west, south, east, north }"
+    : didYouMean(field, names);
+  throw new TypeError(
+    `Cannot filter ${resource} by "${field}" at character ${
+      position + 1
+    } of the filter: wanted one of ${names.join(", ")}; ${remedy}`,
+  );
+}

@@ -1,0 +1,37 @@
+import type { Field, ResourceName, Row } from "./resources.ts";
+
+/** What to select: a list of fields, or a text of fields separated by commas. */
+export type Selection<R extends ResourceName> = readonly Field<R>[] | string;
+
+type Trim<T extends string> = T extends ` ${infer Rest}` | `${infer Rest} ` ? Trim<Rest> : T;
+
+type Names<T extends string> = T extends `${infer First},${infer Rest}` ? Trim<First> | Names<Rest>
+  : Trim<T>;
+
+/** The fields that a selection names; of a text that is not literal, none is known. */
+export type SelectedField<S> = S extends readonly (infer F)[] ? F
+  : S extends string ? string extends S ? never : Names<S>
+  : never;
+
+/**
+ * What the compiler holds a selection against: itself where the resource has all its fields.
+ *
+ * @typeParam R The resource
+ * @typeParam S The selection
+ */
+export type FittingSelection<R extends ResourceName, S> = SelectedField<S> extends Field<R> ? S
+  : readonly Field<R>[];
+
+/**
+ * A row with the fields selected; each may be missing where the selection is no literal text.
+ *
+ * @typeParam R The resource
+ * @typeParam S The selection
+ */
+export type SelectedRow<R extends ResourceName, S> = string extends S ? Partial<Row<R>>
+  : Pick<Row<R>, SelectedField<S> & Field<R>>;
+
+/** The fields of a selection; of a text, the names between its commas. */
+export function parseSelect(select: readonly string[] | string): string[] {
+  return typeof select === "string" ? select.split(",").map((name) => name.trim()) : [...select];
+}

@@ -1,0 +1,141 @@
+// Page after page: every row once, and a link to the next page that leads astray is an error.
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { DataStream, DataStreamError } from "../../mod.ts";
+import { VERSION } from "../../src/version.ts";
+import { ask, sandboxAndClient } from "../helpers/sandbox.ts";
+import { page, ROOT, upstream } from "../helpers/upstream.ts";
+
+const next = (token: string) => `${ROOT}/Locations?$skiptoken=${token}&$top=2`;
+
+Deno.test("records() follows next links to the last row, none lost, none doubled", async () => {
+  const { sandbox, client } = sandboxAndClient({ records: 2_345 });
+  const rows = await client.records({ top: 500 }).toArray();
+  assertEquals(rows as unknown, await ask({ records: 2_345 }).rows("Records"));
+  assertEquals(sandbox.stats.requests, 6); // five pages and a count
+});
+
+Deno.test("records() keeps fields, filter and page size on every page", async () => {
+  const { client } = sandboxAndClient({ records: 2_000 });
+  const filter = "CharacteristicName in ('pH', 'Temperature, water') and LocationId ne 1001";
+  const rows = await client.records({ filter, select: ["Id", "DOI"], top: 50 }).toArray();
+  const whole = ask({ records: 2_000 });
+  const wanted = await whole.rows("Records", { $filter: filter, $select: "Id,DOI" });
+  assert(wanted.length > 100);
+  assertEquals(rows as unknown, wanted);
+});
+
+Deno.test("records() sends one request at a time, at most two a second", async () => {
+  const { sandbox, client, clock } = sandboxAndClient({ records: 1_000 });
+  await client.records({ top: 100 }).toArray();
+  const { requests, tooFast, parallel, mostInFlight } = sandbox.stats;
+  assertEquals([requests, tooFast, parallel, mostInFlight], [11, 0, 0, 1]);
+  assert(clock.now() >= 10 * 500 && clock.now() < 10 * 560);
+});
+
+Deno.test("locations() sends every name and value encoded, and the key as a header", async () => {
+  const { options, requests } = upstream(page([{ Id: 1 }], next("Id:1")), page([{ Id: 2 }]));
+  const filter = "MonitoringLocationType eq 'a+b & c''d'";
+  const query = new DataStream(options).locations({ filter, select: ["Id", "DOI"], top: 2 });
+  await query.toArray();
+  const asked = `${ROOT}/Locations?%24select=Id%2CDOI&%24filter=` +
+    "MonitoringLocationType%20eq%20%27a%2Bb%20%26%20c%27%27d%27&%24top=2";
+  assertEquals(requests.map(({ url }) => url), [asked, `${asked}&%24skiptoken=Id%3A1`]);
+  assertEquals(query.url, asked);
+  for (const { headers, method } of requests) {
+    assertEquals(method, "GET");
+    assertEquals(headers.get("x-api-key"), "k3y-of-a-test");
+    assertEquals(headers.get("accept"), "application/vnd.api+json");
+    assertEquals(headers.get("user-agent"), `weir/${VERSION}`);
+  }
+});
+
+const wholePage = [{ Id: 1 }];
+
+const ways: [name: string, first: () => Response][] = [
+  ["@odata.nextLink, raw", () => page(wholePage, next("Id:1"))],
+  ["@odata.nextLink, encoded", () => page(wholePage, `${ROOT}/Locations?%24skiptoken=Id%3A1`)],
+  ["odata.nextLink", () => Response.json({ value: wholePage, "odata.nextLink": next("Id:1") })],
+  ["a relative link", () => page(wholePage, "/v1/odata/v4/Locations?$skiptoken=Id:1")],
+  [
+    "the Link header alone",
+    () => page(wholePage, undefined, { link: `<${next("Id:1")}>; rel="next"` }),
+  ],
+  [
+    "a Link header of several",
+    () =>
+      page(wholePage, undefined, {
+        link: `<${ROOT}/Locations>; rel="first", <${next("Id:1")}>; title="x"; rel=next`,
+      }),
+  ],
+];
+for (const [name, first] of ways) {
+  Deno.test(`locations() goes on by ${name}`, async () => {
+    const { options, requests } = upstream(first(), page([{ Id: 2 }]));
+    const rows = await new DataStream(options).locations({ select: ["Id"], top: 1 }).toArray();
+    assertEquals(rows, [{ Id: 1 }, { Id: 2 }]);
+    assertEquals(requests[1]?.url.endsWith("&%24skiptoken=Id%3A1"), true);
+  });
+}
+
+Deno.test("locations() ends at a Link header without a next, and at an empty page", async () => {
+  const other = { link: `<${ROOT}/Locations>; rel="prev", <${ROOT}/x>; rel="nextish"` };
+  const { options } = upstream(page([{ Id: 1 }], next("Id:1")), page([], undefined, other));
+  assertEquals((await new DataStream(options).locations().toArray()).length, 1);
+});
+
+const wrongLinks: [name: string, link: string][] = [
+  ["to another origin", "https://evil.invalid/v1/odata/v4/Locations?$skiptoken=Id:1"],
+  ["to another port", "https://upstream.invalid:8443/v1/odata/v4/Locations?$skiptoken=Id:1"],
+  ["to another endpoint", `${ROOT}/Observations?$skiptoken=Id:1`],
+  ["without a token", `${ROOT}/Locations?$top=2`],
+  ["that is no URL", "https://"],
+  ["with a token that cannot be decoded", `${ROOT}/Locations?$skiptoken=Id:%zz`],
+];
+for (const [name, link] of wrongLinks) {
+  Deno.test(`locations() fails at a next link ${name}, and sends nothing there`, async () => {
+    const { options, requests } = upstream(page([{ Id: 1 }], link));
+    const query = new DataStream(options).locations();
+    const error = await assertRejects(() => query.toArray(), DataStreamError, "next page");
+    assertEquals([error.kind, requests.length], ["next-link", 1]);
+  });
+}
+
+Deno.test("locations() fails at a next link that does not move on", async () => {
+  const { options, requests } = upstream(
+    page([{ Id: 1 }], next("Id:1")),
+    page([{ Id: 1 }], next("Id:1")),
+  );
+  const query = new DataStream(options).locations();
+  const error = await assertRejects(() => query.toArray(), DataStreamError, "was there before");
+  assertEquals([error.kind, requests.length], ["next-link", 2]);
+});
+
+for (
+  const [name, tokens] of [["leads back", ["Id:10", "Id:5"]], ["goes round", [
+    "a",
+    "b",
+    "a",
+  ]]] as const
+) {
+  Deno.test(`locations() fails at a next link that ${name}`, async () => {
+    const { options, requests } = upstream(
+      ...tokens.map((token) => page([{ Id: 1 }], next(token))),
+    );
+    const query = new DataStream(options).locations();
+    const error = await assertRejects(() => query.toArray(), DataStreamError, "next page");
+    assertEquals([error.kind, requests.length], ["next-link", tokens.length]);
+  });
+}
+
+Deno.test("locations() fails at a Link header that it cannot read", async () => {
+  const { options } = upstream(page([{ Id: 1 }], undefined, { link: `${next("Id:1")}; rel=next` }));
+  const query = new DataStream(options).locations();
+  const error = await assertRejects(() => query.toArray(), DataStreamError, "cannot be read");
+  assertEquals(error.kind, "next-link");
+});
+
+Deno.test("locations() keeps a plus sign in a skip token", async () => {
+  const { options, requests } = upstream(page([{ Id: 1 }], next("Id:1+2%2B3")), page([]));
+  await new DataStream(options).locations().toArray();
+  assertEquals(requests[1]?.url.endsWith("&%24skiptoken=Id%3A1%2B2%2B3"), true);
+});
