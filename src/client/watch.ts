@@ -36,7 +36,8 @@ export function watch(
     for (;;) {
       const left = seen + limit - clock.now();
       if (left <= 0) break;
-      await clock.sleep(left, ended.signal);
+      // No longer than the other limit, which may hold by then.
+      await clock.sleep(Math.min(left, bytes), ended.signal);
     }
     const what = limit === headers ? "no headers" : "no bytes";
     giveUp(new DOMException(`${what} within ${limit / 1000} s`, "TimeoutError"));

@@ -1,6 +1,6 @@
 // What a client is made of, told at once where it is wrong.
 import { assertEquals, assertThrows } from "@std/assert";
-import { DataStream, PRODUCTION_URL, QA_URL } from "../../mod.ts";
+import { DataStream, type DataStreamOptions, PRODUCTION_URL, QA_URL } from "../../mod.ts";
 
 const wrongOptions: [
   name: string,
@@ -25,6 +25,13 @@ const wrongOptions: [
   ],
   ["an empty key", { apiKey: "" }, "apiKey"],
   ["a key with a line feed", { apiKey: "secret-key\nx: y" }, "apiKey"],
+  [
+    "a misspelt option",
+    { apikey: "secret-key" } as never,
+    'no option "apikey": did you mean "apiKey"?',
+  ],
+  ["a misspelt limit", { retry: { atempts: 3 } } as never, 'did you mean "attempts"?'],
+  ["a misspelt time", { timeouts: { header: 3 } } as never, 'did you mean "headers"?'],
 ];
 for (const [name, options, message] of wrongOptions) {
   Deno.test(`DataStream refuses ${name}`, () => {
@@ -58,4 +65,24 @@ Deno.test("DataStream refuses a faster pace than the service allows, for the ser
   assertThrows(() => new DataStream({ requestsPerSecond: 0 }), RangeError, "above 0");
   assertThrows(() => new DataStream({ requestsPerSecond: NaN }), RangeError, "above 0");
   new DataStream({ baseUrl: "https://example.org", requestsPerSecond: 3 });
+});
+
+const outOfRange: [name: string, options: DataStreamOptions][] = [
+  ["retry.attempts", { retry: { attempts: 0 } }],
+  ["retry.attempts", { retry: { attempts: 1.5 } }],
+  ["retry.attempts", { retry: { attempts: NaN } }],
+  ["retry.backoff", { retry: { backoff: -1 } }],
+  ["retry.retryAfter", { retry: { retryAfter: Infinity } }],
+  ["timeouts.headers", { timeouts: { headers: 0 } }],
+  ["timeouts.bytes", { timeouts: { bytes: Infinity } }],
+];
+for (const [name, options] of outOfRange) {
+  Deno.test(`DataStream refuses ${JSON.stringify(options)}`, () => {
+    assertThrows(() => new DataStream(options), RangeError, `${name} must be a`);
+  });
+}
+
+Deno.test("DataStream takes an option that is undefined as one that is left out", () => {
+  const options = { apiKey: undefined, retry: { attempts: undefined }, timeouts: undefined };
+  assertEquals(new DataStream(options as DataStreamOptions).metadata().url.length > 0, true);
 });

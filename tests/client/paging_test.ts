@@ -1,6 +1,6 @@
 // Page after page: every row once, and a link to the next page that leads astray is an error.
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { DataStream, DataStreamError } from "../../mod.ts";
+import { DataStream, DataStreamError, type Query } from "../../mod.ts";
 import { VERSION } from "../../src/version.ts";
 import { ask, sandboxAndClient } from "../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../helpers/upstream.ts";
@@ -133,6 +133,126 @@ Deno.test("locations() fails at a Link header that it cannot read", async () => 
   const error = await assertRejects(() => query.toArray(), DataStreamError, "cannot be read");
   assertEquals(error.kind, "next-link");
 });
+
+const changed: [name: string, option: string][] = [
+  ["another filter", "$filter=DOI%20eq%20%27x%27"],
+  [
+    "no space where the filter has text",
+    "$filter=DOI%20eq%20%27a%20%26%20b%27%20and%20Name%20eq%20%27cd%27",
+  ],
+  ["another select", "$select=Id"],
+  ["the fields in another order", "%24select=DOI,Id"],
+];
+for (const [name, option] of changed) {
+  Deno.test(`locations() fails at a next link with ${name}`, async () => {
+    const { options } = upstream(page([{ Id: 1 }], `${ROOT}/Locations?${option}&$skiptoken=Id:1`));
+    const filter = "DOI eq 'a & b' and Name eq 'c d'";
+    const query = new DataStream(options).locations({ select: ["Id", "DOI"], filter });
+    const error = await assertRejects(() => query.toArray(), DataStreamError, "than was asked");
+    assertEquals(error.kind, "next-link");
+  });
+}
+
+Deno.test("locations() fails at a next link with a filter or fields where none were asked", async () => {
+  for (const option of ["$filter=DOI%20eq%20%27x%27", "$select=Id"]) {
+    const { options } = upstream(page([{ Id: 1 }], `${ROOT}/Locations?${option}&$skiptoken=Id:1`));
+    const query = new DataStream(options).locations();
+    await assertRejects(() => query.toArray(), DataStreamError, "than was asked");
+  }
+});
+
+const repeated: [name: string, options: string][] = [
+  [
+    "encoded",
+    "%24select=Id%2CDOI&%24filter=DOI%20eq%20%27a%20%26%20b%25%27%20and%20Name%20eq%20%27c%2Bd%27",
+  ],
+  ["raw", "$select=Id,DOI&$filter=DOI eq 'a & b%' and Name eq 'c+d'"],
+  ["as a form", "$select=Id%2C+DOI&$filter=DOI+eq+%27a+%26+b%25%27+and+Name+eq+%27c%2Bd%27"],
+  ["spaced otherwise", "$filter=DOI  eq 'a & b%'  and Name eq 'c+d'&$top=7"],
+];
+for (const [name, options_] of repeated) {
+  Deno.test(`locations() goes on by a next link with fields and filter as asked, ${name}`, async () => {
+    const { options, requests } = upstream(
+      page([{ Id: 1 }], `${ROOT}/Locations?${options_}&$skiptoken=Id:1&other=1`),
+      page([{ Id: 2 }]),
+    );
+    const filter = "DOI eq 'a & b%' and Name eq 'c+d'";
+    const query = new DataStream(options).locations({ select: ["Id", "DOI"], filter, top: 5 });
+    assertEquals((await query.toArray()).length, 2);
+    assertEquals(requests[1]?.url, `${requests[0]?.url}&%24skiptoken=Id%3A1`);
+  });
+}
+
+Deno.test("locations() goes on past an empty page", async () => {
+  const { options } = upstream(
+    page([], next("Id:1")),
+    page([{ Id: 2 }], next("Id:2")),
+    page([]),
+  );
+  assertEquals((await new DataStream(options).locations().toArray()).length, 1);
+});
+
+Deno.test("metadata() goes on by tokens that have no number", async () => {
+  const token = (digit: number) => `Id:0000000${digit}-5eed-4000-8000-000000000000`;
+  const link = (digit: number) => `${ROOT}/Metadata?$skiptoken=${token(digit)}`;
+  const { options, requests } = upstream(
+    page([{ Id: "b" }], link(2)),
+    page([{ Id: "a" }], link(1)),
+    page([]),
+  );
+  assertEquals((await new DataStream(options).metadata({ select: ["Id"] }).toArray()).length, 2);
+  assertEquals(new URL(requests[2]!.url).searchParams.get("$skiptoken"), token(1));
+  const { client } = sandboxAndClient();
+  const [first, ...others] = await client.metadata({ top: 1 }).toArray();
+  assertEquals(others.length, 4);
+  const rest = await client.metadata({ skipToken: `Id:${first!.Id}` }).toArray();
+  assertEquals(rest, others);
+});
+
+Deno.test("limit stops after that many rows, with no page more and none larger than needed", async () => {
+  const { sandbox, client } = sandboxAndClient({ records: 1_000 });
+  for (
+    const [limit, top, requests, sent] of [
+      [25, 10, 3, 25],
+      [30, 10, 3, 30],
+      [7, 10, 1, 7],
+      [1_001, 1_000, 1, 1_000],
+      [0, 10, 0, 0],
+    ] as const
+  ) {
+    const before = { ...sandbox.stats };
+    const rows = await client.records({ limit, top, select: ["Id"] }).toArray();
+    assertEquals(rows.length, Math.min(limit, 1_000));
+    const { requests: asked, rows: taken } = sandbox.stats;
+    assertEquals([asked - before.requests, taken - before.rows], [requests, sent]);
+  }
+});
+
+Deno.test("limit cuts a page that is larger than was asked", async () => {
+  const { options, requests } = upstream(page([{ Id: 1 }, { Id: 2 }, { Id: 3 }], next("Id:3")));
+  const query = new DataStream(options).locations({ limit: 2, select: ["Id"] });
+  assertEquals(query.url.endsWith("&%24top=2"), true);
+  assertEquals(await query.toArray(), [{ Id: 1 }, { Id: 2 }]);
+  assertEquals(requests.length, 1);
+});
+
+Deno.test("skipToken is where the first page begins", async () => {
+  const { client } = sandboxAndClient({ records: 50 });
+  const all = await client.observations().toArray();
+  const query = client.observations({ skipToken: `Id:${all[19]!.Id}`, top: 7 });
+  assertEquals(query.url.endsWith(`&%24skiptoken=Id%3A${all[19]!.Id}`), true);
+  assertEquals(await query.toArray(), all.slice(20));
+});
+
+for (const method of ["metadata", "locations", "observations", "records"] as const) {
+  Deno.test(`${method}() gives every row and every field that the service has`, async () => {
+    const { client } = sandboxAndClient({ records: 300 });
+    const resource = method[0]!.toUpperCase() + method.slice(1);
+    const query = (client[method] as (options: object) => Query<object>).call(client, { top: 23 });
+    const rows: unknown = await query.toArray();
+    assertEquals(rows, await ask({ records: 300 }).rows(resource));
+  });
+}
 
 Deno.test("locations() keeps a plus sign in a skip token", async () => {
   const { options, requests } = upstream(page([{ Id: 1 }], next("Id:1+2%2B3")), page([]));

@@ -1,9 +1,9 @@
 // The ways to consume a query: lazily, one page at a time, and to leave it at any moment.
-import { assert, assertEquals } from "@std/assert";
-import { DataStream, PRODUCTION_URL } from "../../mod.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { DataStream, DataStreamError, PRODUCTION_URL } from "../../mod.ts";
 import { FakeClock } from "../helpers/fake_clock.ts";
 import { sandboxAndClient } from "../helpers/sandbox.ts";
-import { page, upstream } from "../helpers/upstream.ts";
+import { page, ROOT, upstream } from "../helpers/upstream.ts";
 
 Deno.test("a query sends nothing before it is consumed, and asks anew each time", async () => {
   const { sandbox, client } = sandboxAndClient({ records: 30 });
@@ -24,6 +24,33 @@ Deno.test("pages() fetches a page when it is pulled, and none ahead", async () =
   await reader.read();
   assertEquals(sandbox.stats.requests, 3); // with a count
   await reader.cancel();
+});
+
+Deno.test("rows() streams every row, and asks for a page when the one before is taken", async () => {
+  const { sandbox, client } = sandboxAndClient({ records: 100 });
+  const query = client.locations({ top: 20 });
+  const reader = query.rows().getReader();
+  for (let row = 0; row < 20; row++) await reader.read();
+  assertEquals(sandbox.stats.requests, 1);
+  await reader.read();
+  assertEquals(sandbox.stats.requests, 2);
+  await reader.cancel();
+  const rows: unknown[] = [];
+  await query.rows().pipeTo(new WritableStream({ write: (row) => void rows.push(row) }));
+  assertEquals(rows, await query.toArray());
+});
+
+Deno.test("rows() goes on past pages without rows, and errors where a page does", async () => {
+  const link = (id: number) => `${ROOT}/Locations?$skiptoken=Id:${id}`;
+  const { options } = upstream(
+    page([], link(1)),
+    page([], link(2)),
+    page([{ Id: 3 }], link(3)),
+    Response.json({}, { status: 400 }),
+  );
+  const reader = new DataStream(options).locations({ select: ["Id"] }).rows().getReader();
+  assertEquals((await reader.read()).value, { Id: 3 });
+  await assertRejects(() => reader.read(), DataStreamError, "status 400");
 });
 
 Deno.test("leaving a loop early sends nothing more, and the pace is free again", async () => {
@@ -65,7 +92,7 @@ Deno.test("a query that is cancelled in line sends nothing", async () => {
   const { options, requests } = upstream(page([]), page([]));
   const client = new DataStream(options);
   await client.records().toArray();
-  const reader = client.records().pages().getReader();
+  const reader = client.records().rows().getReader();
   const waiting = reader.read();
   await Promise.resolve();
   await reader.cancel();
@@ -80,7 +107,7 @@ Deno.test("the next request waits for the body of the one before, as long as its
   const clock = new FakeClock();
   const body = new ReadableStream({
     async pull(controller) {
-      await clock.sleep(30_000);
+      await clock.sleep(29_000);
       controller.enqueue(new TextEncoder().encode(clock.now() < 200_000 ? " " : '{"value":[]}'));
       if (clock.now() >= 200_000) controller.close();
     },

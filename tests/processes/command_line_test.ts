@@ -58,7 +58,7 @@ Deno.test("a fault leaves neither the file nor a part of it", async () => {
     file,
   ).output();
   assertEquals(code, 1);
-  assertStringIncludes(text(stderr), 'compared with a number');
+  assertStringIncludes(text(stderr), "compared with a number");
   await assertRejects(() => Deno.stat(`${cwd}/${file}`), Deno.errors.NotFound);
   await assertRejects(() => Deno.stat(`${cwd}/${file}.part`), Deno.errors.NotFound);
 });
