@@ -26,7 +26,7 @@ export { and, boundingBox, endsWith, eq, gt, gte, isIn, lt, lte, ne } from "./sr
 export { endpoint } from "./src/endpoint/endpoint.ts";
 export { toRequest } from "./src/endpoint/to_request.ts";
 export { DataStreamError } from "./src/errors.ts";
-export { RESOURCES } from "./src/odata/resources.ts";
+export { FILTER_FIELDS, RESOURCES } from "./src/odata/resources.ts";
 export { PRODUCTION_URL, QA_URL } from "./src/service_roots.ts";
 
 export type { Clock } from "./src/client/clock.ts";
@@ -72,7 +72,9 @@ export type {
 } from "./src/odata/resources.ts";
 export type {
   FittingSelection,
+  Names,
   SelectedField,
   SelectedRow,
   Selection,
+  Trim,
 } from "./src/odata/selection.ts";

@@ -9,6 +9,7 @@ Deno.test("mod.ts exports these values", () => {
   assertEquals(Object.keys(mod).sort(), [
     "DataStream",
     "DataStreamError",
+    "FILTER_FIELDS",
     "PRODUCTION_URL",
     "QA_URL",
     "RESOURCES",

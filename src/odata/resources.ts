@@ -81,7 +81,10 @@ const laboratoryFields = {
 const limitUnit = { ResultDetectionQuantitationLimitUnit: "text?" } as const;
 const limitMeasure = { ResultDetectionQuantitationLimitMeasure: "number?" } as const;
 
-/** What every name that a filter can use is compared as; degrees are numbers that stand in quotes. */
+/**
+ * Every name that a filter can use, and what it is compared as; degrees are numbers that stand in
+ * quotes. Which of them a resource takes is in `RESOURCES`.
+ */
 export const FILTER_FIELDS = {
   DOI: "text",
   LocationId: "number",

@@ -3,9 +3,12 @@ import type { Field, ResourceName, Row } from "./resources.ts";
 /** What to select: a list of fields, or a text of fields separated by commas. */
 export type Selection<R extends ResourceName> = readonly Field<R>[] | string;
 
-type Trim<T extends string> = T extends ` ${infer Rest}` | `${infer Rest} ` ? Trim<Rest> : T;
+/** A name without the spaces around it. */
+export type Trim<T extends string> = T extends ` ${infer Rest}` | `${infer Rest} ` ? Trim<Rest> : T;
 
-type Names<T extends string> = T extends `${infer First},${infer Rest}` ? Trim<First> | Names<Rest>
+/** The names in a text of names separated by commas. */
+export type Names<T extends string> = T extends `${infer First},${infer Rest}`
+  ? Trim<First> | Names<Rest>
   : Trim<T>;
 
 /** The fields that a selection names; of a text that is not literal, none is known. */
