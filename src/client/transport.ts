@@ -102,7 +102,7 @@ export async function send(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof FailedAttempt) throw error;
-    const message = withoutKey(oneLine(error));
+    const message = withoutKey(reasonOf(error));
     const isHopeless = error instanceof Error && error.name === "NotCapable";
     throw new FailedAttempt(
       new DataStreamError(`No whole answer from ${origin} (${message})`, {
@@ -143,6 +143,12 @@ async function unlessAborted(sending: Promise<Response>, signal: AbortSignal): P
   } finally {
     signal.removeEventListener("abort", stop);
   }
+}
+
+/** The message of an error and of those behind it: some runtimes' own is just "fetch failed". */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error ? `${oneLine(error)}: ${reasonOf(cause)}` : oneLine(error);
 }
 
 /** Whether an error or one of those behind it shows the key, in its message or its stack. */

@@ -93,7 +93,7 @@ Deno.test("weir writes the columns in the order of --select", async () => {
 });
 
 Deno.test("weir reads the key from DATASTREAM_API_KEY", async () => {
-  const line = ["records", "--base-url", "http://127.0.0.1:9"];
+  const line = ["records", "--base-url", "http://127.0.0.1:4711"];
   // Without the permission to reach it, which these tests do not have.
   assertEquals((await weir(line, { DATASTREAM_API_KEY: "k" })).code, 1);
   assertEquals((await weir(line, { OTHER: "k" })).code, 2);

@@ -158,10 +158,14 @@ Deno.test("locations() follows no redirect, and says so", async () => {
 });
 
 Deno.test("locations() tells a fault of the network, with its cause", async () => {
-  const fault = new TypeError("connection\nreset");
+  const fault = new TypeError("fetch failed", { cause: new Error("connection\nreset") });
   const { options } = upstream(fault);
   const query = new DataStream(options).locations();
-  const error = await assertRejects(() => query.toArray(), DataStreamError, "connection reset");
+  const error = await assertRejects(
+    () => query.toArray(),
+    DataStreamError,
+    "(fetch failed: connection reset)",
+  );
   assertEquals([error.kind, error.cause], ["network", fault]);
 });
 

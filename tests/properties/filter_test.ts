@@ -1,6 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { type Clause, FilterSyntaxError, parseFilter } from "../../src/odata/parse_filter.ts";
+import type { Clause } from "../../src/odata/clause.ts";
+import { FilterSyntaxError, parseFilter } from "../../src/odata/parse_filter.ts";
 
 const runs = { numRuns: 20_000, seed: 1 };
 
@@ -39,9 +40,8 @@ Deno.test("parseFilter() reads back every filter that is written by the grammar"
       const written = write(clauses as Clause[], gap);
       const read = parseFilter(written);
       assertEquals(read.map(({ position: _, ...rest }) => rest), clauses as unknown);
-      for (const { position, field, operator } of read) {
-        const start = operator === "endswith" ? "endswith" : field;
-        assertEquals(written.slice(position, position + start.length), start);
+      for (const { position, field } of read) {
+        assertEquals(written.slice(position, position + field.length), field);
       }
     }),
     runs,

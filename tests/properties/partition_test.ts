@@ -1,0 +1,48 @@
+// Whatever the numbers and however false the counts: the parts are the whole, each number in one.
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { type Range, rangesOfAtMost } from "../../src/client/partition.ts";
+
+const holds = ({ from = -Infinity, below = Infinity }: Range, number: number) =>
+  number >= from && number < below;
+const numbers = fc.uniqueArray(fc.integer({ min: 0, max: 200 })).map((all) =>
+  all.sort((a, b) => a - b)
+);
+
+Deno.test("rangesOfAtMost() puts every number into one range, however false the counts", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      numbers,
+      fc.nat(500),
+      fc.infiniteStream(fc.nat(300)),
+      async (all, rows, lies) => {
+        const count = () => Promise.resolve(lies.next().value!);
+        const ranges = await rangesOfAtMost(50, all, rows, count);
+        for (let number = -1; number <= 201; number++) {
+          assertEquals(ranges.filter((range) => holds(range, number)).length, 1);
+        }
+      },
+    ),
+    { numRuns: 2_000, seed: 1 },
+  );
+});
+
+Deno.test("rangesOfAtMost() has as many rows as wanted at most in each, but for one number alone", async () => {
+  const world = fc.uniqueArray(
+    fc.record({ number: fc.nat(200), rows: fc.nat(120) }),
+    { selector: ({ number }) => number },
+  );
+  await fc.assert(
+    fc.asyncProperty(world, async (places) => {
+      const all = places.map(({ number }) => number).sort((a, b) => a - b);
+      const within = (range: Range) => places.filter(({ number }) => holds(range, number));
+      const rowsOf = (range: Range) => within(range).reduce((sum, { rows }) => sum + rows, 0);
+      const everything = { from: undefined, below: undefined };
+      const count = (range: Range) => Promise.resolve(rowsOf(range));
+      for (const range of await rangesOfAtMost(100, all, rowsOf(everything), count)) {
+        assert(rowsOf(range) <= 100 || within(range).length === 1);
+      }
+    }),
+    { numRuns: 2_000, seed: 1 },
+  );
+});
