@@ -1,4 +1,5 @@
 import { DataStreamError } from "../errors.ts";
+import { isJson } from "./content_type.ts";
 import type { Answer } from "./transport.ts";
 
 /**
@@ -7,8 +8,8 @@ import type { Answer } from "./transport.ts";
  * @throws {DataStreamError} If the answer is of another type, or broken
  */
 export function readJson(answer: Answer): unknown {
-  const type = answer.headers.get("content-type") ?? "no content type";
-  if (!/^application\/([\w.+-]+\+)?json\b/i.test(type)) throw broken(answer, type);
+  const { headers } = answer;
+  if (!isJson(headers)) throw broken(answer, headers.get("content-type") ?? "no content type");
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(answer.bytes));
   } catch {

@@ -2,6 +2,7 @@ import { toRequest } from "../endpoint/to_request.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { DataStreamError, oneLine } from "../errors.ts";
 import { readBody } from "./body.ts";
+import { isJson } from "./content_type.ts";
 import type { Clock } from "./clock.ts";
 import { takeTurn } from "./pace.ts";
 import { readRetryAfter } from "./retry_after.ts";
@@ -18,7 +19,7 @@ export interface Transport {
   apiKey: string | undefined;
 }
 
-/** A whole answer with status 200. */
+/** A whole answer with status 200; of one that is no JSON, a little of its body. */
 export interface Answer {
   url: string;
   headers: Headers;
@@ -42,8 +43,8 @@ export class FailedAttempt extends Error {
   }
 }
 
-/** So many bytes of an error's body are read, and hardly more. */
-const LONGEST_ERROR_BODY = 2_000;
+/** So many bytes of a body that holds no rows are read, and hardly more. */
+const LONGEST_OTHER_BODY = 2_000;
 /** A turn is given up a little after the request that it is for. */
 const GRACE = 5_000;
 
@@ -73,6 +74,7 @@ export async function send(
   signal.addEventListener("abort", stop, { once: true });
   const watching = watch(timeouts, clock, (error) => attempt.abort(error));
   try {
+    signal.throwIfAborted(); // since the turn was given
     onStart();
     const response = await unlessAborted(fetch(request), attempt.signal);
     turn.answered();
@@ -81,15 +83,19 @@ export async function send(
       turn.extend();
       watching.sign();
     };
-    const whole = response.status === 200;
-    const most = whole ? Infinity : isRedirect(response) ? 0 : LONGEST_ERROR_BODY;
+    const isGood = response.status === 200;
+    const most = isRedirect(response)
+      ? 0
+      : isGood && isJson(response.headers)
+      ? Infinity
+      : LONGEST_OTHER_BODY;
     const bytes = await readBody(response, attempt.signal, onBytes, most)
       .catch((error) => {
-        if (whole) throw error;
+        if (isGood) throw error;
         return new Uint8Array(); // the status says more than what broke after it
       });
     signal.throwIfAborted();
-    if (!whole) {
+    if (!isGood) {
       const body = new TextDecoder().decode(bytes);
       throw new FailedAttempt(
         statusError(response, url, body, withoutKey),

@@ -97,6 +97,18 @@ Deno.test("an error's body is read as far as a message may go, and then dropped"
   assertEquals([chunks < 10, cancelled], [true, true]);
 });
 
+Deno.test("HTML without an end is not read to its end", async () => {
+  let cancelled = false;
+  const body = new ReadableStream({
+    pull: (controller) => controller.enqueue(new TextEncoder().encode("<p>".repeat(100))),
+    cancel: () => void (cancelled = true),
+  });
+  const { options } = upstream(new Response(body, { headers: { "content-type": "text/html" } }));
+  const query = new DataStream(options).locations();
+  await assertRejects(() => query.toArray(), DataStreamError, "got text/html");
+  assertEquals(cancelled, true);
+});
+
 Deno.test("an error's message comes whole out of any chunks, and only where it is a text", async () => {
   const bytes = new TextEncoder().encode(JSON.stringify({ message: `né${"à".repeat(500)}` }));
   const body = new ReadableStream({
