@@ -216,6 +216,20 @@ Deno.test("a 429 keeps everyone back, and slows everyone down", async () => {
   assert(third! - second! > 900, `the gap is ${third! - second!} ms`);
 });
 
+Deno.test("good answers bring the pace back after a 429", async () => {
+  const { client, times } = persistent([
+    answer(429, { "retry-after": "1" }),
+    ...Array.from(
+      { length: 12 },
+      (_, index) => page([], `${ROOT}/Locations?$skiptoken=Id:${index}`),
+    ),
+    page([]),
+  ]);
+  await client.locations().toArray();
+  assert(times[2]! - times[1]! > 900);
+  assertEquals(Math.round(times.at(-1)! - times.at(-2)!), 530);
+});
+
 Deno.test("headers that do not come within 45 s are a fault, whatever the fetch does", async () => {
   const never = () => new Promise<Response>(() => {});
   const { client, times, clock } = persistent([never, page([{ Id: 1 }])]);
@@ -282,13 +296,13 @@ Deno.test("an error's body that never ends does not hold the error up", async ()
 
 Deno.test("waiting for the next attempt ends with the signal", async () => {
   const stop = new AbortController();
-  const { client, requests } = persistent([answer(500), page([])]);
+  const { client, clock, requests } = persistent([answer(500), page([])]);
   const query = client.locations({
     signal: stop.signal,
     onProgress: ({ retrying }) => retrying && queueMicrotask(() => stop.abort("enough")),
   });
   assertEquals(await query.toArray().catch((error) => error), "enough");
-  assertEquals(requests.length, 1);
+  assertEquals([requests.length, clock.now()], [1, 0]);
 });
 
 Deno.test("what the runtime does not allow is not tried again", async () => {

@@ -1,6 +1,6 @@
 // A box of longitudes and latitudes on what has none: the rows of its locations, no others, all.
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { and, DataStream, DataStreamError, eq, ne } from "../../mod.ts";
+import { and, DataStream, DataStreamError, eq, ne, type Progress } from "../../mod.ts";
 import { locationAt } from "../../src/sandbox/locations.ts";
 import { FakeClock } from "../helpers/fake_clock.ts";
 import { largeService } from "../helpers/large_service.ts";
@@ -73,7 +73,9 @@ Deno.test("a box of many locations goes in lists that fit into a request, with r
     clock: new FakeClock(),
   });
   const seen = new Uint8Array(rows);
-  for await (const page of client.observations({ within: maritimes }).pages()) {
+  const expected = new Set<number | undefined>();
+  const onProgress = ({ expectedRows }: Progress) => void expected.add(expectedRows);
+  for await (const page of client.observations({ within: maritimes, onProgress }).pages()) {
     for (const { Id, LocationId } of page) {
       assertEquals(LocationId % 2, 1);
       seen[Id - 1]!++;
@@ -91,6 +93,8 @@ Deno.test("a box of many locations goes in lists that fit into a request, with r
     }).observations({ within: maritimes }).count(),
   );
   assert(length > 2_100_000);
+  // The counts of single lists would tell less than there is.
+  assertEquals([...expected], [undefined]);
   for (const asked of service.asked) assert(encodeURIComponent(asked).length < 8_000);
 });
 
