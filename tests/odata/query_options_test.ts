@@ -110,7 +110,8 @@ for (const method of ["observations", "records"]) {
   });
 
   Deno.test(`${method}() refuses a box without room in the request, and a partition that there is not`, () => {
-    const filter = `CharacteristicName eq '${"x".repeat(7_850)}'`;
+    // Locations is not asked with it, and so has room enough.
+    const filter = `CharacteristicName ne '${"x".repeat(7_850)}'`;
     loose[method]!({ filter });
     assertThrows(() => loose[method]!({ filter, within: box }), RangeError, "wanted at most 8000");
     assertThrows(() => loose[method]!({ partition: "month" }), TypeError, "auto, never, location");
