@@ -111,7 +111,7 @@ for (const method of ["observations", "records"]) {
 
   Deno.test(`${method}() refuses a box without room in the request, and a partition that there is not`, () => {
     // Locations is not asked with it, and so has room enough.
-    const filter = `CharacteristicName ne '${"x".repeat(7_850)}'`;
+    const filter = `CharacteristicName ne '${"x".repeat(7_880)}'`;
     loose[method]!({ filter });
     assertThrows(() => loose[method]!({ filter, within: box }), RangeError, "wanted at most 8000");
     assertThrows(() => loose[method]!({ partition: "month" }), TypeError, "auto, never, location");
