@@ -38,8 +38,7 @@ export type {
   MeasuredInput,
   QueryInput,
   ResourceQuery,
-  UncheckedQuery,
-  UncheckedRow,
+  ResourceRow,
 } from "./src/client/query_input.ts";
 export type { RetryPolicy } from "./src/client/retry.ts";
 export type { Timeouts } from "./src/client/watch.ts";

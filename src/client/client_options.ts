@@ -1,4 +1,5 @@
-import { requireKnownKeys } from "../odata/did_you_mean.ts";
+import { describe } from "../describe.ts";
+import { requireOptions } from "../odata/did_you_mean.ts";
 import { PRODUCTION_URL, QA_URL } from "../service_roots.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";
@@ -58,7 +59,7 @@ const KEYS: Record<keyof DataStreamOptions, true> = {
  * @throws {RangeError} If a number is out of range
  */
 export function toService(options: DataStreamOptions): Service {
-  requireKnownKeys("DataStream", options, Object.keys(KEYS));
+  requireOptions("DataStream", options, Object.keys(KEYS));
   const {
     apiKey,
     baseUrl = PRODUCTION_URL,
@@ -69,7 +70,10 @@ export function toService(options: DataStreamOptions): Service {
   } = options;
   requireAddress(baseUrl, apiKey !== undefined);
   requireRate(requestsPerSecond, baseUrl);
-  if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
+  if (typeof fetch !== "function") {
+    throw new TypeError(`fetch must be a function, got ${describe(fetch)}`);
+  }
+  if (apiKey !== undefined && !(typeof apiKey === "string" && /^[\x21-\x7e]+$/.test(apiKey))) {
     throw new TypeError("apiKey must be visible ASCII characters, got others or none (not shown)");
   }
   const retry = withDefaults("retry", DEFAULT_RETRY, options.retry);
@@ -103,14 +107,16 @@ function withDefaults<T extends object>(
   defaults: T,
   given: Partial<T> | undefined = {},
 ): T {
-  requireKnownKeys(name, given, Object.keys(defaults));
+  requireOptions(name, given, Object.keys(defaults));
   const set = Object.entries(given).filter(([, value]) => value !== undefined);
   return { ...defaults, ...Object.fromEntries(set) };
 }
 
 function requireNumber(name: string, value: number, least: number, most: number): void {
   if (typeof value === "number" && value >= least && value <= most) return;
-  throw new RangeError(`${name} must be a number from ${least} to ${most}, got ${value}`);
+  throw new RangeError(
+    `${name} must be a number from ${least} to ${most}, got ${describe(value)}`,
+  );
 }
 
 function requireAddress(baseUrl: string, hasKey: boolean): void {
@@ -136,8 +142,10 @@ function requireAddress(baseUrl: string, hasKey: boolean): void {
 }
 
 function requireRate(requestsPerSecond: number, baseUrl: string): void {
-  if (!(requestsPerSecond > 0)) {
-    throw new RangeError(`requestsPerSecond must be above 0, got ${requestsPerSecond}`);
+  if (!(typeof requestsPerSecond === "number" && requestsPerSecond > 0)) {
+    throw new RangeError(
+      `requestsPerSecond must be a number above 0, got ${describe(requestsPerSecond)}`,
+    );
   }
   const { hostname } = new URL(baseUrl);
   const isService = [PRODUCTION_URL, QA_URL].some((root) =>

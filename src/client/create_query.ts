@@ -1,4 +1,5 @@
-import { requireKnownKeys } from "../odata/did_you_mean.ts";
+import { describe } from "../describe.ts";
+import { requireOptions } from "../odata/did_you_mean.ts";
 import { checkOptions, type GivenOptions } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import { csvFromPages } from "../output/csv_rows.ts";
@@ -38,10 +39,15 @@ const KEYS: Record<keyof RunOptions, true> = {
  */
 export function createQuery<R extends object>(
   resource: ResourceName,
-  { signal, onProgress, ...given }: RunOptions,
+  options: RunOptions,
   service: Service,
 ): Query<R> {
-  requireKnownKeys(`A query of ${resource}`, given, Object.keys(KEYS));
+  requireOptions(`A query of ${resource}`, options, Object.keys(KEYS));
+  const { signal, onProgress, ...given } = options;
+  requireSignal(signal);
+  if (onProgress !== undefined && typeof onProgress !== "function") {
+    throw new TypeError(`onProgress must be a function, got ${describe(onProgress)}`);
+  }
   const query = checkOptions(resource, given);
   const { select, limit } = query;
   const first = firstPages(query);
@@ -59,6 +65,7 @@ export function createQuery<R extends object>(
 
   async function* pagesOfRows(stop: AbortController): AsyncGenerator<R[], void, void> {
     const run = start(stop);
+    run.signal.throwIfAborted();
     let left = limit;
     if (left === 0) return;
     for await (const page of allPages<R>(run, query, () => Math.min(query.top, left))) {
@@ -66,6 +73,8 @@ export function createQuery<R extends object>(
       left -= rows.length;
       run.passOn(rows.length);
       yield rows;
+      // Aborted after the last page, it is not whole to whoever aborted it.
+      run.signal.throwIfAborted();
       if (left === 0) return;
     }
   }
@@ -87,7 +96,7 @@ export function createQuery<R extends object>(
     url,
     count: () => countAll(start(new AbortController()), query),
     pages,
-    rows: () => streamRows(pages()),
+    rows: () => streamRows(pages(), signal),
     csv: () =>
       csvFromPages(pages(), { columns: select ?? fieldNames(resource), open: !select, url }),
     async toArray() {
@@ -95,6 +104,14 @@ export function createQuery<R extends object>(
       for await (const rows of pages()) all.push(rows);
       return all.flat();
     },
-    [Symbol.asyncIterator]: () => iterateRows(pages()),
+    [Symbol.asyncIterator]: () => iterateRows(pages(), signal),
   };
+}
+
+/** Refuses a controller in place of its signal, above all. */
+function requireSignal(signal: unknown): void {
+  if (signal === undefined || (signal as AbortSignal | null)?.throwIfAborted !== undefined) return;
+  throw new TypeError(
+    `signal must be an AbortSignal, such as a controller's signal, got ${describe(signal)}`,
+  );
 }

@@ -1,12 +1,13 @@
+import { requireOptions } from "../odata/did_you_mean.ts";
 import type { Filter } from "../odata/filter.ts";
 import { MAXIMUM_TOP } from "../odata/query_options.ts";
-import type { Field, FilterFieldOf } from "../odata/resources.ts";
-import type { SelectedRow, Selection } from "../odata/selection.ts";
+import type { FilterFieldOf } from "../odata/resources.ts";
+import type { Selection } from "../odata/selection.ts";
 import { type Citation, CITED_FIELDS, toCitation } from "./citations.ts";
 import { type DataStreamOptions, toService } from "./client_options.ts";
 import { createQuery } from "./create_query.ts";
 import type { Query } from "./query.ts";
-import type { ResourceQuery, UncheckedQuery, UncheckedRow } from "./query_input.ts";
+import type { ResourceQuery, ResourceRow } from "./query_input.ts";
 import type { Service } from "./run.ts";
 
 /**
@@ -76,12 +77,12 @@ export class DataStream {
    * });
    * ```
    */
-  metadata<const S extends Selection<"Metadata"> = readonly Field<"Metadata">[]>(
-    query?: ResourceQuery<"Metadata", S>,
-  ): Query<SelectedRow<"Metadata", S>>;
-  /** Datasets, with names that Weir does not know. */
-  metadata(query: UncheckedQuery): Query<UncheckedRow>;
-  metadata(query: object = {}): Query<object> {
+  metadata<
+    const S extends Selection<"Metadata"> | undefined = undefined,
+    U extends boolean = false,
+  >(
+    query: ResourceQuery<"Metadata", S, U> = {},
+  ): Query<ResourceRow<"Metadata", S, U>> {
     return createQuery("Metadata", query, this.#service);
   }
 
@@ -104,12 +105,12 @@ export class DataStream {
    * assertEquals(await client.locations({ filter: eq("RegionId", "admin.4.ca.pe") }).count(), 4);
    * ```
    */
-  locations<const S extends Selection<"Locations"> = readonly Field<"Locations">[]>(
-    query?: ResourceQuery<"Locations", S>,
-  ): Query<SelectedRow<"Locations", S>>;
-  /** Monitoring locations, with names that Weir does not know. */
-  locations(query: UncheckedQuery): Query<UncheckedRow>;
-  locations(query: object = {}): Query<object> {
+  locations<
+    const S extends Selection<"Locations"> | undefined = undefined,
+    U extends boolean = false,
+  >(
+    query: ResourceQuery<"Locations", S, U> = {},
+  ): Query<ResourceRow<"Locations", S, U>> {
     return createQuery("Locations", query, this.#service);
   }
 
@@ -137,12 +138,12 @@ export class DataStream {
    * assertEquals((await query.toArray()).length, 180);
    * ```
    */
-  observations<const S extends Selection<"Observations"> = readonly Field<"Observations">[]>(
-    query?: ResourceQuery<"Observations", S>,
-  ): Query<SelectedRow<"Observations", S>>;
-  /** Observations, with names that Weir does not know. */
-  observations(query: UncheckedQuery): Query<UncheckedRow>;
-  observations(query: object = {}): Query<object> {
+  observations<
+    const S extends Selection<"Observations"> | undefined = undefined,
+    U extends boolean = false,
+  >(
+    query: ResourceQuery<"Observations", S, U> = {},
+  ): Query<ResourceRow<"Observations", S, U>> {
     return createQuery("Observations", query, this.#service);
   }
 
@@ -166,12 +167,9 @@ export class DataStream {
    * );
    * ```
    */
-  records<const S extends Selection<"Records"> = readonly Field<"Records">[]>(
-    query?: ResourceQuery<"Records", S>,
-  ): Query<SelectedRow<"Records", S>>;
-  /** Records, with names that Weir does not know. */
-  records(query: UncheckedQuery): Query<UncheckedRow>;
-  records(query: object = {}): Query<object> {
+  records<const S extends Selection<"Records"> | undefined = undefined, U extends boolean = false>(
+    query: ResourceQuery<"Records", S, U> = {},
+  ): Query<ResourceRow<"Records", S, U>> {
     return createQuery("Records", query, this.#service);
   }
 
@@ -202,8 +200,10 @@ export class DataStream {
    */
   async citations(
     filter?: Filter<FilterFieldOf<"Metadata">> | string,
-    { signal }: { signal?: AbortSignal } = {},
+    options: { signal?: AbortSignal | undefined } = {},
   ): Promise<Citation[]> {
+    requireOptions("The options of citations()", options, ["signal"]);
+    const { signal } = options;
     const query = this.metadata({ select: CITED_FIELDS, filter, signal, top: MAXIMUM_TOP });
     return (await query.toArray()).map(toCitation);
   }

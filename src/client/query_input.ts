@@ -2,7 +2,7 @@ import type { BoundingBox } from "../odata/bounding_box.ts";
 import type { Filter } from "../odata/filter.ts";
 import type { Partition } from "../odata/query_options.ts";
 import type { FilterFieldOf, MeasuredResource, ResourceName } from "../odata/resources.ts";
-import type { FittingSelection, Selection } from "../odata/selection.ts";
+import type { FittingSelection, SelectedRow, Selection } from "../odata/selection.ts";
 import type { Progress } from "./progress.ts";
 
 /** What every query takes. */
@@ -22,7 +22,7 @@ export interface QueryInput {
 /** What only the large resources take. */
 export interface MeasuredInput {
   /**
-   * Gives the rows of the locations inside a box alone. Locations is asked for them first, with the
+   * Gives the rows of the locations inside a box alone; its edges are outside. Locations is asked for them first, with the
    * box and what it can take of the filter.
    */
   within?: BoundingBox | undefined;
@@ -44,31 +44,28 @@ export interface MeasuredInput {
  *
  * @typeParam R The resource
  * @typeParam S The fields to select, which the type of a row follows
+ * @typeParam U Whether names and filter go unchecked
  */
 export type ResourceQuery<
   R extends ResourceName,
-  S extends Selection<R> = readonly never[],
+  S extends Selection<R> | undefined = undefined,
+  U extends boolean = false,
 > =
   & QueryInput
   & {
     /** The fields to select, in order, as a list or with commas between them. Default: all. */
-    select?: (S & FittingSelection<R, S>) | undefined;
+    select?: S & (U extends true ? unknown : FittingSelection<R, S>);
     /** An expression, or an OData filter as the service takes it, not encoded. Default: none. */
-    filter?: Filter<FilterFieldOf<R>> | string | undefined;
-    /** `true` lets names and filters through that Weir does not know. Default false. */
-    unchecked?: false | undefined;
+    filter?: Filter<U extends true ? string : FilterFieldOf<R>> | string | undefined;
+    /**
+     * `true` lets names and filters through that Weir does not know, for what the service has added.
+     * Default false.
+     */
+    unchecked?: U | undefined;
   }
   & (R extends MeasuredResource ? MeasuredInput : unknown);
 
-/** What to ask a resource for, names and filter unchecked: for what the service has added. */
-export interface UncheckedQuery extends QueryInput, MeasuredInput {
-  /** Lets names and filters through that Weir does not know. */
-  unchecked: true;
-  /** The fields to select, in order, as a list or with commas between them. Default: all. */
-  select?: readonly string[] | string | undefined;
-  /** An expression, or a filter as the service takes it, not encoded. Default: none. */
-  filter?: Filter<string> | string | undefined;
-}
-
-/** A row of fields that Weir may not know. */
-export type UncheckedRow = Record<string, unknown>;
+/** A row of a query: its fields where they are checked, else any. */
+export type ResourceRow<R extends ResourceName, S, U extends boolean> = U extends true
+  ? Record<string, unknown>
+  : SelectedRow<R, S>;

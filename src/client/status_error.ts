@@ -2,7 +2,7 @@ import { DataStreamError, oneLine } from "../errors.ts";
 
 /** What to do about a status (water-quality-api, Errors). */
 const HINTS: Record<number, string> = {
-  400: "check the names and the filter; every parameter must be encoded",
+  400: "check the names and the filter",
   401: "send an API key",
   403: "check the API key; the service may have replaced it",
   404: "check the base URL",
@@ -43,7 +43,7 @@ export function statusError(
     kind: "status",
     status,
     url,
-    hint: HINTS[status] ?? "try again later",
+    hint: HINTS[status] ?? (status >= 500 ? "try again later" : "check the base URL"),
   });
 }
 
@@ -52,10 +52,10 @@ export function isRedirect({ status }: Response): boolean {
   return status === 0 || (status >= 300 && status < 400);
 }
 
-/** The `message` of a JSON error body on one line; empty where there is none. */
+/** The message of a JSON error body, the service's or OData's, on one line; empty where there is none. */
 function messageOf(body: string): string {
   try {
-    const { message } = JSON.parse(body);
+    const { error, message = error?.message } = JSON.parse(body);
     return typeof message === "string" ? oneLine(message) : "";
   } catch {
     return ""; // the status alone says enough

@@ -1,3 +1,4 @@
+import { describe } from "../describe.ts";
 import { VERSION } from "../version.ts";
 
 const TOKEN = "[\\w!#$%&'*+.^`|~-]+";
@@ -16,11 +17,9 @@ const USER_AGENT = new RegExp(`^${PRODUCT}(?: (?:${PRODUCT}|${COMMENT}))*$`);
  * Source: RFC 9110, section 10.1.5.
  */
 export function toUserAgent(product: string | undefined): string | undefined {
-  if (product !== undefined && !USER_AGENT.test(product)) {
+  if (product !== undefined && !(typeof product === "string" && USER_AGENT.test(product))) {
     throw new TypeError(
-      `userAgent must be a product and its version such as "my-app/1.0", got ${
-        JSON.stringify(product)
-      }`,
+      `userAgent must be a product and its version such as "my-app/1.0", got ${describe(product)}`,
     );
   }
   if (isBrowser()) return undefined;

@@ -32,6 +32,7 @@ export function watch(
   const ended = new AbortController();
   let seen = clock.now();
   let limit = headers;
+  let missing = "headers";
   const look = async () => {
     for (;;) {
       const left = seen + limit - clock.now();
@@ -39,8 +40,7 @@ export function watch(
       // No longer than the other limit, which may hold by then.
       await clock.sleep(Math.min(left, bytes), ended.signal);
     }
-    const what = limit === headers ? "no headers" : "no bytes";
-    giveUp(new DOMException(`${what} within ${limit / 1000} s`, "TimeoutError"));
+    giveUp(new DOMException(`no ${missing} within ${limit / 1000} s`, "TimeoutError"));
   };
   look().catch((error) => {
     if (!ended.signal.aborted) giveUp(error);
@@ -49,6 +49,7 @@ export function watch(
     sign() {
       seen = clock.now();
       limit = bytes;
+      missing = "bytes";
     },
     end: () => ended.abort(),
   };

@@ -1,3 +1,4 @@
+import { describe } from "../describe.ts";
 import type { Clause } from "./clause.ts";
 
 /** A box of longitudes and latitudes, in decimal degrees; what lies on its edge is outside. */
@@ -47,7 +48,9 @@ function requireSides(
   for (const [name, degrees] of [[lowName, low], [highName, high]] as const) {
     if (!(typeof degrees === "number" && Math.abs(degrees) <= most)) {
       throw new RangeError(
-        `The ${name} of a box must be a number of degrees from -${most} to ${most}, got ${degrees}`,
+        `The ${name} of a box must be a number of degrees from -${most} to ${most}, got ${
+          describe(degrees)
+        }`,
       );
     }
   }

@@ -17,13 +17,20 @@ export function checkFilter(resource: ResourceName, filter: string): PlacedClaus
   const wrong = clauses.find(({ field }) => !names.includes(field));
   if (wrong === undefined) return clauses;
   const { field, position } = wrong;
-  // Where the box is no filter, its names are: they are right elsewhere, and near to none here.
-  const remedy = field === "Latitude" || field === "Longitude"
-    ? "give the query within: { west, south, east, north }"
-    : didYouMean(field, names);
   throw new TypeError(
-    `Cannot filter ${resource} by "${field}" at character ${
-      position + 1
-    } of the filter: wanted one of ${names.join(", ")}; ${remedy}`,
+    `Cannot filter ${resource} by "${field}" at character ${position + 1} of the filter: ${
+      remedyFor(resource, field, names)
+    } There are ${names.join(", ")}`,
   );
+}
+
+/** Some names are right elsewhere: the nearest one would be far from what was meant. */
+function remedyFor(resource: ResourceName, field: string, names: readonly string[]): string {
+  if (field === "Latitude" || field === "Longitude") {
+    return "give the query within: { west, south, east, north }.";
+  }
+  if (Object.hasOwn(RESOURCES[resource].fields, field)) {
+    return "the service has it as a field alone, so filter the rows that come.";
+  }
+  return didYouMean(field, names);
 }

@@ -1,22 +1,26 @@
 import { closestString } from "@std/text/closest-string";
+import { describe } from "../describe.ts";
 
-/** A question that names the nearest of the right names, for the end of an error's message. */
+/** A question that names the nearest of the right names, for an error's message. */
 export function didYouMean(name: string, names: readonly string[]): string {
   return `did you mean "${closestString(name, names)}"?`;
 }
 
 /**
- * Refuses a key that an object of options must not have: misspelt, it would be ignored.
+ * Refuses what is no object of options, and a key that it must not have: misspelt, it would be
+ * ignored.
  *
  * @param what The options, as an error names them
- * @throws {TypeError} If there is such a key; the message names the nearest right one
+ * @throws {TypeError} If it is another thing, or there is such a key; the message names the nearest
+ *   right one
  */
-export function requireKnownKeys(
-  what: string,
-  options: object,
-  known: readonly string[],
-): void {
-  const unknown = Object.keys(options).find((name) => !known.includes(name));
+export function requireOptions(what: string, options: unknown, known: readonly string[]): void {
+  if (Object.prototype.toString.call(options) !== "[object Object]") {
+    throw new TypeError(
+      `${what} must be an object such as { ${known[0]}: … }, got ${describe(options)}`,
+    );
+  }
+  const unknown = Object.keys(options as object).find((name) => !known.includes(name));
   if (unknown === undefined) return;
   throw new TypeError(`${what} has no option "${unknown}": ${didYouMean(unknown, known)}`);
 }

@@ -1,13 +1,15 @@
+import { describe } from "../describe.ts";
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { type Clause, type Comparison, formatClauses, type Literal } from "./clause.ts";
-import { FILTER_FIELDS, type FilterField } from "./resources.ts";
+import { FILTER_FIELDS, type FilterField, type FilterFieldOf } from "./resources.ts";
 
 /**
  * A filter as an expression: conditions, all of which a row meets.
  *
- * @typeParam F The names that it compares, so that a query takes only those of its resource
+ * @typeParam F The names that it compares, so that a query takes only those of its resource. Default:
+ *   the names that every resource can be filtered by
  */
-export interface Filter<F extends string = FilterField> {
+export interface Filter<F extends string = FilterFieldOf<"Records">> {
   /** The conditions. */
   readonly clauses: readonly Clause<F>[];
   /** The filter as the service takes it, not encoded. */
@@ -91,8 +93,12 @@ export function isIn<const F extends FilterName>(
   field: F,
   values: readonly FilterValue<F>[],
 ): Filter<F> {
-  if (values.length === 0) {
-    throw new TypeError(`Cannot filter by "${field}" in an empty list: wanted at least one value`);
+  if (!Array.isArray(values) || values.length === 0) {
+    throw new TypeError(
+      `Cannot filter by "${field}" in ${
+        Array.isArray(values) ? "an empty list" : describe(values)
+      }: wanted a list of at least one value`,
+    );
   }
   return toFilter([
     { field, operator: "in", values: values.map((value) => toLiteral(field, value)) },
@@ -144,7 +150,14 @@ export function endsWith<const F extends FilterName>(field: F, text: string): Fi
  * ```
  */
 export function and<F extends string>(...filters: readonly Filter<F>[]): Filter<F> {
-  if (filters.length === 0) throw new TypeError("Cannot join no filters: wanted at least one");
+  const wrong = filters.findIndex((filter) => !Array.isArray(filter?.clauses));
+  if (filters.length === 0 || wrong >= 0) {
+    throw new TypeError(
+      `Cannot join ${
+        wrong < 0 ? "no filters" : describe(filters[wrong])
+      }: wanted at least one filter, each made by eq(), isIn() and the like`,
+    );
+  }
   return toFilter(filters.flatMap(({ clauses }) => clauses));
 }
 
@@ -209,8 +222,4 @@ function toLiteral(field: string, value: string | number): Literal {
 function requireName(field: string): void {
   if (/^[A-Za-z_]\w*$/.test(field)) return;
   throw new TypeError(`Cannot filter by "${field}": wanted a name of letters, digits and "_"`);
-}
-
-function describe(value: unknown): string {
-  return typeof value === "string" ? `"${value}"` : String(value);
 }

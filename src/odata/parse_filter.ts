@@ -27,7 +27,27 @@ const REMEDIES: Record<string, string> = {
   le: '"lte"',
   or: 'one query for each side, or "in" for a list of values',
   not: '"ne"',
+  "(": "no parentheses but around the list of an in",
+  "=": '"eq"',
+  "==": '"eq"',
+  "!=": '"ne"',
+  "<>": '"ne"',
+  "<": '"lt"',
+  "<=": '"lte"',
+  ">": '"gt"',
+  ">=": '"gte"',
+  '"': "single quotes",
+  "“": "single quotes",
+  "‘": "single quotes",
 };
+
+/** What to write instead; a word of the grammar in capitals stands for the same in small letters. */
+function remedyFor(text: string): string {
+  const lower = text.toLowerCase();
+  const isShouted = text !== lower && (COMPARISONS.has(lower) || /^(and|in|endswith)$/.test(lower));
+  const remedy = REMEDIES[lower] ?? (isShouted ? `"${lower}"` : undefined);
+  return remedy === undefined ? "" : ` (use ${remedy})`;
+}
 
 /**
  * Parses a filter of the service: clauses joined by `and`, each a comparison, an `in` list or
@@ -47,9 +67,8 @@ export function parseFilter(filter: string): PlacedClause[] {
   const peek = () => tokens[next]!;
   const fail = (wanted: string, token = peek()): never => {
     const came = token.kind === "end" ? "the end" : `"${token.text}"`;
-    const remedy = REMEDIES[token.text];
     throw new FilterSyntaxError(
-      `Wanted ${wanted}, got ${came}${remedy ? ` (use ${remedy})` : ""}`,
+      `Wanted ${wanted}, got ${came}${remedyFor(token.text)}`,
       token.position,
     );
   };
@@ -122,12 +141,11 @@ function tokenize(filter: string): Token[] {
     const match = TOKEN.exec(filter);
     if (!match) {
       const at = position + /^\s*/.exec(filter.slice(position))![0].length;
+      const [came] = /^(?:[=!<>]+|.)/su.exec(filter.slice(at))!;
       throw new FilterSyntaxError(
-        filter[at] === "'"
+        came === "'"
           ? "Wanted a closing quote (a quote inside a text is written twice), got the end"
-          : `Wanted a name, a quoted text or a number, got "${
-            String.fromCodePoint(filter.codePointAt(at)!)
-          }"`,
+          : `Wanted a name, a quoted text or a number, got "${came}"${remedyFor(came)}`,
         at,
       );
     }

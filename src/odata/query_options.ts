@@ -1,3 +1,4 @@
+import { describe } from "../describe.ts";
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { checkFilter } from "./check_filter.ts";
 import { type Clause, formatClauses } from "./clause.ts";
@@ -63,6 +64,7 @@ export function checkOptions(resource: ResourceName, given: GivenOptions): Query
     partition = "auto",
     unchecked = false,
   } = given;
+  requireTexts(given);
   const filter = given.filter === undefined ? undefined : String(given.filter);
   if (filter?.trim() === "" || given.select?.length === 0 || skipToken === "") {
     const empty = filter?.trim() === "" ? "filter" : skipToken === "" ? "skipToken" : "select";
@@ -72,16 +74,20 @@ export function checkOptions(resource: ResourceName, given: GivenOptions): Query
   }
   if (!Number.isInteger(top) || top < 1 || top > MAXIMUM_TOP) {
     throw new RangeError(
-      `Cannot ask for pages of ${top} rows: wanted a whole number from 1 to ${MAXIMUM_TOP}`,
+      `Cannot ask for pages of ${
+        describe(top)
+      } rows: wanted a whole number from 1 to ${MAXIMUM_TOP}`,
     );
   }
   if (limit !== Infinity && !(Number.isInteger(limit) && limit >= 0)) {
     throw new RangeError(
-      `Cannot stop after ${limit} rows: wanted a whole number from 0, or no limit`,
+      `Cannot stop after ${describe(limit)} rows: wanted a whole number from 0, or no limit`,
     );
   }
   if (!PARTITIONS.includes(partition)) {
-    throw new TypeError(`Cannot split by "${partition}": wanted one of ${PARTITIONS.join(", ")}`);
+    throw new TypeError(
+      `Cannot split by ${describe(partition)}: wanted one of ${PARTITIONS.join(", ")}`,
+    );
   }
   if (!isMeasured(resource) && (within !== undefined || given.partition !== undefined)) {
     throw new TypeError(
@@ -130,6 +136,25 @@ export function narrow(
   return `${clauses === undefined ? `(${filter})` : filter} and ${formatClauses(more)}`;
 }
 
+/** Refuses what is no text where text is wanted, as it can come from plain JavaScript. */
+function requireTexts({ select, filter, skipToken, unchecked }: GivenOptions): void {
+  const isText = (value: unknown) => value === undefined || typeof value === "string";
+  const isList = Array.isArray(select) && select.every((name) => typeof name === "string");
+  const isFilter = typeof filter === "object" && Array.isArray(filter?.clauses);
+  const wrong: [name: string, wanted: string, value: unknown][] = [];
+  if (!isText(select) && !isList) wrong.push(["select", "a list of fields or a text", select]);
+  if (!isText(filter) && !isFilter) {
+    wrong.push(["filter", "a text or one expression (join several with and())", filter]);
+  }
+  if (!isText(skipToken)) wrong.push(["skipToken", "a text", skipToken]);
+  if (unchecked !== undefined && typeof unchecked !== "boolean") {
+    wrong.push(["unchecked", "true or false", unchecked]);
+  }
+  for (const [name, wanted, value] of wrong) {
+    throw new TypeError(`${name} must be ${wanted}, got ${describe(value)}`);
+  }
+}
+
 /** The large resources, which are measured at a location and split by it. */
 function isMeasured(resource: ResourceName): boolean {
   return resource === "Observations" || resource === "Records";
@@ -144,8 +169,8 @@ function checkSelect(resource: ResourceName, select: string[], unchecked: boolea
   const unknown = select.find((name) => name === "" || !(unchecked || fields.includes(name)));
   if (unknown !== undefined) {
     throw new TypeError(
-      `Cannot select "${unknown}" from ${resource}: wanted one of ${fields.join(", ")}; ${
-        didYouMean(unknown, fields)
+      `Cannot select "${unknown}" from ${resource}: ${didYouMean(unknown, fields)} There are ${
+        fields.join(", ")
       }`,
     );
   }

@@ -64,8 +64,25 @@ Deno.test("DataStream refuses a faster pace than the service allows, for the ser
   assertThrows(() => new DataStream(fast), RangeError, "at most 2");
   assertThrows(() => new DataStream({ requestsPerSecond: 0 }), RangeError, "above 0");
   assertThrows(() => new DataStream({ requestsPerSecond: NaN }), RangeError, "above 0");
+  const text = { requestsPerSecond: "2" } as unknown as DataStreamOptions;
+  assertThrows(() => new DataStream(text), RangeError, 'got "2"');
   new DataStream({ baseUrl: "https://example.org", requestsPerSecond: 3 });
 });
+
+const wrongKinds: [name: string, options: unknown, message: string][] = [
+  ["a key in place of options", "secret-key", "DataStream must be an object such as { apiKey: … }"],
+  ["a number of retries", { retry: 3 }, "retry must be an object such as { attempts: … }, got 3"],
+  ["no retries", { retry: false }, "got false"],
+  ["one time for all", { timeouts: 100 }, "timeouts must be an object"],
+  ["a key that is a number", { apiKey: 5 }, "apiKey must be visible ASCII"],
+  ["a fetch that is none", { fetch: 5 }, "fetch must be a function, got 5"],
+  ["a user agent that is a number", { userAgent: 5 }, "userAgent must be a product"],
+];
+for (const [name, options, message] of wrongKinds) {
+  Deno.test(`DataStream refuses ${name}`, () => {
+    assertThrows(() => new DataStream(options as DataStreamOptions), TypeError, message);
+  });
+}
 
 const outOfRange: [name: string, options: DataStreamOptions][] = [
   ["retry.attempts", { retry: { attempts: 0 } }],

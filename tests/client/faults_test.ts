@@ -55,7 +55,8 @@ Deno.test("locations() takes any JSON type, in any case", async () => {
 });
 
 const hints: [status: number, hint: RegExp][] = [
-  [204, /again/],
+  [204, /base URL/],
+  [410, /base URL/],
   [400, /filter/],
   [401, /send an API key/],
   [403, /check the API key/],
@@ -120,11 +121,13 @@ Deno.test("an error's message comes whole out of any chunks, and only where it i
   const replies = [
     new Response(body, { status: 400 }),
     Response.json({ message: null }, { status: 400 }),
+    Response.json({ error: { code: "", message: "of OData" } }, { status: 400 }),
   ];
   const { options } = upstream(...replies);
   const query = new DataStream(options).locations();
   await assertRejects(() => query.toArray(), DataStreamError, `(né${"à".repeat(500)})`);
   await assertRejects(() => query.toArray(), DataStreamError, "status 400: check");
+  await assertRejects(() => query.toArray(), DataStreamError, "status 400 (of OData): check");
 });
 
 for (const status of [400, 401, 403, 408, 413, 429, 500, 504]) {

@@ -287,6 +287,16 @@ Deno.test("30 s without a byte are a fault, and bytes that trickle are none", as
   assertEquals(clock.now(), times[1]! + 4 * 29_000);
 });
 
+Deno.test("a time-out says what did not come, where both times are equal, too", async () => {
+  const body = new ReadableStream({ pull: () => new Promise(() => {}) });
+  const reply = new Response(body, { headers: { "content-type": "application/json" } });
+  const { client } = persistent([reply], {
+    retry: { attempts: 1 },
+    timeouts: { headers: 30_000 },
+  });
+  await assertRejects(() => client.locations().toArray(), DataStreamError, "no bytes within 30 s");
+});
+
 Deno.test("an error's body that never ends does not hold the error up", async () => {
   const body = new ReadableStream({ pull: () => new Promise(() => {}) });
   const { client, clock } = persistent([new Response(body, { status: 400 })]);

@@ -53,6 +53,54 @@ Deno.test("rows() goes on past pages without rows, and errors where a page does"
   await assertRejects(() => reader.read(), DataStreamError, "status 400");
 });
 
+Deno.test("a loop's iterator can be shared: every row once, whoever asks", async () => {
+  const { client } = sandboxAndClient({ records: 500 });
+  const rows = client.records({ select: ["Id"], top: 100 })[Symbol.asyncIterator]();
+  const seen: number[] = [];
+  await Promise.all([1, 2, 3, 4].map(async () => {
+    for (;;) {
+      const { done, value } = await rows.next();
+      if (done) return;
+      seen.push(value.Id);
+    }
+  }));
+  assertEquals(seen, Array.from({ length: 500 }, (_, index) => 500_003 + 3 * index));
+});
+
+Deno.test("a loop's iterator that was left gives nothing more", async () => {
+  const { client } = sandboxAndClient({ records: 50 });
+  const rows = client.records()[Symbol.asyncIterator]();
+  for await (const _ of rows) break;
+  assertEquals(await rows.next(), { done: true, value: undefined });
+});
+
+Deno.test("the signal ends what is consumed in the midst of a page, the last one too", async () => {
+  const { client } = sandboxAndClient({ records: 50 });
+  const consume: ((query: ReturnType<typeof client.records>, stop: () => void) => Promise<void>)[] =
+    [
+      async (query, stop) => {
+        for await (const _ of query) stop();
+      },
+      (query, stop) => query.rows().pipeTo(new WritableStream({ write: stop })),
+      (query, stop) => query.pages().pipeTo(new WritableStream({ write: stop })),
+    ];
+  for (const way of consume) {
+    for (const limit of [undefined, 20]) {
+      const stop = new AbortController();
+      let rows = 0;
+      const query = client.records({ signal: stop.signal, limit });
+      const end = way(query, () => {
+        rows++;
+        stop.abort("enough");
+      });
+      assertEquals(await end.catch((error) => error), "enough");
+      assertEquals(rows, 1);
+    }
+  }
+  const aborted = client.records({ signal: AbortSignal.abort("before"), limit: 0 });
+  assertEquals(await aborted.toArray().catch((error) => error), "before");
+});
+
 Deno.test("leaving a loop early sends nothing more, and the pace is free again", async () => {
   const { sandbox, client } = sandboxAndClient({ records: 100 });
   for await (const row of client.records({ top: 10 })) {

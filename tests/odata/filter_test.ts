@@ -47,7 +47,10 @@ for (const [filter, text] of forms) {
 }
 
 const wrong: [name: string, make: () => unknown, message: string][] = [
-  ["an empty list", () => isIn("DOI", []), "wanted at least one value"],
+  ["an empty list", () => isIn("DOI", []), "an empty list: wanted a list of at least one"],
+  ["a text for a list", () => isIn("DOI", "x" as never), 'in "x": wanted a list'],
+  ["nothing among those to join", () => and(eq("DOI", "x"), undefined as never), "undefined"],
+  ["text among those to join", () => and(eq("DOI", "x"), "DOI eq 'y'" as never), "made by eq()"],
   ["nothing to join", () => and(), "wanted at least one"],
   [
     "a number for a text",

@@ -83,6 +83,27 @@ for (const [method, resource, size] of methods) {
     assertEquals(query({ filter: undefined, select: undefined }).url, query({}).url);
   });
 
+  Deno.test(`${method}() refuses what is of another kind, as it comes from plain JavaScript`, () => {
+    const wrong: [options: unknown, message: string][] = [
+      [null, "must be an object such as { select: … }, got null"],
+      [5, "got 5"],
+      ["DOI eq 'x'", 'got "DOI eq '],
+      [{ select: null }, "select must be a list of fields or a text, got null"],
+      [{ select: [5] }, "got a list"],
+      [{ filter: { DOI: "x" } }, "filter must be a text or one expression"],
+      [{ filter: [eq("DOI", "x"), eq("DOI", "y")] }, "join several with and()"],
+      [{ skipToken: 5 }, "skipToken must be a text, got 5"],
+      [{ unchecked: "yes" }, 'unchecked must be true or false, got "yes"'],
+      [{ signal: new AbortController() }, "got an AbortController"],
+      [{ signal: null }, "signal must be an AbortSignal"],
+      [{ onProgress: 5 }, "onProgress must be a function, got 5"],
+    ];
+    for (const [options, message] of wrong) {
+      assertThrows(() => query(options as object), TypeError, message);
+    }
+    assertThrows(() => query({ top: "5" }), RangeError, 'pages of "5" rows');
+  });
+
   Deno.test(`${method}() refuses a request of over 8000 bytes, with the remedy`, () => {
     const filter = (ids: number) => ({
       filter: `LocationId in (${Array.from({ length: ids }, (_, index) => 100_000 + index)})`,
@@ -102,6 +123,11 @@ for (const method of ["observations", "records"]) {
       `${PRODUCTION_URL}/Locations?$select=Id&$filter=CharacteristicName eq 'pH' and DOI eq 'x' and ` +
         "Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and Latitude lt '47'&$top=10000",
     );
+  });
+
+  Deno.test(`${method}() says that a field alone cannot be filtered by`, () => {
+    const filter = "ResultValue gt 3";
+    assertThrows(() => loose[method]!({ filter }), TypeError, "so filter the rows that come");
   });
 
   Deno.test(`${method}() points to within where a filter has a box`, () => {

@@ -6,11 +6,11 @@ import {
   DataStream,
   eq,
   type Field,
+  type Filter,
   gt,
   isIn,
   type Query,
   type Row,
-  type UncheckedRow,
 } from "../../mod.ts";
 
 const client = new DataStream();
@@ -37,7 +37,7 @@ Deno.test("a selection that is not literal gives rows that may lack any field", 
   const names: string = "Id,DOI";
   same<Partial<Row<"Locations">>>()(client.locations({ select: names }));
   const fields: Field<"Locations">[] = ["Id"];
-  same<Row<"Locations">>()(client.locations({ select: fields }));
+  same<Partial<Row<"Locations">>>()(client.locations({ select: fields }));
 });
 
 Deno.test("a field that the resource lacks does not compile", () => {
@@ -75,6 +75,16 @@ Deno.test("a filter takes the names of its resource alone, and each its own kind
   assertEquals(wrong.length, 7);
 });
 
+Deno.test("a filter can be built step by step, of names that every resource has", () => {
+  const parts: Filter[] = [eq("DOI", "x")];
+  parts.push(eq("CharacteristicName", "pH"));
+  const filter: Filter = and(...parts);
+  client.metadata({ filter });
+  client.locations({ filter });
+  client.observations({ filter });
+  client.records({ filter });
+});
+
 Deno.test("within and partition are for Observations and Records alone", () => {
   client.records({ within: box, partition: "location" });
   const wrong: (() => unknown)[] = [
@@ -89,7 +99,7 @@ Deno.test("within and partition are for Observations and Records alone", () => {
 });
 
 Deno.test("an unchecked query takes any name, and knows no types", () => {
-  same<UncheckedRow>()(
+  same<Record<string, unknown>>()(
     client.records({ unchecked: true, select: ["Id", "New"], filter: eq("Newer", 5) }),
   );
 });
