@@ -26,6 +26,9 @@ export { and, boundingBox, endsWith, eq, gt, gte, isIn, lt, lte, ne } from "./sr
 export { endpoint } from "./src/endpoint/endpoint.ts";
 export { toRequest } from "./src/endpoint/to_request.ts";
 export { DataStreamError } from "./src/errors.ts";
+export { csvFromPage } from "./src/output/csv.ts";
+export { geojsonFromPage } from "./src/output/geojson.ts";
+export { ndjsonFromPage } from "./src/output/ndjson.ts";
 export { FILTER_FIELDS, RESOURCES } from "./src/odata/resources.ts";
 export { PRODUCTION_URL, QA_URL } from "./src/service_roots.ts";
 
@@ -33,7 +36,7 @@ export type { Clock } from "./src/client/clock.ts";
 export type { Citation } from "./src/client/citations.ts";
 export type { DataStreamOptions } from "./src/client/client_options.ts";
 export type { Progress } from "./src/client/progress.ts";
-export type { Query } from "./src/client/query.ts";
+export type { LocationsQuery, Query } from "./src/client/query.ts";
 export type {
   MeasuredInput,
   QueryInput,
@@ -58,6 +61,7 @@ export type {
 export type { DataStreamErrorFacts, DataStreamErrorKind } from "./src/errors.ts";
 export type { BoundingBox } from "./src/odata/bounding_box.ts";
 export type { Clause, Comparison, Literal } from "./src/odata/clause.ts";
+export type { CsvColumn, CsvOptions } from "./src/output/csv_options.ts";
 export type { Filter, FilterName, FilterValue } from "./src/odata/filter.ts";
 export type { Partition } from "./src/odata/query_options.ts";
 export type {

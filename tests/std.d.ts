@@ -25,6 +25,7 @@ declare module "@std/assert" {
 declare module "@std/csv/stringify" {
   export function stringify(
     data: readonly (readonly unknown[])[],
+    options?: { separator?: string },
   ): string;
 }
 

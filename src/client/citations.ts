@@ -1,3 +1,6 @@
+import { checkFilter } from "../odata/check_filter.ts";
+import { formatClauses } from "../odata/clause.ts";
+
 /** How a dataset is to be cited; use of the data requires it. */
 export interface Citation {
   /** Its DOI, as `10.25976/xxxx-xx00`. */
@@ -24,4 +27,18 @@ export function toCitation(
   const { DOI: doi, DatasetName: name, Version: version, Citation: citation, Licence: licence } =
     dataset;
   return { doi, link: `https://doi.org/${doi}`, name, version, citation, licence };
+}
+
+/** What a dataset itself has: of anything else, `ne` may be read as "has none". */
+const OWN_NAMES = ["DOI", "DatasetName", "CreateTimestamp"];
+
+/**
+ * The filter that meets every dataset with a row that meets the one given.
+ *
+ * @returns The filter; undefined where all datasets may have one
+ */
+export function toCitedFilter(filter: string): string | undefined {
+  const clauses = checkFilter("Metadata", filter)
+    .filter(({ field, operator }) => operator !== "ne" || OWN_NAMES.includes(field));
+  return clauses.length === 0 ? undefined : formatClauses(clauses);
 }

@@ -1,15 +1,23 @@
 import { describe } from "../describe.ts";
-import { requireOptions } from "../odata/did_you_mean.ts";
+import { didYouMean, requireOptions } from "../odata/did_you_mean.ts";
 import { checkOptions, type GivenOptions } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
-import { csvFromPages } from "../output/csv_rows.ts";
+import { type CsvFormat, toCsvFormat } from "../output/csv_options.ts";
+import { CsvWriter } from "../output/csv_writer.ts";
+import { geojsonWriter } from "../output/geojson.ts";
+import { jsonWriter } from "../output/json.ts";
+import { NdjsonWriter } from "../output/ndjson.ts";
+import type { PageWriter } from "../output/page_writer.ts";
+import { type PageReader, readBytes, readRows } from "./page.ts";
 import { allPages, countAll, firstPages } from "./parts.ts";
 import type { Progress } from "./progress.ts";
-import type { Query } from "./query.ts";
-import { requireRoom } from "./related.ts";
+import type { LocationsQuery, Query } from "./query.ts";
+import { ownUrl, requireRoom } from "./related.ts";
 import { requireShortTarget, toRequestOptions } from "./requests.ts";
 import { iterateRows, streamRows } from "./rows.ts";
 import { Run, type Service } from "./run.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
 
 /** What to ask for, when to stop, and whom to tell. */
 export interface RunOptions extends GivenOptions {
@@ -41,7 +49,7 @@ export function createQuery<R extends object>(
   resource: ResourceName,
   options: RunOptions,
   service: Service,
-): Query<R> {
+): Query<R> & Partial<Pick<LocationsQuery<R>, "geojson">> {
   requireOptions(`A query of ${resource}`, options, Object.keys(KEYS));
   const { signal, onProgress, ...given } = options;
   requireSignal(signal);
@@ -54,51 +62,65 @@ export function createQuery<R extends object>(
   const { url } = toRequestOptions(service, first.resource, {
     $select: first.select?.join(","),
     $filter: first.filter,
-    $top: first.resource === resource ? Math.min(query.top, Math.max(limit, 1)) : first.top(),
+    $top: first.resource === resource ? Math.min(query.top, Math.max(limit, 1)) : first.top,
     $skiptoken: first.resource === resource ? query.skipToken : undefined,
   });
   requireShortTarget(url);
+  requireShortTarget(ownUrl(query, service));
   if (query.box) requireRoom(query, service);
 
   const start = (stop: AbortController) =>
     new Run(service, signal ? AbortSignal.any([signal, stop.signal]) : stop.signal, onProgress);
 
-  async function* pagesOfRows(stop: AbortController): AsyncGenerator<R[], void, void> {
+  async function* run<T>(
+    stop: AbortController,
+    read: PageReader<T>,
+  ): AsyncGenerator<T, void, void> {
     const run = start(stop);
     run.signal.throwIfAborted();
     let left = limit;
     if (left === 0) return;
-    for await (const page of allPages<R>(run, query, () => Math.min(query.top, left))) {
-      const rows = page.rows.length > left ? page.rows.slice(0, left) : page.rows;
-      left -= rows.length;
-      run.passOn(rows.length);
-      yield rows;
+    for await (const { content, rows } of allPages(run, query, read, () => left)) {
+      left -= rows;
+      run.passOn(rows);
+      yield content;
       // Aborted after the last page, it is not whole to whoever aborted it.
       run.signal.throwIfAborted();
       if (left === 0) return;
     }
   }
 
-  function pages(): ReadableStream<R[]> {
-    const stop = new AbortController();
-    const source = pagesOfRows(stop);
-    return new ReadableStream<R[]>({
-      async pull(controller) {
-        const { done, value } = await source.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: (reason) => stop.abort(reason),
-    }, { highWaterMark: 0 });
+  async function* write(
+    stop: AbortController,
+    writer: PageWriter,
+  ): AsyncGenerator<Bytes, void, void> {
+    for await (const bytes of run(stop, readBytes(writer))) if (bytes.length > 0) yield bytes;
+    const end = writer.end();
+    if (end.length > 0) yield end;
   }
+
+  const pages = () => streamOf((stop) => run(stop, readRows<R>));
+  const bytes = (writer: PageWriter) => streamOf((stop) => write(stop, writer));
 
   return {
     url,
     count: () => countAll(start(new AbortController()), query),
     pages,
     rows: () => streamRows(pages(), signal),
-    csv: () =>
-      csvFromPages(pages(), { columns: select ?? fieldNames(resource), open: !select, url }),
+    csv(options) {
+      const format = toCsvFormat(options);
+      const fields = select ?? fieldNames(resource);
+      if (!given.unchecked) requireColumns(format, fields);
+      return bytes(new CsvWriter(format, fields, select === undefined));
+    },
+    ndjson: () => bytes(new NdjsonWriter()),
+    json: () => bytes(jsonWriter()),
+    ...(resource === "Locations" && {
+      geojson() {
+        requirePosition(select);
+        return bytes(geojsonWriter());
+      },
+    }),
     async toArray() {
       const all: R[][] = [];
       for await (const rows of pages()) all.push(rows);
@@ -106,6 +128,36 @@ export function createQuery<R extends object>(
     },
     [Symbol.asyncIterator]: () => iterateRows(pages(), signal),
   };
+}
+
+/** A stream of what is generated, when it is pulled; cancelling it stops the request in flight. */
+function streamOf<T>(
+  generate: (stop: AbortController) => AsyncGenerator<T, void, void>,
+): ReadableStream<T> {
+  const stop = new AbortController();
+  const source = generate(stop);
+  return new ReadableStream<T>({
+    async pull(controller) {
+      const { done, value } = await source.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => stop.abort(reason),
+  }, { highWaterMark: 0 });
+}
+
+function requireColumns({ columns = [] }: CsvFormat, fields: readonly string[]): void {
+  const wrong = columns.find(([field]) => !fields.includes(field));
+  if (wrong === undefined) return;
+  throw new TypeError(
+    `Cannot write column "${wrong[0]}", which is not selected: ${didYouMean(wrong[0], fields)}`,
+  );
+}
+
+function requirePosition(select: readonly string[] | undefined): void {
+  const missing = ["Longitude", "Latitude"].filter((name) => select && !select.includes(name));
+  if (missing.length === 0) return;
+  throw new TypeError(`Cannot write GeoJSON without ${missing.join(" and ")}: select it too`);
 }
 
 /** Refuses a controller in place of its signal, above all. */

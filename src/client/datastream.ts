@@ -3,10 +3,10 @@ import type { Filter } from "../odata/filter.ts";
 import { MAXIMUM_TOP } from "../odata/query_options.ts";
 import type { FilterFieldOf } from "../odata/resources.ts";
 import type { Selection } from "../odata/selection.ts";
-import { type Citation, CITED_FIELDS, toCitation } from "./citations.ts";
+import { type Citation, CITED_FIELDS, toCitation, toCitedFilter } from "./citations.ts";
 import { type DataStreamOptions, toService } from "./client_options.ts";
 import { createQuery } from "./create_query.ts";
-import type { Query } from "./query.ts";
+import type { LocationsQuery, Query } from "./query.ts";
 import type { ResourceQuery, ResourceRow } from "./query_input.ts";
 import type { Service } from "./run.ts";
 
@@ -110,8 +110,13 @@ export class DataStream {
     U extends boolean = false,
   >(
     query: ResourceQuery<"Locations", S, U> = {},
-  ): Query<ResourceRow<"Locations", S, U>> {
-    return createQuery("Locations", query, this.#service);
+  ): LocationsQuery<ResourceRow<"Locations", S, U>> {
+    const locations = createQuery<ResourceRow<"Locations", S, U>>(
+      "Locations",
+      query,
+      this.#service,
+    );
+    return locations as LocationsQuery<ResourceRow<"Locations", S, U>>;
   }
 
   /**
@@ -176,6 +181,9 @@ export class DataStream {
   /**
    * How to cite the datasets that meet a filter; use of the data requires it.
    *
+   * A `ne` on what records or locations hold is left out: a dataset that has other rows beside those
+   * is to be cited. For a query within a box, join its filter and `boundingBox()` with `and()`.
+   *
    * @param filter The filter of the query that the data came by, as an expression or text. Default:
    *   none, for all datasets
    * @param options A signal that stops it
@@ -204,7 +212,12 @@ export class DataStream {
   ): Promise<Citation[]> {
     requireOptions("The options of citations()", options, ["signal"]);
     const { signal } = options;
-    const query = this.metadata({ select: CITED_FIELDS, filter, signal, top: MAXIMUM_TOP });
+    const query = this.metadata({
+      select: CITED_FIELDS,
+      filter: filter === undefined ? undefined : toCitedFilter(String(filter)),
+      signal,
+      top: MAXIMUM_TOP,
+    });
     return (await query.toArray()).map(toCitation);
   }
 }

@@ -1,7 +1,7 @@
 import type { ResourceName } from "../odata/resources.ts";
 import { readCount } from "./count.ts";
 import { numberOf } from "./next_link.ts";
-import { type Page, readPage } from "./page.ts";
+import { type Page, type PageReader, readPage } from "./page.ts";
 import { toRequestOptions } from "./requests.ts";
 import type { Run } from "./run.ts";
 
@@ -10,9 +10,14 @@ export interface PageQuery {
   resource: ResourceName;
   select: readonly string[] | undefined;
   filter: string | undefined;
-  /** The page size wanted just now. */
-  top(): number;
+  /** The page size. */
+  top: number;
+  /** The most rows that are wanted still. */
+  left(): number;
 }
+
+/** What a page query wants where it wants all. */
+export const ALL = () => Infinity;
 
 /**
  * The pages of a result, one after the other, each asked for when it is pulled.
@@ -22,13 +27,15 @@ export interface PageQuery {
  *
  * Source: water-quality-api, Paging.
  *
+ * @param read Reads each page
  * @param skipToken Where to begin; undefined is the start
  */
-export async function* follow<R>(
+export async function* follow<T>(
   run: Run,
-  { resource, select, filter, top }: PageQuery,
+  { resource, select, filter, top, left }: PageQuery,
+  read: PageReader<T>,
   skipToken?: string,
-): AsyncGenerator<Page<R>, void, void> {
+): AsyncGenerator<Page<T>, void, void> {
   // Tokens with numbers must rise; others, of which there are few, must be new.
   const followed = new Set<string>();
   let next = skipToken;
@@ -39,10 +46,10 @@ export async function* follow<R>(
       $top: rows,
       $skiptoken: next,
     });
-    const page: Page<R> = await run.ask({
-      top: top(),
+    const page: Page<T> = await run.ask({
+      top: Math.min(top, left()),
       request: (rows) => toRequestOptions(run.service, resource, toOptions(rows)),
-      read: (answer) => readPage<R>(answer, toOptions(undefined), followed),
+      read: (answer) => readPage(answer, read, left(), toOptions(undefined), followed),
     });
     if (next !== undefined && numberOf(next) === undefined) followed.add(next);
     next = page.skipToken;

@@ -3,13 +3,22 @@ import { isJson } from "./content_type.ts";
 import type { Answer } from "./transport.ts";
 
 /**
+ * Refuses an answer of another type.
+ *
+ * @throws {DataStreamError} If it does not say that it is JSON
+ */
+export function requireJson(answer: Answer): void {
+  const { headers } = answer;
+  if (!isJson(headers)) throw broken(answer, headers.get("content-type") ?? "no content type");
+}
+
+/**
  * The JSON of an answer, whole or not at all.
  *
  * @throws {DataStreamError} If the answer is of another type, or broken
  */
 export function readJson(answer: Answer): unknown {
-  const { headers } = answer;
-  if (!isJson(headers)) throw broken(answer, headers.get("content-type") ?? "no content type");
+  requireJson(answer);
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(answer.bytes));
   } catch {

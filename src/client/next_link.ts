@@ -43,14 +43,12 @@ export function readSkipToken(
   const from = new URL(asked);
   if (to.origin !== from.origin || to.pathname !== from.pathname) throw wrong("leads elsewhere");
   for (const name of ["$select", "$filter"] as const) {
-    const text = optionOf(link, name);
-    if (
-      text !== undefined && !readings(text).some((reading) => isSame(name, reading, sent[name]))
-    ) {
+    const texts = optionsOf(link, name).flatMap(readings);
+    if (texts.length > 0 && !texts.some((text) => isSame(name, text, sent[name]))) {
       throw wrong(`has another ${name} than was asked`);
     }
   }
-  const encoded = optionOf(link, "$skiptoken");
+  const [encoded] = optionsOf(link, "$skiptoken");
   if (!encoded) throw wrong("has no $skiptoken");
   let token: string;
   try {
@@ -61,7 +59,7 @@ export function readSkipToken(
   const before = sent.$skiptoken;
   if (token === before || followed.has(token)) throw wrong("leads to a page that was there before");
   const [number, numberBefore] = [numberOf(token), numberOf(before)];
-  if (number !== undefined && numberBefore !== undefined && number < numberBefore) {
+  if (number !== undefined && numberBefore !== undefined && number <= numberBefore) {
     throw wrong("leads back");
   }
   return token;
@@ -74,15 +72,14 @@ export function numberOf(token: string | undefined): bigint | undefined {
 }
 
 /**
- * The text of a query option in a link as it came. It ends where the next one begins, not at any
- * `&`: in a raw link, one may stand in a filter's text.
+ * The text of a query option in a link as it came, to the next option of any name, and to the next
+ * system query option: in a raw link, a filter's text may look like an option of another name.
  */
-function optionOf(link: string, name: string): string | undefined {
-  const option = new RegExp(
-    `[?&](?:\\$|%24)${name.slice(1)}=(.*?)(?=&(?:\\$|%24)?\\w+=|$)`,
-    "s",
-  );
-  return option.exec(link)?.[1];
+function optionsOf(link: string, name: string): string[] {
+  return ["(?:\\$|%24)?\\w+=", "(?:\\$|%24)"].flatMap((next) => {
+    const option = new RegExp(`[?&](?:\\$|%24)${name.slice(1)}=(.*?)(?=&${next}|$)`, "s");
+    return option.exec(link)?.[1] ?? [];
+  });
 }
 
 /** What a text may stand for: itself, where it is raw, or what is left without its encoding. */

@@ -16,8 +16,11 @@ const MEMORY = 60_000;
 /** How much wider the gap becomes when the service says that there were too many, and how far. */
 const WIDER = 2;
 const WIDEST = 8;
-/** What is left of the widening after each good answer. */
+/** What is left of the widening after each good answer, and after each minute without a request. */
 const NARROWER = 0.9;
+const NARROWER_BY_THE_MINUTE = 0.5;
+/** A widened gap is at least so wide before, where there was none: the service has asked for one. */
+const LEAST_WIDENED = 500;
 
 /** How a caller keeps the pace. */
 export interface Pacing {
@@ -101,6 +104,7 @@ export async function takeTurn(
     line.waiting = line.waiting.filter((other) => other !== me);
   }
   const start = clock.now();
+  line.widening = wideningAt(line, start);
   const cold = start - line.lastStart > COLD;
   line.holder = me;
   line.leasedUntil = start + lease;
@@ -135,7 +139,7 @@ export async function takeTurn(
 export function holdBack(origin: string, clock: Clock, milliseconds: number): void {
   const line = lineTo(origin, clock);
   line.heldUntil = Math.max(line.heldUntil, clock.now() + milliseconds);
-  line.widening = Math.min(WIDEST, line.widening * WIDER);
+  line.widening = Math.min(WIDEST, wideningAt(line, clock.now()) * WIDER);
 }
 
 /** 0 when it is the caller's turn, else the milliseconds until it should look again. */
@@ -151,17 +155,25 @@ function timeToWait(line: Line, me: Waiting, now: number): number {
     line.waiting.push(me);
   }
   // Not the next one: a gap passes anyway between becoming that and starting.
-  const gap = widestGap(line, now);
+  const gap = gapAt(line, now);
   if (line.waiting[0] !== me) return Math.max(POLL, Math.min(gap / 2, STALE / 2));
   if (line.holder !== undefined && line.leasedUntil > now) return POLL;
-  const nextStart = Math.max(line.lastStart + gap * line.widening, line.heldUntil);
+  const nextStart = Math.max(line.lastStart + gap, line.heldUntil);
   return Math.min(nextStart - now, STALE / 2);
 }
 
-/** The gap of the lowest rate that was asked for of late. */
-function widestGap({ gaps }: Line, now: number): number {
+/** The gap of the lowest rate that was asked for of late, as much wider as the service made it. */
+function gapAt(line: Line, now: number): number {
+  const { gaps } = line;
   for (const [gap, asked] of gaps) if (now - asked > Math.max(MEMORY, gap)) gaps.delete(gap);
-  return Math.max(...gaps.keys());
+  const asked = Math.max(...gaps.keys());
+  const widening = wideningAt(line, now);
+  return widening > 1 ? Math.max(asked, LEAST_WIDENED) * widening : asked;
+}
+
+function wideningAt({ widening, lastStart, heldUntil }: Line, now: number): number {
+  const minutes = Math.floor((now - Math.max(lastStart, heldUntil)) / 60_000);
+  return minutes > 0 ? Math.max(1, widening * NARROWER_BY_THE_MINUTE ** minutes) : widening;
 }
 
 function lineTo(origin: string, clock: Clock): Line {

@@ -1,8 +1,9 @@
+import { DataStreamError } from "../errors.ts";
 import type { Clause } from "../odata/clause.ts";
 import { narrow, type QueryOptions } from "../odata/query_options.ts";
-import { countRows, follow, type PageQuery } from "./follow.ts";
+import { ALL, countRows, follow, type PageQuery } from "./follow.ts";
 import { numberOf } from "./next_link.ts";
-import type { Page } from "./page.ts";
+import type { Page, PageReader } from "./page.ts";
 import { MOST_ROWS, type Range, rangeOfEach, rangesOfAtMost, toRangeClauses } from "./partition.ts";
 import { datasetsOf, groupsOf, inLocations, locationIds, locationsOf, years } from "./related.ts";
 import type { Run } from "./run.ts";
@@ -17,10 +18,10 @@ interface Part {
 }
 
 /** The pages of the rows that meet more clauses, from a place on. */
-type PagesOf<R> = (
+type PagesOf<T> = (
   clauses: readonly Clause[],
   skipToken: string | undefined,
-) => AsyncGenerator<Page<R>, void, void>;
+) => AsyncGenerator<Page<T>, void, void>;
 
 /** What a query asks for first. */
 export function firstPages(query: QueryOptions): PageQuery {
@@ -33,16 +34,18 @@ export function firstPages(query: QueryOptions): PageQuery {
  * All pages of a query, none of its rows lost or doubled: the parts have no row in common, and are
  * together the query.
  *
- * @param top The page size wanted just now
+ * @param read Reads each page
+ * @param left How many rows are wanted still
  */
-export async function* allPages<R>(
+export async function* allPages<T>(
   run: Run,
   query: QueryOptions,
-  top: () => number,
-): AsyncGenerator<Page<R>, void, void> {
+  read: PageReader<T>,
+  left: () => number,
+): AsyncGenerator<Page<T>, void, void> {
   const { skipToken, partition } = query;
-  const pages: PagesOf<R> = (clauses, skipToken) =>
-    follow<R>(run, { ...pagesOf(query, clauses), top }, skipToken);
+  const pages: PagesOf<T> = (clauses, skipToken) =>
+    follow(run, { ...pagesOf(query, clauses), left }, read, skipToken);
   const parts = await partsOf(run, query);
   const inYears = partition === "year" ? rangeOfEach(await years(run, query)) : [];
   for (const part of parts) {
@@ -97,19 +100,21 @@ async function partsOf(run: Run, query: QueryOptions): Promise<Part[]> {
  * A skip token says after which Id a page begins, whatever the filter (water-quality-api, Query
  * options): the ranges go on where the first page ended. One of another form is only ever followed.
  */
-async function* unlessTooMany<R>(
+async function* unlessTooMany<T>(
   run: Run,
   query: QueryOptions,
   part: Part,
-  pages: PagesOf<R>,
-): AsyncGenerator<Page<R>, void, void> {
+  pages: PagesOf<T>,
+): AsyncGenerator<Page<T>, void, void> {
   const count = (clauses: readonly Clause[]) =>
     countRows(run, query.resource, narrow(query, [...part.clauses, ...clauses]));
   const whole = pages(part.clauses, query.skipToken);
   for await (const page of whole) {
     yield page;
     if (query.limit <= MOST_ROWS || numberOf(page.skipToken) === undefined) continue;
-    const rows = await count([]);
+    const rows = await count([]).catch(unlessTooSlow);
+    // What cannot be counted can be paged: a count serves the service, and the rows the caller.
+    if (rows === undefined) return yield* whole;
     if (part.isAll) run.expect(rows);
     if (rows <= MOST_ROWS) return yield* whole;
     const ids = part.locations ?? await locationIds(run, query);
@@ -121,6 +126,12 @@ async function* unlessTooMany<R>(
   }
 }
 
+/** Swallows the fault of a count that the service could not finish. */
+function unlessTooSlow(error: unknown): undefined {
+  const isTooSlow = error instanceof DataStreamError && [408, 413, 504].includes(error.status ?? 0);
+  if (!isTooSlow) throw error;
+}
+
 function byLocation(range: Range): Clause[] {
   return toRangeClauses("LocationId", range);
 }
@@ -129,5 +140,5 @@ function pagesOf(
   { resource, select, top, ...query }: QueryOptions,
   more: readonly Clause[],
 ): PageQuery {
-  return { resource, select, filter: narrow(query, more), top: () => top };
+  return { resource, select, filter: narrow(query, more), top, left: ALL };
 }

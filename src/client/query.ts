@@ -1,3 +1,5 @@
+import type { CsvOptions } from "../output/csv_options.ts";
+
 /**
  * A question to the service, not yet asked: nothing is sent until it is consumed, and each
  * consumption asks anew.
@@ -51,11 +53,30 @@ export interface Query<R> extends AsyncIterable<R> {
   /**
    * The rows as CSV: one chunk a page, the header in the first, also where there are no rows.
    *
-   * Columns stand in the order of `select`, else in the documented order. Source: RFC 4180.
+   * Columns stand in the order of `select`, else in the documented order, with new fields of the
+   * first page after them; a field that comes later still is an error that names it. A number keeps
+   * the digits that the service sent; null is an empty cell; a list of texts is joined with `; `.
+   *
+   * Source: RFC 4180.
+   *
+   * @param options Columns, separator, header, byte order mark, formulas
+   * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` on any fault
+   * @throws {TypeError} If an option is wrong, or a column is not selected
+   */
+  csv(options?: CsvOptions): ReadableStream<Uint8Array<ArrayBuffer>>;
+  /**
+   * The rows as lines of JSON, one a row, as the service sent them but for white space between
+   * tokens; one chunk a page.
    *
    * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` on any fault
    */
-  csv(): ReadableStream<Uint8Array<ArrayBuffer>>;
+  ndjson(): ReadableStream<Uint8Array<ArrayBuffer>>;
+  /**
+   * The rows as one document of JSON, `{"value":[…]}` over all pages; one chunk a page.
+   *
+   * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` on any fault
+   */
+  json(): ReadableStream<Uint8Array<ArrayBuffer>>;
   /**
    * All rows at once.
    *
@@ -69,4 +90,21 @@ export interface Query<R> extends AsyncIterable<R> {
    * @throws {DataStreamError} On any fault
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<R, void, void>;
+}
+
+/**
+ * A query of Locations, which can be drawn on a map.
+ *
+ * @typeParam R The type of a row
+ */
+export interface LocationsQuery<R> extends Query<R> {
+  /**
+   * The locations as one FeatureCollection of points; one without a position has a geometry of null.
+   *
+   * Source: RFC 7946.
+   *
+   * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` on any fault
+   * @throws {TypeError} If `Longitude` or `Latitude` is not selected
+   */
+  geojson(): ReadableStream<Uint8Array<ArrayBuffer>>;
 }

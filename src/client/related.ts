@@ -2,12 +2,16 @@ import { type Clause, formatClauses } from "../odata/clause.ts";
 import { MAXIMUM_TOP, narrow, type QueryOptions } from "../odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { DataStreamError } from "../errors.ts";
-import { follow, type PageQuery } from "./follow.ts";
+import { ALL, follow, type PageQuery } from "./follow.ts";
+import { readRows } from "./page.ts";
 import { LONGEST_TARGET, requireShortTarget, targetLength, toRequestOptions } from "./requests.ts";
 import type { Run, Service } from "./run.ts";
 
 /** A list of locations takes at most so many bytes: half of what a gateway takes in all. */
 const LONGEST_LIST = LONGEST_TARGET / 2;
+
+/** Fifty locations, some 500 bytes: a list of fewer is not worth its request. */
+const SOME_LOCATIONS = Array.from({ length: 50 }, () => 1_000_000);
 
 /** Asks for the locations that the rows of a query can have. */
 export function locationsOf(query: QueryOptions): PageQuery {
@@ -33,15 +37,17 @@ function related(resource: ResourceName, field: string, { clauses, box }: QueryO
     resource,
     select: [field],
     filter: all.length === 0 ? undefined : formatClauses(all),
-    top: () => MAXIMUM_TOP,
+    top: MAXIMUM_TOP,
+    left: ALL,
   };
 }
 
 /** The ids of the locations that the rows of a query can have, rising. */
 export async function locationIds(run: Run, query: QueryOptions): Promise<number[]> {
   const ids = new Set<number>();
-  for await (const { rows } of follow<{ Id?: unknown }>(run, locationsOf(query))) {
-    for (const { Id } of rows) {
+  const pages = follow(run, locationsOf(query), readRows<{ Id?: unknown }>);
+  for await (const { content } of pages) {
+    for (const { Id } of content) {
       const id = typeof Id === "string" && /^\d+$/.test(Id) ? Number(Id) : Id;
       if (typeof id !== "number" || !Number.isSafeInteger(id)) {
         throw new DataStreamError("Wanted the Id of each location, got another value", {
@@ -59,14 +65,35 @@ export async function locationIds(run: Run, query: QueryOptions): Promise<number
 /** The years in which the rows of a query can begin, as far as the datasets say, rising. */
 export async function years(run: Run, query: QueryOptions): Promise<number[]> {
   const found = new Set<number>();
-  for await (const { rows } of follow<{ TemporalExtent?: unknown }>(run, datasetsOf(query))) {
-    for (const { TemporalExtent: extent } of rows) {
+  const pages = follow(run, datasetsOf(query), readRows<{ TemporalExtent?: unknown }>);
+  for await (const { content } of pages) {
+    for (const { TemporalExtent: extent } of content) {
       if (!Array.isArray(extent)) continue;
       const [first, last] = extent.map((date) => Number(/^\d{4}/.exec(date)?.[0] ?? NaN));
       for (let year = first!; year <= last!; year++) found.add(year);
     }
   }
-  return [...found].sort((a, b) => a - b);
+  // What the filter leaves out needs no part of its own.
+  const wanted = [...found].filter((year) => query.clauses?.every(mayHoldIn(year)) ?? true);
+  return wanted.sort((a, b) => a - b);
+}
+
+/** Whether a clause can be met by a row of that year. */
+function mayHoldIn(year: number): (clause: Clause) => boolean {
+  return ({ field, operator, values }) => {
+    if (!/^ActivityStart(?:Date)?Year$/.test(field)) return true;
+    const bounds = values.map(({ text }) => Number(text));
+    const [bound = NaN] = bounds;
+    const isOutside: Partial<Record<Clause["operator"], boolean>> = {
+      eq: year !== bound,
+      lt: year >= bound,
+      lte: year > bound,
+      gt: year <= bound,
+      gte: year < bound,
+      in: !bounds.includes(year),
+    };
+    return !isOutside[operator];
+  };
 }
 
 /** Lists of locations that each fit into a request of the query. */
@@ -89,9 +116,14 @@ export function groupsOf(
   return groups;
 }
 
-/** Refuses a query that has no room left for a list of locations. */
+/** The URL of a page of the query itself, whole. */
+export function ownUrl(query: QueryOptions, service: Service): string {
+  return toUrl(query.filter, query, service);
+}
+
+/** Refuses a query that has no room left for a list of some locations: it would take very many. */
 export function requireRoom(query: QueryOptions, service: Service): void {
-  requireShortTarget(urlWith([Number.MAX_SAFE_INTEGER], query, service));
+  requireShortTarget(urlWith(SOME_LOCATIONS, query, service));
 }
 
 /** The clause that rows of some locations meet. */
@@ -108,9 +140,14 @@ function lengthWith(ids: readonly number[], query: QueryOptions, service: Servic
 }
 
 function urlWith(ids: readonly number[], query: QueryOptions, service: Service): string {
-  return toRequestOptions(service, query.resource, {
-    $select: query.select?.join(","),
-    $filter: narrow(query, [inLocations(ids)]),
-    $top: MAXIMUM_TOP,
-  }).url;
+  return toUrl(narrow(query, [inLocations(ids)]), query, service);
+}
+
+function toUrl(
+  filter: string | undefined,
+  { resource, select, top }: QueryOptions,
+  service: Service,
+): string {
+  const options = { $select: select?.join(","), $filter: filter, $top: top };
+  return toRequestOptions(service, resource, options).url;
 }

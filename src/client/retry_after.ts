@@ -12,7 +12,8 @@ export function readRetryAfter(headers: Headers): number | undefined {
   const text = headers.get("retry-after")?.trim();
   if (!text) return undefined;
   if (/^\d+$/.test(text)) return Number(text) * 1000;
-  const until = Date.parse(text);
+  // Other text may be read as a date too: 1.5, say.
+  const until = text.endsWith("GMT") ? Date.parse(text) : NaN;
   if (Number.isNaN(until)) return undefined;
   const sent = Date.parse(headers.get("date") ?? "");
   return Math.max(0, until - (Number.isNaN(sent) ? Date.now() : sent));

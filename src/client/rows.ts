@@ -53,15 +53,19 @@ export function streamRows<R>(
   const reader = pages.getReader();
   let stop = () => {};
   const end = () => signal?.removeEventListener("abort", stop);
+  const read = () =>
+    reader.read().catch((error) => {
+      end();
+      throw error;
+    });
   return new ReadableStream<R>({
-    start(controller) {
+    async pull(controller) {
+      end();
       stop = () => controller.error(signal?.reason);
       signal?.addEventListener("abort", stop, { once: true });
-    },
-    async pull(controller) {
       // Until there is a row: a stream whose pull brings none is not pulled again.
       for (;;) {
-        const { done, value = [] } = await reader.read();
+        const { done, value = [] } = await read();
         if (signal?.aborted) return;
         for (const row of value) controller.enqueue(row);
         if (done) {

@@ -75,6 +75,11 @@ export class Run {
       } catch (error) {
         const { fault, outlook: { retryAfter, isHopeless } } = toFailedAttempt(error);
         const remedy = faults.remedyFor(fault);
+        const pause = Math.min(pauseAfter(attempts), backoffLeft);
+        // Everyone is held back, also where this one gives up.
+        if (remedy === "hold-back") {
+          holdBack(origin, clock, Math.min(retryAfter ?? pause, retry.retryAfter));
+        }
         if (remedy === undefined || isHopeless) throw fault;
         if (attempts >= retry.attempts) throw inVain(fault, attempts);
         if (retryAfter !== undefined && retryAfter > retry.retryAfter) {
@@ -84,15 +89,14 @@ export class Run {
         if (remedy === "fewer-rows") {
           if (top === undefined || top === 1) throw inVain(fault, attempts);
           this.#mostRows = Math.floor(top / 2);
-        } else if (retryAfter === undefined) {
+        } else if (retryAfter === undefined || (remedy === "back-off" && retryAfter < pause)) {
           if (backoffLeft <= 0) throw inVain(fault, attempts);
-          wait = Math.min(pauseAfter(attempts), backoffLeft);
-          backoffLeft -= wait;
+          wait = pause;
+          backoffLeft -= pause;
         }
         this.#report({ retries: this.#progress.retries + 1, retrying: { fault, wait } });
         // Whoever is held back waits in line, where the wait is counted.
-        if (remedy === "hold-back") holdBack(origin, clock, wait);
-        else await this.#pause(wait);
+        if (remedy !== "hold-back") await this.#pause(wait);
         this.#update({ retrying: undefined });
       }
     }

@@ -78,18 +78,18 @@ export async function send(
     onStart();
     const response = await unlessAborted(fetch(request), attempt.signal);
     turn.answered();
-    watching.sign();
-    const onBytes = () => {
+    const onSign = () => {
       turn.extend();
       watching.sign();
     };
+    onSign();
     const isGood = response.status === 200;
     const most = isRedirect(response)
       ? 0
       : isGood && isJson(response.headers)
       ? Infinity
       : LONGEST_OTHER_BODY;
-    const bytes = await readBody(response, attempt.signal, onBytes, most)
+    const bytes = await readBody(response, attempt.signal, onSign, most)
       .catch((error) => {
         if (isGood) throw error;
         return new Uint8Array(); // the status says more than what broke after it
@@ -117,7 +117,7 @@ export async function send(
         hint: isHopeless
           ? `let it reach the service: deno run --allow-net=${new URL(url).host}`
           : "check the connection and the base URL, then try again",
-        cause: mentions(error, apiKey) ? new Error(message) : error,
+        cause: apiKey === undefined ? error : withoutSecrets(error, withoutKey),
       }),
       { isHopeless },
     );
@@ -151,15 +151,34 @@ async function unlessAborted(sending: Promise<Response>, signal: AbortSignal): P
   }
 }
 
+/** So many errors behind an error are looked at: they may go round. */
+const DEEPEST_CAUSE = 5;
+
 /** The message of an error and of those behind it: some runtimes' own is just "fetch failed". */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error ? `${oneLine(error)}: ${reasonOf(cause)}` : oneLine(error);
+function reasonOf(error: unknown, depth = 0): string {
+  const cause = error instanceof Error && depth < DEEPEST_CAUSE ? error.cause : undefined;
+  return cause instanceof Error
+    ? `${oneLine(error)}: ${reasonOf(cause, depth + 1)}`
+    : oneLine(error);
 }
 
-/** Whether an error or one of those behind it shows the key, in its message or its stack. */
-function mentions(error: unknown, apiKey: string | undefined): boolean {
-  if (apiKey === undefined || error === undefined) return false;
-  if (!(error instanceof Error)) return String(error).includes(apiKey);
-  return `${error.message} ${error.stack}`.includes(apiKey) || mentions(error.cause, apiKey);
+/**
+ * A copy of an error and of those behind it, in which no text shows the key; what else hangs on it,
+ * a request's headers, say, is left behind.
+ */
+function withoutSecrets(
+  error: unknown,
+  withoutKey: (text: string) => string,
+  depth = 0,
+): Error {
+  if (!(error instanceof Error)) return new Error(withoutKey(oneLine(error)));
+  const { name, message, stack } = error;
+  const next = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
+  const cause = next === undefined || depth === DEEPEST_CAUSE
+    ? undefined
+    : withoutSecrets(next, withoutKey, depth + 1);
+  const copy = new Error(withoutKey(message), cause && { cause });
+  copy.name = name;
+  if (stack !== undefined) copy.stack = withoutKey(stack);
+  return copy;
 }

@@ -45,7 +45,8 @@ const REMEDIES: Record<string, string> = {
 function remedyFor(text: string): string {
   const lower = text.toLowerCase();
   const isShouted = text !== lower && (COMPARISONS.has(lower) || /^(and|in|endswith)$/.test(lower));
-  const remedy = REMEDIES[lower] ?? (isShouted ? `"${lower}"` : undefined);
+  const known = Object.hasOwn(REMEDIES, lower) ? REMEDIES[lower] : undefined;
+  const remedy = known ?? (isShouted ? `"${lower}"` : undefined);
   return remedy === undefined ? "" : ` (use ${remedy})`;
 }
 

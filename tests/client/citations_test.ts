@@ -30,6 +30,26 @@ Deno.test("citations() takes the filter of the data, as text or expression", asy
   assertEquals(await client.citations("DOI eq 'none'"), []);
 });
 
+Deno.test("citations() leaves out what would leave out a dataset with other rows beside", async () => {
+  const { options } = upstream();
+  const filterOf = async (filter: string) => {
+    let asked = "";
+    const fetch = (request: Request) => {
+      asked = new URL(request.url).searchParams.get("$filter") ?? "none";
+      return Promise.resolve(page([]));
+    };
+    await new DataStream({ ...options, fetch }).citations(filter);
+    return asked;
+  };
+  for (
+    const [filter, asked] of [
+      ["CharacteristicName ne 'pH'", "none"],
+      ["CharacteristicName ne 'pH' and DOI ne 'x'", "DOI ne 'x'"],
+      ["CharacteristicName eq 'pH' and RegionId ne 'hub.pacific'", "CharacteristicName eq 'pH'"],
+    ]
+  ) assertEquals(await filterOf(filter!), asked);
+});
+
 Deno.test("citations() asks Metadata for what it gives, and stops at the signal", async () => {
   const { options, requests } = upstream(page([]));
   await new DataStream(options).citations(eq("DOI", "x"));

@@ -181,7 +181,28 @@ Deno.test("locations() tells a fault of the network, with its cause", async () =
     DataStreamError,
     "(fetch failed: connection reset)",
   );
-  assertEquals([error.kind, error.cause], ["network", fault]);
+  assertEquals(error.kind, "network");
+  const { name, message, cause } = error.cause as Error;
+  assertEquals([name, message, (cause as Error).message], [
+    "TypeError",
+    "fetch failed",
+    "connection\nreset",
+  ]);
+  const keyless = new DataStream({ ...upstream(fault).options, apiKey: undefined }).locations();
+  const plain = await assertRejects(() => keyless.toArray(), DataStreamError);
+  assertEquals(plain.cause, fault);
+});
+
+Deno.test("causes that go round are told as far as they go", async () => {
+  const fault = new Error("round");
+  fault.cause = new Error("and round", { cause: fault });
+  const { options } = upstream(fault);
+  const error = await assertRejects(
+    () => new DataStream(options).locations().toArray(),
+    DataStreamError,
+    "(round: and round: round",
+  );
+  assert(error.message.length < 300);
 });
 
 Deno.test("locations() tells a body that breaks off", async () => {
@@ -206,12 +227,20 @@ Deno.test("no error shows the key, even where the service repeats it", async () 
     Response.json({ message: `bad ${encodeURIComponent(apiKey)}` }, { status: 403 }),
     new Error(`header x-api-key: ${apiKey}`),
     new Error("[key]", { cause: new Error(apiKey) }),
+    new Error("[key]", { cause: new Error(`x-api-key=${encodeURIComponent(apiKey)}`) }),
+    new Error("[key]", {
+      cause: new AggregateError([new Error(apiKey), new Error(apiKey)], "all"),
+    }),
+    Object.assign(new Error("[key]"), { options: { headers: { "x-api-key": apiKey } } }),
+    new Error("[key]", { cause: apiKey }),
   ];
   for (const reply of replies) {
     const { options } = upstream(reply);
     const query = new DataStream({ ...options, apiKey }).locations();
     const error = await assertRejects(() => query.toArray(), DataStreamError);
-    assertEquals(Deno.inspect(error).includes(apiKey), false);
+    for (const secret of [apiKey, apiKey.replaceAll('"', '\\"'), encodeURIComponent(apiKey)]) {
+      assertEquals(Deno.inspect(error, { depth: 10 }).includes(secret), false);
+    }
     assertEquals(error.message.includes(encodeURIComponent(apiKey)), false);
     assertEquals(`${error.stack} ${error.url} ${error.detail}`.includes(apiKey), false);
     assert(error.message.includes("[key]"));

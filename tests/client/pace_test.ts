@@ -246,6 +246,30 @@ Deno.test("holdBack() keeps everyone back, and widens the gap until good answers
   assertEquals(starts.at(-1)! - starts.at(-2)!, 530);
 });
 
+Deno.test("a widened gap narrows with the minutes, too", async () => {
+  const clock = new FakeClock();
+  (await enter(origin, 2, clock)).end();
+  for (let times = 0; times < 3; times++) holdBack(origin, clock, 0);
+  await clock.sleep(2 * 60_000);
+  (await enter(origin, 2, clock)).end();
+  const start = clock.now();
+  (await enter(origin, 2, clock)).end();
+  assertEquals(clock.now() - start, 2 * 530);
+  await clock.sleep(24 * 3_600_000);
+  (await enter(origin, 2, clock)).end();
+  const later = clock.now();
+  (await enter(origin, 2, clock)).end();
+  assertEquals(clock.now() - later, 530);
+});
+
+Deno.test("holdBack() makes a gap where none was asked for", async () => {
+  const clock = new FakeClock();
+  (await enter(origin, Infinity, clock)).end();
+  holdBack(origin, clock, 0);
+  (await enter(origin, Infinity, clock)).end();
+  assertEquals(clock.now(), 1_000);
+});
+
 Deno.test("holdBack() widens the gap eight times at most, and no other origin's", async () => {
   const clock = new FakeClock();
   (await enter(origin, 2, clock)).end();

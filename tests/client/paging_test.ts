@@ -111,7 +111,10 @@ Deno.test("locations() fails at a next link that does not move on", async () => 
 });
 
 for (
-  const [name, tokens] of [["leads back", ["Id:10", "Id:5"]], ["goes round", [
+  const [name, tokens] of [["leads back", ["Id:10", "Id:5"]], [
+    "leads to the same place, written otherwise",
+    ["Id:5", "Id:05"],
+  ], ["goes round", [
     "a",
     "b",
     "a",
@@ -182,6 +185,15 @@ for (const [name, options_] of repeated) {
     assertEquals(requests[1]?.url, `${requests[0]?.url}&%24skiptoken=Id%3A1`);
   });
 }
+
+Deno.test("locations() goes on by a raw next link whose filter looks like another option", async () => {
+  const filter = "DOI eq 'a&b=c'";
+  const { options } = upstream(
+    page([{ Id: 1 }], `${ROOT}/Locations?$filter=${filter}&$skiptoken=Id:1`),
+    page([{ Id: 2 }]),
+  );
+  assertEquals((await new DataStream(options).locations({ filter }).toArray()).length, 2);
+});
 
 Deno.test("locations() goes on past an empty page", async () => {
   const { options } = upstream(

@@ -108,7 +108,8 @@ Deno.test("a location that Locations does not know loses no row", async () => {
     ...service,
     async fetch(request) {
       if (!request.url.includes("/Locations")) return await service.fetch(request);
-      return Response.json({ value: [{ Id: 1085 }, { Id: "1022" }] });
+      // In no order, either.
+      return Response.json({ value: [1085, 1141, "1022", 1057, 1239, 1113].map((Id) => ({ Id })) });
     },
   });
   const seen = await timesSeen(client.observations(), 1_200_000);
@@ -126,6 +127,40 @@ Deno.test("partition location goes location by location, each row once", async (
   const order = rows.map(({ LocationId }) => LocationId);
   assertEquals(order, order.toSorted((a, b) => a - b));
   assertEquals(service.counts, []);
+});
+
+Deno.test("a place to begin holds in the parts by location and by year, too", async () => {
+  for (const partition of ["location", "year"] as const) {
+    const client = clientOf(largeService(10_000, 12));
+    const query = client.observations({ partition, skipToken: "Id:4000" });
+    const seen = await timesSeen(query, 10_000);
+    const isAsked = (row: number) => row >= 4_000 && (partition === "location" || row % 100 !== 99);
+    assert(seen.every((times, row) => times === (isAsked(row) ? 1 : 0)));
+  }
+});
+
+Deno.test("partition year asks for no year that the filter leaves out", async () => {
+  const service = largeService(5_000, 12);
+  const filter = "ActivityStartYear gte 2018 and ActivityStartYear lt 2020";
+  const rows = await clientOf(service).observations({ partition: "year", filter }).toArray();
+  const isAsked = (row: number) => row % 100 !== 99 && [18, 19].includes(row % 23);
+  const ids = Array.from({ length: 5_000 }, (_, row) => row).filter(isAsked).map((row) => row + 1);
+  assertEquals(rows.map(({ Id }) => Id).sort((a, b) => a - b), ids);
+  assertEquals(service.asked.length, 1 + 2);
+});
+
+Deno.test("rows that cannot be counted are paged whole", async () => {
+  const service = largeService(30_000, 12);
+  const client = new DataStream({
+    baseUrl,
+    clock: new FakeClock(),
+    fetch: async (request) =>
+      request.url.includes("count")
+        ? Response.json({}, { status: 504 })
+        : await service.fetch(request),
+  });
+  const seen = await timesSeen(client.observations(), 30_000);
+  assert(seen.every(isOnce));
 });
 
 Deno.test("partition year goes year by year, and loses the rows without one alone", async () => {

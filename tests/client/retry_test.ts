@@ -146,6 +146,7 @@ Deno.test("a page of one row cannot be smaller, and a count has no rows", async 
 const waits: [name: string, headers: HeadersInit, milliseconds: number][] = [
   ["seconds", { "retry-after": "7" }, 7_000],
   ["no seconds", { "retry-after": "0" }, 1_060],
+  ["seconds with white space", { "retry-after": " 7 " }, 7_000],
   [
     "a date",
     {
@@ -192,10 +193,63 @@ Deno.test("Retry-After past two minutes is an error that says when, and an optio
   assertEquals(await client.locations().toArray(), []);
 });
 
-Deno.test("a Retry-After that cannot be read is as none", async () => {
-  const { client, times } = persistent([answer(429, { "retry-after": "soon" }), page([])]);
+for (const text of ["soon", "1.5", "-1", "2026-11-21"]) {
+  Deno.test(`Retry-After: ${text} cannot be read, and is as none`, async () => {
+    const { client, times } = persistent([answer(503, { "retry-after": text }), page([])]);
+    await client.locations().toArray();
+    assert(times[1]! >= 500 && times[1]! <= 1_100, `asked again at ${times[1]}`);
+  });
+}
+
+Deno.test("a Retry-After shorter than the back-off does not shorten it", async () => {
+  const many = Array.from({ length: 6 }, () => answer(503, { "retry-after": "0" }));
+  const { client, clock } = persistent(many);
+  await assertRejects(() => client.locations().toArray(), DataStreamError, "6 times");
+  assert(clock.now() >= 15_000, `gave up after ${clock.now()} ms`);
+});
+
+Deno.test("a 429 that ends a query holds the others back all the same", async () => {
+  for (const [seconds, held] of [[300, 120_000], [60, 60_000]] as const) {
+    const { client, times } = persistent(
+      [answer(429, { "retry-after": String(seconds) }), page([]), page([])],
+      { retry: { attempts: 1 } },
+    );
+    const [first] = await Promise.allSettled(
+      [1, 2, 3].map(() => client.locations().toArray()),
+    );
+    assertEquals(first!.status, "rejected");
+    assertEquals(times[1], held);
+    assert(times[2]! - times[1]! > 900, `started at ${times}`);
+  }
+});
+
+Deno.test("late headers do not let the next request start beside this one", async () => {
+  const { client, clock, times } = persistent([
+    async () => {
+      await clock.sleep(44_000);
+      const body = new ReadableStream({
+        async pull(controller) {
+          await clock.sleep(29_000);
+          controller.enqueue(new TextEncoder().encode('{"value":[]}'));
+          controller.close();
+        },
+      }, { highWaterMark: 0 });
+      return new Response(body, { headers: { "content-type": "application/json" } });
+    },
+    page([]),
+  ]);
+  await Promise.all([client.locations().toArray(), client.locations().toArray()]);
+  assert(times[1]! >= 73_000, `the second started at ${times[1]}`);
+});
+
+Deno.test("a first request that reaches the service late is counted from its answer", async () => {
+  const late = async () => {
+    await clock.sleep(200);
+    return page([], `${ROOT}/Locations?$skiptoken=Id:1`);
+  };
+  const { client, clock, times } = persistent([late, page([])]);
   await client.locations().toArray();
-  assert(times[1]! >= 500 && times[1]! <= 1_100);
+  assertEquals(times, [0, 730]);
 });
 
 Deno.test("a date in Retry-After without a Date is held against this machine's clock", async () => {

@@ -45,6 +45,7 @@ const faults: [filter: string, message: string, position: number][] = [
   ["DOI", "got the end", 3],
   ["DOI ge 'x'", 'got "ge" (use "gte")', 4],
   ["DOI le 'x'", 'got "le" (use "lte")', 4],
+  ["DOI constructor 'x'", 'got "constructor" at', 4],
   ["DOI EQ 'x'", 'got "EQ" (use "eq")', 4],
   ["DOI eq 'x' AND Name eq 'y'", 'got "AND" (use "and")', 11],
   ["ActivityStartYear >= 2015", 'got ">=" (use "gte")', 18],

@@ -140,6 +140,10 @@ for (const method of ["observations", "records"]) {
     const filter = `CharacteristicName ne '${"x".repeat(7_880)}'`;
     loose[method]!({ filter });
     assertThrows(() => loose[method]!({ filter, within: box }), RangeError, "wanted at most 8000");
+    const longer = { filter: filter.replace("x'", `${"x".repeat(500)}'`) };
+    for (const partition of ["auto", "location", "year"]) {
+      assertThrows(() => loose[method]!({ ...longer, partition }), RangeError, "at most 8000");
+    }
     assertThrows(() => loose[method]!({ partition: "month" }), TypeError, "auto, never, location");
   });
 }

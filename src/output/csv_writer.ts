@@ -1,0 +1,104 @@
+import { csvOfBytes } from "./csv_bytes.ts";
+import { toCell, toLines } from "./csv_lines.ts";
+import type { CsvFormat } from "./csv_options.ts";
+import { findRows } from "./envelope.ts";
+import { passSpace } from "./json_bytes.ts";
+import { readSourcePage, type Source } from "./json_source.ts";
+import { PageFault, type PageWriter, type WrittenPage } from "./page_writer.ts";
+import { learnLayout } from "./row_layout.ts";
+
+const BYTE_ORDER_MARK = "\ufeff";
+
+/** Writes pages as one CSV file. */
+export class CsvWriter implements PageWriter {
+  readonly #format: CsvFormat;
+  readonly #encoder = new TextEncoder();
+  /** Fields that no column is there for are columns too on the first page, and a fault later. */
+  readonly #isOpen: boolean;
+  #fields: readonly string[];
+  #isBegun = false;
+
+  /**
+   * @param format The options; its columns, where there are any, are the only ones
+   * @param known The columns otherwise
+   * @param isOpen Whether fields beyond the known ones are columns too
+   */
+  constructor(format: CsvFormat, known: readonly string[], isOpen: boolean) {
+    this.#format = format;
+    this.#fields = format.columns?.map(([field]) => field) ?? known;
+    this.#isOpen = isOpen && format.columns === undefined;
+  }
+
+  write(page: Uint8Array, most: number): WrittenPage {
+    const fields = this.#isBegun || !this.#isOpen ? this.#fields : this.#fieldsWithFirstRow(page);
+    const target = {
+      fields,
+      isOpen: this.#isOpen,
+      before: this.#before(fields),
+      format: this.#format,
+    };
+    const written = csvOfBytes(page, target, most);
+    if (written === undefined) return this.#writeAny(page, most);
+    this.#begin(fields);
+    return written;
+  }
+
+  end(): Uint8Array<ArrayBuffer> {
+    const before = this.#before(this.#fields);
+    this.#begin(this.#fields);
+    return before;
+  }
+
+  /** The general way, for any page. */
+  #writeAny(page: Uint8Array, most: number): WrittenPage {
+    const { rows, envelope } = readSourcePage(page);
+    const late = this.#isOpen ? newFields(rows, this.#fields) : [];
+    if (this.#isBegun && late.length > 0) {
+      throw new PageFault(
+        `Field "${late[0]}" came after the header was written`,
+        "the rows so far are not all; select the fields wanted",
+      );
+    }
+    const fields = [...this.#fields, ...late];
+    const taken = rows.slice(0, most);
+    const cells = taken.map((row) => fields.map((field) => toCell(row.get(field), this.#format)));
+    const lines = this.#encoder.encode(toLines(cells, this.#format.separator));
+    const before = this.#before(fields);
+    this.#begin(fields);
+    return { bytes: concat(before, lines), rows: taken.length, envelope };
+  }
+
+  /** What stands before the first row: the mark and the header, where they are due. */
+  #before(fields: readonly string[]): Uint8Array<ArrayBuffer> {
+    if (this.#isBegun) return new Uint8Array();
+    const { bom, header, columns, separator } = this.#format;
+    const names = columns?.map(([, name]) => name) ?? fields;
+    const line = header && names.length > 0 ? toLines([names], separator) : "";
+    return this.#encoder.encode(`${bom ? BYTE_ORDER_MARK : ""}${line}`);
+  }
+
+  #begin(fields: readonly string[]): void {
+    this.#fields = fields;
+    this.#isBegun = true;
+  }
+
+  #fieldsWithFirstRow(page: Uint8Array): readonly string[] {
+    const start = findRows(page);
+    const names = start < 0 ? [] : learnLayout(page, passSpace(page, start))?.names ?? [];
+    return [...this.#fields, ...names.filter((name) => !this.#fields.includes(name))];
+  }
+}
+
+/** The fields that rows have beyond the known ones, in the order in which they come. */
+function newFields(rows: readonly Map<string, Source>[], known: readonly string[]): string[] {
+  const fields = new Set(known);
+  for (const row of rows) for (const name of row.keys()) fields.add(name);
+  return [...fields].slice(known.length);
+}
+
+function concat(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(first.length + second.length);
+  bytes.set(first);
+  bytes.set(second, first.length);
+  return bytes;
+}

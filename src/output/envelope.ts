@@ -1,0 +1,58 @@
+import {
+  BACKSLASH,
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  OPEN_LIST,
+  OPEN_OBJECT,
+  passColon,
+  QUOTE,
+} from "./json_bytes.ts";
+
+const VALUE = new TextEncoder().encode('"value"');
+/** Stands for the rows in what is left of the page. */
+const ROWS = "\0rows";
+
+/**
+ * Where the rows of a page begin: the place after the bracket that opens the list under `value`.
+ *
+ * @returns The place; -1 where there is no such list in an object
+ */
+export function findRows(page: Uint8Array): number {
+  let depth = 0;
+  for (let at = 0; at < page.length; at++) {
+    const byte = page[at];
+    if (byte === OPEN_OBJECT || byte === OPEN_LIST) depth++;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth--;
+    else if (byte === QUOTE) {
+      const start = at;
+      for (at++; page[at] !== QUOTE && at < page.length; at++) if (page[at] === BACKSLASH) at++;
+      if (depth !== 1 || !VALUE.every((wanted, index) => page[start + index] === wanted)) continue;
+      const value = passColon(page, at + 1);
+      if (value >= 0) return page[value] === OPEN_LIST ? value + 1 : -1;
+    }
+  }
+  return -1;
+}
+
+/**
+ * What a page holds beside its rows.
+ *
+ * @param start The place after the bracket that opens their list
+ * @param end The place of the bracket that closes it
+ * @returns The members; undefined where they are no JSON, or name their rows twice
+ */
+export function readEnvelope(
+  page: Uint8Array,
+  start: number,
+  end: number,
+): Record<string, unknown> | undefined {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  try {
+    const before = decoder.decode(page.subarray(0, start - 1));
+    const after = decoder.decode(page.subarray(end + 1));
+    const { value, ...rest } = JSON.parse(before + JSON.stringify(ROWS) + after);
+    return value === ROWS ? rest : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,126 @@
+// Passing over JSON in bytes: each function gives the place after what it passed, or -1 where that
+// is no JSON.
+
+export const QUOTE = 0x22;
+export const BACKSLASH = 0x5c;
+export const COMMA = 0x2c;
+export const OPEN_LIST = 0x5b;
+export const CLOSE_LIST = 0x5d;
+export const OPEN_OBJECT = 0x7b;
+export const CLOSE_OBJECT = 0x7d;
+const COLON = 0x3a;
+const MINUS = 0x2d;
+const PLUS = 0x2b;
+const POINT = 0x2e;
+const ZERO = 0x30;
+
+/** Passes over white space (RFC 8259, section 2). */
+export function passSpace(page: Uint8Array, at: number): number {
+  for (;;) {
+    const byte = page[at];
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return at;
+    at++;
+  }
+}
+
+/** Passes over an escape, or one character of more than a byte, inside a string. */
+export function passSpecial(page: Uint8Array, at: number): number {
+  return page[at] === BACKSLASH ? passEscape(page, at) : passCharacter(page, at);
+}
+
+function passEscape(page: Uint8Array, at: number): number {
+  switch (page[at + 1]) {
+    case QUOTE:
+    case BACKSLASH:
+    case 0x2f: // /
+    case 0x62: // b
+    case 0x66: // f
+    case 0x6e: // n
+    case 0x72: // r
+    case 0x74: // t
+      return at + 2;
+    case 0x75: // u
+      for (let digit = at + 2; digit < at + 6; digit++) {
+        if (!isHexadecimal(page[digit] ?? 0)) return -1;
+      }
+      return at + 6;
+    default:
+      return -1;
+  }
+}
+
+function isHexadecimal(byte: number): boolean {
+  const letter = byte | 0x20;
+  return (byte >= ZERO && byte <= 0x39) || (letter >= 0x61 && letter <= 0x66);
+}
+
+/** One character of two to four bytes, by the table of well-formed UTF-8 (Unicode, table 3-7). */
+function passCharacter(page: Uint8Array, at: number): number {
+  const first = page[at] ?? 0;
+  const second = page[at + 1] ?? 0;
+  if (first < 0xc2 || first > 0xf4) return -1;
+  const least = first === 0xe0 ? 0xa0 : first === 0xf0 ? 0x90 : 0x80;
+  const most = first === 0xed ? 0x9f : first === 0xf4 ? 0x8f : 0xbf;
+  if (second < least || second > most) return -1;
+  const end = at + (first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4);
+  for (let next = at + 2; next < end; next++) {
+    if (((page[next] ?? 0) & 0xc0) !== 0x80) return -1;
+  }
+  return end;
+}
+
+/** Passes over a string, its quotes included. */
+export function passString(page: Uint8Array, at: number): number {
+  if (page[at] !== QUOTE) return -1;
+  for (at++; page[at] !== QUOTE;) {
+    const byte = page[at] ?? 0;
+    if (byte < 0x20) return -1;
+    at = byte === BACKSLASH || byte > 0x7f ? passSpecial(page, at) : at + 1;
+    if (at < 0) return -1;
+  }
+  return at + 1;
+}
+
+/** Passes over a number (RFC 8259, section 6). */
+export function passNumber(page: Uint8Array, at: number): number {
+  if (page[at] === MINUS) at++;
+  if (page[at] === ZERO) at++;
+  else if ((at = passDigits(page, at)) < 0) return -1;
+  if (page[at] === POINT && (at = passDigits(page, at + 1)) < 0) return -1;
+  if (((page[at] ?? 0) | 0x20) === 0x65) {
+    const sign = page[at + 1];
+    at = passDigits(page, sign === PLUS || sign === MINUS ? at + 2 : at + 1);
+  }
+  return at;
+}
+
+function passDigits(page: Uint8Array, at: number): number {
+  const start = at;
+  while (isDigit(page[at] ?? 0)) at++;
+  return at === start ? -1 : at;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= ZERO && byte <= 0x39;
+}
+
+const LITERALS = ["null", "true", "false"].map((text) => new TextEncoder().encode(text));
+
+/** Passes over `null`, `true` or `false`. */
+export function passLiteral(page: Uint8Array, at: number): number {
+  const literal = LITERALS.find((bytes) => bytes[0] === page[at]);
+  return literal?.every((byte, index) => page[at + index] === byte) ? at + literal.length : -1;
+}
+
+/** Passes over a value that holds no other. */
+export function passScalar(page: Uint8Array, at: number): number {
+  const byte = page[at] ?? 0;
+  if (byte === QUOTE) return passString(page, at);
+  return byte === MINUS || isDigit(byte) ? passNumber(page, at) : passLiteral(page, at);
+}
+
+/** Passes over a name and the colon after it, and the white space around. */
+export function passColon(page: Uint8Array, at: number): number {
+  at = passSpace(page, at);
+  return page[at] === COLON ? passSpace(page, at + 1) : -1;
+}

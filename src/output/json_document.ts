@@ -1,0 +1,53 @@
+import type { PageWriter, WrittenPage } from "./page_writer.ts";
+
+const COMMA = ",";
+
+/**
+ * Writes lists of JSON values, page by page, as one document: what stands before and after them is
+ * the document's own.
+ */
+export class JsonDocumentWriter implements PageWriter {
+  readonly #encoder = new TextEncoder();
+  readonly #before: string;
+  readonly #after: string;
+  readonly #values: (page: Uint8Array, most: number) => WrittenPage;
+  #rows = 0;
+  #isBegun = false;
+
+  /**
+   * @param before What stands before the first value
+   * @param after What stands after the last
+   * @param values The values of a page, a comma after each
+   */
+  constructor(
+    before: string,
+    after: string,
+    values: (page: Uint8Array, most: number) => WrittenPage,
+  ) {
+    this.#before = before;
+    this.#after = after;
+    this.#values = values;
+  }
+
+  write(page: Uint8Array, most: number): WrittenPage {
+    const { bytes, rows, envelope } = this.#values(page, most);
+    const head = this.#head(rows);
+    const whole = new Uint8Array(head.length + Math.max(0, bytes.length - COMMA.length));
+    whole.set(head);
+    whole.set(bytes.subarray(0, whole.length - head.length), head.length);
+    this.#isBegun = true;
+    this.#rows += rows;
+    return { bytes: whole, rows, envelope };
+  }
+
+  end(): Uint8Array<ArrayBuffer> {
+    const head = this.#isBegun ? "" : this.#before;
+    this.#isBegun = true;
+    return this.#encoder.encode(head + this.#after);
+  }
+
+  #head(rows: number): Uint8Array {
+    const joint = this.#rows > 0 && rows > 0 ? COMMA : "";
+    return this.#encoder.encode(this.#isBegun ? joint : this.#before);
+  }
+}

@@ -1,0 +1,86 @@
+import { PageFault } from "./page_writer.ts";
+
+/** JSON whose numbers keep their digits; a text begins with `s`, and so does every name. */
+export type Source = string | boolean | null | SourceNumber | Source[] | SourceObject;
+
+/** A number; as an object, it cannot pass for a name where JSON has none. */
+export interface SourceNumber {
+  n: string;
+}
+
+/** An object in which every name begins with `s`. */
+export interface SourceObject {
+  [name: string]: Source;
+}
+
+const TOKEN = /"(?:[^"\\]|\\.)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/**
+ * Parses JSON without making its numbers into doubles, which would lose digits.
+ *
+ * @throws {SyntaxError} If it is no JSON
+ */
+export function parseSource(text: string): Source {
+  return JSON.parse(
+    text.replace(TOKEN, (token) => token[0] === '"' ? `"s${token.slice(1)}` : `{"n":"${token}"}`),
+  );
+}
+
+/** The digits of a number; undefined for anything else. */
+export function digitsOf(source: Source | undefined): string | undefined {
+  return typeof source === "object" && source !== null && "n" in source
+    ? (source as SourceNumber).n
+    : undefined;
+}
+
+/** Whether a source is an object. */
+function isSourceObject(source: Source): source is SourceObject {
+  return typeof source === "object" && source !== null && !Array.isArray(source) &&
+    !("n" in source);
+}
+
+/** The members of an object, by their own names. */
+function membersOf(object: SourceObject): Map<string, Source> {
+  return new Map(Object.entries(object).map(([name, value]) => [name.slice(1), value]));
+}
+
+/** The JSON of a source, its numbers as they came. */
+export function toJson(source: Source): string {
+  if (typeof source === "string") return JSON.stringify(source.slice(1));
+  const digits = digitsOf(source);
+  if (digits !== undefined) return digits;
+  if (Array.isArray(source)) return `[${source.map(toJson).join()}]`;
+  if (!isSourceObject(source)) return String(source);
+  const members = [...membersOf(source)].map(([name, value]) =>
+    `${JSON.stringify(name)}:${toJson(value)}`
+  );
+  return `{${members.join()}}`;
+}
+
+/** The rows of a page, and what it holds beside them. */
+export interface SourcePage {
+  rows: Map<string, Source>[];
+  envelope: Record<string, unknown>;
+}
+
+/**
+ * Reads a page into rows, whose numbers keep their digits.
+ *
+ * @throws {PageFault} If it is no page
+ */
+export function readSourcePage(page: Uint8Array): SourcePage {
+  let source: Source;
+  try {
+    source = parseSource(new TextDecoder("utf-8", { fatal: true }).decode(page));
+  } catch {
+    throw new PageFault("broken JSON");
+  }
+  const members = isSourceObject(source) ? membersOf(source) : new Map<string, Source>();
+  const value = members.get("value");
+  if (!Array.isArray(value) || !value.every(isSourceObject)) {
+    throw new PageFault('no list of rows under "value"');
+  }
+  members.delete("value");
+  const envelope = [...members].map(([name, member]) => [name, JSON.parse(toJson(member))]);
+  return { rows: value.map(membersOf), envelope: Object.fromEntries(envelope) };
+}

@@ -1,0 +1,38 @@
+/** A page of the service, made into other bytes. */
+export interface WrittenPage {
+  bytes: Uint8Array<ArrayBuffer>;
+  /** How many rows are in them. */
+  rows: number;
+  /** What the page holds beside its rows: the link to the next one. */
+  envelope: Record<string, unknown>;
+}
+
+/**
+ * Makes pages of JSON into one document of another format, page by page.
+ *
+ * A page that is refused changes nothing: the same page can be given again.
+ */
+export interface PageWriter {
+  /**
+   * Writes a page.
+   *
+   * @param page The bytes of a page, as the service sent them
+   * @param most The most rows to take of it
+   * @throws {PageFault} If they are not a page, or a row does not fit what was written before
+   */
+  write(page: Uint8Array, most: number): WrittenPage;
+  /** What comes after the last page. */
+  end(): Uint8Array<ArrayBuffer>;
+}
+
+/** Bytes that cannot be written: no page of the service, or not like the pages before. */
+export class PageFault extends SyntaxError {
+  override readonly name = "PageFault";
+  /**
+   * @param came What came instead of what was wanted
+   * @param hint What to do, where asking again would bring the same
+   */
+  constructor(readonly came: string, readonly hint?: string) {
+    super(hint === undefined ? `Wanted a page of JSON, got ${came}` : `${came}: ${hint}`);
+  }
+}
