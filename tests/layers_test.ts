@@ -4,7 +4,7 @@ import { importsOf, resolve, sourceFiles } from "./helpers/tree.ts";
 
 /** Which other parts each part may import; "src" stands for the files in src itself. */
 const MAY_IMPORT: Record<string, string[]> = {
-  "mod.ts": ["src", "src/client", "src/endpoint", "src/odata"],
+  "mod.ts": ["src", "src/client", "src/endpoint", "src/odata", "src/output"],
   src: [],
   "src/endpoint": ["src"],
   "src/odata": ["src"],

@@ -17,7 +17,7 @@ export interface PageQuery {
 }
 
 /** What a page query wants where it wants all. */
-export const ALL = () => Infinity;
+export const ALL = (): number => Infinity;
 
 /**
  * The pages of a result, one after the other, each asked for when it is pulled.

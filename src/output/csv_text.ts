@@ -5,14 +5,15 @@ const CARRIAGE_RETURN = 0x0d;
 const LINE_FEED = 0x0a;
 const TAB = 0x09;
 
-/** What a letter after a backslash stands for; any other stands for itself. */
-const ESCAPED: Record<number, number> = {
-  0x62: 0x08,
-  0x66: 0x0c,
-  0x6e: LINE_FEED,
-  0x72: CARRIAGE_RETURN,
-  0x74: TAB,
-};
+const U = 0x75;
+
+/** What the byte after a backslash stands for; most stand for themselves. */
+const ESCAPED = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+ESCAPED[0x62] = 0x08;
+ESCAPED[0x66] = 0x0c;
+ESCAPED[0x6e] = LINE_FEED;
+ESCAPED[0x72] = CARRIAGE_RETURN;
+ESCAPED[0x74] = TAB;
 
 /** Whether a spreadsheet would take a text that begins with that byte for a formula. */
 export function beginsFormula(byte: number): boolean {
@@ -43,31 +44,24 @@ export function writeEscapedText(
 ): number {
   const start = at;
   let quoted = false;
+  // Written as if in quotes, and moved where it needs none.
   out[at++] = QUOTE;
-  const put = (byte: number) => {
-    if (guard && at === start + 1 && beginsFormula(byte)) out[at++] = APOSTROPHE;
-    if (byte === separator || byte === QUOTE || byte === LINE_FEED || byte === CARRIAGE_RETURN) {
-      quoted = true;
-    }
-    if (byte === QUOTE) out[at++] = QUOTE;
-    out[at++] = byte;
-  };
+  if (guard && beginsFormula(firstByte(page, from))) out[at++] = APOSTROPHE;
   while (from < to) {
     const byte = page[from]!;
     if (byte !== BACKSLASH) {
-      put(byte);
+      if (byte === separator) quoted = true;
+      out[at++] = byte;
       from++;
-    } else if (page[from + 1] !== 0x75) {
-      const letter = page[from + 1]!;
-      put(ESCAPED[letter] ?? letter);
-      from += 2;
-    } else {
-      const unit = readUnit(page, from);
-      const next = unit >= 0xd800 && unit < 0xdc00 ? readUnit(page, from + 6) : -1;
-      const isPair = next >= 0xdc00 && next < 0xe000 && from + 12 <= to;
-      putCharacter(isPair ? 0x10000 + ((unit - 0xd800) << 10) + next - 0xdc00 : unit, put);
-      from += isPair ? 12 : 6;
+      continue;
     }
+    const letter = page[from + 1]!;
+    const escaped = letter === U ? readCharacter(page, from, to) : ESCAPED[letter]!;
+    from += letter !== U ? 2 : escaped > 0xffff ? 12 : 6;
+    if (escaped === QUOTE) out[at++] = QUOTE;
+    if (isQuotedFor(escaped, separator)) quoted = true;
+    if (escaped < 0x80) out[at++] = escaped;
+    else at = writeCharacter(escaped, out, at);
   }
   if (quoted) {
     out[at++] = QUOTE;
@@ -77,24 +71,42 @@ export function writeEscapedText(
   return at - 1;
 }
 
+/** The first byte of a text that is not empty. */
+function firstByte(page: Uint8Array, at: number): number {
+  if (page[at] !== BACKSLASH) return page[at]!;
+  return page[at + 1] === U ? readUnit(page, at) : ESCAPED[page[at + 1]!]!;
+}
+
+function isQuotedFor(character: number, separator: number): boolean {
+  return character === separator || character === QUOTE || character === LINE_FEED ||
+    character === CARRIAGE_RETURN;
+}
+
+/** The character of `\uXXXX`, or of two that are a pair. */
+function readCharacter(page: Uint8Array, at: number, to: number): number {
+  const unit = readUnit(page, at);
+  const next = unit >= 0xd800 && unit < 0xdc00 && at + 12 <= to ? readUnit(page, at + 6) : -1;
+  return next >= 0xdc00 && next < 0xe000 ? 0x10000 + ((unit - 0xd800) << 10) + next - 0xdc00 : unit;
+}
+
 /** The UTF-16 code unit of `\uXXXX`; -1 where there is none. */
 function readUnit(page: Uint8Array, at: number): number {
   if (page[at] !== BACKSLASH || page[at + 1] !== 0x75) return -1;
   return parseInt(String.fromCharCode(...page.subarray(at + 2, at + 6)), 16);
 }
 
-/** Puts a character as UTF-8; half of a pair becomes the replacement character, as a string's would. */
-function putCharacter(character: number, put: (byte: number) => void): void {
+/** Writes a character as UTF-8; half of a pair becomes the replacement character, as a string's would. */
+function writeCharacter(character: number, out: Uint8Array, at: number): number {
   const code = character >= 0xd800 && character < 0xe000 ? 0xfffd : character;
-  if (code < 0x80) return put(code);
-  if (code < 0x800) put(0xc0 | code >> 6);
+  if (code < 0x800) out[at++] = 0xc0 | code >> 6;
   else if (code < 0x10000) {
-    put(0xe0 | code >> 12);
-    put(0x80 | code >> 6 & 0x3f);
+    out[at++] = 0xe0 | code >> 12;
+    out[at++] = 0x80 | code >> 6 & 0x3f;
   } else {
-    put(0xf0 | code >> 18);
-    put(0x80 | code >> 12 & 0x3f);
-    put(0x80 | code >> 6 & 0x3f);
+    out[at++] = 0xf0 | code >> 18;
+    out[at++] = 0x80 | code >> 12 & 0x3f;
+    out[at++] = 0x80 | code >> 6 & 0x3f;
   }
-  put(0x80 | code & 0x3f);
+  out[at++] = 0x80 | code & 0x3f;
+  return at;
 }

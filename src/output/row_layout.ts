@@ -10,16 +10,21 @@ import {
 
 /**
  * How a row is laid out: what stands before each of its values, and after the last, to the byte.
- * One serializer writes its rows alike, so that a row can be told by comparing four bytes at a time.
+ *
+ * One serializer writes its rows alike, so that a row can be told by comparing eight bytes at a time,
+ * as doubles. Of those, two are equal where their bytes are, but for zeros, which no text has, and
+ * for what is not a number, which equals nothing: such a row goes another way.
  */
 export interface RowLayout {
   /** The names of the values, in order. */
   names: string[];
-  /** What stands before the values, as words of four bytes; the last of each may overlap. */
-  words: Int32Array;
-  /** How many whole words stand before each value, and how many bytes after them. */
-  wholeWords: Int32Array;
-  restBytes: Int32Array;
+  /** How many bytes stand before each value. */
+  lengths: Int32Array;
+  /** The first and the last four of them: of less than eight, these are all. */
+  firsts: Int32Array;
+  lasts: Int32Array;
+  /** All of them, where they are eight or more; the last eight may overlap those before. */
+  words: Float64Array;
   /** What stands after the last value. */
   tail: Uint8Array;
 }
@@ -44,7 +49,8 @@ export function learnLayout(page: Uint8Array, at: number): RowLayout | undefined
     names.push(JSON.parse(decoder.decode(page.subarray(name, nameEnd))));
     const value = passColon(page, nameEnd);
     if (value < 0) return undefined;
-    glue.push(page.slice(from, value));
+    // A copy, which the slice of a Buffer would not be.
+    glue.push(new Uint8Array(page.subarray(from, value)));
     from = passScalar(page, value);
     if (from < 0) return undefined;
     at = passSpace(page, from);
@@ -54,18 +60,18 @@ export function learnLayout(page: Uint8Array, at: number): RowLayout | undefined
 }
 
 /** Each piece is of four bytes at least: a brace or comma, a name in quotes, a colon. */
-function toWords(
-  glue: readonly Uint8Array[],
-): Pick<RowLayout, "words" | "wholeWords" | "restBytes"> {
+function toWords(glue: readonly Uint8Array[]): Omit<RowLayout, "names" | "tail"> {
+  const views = glue.map(({ buffer }) => new DataView(buffer));
   const words: number[] = [];
-  for (const bytes of glue) {
-    const view = new DataView(bytes.buffer);
-    for (let at = 0; at + 4 <= bytes.length; at += 4) words.push(view.getInt32(at, true));
-    words.push(view.getInt32(bytes.length - 4, true));
+  for (const view of views.filter(({ byteLength }) => byteLength >= 8)) {
+    for (let at = 0; at < view.byteLength; at += 8) {
+      words.push(view.getFloat64(Math.min(at, view.byteLength - 8), true));
+    }
   }
   return {
-    words: Int32Array.from(words),
-    wholeWords: Int32Array.from(glue, ({ length }) => length >> 2),
-    restBytes: Int32Array.from(glue, ({ length }) => length & 3),
+    lengths: Int32Array.from(glue, ({ length }) => length),
+    firsts: Int32Array.from(views, (view) => view.getInt32(0, true)),
+    lasts: Int32Array.from(views, (view) => view.getInt32(view.byteLength - 4, true)),
+    words: Float64Array.from(words),
   };
 }

@@ -55,22 +55,26 @@ export class RowReader {
   read(at: number): number {
     if (this.#layout === undefined) return -1;
     // Names of this function's own: the loop is as fast as these are near.
-    const { words, wholeWords, restBytes, tail } = this.#layout;
+    const { lengths, firsts, lasts, words, tail } = this.#layout;
     const page = this.#page;
     const view = this.#view;
     const meaning = this.#meaning;
     const { starts, ends, needs } = this;
     let word = 0;
     for (let value = 0; value < needs.length; value++) {
-      const end = word + wholeWords[value]!;
-      const rest = restBytes[value]!;
-      if (at + 4 * (end - word) + rest + 4 > page.length) return -1;
-      for (; word < end; word++) {
-        if (view.getInt32(at, true) !== words[word]) return -1;
-        at += 4;
+      const length = lengths[value]!;
+      const start = at + length;
+      if (start + 4 > page.length) return -1;
+      if (length < 8) {
+        if (view.getInt32(at, true) !== firsts[value]) return -1;
+        if (view.getInt32(start - 4, true) !== lasts[value]) return -1;
+      } else {
+        for (; at + 8 < start; at += 8) {
+          if (view.getFloat64(at, true) !== words[word++]) return -1;
+        }
+        if (view.getFloat64(start - 8, true) !== words[word++]) return -1;
       }
-      at += rest;
-      if (view.getInt32(at - 4, true) !== words[word++]) return -1;
+      at = start;
       const byte = page[at]!;
       if (byte === QUOTE) {
         const from = ++at;

@@ -1,6 +1,9 @@
 // What right CSV is, cell by cell and page by page, by the fast way and by the general one.
 import { assertEquals, assertThrows } from "@std/assert";
+import { Buffer } from "node:buffer";
 import { csvFromPage, type CsvOptions } from "../../mod.ts";
+import { csvOfBytes } from "../../src/output/csv_bytes.ts";
+import { toCsvFormat } from "../../src/output/csv_options.ts";
 import { fastLines, generalLines } from "../helpers/csv_ways.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 
@@ -243,6 +246,16 @@ for (const [name, bytes] of brokenBytes) {
 Deno.test("rows under two members of the same name are those of the last, as JSON has it", () => {
   assertEquals(csvOf('{"value":[{"a":1}],"value":[{"a":2},{"a":3}]}'), "a\r\n2\r\n3\r\n");
   assertEquals(csvOf('{"x":"value","value":[{"a":1,"a":2}]}'), "a\r\n2\r\n");
+});
+
+Deno.test("a page can be a Buffer of Node", () => {
+  const page = '{"value":[{"a":1,"long name":"x"},{"a":2,"long name":"y"}]}';
+  const lines = "a,long name\r\n1,x\r\n2,y\r\n";
+  assertEquals(new TextDecoder().decode(csvFromPage(Buffer.from(page))), lines);
+  const format = toCsvFormat({ header: false });
+  const target = { fields: ["a"], isOpen: false, before: new Uint8Array(), format };
+  const written = csvOfBytes(Buffer.from(page), target, Infinity);
+  assertEquals(new TextDecoder().decode(written?.bytes), "1\r\n2\r\n");
 });
 
 Deno.test("a page that lies in the midst of other bytes is read as itself", () => {

@@ -1,18 +1,11 @@
 // Downloads from a real server over loopback, by fetch and by curl.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { createApp } from "../../edge/app.ts";
+import { runProgram } from "../helpers/programs.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 
-async function isInstalled(program: string): Promise<boolean> {
-  try {
-    return (await new Deno.Command(program, { args: ["--version"], stdout: "null" }).output())
-      .success;
-  } catch {
-    return false;
-  }
-}
-const hasCurl = await isInstalled("curl");
+const hasCurl = await runProgram("curl", "--version") !== undefined;
 if (!hasCurl) console.warn("The curl tests are skipped: curl is not installed");
 
 type Handler = (request: Request) => Response | Promise<Response>;
@@ -54,9 +47,8 @@ const failingAfter = (requests: number, fail: () => Response) => (sandbox: Handl
 };
 
 async function curl(url: string): Promise<{ code: number; text: string }> {
-  const args = ["--silent", "--fail", "--globoff", url];
-  const { code, stdout } = await new Deno.Command("curl", { args, stderr: "null" }).output();
-  return { code, text: new TextDecoder().decode(stdout) };
+  const { code, stdout } = (await runProgram("curl", "--silent", "--fail", "--globoff", url))!;
+  return { code, text: stdout };
 }
 
 const same = (handler: Handler) => handler;

@@ -1,0 +1,18 @@
+// Of packages that the benches time beside Weir, as far as they are called there.
+
+declare module "@std/csv/stringify-stream" {
+  export class CsvStringifyStream extends TransformStream<Record<string, unknown>, string> {
+    constructor(options: { columns: readonly string[] });
+  }
+}
+
+declare module "papaparse" {
+  const papaparse: {
+    unparse(input: { fields: readonly string[]; data: unknown[] }): string;
+  };
+  export default papaparse;
+}
+
+declare module "d3-dsv" {
+  export function csvFormat(rows: readonly object[], columns: readonly string[]): string;
+}
