@@ -1,4 +1,5 @@
-import type { DataStreamError } from "../errors.ts";
+import { DataStreamError } from "../errors.ts";
+import type { FailedAttempt } from "./transport.ts";
 
 /** How faults are met; times in milliseconds. */
 export interface RetryPolicy {
@@ -37,12 +38,62 @@ const BY_KIND: Record<DataStreamError["kind"], readonly Remedy[]> = {
   "next-link": [],
 };
 
-/** The faults at one page so far, and what to do about the next. */
-export class Faults {
-  #times = new Map<readonly Remedy[], number>();
+/** What comes after a failed attempt. */
+export interface NextStep {
+  /** Ends the asking: no further attempt helps, or may be made. */
+  end: DataStreamError | undefined;
+  /** How many milliseconds everyone is held back, whether or not this one goes on. */
+  hold: number | undefined;
+  /** How many milliseconds to wait before the next attempt. */
+  wait: number;
+  /** The page size to go on with. */
+  top: number | undefined;
+}
 
-  /** What to do about a fault; undefined where nothing helps. */
-  remedyFor({ kind, status }: DataStreamError): Remedy | undefined {
+/** The attempts at one page, or one count. */
+export class Attempts {
+  readonly #policy: RetryPolicy;
+  readonly #times = new Map<readonly Remedy[], number>();
+  #made = 0;
+  #backoffLeft: number;
+
+  /** @param policy How often and how long */
+  constructor(policy: RetryPolicy) {
+    this.#policy = policy;
+    this.#backoffLeft = policy.backoff;
+  }
+
+  /**
+   * Says what to do after an attempt that failed.
+   *
+   * @param top The page size it asked for; undefined where there are no rows to have fewer of
+   */
+  after({ fault, outlook: { retryAfter, isHopeless } }: FailedAttempt, top?: number): NextStep {
+    const made = ++this.#made;
+    const remedy = this.#remedyFor(fault);
+    const pause = Math.min(pauseAfter(made), this.#backoffLeft);
+    const { attempts, retryAfter: longest } = this.#policy;
+    const hold = remedy === "hold-back" ? Math.min(retryAfter ?? pause, longest) : undefined;
+    const finish = (end: DataStreamError) => ({ end, hold, wait: 0, top });
+
+    if (remedy === undefined || isHopeless) return finish(fault);
+    if (made >= attempts) return finish(inVain(fault, made));
+    if (retryAfter !== undefined && retryAfter > longest) {
+      return finish(tooLong(fault, retryAfter));
+    }
+    if (remedy === "fewer-rows") {
+      if (top === undefined || top === 1) return finish(inVain(fault, made));
+      return { end: undefined, hold, wait: retryAfter ?? 0, top: Math.floor(top / 2) };
+    }
+    // A time that the service asks for stands in for the pause, but does not shorten it.
+    const isTold = retryAfter !== undefined && (remedy === "hold-back" || retryAfter >= pause);
+    if (isTold) return { end: undefined, hold, wait: retryAfter, top };
+    if (this.#backoffLeft <= 0) return finish(inVain(fault, made));
+    this.#backoffLeft -= pause;
+    return { end: undefined, hold, wait: pause, top };
+  }
+
+  #remedyFor({ kind, status }: DataStreamError): Remedy | undefined {
     const remedies = kind !== "status" || status === undefined
       ? BY_KIND[kind]
       : BY_STATUS[status] ?? (status >= 500 ? BACK_OFF : BY_KIND.status);
@@ -56,11 +107,24 @@ export class Faults {
 const FIRST_PAUSE = 1_000;
 
 /**
- * How long to back off after a fault: longer each time, and never quite alike, so that clients
- * that failed together do not come back together.
- *
- * @param faults How many faults there were, this one counted
+ * How long to back off: longer each time, and never quite alike, so that clients that failed
+ * together do not come back together.
  */
-export function pauseAfter(faults: number): number {
+function pauseAfter(faults: number): number {
   return FIRST_PAUSE * 2 ** (faults - 1) * (0.5 + Math.random() / 2);
+}
+
+function inVain(fault: DataStreamError, attempts: number): DataStreamError {
+  return attempts === 1 ? fault : reworded(fault, `${fault.detail}, ${attempts} times`, fault.hint);
+}
+
+function tooLong(fault: DataStreamError, milliseconds: number): DataStreamError {
+  const seconds = Math.ceil(milliseconds / 1000);
+  return reworded(fault, fault.detail, `try again in ${seconds} s, as the service asks`);
+}
+
+function reworded(fault: DataStreamError, detail: string, hint: string): DataStreamError {
+  const { kind, url, status, cause } = fault;
+  const facts = { kind, url, hint, cause, ...(status !== undefined && { status }) };
+  return new DataStreamError(detail, facts);
 }

@@ -2,7 +2,7 @@ import type { RequestOptions } from "../endpoint/types.ts";
 import { DataStreamError } from "../errors.ts";
 import { holdBack } from "./pace.ts";
 import type { Progress } from "./progress.ts";
-import { Faults, pauseAfter, type RetryPolicy } from "./retry.ts";
+import { Attempts, type RetryPolicy } from "./retry.ts";
 import { type Answer, FailedAttempt, send, type Transport } from "./transport.ts";
 
 /** What a run needs of the client. */
@@ -59,44 +59,29 @@ export class Run {
    * @throws {DataStreamError} The last fault, with the number of attempts
    */
   async ask<T>({ top: wanted, request, read }: Question<T>): Promise<T> {
-    const { service: { retry, clock, baseUrl }, signal } = this;
-    const { origin } = new URL(baseUrl);
-    const faults = new Faults();
-    let backoffLeft = retry.backoff;
-    for (let attempts = 1;; attempts++) {
-      const top = wanted && Math.min(wanted, this.#mostRows);
+    const { service, signal } = this;
+    const { clock } = service;
+    const { origin } = new URL(service.baseUrl);
+    const attempts = new Attempts(service.retry);
+    for (;;) {
+      const top = wanted === undefined ? undefined : Math.min(wanted, this.#mostRows);
       const asked = clock.now();
+      const onStart = () => {
+        const { requests, waits } = this.#progress;
+        this.#update({ requests: requests + 1, waits: waits + clock.now() - asked });
+      };
       try {
-        const answer = await send(request(top), this.service, signal, () => {
-          const { requests, waits } = this.#progress;
-          this.#update({ requests: requests + 1, waits: waits + clock.now() - asked });
-        });
-        return read(answer);
+        return read(await send(request(top), service, signal, onStart));
       } catch (error) {
-        const { fault, outlook: { retryAfter, isHopeless } } = toFailedAttempt(error);
-        const remedy = faults.remedyFor(fault);
-        const pause = Math.min(pauseAfter(attempts), backoffLeft);
-        // Everyone is held back, also where this one gives up.
-        if (remedy === "hold-back") {
-          holdBack(origin, clock, Math.min(retryAfter ?? pause, retry.retryAfter));
-        }
-        if (remedy === undefined || isHopeless) throw fault;
-        if (attempts >= retry.attempts) throw inVain(fault, attempts);
-        if (retryAfter !== undefined && retryAfter > retry.retryAfter) {
-          throw tooLong(fault, retryAfter);
-        }
-        let wait = retryAfter ?? 0;
-        if (remedy === "fewer-rows") {
-          if (top === undefined || top === 1) throw inVain(fault, attempts);
-          this.#mostRows = Math.floor(top / 2);
-        } else if (retryAfter === undefined || (remedy === "back-off" && retryAfter < pause)) {
-          if (backoffLeft <= 0) throw inVain(fault, attempts);
-          wait = pause;
-          backoffLeft -= pause;
-        }
-        this.#report({ retries: this.#progress.retries + 1, retrying: { fault, wait } });
+        const failed = toFailedAttempt(error);
+        const { end, hold, wait, top: nextTop } = attempts.after(failed, top);
+        if (hold !== undefined) holdBack(origin, clock, hold);
+        if (end !== undefined) throw end;
+        if (nextTop !== undefined && nextTop !== top) this.#mostRows = nextTop;
+        const retrying = { fault: failed.fault, wait };
+        this.#report({ retries: this.#progress.retries + 1, retrying });
         // Whoever is held back waits in line, where the wait is counted.
-        if (remedy !== "hold-back") await this.#pause(wait);
+        if (hold === undefined) await this.#pause(wait);
         this.#update({ retrying: undefined });
       }
     }
@@ -123,24 +108,4 @@ function toFailedAttempt(error: unknown): FailedAttempt {
   if (error instanceof FailedAttempt) return error;
   if (error instanceof DataStreamError) return new FailedAttempt(error);
   throw error;
-}
-
-function inVain(fault: DataStreamError, attempts: number): DataStreamError {
-  return attempts === 1 ? fault : reworded(fault, `${fault.detail}, ${attempts} times`, fault.hint);
-}
-
-function tooLong(fault: DataStreamError, milliseconds: number): DataStreamError {
-  const seconds = Math.ceil(milliseconds / 1000);
-  return reworded(fault, fault.detail, `try again in ${seconds} s, as the service asks`);
-}
-
-function reworded(fault: DataStreamError, detail: string, hint: string): DataStreamError {
-  const { kind, url, status, cause } = fault;
-  return new DataStreamError(detail, {
-    kind,
-    url,
-    hint,
-    cause,
-    ...(status !== undefined && { status }),
-  });
 }
