@@ -1,14 +1,15 @@
-import { findRows } from "./envelope.ts";
+import { findRows, readEnvelope } from "./envelope.ts";
 import {
-  BACKSLASH,
   CLOSE_LIST,
-  CLOSE_OBJECT,
-  OPEN_LIST,
+  COMMA,
   OPEN_OBJECT,
   passSpace,
+  passString,
+  passValue,
   QUOTE,
 } from "./json_bytes.ts";
-import { PageFault, type WrittenPage } from "./page_writer.ts";
+import { readSourcePage, rowToJson } from "./json_source.ts";
+import type { WrittenPage } from "./page_writer.ts";
 
 /**
  * The rows of a page one after the other, each as its bytes came but for the white space between
@@ -19,52 +20,54 @@ import { PageFault, type WrittenPage } from "./page_writer.ts";
  * @throws {PageFault} If the bytes are no page
  */
 export function compactRows(page: Uint8Array, most: number, between: number): WrittenPage {
-  const { value, ...envelope } = parsePage(page);
+  return compactBytes(page, most, between) ?? compactAny(page, most, between);
+}
+
+/** The way from bytes to bytes; undefined where only the general way can tell. */
+function compactBytes(page: Uint8Array, most: number, between: number): WrittenPage | undefined {
+  const start = findRows(page);
+  if (start < 0) return undefined;
   const out = new Uint8Array(page.length + 1);
   let rows = 0;
   let to = 0;
-  let depth = 0;
-  let found = 0;
-  const start = findRows(page);
-  for (let at = passSpace(page, start); !(depth === 0 && page[at] === CLOSE_LIST);) {
-    const byte = page[at]!;
-    const end = byte === QUOTE ? closingQuote(page, at) + 1 : at + 1;
-    if (byte === OPEN_OBJECT || byte === OPEN_LIST) depth++;
-    if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth--;
-    const isRow = depth > 0 || byte === CLOSE_OBJECT;
-    if (isRow && rows < most) {
-      while (at < end) out[to++] = page[at++]!;
-    }
-    if (isRow && depth === 0) {
-      found++;
-      if (rows < most) {
-        out[to++] = between;
-        rows++;
-      }
+  let at = passSpace(page, start);
+  for (let isFirst = true; page[at] !== CLOSE_LIST || !isFirst; isFirst = false) {
+    const end = page[at] === OPEN_OBJECT ? passValue(page, at) : -1;
+    if (end < 0) return undefined;
+    if (rows < most) {
+      to = copyTokens(page, at, end, out, to);
+      out[to++] = between;
+      rows++;
     }
     at = passSpace(page, end);
+    if (page[at] !== COMMA) break;
+    at = passSpace(page, at + 1);
   }
-  if (found !== value.length) throw new PageFault('two members named "value"');
-  return { bytes: out.slice(0, to), rows, envelope };
+  if (page[at] !== CLOSE_LIST) return undefined;
+  const envelope = readEnvelope(page, start, at);
+  return envelope && { bytes: out.slice(0, to), rows, envelope };
 }
 
-/** The page as JSON that holds a list of rows. */
-function parsePage(page: Uint8Array): { value: unknown[] } & Record<string, unknown> {
-  let body: unknown;
-  try {
-    body = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(page));
-  } catch {
-    throw new PageFault("broken JSON");
+/** Copies well-formed JSON without the white space between its tokens. */
+function copyTokens(
+  page: Uint8Array,
+  at: number,
+  end: number,
+  out: Uint8Array,
+  to: number,
+): number {
+  for (at = passSpace(page, at); at < end; at = passSpace(page, at)) {
+    const next = page[at] === QUOTE ? passString(page, at) : at + 1;
+    while (at < next) out[to++] = page[at++]!;
   }
-  const isObject = (item: unknown): item is Record<string, unknown> =>
-    typeof item === "object" && item !== null && !Array.isArray(item);
-  if (!isObject(body) || !Array.isArray(body.value) || !body.value.every(isObject)) {
-    throw new PageFault('no list of rows under "value"');
-  }
-  return body as { value: unknown[] };
+  return to;
 }
 
-function closingQuote(page: Uint8Array, at: number): number {
-  for (at++; page[at] !== QUOTE; at++) if (page[at] === BACKSLASH) at++;
-  return at;
+/** The general way, for any page. */
+function compactAny(page: Uint8Array, most: number, between: number): WrittenPage {
+  const { rows, envelope } = readSourcePage(page);
+  const taken = rows.slice(0, most);
+  const mark = String.fromCharCode(between);
+  const bytes = new TextEncoder().encode(taken.map((row) => rowToJson(row) + mark).join(""));
+  return { bytes, rows: taken.length, envelope };
 }

@@ -28,5 +28,8 @@ import { CsvWriter } from "./csv_writer.ts";
  * ```
  */
 export function csvFromPage(page: Uint8Array, options: CsvOptions = {}): Uint8Array<ArrayBuffer> {
-  return new CsvWriter(toCsvFormat(options), [], true).write(page, Infinity).bytes;
+  const writer = new CsvWriter(toCsvFormat(options), [], true);
+  const { bytes } = writer.write(page, Infinity);
+  // Of a page without rows, the header is all there is.
+  return bytes.length > 0 ? bytes : writer.end();
 }

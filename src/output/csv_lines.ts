@@ -28,7 +28,18 @@ export function toCell(source: Source | undefined, { escapeFormulas }: CsvFormat
   const digits = digitsOf(source);
   if (digits !== undefined) return digits;
   const text = typeof source === "string" ? source.slice(1) : listOfTexts(source) ?? toJson(source);
-  return escapeFormulas && text !== "" && beginsFormula(text.charCodeAt(0)) ? `'${text}` : text;
+  return escapeFormulas ? guardFormula(text) : text;
+}
+
+/** A text with an apostrophe in front where a spreadsheet would take it for a formula. */
+export function guardFormula(text: string): string {
+  return text !== "" && beginsFormula(text.charCodeAt(0)) ? `'${text}` : text;
+}
+
+/** The same, in quotes where it must be. */
+export function toQuotedCell(source: Source, format: CsvFormat): string {
+  // Beside an empty cell, it is no line of its own.
+  return toLines([["", toCell(source, format)]], format.separator).slice(1, -2);
 }
 
 function listOfTexts(source: Source): string | undefined {

@@ -1,3 +1,4 @@
+import { describe } from "../describe.ts";
 import { requireOptions } from "../odata/did_you_mean.ts";
 
 /** A column: a field, or a field and the name that the header row has for it. */
@@ -49,16 +50,14 @@ const KEYS: Record<keyof CsvOptions, true> = {
 export function toCsvFormat(options: CsvOptions = {}): CsvFormat {
   requireOptions("CSV", options, Object.keys(KEYS));
   const { separator = ",", header = true, bom = false, escapeFormulas = false } = options;
-  if (!/^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/.test(separator)) {
+  if (typeof separator !== "string" || !/^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/.test(separator)) {
     throw new TypeError(
       `Cannot separate cells by ${
-        JSON.stringify(separator)
+        describe(separator)
       }: wanted one mark such as "," or ";", or a tab`,
     );
   }
-  const columns = options.columns?.map((column) =>
-    typeof column === "string" ? [column, column] as const : column
-  );
+  const columns = options.columns === undefined ? undefined : toColumns(options.columns);
   const fields = columns?.map(([field]) => field);
   const twice = fields?.find((field, index) => fields.indexOf(field) < index);
   if (columns?.length === 0 || twice !== undefined) {
@@ -69,4 +68,19 @@ export function toCsvFormat(options: CsvOptions = {}): CsvFormat {
     );
   }
   return { columns, separator, header, bom, escapeFormulas };
+}
+
+function toColumns(columns: readonly CsvColumn[]): (readonly [field: string, header: string])[] {
+  const isPair = (column: unknown): column is [string, string] =>
+    Array.isArray(column) && column.length === 2 &&
+    column.every((text) => typeof text === "string");
+  const wrong = (column: unknown): never => {
+    throw new TypeError(
+      `A column must be a field, or a field and its header in a list, got ${describe(column)}`,
+    );
+  };
+  if (!Array.isArray(columns)) return wrong(columns);
+  return columns.map((column) =>
+    typeof column === "string" ? [column, column] : isPair(column) ? column : wrong(column)
+  );
 }

@@ -92,7 +92,13 @@ function readCharacter(page: Uint8Array, at: number, to: number): number {
 /** The UTF-16 code unit of `\uXXXX`; -1 where there is none. */
 function readUnit(page: Uint8Array, at: number): number {
   if (page[at] !== BACKSLASH || page[at + 1] !== 0x75) return -1;
-  return parseInt(String.fromCharCode(...page.subarray(at + 2, at + 6)), 16);
+  return digitOf(page[at + 2]!) << 12 | digitOf(page[at + 3]!) << 8 | digitOf(page[at + 4]!) << 4 |
+    digitOf(page[at + 5]!);
+}
+
+/** The value of a hexadecimal digit. */
+function digitOf(byte: number): number {
+  return byte < 0x3a ? byte - 0x30 : (byte | 0x20) - 0x57;
 }
 
 /** Writes a character as UTF-8; half of a pair becomes the replacement character, as a string's would. */

@@ -1,5 +1,5 @@
 import { csvOfBytes } from "./csv_bytes.ts";
-import { toCell, toLines } from "./csv_lines.ts";
+import { guardFormula, toCell, toLines } from "./csv_lines.ts";
 import type { CsvFormat } from "./csv_options.ts";
 import { findRows } from "./envelope.ts";
 import { passSpace } from "./json_bytes.ts";
@@ -37,8 +37,10 @@ export class CsvWriter implements PageWriter {
       before: this.#before(fields),
       format: this.#format,
     };
-    const written = csvOfBytes(page, target, most);
+    const written = fields.length === 0 ? undefined : csvOfBytes(page, target, most);
     if (written === undefined) return this.#writeAny(page, most);
+    // Columns are those of the first page that has rows.
+    if (written.rows === 0) return { ...written, bytes: new Uint8Array() };
     this.#begin(fields);
     return written;
   }
@@ -52,7 +54,8 @@ export class CsvWriter implements PageWriter {
   /** The general way, for any page. */
   #writeAny(page: Uint8Array, most: number): WrittenPage {
     const { rows, envelope } = readSourcePage(page);
-    const late = this.#isOpen ? newFields(rows, this.#fields) : [];
+    const taken = rows.slice(0, most);
+    const late = this.#isOpen ? newFields(taken, this.#fields) : [];
     if (this.#isBegun && late.length > 0) {
       throw new PageFault(
         `Field "${late[0]}" came after the header was written`,
@@ -60,7 +63,10 @@ export class CsvWriter implements PageWriter {
       );
     }
     const fields = [...this.#fields, ...late];
-    const taken = rows.slice(0, most);
+    // Without columns there is nothing to write of a row.
+    if (taken.length === 0 || fields.length === 0) {
+      return { bytes: new Uint8Array(), rows: taken.length, envelope };
+    }
     const cells = taken.map((row) => fields.map((field) => toCell(row.get(field), this.#format)));
     const lines = this.#encoder.encode(toLines(cells, this.#format.separator));
     const before = this.#before(fields);
@@ -71,8 +77,9 @@ export class CsvWriter implements PageWriter {
   /** What stands before the first row: the mark and the header, where they are due. */
   #before(fields: readonly string[]): Uint8Array<ArrayBuffer> {
     if (this.#isBegun) return new Uint8Array();
-    const { bom, header, columns, separator } = this.#format;
-    const names = columns?.map(([, name]) => name) ?? fields;
+    const { bom, header, columns, separator, escapeFormulas } = this.#format;
+    const given = columns?.map(([, name]) => name) ?? fields;
+    const names = escapeFormulas ? given.map(guardFormula) : given;
     const line = header && names.length > 0 ? toLines([names], separator) : "";
     return this.#encoder.encode(`${bom ? BYTE_ORDER_MARK : ""}${line}`);
   }

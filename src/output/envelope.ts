@@ -9,8 +9,6 @@ import {
 } from "./json_bytes.ts";
 
 const VALUE = new TextEncoder().encode('"value"');
-/** Stands for the rows in what is left of the page. */
-const ROWS = "\0rows";
 
 /**
  * Where the rows of a page begin: the place after the bracket that opens the list under `value`.
@@ -46,13 +44,22 @@ export function readEnvelope(
   start: number,
   end: number,
 ): Record<string, unknown> | undefined {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
   try {
-    const before = decoder.decode(page.subarray(0, start - 1));
-    const after = decoder.decode(page.subarray(end + 1));
-    const { value, ...rest } = JSON.parse(before + JSON.stringify(ROWS) + after);
-    return value === ROWS ? rest : undefined;
+    const before = new TextDecoder("utf-8", { fatal: true }).decode(page.subarray(0, start - 1));
+    // A byte order mark can begin a page, and nothing else.
+    const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+    const after = strict.decode(page.subarray(end + 1));
+    const rows = absentText(before + after);
+    const { value, ...rest } = JSON.parse(`${before}${JSON.stringify(rows)}${after}`);
+    return value === rows ? rest : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** A text that no JSON around it holds: it stands for the rows. */
+function absentText(around: string): string {
+  let text = "\0";
+  while (around.includes(JSON.stringify(text).slice(1, -1))) text += "\0";
+  return text;
 }

@@ -1,5 +1,5 @@
 import { JsonDocumentWriter } from "./json_document.ts";
-import { digitsOf, readSourcePage, type Source, toJson } from "./json_source.ts";
+import { digitsOf, readSourcePage, rowToJson, type Source, toJson } from "./json_source.ts";
 import type { PageWriter, WrittenPage } from "./page_writer.ts";
 
 /**
@@ -55,13 +55,18 @@ function toFeature(row: Map<string, Source>): string {
   const geometry = longitude === undefined || latitude === undefined
     ? "null"
     : `{"type":"Point","coordinates":[${longitude},${latitude}]}`;
-  const properties = [...row].map(([name, value]) => `${JSON.stringify(name)}:${toJson(value)}`);
-  return `{"type":"Feature",${id == null ? "" : `"id":${toJson(id)},`}` +
-    `"geometry":${geometry},"properties":{${properties.join()}}}`;
+  return `{"type":"Feature",${isId(id) ? `"id":${toJson(id)},` : ""}` +
+    `"geometry":${geometry},"properties":${rowToJson(row)}}`;
+}
+
+/** A text or a number, as RFC 7946 has it. */
+function isId(source: Source | undefined): source is Source {
+  return typeof source === "string" || digitsOf(source) !== undefined;
 }
 
 /** The digits of a number, or of a text that is one; undefined for null and others. */
 function toNumber(source: Source | undefined): string | undefined {
   const digits = typeof source === "string" ? source.slice(1) : digitsOf(source) ?? "";
-  return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(digits) ? digits : undefined;
+  const isNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(digits);
+  return isNumber && Number.isFinite(Number(digits)) ? digits : undefined;
 }

@@ -124,3 +124,28 @@ export function passColon(page: Uint8Array, at: number): number {
   at = passSpace(page, at);
   return page[at] === COLON ? passSpace(page, at + 1) : -1;
 }
+
+/** Deeper than this, a value is left to the general way. */
+const DEEPEST = 100;
+
+/** Passes over any value. */
+export function passValue(page: Uint8Array, at: number, depth = 0): number {
+  const byte = page[at];
+  if (byte !== OPEN_OBJECT && byte !== OPEN_LIST) return passScalar(page, at);
+  if (depth === DEEPEST) return -1;
+  const close = byte === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_LIST;
+  at = passSpace(page, at + 1);
+  if (page[at] === close) return at + 1;
+  for (;;) {
+    if (close === CLOSE_OBJECT) {
+      at = passString(page, at);
+      if (at < 0 || (at = passColon(page, at)) < 0) return -1;
+    }
+    at = passValue(page, at, depth + 1);
+    if (at < 0) return -1;
+    at = passSpace(page, at);
+    if (page[at] === close) return at + 1;
+    if (page[at] !== COMMA) return -1;
+    at = passSpace(page, at + 1);
+  }
+}

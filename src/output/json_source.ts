@@ -13,7 +13,7 @@ export interface SourceObject {
   [name: string]: Source;
 }
 
-const TOKEN = /"(?:[^"\\]|\\.)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const TOKEN = /"(?:[^"\\]+|\\.)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /**
  * Parses JSON without making its numbers into doubles, which would lose digits.
@@ -44,15 +44,28 @@ function membersOf(object: SourceObject): Map<string, Source> {
   return new Map(Object.entries(object).map(([name, value]) => [name.slice(1), value]));
 }
 
-/** The JSON of a source, its numbers as they came. */
-export function toJson(source: Source): string {
+/** More than this no value of the service is nested, by far. */
+const DEEPEST = 1_000;
+
+/**
+ * The JSON of a source, its numbers as they came.
+ *
+ * @throws {PageFault} If it is nested too deep
+ */
+export function toJson(source: Source, depth = 0): string {
+  if (depth > DEEPEST) throw tooLarge();
   if (typeof source === "string") return JSON.stringify(source.slice(1));
   const digits = digitsOf(source);
   if (digits !== undefined) return digits;
-  if (Array.isArray(source)) return `[${source.map(toJson).join()}]`;
+  if (Array.isArray(source)) return `[${source.map((item) => toJson(item, depth + 1)).join()}]`;
   if (!isSourceObject(source)) return String(source);
-  const members = [...membersOf(source)].map(([name, value]) =>
-    `${JSON.stringify(name)}:${toJson(value)}`
+  return rowToJson(membersOf(source), depth + 1);
+}
+
+/** The JSON of an object's members. */
+export function rowToJson(row: Map<string, Source>, depth = 1): string {
+  const members = [...row].map(([name, value]) =>
+    `${JSON.stringify(name)}:${toJson(value, depth)}`
   );
   return `{${members.join()}}`;
 }
@@ -72,7 +85,8 @@ export function readSourcePage(page: Uint8Array): SourcePage {
   let source: Source;
   try {
     source = parseSource(new TextDecoder("utf-8", { fatal: true }).decode(page));
-  } catch {
+  } catch (error) {
+    if (error instanceof RangeError) throw tooLarge();
     throw new PageFault("broken JSON");
   }
   const members = isSourceObject(source) ? membersOf(source) : new Map<string, Source>();
@@ -83,4 +97,11 @@ export function readSourcePage(page: Uint8Array): SourcePage {
   members.delete("value");
   const envelope = [...members].map(([name, member]) => [name, JSON.parse(toJson(member))]);
   return { rows: value.map(membersOf), envelope: Object.fromEntries(envelope) };
+}
+
+function tooLarge(): PageFault {
+  return new PageFault(
+    "A value is nested too deep, or too long",
+    "the rows so far are not all; select other fields",
+  );
 }

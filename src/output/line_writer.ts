@@ -1,6 +1,6 @@
 import { beginsFormula, writeEscapedText } from "./csv_text.ts";
 import { QUOTE } from "./json_bytes.ts";
-import { AS_IT_IS, EMPTY, ESCAPED_TEXT, QUOTED_TEXT, type RowReader } from "./row_reader.ts";
+import { AS_IT_IS, type Cells, EMPTY, ESCAPED_TEXT, NESTED, QUOTED_TEXT } from "./row_reader.ts";
 
 const APOSTROPHE = 0x27;
 /** From so many bytes on, a copy by the engine is faster than one by hand. */
@@ -15,12 +15,16 @@ export class LineWriter {
    * @param page The page that the rows stand in
    * @param separator The byte between two cells
    * @param escapeFormulas Whether a text that looks like a formula gets an apostrophe in front
+   * @param columns How many cells a line has
+   * @param nestedCell The cell of a value that holds others
    * @param before What stands before the first line
    */
   constructor(
     readonly page: Uint8Array,
     readonly separator: number,
     readonly escapeFormulas: boolean,
+    readonly columns: number,
+    readonly nestedCell: (json: Uint8Array) => Uint8Array,
     before: Uint8Array,
   ) {
     // A file of CSV is smaller than its JSON; memory that is not written to costs nothing.
@@ -32,24 +36,29 @@ export class LineWriter {
   /**
    * Writes a line.
    *
-   * @param valueOf Which value of the row each cell has; -1 for none
    * @param length The bytes of the row in JSON
    */
-  write({ starts, ends, needs }: RowReader, valueOf: Int32Array, length: number): void {
+  write({ starts, ends, needs }: Cells, length: number): void {
     const { page, separator, escapeFormulas } = this;
-    const cells = valueOf.length;
+    const cells = this.columns;
     // A cell is no longer than its JSON, but for an apostrophe, its separator and the line end.
-    const out = this.#withRoom(length + 2 * cells + 4);
-    const start = this.#to;
-    let to = start;
+    let out = this.#withRoom(length + 2 * cells + 4);
+    let to = this.#to;
+    const start = to;
     for (let cell = 0; cell < cells; cell++) {
       if (cell > 0) out[to++] = separator;
-      const value = valueOf[cell]!;
-      if (value < 0) continue;
-      const need = needs[value]!;
+      const need = needs[cell]!;
       if (need === EMPTY) continue;
-      let from = starts[value]!;
-      const end = ends[value]!;
+      let from = starts[cell]!;
+      const end = ends[cell]!;
+      if (need === NESTED) {
+        const nested = this.nestedCell(page.subarray(from, end));
+        this.#to = to;
+        out = this.#withRoom(nested.length + length + 2 * cells + 4);
+        out.set(nested, to);
+        to += nested.length;
+        continue;
+      }
       if (need === ESCAPED_TEXT) {
         to = writeEscapedText(page, from, end, out, to, separator, escapeFormulas);
         continue;

@@ -3,9 +3,9 @@ import {
   COMMA,
   OPEN_OBJECT,
   passColon,
-  passScalar,
   passSpace,
   passString,
+  passValue,
 } from "./json_bytes.ts";
 
 /**
@@ -33,11 +33,9 @@ export interface RowLayout {
  * Learns the layout of a row.
  *
  * @param at The place of its opening brace
- * @returns The layout; undefined where the row has no members, one that holds others or a name twice,
- *   or is no JSON
+ * @returns The layout; undefined where the row has no members or a name twice, or is no JSON
  */
 export function learnLayout(page: Uint8Array, at: number): RowLayout | undefined {
-  const decoder = new TextDecoder();
   const names: string[] = [];
   const glue: Uint8Array[] = [];
   let from = at;
@@ -46,12 +44,12 @@ export function learnLayout(page: Uint8Array, at: number): RowLayout | undefined
     const name = passSpace(page, at + 1);
     const nameEnd = passString(page, name);
     if (nameEnd < 0) return undefined;
-    names.push(JSON.parse(decoder.decode(page.subarray(name, nameEnd))));
+    names.push(readName(page, name, nameEnd));
     const value = passColon(page, nameEnd);
     if (value < 0) return undefined;
     // A copy, which the slice of a Buffer would not be.
     glue.push(new Uint8Array(page.subarray(from, value)));
-    from = passScalar(page, value);
+    from = passValue(page, value);
     if (from < 0) return undefined;
     at = passSpace(page, from);
   } while (page[at] === COMMA);
@@ -74,4 +72,11 @@ function toWords(glue: readonly Uint8Array[]): Omit<RowLayout, "names" | "tail">
     lasts: Int32Array.from(views, (view) => view.getInt32(view.byteLength - 4, true)),
     words: Float64Array.from(words),
   };
+}
+
+const decoder = new TextDecoder();
+
+/** The text of a name, from its first quote to its last. */
+export function readName(page: Uint8Array, at: number, end: number): string {
+  return JSON.parse(decoder.decode(page.subarray(at, end)));
 }

@@ -109,6 +109,15 @@ Deno.test("csv() has new fields of the first page after the others, and none tha
   assertEquals([error.kind, requests.length], ["page", 3]);
 });
 
+Deno.test("csv() takes its columns from the first page that has rows, and from those within the limit", async () => {
+  const empty = upstream(page([], next(1)), page([{ Id: 1, New: "x" }]));
+  const csv = readCsv(await read(new DataStream(empty.options).locations().csv()));
+  assertEquals([csv.length, csv[0]?.at(-1), csv[1]?.at(-1)], [2, "New", "x"]);
+  const { options } = upstream(page([{ Id: 1 }, { Id: 2, New: "x" }]));
+  const limited = readCsv(await read(new DataStream(options).locations({ limit: 1 }).csv()));
+  assertEquals(limited[0], fieldNames("Locations"));
+});
+
 Deno.test("a document goes on past pages without rows, and stops at the limit", async () => {
   const { options } = upstream(page([], next(1)), page([{ Id: 2 }], next(2)), page([]));
   const query = new DataStream(options).locations({ select: ["Id"] });

@@ -72,6 +72,10 @@ const nested: [json: string, cell: string][] = [
 for (const [json, cell] of nested) {
   Deno.test(`${json} becomes the cell ${cell}`, () => {
     assertEquals(csvOf(`{"value":[{"a":1,"b":${json}}]}`), `a,b\r\n1,${cell}\r\n`);
+    const page = `{"value":[{"a":1,"b":${json},"c":"x"},{"a":2,"b":3,"c":${json}}]}`;
+    const lines = `1,${cell},x\r\n2,3,${cell}\r\n`;
+    assertEquals(fastLines(page, ["a", "b", "c"]), lines);
+    assertEquals(generalLines(page, ["a", "b", "c"]), lines);
   });
 }
 
@@ -98,6 +102,7 @@ for (const [json, cell] of formulas) {
     assertEquals(fastLines(page, ["a", "b"], options), `${cell},5\r\n`);
     assertEquals(generalLines(page, ["a", "b"], options), `${cell},5\r\n`);
     assertEquals(csvOf(`{"value":[{"a":["=x"]}]}`, options), "a\r\n'=x\r\n");
+    assertEquals(csvOf(`{"value":[{"=a":1}]}`, options), "'=a\r\n1\r\n");
   });
 }
 
@@ -123,6 +128,7 @@ Deno.test("white space between tokens is none of the data", () => {
 Deno.test("a page without rows has its header alone, where the columns are known", () => {
   assertEquals(csvOf('{"value":[]}', { columns: ["a", "b"] }), "a,b\r\n");
   assertEquals(csvOf('{"value":[ ]}'), "");
+  assertEquals(csvOf('{"value":[{},{}]}'), "");
 });
 
 Deno.test("a column alone has an empty cell in quotes: a blank line would be no row", () => {
@@ -161,6 +167,10 @@ const wrong: [options: object, message: string][] = [
   [{ columns: [] }, "without columns"],
   [{ columns: ["a", ["a", "b"]] }, '"a" twice'],
   [{ seperator: ";" }, 'did you mean "separator"?'],
+  [{ separator: [","] }, "separate cells by a list"],
+  [{ columns: "a" }, 'A column must be a field, or a field and its header in a list, got "a"'],
+  [{ columns: [["a"]] }, "got a list"],
+  [{ columns: [5] }, "got 5"],
 ];
 for (const [options, message] of wrong) {
   Deno.test(`CSV refuses ${JSON.stringify(options)}`, () => {

@@ -1,6 +1,6 @@
 // NDJSON, JSON and GeoJSON: the service's own bytes, in other documents.
 import { assertEquals, assertThrows } from "@std/assert";
-import { geojsonFromPage, ndjsonFromPage } from "../../mod.ts";
+import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../mod.ts";
 import { geojsonWriter } from "../../src/output/geojson.ts";
 import { jsonWriter } from "../../src/output/json.ts";
 import { NdjsonWriter } from "../../src/output/ndjson.ts";
@@ -102,6 +102,50 @@ Deno.test("a page that is none gives no row in any format, and changes nothing",
     }
   }
   assertThrows(() => ndjsonFromPage(new Uint8Array([0x22, 0xff, 0x22])), SyntaxError);
-  const twice = '{"value":[{"a":1}],"value":[{"a":2},{"a":3}]}';
-  assertThrows(() => ndjsonFromPage(bytes(twice)), SyntaxError, 'two members named "value"');
+});
+
+// Each of them is JSON whose rows the way from bytes to bytes cannot tell, or must not take.
+const doubled: [page: string, rows: string[]][] = [
+  ['{"value":[{"a":1}],"value":[{"a":2},{"a":3}]}', ['{"a":2}', '{"a":3}']],
+  ['{"value":[{"a":1}],"value":[{"a":2}]}', ['{"a":2}']],
+  [String.raw`{"value":[{"a":1}],"val\u0075e":[{"a":2}]}`, ['{"a":2}']],
+  [String.raw`{"val\u0075e":[{"a":1}]}`, ['{"a":1}']],
+  ['{"value":null,"value":[{"a":1}]}', ['{"a":1}']],
+  ['{"value":{},"x":1,"value":[{"a":1}]}', ['{"a":1}']],
+  ['{"value":[[["#"],[null]]],"value":[]}', []],
+];
+for (const [page, rows] of doubled) {
+  Deno.test(`${page} has the rows that JSON says`, () => {
+    assertEquals(text(ndjsonFromPage(bytes(page))), rows.map((row) => `${row}\n`).join(""));
+    assertEquals(whole(jsonWriter(), [page]), `{"value":[${rows.join()}]}\n`);
+    const values = rows.map((row) => `${Object.values(JSON.parse(row))}\r\n`);
+    assertEquals(text(csvFromPage(bytes(page), { columns: ["a"] })), ["a\r\n", ...values].join(""));
+  });
+}
+
+const refused = [
+  '{"value":[{"a":1}],"value":"\\u0000rows"}',
+  '{"value":[{"a":1}],"value":"\\u0000"}',
+  '{"value":[{"a":1}]\ufeff}',
+  '{"value":[[["#"],[null]],"value":[]}',
+];
+for (const page of refused) {
+  Deno.test(`${JSON.stringify(page)} gives no row in any format`, () => {
+    for (const make of [ndjsonFromPage, geojsonFromPage, csvFromPage]) {
+      assertThrows(() => make(bytes(page)), SyntaxError);
+    }
+  });
+}
+
+Deno.test("values nested deep are written, or refused with a word; and so are long texts", () => {
+  const nested = (depth: number) =>
+    `{"value":[{"a":1,"b":${"[".repeat(depth)}${"]".repeat(depth)}}]}`;
+  for (const depth of [3, 150, 900]) {
+    assertEquals(text(ndjsonFromPage(bytes(nested(depth)))).length, nested(depth).length - 12 + 1);
+    assertEquals(text(csvFromPage(bytes(nested(depth)))).includes("[[["), true);
+  }
+  assertThrows(() => csvFromPage(bytes(nested(5_000))), SyntaxError, "nested too deep");
+  const long = `{"value":[{"a":"${"x".repeat(9_000_000)}","b":{}}]}`;
+  assertEquals(csvFromPage(bytes(long)).length, "a,b\r\n".length + 9_000_000 + ",{}\r\n".length);
+  assertEquals(geojsonFromPage(bytes(long)).length > 9_000_000, true);
 });

@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { stringify } from "@std/csv/stringify";
 import fc from "fast-check";
-import { csvFromPage, type CsvOptions } from "../../mod.ts";
+import { csvFromPage, type CsvOptions, ndjsonFromPage } from "../../mod.ts";
 import { fastLines, generalLines } from "../helpers/csv_ways.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 
@@ -140,6 +140,7 @@ Deno.test("lists of texts are joined, and the general way writes the rest of the
   fc.assert(
     fc.property(pageOf(fc.oneof({ weight: 4, arbitrary: flat }, list)), ({ json, rows }) => {
       assertEquals(readCsv(generalLines(json, columns)), cellsOf(rows));
+      assertEquals(fastLines(json, columns), generalLines(json, columns));
     }),
     { ...runs, numRuns: runs.numRuns / 4 },
   );
@@ -167,13 +168,16 @@ Deno.test("both ways give the same bytes whatever the options", () => {
 Deno.test("bytes that JSON.parse refuses give no row", () => {
   const damage = fc.tuple(
     fc.nat(),
-    fc.constantFrom("", '"', "\\", "{", "}", "[", "]", ",", ":", "0", "-", "x", "\n"),
+    fc.constantFrom(
+      ...["", '"', "\\", "{", "}", "[", "]", ",", ":", "0", "-", "x", "\n", "\ufeff", "é"],
+      ...[',"value":[]', '"value":[{}],', "[[", "]]"],
+    ),
   );
   fc.assert(
     fc.property(pageOf(flat), damage, ({ json }, [place, mark]) => {
       const at = place % json.length;
-      const damaged = json.slice(0, at) + mark + json.slice(at + 1);
-      const csv = () => csvFromPage(new TextEncoder().encode(damaged), { columns });
+      const damaged = (json.slice(0, at) + mark + json.slice(at + 1)).toWellFormed();
+      const bytes = new TextEncoder().encode(damaged);
       let rows: unknown;
       try {
         rows = JSON.parse(damaged).value;
@@ -182,13 +186,22 @@ Deno.test("bytes that JSON.parse refuses give no row", () => {
       }
       const isPage = Array.isArray(rows) &&
         rows.every((row) => typeof row === "object" && row !== null && !Array.isArray(row));
-      let result: Uint8Array | undefined;
-      try {
-        result = csv();
-      } catch (error) {
-        assert(error instanceof SyntaxError, String(error));
-      }
+      const made = (make: () => Uint8Array): Uint8Array | undefined => {
+        try {
+          return make();
+        } catch (error) {
+          assert(error instanceof SyntaxError, String(error));
+          return undefined;
+        }
+      };
+      const result = made(() => csvFromPage(bytes, { columns }));
       assertEquals(result !== undefined, isPage, damaged);
+      const lines = made(() => ndjsonFromPage(bytes));
+      assertEquals(lines !== undefined, isPage, damaged);
+      if (lines !== undefined) {
+        const texts = new TextDecoder("utf-8", { ignoreBOM: true }).decode(lines).split("\n");
+        assertEquals(texts.slice(0, -1).map((line) => JSON.parse(line)), rows);
+      }
       if (result !== undefined) {
         assertEquals(
           readCsv(new TextDecoder().decode(result)).length,
