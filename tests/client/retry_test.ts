@@ -1,6 +1,6 @@
 // Faults that pass are met by asking again, by rules; the rest are errors that say what to do.
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { DataStream, DataStreamError, type DataStreamOptions } from "../../mod.ts";
+import { type Clock, DataStream, DataStreamError, type DataStreamOptions } from "../../mod.ts";
 import { page, type Reply, ROOT, upstream } from "../helpers/upstream.ts";
 
 /** A client that meets faults as by default, the times at which it asked, and the page sizes. */
@@ -367,6 +367,23 @@ Deno.test("waiting for the next attempt ends with the signal", async () => {
   });
   assertEquals(await query.toArray().catch((error) => error), "enough");
   assertEquals([requests.length, clock.now()], [1, 0]);
+});
+
+Deno.test("a signal that aborts just when the turn comes sends nothing", async () => {
+  const { options, requests } = upstream(page([]), page([]));
+  const stop = new AbortController();
+  const clock: Clock = {
+    now: () => options.clock.now(),
+    async sleep(milliseconds) {
+      await options.clock.sleep(milliseconds);
+      stop.abort("enough");
+    },
+  };
+  const client = new DataStream({ ...options, clock });
+  await client.locations().toArray();
+  const query = client.locations({ signal: stop.signal });
+  assertEquals(await query.toArray().catch((error) => error), "enough");
+  assertEquals(requests.length, 1);
 });
 
 Deno.test("what the runtime does not allow is not tried again", async () => {
