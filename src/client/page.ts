@@ -1,9 +1,9 @@
+import { DataStreamError } from "../errors.ts";
 import type { SystemQueryOptions } from "../odata/query_options.ts";
 import { PageFault, type PageWriter } from "../output/page_writer.ts";
 import { broken, isObject, readJson, requireJson } from "./json_body.ts";
 import { readSkipToken } from "./next_link.ts";
 import { type Answer, FailedAttempt } from "./transport.ts";
-import { DataStreamError } from "../errors.ts";
 
 /** One page: what it holds, and where the next one begins. */
 export interface Page<T> {

@@ -22,8 +22,8 @@ export interface QueryInput {
 /** What only the large resources take. */
 export interface MeasuredInput {
   /**
-   * Gives the rows of the locations inside a box alone; its edges are outside. Locations is asked for them first, with the
-   * box and what it can take of the filter.
+   * Gives the rows of the locations inside a box alone; its edges are outside. Locations is asked
+   * for them first, with the box and what it can take of the filter.
    */
   within?: BoundingBox | undefined;
   /**

@@ -1,7 +1,7 @@
+import { DataStreamError } from "../errors.ts";
 import { type Clause, formatClauses } from "../odata/clause.ts";
 import { MAXIMUM_TOP, narrow, type QueryOptions } from "../odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
-import { DataStreamError } from "../errors.ts";
 import { ALL, follow, type PageQuery } from "./follow.ts";
 import { readRows } from "./page.ts";
 import { LONGEST_TARGET, requireShortTarget, targetLength, toRequestOptions } from "./requests.ts";
@@ -53,7 +53,7 @@ export async function locationIds(run: Run, query: QueryOptions): Promise<number
         throw new DataStreamError("Wanted the Id of each location, got another value", {
           kind: "page",
           url: toRequestOptions(run.service, "Locations", {}).url,
-          hint: "the rows of the box would not be whole; report this to the service",
+          hint: "the rows would not be whole; report this to the service",
         });
       }
       ids.add(id);

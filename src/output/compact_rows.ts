@@ -1,13 +1,5 @@
-import { findRows, readEnvelope } from "./envelope.ts";
-import {
-  CLOSE_LIST,
-  COMMA,
-  OPEN_OBJECT,
-  passSpace,
-  passString,
-  passValue,
-  QUOTE,
-} from "./json_bytes.ts";
+import { findRows, passRows, readEnvelope } from "./envelope.ts";
+import { OPEN_OBJECT, passSpace, passString, passValue, QUOTE } from "./json_bytes.ts";
 import { readSourcePage, rowToJson } from "./json_source.ts";
 import type { WrittenPage } from "./page_writer.ts";
 
@@ -30,21 +22,16 @@ function compactBytes(page: Uint8Array, most: number, between: number): WrittenP
   const out = new Uint8Array(page.length + 1);
   let rows = 0;
   let to = 0;
-  let at = passSpace(page, start);
-  for (let isFirst = true; page[at] !== CLOSE_LIST || !isFirst; isFirst = false) {
+  const close = passRows(page, start, (at) => {
     const end = page[at] === OPEN_OBJECT ? passValue(page, at) : -1;
-    if (end < 0) return undefined;
-    if (rows < most) {
+    if (end >= 0 && rows < most) {
       to = copyTokens(page, at, end, out, to);
       out[to++] = between;
       rows++;
     }
-    at = passSpace(page, end);
-    if (page[at] !== COMMA) break;
-    at = passSpace(page, at + 1);
-  }
-  if (page[at] !== CLOSE_LIST) return undefined;
-  const envelope = readEnvelope(page, start, at);
+    return end;
+  });
+  const envelope = close < 0 ? undefined : readEnvelope(page, start, close);
   return envelope && { bytes: out.slice(0, to), rows, envelope };
 }
 

@@ -1,7 +1,6 @@
 import { toQuotedCell } from "./csv_lines.ts";
 import type { CsvFormat } from "./csv_options.ts";
-import { findRows, readEnvelope } from "./envelope.ts";
-import { CLOSE_LIST, COMMA, passSpace } from "./json_bytes.ts";
+import { findRows, passRows, readEnvelope } from "./envelope.ts";
 import { parseSource } from "./json_source.ts";
 import { LineWriter } from "./line_writer.ts";
 import type { WrittenPage } from "./page_writer.ts";
@@ -45,21 +44,14 @@ export function csvOfBytes(
     encoder.encode(toQuotedCell(parseSource(decoder.decode(json)), format));
   const writer = new LineWriter(page, mark, escapeFormulas, fields.length, nestedCell, before);
   let rows = 0;
-  let at = passSpace(page, start);
-  if (page[at] !== CLOSE_LIST) {
-    for (;;) {
-      const end = reader.read(at, isOpen && rows < most);
-      if (end < 0) return undefined;
-      if (rows < most) {
-        writer.write(reader.cells, end - at);
-        rows++;
-      }
-      at = passSpace(page, end);
-      if (page[at] !== COMMA) break;
-      at = passSpace(page, at + 1);
+  const close = passRows(page, start, (at) => {
+    const end = reader.read(at, isOpen && rows < most);
+    if (end >= 0 && rows < most) {
+      writer.write(reader.cells, end - at);
+      rows++;
     }
-    if (page[at] !== CLOSE_LIST) return undefined;
-  }
-  const envelope = readEnvelope(page, start, at);
+    return end;
+  });
+  const envelope = close < 0 ? undefined : readEnvelope(page, start, close);
   return envelope && { bytes: writer.bytes(), rows, envelope };
 }

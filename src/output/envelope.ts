@@ -2,9 +2,11 @@ import {
   BACKSLASH,
   CLOSE_LIST,
   CLOSE_OBJECT,
+  COMMA,
   OPEN_LIST,
   OPEN_OBJECT,
   passColon,
+  passSpace,
   QUOTE,
 } from "./json_bytes.ts";
 
@@ -30,6 +32,30 @@ export function findRows(page: Uint8Array): number {
     }
   }
   return -1;
+}
+
+/**
+ * Passes over the rows of a page, each by the function given.
+ *
+ * @param start The place after the bracket that opens their list
+ * @param passRow Gives the place after the row that begins there, or -1
+ * @returns The place of the bracket that closes it; -1 where a row cannot be passed, or the list is none
+ */
+export function passRows(
+  page: Uint8Array,
+  start: number,
+  passRow: (at: number) => number,
+): number {
+  let at = passSpace(page, start);
+  if (page[at] === CLOSE_LIST) return at;
+  for (;;) {
+    const end = passRow(at);
+    if (end < 0) return -1;
+    at = passSpace(page, end);
+    if (page[at] === CLOSE_LIST) return at;
+    if (page[at] !== COMMA) return -1;
+    at = passSpace(page, at + 1);
+  }
 }
 
 /**
