@@ -1,5 +1,5 @@
 import { createSandbox } from "../src/sandbox/service.ts";
-import type { AppOptions } from "./app.ts";
+import type { AccessMode, AppOptions } from "./downloads/app_options.ts";
 
 /** The environment's variables by name. */
 export type Environment = Record<string, string | undefined>;
@@ -9,43 +9,96 @@ export const VARIABLES = [
   "DATASTREAM_API_KEY",
   "DATASTREAM_BASE_URL",
   "WEIR_ACCESS",
+  "WEIR_CORS_ORIGINS",
+  "WEIR_MAX_ROWS",
+  "WEIR_MAX_WAITING",
+  "WEIR_PAGE_ROWS",
   "WEIR_REQUESTS_PER_SECOND",
   "WEIR_SANDBOX",
+  "WEIR_SIGNING_SECRET",
+  "WEIR_TOKENS",
 ] as const;
 
+const MODES: readonly AccessMode[] = ["caller", "signed", "token", "public"];
+
 /**
- * Reads the app's options from the environment.
+ * Reads the app's options from the environment; what they are worth, the app says itself.
  *
- * @throws {TypeError} If a value is missing or wrong; the message says which and what to set
+ * @throws {TypeError} If a value is missing or wrong; the message says which variable and what to set
  */
 export function readConfig(environment: Environment): AppOptions {
+  const bounds = readBounds(environment);
+  const sandboxed = environment.WEIR_SANDBOX;
+  if (sandboxed === "1") return { ...bounds, ...sandboxOptions(bounds) };
+  if (sandboxed && sandboxed !== "0") {
+    throw new TypeError(`WEIR_SANDBOX must be 1 or 0, got "${sandboxed}"`);
+  }
+  const access = MODES.find((mode) => mode === environment.WEIR_ACCESS);
+  if (access === undefined) {
+    throw new TypeError(
+      `WEIR_ACCESS must say who may download, ${MODES.join(", ")} (or set WEIR_SANDBOX=1), got ${
+        environment.WEIR_ACCESS ? `"${environment.WEIR_ACCESS}"` : "nothing"
+      }`,
+    );
+  }
+  const need = (name: typeof VARIABLES[number], what: string) => {
+    if (environment[name]) return;
+    throw new TypeError(`WEIR_ACCESS is ${access}, so ${name} must hold ${what}`);
+  };
+  if (access !== "caller") need("DATASTREAM_API_KEY", "the server's key");
+  if (access === "signed") need("WEIR_SIGNING_SECRET", "what URLs are signed with");
+  if (access === "token") need("WEIR_TOKENS", "tokens, with commas between them");
+  return {
+    access,
+    ...bounds,
+    apiKey: environment.DATASTREAM_API_KEY || undefined,
+    baseUrl: environment.DATASTREAM_BASE_URL || undefined,
+    signingSecret: environment.WEIR_SIGNING_SECRET || undefined,
+    tokens: readList(environment.WEIR_TOKENS),
+  };
+}
+
+/** The app over the sandbox, which is public and says that its data is synthetic. */
+export function sandboxOptions(pace: { requestsPerSecond?: number | undefined } = {}): AppOptions {
+  const { requestsPerSecond = 2 } = pace;
+  const { apiKey, url, fetch } = createSandbox({ requestsPerSecond });
+  const access = "public";
+  return { access, apiKey, baseUrl: url, fetch, synthetic: true, requestsPerSecond };
+}
+
+type Bounds = Pick<
+  AppOptions,
+  "requestsPerSecond" | "maxRows" | "maxWaiting" | "pageRows" | "corsOrigins"
+>;
+
+function readBounds(environment: Environment): Bounds {
   const rate = environment.WEIR_REQUESTS_PER_SECOND;
   if (rate && !(Number(rate) > 0)) {
     throw new TypeError(`WEIR_REQUESTS_PER_SECOND must be a number above 0, got "${rate}"`);
   }
-  const pace = rate ? { requestsPerSecond: Number(rate) } : {};
-  const sandboxed = environment.WEIR_SANDBOX;
-  if (sandboxed === "1") return sandboxOptions(pace);
-  if (sandboxed && sandboxed !== "0") {
-    throw new TypeError(`WEIR_SANDBOX must be 1 or 0, got "${sandboxed}"`);
-  }
-  const access = environment.WEIR_ACCESS;
-  if (access !== "caller" && access !== "public") {
-    throw new TypeError(
-      `WEIR_ACCESS must say who may download, "caller" or "public" (or set WEIR_SANDBOX=1), got ${
-        access ? `"${access}"` : "nothing"
-      }`,
-    );
-  }
-  const { DATASTREAM_API_KEY: apiKey, DATASTREAM_BASE_URL: baseUrl } = environment;
-  if (access === "public" && !apiKey) {
-    throw new TypeError("WEIR_ACCESS is public, so DATASTREAM_API_KEY must hold the server's key");
-  }
-  return { access, ...pace, ...(apiKey && { apiKey }), ...(baseUrl && { baseUrl }) };
+  const origins = environment.WEIR_CORS_ORIGINS;
+  return {
+    requestsPerSecond: rate ? Number(rate) : undefined,
+    maxRows: readWhole(environment, "WEIR_MAX_ROWS"),
+    maxWaiting: readWhole(environment, "WEIR_MAX_WAITING"),
+    pageRows: readWhole(environment, "WEIR_PAGE_ROWS", 10_000),
+    corsOrigins: origins === "*" ? "*" : origins ? readList(origins) : undefined,
+  };
 }
 
-/** The app over the sandbox, which is public and says that its data is synthetic. */
-export function sandboxOptions(pace: { requestsPerSecond?: number } = {}): AppOptions {
-  const { apiKey, url, fetch } = createSandbox(pace);
-  return { access: "public", apiKey, baseUrl: url, fetch, synthetic: true, ...pace };
+function readWhole(
+  environment: Environment,
+  name: typeof VARIABLES[number],
+  most = Number.MAX_SAFE_INTEGER,
+): number | undefined {
+  const text = environment[name];
+  if (!text) return undefined;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= 1 && value <= most) return value;
+  throw new TypeError(`${name} must be a whole number from 1 to ${most}, got "${text}"`);
+}
+
+/** The texts between the commas. */
+function readList(text = ""): string[] {
+  return text.split(",").map((item) => item.trim()).filter((item) => item !== "");
 }

@@ -6,10 +6,12 @@
  */
 import { createApp, type EdgeApp } from "./app.ts";
 import { type Environment, readConfig, VARIABLES } from "./config.ts";
-import { problemResponse } from "./problem.ts";
+import { problemResponse } from "./downloads/problem.ts";
 
 /** What a server calls; Workers hand the environment over with each request. */
 interface Entry {
+  /** For Bun, in seconds, its longest: by default it cuts a download that waits for ten. */
+  idleTimeout: number;
   fetch(request: Request, bindings?: Environment): Response | Promise<Response>;
 }
 
@@ -26,6 +28,7 @@ let handler = scope.process && scope.navigator?.userAgent !== "Cloudflare-Worker
   : undefined;
 
 const entry: Entry = {
+  idleTimeout: 255,
   fetch(request, bindings) {
     handler ??= start(bindings);
     return handler.fetch(request);

@@ -18,7 +18,9 @@ export interface DataStreamErrorFacts {
   /** What to do next. */
   hint: string;
   /** The HTTP status, where an answer came. */
-  status?: number;
+  status?: number | undefined;
+  /** How many milliseconds the service asks to wait before the next request, where it does. */
+  retryAfter?: number | undefined;
   /** The error behind this one. */
   cause?: unknown;
 }
@@ -56,12 +58,14 @@ export class DataStreamError extends Error {
   readonly hint: string;
   /** The HTTP status, where an answer came. */
   readonly status: number | undefined;
+  /** How many milliseconds the service asks to wait before the next request, where it does. */
+  readonly retryAfter: number | undefined;
 
   /**
    * Makes an error whose message is the detail and the hint.
    *
    * @param detail What was wanted and what came, without the key
-   * @param facts The kind, the URL, the hint, and the status and cause where there are any
+   * @param facts The kind, the URL, the hint, and the status, wait and cause where there are any
    */
   constructor(detail: string, facts: DataStreamErrorFacts) {
     super(`${detail}: ${facts.hint}`, { cause: facts.cause });
@@ -70,6 +74,7 @@ export class DataStreamError extends Error {
     this.detail = detail;
     this.hint = facts.hint;
     this.status = facts.status;
+    this.retryAfter = facts.retryAfter;
   }
 }
 

@@ -12,7 +12,10 @@ const MAY_IMPORT: Record<string, string[]> = {
   "src/client": ["src", "src/endpoint", "src/odata", "src/output"],
   "src/sandbox": ["src", "src/odata"],
   "src/cli": ["src", "src/client", "src/odata", "src/output", "src/sandbox"],
-  edge: ["src", "src/client", "src/odata", "src/output", "src/sandbox"],
+  "src/signing": [],
+  "edge/downloads": ["src", "src/client", "src/odata", "src/output", "src/signing"],
+  "edge/page": ["src", "src/client", "src/endpoint", "src/odata", "src/signing", "edge/downloads"],
+  edge: ["src", "src/odata", "src/sandbox", "src/signing", "edge/downloads", "edge/page"],
 };
 /** The entry files, which alone may use what only some runtimes have. */
 const ENTRIES = ["edge/demo.ts", "edge/main.ts"];

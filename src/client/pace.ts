@@ -26,7 +26,7 @@ const LEAST_WIDENED = 500;
 export interface Pacing {
   /** The rate that it asks for; Infinity sets no gap. */
   requestsPerSecond: number;
-  /** Milliseconds after which a request in flight that gives no sign is taken for lost. */
+  /** Milliseconds after which a request in flight that nobody extends is taken for lost. */
   lease: number;
   /** The clock to wait by; callers on one clock share the line. */
   clock: Clock;
@@ -38,7 +38,7 @@ export interface Turn {
   answered(): void;
   /** Says that the answer was good: a gap that was widened narrows again. */
   welcomed(): void;
-  /** Says that the request still goes on: bytes came. */
+  /** Says that the request still goes on. */
   extend(): void;
   /** Ends the turn; ending it twice does nothing. */
   end(): void;
@@ -157,7 +157,8 @@ function timeToWait(line: Line, me: Waiting, now: number): number {
   // Not the next one: a gap passes anyway between becoming that and starting.
   const gap = gapAt(line, now);
   if (line.waiting[0] !== me) return Math.max(POLL, Math.min(gap / 2, STALE / 2));
-  if (line.holder !== undefined && line.leasedUntil > now) return POLL;
+  // After a stall of the whole process, the one before it may be about to extend its lease.
+  if (line.holder !== undefined && (stalled || line.leasedUntil > now)) return POLL;
   const nextStart = Math.max(line.lastStart + gap, line.heldUntil);
   return Math.min(nextStart - now, STALE / 2);
 }

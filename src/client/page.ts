@@ -45,7 +45,7 @@ export function readBytes(writer: PageWriter): PageReader<Uint8Array<ArrayBuffer
       const { came, hint } = error;
       if (hint === undefined) throw broken(answer, came);
       const fault = new DataStreamError(came, { kind: "page", url: answer.url, hint });
-      throw new FailedAttempt(fault, { isHopeless: true });
+      throw new FailedAttempt(fault, true);
     }
   };
 }

@@ -68,7 +68,8 @@ export class Attempts {
    *
    * @param top The page size it asked for; undefined where there are no rows to have fewer of
    */
-  after({ fault, outlook: { retryAfter, isHopeless } }: FailedAttempt, top?: number): NextStep {
+  after({ fault, isHopeless }: FailedAttempt, top?: number): NextStep {
+    const { retryAfter } = fault;
     const made = ++this.#made;
     const remedy = this.#remedyFor(fault);
     const pause = Math.min(pauseAfter(made), this.#backoffLeft);
@@ -124,7 +125,6 @@ function tooLong(fault: DataStreamError, milliseconds: number): DataStreamError 
 }
 
 function reworded(fault: DataStreamError, detail: string, hint: string): DataStreamError {
-  const { kind, url, status, cause } = fault;
-  const facts = { kind, url, hint, cause, ...(status !== undefined && { status }) };
-  return new DataStreamError(detail, facts);
+  const { kind, url, status, retryAfter, cause } = fault;
+  return new DataStreamError(detail, { kind, url, hint, status, retryAfter, cause });
 }

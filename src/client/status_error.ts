@@ -1,4 +1,5 @@
 import { DataStreamError, oneLine } from "../errors.ts";
+import { readRetryAfter } from "./retry_after.ts";
 
 /** What to do about a status (water-quality-api, Errors). */
 const HINTS: Record<number, string> = {
@@ -43,6 +44,7 @@ export function statusError(
     kind: "status",
     status,
     url,
+    retryAfter: readRetryAfter(response.headers),
     hint: HINTS[status] ?? (status >= 500 ? "try again later" : "check the base URL"),
   });
 }

@@ -5,7 +5,6 @@ import { readBody } from "./body.ts";
 import { isJson } from "./content_type.ts";
 import type { Clock } from "./clock.ts";
 import { takeTurn } from "./pace.ts";
-import { readRetryAfter } from "./retry_after.ts";
 import { isRedirect, statusError } from "./status_error.ts";
 import { type Timeouts, watch } from "./watch.ts";
 
@@ -26,27 +25,22 @@ export interface Answer {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** What an attempt that failed says of the next one. */
-export interface Outlook {
-  /** How many milliseconds the service asks to wait. */
-  retryAfter?: number | undefined;
-  /** Whether another attempt could not go better. */
-  isHopeless?: boolean;
-}
-
 /** An attempt without a whole answer. */
 export class FailedAttempt extends Error {
   override readonly name = "FailedAttempt";
-  /** @param fault What a caller is told */
-  constructor(readonly fault: DataStreamError, readonly outlook: Outlook = {}) {
+  /**
+   * @param fault What a caller is told
+   * @param isHopeless Whether another attempt could not go better
+   */
+  constructor(readonly fault: DataStreamError, readonly isHopeless = false) {
     super(fault.message, { cause: fault });
   }
 }
 
 /** So many bytes of a body that holds no rows are read, and hardly more. */
 const LONGEST_OTHER_BODY = 2_000;
-/** A turn is given up a little after the request that it is for. */
-const GRACE = 5_000;
+/** A turn is given up when its request has not been watched over for so long. */
+const LEASE = 5_000;
 
 /**
  * Sends one request in its turn and reads the whole answer.
@@ -68,28 +62,23 @@ export async function send(
       : text;
   const attempt = new AbortController();
   const request = toRequest(options, { signal: attempt.signal });
-  const lease = Math.max(timeouts.headers, timeouts.bytes) + GRACE;
-  const turn = await takeTurn(origin, { requestsPerSecond, lease, clock }, signal);
+  const turn = await takeTurn(origin, { requestsPerSecond, lease: LEASE, clock }, signal);
   const stop = () => attempt.abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
-  const watching = watch(timeouts, clock, (error) => attempt.abort(error));
+  const watching = watch(timeouts, clock, turn.extend, (error) => attempt.abort(error));
   try {
     signal.throwIfAborted(); // since the turn was given
     onStart();
     const response = await unlessAborted(fetch(request), attempt.signal);
     turn.answered();
-    const onSign = () => {
-      turn.extend();
-      watching.sign();
-    };
-    onSign();
+    watching.sign();
     const isGood = response.status === 200;
     const most = isRedirect(response)
       ? 0
       : isGood && isJson(response.headers)
       ? Infinity
       : LONGEST_OTHER_BODY;
-    const bytes = await readBody(response, attempt.signal, onSign, most)
+    const bytes = await readBody(response, attempt.signal, watching.sign, most)
       .catch((error) => {
         if (isGood) throw error;
         return new Uint8Array(); // the status says more than what broke after it
@@ -97,10 +86,7 @@ export async function send(
     signal.throwIfAborted();
     if (!isGood) {
       const body = new TextDecoder().decode(bytes);
-      throw new FailedAttempt(
-        statusError(response, url, body, withoutKey),
-        { retryAfter: readRetryAfter(response.headers) },
-      );
+      throw new FailedAttempt(statusError(response, url, body, withoutKey));
     }
     attempt.signal.throwIfAborted();
     turn.welcomed();
@@ -119,7 +105,7 @@ export async function send(
           : "check the connection and the base URL, then try again",
         cause: apiKey === undefined ? error : withoutSecrets(error, withoutKey),
       }),
-      { isHopeless },
+      isHopeless,
     );
   } finally {
     watching.end();

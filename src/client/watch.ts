@@ -11,6 +11,12 @@ export interface Timeouts {
 /** The service gives up on a request after 30 s, so headers that take longer will not come. */
 export const DEFAULT_TIMEOUTS: Timeouts = { headers: 45_000, bytes: 30_000 };
 
+/**
+ * How often the watch looks. Short, because its looking is what says that somebody still waits: an
+ * edge runtime drops a request whose reader has left without telling anyone.
+ */
+const LOOK = 1_000;
+
 /** A watch over one request. */
 export interface Watch {
   /** Says that headers or bytes came. */
@@ -22,11 +28,13 @@ export interface Watch {
 /**
  * Watches over a request that has just been sent.
  *
+ * @param onLook Called at each look, a second apart at most
  * @param giveUp Called once, with a `TimeoutError`, when the service has given no sign for too long
  */
 export function watch(
   { headers, bytes }: Timeouts,
   clock: Clock,
+  onLook: () => void,
   giveUp: (error: DOMException) => void,
 ): Watch {
   const ended = new AbortController();
@@ -37,8 +45,9 @@ export function watch(
     for (;;) {
       const left = seen + limit - clock.now();
       if (left <= 0) break;
+      onLook();
       // No longer than the other limit, which may hold by then.
-      await clock.sleep(Math.min(left, bytes), ended.signal);
+      await clock.sleep(Math.min(left, bytes, LOOK), ended.signal);
     }
     giveUp(new DOMException(`no ${missing} within ${limit / 1000} s`, "TimeoutError"));
   };

@@ -1,0 +1,74 @@
+import { accepts } from "@std/http/negotiation";
+import type { LocationsQuery, Query } from "../../src/client/query.ts";
+import { didYouMean } from "../../src/odata/did_you_mean.ts";
+import type { ResourceName } from "../../src/odata/resources.ts";
+import type { CsvOptions } from "../../src/output/csv_options.ts";
+import { BadOption } from "./bad_option.ts";
+import { HttpProblem } from "./problem.ts";
+
+/** A query of any of the four resources. */
+export type AnyQuery = Query<object> & Partial<Pick<LocationsQuery<object>, "geojson">>;
+
+/** A stream of bytes, a chunk a page. */
+export type Bytes = ReadableStream<Uint8Array<ArrayBuffer>>;
+
+interface Format {
+  mediaType: string;
+  stream(query: AnyQuery, csv: CsvOptions): Bytes;
+}
+
+/** The formats of a download, by the extension of its file; the first that fits is the default. */
+export const FORMATS = {
+  csv: { mediaType: "text/csv", stream: (query, csv) => query.csv(csv) },
+  ndjson: { mediaType: "application/x-ndjson", stream: (query) => query.ndjson() },
+  json: { mediaType: "application/json", stream: (query) => query.json() },
+  geojson: { mediaType: "application/geo+json", stream: (query) => query.geojson!() },
+} as const satisfies Record<string, Format>;
+
+/** The extension of a format. */
+export type FormatName = keyof typeof FORMATS;
+
+const NAMES = Object.keys(FORMATS) as FormatName[];
+
+/** The formats that a resource has: only locations can be drawn on a map. */
+export function formatsOf(resource: ResourceName): FormatName[] {
+  return NAMES.filter((name) => name !== "geojson" || resource === "Locations");
+}
+
+/**
+ * The format that a request asks for where its path has no extension: by `$format`, a name or a
+ * media type, else by `accept`.
+ *
+ * Source: OData 4.01 Part 1, 11.2.12; RFC 9110, section 12.5.1.
+ *
+ * @throws {BadOption} If the resource has no such format
+ * @throws {HttpProblem} 406 if none that it has is accepted
+ */
+export function negotiate(
+  request: Request,
+  resource: ResourceName,
+  given: string | undefined,
+): FormatName {
+  const names = formatsOf(resource);
+  if (given !== undefined) {
+    const [mediaType] = given.toLowerCase().split(";");
+    const found = names.find((name) =>
+      name === mediaType || FORMATS[name].mediaType === mediaType?.trim()
+    );
+    if (found !== undefined) return found;
+    throw new BadOption(
+      `${resource} has no format "${given}", but ${names.join(", ")}: ${didYouMean(given, names)}`,
+    );
+  }
+  const accepted = accepts(request, ...names.map((name) => FORMATS[name].mediaType));
+  const found = names.find((name) => FORMATS[name].mediaType === accepted);
+  if (found !== undefined) return found;
+  throw new HttpProblem({
+    status: 406,
+    title: "No such format",
+    detail: `Wanted one of ${
+      names.map((name) => FORMATS[name].mediaType).join(", ")
+    } to be accepted`,
+    hint: `send another accept header, or ask for /${resource}.csv`,
+  }, { vary: "accept" });
+}

@@ -1,0 +1,115 @@
+import { endpoint } from "../../src/endpoint/endpoint.ts";
+import type { BoundingBox } from "../../src/odata/bounding_box.ts";
+import { type Clause, formatClauses } from "../../src/odata/clause.ts";
+import { fieldNames, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
+import { BadOption } from "../downloads/bad_option.ts";
+
+/** What the page's form holds, as texts. */
+export interface Form {
+  endpoint: ResourceName;
+  /** DOIs. */
+  datasets: readonly string[];
+  region: string;
+  characteristic: string;
+  from: string;
+  to: string;
+  west: string;
+  south: string;
+  east: string;
+  north: string;
+  fields: readonly string[];
+  /** Days that a signed URL is to hold. */
+  days: string;
+}
+
+/** What the form asks for, as a download URL has it. */
+export interface FormQuery {
+  resource: ResourceName;
+  filter: string | undefined;
+  select: string | undefined;
+  box: BoundingBox | undefined;
+}
+
+const NAMES = Object.keys(RESOURCES) as ResourceName[];
+
+/** The form as it was sent; as it is at first, where nothing was. */
+export function readForm(sent: URLSearchParams): Form {
+  const text = (name: string) => (sent.get(name) ?? "").trim();
+  const wanted = NAMES.find((name) => name === sent.get("endpoint")) ?? "Records";
+  // Checkboxes send one name each, the text field all of them.
+  const datasets = sent.getAll("dataset").flatMap((names) => names.split(/[\s,;]+/));
+  const known: readonly string[] = fieldNames(wanted);
+  return {
+    endpoint: wanted,
+    datasets: [...new Set(datasets)].filter((doi) => doi !== ""),
+    region: text("region"),
+    characteristic: text("characteristic"),
+    from: text("from"),
+    to: text("to"),
+    west: text("west"),
+    south: text("south"),
+    east: text("east"),
+    north: text("north"),
+    // Those of another endpoint, chosen before, are no longer meant.
+    fields: known.filter((name) => sent.getAll("field").includes(name)),
+    days: text("days") || "7",
+  };
+}
+
+/**
+ * What a form asks for.
+ *
+ * @throws {BadOption} If a year is none, or a box lacks a side
+ */
+export function toFormQuery(form: Form): FormQuery {
+  const { datasets, region, characteristic, fields } = form;
+  const clauses: Clause[] = [];
+  const add = (field: string, operator: Clause["operator"], ...texts: string[]) => {
+    const quoted = field !== "ActivityStartYear";
+    if (texts.length > 0) {
+      clauses.push({ field, operator, values: texts.map((text) => ({ text, quoted })) });
+    }
+  };
+  add("DOI", datasets.length === 1 ? "eq" : "in", ...datasets);
+  if (region) add("RegionId", "eq", region);
+  if (characteristic) add("CharacteristicName", "eq", characteristic);
+  if (form.from) add("ActivityStartYear", "gte", toYear("From year", form.from));
+  if (form.to) add("ActivityStartYear", "lte", toYear("To year", form.to));
+  return {
+    resource: form.endpoint,
+    filter: clauses.length === 0 ? undefined : formatClauses(clauses),
+    select: fields.length === 0 ? undefined : fields.join(","),
+    box: toBox(form),
+  };
+}
+
+/** The URL of a download, encoded; what is undefined is left out. */
+export function downloadUrl(
+  origin: string,
+  path: string,
+  { filter, select, box }: Omit<FormQuery, "resource">,
+  more: Record<string, string> = {},
+): string {
+  const bbox = box && [box.west, box.south, box.east, box.north].join(",");
+  const options = { $filter: filter, $select: select, bbox, ...more };
+  return endpoint({ method: "GET", baseUrl: origin, url: path, ...options }).url;
+}
+
+function toYear(name: string, text: string): string {
+  if (/^\d{4}$/.test(text)) return text;
+  throw new BadOption(`${name} is a year of four digits, got "${text}"`);
+}
+
+function toBox({ west, south, east, north }: Form): BoundingBox | undefined {
+  const sides = { west, south, east, north };
+  const given = Object.values(sides).filter((side) => side !== "");
+  if (given.length === 0) return undefined;
+  if (given.length < 4) throw new BadOption("A box has four sides: give them all, or none");
+  const entries = Object.entries(sides).map(([name, side]) => {
+    if (!/^[-+]?(\d+\.?\d*|\.\d+)$/.test(side)) {
+      throw new BadOption(`The ${name} of a box is a number of degrees, got "${side}"`);
+    }
+    return [name, Number(side)];
+  });
+  return Object.fromEntries(entries);
+}

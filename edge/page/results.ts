@@ -1,0 +1,141 @@
+import { html } from "hono/html";
+import type { Citation } from "../../src/client/citations.ts";
+import type { AccessMode } from "../downloads/app_options.ts";
+import type { FormatName } from "../downloads/formats.ts";
+import type { Line } from "./lines.ts";
+
+/** A piece of HTML, escaped. */
+export type Html = ReturnType<typeof html>;
+
+/** A button of the page that downloads. */
+export interface DownloadLink {
+  label: string;
+  url: string;
+  format: FormatName;
+}
+
+/** What a form came to. */
+export interface Results {
+  access: AccessMode;
+  resource: string;
+  links: readonly DownloadLink[];
+  lines: readonly Line[];
+  /** What was asked of the service; undefined where the caller has not said who it is. */
+  found: {
+    count: number;
+    rows: readonly Record<string, unknown>[];
+    citations: readonly Citation[];
+  } | undefined;
+  /** Until when the URLs hold, where they are signed. */
+  expires: Date | undefined;
+}
+
+/** The results below the form. */
+export function renderResults(results: Results): Html {
+  const { found, resource, lines, links, expires } = results;
+  return html`
+    <h2>${found ? toCount(found.count, resource) : "Your download"}</h2>
+    ${expires &&
+      html`<p>These links hold until <time datetime="${expires.toISOString()}">${
+        expires.toISOString().slice(0, 16).replace("T", " ")
+      } UTC</time>. Whoever has one can use it.</p>`}
+    ${renderButtons(results)}
+    ${found && renderPreview(found.rows, found.count)}
+    <h3>Use it elsewhere</h3>
+    <dl class="lines">
+      <dt id="line-url">Address</dt>
+      <dd><code tabindex="0" role="region" aria-labelledby="line-url">${links[0]?.url}</code></dd>
+      ${lines.map(({ program, how, text }, index) =>
+        html`
+          <dt id="line-${index}">${program} <small>${how}</small></dt>
+          <dd><code tabindex="0" role="region" aria-labelledby="line-${index}">${text}</code></dd>
+        `
+      )}
+    </dl>
+    ${found && renderCitations(found.citations)}
+  `;
+}
+
+function renderButtons({ access, found, links }: Results): Html {
+  const needsHeader = access === "caller" || access === "token";
+  if (needsHeader && !found) {
+    return html`<p>A browser cannot send your key by itself: give it above, or use the line for curl.</p>`;
+  }
+  return html`<p class="buttons">${
+    links.map(({ label, url, format }) =>
+      html`
+        <a class="button" rel="nofollow" download href="${url}" data-format="${format}"
+          ${needsHeader && html`data-needs-header hidden`}>${label}</a>
+      `
+    )
+  }</p>
+  ${needsHeader && html`<noscript><p>Without scripts, use the line for curl below.</p></noscript>`}
+  <p id="download-status" role="status"></p>`;
+}
+
+function renderPreview(rows: readonly Record<string, unknown>[], count: number): Html {
+  const [first] = rows;
+  if (first === undefined) return html`<p>Nothing meets these conditions. Try fewer of them.</p>`;
+  const fields = Object.keys(first);
+  return html`
+    <h3 id="preview">${rows.length < count
+      ? `The first ${rows.length} rows`
+      : rows.length === 1
+      ? "The row"
+      : "The rows"}</h3>
+    <div class="table" role="region" aria-labelledby="preview" tabindex="0">
+      <table>
+        <thead>
+          <tr>${fields.map((field) => html`<th scope="col">${field}</th>`)}</tr>
+        </thead>
+        <tbody>${rows.map((row) =>
+          html`
+            <tr>${fields.map((field) =>
+              html`<td class="${typeof row[field] === "number" ? "number" : "text"}">${
+                toCell(row[field])
+              }</td>`
+            )}</tr>
+          `
+        )}</tbody>
+      </table>
+    </div>
+  `;
+}
+
+function renderCitations(citations: readonly Citation[]): Html {
+  if (citations.length === 0) return html``;
+  return html`
+    <h3>Cite</h3>
+    <p>Use of the data requires citing ${citations.length === 1
+      ? "this dataset"
+      : `these ${citations.length} datasets`}, with the link.</p>
+    <ul class="citations">${citations.map(({ citation, link, licence, name }) =>
+      html`<li>${citation} <span>Licence: ${
+        /^https?:\/\//.test(licence) ? html`<a href="${licence}">${licence}</a>` : licence
+      }. <a href="${link}">${name}</a></span></li>`
+    )}</ul>
+  `;
+}
+
+const RESOURCE_NOUNS: Record<string, [one: string, many: string]> = {
+  Metadata: ["dataset", "datasets"],
+  Locations: ["location", "locations"],
+  Observations: ["observation", "observations"],
+  Records: ["record", "records"],
+};
+/** From here on, a count is an estimate of the service's. */
+const ESTIMATED = 1_000_000;
+
+function toCount(count: number, resource: string): string {
+  const [one, many] = RESOURCE_NOUNS[resource] ?? ["row", "rows"];
+  const about = count >= ESTIMATED ? "About " : "";
+  return `${about}${count.toLocaleString("en-CA")} ${count === 1 ? one : many}`;
+}
+
+/** A value as the table shows it; a long one is cut, the download has all of it. */
+function toCell(value: unknown): string {
+  const text = typeof value === "object" && value !== null
+    ? JSON.stringify(value)
+    : String(value ?? "");
+  return text.length > 120 ? `${Array.from(text).slice(0, 117).join("")}…` : text;
+}
