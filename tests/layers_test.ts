@@ -18,7 +18,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   edge: ["src", "src/odata", "src/sandbox", "src/signing", "edge/downloads", "edge/page"],
 };
 /** The entry files, which alone may use what only some runtimes have. */
-const ENTRIES = ["edge/demo.ts", "edge/main.ts"];
+const ENTRIES = ["edge/demo.ts", "edge/main.ts", "edge/node.ts"];
 
 const files = await sourceFiles("mod.ts", "src", "edge");
 const local = (path: string) =>

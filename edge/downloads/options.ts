@@ -51,7 +51,10 @@ export function readPairs(url: URL, known: readonly string[]): Map<string, strin
   const given = new Map<string, string>();
   for (const [name, value] of url.searchParams) {
     if (!known.includes(name)) {
-      throw new BadOption(`There is no option "${name}": ${didYouMean(name, known)}`);
+      const names = known.join(", ");
+      throw new BadOption(
+        `There is no option "${name}": ${didYouMean(name, known)} There are ${names}`,
+      );
     }
     if (given.has(name)) throw new BadOption(`Option "${name}" is given twice: wanted it once`);
     if (value.trim() === "" && name !== "separator") {

@@ -84,7 +84,7 @@ export function renderDocument(document: Document): Html {
         ${renderDatasets(document)}
         <div class="columns">
           <fieldset>
-            <legend>Where and what</legend>
+            <legend>Region and characteristic</legend>
             <label>Region
               <select name="region">
                 <option value="">Everywhere</option>

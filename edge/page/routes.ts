@@ -151,7 +151,7 @@ class Page {
   }
 }
 
-const LABELS = { csv: "CSV", ndjson: "NDJSON", json: "JSON", geojson: "GeoJSON" };
+const LABELS = { csv: "Download CSV", ndjson: "NDJSON", json: "JSON", geojson: "GeoJSON" };
 
 /** Counts, previews and cites what a query gives. */
 async function find(

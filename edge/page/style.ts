@@ -50,7 +50,7 @@ h1 { margin: 0; font-size: 1.5rem; line-height: 1.2; letter-spacing: -.01em; }
 h2 { margin: 0 0 .5rem; font-size: 1.6rem; letter-spacing: -.01em; }
 h3 { margin: 1.75rem 0 .5rem; font-size: 1.05rem; }
 small { color: var(--soft); font-size: .85em; font-weight: 400; }
-form, #results:not(:empty) {
+form, #results:has(*) {
   background: var(--card);
   border: 1px solid var(--line);
   border-radius: 12px;
@@ -136,7 +136,7 @@ tbody tr:last-child td { border-bottom: 0; }
 .notice { background: var(--notice-wash); }
 footer { color: var(--soft); font-size: .9rem; }
 @media (max-width: 30rem) {
-  form, #results:not(:empty) { padding: 1rem; }
+  form, #results:has(*) { padding: 1rem; }
   .lines dd { flex-direction: column; }
   .lines code { width: 100%; }
 }
