@@ -22,6 +22,9 @@ import { HttpProblem, problemResponse } from "./downloads/problem.ts";
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
 export type { AccessMode, AppOptions } from "./downloads/app_options.ts";
 
+/** The status of an answer whose reader has left before it, as some servers' logs have it. */
+const LEFT = 499;
+
 /** What the edge function is to a server: `export default` it, or call it in a test. */
 export interface EdgeApp {
   /** Answers a request; this is what `deno serve`, Bun and Workers call. */
@@ -130,8 +133,10 @@ export function createApp(options: AppOptions): EdgeApp {
       hint: didYouMean(path, [...paths.keys()]),
     });
   });
-  app.onError((error) => {
+  app.onError((error, { req }) => {
     if (error instanceof HttpProblem) return problemResponse(error.problem, error.headers);
+    // Nobody is there to be told.
+    if (req.raw.signal.aborted) return new Response(null, { status: LEFT });
     log(`A request failed: ${oneLine(error)}`);
     return problemResponse({
       status: 500,

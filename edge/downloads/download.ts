@@ -35,6 +35,7 @@ export async function downloadResponse(download: Download): Promise<Response> {
   if (signal.aborted) leave();
   try {
     const first = await reader.read();
+    signal.throwIfAborted();
     return new Response(bodyOf(reader, first, download), { headers });
   } catch (error) {
     onEnd();

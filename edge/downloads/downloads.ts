@@ -59,26 +59,30 @@ export class Downloads {
     const { filter, select, limit, skipToken, box, count } = options;
     const top = pageSize(resource, options, settings.pageRows);
     const asked: Asked = { select, filter, limit, skipToken, box, top };
-    const { query, stream } = understand(() => {
-      const query = queryOf(client, resource, asked);
-      return { query, stream: FORMATS[format].stream(query, options.csv) };
-    });
+    const streamOf = (query: AnyQuery) => FORMATS[format].stream(query, options.csv);
+    const stream = understand(() => streamOf(queryOf(client, resource, asked)));
     const headers = understand(() => this.#headers(resource, extension, format, options));
     // Answered before the work begins: hono would run it all and drop the body.
     if (request.method === "HEAD") return new Response(null, { headers });
+    const { signal } = request;
+    const countRows = () => queryOf(client, resource, { ...asked, signal }).count();
     const pass = this.enter();
     if (count) {
       return await this.hold(pass, async () => {
-        const body = { count: await query.count() };
+        const body = { count: await countRows() };
         return new Response(`${JSON.stringify(body)}\n`, { headers });
       });
     }
     try {
-      const whole = await this.#unlessTooMany(client, resource, asked, query);
+      const isSmall = await this.#isSmall(limit, countRows);
+      const isMeasured = resource === "Observations" || resource === "Records";
       return await downloadResponse({
-        stream: whole === query ? stream : FORMATS[format].stream(whole, options.csv),
+        // Counted already: the client need not count again to see whether it must split.
+        stream: isSmall && isMeasured
+          ? streamOf(queryOf(client, resource, { ...asked, partition: "never" }))
+          : stream,
         headers,
-        signal: request.signal,
+        signal,
         readerTimeout: settings.readerTimeout,
         clock: settings.clock,
         onFault: (error) => settings.log(`A download of ${resource} broke: ${oneLine(error)}`),
@@ -121,29 +125,22 @@ export class Downloads {
     return problem;
   }
 
-  /** Refuses what has more rows than a download may; a count is asked only where it may have. */
-  async #unlessTooMany(
-    client: DataStream,
-    resource: ResourceName,
-    asked: Asked,
-    query: AnyQuery,
-  ): Promise<AnyQuery> {
+  /**
+   * Refuses what has more rows than a download may; a count is asked only where it may have.
+   *
+   * @returns Whether they are known to be so few that nothing need be split
+   */
+  async #isSmall(limit = Infinity, countRows: () => Promise<number>): Promise<boolean> {
     const { maxRows } = this.settings;
-    if ((asked.limit ?? Infinity) <= maxRows) return query;
-    const rows = await query.count();
-    if (rows > maxRows) {
-      throw new HttpProblem({
-        status: 413,
-        title: "Result too large",
-        detail: `The filter gives ${rows} rows, and a download here may have ${maxRows}`,
-        hint: `narrow the filter, by years or regions, or set limit=${maxRows}`,
-      });
-    }
-    // Counted already: the client need not count again to see whether it must split.
-    const isMeasured = resource === "Observations" || resource === "Records";
-    return isMeasured && rows <= SPLIT_ROWS
-      ? queryOf(client, resource, { ...asked, partition: "never" })
-      : query;
+    if (limit <= maxRows) return false;
+    const rows = await countRows();
+    if (rows <= maxRows) return rows <= SPLIT_ROWS;
+    throw new HttpProblem({
+      status: 413,
+      title: "Result too large",
+      detail: `The filter gives ${rows} rows, and a download here may have ${maxRows}`,
+      hint: `narrow the filter, by years or regions, or set limit=${maxRows}`,
+    });
   }
 
   #headers(

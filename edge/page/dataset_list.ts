@@ -13,11 +13,12 @@ export class DatasetList {
   constructor(readonly clock: Clock) {}
 
   /** The list; asked for where it is too old. */
-  async get(client: DataStream): Promise<readonly DatasetChoice[]> {
+  async get(client: DataStream, signal: AbortSignal): Promise<readonly DatasetChoice[]> {
     const now = this.clock.now();
     if (this.#kept && now - this.#kept.at < KEPT) return this.#kept.datasets;
     // Not shared while it is on its way: an edge runtime kills who waits for another's promise.
-    const rows = await client.metadata({ select: ["DOI", "DatasetName"], top: 10_000 }).toArray();
+    const rows = await client.metadata({ select: ["DOI", "DatasetName"], top: 10_000, signal })
+      .toArray();
     const datasets = rows.sort((a, b) => a.DatasetName.localeCompare(b.DatasetName, "en"));
     this.#kept = { at: now, datasets };
     return datasets;

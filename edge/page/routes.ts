@@ -90,7 +90,7 @@ class Page {
     };
     const client = await orNote(() => access.admitToPage(request, token));
     const datasets = client && settings.access !== "caller"
-      ? await orNote(() => this.#ask(() => this.#datasets.get(client)))
+      ? await orNote(() => this.#ask(() => this.#datasets.get(client, request.signal)))
       : undefined;
     const results = sent.has("endpoint") && alerts.length === 0
       ? await orNote(() => this.#results(request, form, client))

@@ -1,24 +1,68 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { createApp } from "../../edge/app.ts";
-import { readConfig, sandboxOptions } from "../../edge/config.ts";
+import { readConfig, sandboxOptions, VARIABLES } from "../../edge/config.ts";
+import { SECRET } from "../helpers/edge.ts";
 
-Deno.test("readConfig() reads key, address, access and pace", () => {
-  const environment = {
+/** What was read, without what was left out. */
+const read = (environment: Record<string, string>) =>
+  Object.fromEntries(
+    Object.entries(readConfig(environment)).filter(([, value]) => value !== undefined),
+  );
+
+Deno.test("readConfig() reads every variable there is", () => {
+  const environment: Record<typeof VARIABLES[number], string> = {
     DATASTREAM_API_KEY: "k",
     DATASTREAM_BASE_URL: "https://example.org/v1",
-    WEIR_ACCESS: "public",
+    WEIR_ACCESS: "signed",
+    WEIR_CORS_ORIGINS: "https://a.example, https://b.example",
+    WEIR_MAX_ROWS: "1000000",
+    WEIR_MAX_WAITING: "5",
+    WEIR_PAGE_ROWS: "2000",
     WEIR_REQUESTS_PER_SECOND: "0.5",
+    WEIR_SANDBOX: "0",
+    WEIR_SIGNING_SECRET: SECRET,
+    WEIR_TOKENS: "one, two,",
   };
-  assertEquals(readConfig(environment), {
-    access: "public",
+  assertEquals(read(environment), {
+    access: "signed",
     apiKey: "k",
     baseUrl: "https://example.org/v1",
+    corsOrigins: ["https://a.example", "https://b.example"],
+    maxRows: 1_000_000,
+    maxWaiting: 5,
+    pageRows: 2_000,
     requestsPerSecond: 0.5,
+    signingSecret: SECRET,
+    tokens: ["one", "two"],
   });
 });
 
 Deno.test("readConfig() needs no key where callers bring theirs", () => {
-  assertEquals(readConfig({ WEIR_ACCESS: "caller" }), { access: "caller" });
+  assertEquals(read({ WEIR_ACCESS: "caller" }), { access: "caller", tokens: [] });
+});
+
+Deno.test("readConfig() takes each mode, and what it makes is served", () => {
+  const DATASTREAM_API_KEY = "k";
+  for (
+    const environment of [
+      { WEIR_ACCESS: "caller" },
+      { WEIR_ACCESS: "public", DATASTREAM_API_KEY },
+      { WEIR_ACCESS: "token", DATASTREAM_API_KEY, WEIR_TOKENS: "t" },
+      { WEIR_ACCESS: "signed", DATASTREAM_API_KEY, WEIR_SIGNING_SECRET: SECRET },
+    ]
+  ) {
+    assertEquals(readConfig(environment).access, environment.WEIR_ACCESS as "public");
+    createApp(readConfig(environment));
+  }
+});
+
+Deno.test("readConfig() takes an empty variable for one that is not set", () => {
+  const empty = Object.fromEntries(VARIABLES.map((name) => [name, ""]));
+  assertEquals(read({ ...empty, WEIR_ACCESS: "caller" }), { access: "caller", tokens: [] });
+});
+
+Deno.test("readConfig() takes a star for pages of any origin", () => {
+  assertEquals(read({ WEIR_ACCESS: "caller", WEIR_CORS_ORIGINS: "*" }).corsOrigins, "*");
 });
 
 Deno.test("readConfig() serves the sandbox when asked for by name, and says it is synthetic", async () => {
@@ -42,10 +86,9 @@ Deno.test("sandboxOptions() keeps a pace for both sides", async () => {
   assertEquals([await ask(), await ask()], [200, 429]);
 });
 
-Deno.test("readConfig() takes WEIR_SANDBOX=0 and an empty one for no", () => {
-  for (const WEIR_SANDBOX of ["0", ""]) {
-    assertEquals(readConfig({ WEIR_SANDBOX, WEIR_ACCESS: "caller" }), { access: "caller" });
-  }
+Deno.test("readConfig() bounds the sandbox too", () => {
+  const config = readConfig({ WEIR_SANDBOX: "1", WEIR_MAX_WAITING: "3", WEIR_MAX_ROWS: "10" });
+  assertEquals([config.maxWaiting, config.maxRows], [3, 10]);
 });
 
 const wrong: [environment: Record<string, string>, message: string][] = [
@@ -56,6 +99,13 @@ const wrong: [environment: Record<string, string>, message: string][] = [
   [{ WEIR_SANDBOX: "yes" }, "WEIR_SANDBOX must be 1 or 0"],
   [{ WEIR_ACCESS: "caller", WEIR_REQUESTS_PER_SECOND: "fast" }, 'got "fast"'],
   [{ WEIR_ACCESS: "caller", WEIR_REQUESTS_PER_SECOND: "0" }, "above 0"],
+  [{ WEIR_ACCESS: "signed", DATASTREAM_API_KEY: "k" }, "WEIR_SIGNING_SECRET must hold"],
+  [{ WEIR_ACCESS: "token", DATASTREAM_API_KEY: "k" }, "WEIR_TOKENS must hold"],
+  [{ WEIR_ACCESS: "token", WEIR_TOKENS: "t" }, "DATASTREAM_API_KEY must hold"],
+  [{ WEIR_ACCESS: "caller", WEIR_MAX_ROWS: "many" }, "WEIR_MAX_ROWS must be a whole number"],
+  [{ WEIR_ACCESS: "caller", WEIR_MAX_WAITING: "0" }, 'from 1 to 9007199254740991, got "0"'],
+  [{ WEIR_ACCESS: "caller", WEIR_PAGE_ROWS: "10001" }, "WEIR_PAGE_ROWS must be a whole number"],
+  [{ WEIR_SANDBOX: "1", WEIR_PAGE_ROWS: "1e3" }, "WEIR_PAGE_ROWS"],
 ];
 for (const [environment, message] of wrong) {
   Deno.test(`readConfig() refuses ${JSON.stringify(environment)}`, () => {

@@ -1,0 +1,183 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
+import { readCsv } from "../../helpers/rfc4180.ts";
+import { ask } from "../../helpers/sandbox.ts";
+import { page } from "../../helpers/upstream.ts";
+
+const spellings: [name: string, query: string][] = [
+  ["raw", "$select=Id,ResultComment&$filter=CharacteristicName eq 'Temperature, water'&$top=2000"],
+  [
+    "encoded",
+    "%24select=Id%2CResultComment&%24filter=CharacteristicName%20eq%20%27Temperature%2C%20water%27&%24top=2000",
+  ],
+  [
+    "as a form",
+    "$select=Id,ResultComment&$filter=CharacteristicName+eq+'Temperature%2C+water'&$top=2000",
+  ],
+];
+for (const [name, query] of spellings) {
+  Deno.test(`options are taken ${name}`, async () => {
+    const { app, stats } = overSandbox({ records: 30_000 });
+    const [header, ...rows] = readCsv(await (await app.request(`/Records.csv?${query}`)).text());
+    assertEquals(header, ["Id", "ResultComment"]);
+    const filter = "CharacteristicName eq 'Temperature, water'";
+    const wanted = await ask({ records: 30_000 }).rows("Records", { $filter: filter });
+    assert(wanted.length > 2_000);
+    assertEquals(rows, wanted.map((row) => [String(row.Id), String(row.ResultComment ?? "")]));
+    assertEquals(stats.requests, Math.ceil(wanted.length / 2_000) + 1); // with a count
+  });
+}
+
+Deno.test("a filter without rows gives the header alone", async () => {
+  const { app } = overSandbox();
+  const response = await app.request("/Records.csv?$select=Id,%20DOI&$filter=DOI eq 'none'");
+  assertEquals([response.status, await response.text()], [200, "Id,DOI\r\n"]);
+});
+
+Deno.test("limit is the number of rows, and $skiptoken where they begin", async () => {
+  const { app, stats } = overSandbox();
+  const idsOf = async (query: string) => {
+    const response = await app.request(`/Observations.ndjson?$select=Id&${query}`);
+    return (await response.text()).trim().split("\n").map((line) => JSON.parse(line).Id);
+  };
+  const first = await idsOf("limit=6");
+  assertEquals(first.length, 6);
+  assertEquals(await idsOf(`limit=3&$skiptoken=Id:${first[2]}`), first.slice(3));
+  assertEquals((await idsOf("limit=1")).length, 1);
+  assertEquals(stats.requests, 3);
+});
+
+const sizes: [query: string, top: string, pageRows?: number][] = [
+  ["", "10000"],
+  ["", "2500", 2_500],
+  ["$top=5000", "5000"],
+  ["$top=5000", "2500", 2_500],
+  ["$top=1", "1000"],
+  ["$top=1", "500", 500],
+  ["$top=1&limit=20", "20"],
+  ["$top=1&limit=5000", "1000"],
+  ["$top=2000&limit=5000", "2000"],
+  ["limit=7", "7"],
+];
+for (const [query, top, pageRows] of sizes) {
+  const bound = pageRows === undefined ? "" : ` where pages have ${pageRows} rows at most`;
+  Deno.test(`Records.csv?${query} asks for pages of ${top} rows${bound}`, async () => {
+    const { app, requests } = overUpstream([page([{ Id: 1 }])], { pageRows });
+    await (await app.request(`/Records.csv?$select=Id&${query}`)).text();
+    assertEquals(new URL(requests[0]!.url).searchParams.get("$top"), top);
+  });
+}
+
+for (const [resource, path] of [["Locations", "Locations"], ["Metadata", "Metadata"]] as const) {
+  Deno.test(`bbox is a filter of ${resource}, joined to the caller's`, async () => {
+    const { app, requests } = overUpstream([page([])]);
+    await (await app.request(`/${path}.csv?bbox=-64,46,-62,47&$filter=DOI eq 'a'`)).text();
+    assertEquals(
+      new URL(requests[0]!.url).searchParams.get("$filter"),
+      "DOI eq 'a' and Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and Latitude lt '47'",
+    );
+  });
+}
+
+for (const resource of ["Observations", "Records"]) {
+  Deno.test(`bbox of ${resource} gives the rows of the locations inside`, async () => {
+    const { app, stats } = overSandbox();
+    const response = await app.request(`/${resource}?bbox=-64,46,-62,47&$count=true`);
+    const { count } = await response.json();
+    const rows = await (await app.request(`/${resource}.ndjson?bbox=-64, 46, -62, 47`)).text();
+    assertEquals(rows.trim().split("\n").length, count);
+    assert(count > 0 && count < 40_000);
+    assertEquals(stats.requests, 4);
+  });
+}
+
+Deno.test("$count=true gives the number of rows and no file, in any format", async () => {
+  const { app, stats } = overSandbox({ records: 1_234 });
+  for (const path of ["/Records", "/Records.csv", "/Observations.ndjson"]) {
+    const response = await app.request(`${path}?$count=true`);
+    assertEquals(response.headers.get("content-type"), "application/json; charset=utf-8");
+    assertEquals(response.headers.has("content-disposition"), false);
+    assertEquals(await response.text(), '{"count":1234}\n');
+  }
+  assertEquals(stats.requests, 3);
+  const rows = await app.request("/Records.csv?$count=false&$select=Id&limit=1");
+  assertEquals((await rows.text()).split("\r\n").length, 3);
+});
+
+Deno.test("options of CSV", async () => {
+  const { app } = overSandbox();
+  const textOf = async (query: string) => {
+    const response = await app.request(`/Metadata.csv?$select=DOI,DatasetName&${query}`);
+    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(await response.arrayBuffer());
+  };
+  assert((await textOf("bom=true")).startsWith("\ufeffDOI,"));
+  assert((await textOf("bom=false")).startsWith("DOI,"));
+  assert((await textOf("separator=;")).startsWith("DOI;DatasetName\r\n"));
+  assert((await textOf("separator=%09")).startsWith("DOI\tDatasetName\r\n"));
+  assert((await textOf("separator=tab")).startsWith("DOI\tDatasetName\r\n"));
+  assert((await textOf("header=false")).startsWith("10.25976/weir-aa00,"));
+  assertStringIncludes(await textOf("escapeFormulas=1"), ",'=Synthetic coastal");
+  assertStringIncludes(await textOf("escapeFormulas=0"), ",=Synthetic coastal");
+});
+
+const wrong: [query: string, ...said: string[]][] = [
+  ["$orderby=Id", '"$orderby"', "There are $select, $filter"],
+  ["select=Id", '"select"', 'did you mean "$select"?'],
+  ["Limit=5", '"Limit"', 'did you mean "limit"?'],
+  ["expires=1&signature=0", '"expires"'],
+  ["$select=Id&$select=DOI", '"$select" is given twice'],
+  ["$top=2000&%24top=2000", '"$top" is given twice'],
+  ["$top=all", '"all"', "whole number"],
+  ["$top=1e3", '"1e3"'],
+  ["$top=0", "1 to 10000"],
+  ["$top=10001", "1 to 10000"],
+  ["limit=-1", '"-1"', "the number of rows"],
+  ["limit=1.5", '"1.5"'],
+  ["limit=99999999999999999", "whole number"],
+  ["$count=yes", '"yes"', "true or false"],
+  ["bom=TRUE", '"TRUE"'],
+  ["header=no", '"no"'],
+  ["escapeFormulas=2", '"2"'],
+  ["separator=ab", '"ab"'],
+  ["separator=", '""'],
+  ['separator="', "separate cells"],
+  ["bbox=1,2,3", "west,south,east,north"],
+  ["bbox=a,b,c,d", "west,south,east,north"],
+  ["bbox=1,2,3,", "west,south,east,north"],
+  ["bbox=-62,46,-64,47", "below its east"],
+  ["bbox=-64,46,-62,97", "from -90 to 90"],
+  ["$select=Id,LocationId", '"LocationId"', "did you mean"],
+  ["$select=Idd", '"Id"'],
+  ["$select=Id,DOI,Id", '"Id" twice'],
+  ["$filter=Doi eq 'x'", '"DOI"'],
+  ["$filter=Name eq 'x'", '"Name"'],
+  ["$filter=DOI ge 'x'", 'use "gte"'],
+  ["$filter=DOI eq 'x' or DOI eq 'y'", "one query for each side"],
+  ["$filter=", '"$filter" is empty'],
+  ["$select=", '"$select" is empty'],
+  ["$top=", '"$top" is empty'],
+  ["filename=%20", '"filename" is empty'],
+  ["filename=...", "a name of a file"],
+  ["$skiptoken=", '"$skiptoken" is empty'],
+  ["$format=json", "without an extension"],
+];
+for (const [query, ...said] of wrong) {
+  Deno.test(`/Records.csv?${query} is 400, with the remedy, before anything is asked`, async () => {
+    const { app, stats } = overSandbox();
+    const response = await app.request(`/Records.csv?${query}`);
+    assertEquals(response.status, 400);
+    const { detail, hint } = await problemOf(response);
+    assert(hint);
+    for (const part of said) assertStringIncludes(`${detail} ${hint}`, part);
+    assertEquals(stats.requests, 0);
+  });
+}
+
+for (const name of ["separator=;", "bom=true", "header=false", "escapeFormulas=true"]) {
+  Deno.test(`/Records.json?${name} is 400: it is for CSV`, async () => {
+    const { app } = overSandbox();
+    const response = await app.request(`/Records.json?${name}`);
+    assertEquals(response.status, 400);
+    assertStringIncludes((await problemOf(response)).detail, "is for CSV");
+  });
+}

@@ -1,0 +1,60 @@
+import { assert, assertEquals } from "@std/assert";
+import { type AppOptions, createApp, type EdgeApp } from "../../edge/app.ts";
+import {
+  createSandbox,
+  type SandboxOptions,
+  type SandboxStats,
+} from "../../src/sandbox/service.ts";
+import { FakeClock } from "./fake_clock.ts";
+import { type Reply, upstream } from "./upstream.ts";
+
+/** A secret that is long enough, for tests. */
+export const SECRET = "a secret of a test, of thirty-two bytes and more";
+
+/** The app over a sandbox, both on one fake clock. */
+export function overSandbox(
+  options: SandboxOptions = {},
+  appOptions: Partial<AppOptions> = {},
+): { app: EdgeApp; stats: SandboxStats; clock: FakeClock; log: string[] } {
+  const clock = new FakeClock();
+  const log: string[] = [];
+  const { apiKey, url, fetch, stats } = createSandbox({ now: () => clock.now(), ...options });
+  const app = createApp({
+    access: "public",
+    maxRows: Infinity,
+    apiKey,
+    baseUrl: url,
+    fetch,
+    clock,
+    log: (line) => log.push(line),
+    ...appOptions,
+  });
+  return { app, stats, clock, log };
+}
+
+/** The app over a service that gives the replies in order. */
+export function overUpstream(
+  replies: Reply[],
+  appOptions: Partial<AppOptions> = {},
+): { app: EdgeApp; requests: Request[]; log: string[]; clock: FakeClock } {
+  const { options, requests } = upstream(...replies);
+  const log: string[] = [];
+  const app = createApp({
+    ...options,
+    access: "public",
+    maxRows: Infinity,
+    log: (line) => log.push(line),
+    ...appOptions,
+  });
+  return { app, requests, log, clock: options.clock };
+}
+
+/** The problem that an answer holds, as RFC 9457 has it. */
+export async function problemOf(response: Response): Promise<{ detail: string; hint: string }> {
+  assertEquals(response.headers.get("content-type"), "application/problem+json");
+  assertEquals(response.headers.get("cache-control"), "no-store");
+  const { type, status, title, detail, hint = "" } = await response.json();
+  assertEquals([type, status], ["about:blank", response.status]);
+  assert(title && detail && !detail.includes("\n"));
+  return { detail, hint };
+}
