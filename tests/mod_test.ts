@@ -33,6 +33,6 @@ Deno.test("mod.ts exports these values", () => {
 
 Deno.test("the other entry points export these values", () => {
   assertEquals(Object.keys(cli), ["main"]);
-  assertEquals(Object.keys(edge), ["createApp"]);
+  assertEquals(Object.keys(edge), ["createApp", "signUrl"]);
   assertEquals(Object.keys(sandbox), ["createSandbox"]);
 });

@@ -1,4 +1,3 @@
-import type { DataStream } from "../../src/client/datastream.ts";
 import { DataStreamError, oneLine } from "../../src/errors.ts";
 import type { ResourceName } from "../../src/odata/resources.ts";
 import type { Access } from "./access.ts";

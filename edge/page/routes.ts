@@ -1,4 +1,5 @@
 import type { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
 import type { DataStream } from "../../src/client/datastream.ts";
 import { DataStreamError, oneLine } from "../../src/errors.ts";
 import { signUrl } from "../../src/signing/signed_url.ts";
@@ -19,6 +20,8 @@ import { ICON, STYLE } from "./style.ts";
 const PREVIEW = 20;
 /** The longest that a signed URL of the page holds, in days. */
 const MOST_DAYS = 366;
+/** Nobody has more to say, in bytes. */
+const LONGEST_FORM = 100_000;
 
 /**
  * Adds the page and its files to the app, where there is a page: who may not show a token could
@@ -40,10 +43,19 @@ export function addPage(app: Hono, paths: Map<string, string>, downloads: Downlo
   app.get("/", ({ req }) => page.answer(req.raw, new URL(req.url).searchParams));
   if (!takesToken) return;
   // The token of a form without script; in a URL it would be kept in many places.
-  app.post("/", async ({ req }) => {
-    const sent = new URLSearchParams(await readSmall(req.raw));
+  app.post("/", bodyLimit({ maxSize: LONGEST_FORM, onError: tooLong }), async ({ req }) => {
+    const sent = new URLSearchParams(await req.text());
     const token = sent.get("token") || undefined;
     return page.answer(req.raw, sent, token);
+  });
+}
+
+function tooLong(): never {
+  throw new HttpProblem({
+    status: 413,
+    title: "Form too large",
+    detail: `Wanted a form of at most ${LONGEST_FORM} bytes`,
+    hint: "choose fewer datasets or fields",
   });
 }
 
@@ -92,7 +104,12 @@ class Page {
     const datasets = client && settings.access !== "caller"
       ? await orNote(() => this.#ask(() => this.#datasets.get(client, request.signal)))
       : undefined;
-    const results = sent.has("endpoint") && alerts.length === 0
+    const isAsked = sent.has("endpoint");
+    if (isAsked && client === undefined && settings.access !== "caller" && alerts.length === 0) {
+      status = 401;
+      alerts.push("A token is needed to count, preview and make links: give yours above");
+    }
+    const results = isAsked && alerts.length === 0
       ? await orNote(() => this.#results(request, form, client))
       : undefined;
     const { access: mode, synthetic } = settings;
@@ -106,9 +123,8 @@ class Page {
     request: Request,
     form: Form,
     client: DataStream | undefined,
-  ): Promise<Html | undefined> {
+  ): Promise<Html> {
     const { settings: { access } } = this.#downloads;
-    if (client === undefined && access !== "caller") return undefined;
     const query = toFormQuery(form);
     const found = client && await this.#ask(() => find(client, query, request.signal));
     const { links, excel, expires } = await this.#links(new URL(request.url).origin, form, query);
@@ -174,16 +190,4 @@ function isOfForm(error: unknown): boolean {
   if (error instanceof DataStreamError) return false;
   return error instanceof BadOption || error instanceof TypeError ||
     error instanceof SyntaxError || error instanceof RangeError;
-}
-
-/** A form as text; nobody has so much to say that it would not fit. */
-async function readSmall(request: Request): Promise<string> {
-  const length = Number(request.headers.get("content-length") ?? NaN);
-  if (length <= 100_000) return await request.text();
-  throw new HttpProblem({
-    status: 413,
-    title: "Form too large",
-    detail: "Wanted a form of at most 100000 bytes, with its length, got another",
-    hint: "choose fewer datasets or fields",
-  });
 }

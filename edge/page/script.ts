@@ -1,7 +1,8 @@
 /** The page's script, as text: sends a key or token as a header, hides what does not apply, copies. */
 export const SCRIPT = `const form = document.querySelector("form");
 const results = document.querySelector("#results");
-const { access } = form.dataset;
+// Its field of that name hides form.dataset.
+const access = form.getAttribute("data-access");
 const credential = document.querySelector("#credential");
 
 for (const element of document.querySelectorAll("[data-script]")) element.hidden = false;

@@ -1,11 +1,7 @@
 // The client in a real browser, over loopback: no request asks for leave where there is no key.
 import { assert, assertEquals } from "@std/assert";
-import { chromium } from "playwright-core";
 import { createSandbox } from "../../src/sandbox/service.ts";
-
-const executablePath = "/usr/bin/chromium";
-const isInstalled = await Deno.stat(executablePath).then(() => true, () => false);
-if (!isInstalled) console.warn(`The browser tests are skipped: there is no ${executablePath}`);
+import { inBrowser, isInstalled, LOOPBACK } from "./chromium.ts";
 
 /** `mod.ts` and all that it imports, as one module script. */
 async function bundle(): Promise<Uint8Array<ArrayBuffer>> {
@@ -37,35 +33,21 @@ function browserService() {
   return { asked, handler, apiKey: sandbox.apiKey };
 }
 
-const loopback = { hostname: "127.0.0.1", port: 0, onListen() {} };
-
 Deno.test({
   name: "a page gets every row, without a preflight where it has no key, and with one where it has",
   ignore: !isInstalled,
   async fn() {
     const script = await bundle();
     await using site = Deno.serve(
-      loopback,
+      LOOPBACK,
       ({ url }) =>
         new URL(url).pathname === "/mod.js"
           ? new Response(script, { headers: { "content-type": "text/javascript" } })
           : new Response("<!doctype html>", { headers: { "content-type": "text/html" } }),
     );
     const { asked, handler, apiKey } = browserService();
-    await using service = Deno.serve(loopback, handler);
-    const browser = await chromium.launch({
-      executablePath,
-      args: [
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-      ],
-    });
-    try {
+    await using service = Deno.serve(LOOPBACK, handler);
+    await inBrowser(async (browser) => {
       const page = await browser.newPage();
       await page.goto(`http://127.0.0.1:${site.addr.port}/`);
       const rows = (apiKey?: string) =>
@@ -93,8 +75,6 @@ Deno.test({
 
       assertEquals(await rows(apiKey), 300);
       assert(preflights() > 0);
-    } finally {
-      await browser.close();
-    }
+    });
   },
 });

@@ -1,0 +1,31 @@
+import { type Browser, chromium } from "playwright-core";
+
+const executablePath = "/usr/bin/chromium";
+
+/** Whether the browser is there. */
+export const isInstalled: boolean = await Deno.stat(executablePath).then(() => true, () => false);
+if (!isInstalled) console.warn(`The browser tests are skipped: there is no ${executablePath}`);
+
+/** Runs a test in a browser that talks to nobody by itself. */
+export async function inBrowser(test: (browser: Browser) => Promise<void>): Promise<void> {
+  const browser = await chromium.launch({
+    executablePath,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+  try {
+    await test(browser);
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Where a server of a test listens. */
+export const LOOPBACK = { hostname: "127.0.0.1", port: 0, onListen(): void {} };

@@ -1,0 +1,283 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fieldNames } from "../../../src/odata/resources.ts";
+import { overSandbox, overUpstream, SECRET } from "../../helpers/edge.ts";
+import { readCsv } from "../../helpers/rfc4180.ts";
+import { page } from "../../helpers/upstream.ts";
+
+const NOW = 1_800_000_000_000;
+const token = "token-of-a-test";
+const signedAccess = {
+  access: "signed",
+  signingSecret: SECRET,
+  tokens: [token],
+  now: () => NOW,
+} as const;
+const bearer = { authorization: `Bearer ${token}` };
+
+const text = (html: string) =>
+  html.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'").replaceAll("&amp;", "&");
+
+/** The addresses of the download buttons. */
+const linksOf = (html: string) =>
+  [...html.matchAll(/class="button"[^>]* href="([^"]*)"/g)].map(([, url]) => text(url!));
+
+Deno.test("GET / is a form, with the datasets to choose from, and results only when asked", async () => {
+  const { app, stats } = overSandbox();
+  const response = await app.request("/");
+  assertEquals(response.status, 200);
+  assertEquals(response.headers.get("content-type"), "text/html; charset=utf-8");
+  assertEquals(response.headers.get("cache-control"), "no-store");
+  const html = await response.text();
+  assertStringIncludes(html, 'value="10.81029/weir-ee00"');
+  assertStringIncludes(html, "Forêt boréale");
+  assertEquals(html.includes("<h2>"), false);
+  for (const name of ["endpoint", "dataset", "region", "characteristic", "from", "to"]) {
+    assertStringIncludes(html, `name="${name}"`);
+  }
+  for (const name of ["west", "south", "east", "north", "field"]) {
+    assertStringIncludes(html, `name="${name}"`);
+  }
+  for (const field of fieldNames("Records")) assertStringIncludes(html, `value="${field}"`);
+  await app.request("/");
+  assertEquals(stats.requests, 1); // the datasets, kept
+});
+
+Deno.test("the form's result has count, preview, buttons, lines and citations", async () => {
+  const { app } = overSandbox();
+  const query = "endpoint=Records&dataset=10.25976/weir-bb00&characteristic=pH&from=2015&to=2020" +
+    "&field=Id&field=CharacteristicName&field=DatasetName";
+  const html = await (await app.request(`/?${query}`)).text();
+  const [csvUrl = "", excelUrl = ""] = linksOf(html);
+  assertEquals(
+    text(new URL(csvUrl).search.replaceAll("%20", " ")),
+    "?%24filter=DOI eq %2710.25976%2Fweir-bb00%27 and CharacteristicName eq %27pH%27 and " +
+      "ActivityStartYear gte 2015 and ActivityStartYear lte 2020" +
+      "&%24select=Id%2CDatasetName%2CCharacteristicName",
+  );
+  const download = await app.request(csvUrl);
+  const [header, ...rows] = readCsv(await download.text());
+  assertEquals(header, ["Id", "DatasetName", "CharacteristicName"]);
+  assertStringIncludes(html, `<h2>${rows.length.toLocaleString("en-CA")} records</h2>`);
+  assertEquals(html.match(/<tbody>[^]*<\/tbody>/)![0].match(/<tr>/g)!.length, 20);
+  for (const [id] of rows.slice(0, 20)) assertStringIncludes(html, `>${id}</td>`);
+  assertEquals(new URL(excelUrl).searchParams.get("bom"), "true");
+  assertEquals(new URL(excelUrl).searchParams.get("escapeFormulas"), "true");
+  assertEquals(linksOf(html).map((url) => new URL(url).pathname), [
+    "/Records.csv",
+    "/Records.csv",
+    "/Records.ndjson",
+    "/Records.json",
+  ]);
+  for (const program of ["read.csv(", "pd.read_csv(", "curl --fail", "Excel"]) {
+    assertStringIncludes(html, program);
+  }
+  assertStringIncludes(html, "Réseau synthétique de l’Érable. 2020.");
+  assertStringIncludes(html, 'href="https://doi.org/10.25976/weir-bb00"');
+  assertStringIncludes(html, "https://opendatacommons.org/licenses/by/1-0/");
+  // What was given stands in the form again.
+  assert(/value="10.25976\/weir-bb00"\s+checked/.test(html));
+  assertStringIncludes(html, 'name="from" value="2015"');
+});
+
+Deno.test("the form combines region, several datasets and a box, for every endpoint", async () => {
+  for (const endpoint of ["Records", "Observations", "Locations", "Metadata"]) {
+    const { app } = overSandbox();
+    const query = `endpoint=${endpoint}&dataset=10.25976/weir-aa00&dataset=10.25976/weir-bb00` +
+      "&region=admin.4.ca.pe&west=-65&east=-61&south=45&north=48";
+    const response = await app.request(`/?${query}`);
+    const html = await response.text();
+    assertEquals(response.status, 200, html);
+    const url = new URL(linksOf(html)[0]!);
+    assertEquals(
+      url.searchParams.get("$filter"),
+      "DOI in ('10.25976/weir-aa00','10.25976/weir-bb00') and RegionId eq 'admin.4.ca.pe'",
+    );
+    assertEquals(url.searchParams.get("bbox"), "-65,45,-61,48");
+    url.searchParams.set("$count", "true");
+    const { count } = await (await app.request(url)).json();
+    assertStringIncludes(html, `<h2>${count.toLocaleString("en-CA")} `);
+    const formats = linksOf(html).map((link) => new URL(link).pathname.split(".")[1]);
+    assertEquals(formats.includes("geojson"), endpoint === "Locations");
+  }
+});
+
+Deno.test("data is text: a name that holds a script runs nothing", async () => {
+  const { app } = overSandbox();
+  const html = await (await app.request("/?endpoint=Metadata&field=DatasetName&field=DOI")).text();
+  assertEquals(html.includes("<script>"), false);
+  assertStringIncludes(html, "&lt;script&gt;alert(&quot;weir&quot;)&lt;/script&gt;");
+  const evil = '"><script>alert(1)</script>';
+  for (
+    const name of [
+      "characteristic",
+      "dataset",
+      "from",
+      "west",
+      "region",
+      "endpoint",
+      "field",
+      "days",
+    ]
+  ) {
+    const query = new URLSearchParams({ endpoint: "Records", [name]: evil });
+    const shown = await (await app.request(`/?${query}`)).text();
+    assertEquals(shown.includes("<script>"), false, name);
+  }
+});
+
+Deno.test("a licence or a link that is a script is no link", async () => {
+  const dataset = {
+    DOI: "10.25976/x",
+    DatasetName: "x",
+    Version: "1",
+    Citation: "x",
+    Licence: "javascript:alert(1)",
+  };
+  const { app } = overUpstream([
+    page([]),
+    Response.json({ value: 1 }),
+    page([{ Id: 1 }]),
+    page([dataset]),
+  ]);
+  const html = await (await app.request("/?endpoint=Records")).text();
+  assertStringIncludes(html, "javascript:alert(1)");
+  assertEquals(/href="javascript/.test(html), false);
+});
+
+const wrong: [query: string, said: string][] = [
+  ["from=15", "From year is a year of four digits"],
+  ["to=soon", "To year is a year of four digits"],
+  ["west=1&east=2", "A box has four sides"],
+  ["west=1&east=x&south=3&north=4", "The east of a box is a number of degrees"],
+  ["west=5&east=1&south=3&north=4", "must be below its east"],
+];
+for (const [query, said] of wrong) {
+  Deno.test(`a form with ${query} says what is wrong, and asks nothing more`, async () => {
+    const { app, stats } = overSandbox();
+    const response = await app.request(`/?endpoint=Records&${query}`);
+    assertEquals([response.status, stats.requests], [400, 1]);
+    const html = await response.text();
+    assertStringIncludes(html, 'role="alert"');
+    assertStringIncludes(html, said);
+  });
+}
+
+Deno.test("a fault of the service is told on the page, and logged", async () => {
+  const { app, log } = overUpstream([Response.json({}, { status: 504 })]);
+  const response = await app.request("/?endpoint=Records");
+  assertEquals(response.status, 504);
+  assertStringIncludes(await response.text(), "try again");
+  assertEquals(log.length, 1);
+});
+
+Deno.test("the page takes a place among the open downloads while it asks", async () => {
+  const { app } = overSandbox({ records: 30 }, { maxWaiting: 1 });
+  const download = await app.request("/Records.csv");
+  const full = await app.request("/?endpoint=Records");
+  assertEquals(full.status, 503);
+  assertStringIncludes(await full.text(), "1 downloads are open");
+  await download.text();
+  const response = await app.request("/?endpoint=Records");
+  await response.text();
+  assertEquals(response.status, 200);
+});
+
+Deno.test("caller access: without a key the page makes lines, with one it counts", async () => {
+  const { app, stats } = overSandbox({}, { access: "caller" });
+  const html = await (await app.request("/?endpoint=Records&characteristic=pH")).text();
+  assertEquals(stats.requests, 0);
+  assertStringIncludes(html, "curl --fail --header &quot;x-api-key: $DATASTREAM_API_KEY&quot;");
+  assertEquals(/id="credential"[^>]*name=/.test(html), false);
+  const headers = { "x-api-key": "sandbox" };
+  const counted = await (await app.request("/?endpoint=Records&characteristic=pH", { headers }))
+    .text();
+  assert(/<h2>[\d,]+ records<\/h2>/.test(counted));
+  assertEquals(counted.includes("sandbox"), false);
+  const refused = await app.request("/?endpoint=Records", { headers: { "x-api-key": "wrong" } });
+  assertEquals(refused.status, 403);
+  assertEquals((await refused.text()).includes("wrong"), false);
+});
+
+Deno.test("signed access: a token opens the page, whose links hold for as long as was asked", async () => {
+  const { app, stats } = overSandbox({}, signedAccess);
+  const query = "endpoint=Records&characteristic=pH&field=Id&days=30";
+  const closed = await app.request(`/?${query}`);
+  assertEquals([closed.status, stats.requests], [401, 0]);
+  assertEquals(linksOf(await closed.text()), []);
+  const wrongOne = await app.request(`/?${query}`, { headers: { authorization: "Bearer wrong" } });
+  assertEquals([wrongOne.status, stats.requests], [401, 0]);
+  await wrongOne.text();
+  const html = await (await app.request(`/?${query}`, { headers: bearer })).text();
+  const links = linksOf(html);
+  assertEquals(links.length, 4);
+  for (const link of links) {
+    const { searchParams } = new URL(link);
+    assertEquals(searchParams.get("expires"), String(NOW / 1000 + 30 * 86_400));
+    const response = await app.request(link);
+    await response.text();
+    assertEquals(response.status, 200);
+  }
+  assertEquals((await app.request(links[0]!.replace("pH", "Iron"))).status, 403);
+  for (const secret of [SECRET, token]) assertEquals(html.includes(secret), false);
+});
+
+Deno.test("a form without script brings the token in its body, and never in an address", async () => {
+  for (const access of ["signed", "token"] as const) {
+    const { app } = overSandbox({}, { ...signedAccess, access });
+    const form = await (await app.request("/")).text();
+    assertStringIncludes(form, '<form method="post"');
+    const body = new URLSearchParams({ endpoint: "Records", characteristic: "pH", token });
+    const response = await app.request("/", { method: "POST", body });
+    const html = await response.text();
+    assertEquals(response.status, 200);
+    assert(/<h2>[\d,]+ records<\/h2>/.test(html));
+    assertEquals(html.includes(token), false);
+    const wrongOne = new URLSearchParams({ endpoint: "Records", token: "wrong" });
+    const refused = await app.request("/", { method: "POST", body: wrongOne });
+    assertEquals([refused.status, (await refused.text()).includes("wrong")], [401, false]);
+    const put = await app.request("/", { method: "PUT" });
+    assertEquals([put.status, put.headers.get("allow")], [405, "GET, HEAD, POST"]);
+  }
+});
+
+Deno.test("a form that is too large is refused", async () => {
+  const { app } = overSandbox({}, signedAccess);
+  const headers = { "content-length": "100001" };
+  const body = "x".repeat(100_001);
+  assertEquals((await app.request("/", { method: "POST", headers, body })).status, 413);
+});
+
+Deno.test("without tokens, signed access has no page", async () => {
+  const { app } = overSandbox({}, { ...signedAccess, tokens: [] });
+  for (const path of ["/", "/weir.js", "/weir.css"]) {
+    assertEquals((await app.request(path)).status, 404);
+  }
+  assertEquals((await app.request("/", { method: "POST" })).status, 404);
+});
+
+Deno.test("HEAD / asks nothing", async () => {
+  const { app, stats } = overSandbox();
+  const response = await app.request("/?endpoint=Records", { method: "HEAD" });
+  assertEquals([response.status, stats.requests], [200, 0]);
+});
+
+Deno.test("the page's files are there, and the page has no script or style of its own", async () => {
+  const { app } = overSandbox();
+  const types = {
+    "/weir.css": "text/css",
+    "/weir.js": "text/javascript",
+    "/weir.svg": "image/svg+xml",
+  };
+  const html = await (await app.request("/?endpoint=Records")).text();
+  for (const [path, type] of Object.entries(types)) {
+    assertStringIncludes(html, `"${path}"`);
+    const response = await app.request(path);
+    assertStringIncludes(response.headers.get("content-type")!, type);
+    assert((await response.text()).length > 100);
+  }
+  assertEquals(
+    /\son\w+=|\sstyle=|<style|<script(?! src="\/weir\.js" type="module">)/.test(html),
+    false,
+  );
+});
