@@ -4,7 +4,14 @@ import { oneLine } from "../src/errors.ts";
 
 Deno.test("DataStreamError has its name and facts, status 0 too", () => {
   const cause = new Error("cause");
-  const facts = { kind: "status" as const, url: "u", hint: "do this", status: 0, cause };
+  const facts = {
+    kind: "status" as const,
+    url: "u",
+    hint: "do this",
+    status: 0,
+    retryAfter: 0,
+    cause,
+  };
   const error = new DataStreamError("that came", facts);
   assert(error instanceof Error);
   assertEquals([error.name, error.message, error.detail], [
@@ -12,13 +19,8 @@ Deno.test("DataStreamError has its name and facts, status 0 too", () => {
     "that came: do this",
     "that came",
   ]);
-  assertEquals([error.kind, error.url, error.hint, error.status, error.cause], [
-    "status",
-    "u",
-    "do this",
-    0,
-    cause,
-  ]);
+  assertEquals([error.kind, error.url, error.hint], ["status", "u", "do this"]);
+  assertEquals([error.status, error.retryAfter, error.cause], [0, 0, cause]);
 });
 
 Deno.test("oneLine() takes line ends and control characters out of a message", () => {

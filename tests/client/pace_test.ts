@@ -350,3 +350,34 @@ Deno.test("a strict service turns none of many downloads away", async () => {
   assertEquals(sandbox.stats.requests, 5 + 3 + 6); // each with a count
   assertEquals([sandbox.stats.tooFast, sandbox.stats.parallel], [0, 0]);
 });
+
+Deno.test("a request that the runtime dropped holds the next one up for its lease, not its time-outs", async () => {
+  const clock = new FakeClock();
+  let asked = 0;
+  const client = new DataStream({
+    clock,
+    fetch: () => ++asked === 1 ? new Promise(() => {}) : Promise.resolve(page([])),
+    baseUrl: "https://dropped.invalid",
+  });
+  client.metadata().toArray(); // never answered, and its timers never fire again
+  while (asked === 0) await Promise.resolve();
+  clock.forget();
+  await client.metadata().toArray();
+  assert(clock.now() >= 4_000 && clock.now() < 5_100, `started at ${clock.now()}`);
+});
+
+Deno.test("a request that is only slow keeps its turn", async () => {
+  const clock = new FakeClock();
+  const starts: number[] = [];
+  const client = new DataStream({
+    clock,
+    fetch: async () => {
+      starts.push(clock.now());
+      await clock.sleep(20_000);
+      return page([]);
+    },
+    baseUrl: "https://slow.invalid",
+  });
+  await Promise.all([client.metadata().toArray(), client.metadata().toArray()]);
+  assert(starts[1]! >= 20_000, `started at ${starts}`);
+});

@@ -186,6 +186,7 @@ Deno.test("Retry-After past two minutes is an error that says when, and an optio
     const error = await assertRejects(() => client.locations().toArray(), DataStreamError);
     assertEquals([error.status, requests.length], [status, 1]);
     assertEquals(error.hint, "try again in 121 s, as the service asks");
+    assertEquals(error.retryAfter, 121_000);
   }
   const { client } = persistent([answer(429, { "retry-after": "600" }), page([])], {
     retry: { retryAfter: 600_000 },

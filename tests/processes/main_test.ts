@@ -56,3 +56,19 @@ Deno.test("the entry refuses a pace that the service does not allow", async () =
   assertEquals((await get("/Records")).status, 503);
   assertMatch(logged.join(), /at most 2 for the service/);
 });
+
+Deno.test("the entry is what Bun and Workers take, and takes the environment that Workers bring", async () => {
+  const { default: entry } = await import("../../edge/main.ts#a");
+  assertEquals([Object.keys(entry), entry.idleTimeout], [["idleTimeout", "fetch"], 255]);
+  const { navigator } = globalThis;
+  const agent = { userAgent: "Cloudflare-Workers" };
+  Object.defineProperty(globalThis, "navigator", { value: agent, configurable: true });
+  try {
+    const { default: worker } = await import("../../edge/main.ts#worker");
+    const request = new Request("http://host/Records.csv?$select=Id&$filter=DOI%20eq%20%27none%27");
+    const response = await worker.fetch(request, { WEIR_SANDBOX: "1" });
+    assertEquals(await response.text(), "Id\r\n");
+  } finally {
+    Object.defineProperty(globalThis, "navigator", { value: navigator, configurable: true });
+  }
+});
