@@ -30,8 +30,10 @@ export function toFileName(wanted: string, extension: string): string {
  * Source: RFC 6266, section 4.3 and appendix D; RFC 8187.
  */
 export function toDisposition(name: string): string {
-  // A percent sign could be taken for an encoded octet.
-  const ascii = name.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[^ -~]|["\\%]/gu, "_");
+  // Some letters are taken apart into marks that a name must not hold; a percent sign could be
+  // taken for an encoded octet.
+  const ascii = name.normalize("NFKD").replace(/\p{M}/gu, "")
+    .replace(/[^ -~]|[\\/:*?"<>|%]/gu, "_").replace(/^\./, "_.");
   const encoded = encodeURIComponent(name)
     .replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
