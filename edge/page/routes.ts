@@ -35,7 +35,7 @@ export function addPage(app: Hono, paths: Map<string, string>, downloads: Downlo
   if (takesToken && tokens.length === 0) return;
   for (const [path, { type, body }] of Object.entries(FILES)) {
     paths.set(path, "GET, HEAD");
-    const headers = { "content-type": type, "cache-control": "public, max-age=3600" };
+    const headers = { "content-type": type, "cache-control": "public, max-age=300" };
     app.get(path, () => new Response(body, { headers }));
   }
   const page = new Page(downloads);
@@ -101,7 +101,7 @@ class Page {
       }
     };
     const client = await orNote(() => access.admitToPage(request, token));
-    const datasets = client && settings.access !== "caller"
+    const datasets = client
       ? await orNote(() => this.#ask(() => this.#datasets.get(client, request.signal)))
       : undefined;
     const isAsked = sent.has("endpoint");
