@@ -145,7 +145,12 @@ class Page {
     query: FormQuery,
   ): Promise<{ links: DownloadLink[]; excel: string; expires: Date | undefined }> {
     const { settings: { access, signingSecret, now } } = this.#downloads;
-    const { resource } = query;
+    const { resource, select } = query;
+    // A map needs the position.
+    const isPlaced = ["Longitude", "Latitude"].every((name) =>
+      select?.split(",").includes(name) ?? true
+    );
+    const formats = formatsOf(resource).filter((format) => format !== "geojson" || isPlaced);
     const held = Math.min(Math.max(1, Math.floor(Number(days)) || 1), MOST_DAYS);
     const expires = access === "signed" ? new Date(now() + held * 86_400_000) : undefined;
     const urlOf = async (extension: string, more?: Record<string, string>) => {
@@ -154,7 +159,7 @@ class Page {
     };
     const excel = await urlOf("csv", { bom: "true", escapeFormulas: "true" });
     const links: DownloadLink[] = [];
-    for (const format of formatsOf(resource)) {
+    for (const format of formats) {
       links.push({ label: LABELS[format], url: await urlOf(format), format });
       if (format === "csv") links.push({ label: "CSV for Excel", url: excel, format });
     }

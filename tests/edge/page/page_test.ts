@@ -102,6 +102,20 @@ Deno.test("the form combines region, several datasets and a box, for every endpo
   }
 });
 
+Deno.test("there is no button for a map of locations without their position", async () => {
+  const { app } = overSandbox();
+  for (const [fields, isThere] of [["field=Id", false], ["field=Latitude&field=Longitude", true]]) {
+    const html = await (await app.request(`/?endpoint=Locations&${fields}`)).text();
+    const urls = linksOf(html);
+    assertEquals(urls.some((url) => url.includes(".geojson")), isThere);
+    for (const url of urls) {
+      const response = await app.request(url);
+      await response.text();
+      assertEquals(response.status, 200);
+    }
+  }
+});
+
 Deno.test("data is text: a name that holds a script runs nothing", async () => {
   const { app } = overSandbox();
   const html = await (await app.request("/?endpoint=Metadata&field=DatasetName&field=DOI")).text();
