@@ -1,8 +1,8 @@
 import type { Citation } from "../../src/client/citations.ts";
+import { placeBox } from "../../src/odata/place_box.ts";
 import type { Downloads } from "./downloads.ts";
 import { understand } from "./downloads.ts";
 import { readBox, readPairs } from "./options.ts";
-import { withinBox } from "./resource_query.ts";
 
 /** The paths that say how to cite. */
 export const CITATION_PATHS = ["/Citations.txt", "/Citations.json"] as const;
@@ -28,7 +28,7 @@ export async function answerCitations(
   const filter = understand(() => {
     const known = ["$filter", "bbox", ...access.urlOptions];
     const given = readPairs(new URL(request.url), known);
-    const filter = withinBox("Metadata", given.get("$filter"), readBox(given.get("bbox")));
+    const { filter } = placeBox("Metadata", given.get("$filter"), readBox(given.get("bbox")));
     client.metadata({ filter }); // refuses what it cannot take
     return filter;
   });

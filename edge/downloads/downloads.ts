@@ -1,4 +1,5 @@
 import { DataStreamError, oneLine } from "../../src/errors.ts";
+import { isMeasured } from "../../src/odata/query_options.ts";
 import type { ResourceName } from "../../src/odata/resources.ts";
 import type { Access } from "./access.ts";
 import type { Settings } from "./app_options.ts";
@@ -74,10 +75,9 @@ export class Downloads {
     }
     try {
       const isSmall = await this.#isSmall(limit, countRows);
-      const isMeasured = resource === "Observations" || resource === "Records";
       return await downloadResponse({
         // Counted already: the client need not count again to see whether it must split.
-        stream: isSmall && isMeasured
+        stream: isSmall && isMeasured(resource)
           ? streamOf(queryOf(client, resource, { ...asked, partition: "never" }))
           : stream,
         headers,

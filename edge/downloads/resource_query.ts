@@ -1,7 +1,7 @@
 import type { DataStream } from "../../src/client/datastream.ts";
-import { type BoundingBox, toBoxClauses } from "../../src/odata/bounding_box.ts";
-import { checkFilter } from "../../src/odata/check_filter.ts";
-import { narrow } from "../../src/odata/query_options.ts";
+import type { BoundingBox } from "../../src/odata/bounding_box.ts";
+import { placeBox } from "../../src/odata/place_box.ts";
+import { isMeasured } from "../../src/odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import type { AnyQuery } from "./formats.ts";
 
@@ -35,24 +35,12 @@ type Methods = Record<typeof METHODS[ResourceName], (query: object) => AnyQuery>
  */
 export function queryOf(client: DataStream, resource: ResourceName, asked: Asked): AnyQuery {
   const { filter, box, partition, ...query } = asked;
-  const isMeasured = resource === "Observations" || resource === "Records";
   const methods = client as unknown as Methods;
-  return methods[METHODS[resource]](
-    isMeasured
-      ? { ...query, filter, within: box, partition }
-      : { ...query, filter: withinBox(resource, filter, box) },
-  );
-}
-
-/** A filter of a resource that has positions, and a box that they lie in. */
-export function withinBox(
-  resource: ResourceName,
-  filter: string | undefined,
-  box: BoundingBox | undefined,
-): string | undefined {
-  if (box === undefined) return filter;
-  const clauses = filter === undefined ? [] : checkFilter(resource, filter);
-  return narrow({ filter, clauses }, toBoxClauses(box));
+  return methods[METHODS[resource]]({
+    ...query,
+    ...placeBox(resource, filter, box),
+    ...(isMeasured(resource) && { partition }),
+  });
 }
 
 /** A page of fewer rows is asked for by nobody who wants many: a request is what costs. */

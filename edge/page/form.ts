@@ -1,6 +1,6 @@
 import { endpoint } from "../../src/endpoint/endpoint.ts";
 import type { BoundingBox } from "../../src/odata/bounding_box.ts";
-import { type Clause, formatClauses } from "../../src/odata/clause.ts";
+import { commonFilter } from "../../src/odata/common_filter.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import { BadOption } from "../downloads/bad_option.ts";
 
@@ -63,21 +63,16 @@ export function readForm(sent: URLSearchParams): Form {
  */
 export function toFormQuery(form: Form): FormQuery {
   const { datasets, region, characteristic, fields } = form;
-  const clauses: Clause[] = [];
-  const add = (field: string, operator: Clause["operator"], ...texts: string[]) => {
-    const quoted = field !== "ActivityStartYear";
-    if (texts.length > 0) {
-      clauses.push({ field, operator, values: texts.map((text) => ({ text, quoted })) });
-    }
-  };
-  add("DOI", datasets.length === 1 ? "eq" : "in", ...datasets);
-  if (region) add("RegionId", "eq", region);
-  if (characteristic) add("CharacteristicName", "eq", characteristic);
-  if (form.from) add("ActivityStartYear", "gte", toYear("From year", form.from));
-  if (form.to) add("ActivityStartYear", "lte", toYear("To year", form.to));
+  const filter = commonFilter({
+    dois: datasets,
+    regions: region ? [region] : [],
+    characteristics: characteristic ? [characteristic] : [],
+    from: toYear("From year", form.from),
+    to: toYear("To year", form.to),
+  });
   return {
     resource: form.endpoint,
-    filter: clauses.length === 0 ? undefined : formatClauses(clauses),
+    filter,
     select: fields.length === 0 ? undefined : fields.join(","),
     box: toBox(form),
   };
@@ -95,8 +90,9 @@ export function downloadUrl(
   return endpoint({ method: "GET", baseUrl: origin, url: path, ...options }).url;
 }
 
-function toYear(name: string, text: string): string {
-  if (/^\d{4}$/.test(text)) return text;
+function toYear(name: string, text: string): number | undefined {
+  if (text === "") return undefined;
+  if (/^\d{4}$/.test(text)) return Number(text);
   throw new BadOption(`${name} is a year of four digits, got "${text}"`);
 }
 

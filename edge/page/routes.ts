@@ -2,12 +2,13 @@ import type { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { DataStream } from "../../src/client/datastream.ts";
 import { DataStreamError, oneLine } from "../../src/errors.ts";
+import { placeBox } from "../../src/odata/place_box.ts";
 import { signUrl } from "../../src/signing/signed_url.ts";
 import { BadOption } from "../downloads/bad_option.ts";
 import type { Downloads } from "../downloads/downloads.ts";
 import { formatsOf } from "../downloads/formats.ts";
 import { HttpProblem } from "../downloads/problem.ts";
-import { queryOf, withinBox } from "../downloads/resource_query.ts";
+import { queryOf } from "../downloads/resource_query.ts";
 import { DatasetList } from "./dataset_list.ts";
 import { renderDocument } from "./document.ts";
 import { downloadUrl, type Form, type FormQuery, readForm, toFormQuery } from "./form.ts";
@@ -186,7 +187,7 @@ async function find(
   const rows = await some.toArray() as Record<string, unknown>[];
   const citations = count === 0
     ? []
-    : await client.citations(withinBox("Metadata", filter, box), { signal });
+    : await client.citations(placeBox("Metadata", filter, box).filter, { signal });
   return { count, rows, citations };
 }
 

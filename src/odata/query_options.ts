@@ -156,7 +156,7 @@ function requireTexts({ select, filter, skipToken, unchecked }: GivenOptions): v
 }
 
 /** The large resources, which are measured at a location and split by it. */
-function isMeasured(resource: ResourceName): boolean {
+export function isMeasured(resource: ResourceName): boolean {
   return resource === "Observations" || resource === "Records";
 }
 
