@@ -30,6 +30,8 @@ export interface Pacing {
   lease: number;
   /** The clock to wait by; callers on one clock share the line. */
   clock: Clock;
+  /** The key that is sent; what the service asks of those who send it holds for them alone. */
+  key: string | undefined;
 }
 
 /** A turn to send one request; nobody else's begins before it ends. */
@@ -49,6 +51,16 @@ interface Waiting {
   seen: number;
   /** Whether it was taken for gone. */
   dropped: boolean;
+  key: string | undefined;
+}
+
+/** What the service has asked of those who send one key, when there were too many of theirs. */
+interface Restraint {
+  /** None of them starts before. */
+  heldUntil: number;
+  /** By how much their gap is wider than they asked for. */
+  widening: number;
+  lastStart: number;
 }
 
 /**
@@ -60,10 +72,8 @@ interface Line {
   lastStart: number;
   /** When each gap between two starts was last asked for. */
   gaps: Map<number, number>;
-  /** By how much the gap is wider than asked for, since the service said that there were too many. */
-  widening: number;
-  /** Nobody starts before. */
-  heldUntil: number;
+  /** By key, and only as long as there is a restraint. */
+  restraints: Map<string | undefined, Restraint>;
   leasedUntil: number;
   holder: Waiting | undefined;
   waiting: Waiting[];
@@ -85,13 +95,13 @@ const lines = new WeakMap<Clock, Map<string, Line>>();
  */
 export async function takeTurn(
   origin: string,
-  { requestsPerSecond, lease, clock }: Pacing,
+  { requestsPerSecond, lease, clock, key }: Pacing,
   signal?: AbortSignal,
 ): Promise<Turn> {
   signal?.throwIfAborted();
   const line = lineTo(origin, clock);
   const gap = 1000 * MARGIN / requestsPerSecond;
-  const me: Waiting = { seen: clock.now(), dropped: false };
+  const me: Waiting = { seen: clock.now(), dropped: false, key };
   line.waiting.push(me);
   try {
     for (;;) {
@@ -104,7 +114,8 @@ export async function takeTurn(
     line.waiting = line.waiting.filter((other) => other !== me);
   }
   const start = clock.now();
-  line.widening = wideningAt(line, start);
+  const restraint = restraintOf(line, key, start);
+  if (restraint !== undefined) line.restraints.set(key, { ...restraint, lastStart: start });
   const cold = start - line.lastStart > COLD;
   line.holder = me;
   line.leasedUntil = start + lease;
@@ -115,7 +126,8 @@ export async function takeTurn(
       if (cold && line.holder === me) line.lastStart = clock.now();
     },
     welcomed() {
-      line.widening = Math.max(1, line.widening * NARROWER);
+      const current = line.restraints.get(key);
+      if (current !== undefined) current.widening *= NARROWER;
     },
     extend() {
       if (line.holder === me) line.leasedUntil = clock.now() + lease;
@@ -127,19 +139,28 @@ export async function takeTurn(
 }
 
 /**
- * Holds everyone back who talks to an origin, and widens the gap: the service has said that there
- * were too many requests.
+ * Holds everyone back who sends a key to an origin, and widens their gap: the service has said that
+ * there were too many requests of theirs.
  *
  * @param origin The origin that said so
- * @param clock The clock that the pace is kept by
+ * @param pacing The clock that the pace is kept by, and the key
  * @param milliseconds How long nobody is to start
  *
  * Source: water-quality-api, Errors.
  */
-export function holdBack(origin: string, clock: Clock, milliseconds: number): void {
+export function holdBack(
+  origin: string,
+  { clock, key }: Pick<Pacing, "clock" | "key">,
+  milliseconds: number,
+): void {
   const line = lineTo(origin, clock);
-  line.heldUntil = Math.max(line.heldUntil, clock.now() + milliseconds);
-  line.widening = Math.min(WIDEST, wideningAt(line, clock.now()) * WIDER);
+  const now = clock.now();
+  const { heldUntil = now, widening = 1 } = restraintOf(line, key, now) ?? {};
+  line.restraints.set(key, {
+    heldUntil: Math.max(heldUntil, now + milliseconds),
+    widening: Math.min(WIDEST, widening * WIDER),
+    lastStart: now,
+  });
 }
 
 /** 0 when it is the caller's turn, else the milliseconds until it should look again. */
@@ -147,34 +168,53 @@ function timeToWait(line: Line, me: Waiting, now: number): number {
   // One that slept too long itself cannot tell who else is gone.
   const stalled = now - me.seen >= STALE;
   me.seen = now;
-  while (!stalled && line.waiting[0] && now - line.waiting[0].seen >= STALE) {
-    line.waiting.shift()!.dropped = true;
+  let next = firstInLine(line, now);
+  while (!stalled && next && now - next.seen >= STALE) {
+    next.dropped = true;
+    line.waiting.splice(line.waiting.indexOf(next), 1);
+    next = firstInLine(line, now);
   }
   if (me.dropped) {
     me.dropped = false;
     line.waiting.push(me);
   }
+  const restraint = restraintOf(line, me.key, now);
+  const held = (restraint?.heldUntil ?? now) - now;
+  if (held > 0) return Math.min(held, STALE / 2);
   // Not the next one: a gap passes anyway between becoming that and starting.
-  const gap = gapAt(line, now);
-  if (line.waiting[0] !== me) return Math.max(POLL, Math.min(gap / 2, STALE / 2));
+  const gap = gapAt(line, restraint, now);
+  if (next !== me) return Math.max(POLL, Math.min(gap / 2, STALE / 2));
   // After a stall of the whole process, the one before it may be about to extend its lease.
   if (line.holder !== undefined && (stalled || line.leasedUntil > now)) return POLL;
-  const nextStart = Math.max(line.lastStart + gap, line.heldUntil);
-  return Math.min(nextStart - now, STALE / 2);
+  return Math.min(line.lastStart + gap - now, STALE / 2);
+}
+
+/** Who starts next: whoever is held back is passed over, and keeps its place. */
+function firstInLine({ waiting, restraints }: Line, now: number): Waiting | undefined {
+  return waiting.find(({ key }) => (restraints.get(key)?.heldUntil ?? now) <= now);
 }
 
 /** The gap of the lowest rate that was asked for of late, as much wider as the service made it. */
-function gapAt(line: Line, now: number): number {
-  const { gaps } = line;
+function gapAt({ gaps }: Line, restraint: Restraint | undefined, now: number): number {
   for (const [gap, asked] of gaps) if (now - asked > Math.max(MEMORY, gap)) gaps.delete(gap);
   const asked = Math.max(...gaps.keys());
-  const widening = wideningAt(line, now);
-  return widening > 1 ? Math.max(asked, LEAST_WIDENED) * widening : asked;
+  return restraint === undefined ? asked : Math.max(asked, LEAST_WIDENED) * restraint.widening;
 }
 
-function wideningAt({ widening, lastStart, heldUntil }: Line, now: number): number {
+/** The restraint on those who send a key, as far as it still holds. */
+function restraintOf(
+  { restraints }: Line,
+  key: string | undefined,
+  now: number,
+): Restraint | undefined {
+  const restraint = restraints.get(key);
+  if (restraint === undefined) return undefined;
+  const { heldUntil, widening, lastStart } = restraint;
   const minutes = Math.floor((now - Math.max(lastStart, heldUntil)) / 60_000);
-  return minutes > 0 ? Math.max(1, widening * NARROWER_BY_THE_MINUTE ** minutes) : widening;
+  const left = widening * NARROWER_BY_THE_MINUTE ** Math.max(0, minutes);
+  if (heldUntil > now || left > 1) return { ...restraint, widening: Math.max(1, left) };
+  restraints.delete(key);
+  return undefined;
 }
 
 function lineTo(origin: string, clock: Clock): Line {
@@ -184,8 +224,7 @@ function lineTo(origin: string, clock: Clock): Line {
     {
       lastStart: -Infinity,
       gaps: new Map<number, number>(),
-      widening: 1,
-      heldUntil: -Infinity,
+      restraints: new Map(),
       leasedUntil: -Infinity,
       holder: undefined,
       waiting: [],

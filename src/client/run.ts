@@ -75,7 +75,7 @@ export class Run {
       } catch (error) {
         const failed = toFailedAttempt(error);
         const { end, hold, wait, top: nextTop } = attempts.after(failed, top);
-        if (hold !== undefined) holdBack(origin, clock, hold);
+        if (hold !== undefined) holdBack(origin, { clock, key: service.apiKey }, hold);
         if (end !== undefined) throw end;
         if (nextTop !== undefined && nextTop !== top) this.#mostRows = nextTop;
         const retrying = { fault: failed.fault, wait };

@@ -62,7 +62,11 @@ export async function send(
       : text;
   const attempt = new AbortController();
   const request = toRequest(options, { signal: attempt.signal });
-  const turn = await takeTurn(origin, { requestsPerSecond, lease: LEASE, clock }, signal);
+  const turn = await takeTurn(
+    origin,
+    { requestsPerSecond, lease: LEASE, clock, key: apiKey },
+    signal,
+  );
   const stop = () => attempt.abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
   const watching = watch(timeouts, clock, turn.extend, (error) => attempt.abort(error));

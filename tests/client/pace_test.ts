@@ -6,9 +6,10 @@ import { sandboxAndClient } from "../helpers/sandbox.ts";
 import { page, upstream } from "../helpers/upstream.ts";
 
 const origin = "https://upstream.invalid";
+const key = "of a test";
 
 const enter = (origin: string, requestsPerSecond: number, clock: Clock, signal?: AbortSignal) =>
-  takeTurn(origin, { requestsPerSecond, lease: 50_000, clock }, signal);
+  takeTurn(origin, { requestsPerSecond, lease: 50_000, clock, key }, signal);
 
 Deno.test("takeTurn() starts at most two in any second, with a margin", async () => {
   const clock = new FakeClock();
@@ -237,8 +238,8 @@ Deno.test("holdBack() keeps everyone back, and widens the gap until good answers
     turn.end();
   };
   await one();
-  holdBack(origin, clock, 7_000);
-  holdBack(origin, clock, 1_000); // less than the first asked for
+  holdBack(origin, { clock, key }, 7_000);
+  holdBack(origin, { clock, key }, 1_000); // less than the first asked for
   await Promise.all([one(), one()]);
   assertEquals(starts[1], 7_000);
   assert(starts[2]! - starts[1]! > 3 * 530, `twice twice as wide: ${starts}`);
@@ -249,7 +250,7 @@ Deno.test("holdBack() keeps everyone back, and widens the gap until good answers
 Deno.test("a widened gap narrows with the minutes, too", async () => {
   const clock = new FakeClock();
   (await enter(origin, 2, clock)).end();
-  for (let times = 0; times < 3; times++) holdBack(origin, clock, 0);
+  for (let times = 0; times < 3; times++) holdBack(origin, { clock, key }, 0);
   await clock.sleep(2 * 60_000);
   (await enter(origin, 2, clock)).end();
   const start = clock.now();
@@ -265,7 +266,7 @@ Deno.test("a widened gap narrows with the minutes, too", async () => {
 Deno.test("holdBack() makes a gap where none was asked for", async () => {
   const clock = new FakeClock();
   (await enter(origin, Infinity, clock)).end();
-  holdBack(origin, clock, 0);
+  holdBack(origin, { clock, key }, 0);
   (await enter(origin, Infinity, clock)).end();
   assertEquals(clock.now(), 1_000);
 });
@@ -273,7 +274,7 @@ Deno.test("holdBack() makes a gap where none was asked for", async () => {
 Deno.test("holdBack() widens the gap eight times at most, and no other origin's", async () => {
   const clock = new FakeClock();
   (await enter(origin, 2, clock)).end();
-  for (let times = 0; times < 10; times++) holdBack(origin, clock, 0);
+  for (let times = 0; times < 10; times++) holdBack(origin, { clock, key }, 0);
   (await enter("https://other.invalid", 2, clock)).end();
   assertEquals(clock.now(), 0);
   (await enter(origin, 2, clock)).end();
@@ -380,4 +381,21 @@ Deno.test("a request that is only slow keeps its turn", async () => {
   });
   await Promise.all([client.metadata().toArray(), client.metadata().toArray()]);
   assert(starts[1]! >= 20_000, `started at ${starts}`);
+});
+
+Deno.test("holdBack() holds those back who send the key, and lets others pass", async () => {
+  const clock = new FakeClock();
+  const enterAs = async (key: string) => {
+    const turn = await takeTurn(origin, { requestsPerSecond: 2, lease: 5_000, clock, key });
+    starts.push([key, clock.now()]);
+    turn.end();
+  };
+  const starts: [string, number][] = [];
+  holdBack(origin, { clock, key: "a" }, 20_000);
+  await Promise.all([enterAs("a"), enterAs("b"), enterAs("a"), enterAs("b")]);
+  assertEquals(starts.map(([key]) => key), ["b", "b", "a", "a"]);
+  assert(starts[1]![1] < 1_000, `${starts}`);
+  // The gap of those who were too many is wider, of the others it is not.
+  assert(starts[2]![1] >= 20_000 && starts[2]![1] < 21_000, `${starts}`);
+  assertEquals(starts[3]![1] - starts[2]![1], 1_060);
 });
