@@ -65,7 +65,7 @@ export function createApp(options: AppOptions): EdgeApp {
   const settings = toSettings(options);
   const log = withoutSecrets(settings);
   const access = createAccess(settings);
-  const gate = new Gate(settings.maxWaiting, settings.clock);
+  const gate = new Gate(settings.maxWaiting, "downloads", settings.clock);
   const downloads = new Downloads({ ...settings, log }, access, gate);
 
   const app = new Hono();
@@ -142,6 +142,7 @@ export function createApp(options: AppOptions): EdgeApp {
       status: 500,
       title: "A fault of this server",
       detail: "The request could not be answered; the server's log says why",
+      hint: "try again later; if it stays so, tell whoever runs this server",
     });
   });
   return { fetch: answer, request: (input, init) => answer(new Request(toUrl(input), init)) };

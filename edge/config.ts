@@ -1,5 +1,5 @@
 import { createSandbox } from "../src/sandbox/service.ts";
-import type { AccessMode, AppOptions } from "./downloads/app_options.ts";
+import { ACCESS_MODES, type AppOptions } from "./downloads/app_options.ts";
 
 /** The environment's variables by name. */
 export type Environment = Record<string, string | undefined>;
@@ -19,8 +19,6 @@ export const VARIABLES = [
   "WEIR_TOKENS",
 ] as const;
 
-const MODES: readonly AccessMode[] = ["caller", "signed", "token", "public"];
-
 /**
  * Reads the app's options from the environment; what they are worth, the app says itself.
  *
@@ -29,14 +27,21 @@ const MODES: readonly AccessMode[] = ["caller", "signed", "token", "public"];
 export function readConfig(environment: Environment): AppOptions {
   const bounds = readBounds(environment);
   const sandboxed = environment.WEIR_SANDBOX;
-  if (sandboxed === "1") return { ...bounds, ...sandboxOptions(bounds) };
-  if (sandboxed && sandboxed !== "0") {
+  if (sandboxed && sandboxed !== "0" && sandboxed !== "1") {
     throw new TypeError(`WEIR_SANDBOX must be 1 or 0, got "${sandboxed}"`);
   }
-  const access = MODES.find((mode) => mode === environment.WEIR_ACCESS);
+  const access = ACCESS_MODES.find((mode) => mode === environment.WEIR_ACCESS);
+  if (sandboxed === "1" && (access === "public" || !environment.WEIR_ACCESS)) {
+    return { ...bounds, ...sandboxOptions(bounds) };
+  }
+  if (sandboxed === "1" && access !== undefined) {
+    throw new TypeError(`WEIR_SANDBOX=1 is public: leave WEIR_ACCESS out, got "${access}"`);
+  }
   if (access === undefined) {
     throw new TypeError(
-      `WEIR_ACCESS must say who may download, ${MODES.join(", ")} (or set WEIR_SANDBOX=1), got ${
+      `WEIR_ACCESS must say who may download, ${
+        ACCESS_MODES.join(", ")
+      } (or set WEIR_SANDBOX=1), got ${
         environment.WEIR_ACCESS ? `"${environment.WEIR_ACCESS}"` : "nothing"
       }`,
     );

@@ -55,6 +55,7 @@ function notServing(request: Request): Response {
   return problemResponse({
     status: 503,
     title: "Not serving",
-    detail: "The server's environment is not complete; its log says what to set",
-  });
+    detail: "The server's environment is not as it must be; its log says what to set",
+    hint: "tell whoever runs this server",
+  }, { "retry-after": "60" });
 }

@@ -16,6 +16,10 @@ try {
   });
   // As platforms ask a process to end: take no more, and let what is open come to its end.
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => server.close());
+  server.once("error", ({ message }: Error) => {
+    console.error(`Cannot listen on port ${port} (${message}): set PORT to another one`);
+    process.exitCode = 1;
+  });
 } catch (error) {
   if (!(error instanceof TypeError)) throw error;
   console.error(error.message);

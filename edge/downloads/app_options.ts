@@ -3,8 +3,11 @@ import type { DataStreamOptions } from "../../src/client/client_options.ts";
 import { MAXIMUM_TOP } from "../../src/odata/query_options.ts";
 import { requireSecret } from "../../src/signing/signed_url.ts";
 
+/** Who may download: the modes of access. */
+export const ACCESS_MODES = ["caller", "signed", "token", "public"] as const;
+
 /** Who may download. */
-export type AccessMode = "caller" | "signed" | "token" | "public";
+export type AccessMode = typeof ACCESS_MODES[number];
 
 /** Options for `createApp`. */
 export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
@@ -66,7 +69,6 @@ export interface Settings {
   service: Omit<DataStreamOptions, "apiKey">;
 }
 
-const MODES: readonly AccessMode[] = ["caller", "signed", "token", "public"];
 /** What a public download may have, so that one caller cannot keep the service busy for hours. */
 const PUBLIC_ROWS = 5_000_000;
 
@@ -93,8 +95,8 @@ export function toSettings(options: AppOptions): Settings {
     log = console.error,
     ...service
   } = options;
-  if (!MODES.includes(access)) {
-    throw new TypeError(`access must be one of ${MODES.join(", ")}, got "${access}"`);
+  if (!ACCESS_MODES.includes(access)) {
+    throw new TypeError(`access must be one of ${ACCESS_MODES.join(", ")}, got "${access}"`);
   }
   if (access !== "caller" && !apiKey) {
     throw new TypeError(`access is ${access}, so the server must have a key: pass apiKey`);
@@ -103,9 +105,9 @@ export function toSettings(options: AppOptions): Settings {
   if (access === "token" && tokens.length === 0) {
     throw new TypeError("access is token, so there must be tokens: pass tokens");
   }
-  if (tokens.some((token) => !/^[\w\-.~+/]+=*$/.test(token))) {
+  if (tokens.some((token) => !/^[\w\-.~+/]{16,}=*$/.test(token))) {
     throw new TypeError(
-      "A token must be letters, digits and -._~+/ (RFC 6750), got another (not shown)",
+      "A token must be 16 or more letters, digits and -._~+/ (RFC 6750), got another (not shown)",
     );
   }
   if (maxRows !== Infinity) requireWhole("maxRows", maxRows, 1, Number.MAX_SAFE_INTEGER);

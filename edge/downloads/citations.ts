@@ -1,11 +1,17 @@
 import type { Citation } from "../../src/client/citations.ts";
+import type { DataStream } from "../../src/client/datastream.ts";
+import { parseFilter } from "../../src/odata/parse_filter.ts";
+import { commonFilter } from "../../src/odata/common_filter.ts";
 import { placeBox } from "../../src/odata/place_box.ts";
 import type { Downloads } from "./downloads.ts";
-import { understand } from "./downloads.ts";
 import { readBox, readPairs } from "./options.ts";
+import { refusing, tellFault } from "./problem.ts";
 
 /** The paths that say how to cite. */
 export const CITATION_PATHS = ["/Citations.txt", "/Citations.json"] as const;
+
+/** So many DOIs stand in one filter: it must not be longer than a gateway takes. */
+const MOST_DOIS = 100;
 
 /**
  * Answers with the citation, licence and DOI link of every dataset that a filter touches.
@@ -15,9 +21,8 @@ export const CITATION_PATHS = ["/Citations.txt", "/Citations.json"] as const;
 export async function answerCitations(
   request: Request,
   path: typeof CITATION_PATHS[number],
-  downloads: Downloads,
+  { access, gate, settings }: Downloads,
 ): Promise<Response> {
-  const { access } = downloads;
   const client = await access.admit(request);
   const isText = path.endsWith(".txt");
   const headers = {
@@ -25,20 +30,44 @@ export async function answerCitations(
     "cache-control": access.cacheControl,
     ...(access.vary && { vary: access.vary }),
   };
-  const filter = understand(() => {
-    const known = ["$filter", "bbox", ...access.urlOptions];
-    const given = readPairs(new URL(request.url), known);
-    const { filter } = placeBox("Metadata", given.get("$filter"), readBox(given.get("bbox")));
-    client.metadata({ filter }); // refuses what it cannot take
-    return filter;
+  const { signal } = request;
+  const find = refusing(() => {
+    const given = readPairs(new URL(request.url), ["$filter", "bbox", ...access.urlOptions]);
+    const filter = given.get("$filter");
+    const box = readBox(given.get("bbox"));
+    // The name of a location is nothing that a dataset can be asked for by.
+    const byLocation = filter !== undefined &&
+      parseFilter(filter).some(({ field }) => field === "Name");
+    const placed = placeBox(byLocation ? "Locations" : "Metadata", filter, box).filter;
+    if (byLocation) {
+      const locations = client.locations({ select: ["DOI"], filter: placed, signal });
+      return async () =>
+        await citationsOf(client, (await locations.toArray()).map(({ DOI }) => DOI), signal);
+    }
+    client.metadata({ filter: placed }); // refuses what it cannot take
+    return () => client.citations(placed, { signal });
   });
   if (request.method === "HEAD") return new Response(null, { headers });
-  const citations = await downloads.hold(
-    downloads.enter(),
-    () => client.citations(filter, { signal: request.signal }),
-  );
+  const citations = await gate.hold(find).catch((error) => {
+    throw tellFault(error, "A request for citations", settings);
+  });
   const body = isText ? toText(citations) : `${JSON.stringify(citations, null, 2)}\n`;
   return new Response(body, { headers });
+}
+
+/** How to cite datasets by their DOIs, which may come more than once. */
+async function citationsOf(
+  client: DataStream,
+  dois: readonly string[],
+  signal: AbortSignal,
+): Promise<Citation[]> {
+  const left = [...new Set(dois)];
+  const citations: Citation[] = [];
+  while (left.length > 0) {
+    const filter = commonFilter({ dois: left.splice(0, MOST_DOIS) });
+    citations.push(...await client.citations(filter, { signal }));
+  }
+  return citations;
 }
 
 /** Citations as text, a paragraph each. */

@@ -1,13 +1,14 @@
-import { DataStreamError, oneLine } from "../../src/errors.ts";
+import { oneLine } from "../../src/errors.ts";
 import { isMeasured } from "../../src/odata/query_options.ts";
 import type { ResourceName } from "../../src/odata/resources.ts";
 import type { Access } from "./access.ts";
 import type { Settings } from "./app_options.ts";
+import { BadOption } from "./bad_option.ts";
 import { citeAs } from "./cited_doi.ts";
 import { downloadResponse } from "./download.ts";
 import { toDisposition, toFileName } from "./file_name.ts";
-import { type AnyQuery, type FormatName, FORMATS, negotiate } from "./formats.ts";
-import type { Gate, Pass } from "./gate.ts";
+import { type FormatName, FORMATS, negotiate } from "./formats.ts";
+import type { Gate } from "./gate.ts";
 import {
   type DownloadOptions,
   OPTIONS,
@@ -15,11 +16,9 @@ import {
   readPairs,
   requireCsvOptions,
 } from "./options.ts";
-import { badRequest, faultProblem, HttpProblem } from "./problem.ts";
+import { HttpProblem, refusing, tellFault } from "./problem.ts";
 import { type Asked, pageSize, queryOf } from "./resource_query.ts";
 
-/** Seconds after which a caller who found no place may find one. */
-const COME_BACK = "30";
 /** Past so many rows the client splits a query, and counts for it. */
 const SPLIT_ROWS = 1_000_000;
 
@@ -49,7 +48,7 @@ export class Downloads {
   ): Promise<Response> {
     const { access, settings } = this;
     const client = await access.admit(request);
-    const { options, format } = understand(() => {
+    const { options, format } = refusing(() => {
       const given = readPairs(new URL(request.url), [...OPTIONS, ...access.urlOptions]);
       const options = readOptions(given, extension);
       const format = extension ?? negotiate(request, resource, options.format);
@@ -59,27 +58,32 @@ export class Downloads {
     const { filter, select, limit, skipToken, box, count } = options;
     const top = pageSize(resource, options, settings.pageRows);
     const asked: Asked = { select, filter, limit, skipToken, box, top };
-    const streamOf = (query: AnyQuery) => FORMATS[format].stream(query, options.csv);
-    const stream = understand(() => streamOf(queryOf(client, resource, asked)));
-    const headers = understand(() => this.#headers(resource, extension, format, options));
+    const streamOf = (asked: Asked) =>
+      FORMATS[format].stream(queryOf(client, resource, asked), options.csv);
+    const { stream, headers } = refusing(() => {
+      requirePlace(resource, options);
+      return {
+        stream: streamOf(asked),
+        headers: this.#headers(resource, extension, format, options),
+      };
+    });
     // Answered before the work begins: hono would run it all and drop the body.
     if (request.method === "HEAD") return new Response(null, { headers });
     const { signal } = request;
     const countRows = () => queryOf(client, resource, { ...asked, signal }).count();
-    const pass = this.enter();
-    if (count) {
-      return await this.hold(pass, async () => {
-        const body = { count: await countRows() };
-        return new Response(`${JSON.stringify(body)}\n`, { headers });
-      });
-    }
+    const pass = this.gate.enter();
     try {
+      if (count) {
+        const body = { count: await countRows() };
+        pass.end();
+        return new Response(`${JSON.stringify(body)}\n`, { headers });
+      }
       const isSmall = await this.#isSmall(limit, countRows);
+      // Counted already: the client need not count again to see whether it must split. And one that
+      // goes on from a place goes on in the order in which that place is one.
+      const isWhole = isMeasured(resource) && (isSmall || skipToken !== undefined);
       return await downloadResponse({
-        // Counted already: the client need not count again to see whether it must split.
-        stream: isSmall && isMeasured(resource)
-          ? streamOf(queryOf(client, resource, { ...asked, partition: "never" }))
-          : stream,
+        stream: isWhole ? streamOf({ ...asked, partition: "never" }) : stream,
         headers,
         signal,
         readerTimeout: settings.readerTimeout,
@@ -89,39 +93,8 @@ export class Downloads {
       });
     } catch (error) {
       pass.end();
-      throw this.toProblem(error, `A download of ${resource}`);
+      throw tellFault(error, `A download of ${resource}`, settings);
     }
-  }
-
-  /** A place among the open downloads. */
-  enter(): Pass {
-    const pass = this.gate.enter();
-    if (pass !== undefined) return pass;
-    throw new HttpProblem({
-      status: 503,
-      title: "Too many downloads",
-      detail: `${this.gate.most} downloads are open, as many as this server takes at once`,
-      hint: `come back in ${COME_BACK} s`,
-    }, { "retry-after": COME_BACK });
-  }
-
-  /** Does work that asks the service, in a place among the open downloads. */
-  async hold<T>(pass: Pass, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      throw this.toProblem(error, "A request");
-    } finally {
-      pass.end();
-    }
-  }
-
-  /** A fault of the service as what the caller is told; what is no caller's doing is logged. */
-  toProblem(error: unknown, what: string): unknown {
-    if (!(error instanceof DataStreamError)) return error;
-    const problem = faultProblem(error, this.settings.access === "caller");
-    if (problem.problem.status >= 500) this.settings.log(`${what} failed: ${oneLine(error)}`);
-    return problem;
   }
 
   /**
@@ -152,7 +125,7 @@ export class Downloads {
     const { vary, cacheControl } = this.access;
     const varies = [...(extension === undefined ? ["accept"] : []), ...(vary ? [vary] : [])];
     const link = citeAs(filter);
-    const name = toFileName(synthetic ? `synthetic-${fileName}` : fileName, format);
+    const name = `${synthetic ? "synthetic-" : ""}${toFileName(fileName, format)}`;
     return {
       "content-type": `${count ? "application/json" : FORMATS[format].mediaType}; charset=utf-8`,
       "cache-control": cacheControl,
@@ -163,11 +136,18 @@ export class Downloads {
   }
 }
 
-/** Whatever an option is refused by, the caller is told as a problem. */
-export function understand<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw error instanceof HttpProblem ? error : badRequest(error);
+/** Refuses a place that is none in the order in which the rows come: some would be lost. */
+function requirePlace(
+  resource: ResourceName,
+  { skipToken, box, count, limit }: DownloadOptions,
+): void {
+  if (skipToken !== undefined && box !== undefined && isMeasured(resource)) {
+    throw new BadOption(
+      'Option "$skiptoken" does not go with "bbox", whose rows come location by location: leave one out',
+    );
+  }
+  if (count && (skipToken !== undefined || limit !== undefined)) {
+    const name = limit === undefined ? "$skiptoken" : "limit";
+    throw new BadOption(`Option "${name}" does not count: leave it out, "$count" counts all rows`);
   }
 }

@@ -3,6 +3,10 @@ import { FORMATS } from "./formats.ts";
 
 /** A name may be as long as that, in characters; file systems take 255 bytes. */
 const LONGEST_NAME = 60;
+/** Nobody means a longer one; it would take long to read. */
+const LONGEST_WANTED = 1_000;
+/** Names that a system keeps for devices, whatever their extension. */
+const DEVICES = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
 /**
  * The name of a download's file: without what could lead out of a folder, hide what it is, or end
@@ -13,6 +17,9 @@ const LONGEST_NAME = 60;
  * @throws {BadOption} If nothing is left of it
  */
 export function toFileName(wanted: string, extension: string): string {
+  if (wanted.length > LONGEST_WANTED) {
+    throw new BadOption(`Option "filename" is ${LONGEST_WANTED} characters at most, got more`);
+  }
   // Everything that is not shown, or shown elsewhere: controls, marks of direction, halves of pairs.
   const shown = wanted.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "").replace(/[\\/:*?"<>|]/g, "-");
   const ending = new RegExp(`\\.(${Object.keys(FORMATS).join("|")})$`, "i");
@@ -21,7 +28,7 @@ export function toFileName(wanted: string, extension: string): string {
   if (name === "") {
     throw new BadOption(`Option "filename" must hold a name of a file, got "${wanted}"`);
   }
-  return `${name}.${extension}`;
+  return `${DEVICES.test(name) ? "_" : ""}${name}.${extension}`;
 }
 
 /**

@@ -51,16 +51,17 @@ export function negotiate(
 ): FormatName {
   const names = formatsOf(resource);
   if (given !== undefined) {
-    const [mediaType] = given.toLowerCase().split(";");
-    const found = names.find((name) =>
-      name === mediaType || FORMATS[name].mediaType === mediaType?.trim()
-    );
+    // A plus sign that is not encoded is a space by now.
+    const wanted = given.toLowerCase().split(";")[0]!.trim().replace(" ", "+");
+    const found = names.find((name) => name === wanted || FORMATS[name].mediaType === wanted);
     if (found !== undefined) return found;
     throw new BadOption(
       `${resource} has no format "${given}", but ${names.join(", ")}: ${didYouMean(given, names)}`,
     );
   }
-  const accepted = accepts(request, ...names.map((name) => FORMATS[name].mediaType));
+  const headers = new Headers(request.headers);
+  headers.set("accept", toBareTypes(headers.get("accept") ?? "*/*"));
+  const accepted = accepts({ headers }, ...names.map((name) => FORMATS[name].mediaType));
   const found = names.find((name) => FORMATS[name].mediaType === accepted);
   if (found !== undefined) return found;
   throw new HttpProblem({
@@ -71,4 +72,13 @@ export function negotiate(
     } to be accepted`,
     hint: `send another accept header, or ask for /${resource}.csv`,
   }, { vary: "accept" });
+}
+
+/** Types without their parameters, but for how much they are wanted; and JSON by its other names. */
+function toBareTypes(accept: string): string {
+  return accept.split(",").map((range) => {
+    const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
+    const bare = type.toLowerCase() === "application/vnd.api+json" ? FORMATS.json.mediaType : type;
+    return [bare, ...parameters.filter((parameter) => /^q=/i.test(parameter))].join(";");
+  }).join(", ");
 }

@@ -1,4 +1,4 @@
-import type { BoundingBox } from "../../src/odata/bounding_box.ts";
+import { type BoundingBox, parseBox } from "../../src/odata/bounding_box.ts";
 import { didYouMean } from "../../src/odata/did_you_mean.ts";
 import { MAXIMUM_TOP } from "../../src/odata/query_options.ts";
 import type { CsvOptions } from "../../src/output/csv_options.ts";
@@ -114,22 +114,24 @@ export function requireCsvOptions(given: ReadonlyMap<string, string>, format: st
 }
 
 /**
- * Reads a box, `west,south,east,north` in degrees.
- *
- * Source: OGC API Features, 7.15.3.
+ * Reads a box.
  *
  * @throws {BadOption} If it is not four numbers
  */
 export function readBox(text: string | undefined): BoundingBox | undefined {
   if (text === undefined) return undefined;
-  const sides = text.split(",").map((side) => side.trim());
-  if (sides.length !== 4 || !sides.every((side) => /^[-+]?(\d+\.?\d*|\.\d+)$/.test(side))) {
-    throw new BadOption(
-      `Option "bbox" is west,south,east,north in degrees, such as -64.5,45.9,-62,47.1, got "${text}"`,
-    );
-  }
-  const [west, south, east, north] = sides.map(Number) as [number, number, number, number];
-  return { west, south, east, north };
+  const box = parseBox(text);
+  if (box !== undefined) return box;
+  throw new BadOption(
+    `Option "bbox" is west,south,east,north in degrees, such as -64.5,45.9,-62,47.1, got "${
+      shorten(text)
+    }"`,
+  );
+}
+
+/** A text as an error shows it. */
+function shorten(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
 function readNumber(

@@ -1,4 +1,5 @@
-import { type DataStreamError, oneLine } from "../../src/errors.ts";
+import { DataStreamError, oneLine } from "../../src/errors.ts";
+import { BadOption } from "./bad_option.ts";
 
 /** A problem to answer with (RFC 9457). */
 export interface Problem {
@@ -52,38 +53,64 @@ const TITLES: Record<number, string> = {
   504: "The service took too long",
 };
 /** What a caller is told where the hint is for whoever runs the server. */
-const SERVERS_HINT = "tell whoever runs this server; its log says more";
+const SERVERS_HINT =
+  "try again later; if it stays so, tell whoever runs this server, whose log says more";
 /** Seconds to wait where the service does not say how long. */
 const SOME_SECONDS = 5;
 
 /** A request that names, or leaves out, what it must not. */
 export function badRequest(error: unknown): HttpProblem {
-  const [detail, hint] = splitHint(oneLine(error));
-  return new HttpProblem({ status: 400, title: TITLES[400]!, detail, hint });
-}
-
-/** What was wrong, and what to do, where the message says both; else it says all. */
-function splitHint(message: string): [detail: string, hint: string] {
-  const found = /^(.*\S): (did you mean .*)$/.exec(message);
-  return found ? [found[1]!, found[2]!] : [message, "correct the URL; see / for what there is"];
+  // The library's word for it, which a URL has another one for.
+  const message = oneLine(error)
+    .replace(/give the query within: \{.*?\}\./, "give the option bbox=west,south,east,north.");
+  const found = /^(.*\S): ((?:did you mean|give|leave|use) .*)$/.exec(message);
+  const [, detail, hint] = found ?? [undefined, message, "correct that part of the request"];
+  return new HttpProblem({ status: 400, title: TITLES[400]!, detail: detail!, hint });
 }
 
 /**
- * A fault of the service as a problem; never with the key.
+ * Runs what reads a request, or makes a query of it; what it is refused by is the caller's matter.
  *
- * @param error What came before the first page
- * @param isCallersKey Whether the key was the caller's own, so that its refusal is the caller's matter
+ * @throws {HttpProblem} 400 where the request names, or leaves out, what it must not
  */
-export function faultProblem(error: DataStreamError, isCallersKey: boolean): HttpProblem {
-  const { status: given, detail, retryAfter } = error;
-  const isRefused = given === 401 || given === 403;
-  const status = isCallersKey && isRefused ? given : STATUSES[given ?? 0] ?? 502;
-  const hint = isRefused && !isCallersKey ? SERVERS_HINT : error.hint;
+export function refusing<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    const isCallers = error instanceof BadOption || error instanceof TypeError ||
+      error instanceof SyntaxError || error instanceof RangeError;
+    throw isCallers ? badRequest(error) : error;
+  }
+}
+
+/** Whose key was refused, and where a fault of the service is told. */
+interface Teller {
+  access: string;
+  log: (line: string) => void;
+}
+
+/**
+ * A fault of the service as a problem, never with the key; another error as it is. What is no
+ * caller's doing is logged, and the caller told no more of this server's inside.
+ *
+ * @param error What came instead of rows
+ * @param what What was being done, for the log
+ */
+export function tellFault(error: unknown, what: string, { access, log }: Teller): unknown {
+  if (!(error instanceof DataStreamError)) return error;
+  const { status: given, retryAfter } = error;
+  const isCallers = access === "caller" && (given === 401 || given === 403);
+  const status = isCallers ? given! : STATUSES[given ?? 0] ?? 502;
+  if (status >= 500) log(`${what} failed: ${oneLine(error)}`);
   const seconds = retryAfter === undefined
     ? SOME_SECONDS
     : Math.max(1, Math.ceil(retryAfter / 1000));
-  return new HttpProblem(
-    { status, title: TITLES[status]!, detail, hint },
-    status === 503 ? { "retry-after": String(seconds) } : {},
-  );
+  return new HttpProblem({
+    status,
+    title: TITLES[status]!,
+    detail: status === 502
+      ? "The service did not give a whole answer"
+      : error.detail.replace(/https?:\/\/\S+/g, "The service"),
+    hint: status === 502 ? SERVERS_HINT : error.hint,
+  }, status === 503 ? { "retry-after": String(seconds) } : {});
 }

@@ -3,24 +3,37 @@ import type { DataStream } from "../../src/client/datastream.ts";
 import type { DatasetChoice } from "./document.ts";
 
 /** For so long, in milliseconds, the list is not asked for again. */
-const KEPT = 3_600_000;
+const FRESH = 3_600_000;
 
 /** The datasets that there are, by name, as the service last said. */
 export class DatasetList {
-  #kept: { at: number; datasets: readonly DatasetChoice[] } | undefined;
+  #at = -Infinity;
+  #datasets: readonly DatasetChoice[] | undefined;
 
   /** @param clock The clock that says how old the list is */
   constructor(readonly clock: Clock) {}
 
-  /** The list; asked for where it is too old. */
-  async get(client: DataStream, signal: AbortSignal): Promise<readonly DatasetChoice[]> {
-    const now = this.clock.now();
-    if (this.#kept && now - this.#kept.at < KEPT) return this.#kept.datasets;
+  /** The list as it was last, however old; undefined where there was none yet. */
+  get last(): readonly DatasetChoice[] | undefined {
+    return this.#datasets;
+  }
+
+  /** Whether it need not be asked for. */
+  get isFresh(): boolean {
+    return this.clock.now() - this.#at < FRESH;
+  }
+
+  /** Asks for the list. */
+  async refresh(client: DataStream, signal: AbortSignal): Promise<void> {
     // Not shared while it is on its way: an edge runtime kills who waits for another's promise.
-    const rows = await client.metadata({ select: ["DOI", "DatasetName"], top: 10_000, signal })
-      .toArray();
-    const datasets = rows.sort((a, b) => a.DatasetName.localeCompare(b.DatasetName, "en"));
-    this.#kept = { at: now, datasets };
-    return datasets;
+    const select = ["DOI", "DatasetName"] as const;
+    const rows = await client.metadata({ select, top: 10_000, signal }).toArray();
+    this.#datasets = rows
+      .map(({ DOI, DatasetName }) => ({
+        DOI: String(DOI),
+        DatasetName: String(DatasetName ?? DOI),
+      }))
+      .sort((a, b) => a.DatasetName.localeCompare(b.DatasetName, "en"));
+    this.#at = this.clock.now();
   }
 }

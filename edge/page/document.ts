@@ -69,7 +69,7 @@ export function renderDocument(document: Document): Html {
         : "get"}" action="/" data-access="${access}">
         ${renderCredential(access)}
         <fieldset class="choices">
-          <legend>What</legend>
+          <legend>What to download</legend>
           ${(Object.keys(ENDPOINTS) as ResourceName[]).map((name) =>
             html`
               <label
@@ -111,7 +111,7 @@ export function renderDocument(document: Document): Html {
             <legend>Years</legend>
             <div class="pair">
               ${renderInput("from", "From year", form.from, "numeric", "1990")}
-              ${renderInput("to", "To year", form.to, "numeric", "2026")}
+              ${renderInput("to", "To year", form.to, "numeric", "2020")}
             </div>
           </fieldset>
           <fieldset>
@@ -148,22 +148,19 @@ function renderCredential(access: AccessMode): Html | undefined {
   if (access === "public") return undefined;
   const isKey = access === "caller";
   // A key has no name: a form without script must not put it into a URL.
-  const input = isKey
-    ? html`<input id="credential" type="password" autocomplete="off" spellcheck="false">`
-    : html`<input id="credential" name="token" type="password" autocomplete="off" spellcheck="false">`;
-  return html`<fieldset class="credential">
-      <legend>${isKey ? "Your API key" : "Your token"}</legend>
-      <label for="credential">${
-    isKey
-      ? "Kept in this page alone, until you close it, and sent for each request"
-      : "From whoever runs this server; kept in this page alone"
-  }</label>
-      ${isKey ? html`<div hidden data-script>${input}</div>` : input}
-      ${
-    isKey &&
-    html`<noscript><p>Without scripts this page makes the address and the line for curl.</p></noscript>`
-  }
-    </fieldset>`;
+  const name = isKey ? undefined : "token";
+  return html`
+    <fieldset class="credential" ${isKey && "hidden data-script"}>
+      <legend><label for="credential">${isKey ? "Your API key" : "Your token"}</label></legend>
+      <input id="credential" type="password" autocomplete="off" spellcheck="false"
+        aria-describedby="credential-use" ${name && html`name="${name}"`}>
+      <p id="credential-use"><small>${isKey
+        ? "Kept in this page alone, until you close it, and sent with each request"
+        : "From whoever runs this server; kept in this page alone"}</small></p>
+    </fieldset>
+        ${isKey &&
+          html`<noscript><p>Without scripts this page makes the address, and the line for curl, which sends your key.</p></noscript>`}
+  `;
 }
 
 function renderDatasets({ datasets, form }: Document): Html {

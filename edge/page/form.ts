@@ -1,5 +1,5 @@
 import { endpoint } from "../../src/endpoint/endpoint.ts";
-import type { BoundingBox } from "../../src/odata/bounding_box.ts";
+import { type BoundingBox, parseDegrees } from "../../src/odata/bounding_box.ts";
 import { commonFilter } from "../../src/odata/common_filter.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import { BadOption } from "../downloads/bad_option.ts";
@@ -50,7 +50,7 @@ export function readForm(sent: URLSearchParams): Form {
     south: text("south"),
     east: text("east"),
     north: text("north"),
-    // Those of another endpoint, chosen before, are no longer meant.
+    // Those of another endpoint alone, chosen before, are no longer meant.
     fields: known.filter((name) => sent.getAll("field").includes(name)),
     days: text("days") || "7",
   };
@@ -63,12 +63,16 @@ export function readForm(sent: URLSearchParams): Form {
  */
 export function toFormQuery(form: Form): FormQuery {
   const { datasets, region, characteristic, fields } = form;
+  const [from, to] = [toYear("From year", form.from), toYear("To year", form.to)];
+  if (from !== undefined && to !== undefined && from > to) {
+    throw new BadOption(`From year is after To year: there is nothing from ${from} to ${to}`);
+  }
   const filter = commonFilter({
     dois: datasets,
     regions: region ? [region] : [],
     characteristics: characteristic ? [characteristic] : [],
-    from: toYear("From year", form.from),
-    to: toYear("To year", form.to),
+    from,
+    to,
   });
   return {
     resource: form.endpoint,
@@ -93,7 +97,7 @@ export function downloadUrl(
 function toYear(name: string, text: string): number | undefined {
   if (text === "") return undefined;
   if (/^\d{4}$/.test(text)) return Number(text);
-  throw new BadOption(`${name} is a year of four digits, got "${text}"`);
+  throw new BadOption(`${name} is a year of four digits, got "${text.slice(0, 60)}"`);
 }
 
 function toBox({ west, south, east, north }: Form): BoundingBox | undefined {
@@ -102,10 +106,9 @@ function toBox({ west, south, east, north }: Form): BoundingBox | undefined {
   if (given.length === 0) return undefined;
   if (given.length < 4) throw new BadOption("A box has four sides: give them all, or none");
   const entries = Object.entries(sides).map(([name, side]) => {
-    if (!/^[-+]?(\d+\.?\d*|\.\d+)$/.test(side)) {
-      throw new BadOption(`The ${name} of a box is a number of degrees, got "${side}"`);
-    }
-    return [name, Number(side)];
+    const degrees = parseDegrees(side);
+    if (degrees !== undefined) return [name, degrees];
+    throw new BadOption(`The ${name} of a box is a number of degrees, got "${side.slice(0, 60)}"`);
   });
   return Object.fromEntries(entries);
 }

@@ -35,15 +35,15 @@ export function toLines(access: AccessMode, csv: string, excel: string, name: st
       program: "Excel",
       how: header ? "Data, Get Data, Blank Query, Advanced Editor" : "Data, From Web",
       text: header
-        ? `Csv.Document(Web.Contents("${excel}", [Headers = [#"${field}" = "${before}…"]]), [Encoding = 65001])`
+        ? `Table.PromoteHeaders(Csv.Document(Web.Contents("${excel}", [Headers = [#"${field}" = "${before}…"]]), [Encoding = 65001]))`
         : excel,
     },
     {
       program: "R",
       how: "base R, no package needed",
       text: header
-        ? `download.file("${csv}", "${name}.csv", headers = c("${field}" = ${rValue})); ${name} <- read.csv("${name}.csv")`
-        : `${name} <- read.csv("${csv}")`,
+        ? `options(timeout = 3600); download.file("${csv}", "${name}.csv", mode = "wb", headers = c("${field}" = ${rValue})); ${name} <- read.csv("${name}.csv")`
+        : `options(timeout = 3600); ${name} <- read.csv("${csv}")`,
     },
     {
       program: "Python, pandas",
@@ -55,7 +55,7 @@ export function toLines(access: AccessMode, csv: string, excel: string, name: st
     {
       program: "Shell, curl",
       how: "its exit code is 0 when the file is whole",
-      text: `curl --fail ${curlHeader ?? ""}--output ${name}.csv '${csv}'`,
+      text: `curl --fail --remove-on-error ${curlHeader ?? ""}--output ${name}.csv '${csv}'`,
     },
   ];
 }

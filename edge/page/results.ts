@@ -1,38 +1,35 @@
 import { html } from "hono/html";
 import type { Citation } from "../../src/client/citations.ts";
 import type { AccessMode } from "../downloads/app_options.ts";
-import type { FormatName } from "../downloads/formats.ts";
 import type { Line } from "./lines.ts";
+import type { DownloadLink } from "./links.ts";
 
 /** A piece of HTML, escaped. */
 export type Html = ReturnType<typeof html>;
 
-/** A button of the page that downloads. */
-export interface DownloadLink {
-  label: string;
-  url: string;
-  format: FormatName;
+/** What was found for a form. */
+export interface Found {
+  count: number;
+  /** The first rows. */
+  rows: readonly Record<string, unknown>[];
+  citations: readonly Citation[];
 }
 
 /** What a form came to. */
 export interface Results {
   access: AccessMode;
   resource: string;
-  links: readonly DownloadLink[];
+  buttons: readonly DownloadLink[];
   lines: readonly Line[];
-  /** What was asked of the service; undefined where the caller has not said who it is. */
-  found: {
-    count: number;
-    rows: readonly Record<string, unknown>[];
-    citations: readonly Citation[];
-  } | undefined;
+  /** Undefined where the caller has not said who it is. */
+  found: Found | undefined;
   /** Until when the URLs hold, where they are signed. */
   expires: Date | undefined;
 }
 
 /** The results below the form. */
 export function renderResults(results: Results): Html {
-  const { found, resource, lines, links, expires } = results;
+  const { found, resource, lines, buttons, expires } = results;
   return html`
     <h2>${found ? toCount(found.count, resource) : "Your download"}</h2>
     ${expires &&
@@ -44,11 +41,11 @@ export function renderResults(results: Results): Html {
     <h3>Use it elsewhere</h3>
     <dl class="lines">
       <dt id="line-url">Address</dt>
-      <dd><code tabindex="0" role="region" aria-labelledby="line-url">${links[0]?.url}</code></dd>
+      <dd><code tabindex="0" role="group" aria-labelledby="line-url">${buttons[0]?.url}</code></dd>
       ${lines.map(({ program, how, text }, index) =>
         html`
           <dt id="line-${index}">${program} <small>${how}</small></dt>
-          <dd><code tabindex="0" role="region" aria-labelledby="line-${index}">${text}</code></dd>
+          <dd><code tabindex="0" role="group" aria-labelledby="line-${index}">${text}</code></dd>
         `
       )}
     </dl>
@@ -56,15 +53,15 @@ export function renderResults(results: Results): Html {
   `;
 }
 
-function renderButtons({ access, found, links }: Results): Html {
+function renderButtons({ access, found, buttons }: Results): Html {
   const needsHeader = access === "caller" || access === "token";
   if (needsHeader && !found) {
     return html`<p>A browser cannot send your key by itself: give it above, or use the line for curl.</p>`;
   }
   return html`<p class="buttons">${
-    links.map(({ label, url, format }) =>
+    buttons.map(({ label, url, format }) =>
       html`
-        <a class="button" rel="nofollow" download href="${url}" data-format="${format}"
+        <a class="button" rel="nofollow" download href="${toPath(url)}" data-format="${format}"
           ${needsHeader && html`data-needs-header hidden`}>${label}</a>
       `
     )
@@ -138,4 +135,10 @@ function toCell(value: unknown): string {
     ? JSON.stringify(value)
     : String(value ?? "");
   return text.length > 120 ? `${Array.from(text).slice(0, 117).join("")}…` : text;
+}
+
+/** A URL of this server, from wherever its page is reached. */
+function toPath(url: string): string {
+  const { pathname, search } = new URL(url);
+  return pathname + search;
 }

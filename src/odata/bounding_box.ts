@@ -13,6 +13,27 @@ export interface BoundingBox {
   north: number;
 }
 
+/** The number of degrees that a text is; undefined where it is none. */
+export function parseDegrees(text: string): number | undefined {
+  const trimmed = text.trim();
+  return /^[-+]?(\d{1,3}(\.\d*)?|\.\d+)$/.test(trimmed) ? Number(trimmed) : undefined;
+}
+
+/**
+ * The box that a text is: `west,south,east,north` in degrees.
+ *
+ * Source: OGC API Features, 7.15.3.
+ *
+ * @returns The box; undefined where the text is not four numbers
+ */
+export function parseBox(text: string): BoundingBox | undefined {
+  const [west, south, east, north, ...more] = text.split(",").map(parseDegrees);
+  if (west === undefined || south === undefined || east === undefined || north === undefined) {
+    return undefined;
+  }
+  return more.length > 0 ? undefined : { west, south, east, north };
+}
+
 /**
  * The clauses that a position inside a box meets, in the documented form, numbers quoted.
  *

@@ -162,10 +162,6 @@ export function isMeasured(resource: ResourceName): boolean {
 
 function checkSelect(resource: ResourceName, select: string[], unchecked: boolean): string[] {
   const fields: string[] = fieldNames(resource);
-  const twice = select.find((name, index) => select.indexOf(name) < index);
-  if (twice !== undefined) {
-    throw new TypeError(`Cannot select "${twice}" twice: wanted each field once`);
-  }
   const unknown = select.find((name) => name === "" || !(unchecked || fields.includes(name)));
   if (unknown !== undefined) {
     throw new TypeError(
@@ -173,6 +169,10 @@ function checkSelect(resource: ResourceName, select: string[], unchecked: boolea
         fields.join(", ")
       }`,
     );
+  }
+  const twice = select.find((name, index) => select.indexOf(name) < index);
+  if (twice !== undefined) {
+    throw new TypeError(`Cannot select "${twice}" twice: wanted each field once`);
   }
   return select;
 }

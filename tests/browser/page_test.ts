@@ -7,7 +7,7 @@ import { createSandbox } from "../../src/sandbox/service.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 import { inBrowser, isInstalled, LOOPBACK } from "./chromium.ts";
 
-const token = "token-of-a-test";
+const token = "the-token-of-a-test";
 
 /** Serves the app over a sandbox, opens its page in a browser and says what the page complained of. */
 function onPage(
@@ -137,7 +137,7 @@ browserTest("a caller's key is sent as a header, and kept nowhere", () => {
     await page.getByLabel("Characteristic", { exact: true }).fill("pH");
     const show = page.getByRole("button", { name: "Show" });
     await show.click();
-    await page.getByText("curl --fail --header").waitFor();
+    await page.getByText("curl --fail --remove-on-error --header").waitFor();
     assertEquals(keys, []);
 
     await page.locator("#credential").fill("wrong");

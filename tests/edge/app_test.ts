@@ -129,13 +129,16 @@ Deno.test("every answer has the headers that keep a browser safe", async () => {
     const response = await app.request(path);
     await response.text();
     const { headers } = response;
-    const policy = headers.get("content-security-policy") ?? "";
-    assertStringIncludes(policy, "default-src 'none'");
-    assertStringIncludes(policy, "script-src 'self'");
-    assertEquals(policy.includes("unsafe"), false);
+    assertEquals(
+      headers.get("content-security-policy"),
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    );
     assertEquals(headers.get("x-content-type-options"), "nosniff");
     assertEquals(headers.get("referrer-policy"), "no-referrer");
     assertEquals(headers.get("x-frame-options"), "DENY");
+    assertEquals(headers.get("cross-origin-resource-policy"), "cross-origin");
+    assertEquals(headers.get("strict-transport-security"), "max-age=15552000");
   }
 });
 
@@ -161,7 +164,7 @@ Deno.test("a page of any origin may read, with a key or a token", async () => {
     await response.text();
     assertEquals(response.headers.get("access-control-allow-origin"), "*");
     const exposed = response.headers.get("access-control-expose-headers") ?? "";
-    for (const name of ["content-disposition", "link", "retry-after"]) {
+    for (const name of ["content-disposition", "link", "retry-after", "x-weir-data"]) {
       assert(exposed.includes(name));
     }
   }
@@ -206,7 +209,12 @@ const refused: [name: string, options: Partial<AppOptions>, message: string][] =
   ["signed without a secret", { access: "signed" }, "at least 32 bytes"],
   ["signed with 31 bytes", { access: "signed", signingSecret: "é".repeat(15) + "x" }, "got 31"],
   ["token without one", { access: "token" }, "there must be tokens"],
-  ["a token that no header can hold", { access: "token", tokens: ["a b"] }, "(not shown)"],
+  [
+    "a token that no header can hold",
+    { access: "token", tokens: ["sixteen and more of them"] },
+    "(not shown)",
+  ],
+  ["a token that could be guessed", { access: "token", tokens: ["x".repeat(15)] }, "16 or more"],
   ["an address that is none", { access: "caller", baseUrl: "x" }, "baseUrl"],
   ["an address without TLS", { access: "caller", baseUrl: "http://example.org/v1" }, "https://"],
   ["a CORS origin with a path", { corsOrigins: ["https://a.example/"] }, "CORS origin"],

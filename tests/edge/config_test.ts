@@ -47,7 +47,7 @@ Deno.test("readConfig() takes each mode, and what it makes is served", () => {
     const environment of [
       { WEIR_ACCESS: "caller" },
       { WEIR_ACCESS: "public", DATASTREAM_API_KEY },
-      { WEIR_ACCESS: "token", DATASTREAM_API_KEY, WEIR_TOKENS: "t" },
+      { WEIR_ACCESS: "token", DATASTREAM_API_KEY, WEIR_TOKENS: "a-token-of-sixteen" },
       { WEIR_ACCESS: "signed", DATASTREAM_API_KEY, WEIR_SIGNING_SECRET: SECRET },
     ]
   ) {
@@ -101,11 +101,13 @@ const wrong: [environment: Record<string, string>, message: string][] = [
   [{ WEIR_ACCESS: "caller", WEIR_REQUESTS_PER_SECOND: "0" }, "above 0"],
   [{ WEIR_ACCESS: "signed", DATASTREAM_API_KEY: "k" }, "WEIR_SIGNING_SECRET must hold"],
   [{ WEIR_ACCESS: "token", DATASTREAM_API_KEY: "k" }, "WEIR_TOKENS must hold"],
-  [{ WEIR_ACCESS: "token", WEIR_TOKENS: "t" }, "DATASTREAM_API_KEY must hold"],
+  [{ WEIR_ACCESS: "token", WEIR_TOKENS: "a-token-of-sixteen" }, "DATASTREAM_API_KEY must hold"],
   [{ WEIR_ACCESS: "caller", WEIR_MAX_ROWS: "many" }, "WEIR_MAX_ROWS must be a whole number"],
   [{ WEIR_ACCESS: "caller", WEIR_MAX_WAITING: "0" }, 'from 1 to 9007199254740991, got "0"'],
   [{ WEIR_ACCESS: "caller", WEIR_PAGE_ROWS: "10001" }, "WEIR_PAGE_ROWS must be a whole number"],
   [{ WEIR_SANDBOX: "1", WEIR_PAGE_ROWS: "1e3" }, "WEIR_PAGE_ROWS"],
+  [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "everyone" }, 'got "everyone"'],
+  [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "token" }, "leave WEIR_ACCESS out"],
 ];
 for (const [environment, message] of wrong) {
   Deno.test(`readConfig() refuses ${JSON.stringify(environment)}`, () => {

@@ -4,7 +4,7 @@ import { overSandbox, overUpstream, problemOf, SECRET } from "../../helpers/edge
 import { page, upstream } from "../../helpers/upstream.ts";
 
 const NOW = 1_800_000_000_000;
-const tokens = ["token-of-a-test", "another.token~1"];
+const tokens = ["the-token-of-a-test", "another.token~12"];
 const signedAccess = { access: "signed", signingSecret: SECRET, now: () => NOW } as const;
 const PATH = "/Records.csv?$select=Id&$filter=DOI eq '10.25976/weir-aa00'&limit=2";
 

@@ -1,4 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { createApp } from "../../../edge/app.ts";
+import { FakeClock } from "../../helpers/fake_clock.ts";
+import { largeService } from "../../helpers/large_service.ts";
 import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
 import { page, ROOT } from "../../helpers/upstream.ts";
 
@@ -33,6 +36,34 @@ Deno.test("up to maxRows a download is served after one count", async () => {
   assertStringIncludes(requests[0]!.url, "%24filter=DOI");
 });
 
+Deno.test("between a million rows and maxRows a download is split, and whole", async () => {
+  const rows = 1_100_000;
+  const service = largeService(rows, 30);
+  const clock = new FakeClock();
+  const baseUrl = "https://large.invalid/v1/odata/v4";
+  const app = createApp({ access: "public", apiKey: "k", baseUrl, clock, fetch: service.fetch });
+  const response = await app.request("/Observations.ndjson?$select=Id,LocationId");
+  const seen = new Uint8Array(rows);
+  let left = "";
+  for await (const text of response.body!.pipeThrough(new TextDecoderStream())) {
+    const lines = (left + text).split("\n");
+    left = lines.pop()!;
+    for (const line of lines) seen[Number(/\d+/.exec(line)![0]) - 1]!++;
+  }
+  assert(seen.every((times) => times === 1));
+  assert(service.asked.some((url) => url.includes("LocationId gte")));
+});
+
+Deno.test("up to a million rows a download is counted once, and not split", async () => {
+  const service = largeService(900_000, 30);
+  const clock = new FakeClock();
+  const baseUrl = "https://small.invalid/v1/odata/v4";
+  const app = createApp({ access: "public", apiKey: "k", baseUrl, clock, fetch: service.fetch });
+  const response = await app.request("/Observations.ndjson");
+  await response.body!.pipeTo(new WritableStream());
+  assertEquals([service.counts, service.asked.length], [[900_000], 91]);
+});
+
 Deno.test("public access has five million rows at most, the others any number", async () => {
   const count = () => Response.json({ value: 5_000_001 });
   for (const resource of ["Records", "Locations"]) {
@@ -44,9 +75,11 @@ Deno.test("public access has five million rows at most, the others any number", 
   const { app, requests } = overUpstream([page(rowsOf(1))], {
     maxRows: undefined,
     access: "token",
-    tokens: ["t"],
+    tokens: ["the-token-of-a-test"],
   });
-  const response = await app.request("/Records.csv", { headers: { authorization: "Bearer t" } });
+  const response = await app.request("/Records.csv", {
+    headers: { authorization: "Bearer the-token-of-a-test" },
+  });
   await response.text();
   assertEquals(requests.map(isCount), [false]);
 });
@@ -133,6 +166,13 @@ Deno.test("a reader that takes nothing for a minute is cut, told of in the log, 
   await assertRejects(() => response.text(), Error, "took nothing");
   const next = await app.request("/Records.csv");
   assert((await next.text()).endsWith("\r\n"));
+});
+
+Deno.test("a reader that left is not told of as one that took nothing", async () => {
+  const { app, clock, log } = overSandbox({ records: 30 });
+  await (await app.request("/Records.csv")).body!.cancel();
+  await clock.sleep(70_000);
+  assertEquals(log, []);
 });
 
 Deno.test("a reader that takes a little now and then is not cut", async () => {

@@ -41,7 +41,31 @@ Deno.test("HEAD /Citations.txt asks nothing", async () => {
   assertEquals([response.status, stats.requests], [200, 0]);
 });
 
-for (const query of ["$filter=Name eq 'x'", "$select=DOI", "$filter=DOI", "bbox=1", "$top=1"]) {
+Deno.test("citations by the name of a location, which no dataset has", async () => {
+  const { app, stats } = overSandbox();
+  const [location] = await ask().rows("Locations");
+  const filter = encodeURIComponent(`Name eq '${String(location!.Name).replaceAll("'", "''")}'`);
+  const citations = await (await app.request(`/Citations.json?$filter=${filter}`)).json();
+  assertEquals(citations.map(({ doi }: { doi: string }) => doi), [location!.DOI]);
+  assertEquals(stats.requests, 2);
+  const none = await app.request("/Citations.txt?$filter=Name eq 'none'&bbox=-64,46,-62,47");
+  assertEquals(await none.text(), "No dataset meets the filter.\n");
+});
+
+Deno.test("citations are kept as downloads are", async () => {
+  const headersOf = async (access: "public" | "token") => {
+    const token = "the-token-of-a-test";
+    const { app } = overUpstream([page([])], { access, tokens: [token] });
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await app.request("/Citations.txt", { headers });
+    await response.text();
+    return [response.headers.get("cache-control"), response.headers.get("vary")];
+  };
+  assertEquals(await headersOf("public"), ["public, max-age=300, no-transform", null]);
+  assertEquals(await headersOf("token"), ["private, no-store, no-transform", "authorization"]);
+});
+
+for (const query of ["$select=DOI", "$filter=DOI", "bbox=1", "$top=1"]) {
   Deno.test(`/Citations.txt?${query} is 400 before anything is asked`, async () => {
     const { app, stats } = overSandbox();
     const response = await app.request(`/Citations.txt?${query}`);

@@ -47,6 +47,20 @@ Deno.test("a key of the server that is refused is the server's matter, and said 
   assertStringIncludes(log.join(), "check the API key");
 });
 
+Deno.test("a caller is told nothing of the server's inside", async () => {
+  for (
+    const reply of [
+      () => new Error("getaddrinfo ENOTFOUND upstream.invalid"),
+      () => Response.json({}, { status: 504 }),
+    ]
+  ) {
+    const { app, log } = overUpstream([reply()]);
+    const { detail, hint } = await problemOf(await app.request("/Records.csv"));
+    assertEquals(/upstream|base URL|ENOTFOUND/.test(detail + hint), false, detail + hint);
+    assertStringIncludes(log.join(), "upstream.invalid");
+  }
+});
+
 Deno.test("a filter that the service refuses is 400 with what it said", async () => {
   const { app } = overSandbox();
   const response = await app.request("/Records.csv?$filter=LocationId eq 'x'");

@@ -19,6 +19,10 @@ const negotiated: [accept: string | undefined, type: string, resource?: string][
   ["application/x-ndjson", "application/x-ndjson"],
   ["text/csv;q=0.5, application/json", "application/json"],
   ["application/json;q=0, */*", "text/csv"],
+  ["text/csv; charset=utf-8", "text/csv"],
+  ["text/csv;header=present;q=0.1, application/json;q=0.2", "application/json"],
+  ["application/json;odata.metadata=minimal", "application/json"],
+  ["application/vnd.api+json", "application/json"],
   ["application/geo+json, application/json;q=0.9", "application/json"],
   ["application/geo+json, application/json;q=0.9", "application/geo+json", "Locations"],
 ];
@@ -36,6 +40,8 @@ const formats: [format: string, type: string][] = [
   ["text/csv", "text/csv"],
   ["application/json;odata.metadata=none", "application/json"],
   ["application/geo%2Bjson", "application/geo+json"],
+  ["application/geo+json", "application/geo+json"],
+  ["%20csv%20", "text/csv"],
 ];
 for (const [format, type] of formats) {
   Deno.test(`/Locations?$format=${format} is ${type}, whatever is accepted`, async () => {

@@ -26,6 +26,8 @@ const names: [wanted: string, ascii: string, encoded?: string][] = [
   ["..\\..\\boot.ini", "boot.ini.csv"],
   ["C:\\x", "C--x.csv"],
   [".htaccess", "htaccess.csv"],
+  ["CON", "_CON.csv"],
+  ["nul.txt", "_nul.txt.csv"],
   ["name.", "name.csv"],
   ["vsc.\u202eexe", "vsc.exe.csv"],
   ["it's (1)*", "it's (1)-.csv", "it%27s%20%281%29-.csv"],
@@ -81,8 +83,8 @@ for (const [filter, link] of filters) {
 
 Deno.test("what may be kept, and what must not", async () => {
   const cacheOf = async (access: "public" | "caller" | "token") => {
-    const { app } = overUpstream([page([])], { access, tokens: ["t"] });
-    const headers = { "x-api-key": "k", authorization: "Bearer t" };
+    const { app } = overUpstream([page([])], { access, tokens: ["the-token-of-a-test"] });
+    const headers = { "x-api-key": "k", authorization: "Bearer the-token-of-a-test" };
     const response = await app.request("/Records.csv", { headers });
     await response.text();
     return [response.headers.get("cache-control"), response.headers.get("vary")];

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { ask } from "../../helpers/sandbox.ts";
-import { page } from "../../helpers/upstream.ts";
+import { page, ROOT } from "../../helpers/upstream.ts";
 
 const spellings: [name: string, query: string][] = [
   ["raw", "$select=Id,ResultComment&$filter=CharacteristicName eq 'Temperature, water'&$top=2000"],
@@ -160,9 +160,16 @@ const wrong: [query: string, ...said: string[]][] = [
   ["filename=...", "a name of a file"],
   ["$skiptoken=", '"$skiptoken" is empty'],
   ["$format=json", "without an extension"],
+  ["$skiptoken=Id:5&bbox=-64,46,-62,47", '"$skiptoken" does not go with "bbox"'],
+  ["$count=true&limit=3", '"limit" does not count'],
+  ["$count=true&$skiptoken=Id:5", '"$skiptoken" does not count'],
+  ["$filter=Longitude gt '1'", "give the option bbox=west,south,east,north"],
+  ["$select=,", 'Cannot select ""'],
+  [`filename=${"a".repeat(1_001)}`, "1000 characters at most"],
+  [`bbox=${"1".repeat(60_000)}x`, "west,south,east,north"],
 ];
 for (const [query, ...said] of wrong) {
-  Deno.test(`/Records.csv?${query} is 400, with the remedy, before anything is asked`, async () => {
+  Deno.test(`/Records.csv?${query.slice(0, 60)} is 400, with the remedy, before anything is asked`, async () => {
     const { app, stats } = overSandbox();
     const response = await app.request(`/Records.csv?${query}`);
     assertEquals(response.status, 400);
@@ -181,3 +188,29 @@ for (const name of ["separator=;", "bom=true", "header=false", "escapeFormulas=t
     assertStringIncludes((await problemOf(response)).detail, "is for CSV");
   });
 }
+
+Deno.test("a filename or a box of any length is read in no time to speak of", async () => {
+  const { app } = overSandbox();
+  const timeOf = async (query: string) => {
+    const started = performance.now();
+    await app.request(`/Records.csv?${query}`, { method: "HEAD" });
+    return performance.now() - started;
+  };
+  const plain = "x".repeat(60_000);
+  await timeOf(`filename=${plain}`);
+  const least = await timeOf(`filename=${plain}`);
+  for (const query of [`filename=a${".".repeat(60_000)}b`, `bbox=${"1".repeat(60_000)}x`]) {
+    const taken = await timeOf(query);
+    assert(taken < 50 * (least + 1), `${taken} ms beside ${least} ms`);
+  }
+});
+
+Deno.test("past a million rows a place to go on from is one in the order of Ids", async () => {
+  const { app, requests } = overUpstream([
+    page([{ Id: 6 }], `${ROOT}/Records?$skiptoken=Id:6`),
+    page([{ Id: 7 }]),
+  ]);
+  const response = await app.request("/Records.csv?$select=Id&$skiptoken=Id:5");
+  assertEquals(await response.text(), "Id\r\n6\r\n7\r\n");
+  assertEquals(requests.some(({ url }) => url.includes("count")), false); // never split
+});

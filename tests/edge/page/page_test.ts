@@ -5,7 +5,7 @@ import { readCsv } from "../../helpers/rfc4180.ts";
 import { page } from "../../helpers/upstream.ts";
 
 const NOW = 1_800_000_000_000;
-const token = "token-of-a-test";
+const token = "the-token-of-a-test";
 const signedAccess = {
   access: "signed",
   signingSecret: SECRET,
@@ -18,9 +18,10 @@ const text = (html: string) =>
   html.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"')
     .replaceAll("&#39;", "'").replaceAll("&amp;", "&");
 
-/** The addresses of the download buttons. */
+/** The addresses of the download buttons: of this server, from wherever it is reached. */
 const linksOf = (html: string) =>
-  [...html.matchAll(/class="button"[^>]* href="([^"]*)"/g)].map(([, url]) => text(url!));
+  [...html.matchAll(/class="button"[^>]* href="(\/[^"]*)"/g)]
+    .map(([, path]) => `http://localhost${text(path!)}`);
 
 Deno.test("GET / is a form, with the datasets to choose from, and results only when asked", async () => {
   const { app, stats } = overSandbox();
@@ -165,9 +166,11 @@ const wrong: [query: string, said: string][] = [
   ["west=1&east=2", "A box has four sides"],
   ["west=1&east=x&south=3&north=4", "The east of a box is a number of degrees"],
   ["west=5&east=1&south=3&north=4", "must be below its east"],
+  ["from=2020&to=2010", "From year is after To year"],
+  [`west=${"1".repeat(20_000)}&east=2&south=3&north=4`, "The west of a box"],
 ];
 for (const [query, said] of wrong) {
-  Deno.test(`a form with ${query} says what is wrong, and asks nothing more`, async () => {
+  Deno.test(`a form with ${query.slice(0, 40)} says what is wrong, and asks nothing more`, async () => {
     const { app, stats } = overSandbox();
     const response = await app.request(`/?endpoint=Records&${query}`);
     assertEquals([response.status, stats.requests], [400, 1]);
@@ -183,25 +186,94 @@ Deno.test("a fault of the service is told on the page, and logged", async () => 
   assertEquals(response.status, 504);
   assertStringIncludes(await response.text(), "try again");
   assertEquals(log.length, 1);
+  const headers = { "retry-after": "9" };
+  const busy = overUpstream([page([]), Response.json({}, { status: 429, headers })]).app;
+  const answer = await busy.request("/?endpoint=Records");
+  assertEquals([answer.status, answer.headers.get("retry-after")], [503, "9"]);
+  await answer.text();
 });
 
-Deno.test("the page takes a place among the open downloads while it asks", async () => {
+Deno.test("the page needs no place among the open downloads, and no more than three ask at once", async () => {
   const { app } = overSandbox({ records: 30 }, { maxWaiting: 1 });
   const download = await app.request("/Records.csv");
-  const full = await app.request("/?endpoint=Records");
-  assertEquals(full.status, 503);
-  assertStringIncludes(await full.text(), "1 downloads are open");
-  await download.text();
   const response = await app.request("/?endpoint=Records");
-  await response.text();
   assertEquals(response.status, 200);
+  assertStringIncludes(await response.text(), "<h2>30 records</h2>");
+  await download.text();
+
+  const hanging = new Promise<Response>(() => {});
+  const clock = { now: () => 0, sleep: () => new Promise<void>(() => {}) };
+  const { app: busy } = overSandbox({}, { clock, fetch: () => hanging });
+  for (let times = 0; times < 3; times++) busy.request("/");
+  const fourth = await busy.request("/");
+  assertEquals([fourth.status, fourth.headers.get("retry-after")], [503, "30"]);
+  assertStringIncludes(await fourth.text(), "3 pages are open");
+});
+
+Deno.test("the datasets and what was found are kept for a while, and no longer", async () => {
+  const { app, stats, clock } = overSandbox({ records: 30 });
+  const ask = async (query: string) => await (await app.request(`/?${query}`)).text();
+  const html = await ask("endpoint=Records");
+  assertEquals(stats.requests, 4); // datasets, count, rows, citations
+  assertEquals(await ask("endpoint=Records"), html);
+  assertEquals(stats.requests, 4);
+  await ask("endpoint=Records&characteristic=pH");
+  assertEquals(stats.requests, 7);
+  clock.advance(301_000);
+  await ask("endpoint=Records");
+  assertEquals(stats.requests, 10);
+  clock.advance(3_600_000);
+  await ask("");
+  assertEquals(stats.requests, 11);
+});
+
+Deno.test("the last list of datasets stays where no newer one is to be had", async () => {
+  const { app, clock } = overUpstream([
+    page([{ DOI: "10.25976/b", DatasetName: "B" }, { DOI: "10.25976/a", DatasetName: null }]),
+    new Error("reset"),
+  ]);
+  const first = await (await app.request("/")).text();
+  assert(first.indexOf("10.25976/a") < first.indexOf("10.25976/b"));
+  clock.advance(3_601_000);
+  const second = await app.request("/");
+  assertEquals(second.status, 502);
+  assertStringIncludes(await second.text(), 'value="10.25976/b"');
+});
+
+Deno.test("what one caller's key gave is not kept for others", async () => {
+  const { app, stats } = overSandbox({ records: 30 }, { access: "caller" });
+  const headers = { "x-api-key": "sandbox" };
+  for (let times = 0; times < 2; times++) {
+    await (await app.request("/?endpoint=Records", { headers })).text();
+  }
+  assertEquals(stats.requests, 7);
+  const html = await (await app.request("/?endpoint=Records")).text();
+  assertEquals([stats.requests, /<tbody>/.test(html)], [7, false]);
+});
+
+Deno.test("lines say where the page was reached, as a proxy in front says it", async () => {
+  const { app } = overSandbox({ records: 1 });
+  const lineOf = async (headers: HeadersInit) => {
+    const html = await (await app.request("/?endpoint=Records", { headers })).text();
+    return /<dd><code[^>]*>([^<]*)</.exec(html)![1];
+  };
+  assertEquals(await lineOf({}), "http://localhost/Records.csv");
+  const tls = { "x-forwarded-proto": "https", "x-forwarded-host": "weir.example" };
+  assertEquals(await lineOf(tls), "https://weir.example/Records.csv");
+  for (const host of ['evil"><script>', "evil.example/x", "a b", "user@evil.example"]) {
+    assertEquals(await lineOf({ "x-forwarded-host": host }), "http://localhost/Records.csv");
+  }
+  assertEquals(await lineOf({ "x-forwarded-proto": "javascript" }), "http://localhost/Records.csv");
 });
 
 Deno.test("caller access: without a key the page makes lines, with one it counts", async () => {
   const { app, stats } = overSandbox({}, { access: "caller" });
   const html = await (await app.request("/?endpoint=Records&characteristic=pH")).text();
   assertEquals(stats.requests, 0);
-  assertStringIncludes(html, "curl --fail --header &quot;x-api-key: $DATASTREAM_API_KEY&quot;");
+  assertStringIncludes(
+    html,
+    "curl --fail --remove-on-error --header &quot;x-api-key: $DATASTREAM_API_KEY&quot;",
+  );
   assertEquals(/id="credential"[^>]*name=/.test(html), false);
   const headers = { "x-api-key": "sandbox" };
   const counted = await (await app.request("/?endpoint=Records&characteristic=pH", { headers }))
@@ -218,6 +290,7 @@ Deno.test("signed access: a token opens the page, whose links hold for as long a
   const query = "endpoint=Records&characteristic=pH&field=Id&days=30";
   const closed = await app.request(`/?${query}`);
   assertEquals([closed.status, stats.requests], [401, 0]);
+  assertEquals(closed.headers.get("www-authenticate"), "Bearer");
   assertEquals(linksOf(await closed.text()), []);
   const wrongOne = await app.request(`/?${query}`, { headers: { authorization: "Bearer wrong" } });
   assertEquals([wrongOne.status, stats.requests], [401, 0]);
@@ -233,6 +306,11 @@ Deno.test("signed access: a token opens the page, whose links hold for as long a
     assertEquals(response.status, 200);
   }
   assertEquals((await app.request(links[0]!.replace("pH", "Iron"))).status, 403);
+  for (const [days, held] of [["0", 1], ["1e9", 366], ["x", 1], ["2.9", 2], ["", 7]] as const) {
+    const page = await app.request(`/?endpoint=Records&days=${days}`, { headers: bearer });
+    const { searchParams } = new URL(linksOf(await page.text())[0]!);
+    assertEquals(searchParams.get("expires"), String(NOW / 1000 + held * 86_400));
+  }
   for (const secret of [SECRET, token]) assertEquals(html.includes(secret), false);
 });
 
@@ -260,6 +338,37 @@ Deno.test("a form that is too large is refused", async () => {
   const headers = { "content-length": "100001" };
   const body = "x".repeat(100_001);
   assertEquals((await app.request("/", { method: "POST", headers, body })).status, 413);
+});
+
+Deno.test("token access: the lines send the token, and the buttons wait for the script", async () => {
+  const { app } = overSandbox({}, { ...signedAccess, access: "token" });
+  const html = await (await app.request("/?endpoint=Records", { headers: bearer })).text();
+  const sent = text(html).match(/authorization/g)!;
+  assertEquals(sent.length, 4); // Excel, R, pandas, curl
+  assertStringIncludes(text(html), '--header "authorization: Bearer $WEIR_TOKEN"');
+  assertStringIncludes(text(html), "--output records.csv 'http://localhost/Records.csv'");
+  assertEquals(html.match(/data-needs-header hidden/g)!.length, 4);
+  assertEquals(html.includes("x-api-key"), false);
+});
+
+Deno.test("a fault of the page's own is 500, logged, and not told", async () => {
+  const { app, log } = overSandbox({}, {
+    fetch: () => {
+      throw new TypeError("inner detail");
+    },
+    retry: { attempts: 1 },
+  });
+  const response = await app.request("/");
+  assertEquals(response.status, 502);
+  assertEquals((await response.text()).includes("inner detail"), false);
+  assertStringIncludes(log.join(), "inner detail");
+});
+
+Deno.test("synthetic data says so on the page, and a large count that it is an estimate", async () => {
+  const { app } = overSandbox({ records: 1_200_000 }, { synthetic: true });
+  const html = await (await app.request("/?endpoint=Records")).text();
+  assertStringIncludes(html, "nothing here was ever measured");
+  assertStringIncludes(html, "<h2>About 1,200,000 records</h2>");
 });
 
 Deno.test("without tokens, signed access has no page", async () => {
