@@ -149,10 +149,18 @@ export function createApp(options: AppOptions): EdgeApp {
 
   async function answer(request: Request): Promise<Response> {
     const response = await app.fetch(request);
-    // With no body at all, a server would say content-length: 0, which is not the download's.
-    const empty = () => new ReadableStream({ start: (controller) => controller.close() });
-    return request.method === "HEAD" ? new Response(empty(), response) : response;
+    return request.method === "HEAD" ? new Response(emptyBody(settings), response) : response;
   }
+}
+
+/**
+ * A body that ends only after it has been asked for: of none, or one that has ended at once, a
+ * server would say content-length: 0, which is not the download's.
+ */
+function emptyBody({ clock }: Settings): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream({
+    pull: (controller) => clock.sleep(0).then(() => controller.close()),
+  }, { highWaterMark: 0 });
 }
 
 /** A log that shows none of the server's secrets, whatever it is told. */
