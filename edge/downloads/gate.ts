@@ -42,7 +42,7 @@ export class Gate {
     if (this.#open.size >= this.most) {
       throw new HttpProblem({
         status: 503,
-        title: "Too many at once",
+        title: `Too many ${this.things}`,
         detail: `${this.most} ${this.things} are open, as many as this server takes at once`,
         hint: `come back in ${COME_BACK} s`,
       }, { "retry-after": COME_BACK });
