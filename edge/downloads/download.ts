@@ -1,4 +1,5 @@
 import type { Clock } from "../../src/client/clock.ts";
+import { letGo } from "../../src/output/let_go.ts";
 import type { Bytes } from "./formats.ts";
 
 /** What a download needs. */
@@ -53,8 +54,7 @@ function bodyOf(
   first: Awaited<ReturnType<Reader["read"]>>,
   { readerTimeout, clock, onFault, onEnd }: Download,
 ): Bytes {
-  let chunk = first.value ?? new Uint8Array();
-  let taken = 0;
+  let pieces = toPieces(first.value);
   let isDone = first.done;
   let idle = new AbortController();
   /** Cuts a reader that does not come back in time. */
@@ -62,7 +62,7 @@ function bodyOf(
     idle = new AbortController();
     clock.sleep(readerTimeout, idle.signal).then(() => {
       const error = new Error(`the reader took nothing for ${readerTimeout / 1000} s`);
-      chunk = new Uint8Array();
+      pieces = [];
       controller.error(error);
       void reader.cancel(error);
       onFault(error);
@@ -74,11 +74,10 @@ function bodyOf(
     async pull(controller) {
       idle.abort();
       try {
-        while (!isDone && taken === chunk.length) {
-          const { done, value = new Uint8Array() } = await reader.read();
+        while (!isDone && pieces.length === 0) {
+          const { done, value } = await reader.read();
           isDone = done;
-          chunk = value;
-          taken = 0;
+          pieces = toPieces(value);
         }
       } catch (error) {
         onFault(error);
@@ -89,14 +88,7 @@ function bodyOf(
         controller.close();
         return onEnd();
       }
-      const piece = chunk.subarray(taken, taken + PIECE);
-      taken += piece.length;
-      if (taken === chunk.length) {
-        // Let go of it: what comes next may take long.
-        chunk = new Uint8Array();
-        taken = 0;
-      }
-      controller.enqueue(piece);
+      controller.enqueue(pieces.shift()!);
       expectReader(controller);
     },
     async cancel(reason) {
@@ -105,4 +97,14 @@ function bodyOf(
       await reader.cancel(reason);
     },
   }, { highWaterMark: 0 });
+}
+
+/** A chunk in pieces with memory of their own: each is free when its reader has taken it. */
+function toPieces(chunk: Uint8Array<ArrayBuffer> = new Uint8Array()): Uint8Array<ArrayBuffer>[] {
+  const pieces = Array.from(
+    { length: Math.ceil(chunk.length / PIECE) },
+    (_, index) => chunk.slice(index * PIECE, (index + 1) * PIECE),
+  );
+  letGo(chunk);
+  return pieces;
 }

@@ -1,5 +1,6 @@
 import { DataStreamError } from "../errors.ts";
 import type { SystemQueryOptions } from "../odata/query_options.ts";
+import { letGo } from "../output/let_go.ts";
 import { PageFault, type PageWriter } from "../output/page_writer.ts";
 import { broken, isObject, readJson, requireJson } from "./json_body.ts";
 import { readSkipToken } from "./next_link.ts";
@@ -39,6 +40,7 @@ export function readBytes(writer: PageWriter): PageReader<Uint8Array<ArrayBuffer
     requireJson(answer);
     try {
       const { bytes, rows, envelope } = writer.write(answer.bytes, most);
+      letGo(answer.bytes);
       return { content: bytes, rows, envelope };
     } catch (error) {
       if (!(error instanceof PageFault)) throw error;

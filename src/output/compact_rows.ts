@@ -1,6 +1,7 @@
 import { findRows, passRows, readEnvelope } from "./envelope.ts";
 import { OPEN_OBJECT, passSpace, passString, passValue, QUOTE } from "./json_bytes.ts";
 import { readSourcePage, rowToJson } from "./json_source.ts";
+import { cutOff } from "./let_go.ts";
 import type { WrittenPage } from "./page_writer.ts";
 
 /**
@@ -32,7 +33,7 @@ function compactBytes(page: Uint8Array, most: number, between: number): WrittenP
     return end;
   });
   const envelope = close < 0 ? undefined : readEnvelope(page, start, close);
-  return envelope && { bytes: out.slice(0, to), rows, envelope };
+  return envelope && { bytes: cutOff(out, to), rows, envelope };
 }
 
 /** Copies well-formed JSON without the white space between its tokens. */

@@ -53,5 +53,5 @@ export function csvOfBytes(
     return end;
   });
   const envelope = close < 0 ? undefined : readEnvelope(page, start, close);
-  return envelope && { bytes: writer.bytes(), rows, envelope };
+  return envelope && { bytes: writer.end(), rows, envelope };
 }

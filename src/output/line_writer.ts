@@ -1,5 +1,6 @@
 import { beginsFormula, writeEscapedText } from "./csv_text.ts";
 import { QUOTE } from "./json_bytes.ts";
+import { cutOff, letGo } from "./let_go.ts";
 import { AS_IT_IS, type Cells, EMPTY, ESCAPED_TEXT, NESTED, QUOTED_TEXT } from "./row_reader.ts";
 
 const APOSTROPHE = 0x27;
@@ -85,9 +86,9 @@ export class LineWriter {
     this.#to = to;
   }
 
-  /** The bytes written so far. */
-  bytes(): Uint8Array<ArrayBuffer> {
-    return this.#out.slice(0, this.#to);
+  /** The bytes that were written; nothing more can be. */
+  end(): Uint8Array<ArrayBuffer> {
+    return cutOff(this.#out, this.#to);
   }
 
   #withRoom(bytes: number): Uint8Array<ArrayBuffer> {
@@ -95,6 +96,7 @@ export class LineWriter {
     if (needed > this.#out.length) {
       const larger = new Uint8Array(2 * needed);
       larger.set(this.#out.subarray(0, this.#to));
+      letGo(this.#out);
       this.#out = larger;
     }
     return this.#out;
