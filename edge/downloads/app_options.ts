@@ -3,11 +3,11 @@ import type { DataStreamOptions } from "../../src/client/client_options.ts";
 import { MAXIMUM_TOP } from "../../src/odata/query_options.ts";
 import { requireSecret } from "../../src/signing/signed_url.ts";
 
-/** Who may download: the modes of access. */
-export const ACCESS_MODES = ["caller", "signed", "token", "public"] as const;
-
 /** Who may download. */
-export type AccessMode = typeof ACCESS_MODES[number];
+export type AccessMode = "caller" | "signed" | "token" | "public";
+
+/** The modes of access, all of them. */
+export const ACCESS_MODES: readonly AccessMode[] = ["caller", "signed", "token", "public"];
 
 /** Options for `createApp`. */
 export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
