@@ -9,9 +9,10 @@ import { jsonWriter } from "../output/json.ts";
 import { NdjsonWriter } from "../output/ndjson.ts";
 import type { PageWriter } from "../output/page_writer.ts";
 import { type PageReader, readBytes, readRows } from "./page.ts";
-import { allPages, countAll, firstPages } from "./parts.ts";
+import { countAll, firstPages } from "./parts.ts";
 import type { Progress } from "./progress.ts";
 import type { LocationsQuery, Query } from "./query.ts";
+import { readPages } from "./read_pages.ts";
 import { ownUrl, requireRoom } from "./related.ts";
 import { requireShortTarget, toRequestOptions } from "./requests.ts";
 import { iterateRows, streamRows } from "./rows.ts";
@@ -76,18 +77,7 @@ export function createQuery<R extends object>(
     stop: AbortController,
     read: PageReader<T>,
   ): AsyncGenerator<T, void, void> {
-    const run = start(stop);
-    run.signal.throwIfAborted();
-    let left = limit;
-    if (left === 0) return;
-    for await (const { content, rows } of allPages(run, query, read, () => left)) {
-      left -= rows;
-      run.passOn(rows);
-      yield content;
-      // Aborted after the last page, it is not whole to whoever aborted it.
-      run.signal.throwIfAborted();
-      if (left === 0) return;
-    }
+    for await (const { content } of readPages(start(stop), query, read)) yield content;
   }
 
   async function* write(

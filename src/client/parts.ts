@@ -8,20 +8,25 @@ import { MOST_ROWS, type Range, rangeOfEach, rangesOfAtMost, toRangeClauses } fr
 import { datasetsOf, groupsOf, inLocations, locationIds, locationsOf, years } from "./related.ts";
 import type { Run } from "./run.ts";
 
-/** Some of a query's rows: those that meet more clauses. */
-interface Part {
+/**
+ * Some of a query's rows, from a place on, still to be asked for. The legs of a query have no row in
+ * common, and are together the query; what is left of them is JSON, to go on from at another time.
+ */
+export interface Leg {
+  /** What its rows meet beside the query's filter. */
   clauses: readonly Clause[];
+  /** Where it begins; undefined is the start. */
+  skipToken?: string | undefined;
   /** Their locations, where they are known. */
-  locations: readonly number[] | undefined;
-  /** Whether they are all rows of the query. */
-  isAll: boolean;
+  locations?: readonly number[] | undefined;
+  /** Whether it may have too many rows, and is to be counted past its first page. */
+  isUncounted?: boolean | undefined;
 }
 
-/** The pages of the rows that meet more clauses, from a place on. */
-type PagesOf<T> = (
-  clauses: readonly Clause[],
-  skipToken: string | undefined,
-) => AsyncGenerator<Page<T>, void, void>;
+/** A page of a query, and what is to be asked after it. */
+export interface PlacedPage<T> extends Page<T> {
+  rest: readonly Leg[];
+}
 
 /** What a query asks for first. */
 export function firstPages(query: QueryOptions): PageQuery {
@@ -31,43 +36,38 @@ export function firstPages(query: QueryOptions): PageQuery {
 }
 
 /**
- * All pages of a query, none of its rows lost or doubled: the parts have no row in common, and are
- * together the query.
+ * All pages of a query, none of its rows lost or doubled.
  *
  * @param read Reads each page
  * @param left How many rows are wanted still
+ * @param from What was left of it, to go on; undefined is all
  */
 export async function* allPages<T>(
   run: Run,
   query: QueryOptions,
   read: PageReader<T>,
   left: () => number,
-): AsyncGenerator<Page<T>, void, void> {
-  const { skipToken, partition } = query;
-  const pages: PagesOf<T> = (clauses, skipToken) =>
-    follow(run, { ...pagesOf(query, clauses), left }, read, skipToken);
-  const parts = await partsOf(run, query);
-  const inYears = partition === "year" ? rangeOfEach(await years(run, query)) : [];
-  for (const part of parts) {
-    switch (partition) {
-      case "location": {
-        const ids = part.locations ?? await locationIds(run, query);
-        for (const range of rangeOfEach(ids)) {
-          yield* pages([...part.clauses, ...byLocation(range)], skipToken);
-        }
-        break;
-      }
-      case "year":
-        for (const range of inYears) {
-          const inYear = toRangeClauses("ActivityStartYear", range);
-          yield* pages([...part.clauses, ...inYear], skipToken);
-        }
-        break;
-      case "never":
-        yield* pages(part.clauses, skipToken);
-        break;
-      case "auto":
-        yield* unlessTooMany(run, query, part, pages);
+  from?: readonly Leg[],
+): AsyncGenerator<PlacedPage<T>, void, void> {
+  const legs = [...from ?? await legsOf(run, query)];
+  const isAll = from === undefined && legs.length === 1;
+  for (let leg = legs.shift(); leg !== undefined; leg = legs.shift()) {
+    const pages = follow(run, { ...pagesOf(query, leg.clauses), left }, read, leg.skipToken);
+    for await (const page of pages) {
+      const { skipToken } = page;
+      const next = skipToken === undefined ? [] : [{ ...leg, skipToken }];
+      yield { ...page, rest: [...next, ...legs] };
+      // The count is asked when the next page is pulled: who wants one alone pays for no more. A skip
+      // token of another form than a number is only ever followed.
+      if (!leg.isUncounted || numberOf(skipToken) === undefined) continue;
+      leg = { ...leg, isUncounted: false };
+      const ranges = await rangesIfTooMany(run, query, leg, isAll);
+      if (ranges === undefined) continue;
+      const { clauses } = leg;
+      legs.unshift(
+        ...ranges.map((range) => ({ clauses: [...clauses, ...byLocation(range)], skipToken })),
+      );
+      break;
     }
   }
 }
@@ -81,49 +81,77 @@ export async function countAll(run: Run, query: QueryOptions): Promise<number> {
   return rows;
 }
 
+/** The legs of a query as its partition has them, before any is counted. */
+async function legsOf(run: Run, query: QueryOptions): Promise<Leg[]> {
+  const { skipToken, partition, limit } = query;
+  const parts = await partsOf(run, query);
+  switch (partition) {
+    case "auto":
+      return parts.map((part) => ({ ...part, skipToken, isUncounted: limit > MOST_ROWS }));
+    case "never":
+      return parts.map((part) => ({ ...part, skipToken }));
+    case "location":
+      return await legsBy(
+        parts,
+        async ({ locations }) =>
+          rangeOfEach(locations ?? await locationIds(run, query)).map(byLocation),
+      );
+    case "year": {
+      const ranges = rangeOfEach(await years(run, query));
+      return await legsBy(
+        parts,
+        () => Promise.resolve(ranges.map((range) => toRangeClauses("ActivityStartYear", range))),
+      );
+    }
+  }
+
+  /** Parts that are split further. */
+  async function legsBy(
+    parts: readonly Leg[],
+    split: (part: Leg) => Promise<readonly Clause[][]>,
+  ): Promise<Leg[]> {
+    const legs: Leg[] = [];
+    for (const part of parts) {
+      for (const more of await split(part)) {
+        legs.push({ clauses: [...part.clauses, ...more], skipToken });
+      }
+    }
+    return legs;
+  }
+}
+
 /** The query as a whole; where it has a box, as lists of locations. */
-async function partsOf(run: Run, query: QueryOptions): Promise<Part[]> {
-  if (query.box === undefined) return [{ clauses: [], locations: undefined, isAll: true }];
+async function partsOf(run: Run, query: QueryOptions): Promise<Leg[]> {
+  if (query.box === undefined) return [{ clauses: [] }];
   const ids = await locationIds(run, query);
-  const groups = groupsOf(ids, query, run.service);
-  return groups.map((locations) => ({
-    clauses: [inLocations(locations)],
-    locations,
-    isAll: groups.length === 1,
-  }));
+  return groupsOf(ids, query, run.service)
+    .map((locations) => ({ clauses: [inLocations(locations)], locations }));
 }
 
 /**
- * The pages of a part; past a million expected rows, from the second page on, by ranges of locations.
- * The count is asked when that page is pulled, so that who wants one page alone pays for no more.
+ * The ranges of locations that a leg is split into, past a million expected rows.
  *
  * A skip token says after which Id a page begins, whatever the filter (water-quality-api, Query
- * options): the ranges go on where the first page ended. One of another form is only ever followed.
+ * options): the ranges go on where the last page ended.
+ *
+ * @param isAll Whether the leg is the whole query, so that its count is the query's
+ * @returns The ranges; undefined where it can stay as it is
  */
-async function* unlessTooMany<T>(
+async function rangesIfTooMany(
   run: Run,
   query: QueryOptions,
-  part: Part,
-  pages: PagesOf<T>,
-): AsyncGenerator<Page<T>, void, void> {
-  const count = (clauses: readonly Clause[]) =>
-    countRows(run, query.resource, narrow(query, [...part.clauses, ...clauses]));
-  const whole = pages(part.clauses, query.skipToken);
-  for await (const page of whole) {
-    yield page;
-    if (query.limit <= MOST_ROWS || numberOf(page.skipToken) === undefined) continue;
-    const rows = await count([]).catch(unlessTooSlow);
-    // What cannot be counted can be paged: a count serves the service, and the rows the caller.
-    if (rows === undefined) return yield* whole;
-    if (part.isAll) run.expect(rows);
-    if (rows <= MOST_ROWS) return yield* whole;
-    const ids = part.locations ?? await locationIds(run, query);
-    const ranges = await rangesOfAtMost(MOST_ROWS, ids, rows, (range) => count(byLocation(range)));
-    for (const range of ranges) {
-      yield* pages([...part.clauses, ...byLocation(range)], page.skipToken);
-    }
-    return;
-  }
+  { clauses, locations }: Leg,
+  isAll: boolean,
+): Promise<Range[] | undefined> {
+  const count = (more: readonly Clause[]) =>
+    countRows(run, query.resource, narrow(query, [...clauses, ...more]));
+  const rows = await count([]).catch(unlessTooSlow);
+  // What cannot be counted can be paged: a count serves the service, and the rows the caller.
+  if (rows === undefined) return undefined;
+  if (isAll) run.expect(rows);
+  if (rows <= MOST_ROWS) return undefined;
+  const ids = locations ?? await locationIds(run, query);
+  return await rangesOfAtMost(MOST_ROWS, ids, rows, (range) => count(byLocation(range)));
 }
 
 /** Swallows the fault of a count that the service could not finish. */

@@ -4,7 +4,7 @@ import type { CsvFormat } from "./csv_options.ts";
 import { findRows } from "./envelope.ts";
 import { passSpace } from "./json_bytes.ts";
 import { readSourcePage, type Source } from "./json_source.ts";
-import { PageFault, type PageWriter, type WrittenPage } from "./page_writer.ts";
+import { PageFault, type PageWriter, type WriterState, type WrittenPage } from "./page_writer.ts";
 import { learnLayout } from "./row_layout.ts";
 
 const BYTE_ORDER_MARK = "\ufeff";
@@ -22,11 +22,22 @@ export class CsvWriter implements PageWriter {
    * @param format The options; its columns, where there are any, are the only ones
    * @param known The columns otherwise
    * @param isOpen Whether fields beyond the known ones are columns too
+   * @param from The state of the writer to go on from
    */
-  constructor(format: CsvFormat, known: readonly string[], isOpen: boolean) {
+  constructor(
+    format: CsvFormat,
+    known: readonly string[],
+    isOpen: boolean,
+    from?: WriterState,
+  ) {
     this.#format = format;
-    this.#fields = format.columns?.map(([field]) => field) ?? known;
+    this.#fields = from?.fields ?? format.columns?.map(([field]) => field) ?? known;
     this.#isOpen = isOpen && format.columns === undefined;
+    this.#isBegun = from?.isBegun ?? false;
+  }
+
+  get state(): WriterState {
+    return { isBegun: this.#isBegun, fields: this.#fields };
   }
 
   write(page: Uint8Array, most: number): WrittenPage {

@@ -1,15 +1,17 @@
 import { JsonDocumentWriter } from "./json_document.ts";
 import { digitsOf, readSourcePage, rowToJson, type Source, toJson } from "./json_source.ts";
-import type { PageWriter, WrittenPage } from "./page_writer.ts";
+import type { PageWriter, WriterState, WrittenPage } from "./page_writer.ts";
 
 /**
  * Writes pages of Locations as one FeatureCollection: a point for each location, `[longitude,
  * latitude]`, its other fields as properties; one without a position has a geometry of null.
  *
  * Source: RFC 7946.
+ *
+ * @param from The state of the writer to go on from
  */
-export function geojsonWriter(): PageWriter {
-  return new JsonDocumentWriter('{"type":"FeatureCollection","features":[', "]}\n", features);
+export function geojsonWriter(from?: WriterState): PageWriter {
+  return new JsonDocumentWriter('{"type":"FeatureCollection","features":[', "]}\n", features, from);
 }
 
 /**

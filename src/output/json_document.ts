@@ -1,4 +1,4 @@
-import type { PageWriter, WrittenPage } from "./page_writer.ts";
+import type { PageWriter, WriterState, WrittenPage } from "./page_writer.ts";
 
 const COMMA = ",";
 
@@ -11,22 +11,30 @@ export class JsonDocumentWriter implements PageWriter {
   readonly #before: string;
   readonly #after: string;
   readonly #values: (page: Uint8Array, most: number) => WrittenPage;
-  #rows = 0;
-  #isBegun = false;
+  #hasRows: boolean;
+  #isBegun: boolean;
 
   /**
    * @param before What stands before the first value
    * @param after What stands after the last
    * @param values The values of a page, a comma after each
+   * @param from The state of the writer to go on from
    */
   constructor(
     before: string,
     after: string,
     values: (page: Uint8Array, most: number) => WrittenPage,
+    from?: WriterState,
   ) {
     this.#before = before;
     this.#after = after;
     this.#values = values;
+    this.#hasRows = from?.hasRows ?? false;
+    this.#isBegun = from?.isBegun ?? false;
+  }
+
+  get state(): WriterState {
+    return { isBegun: this.#isBegun, hasRows: this.#hasRows };
   }
 
   write(page: Uint8Array, most: number): WrittenPage {
@@ -36,7 +44,7 @@ export class JsonDocumentWriter implements PageWriter {
     whole.set(head);
     whole.set(bytes.subarray(0, whole.length - head.length), head.length);
     this.#isBegun = true;
-    this.#rows += rows;
+    this.#hasRows ||= rows > 0;
     return { bytes: whole, rows, envelope };
   }
 
@@ -47,7 +55,7 @@ export class JsonDocumentWriter implements PageWriter {
   }
 
   #head(rows: number): Uint8Array {
-    const joint = this.#rows > 0 && rows > 0 ? COMMA : "";
+    const joint = this.#hasRows && rows > 0 ? COMMA : "";
     return this.#encoder.encode(this.#isBegun ? joint : this.#before);
   }
 }

@@ -1,10 +1,12 @@
 import { compactRows } from "./compact_rows.ts";
-import type { PageWriter, WrittenPage } from "./page_writer.ts";
+import type { PageWriter, WriterState, WrittenPage } from "./page_writer.ts";
 
 const LINE_FEED = 0x0a;
 
 /** Writes pages as lines of JSON, one a row, as the service sent them but for white space between tokens. */
 export class NdjsonWriter implements PageWriter {
+  readonly state: WriterState = { isBegun: true };
+
   write(page: Uint8Array, most: number): WrittenPage {
     return compactRows(page, most, LINE_FEED);
   }

@@ -7,12 +7,24 @@ export interface WrittenPage {
   envelope: Record<string, unknown>;
 }
 
+/** How far a writer has come, as JSON: for another one to go on from. */
+export interface WriterState {
+  /** Whether what stands before the first row is written. */
+  isBegun: boolean;
+  /** Whether a row is written. */
+  hasRows?: boolean;
+  /** The columns. */
+  fields?: readonly string[];
+}
+
 /**
  * Makes pages of JSON into one document of another format, page by page.
  *
  * A page that is refused changes nothing: the same page can be given again.
  */
 export interface PageWriter {
+  /** How far it has come. */
+  readonly state: WriterState;
   /**
    * Writes a page.
    *
