@@ -1,4 +1,4 @@
-import type { Citation } from "../../src/client/citations.ts";
+import { type Citation, citationsText } from "../../src/client/citations.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
 import { parseFilter } from "../../src/odata/parse_filter.ts";
 import { commonFilter } from "../../src/odata/common_filter.ts";
@@ -51,7 +51,7 @@ export async function answerCitations(
   const citations = await gate.hold(find).catch((error) => {
     throw tellFault(error, "A request for citations", settings);
   });
-  const body = isText ? toText(citations) : `${JSON.stringify(citations, null, 2)}\n`;
+  const body = isText ? citationsText(citations) : `${JSON.stringify(citations, null, 2)}\n`;
   return new Response(body, { headers });
 }
 
@@ -68,12 +68,4 @@ async function citationsOf(
     citations.push(...await client.citations(filter, { signal }));
   }
   return citations;
-}
-
-/** Citations as text, a paragraph each. */
-function toText(citations: readonly Citation[]): string {
-  if (citations.length === 0) return "No dataset meets the filter.\n";
-  return citations
-    .map(({ citation, licence, link }) => `${citation}\nLicence: ${licence}\n${link}\n`)
-    .join("\n");
 }

@@ -1,89 +1,100 @@
-import { parseArgs } from "node:util";
+import { typeFlag } from "type-flag";
+import { didYouMean } from "../odata/did_you_mean.ts";
+import { type CommandName, COMMANDS, type CommandText, flagsOf } from "./commands.ts";
+import type { Flags } from "./flags.ts";
+import { UsageError } from "./usage_error.ts";
 
-/** A command line that asks for what there is not. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
-}
-
-/** What the command line asks for. */
+/** What a command line asks for. */
 export interface Arguments {
-  help: boolean;
-  version: boolean;
-  select: string | undefined;
-  filter: string | undefined;
-  top: number | undefined;
-  output: string | undefined;
-  baseUrl: string | undefined;
-  sandbox: boolean;
+  /** The command; undefined where help or the version is asked of the program itself. */
+  command: CommandName | undefined;
+  operand: string | undefined;
+  /** The values of flags by name; of one that has none, an empty text. */
+  flags: ReadonlyMap<string, readonly string[]>;
 }
-
-/** The help text. */
-export const HELP = `weir: open water-quality data from the DataStream service
-
-  weir records [options]     records as CSV, to standard output or a file
-
-  --select a,b,c     fields, in order (default: all)
-  --filter "…"       an OData filter: "DOI eq '10.25976/…' and ActivityStartYear gte 2020"
-  --top N            rows on a page, 1 to 10000, not rows in all (default: 10000)
-  --output FILE      write to FILE: as FILE.part first, under its name only when whole
-  --base-url URL     another root address of the service
-  --sandbox          synthetic data, no key and no network
-  --help, --version
-
-The API key is read from the environment variable DATASTREAM_API_KEY.
-
-  weir records --sandbox --filter "CharacteristicName eq 'pH'" --output ph.csv
-`;
 
 /**
- * Reads the arguments of the command line.
+ * Reads a command line.
  *
- * @throws {UsageError} If the command is unknown or an option is; the message names it
+ * @throws {UsageError} If there is no such command or flag, or a value is missing, or one too many
  */
-export function readArguments(args: string[]): Arguments {
-  const { values, positionals, tokens } = parse(args);
-  const names = tokens.flatMap((token) => token.kind === "option" ? [token.name] : []);
-  const twice = names.find((name, index) => names.indexOf(name) < index);
-  if (twice !== undefined) throw new UsageError(`--${twice} is given twice: wanted it once`);
-  const [command, ...rest] = positionals;
-  const asksNothing = values.help || values.version;
-  if (!asksNothing && (command !== "records" || rest.length > 0)) {
-    throw new UsageError(`Wanted "weir records", got "weir ${positionals.join(" ")}"`);
+export function readArguments(args: readonly string[]): Arguments {
+  const [first, ...rest] = args;
+  if (first === undefined || first === "--help" || first === "-h" || first === "--version") {
+    if (rest.length > 0) throw new UsageError(`Wanted nothing after ${first}, got "${rest[0]}"`);
+    return { command: undefined, operand: undefined, flags: new Map([[first ?? "--help", []]]) };
   }
-  if (values.sandbox && values["base-url"]) {
-    throw new UsageError("--sandbox has no network: pass it or --base-url, not both");
+  const names = Object.keys(COMMANDS);
+  const command = names.find((name) => name === first) as CommandName | undefined;
+  if (command === undefined) {
+    const hint = first.startsWith("-") ? "a command comes first" : didYouMean(first, names);
+    throw new UsageError(`There is no command "${first}": ${hint}`);
   }
-  if (values.output === "") throw new UsageError("--output must name a file, got nothing");
-  return {
-    help: values.help ?? false,
-    version: values.version ?? false,
-    select: values.select,
-    filter: values.filter,
-    top: values.top === undefined ? undefined : Number(values.top),
-    output: values.output,
-    baseUrl: values["base-url"],
-    sandbox: values.sandbox ?? false,
-  };
+  const known = flagsOf(command);
+  const { flags, operands } = parse(rest, known);
+  const { operand }: CommandText = COMMANDS[command];
+  if (flags.has("help")) return { command, operand: undefined, flags };
+  const most = operand === undefined ? 0 : 1;
+  if (operands.length > most) {
+    const extra = operands[most]!;
+    throw new UsageError(
+      `weir ${command} takes ${
+        operand === undefined ? "flags alone" : `one ${operand.name}`
+      }, got "${extra}"`,
+    );
+  }
+  if (operands.length < most) {
+    throw new UsageError(`weir ${command} wants ${operand!.name}, ${operand!.help}`);
+  }
+  return { command, operand: operands[0], flags };
 }
 
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      tokens: true,
-      options: {
-        select: { type: "string" },
-        filter: { type: "string" },
-        top: { type: "string" },
-        output: { type: "string" },
-        "base-url": { type: "string" },
-        sandbox: { type: "boolean" },
-        help: { type: "boolean" },
-        version: { type: "boolean" },
-      },
-    });
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+function parse(
+  args: readonly string[],
+  known: Flags,
+): { flags: Map<string, string[]>; operands: readonly string[] } {
+  const schema = Object.fromEntries(
+    Object.entries(known).map(([name, { value }]) =>
+      [name, value === undefined ? [Boolean] as const : [String] as const] as const
+    ),
+  );
+  const valued = args.map((arg) => /^--([\w-]+)=/.exec(arg)?.[1] ?? "")
+    .find((name) => known[name] !== undefined && known[name].value === undefined);
+  if (valued !== undefined) {
+    throw new UsageError(`--${valued} takes no value: give it, or leave it out`);
   }
+  const { flags: given, unknownFlags, _: operands } = typeFlag(schema, joinNegative(args, known));
+  const [unknown] = Object.keys(unknownFlags);
+  if (unknown !== undefined) {
+    const nearest = didYouMean(unknown, Object.keys(known)).replace(/"(.*)"/, '"--$1"');
+    throw new UsageError(
+      `There is no flag "${unknown.length === 1 ? "-" : "--"}${unknown}": ${nearest}`,
+    );
+  }
+  const flags = new Map<string, string[]>();
+  for (const [name, { value, isList }] of Object.entries(known)) {
+    const values = (given[name] ?? []) as (string | boolean)[];
+    if (values.length === 0 || values[0] === false) continue;
+    if (values.length > 1 && !isList) {
+      throw new UsageError(`--${name} is given twice: wanted it once`);
+    }
+    const texts = values.map((text) => text === true ? "" : String(text));
+    if (value !== undefined && texts.some((text) => text.trim() === "")) {
+      throw new UsageError(`--${name} wants a value: --${name} ${value}`);
+    }
+    flags.set(name, texts);
+  }
+  return { flags, operands };
+}
+
+/** A value that begins with a minus sign, a longitude, say, would be taken for flags. */
+function joinNegative(args: readonly string[], known: Flags): string[] {
+  const joined: string[] = [];
+  for (const arg of args) {
+    const before = joined.at(-1) ?? "";
+    const isFlag = before.startsWith("--") && known[before.slice(2)]?.value !== undefined;
+    if (isFlag && /^-[\d.]/.test(arg)) joined[joined.length - 1] = `${before}=${arg}`;
+    else joined.push(arg);
+  }
+  return joined;
 }

@@ -1,84 +1,66 @@
-import type { DataStreamOptions } from "../client/client_options.ts";
-import { DataStream } from "../client/datastream.ts";
-import type { Query } from "../client/query.ts";
-import { oneLine } from "../errors.ts";
-import { createSandbox } from "../sandbox/service.ts";
+import { DataStreamError, oneLine } from "../errors.ts";
 import { VERSION } from "../version.ts";
-import { type Arguments, HELP, readArguments, UsageError } from "./arguments.ts";
+import { type Arguments, readArguments } from "./arguments.ts";
+import { cite } from "./cite.ts";
+import { download } from "./download.ts";
+import { fields } from "./fields.ts";
+import { setup } from "./setup.ts";
+import { sign } from "./sign.ts";
+import { url } from "./url.ts";
+import { COMMANDS, RESOURCE_COMMANDS } from "./commands.ts";
+import { commandHelp, KEY_SOURCE, programHelp } from "./help.ts";
+import type { Io } from "./io.ts";
+import { UsageError } from "./usage_error.ts";
 
-/** What the command line needs of its process. */
-export interface Io {
-  /** The value of an environment variable. */
-  environment: (name: string) => string | undefined;
-  /** Where the data goes without `--output`. */
-  output: WritableStream<Uint8Array>;
-  /** Writes a file that appears under its name only when the stream has ended. */
-  writeFile: (path: string, bytes: ReadableStream<Uint8Array>) => Promise<void>;
-  /** Writes a line to standard error. */
-  error: (line: string) => void;
-}
+/** The exit code of a process that was asked to end: 128 and the number of SIGINT. */
+const INTERRUPTED = 130;
 
 /**
  * Runs the command line.
  *
  * @param args The arguments after the program's name
  * @param io What it needs of its process
- * @returns The exit code: 0 whole, 1 a fault, 2 a wrong command line
+ * @returns The exit code: 0 whole, 1 a fault, 2 a wrong command line, 130 interrupted
  */
-export async function run(args: string[], io: Io): Promise<number> {
+export async function run(args: readonly string[], io: Io): Promise<number> {
   try {
-    const given = readArguments(args);
-    if (given.help) await write(HELP, io);
-    else if (given.version) await write(`${VERSION}\n`, io);
-    else await records(given, io);
+    await answer(readArguments(args), io);
     return 0;
   } catch (error) {
+    if (io.signal.aborted) {
+      io.error("Interrupted");
+      return INTERRUPTED;
+    }
     io.error(oneLine(error));
+    if (error instanceof DataStreamError && (error.status === 401 || error.status === 403)) {
+      io.error(`A key is had at ${KEY_SOURCE}; weir setup keeps it`);
+    }
     if (!(error instanceof UsageError)) return 1;
-    io.error("weir --help says what there is");
+    const [command = ""] = args;
+    const about = Object.hasOwn(COMMANDS, command) ? `${command} ` : "";
+    io.error(`weir ${about}--help says what there is`);
     return 2;
   }
 }
 
-async function records(given: Arguments, io: Io): Promise<void> {
-  const csv = queryOf(given, io).csv();
-  await (given.output === undefined
-    // Aborted, standard output would throw the error a second time, past the one line it gets here.
-    ? csv.pipeTo(io.output, { preventAbort: true })
-    : io.writeFile(given.output, csv));
-}
-
-/** The query; what is wrong with it is told before anything is sent. */
-function queryOf(given: Arguments, io: Io): Query<object> {
-  const { select, filter, top } = given;
-  try {
-    return new DataStream(given.sandbox ? sandboxed() : service(given, io)).records({
-      ...(select !== undefined && { select }),
-      ...(filter !== undefined && { filter }),
-      ...(top !== undefined && { top }),
-    });
-  } catch (error) {
-    throw new UsageError(oneLine(error));
+async function answer(given: Arguments, io: Io): Promise<void> {
+  const { command, flags } = given;
+  if (command === undefined) {
+    return await io.print(flags.has("--version") ? `${VERSION}\n` : programHelp());
   }
-}
-
-function sandboxed(): DataStreamOptions {
-  const { apiKey, url, fetch } = createSandbox();
-  return { apiKey, baseUrl: url, fetch };
-}
-
-function service({ baseUrl }: Arguments, io: Io): DataStreamOptions {
-  const apiKey = io.environment("DATASTREAM_API_KEY");
-  if (!apiKey) {
-    throw new UsageError(
-      "No API key: set DATASTREAM_API_KEY, or try --sandbox, which needs none",
-    );
+  if (flags.has("help")) return await io.print(commandHelp(command));
+  switch (command) {
+    case "cite":
+      return await cite(given, io);
+    case "fields":
+      return await fields(given, io);
+    case "url":
+      return await url(given, io);
+    case "sign":
+      return await sign(given, io);
+    case "setup":
+      return await setup(io);
+    default:
+      return await download(RESOURCE_COMMANDS[command], given, io);
   }
-  return { apiKey, ...(baseUrl && { baseUrl }) };
-}
-
-async function write(text: string, { output }: Io): Promise<void> {
-  const writer = output.getWriter();
-  await writer.write(new TextEncoder().encode(text));
-  await writer.close();
 }

@@ -42,3 +42,11 @@ export function toCitedFilter(filter: string): string | undefined {
     .filter(({ field, operator }) => operator !== "ne" || OWN_NAMES.includes(field));
   return clauses.length === 0 ? undefined : formatClauses(clauses);
 }
+
+/** Citations as text, a paragraph each. */
+export function citationsText(citations: readonly Citation[]): string {
+  if (citations.length === 0) return "No dataset meets the filter.\n";
+  return citations
+    .map(({ citation, licence, link }) => `${citation}\nLicence: ${licence}\n${link}\n`)
+    .join("\n");
+}

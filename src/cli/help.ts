@@ -1,0 +1,50 @@
+import { type CommandName, COMMANDS, type CommandText, flagsOf } from "./commands.ts";
+import type { Flags } from "./flags.ts";
+
+/** Where a key comes from. */
+export const KEY_SOURCE = "https://github.com/datastreamapp/api-docs";
+
+/** The help of the whole program. */
+export function programHelp(): string {
+  const names = Object.keys(COMMANDS) as CommandName[];
+  return `weir: Canada's open water-quality data from the DataStream service
+
+  weir COMMAND [flags]
+
+${table(names.map((name) => [name, COMMANDS[name].summary]))}
+
+  --help after a command says what it takes; --version.
+
+The API key is read from the environment variable DATASTREAM_API_KEY, else from the file that
+weir setup writes. Ask for one at ${KEY_SOURCE}.
+To try without one: weir records --sandbox --limit 5
+
+Exit codes: 0 whole, 1 a fault, 2 a wrong command line, 130 interrupted.
+`;
+}
+
+/** The help of a command. */
+export function commandHelp(name: CommandName): string {
+  const { summary, operand, examples }: CommandText = COMMANDS[name];
+  return `weir ${name}: ${summary}
+
+  weir ${name}${operand ? ` ${operand.name}` : ""} [flags]
+
+${
+    table(
+      Object.entries(flagsOf(name) as Flags).map(([flag, { value, help }]) => [
+        `--${flag}${value ? ` ${value}` : ""}`,
+        help,
+      ]),
+    )
+  }
+
+${examples.map((example) => `  ${example}`).join("\n")}
+`;
+}
+
+/** Two columns, the second in line. */
+function table(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([first]) => first.length)) + 3;
+  return rows.map(([first, second]) => `  ${first.padEnd(width)}${second}`).join("\n");
+}

@@ -1,0 +1,18 @@
+import { toService } from "../client/client_options.ts";
+import { createQuery } from "../client/create_query.ts";
+import type { Arguments } from "./arguments.ts";
+import type { Io } from "./io.ts";
+import { readQuery } from "./query_flags.ts";
+import { readResource } from "./read_resource.ts";
+import { baseUrlOf } from "./service.ts";
+import { told } from "./usage_error.ts";
+
+/** Prints the URL of a query's first request; nothing is sent, and no key is needed. */
+export async function url({ operand, flags }: Arguments, io: Io): Promise<void> {
+  const resource = readResource(operand);
+  const { url } = told(() => {
+    const service = toService({ baseUrl: baseUrlOf(flags) });
+    return createQuery(resource, readQuery(resource, flags), service);
+  });
+  await io.print(`${url}\n`);
+}
