@@ -11,7 +11,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   "src/output": ["src", "src/odata"],
   "src/client": ["src", "src/endpoint", "src/odata", "src/output"],
   "src/sandbox": ["src", "src/odata"],
-  "src/cli": ["src", "src/client", "src/odata", "src/output", "src/sandbox"],
+  "src/cli": ["src", "src/client", "src/odata", "src/output", "src/sandbox", "src/signing"],
   "src/signing": [],
   "edge/downloads": ["src", "src/client", "src/odata", "src/output", "src/signing"],
   "edge/page": ["src", "src/client", "src/endpoint", "src/odata", "src/signing", "edge/downloads"],

@@ -1,115 +1,259 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { run } from "../../src/cli/run.ts";
-import { readCsv } from "../helpers/rfc4180.ts";
+// Command lines that need no file; those that do are tested as processes.
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { fieldNames, RESOURCES } from "../../src/odata/resources.ts";
+import { signUrl, verifyUrl } from "../../src/signing/signed_url.ts";
 import { VERSION } from "../../src/version.ts";
+import { readCsv } from "../helpers/rfc4180.ts";
+import { ask } from "../helpers/sandbox.ts";
+import { weir } from "../helpers/weir.ts";
 
-interface Ran {
-  code: number;
-  closed: boolean;
-  output: string;
-  errors: string[];
-  files: Map<string, string>;
-}
+const sandbox = ["--sandbox", "--quiet"];
 
-async function weir(line: string[], environment: Record<string, string> = {}): Promise<Ran> {
-  const chunks: string[] = [];
-  const decoder = new TextDecoder();
-  const errors: string[] = [];
-  const files = new Map<string, string>();
-  let closed = false;
-  const code = await run(line, {
-    environment: (name) => environment[name],
-    output: new WritableStream({
-      write: (chunk) => void chunks.push(decoder.decode(chunk)),
-      close: () => void (closed = true),
-    }),
-    writeFile: async (path, bytes) => void files.set(path, await new Response(bytes).text()),
-    error: (text) => errors.push(text),
+for (
+  const [command, resource] of [
+    ["metadata", "Metadata"],
+    ["locations", "Locations"],
+    ["observations", "Observations"],
+    ["records", "Records"],
+  ] as const
+) {
+  Deno.test(`weir ${command} writes CSV to standard output`, async () => {
+    const line = [command, ...sandbox, "--limit", "30", "--select", "Id, DOI"];
+    const { code, output, errors } = await weir(line);
+    assertEquals([code, errors], [0, []]);
+    const [header, ...rows] = readCsv(output);
+    const wanted: Record<string, unknown>[] =
+      (await (await ask().get(resource, { $select: "Id,DOI", $top: 30 })).json()).value;
+    assertEquals(header, ["Id", "DOI"]);
+    assertEquals(rows, wanted.map(({ Id, DOI }) => [String(Id), String(DOI)]));
   });
-  return { code, closed, output: chunks.join(""), errors, files };
 }
 
-Deno.test("weir records writes CSV to standard output", async () => {
-  const { code, output, errors } = await weir([
-    "records",
-    "--sandbox",
-    "--select",
-    "Id, ResultValue",
-    "--filter",
-    "LocationId eq 1015",
-    "--top",
-    "10000",
-  ]);
-  assertEquals([code, errors], [0, []]);
-  const [header, ...rows] = readCsv(output);
-  assertEquals([header, rows.length], [["Id", "ResultValue"], 450]);
+Deno.test("weir writes each format", async () => {
+  const of = async (format: string) =>
+    (await weir(["locations", ...sandbox, "--limit=3", `--format=${format}`])).output;
+  assertEquals(readCsv(await of("csv")).length, 4);
+  assertEquals((await of("ndjson")).trim().split("\n").map((line) => JSON.parse(line)).length, 3);
+  assertEquals(JSON.parse(await of("json")).value.length, 3);
+  assertEquals(JSON.parse(await of("geojson")).features.length, 3);
 });
 
-Deno.test("weir records --output writes a file", async () => {
-  const { code, output, files } = await weir([
-    "records",
-    "--sandbox",
-    "--select=Id",
-    "--filter=DOI eq 'none'",
-    "--output",
-    "none.csv",
-  ]);
-  assertEquals([code, output, [...files]], [0, "", [["none.csv", "Id\r\n"]]]);
+Deno.test("weir takes the options of CSV", async () => {
+  const line = ["metadata", ...sandbox, "--select", "DOI,DatasetName"];
+  const { output } = await weir([...line, "--separator", ";", "--bom", "--escape-formulas"]);
+  assert(output.startsWith("\ufeffDOI;DatasetName\r\n"));
+  assertStringIncludes(output, ";'=Synthetic coastal");
+  const bare = await weir([...line, "--no-header", "--separator=tab"]);
+  assert(bare.output.startsWith("10.25976/weir-aa00\t"));
 });
 
-Deno.test("weir --help and --version answer without a command", async () => {
-  const help = await weir(["--help"]);
-  assertEquals([help.code, help.errors, help.closed], [0, [], true]);
-  assertStringIncludes(help.output, "DATASTREAM_API_KEY");
+Deno.test("short filters combine with --filter, and with one another", async () => {
+  const { output } = await weir([
+    "url",
+    "records",
+    ...["--filter", "MonitoringLocationType eq 'Lake'", "--doi", "10.25976/a", "--doi=10.25976/b"],
+    ...["--characteristic", "Temperature, water", "--region=admin.4.ca.pe"],
+    ...["--from", "2015", "--to", "2020", "--select=Id", "--top=500"],
+  ]);
+  const { searchParams } = new URL(output);
+  assertEquals(
+    searchParams.get("$filter"),
+    "MonitoringLocationType eq 'Lake' and DOI in ('10.25976/a','10.25976/b') and " +
+      "RegionId eq 'admin.4.ca.pe' and CharacteristicName eq 'Temperature, water' and " +
+      "ActivityStartYear gte 2015 and ActivityStartYear lte 2020",
+  );
+  assertEquals([searchParams.get("$select"), searchParams.get("$top")], ["Id", "500"]);
+});
+
+for (const bbox of [["--bbox=-64,46,-62,47"], ["--bbox", "-64,46,-62,47"]]) {
+  Deno.test(`${bbox.join(" ")} is a box, of every resource`, async () => {
+    const countOf = async (command: string) =>
+      Number((await weir([command, "--sandbox", ...bbox, "--count"])).output);
+    const inside =
+      "Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and Latitude lt '47'";
+    for (const resource of ["Locations", "Metadata"] as const) {
+      assertEquals(await countOf(resource.toLowerCase()), await ask().count(resource, inside));
+    }
+    const records = await countOf("records");
+    assert(records > 0 && records < 40_000);
+    assertEquals(await countOf("observations"), records);
+  });
+}
+
+Deno.test("weir --count prints a number, and asks for no rows", async () => {
+  const { code, output, errors } = await weir(["records", "--sandbox", "--count"]);
+  assertEquals([code, output, errors], [0, "40000\n", []]);
+});
+
+Deno.test("weir url prints where a query goes, without a key", async () => {
+  const of = async (...more: string[]) => (await weir(["url", "metadata", ...more])).output.trim();
+  assertEquals(await of(), "https://api.datastream.org/v1/odata/v4/Metadata?%24top=100");
+  assertMatch(await of("--qa"), /^https:\/\/api\.qa\.datastream\.org\//);
+  assertMatch(
+    await of("--base-url", "https://a.example/v1"),
+    /^https:\/\/a\.example\/v1\/Metadata/,
+  );
+});
+
+Deno.test("weir fields prints every field and every name to filter by", async () => {
+  for (const command of ["metadata", "locations", "observations", "records"]) {
+    const { code, output } = await weir(["fields", command]);
+    const resource = (command[0]!.toUpperCase() + command.slice(1)) as "Records";
+    const [selected = "", filtered = ""] = output.split("and be filtered by");
+    for (const name of fieldNames(resource)) assertMatch(selected, new RegExp(`^  ${name} `, "m"));
+    for (const name of RESOURCES[resource].filters) {
+      assertMatch(filtered, new RegExp(`^  ${name} `, "m"));
+    }
+    assertEquals([code, output.includes("undefined")], [0, false]);
+  }
+});
+
+Deno.test("weir cite prints how to cite, as text or JSON", async () => {
+  const line = ["cite", "--sandbox", "--doi", "10.25976/weir-bb00"];
+  const { output } = await weir(line);
+  assertMatch(output, /^Réseau .*\nLicence: https:.*\nhttps:\/\/doi\.org\/10\.25976\/weir-bb00\n$/);
+  const [citation, ...more] = JSON.parse((await weir([...line, "--format=json"])).output);
+  assertEquals([citation.doi, more], ["10.25976/weir-bb00", []]);
+});
+
+Deno.test("a download of records tells how to cite them, one of locations does not", async () => {
+  const lineOf = (
+    command: string,
+  ) => [command, "--sandbox", "--limit=2", "--doi=10.25976/weir-aa00"];
+  for (const command of ["records", "observations"]) {
+    const { errors } = await weir(lineOf(command));
+    assertStringIncludes(errors.join("\n"), "requires citing:\nWeir Sandbox Watershed Alliance.");
+  }
+  assertEquals((await weir(lineOf("locations"))).errors.join().includes("citing"), false);
+  assertEquals((await weir([...lineOf("records"), "--quiet"])).errors, []);
+});
+
+const secret = "a secret of a test, of thirty-two bytes";
+const target = "https://weir.example/Records.csv?$filter=DOI eq 'x'";
+
+Deno.test("weir sign signs a URL for so long", async () => {
+  const environment = { WEIR_SIGNING_SECRET: secret };
+  const { code, output } = await weir(["sign", target, "--expires", "2h"], { environment });
+  const signed = new URL(output.trim());
+  const expires = Number(signed.searchParams.get("expires"));
+  const left = expires - Date.now() / 1000;
+  assert(code === 0 && left > 7_000 && left <= 7_200);
+  assertEquals(await verifyUrl(signed, secret, Date.now()), "valid");
+  assertEquals(signed.href, await signUrl(target, { secret, expires }));
+  const dated = await weir(["sign", target, "--expires=2999-01-31"], { environment });
+  const at = Date.parse("2999-01-31T00:00:00Z") / 1000;
+  assertEquals(new URL(dated.output).searchParams.get("expires"), String(at));
+});
+
+Deno.test("weir --help and --version answer without a command, and weir alone helps", async () => {
+  for (const line of [["--help"], ["-h"], []]) {
+    const { code, output, errors } = await weir(line);
+    assertEquals([code, errors], [0, []]);
+    for (const command of Object.keys(COMMANDS)) assertStringIncludes(output, `  ${command} `);
+    assertStringIncludes(output, "DATASTREAM_API_KEY");
+  }
   assertEquals((await weir(["--version"])).output, `${VERSION}\n`);
 });
 
-const misused: [line: string[], message: string][] = [
-  [[], 'Wanted "weir records"'],
-  [["recrds"], "weir recrds"],
-  [["records", "more"], "weir records more"],
-  [["records", "--bogus"], "--bogus"],
-  [["records", "--top"], "--top"],
-  [["records", "--sandbox", "--top", "many"], "1 to 10000"],
-  [["records", "--sandbox", "--top", "10x"], "1 to 10000"],
-  [["records", "--sandbox", "--filter", ""], "empty filter"],
-  [["records", "--sandbox", "--output", ""], "--output"],
-  [["records", "--sandbox", "--select=Id", "--select", "DOI"], "--select is given twice"],
-  [["records", "--sandbox", "--select", "LocationId"], '"LocationId"'],
-  [["records", "--sandbox", "--base-url", "https://example.org"], "not both"],
-  [["records"], "DATASTREAM_API_KEY"],
-];
-for (const [line, message] of misused) {
-  Deno.test(`weir ${line.join(" ")} is a wrong command line: 2`, async () => {
-    const { code, output, errors } = await weir(line);
-    assertEquals([code, output], [2, ""]);
-    assertStringIncludes(errors[0]!, message);
+for (const [command, { flags, examples }] of Object.entries(COMMANDS)) {
+  Deno.test(`weir ${command} --help names every flag, and examples`, async () => {
+    const { code, output, errors } = await weir([command, "--help"]);
+    assertEquals([code, errors], [0, []]);
+    for (const flag of Object.keys(flags)) assertMatch(output, new RegExp(`^  --${flag}\\b`, "m"));
+    for (const example of examples) assertStringIncludes(output, example);
+    if ("top" in flags) assertStringIncludes(output, "not the number of rows, that is --limit");
+    assert(output.split("\n").every((text) => text.length <= 120));
   });
 }
 
-Deno.test("weir writes the columns in the order of --select", async () => {
-  const { output } = await weir(["records", "--sandbox", "--select=DOI,Id", "--filter=DOI eq 'x'"]);
-  assertEquals(output, "DOI,Id\r\n");
-});
-
-Deno.test("weir reads the key from DATASTREAM_API_KEY", async () => {
-  const line = ["records", "--base-url", "http://127.0.0.1:4711"];
-  // Without the permission to reach it, which these tests do not have.
-  assertEquals((await weir(line, { DATASTREAM_API_KEY: "k" })).code, 1);
-  assertEquals((await weir(line, { OTHER: "k" })).code, 2);
-});
-
-Deno.test("weir refuses to send the key unencrypted, and does not show it", async () => {
-  const { code, errors } = await weir(["records", "--base-url", "http://example.org"], {
-    DATASTREAM_API_KEY: "secret-key",
+const misused: [line: string[], ...said: string[]][] = [
+  [["recrds"], '"recrds"', 'did you mean "records"?'],
+  [["--records"], "a command comes first"],
+  [["--help", "records"], 'got "records"'],
+  [["records", "more"], 'flags alone, got "more"'],
+  [["fields"], "metadata|locations|observations|records"],
+  [["fields", "record"], 'did you mean "records"?'],
+  [["url", "toString"], "no resource"],
+  [["sign"], "weir sign wants URL"],
+  [["records", "--fliter", "x"], '"--fliter"', 'did you mean "--filter"?'],
+  [["records", "-q"], '"-q"'],
+  [["locations", "--partition=never"], '"--partition"'],
+  [["records", "--top"], "--top wants a value: --top N"],
+  [["records", "--select="], "--select wants a value"],
+  [["records", "--select", "--top=5"], "--select wants a value"],
+  [["records", "--quiet=yes"], "--quiet takes no value"],
+  [["records", "--select=Id", "--select", "DOI"], "--select is given twice"],
+  [["records", "--sandbox", "--top", "many"], "--top wants a whole number"],
+  [["records", "--sandbox", "--top", "0"], "1 to 10000"],
+  [["records", "--sandbox", "--limit=-1"], "--limit wants a whole number"],
+  [["records", "--sandbox", "--from=soon"], "--from wants a whole number"],
+  [["records", "--sandbox", "--partition=half"], "auto, never, location, year"],
+  [["records", "--sandbox", "--format=xml"], "no format"],
+  [["records", "--sandbox", "--format=geojson"], "of locations alone"],
+  [["locations", "--sandbox", "--format=geojson", "--select=Id"], "Longitude and Latitude"],
+  [["records", "--sandbox", "--output=a.xlsx"], "says no format"],
+  [["records", "--sandbox", "--format=json", "--bom"], "do not go with json"],
+  [["records", "--sandbox", "--separator=xx"], "separate cells"],
+  [["records", "--sandbox", "--resume"], "name it with --output"],
+  [["records", "--sandbox", "--force"], "name it with --output"],
+  [["records", "--sandbox", "--output=a.csv", "--resume", "--force"], "pass one of them"],
+  [["records", "--sandbox", "--count", "--output=a.csv"], "leave --output out"],
+  [["records", "--sandbox", "--count", "--limit=3"], "leave --limit out"],
+  [["records", "--sandbox", "--qa"], "--qa and --sandbox are two services"],
+  [["records", "--sandbox", "--bbox=1,2,3"], "--bbox is west,south,east,north"],
+  [["records", "--sandbox", "--bbox=2,1,1,3"], "below its east"],
+  [["records", "--sandbox", "--select", "LocationId"], '"LocationId"'],
+  [["records", "--sandbox", "--filter", "DOI ge 'x'"], 'use "gte"'],
+  [["locations", "--sandbox", "--filter", "Nam eq 'x'"], 'did you mean "Name"?'],
+  [["cite", "--sandbox", "--format=csv"], "txt or json"],
+  [["cite", "--sandbox", "--filter=Name eq 'x'"], '"Name"'],
+  [["records"], "DATASTREAM_API_KEY", "weir setup", "https://github.com/datastreamapp/api-docs"],
+  [["cite"], "DATASTREAM_API_KEY"],
+  [["sign", target], "WEIR_SIGNING_SECRET"],
+];
+for (const [line, ...said] of misused) {
+  Deno.test(`weir ${line.join(" ")} is a wrong command line: 2, with help`, async () => {
+    const { code, output, errors } = await weir(line);
+    assertEquals([code, output, errors.length], [2, "", 2]);
+    for (const part of said) assertStringIncludes(errors[0]!, part);
+    assertMatch(errors[1]!, /^weir (\w+ )?--help says what there is$/);
   });
-  assertEquals([code, errors.join().includes("secret-key")], [2, false]);
+}
+
+for (
+  const [line, said] of [
+    [["sign", target], "at least 32 bytes, got 5"],
+    [["sign", "/Records.csv"], "absolute URL"],
+    [["sign", target, "--expires=soon"], "--expires is a date"],
+    [["sign", target, "--expires=2020-01-01"], "in the future"],
+  ] as const
+) {
+  Deno.test(`weir ${line.join(" ")} says what is wrong, and not the secret`, async () => {
+    const WEIR_SIGNING_SECRET = said.includes("got 5") ? "short" : secret;
+    const { code, errors } = await weir([...line], { environment: { WEIR_SIGNING_SECRET } });
+    assertEquals([code, errors.join().includes(WEIR_SIGNING_SECRET)], [2, false]);
+    assertStringIncludes(errors[0]!, said);
+  });
+}
+
+Deno.test("weir reads the key from DATASTREAM_API_KEY, and shows it nowhere", async () => {
+  const line = ["records", "--base-url", "http://127.0.0.1:4711"];
+  const environment = { DATASTREAM_API_KEY: "secret-key" };
+  // Without the permission to reach it, which these tests do not have.
+  const { code, errors } = await weir(line, { environment });
+  assertEquals([code, errors.join().includes("secret-key")], [1, false]);
+  const unencrypted = await weir(["records", "--base-url", "http://example.org"], { environment });
+  assertEquals([unencrypted.code, unencrypted.errors.join().includes("secret-key")], [2, false]);
 });
 
-Deno.test("a filter that is none is a wrong command line", async () => {
-  const { code, output, errors } = await weir(["records", "--sandbox", "--filter", "DOI ge 'x'"]);
-  assertEquals([code, output], [2, ""]);
-  assertStringIncludes(errors[0]!, 'use "gte"');
+Deno.test("weir setup takes no key that is none, and does not show it", async () => {
+  for (const given of ["", "no key", "clé"]) {
+    const { code, output, errors } = await weir(["setup"], { secret: given });
+    assertEquals([code, output], [2, ""]);
+    assertStringIncludes(errors[1]!, "(not shown)");
+    assertEquals(given !== "" && errors.join().includes(given), false);
+  }
 });
 
 Deno.test("a fault is one line and 1", async () => {
@@ -118,4 +262,24 @@ Deno.test("a fault is one line and 1", async () => {
   assertEquals([code, output, errors.length], [1, "", 1]);
   assertStringIncludes(errors[0]!, "compared with a number");
   assert(!/[\p{Cc}]/u.test(errors[0]!));
+});
+
+Deno.test("a signal ends it with 130", async () => {
+  const interrupted = new AbortController();
+  const running = weir(["records", "--sandbox", "--top=1"], { signal: interrupted.signal });
+  interrupted.abort(new Error("interrupted"));
+  const { code, errors } = await running;
+  assertEquals([code, errors], [130, ["Interrupted"]]);
+});
+
+Deno.test("progress is a line a page, or one line that is drawn over on a terminal", async () => {
+  const line = ["observations", "--sandbox", "--limit=2500", "--top=1000", "--select=Id"];
+  const pages = (await weir(line)).errors.filter((text) => /^[\d,]+ rows/.test(text));
+  assertEquals(pages.map((text) => text.split(" ")[0]), ["1,000", "2,000", "2,500"]);
+  const { drawn, errors } = await weir(line, { isTerminal: true });
+  assertEquals(errors.some((text) => /^[\d,]+ rows/.test(text)), false);
+  const draws = drawn.split("\r\x1b[K");
+  assertMatch(draws.at(-1)!, /^2,500 rows, [\d,]+ rows\/s.*\n$/);
+  assert(draws.every((text) => text.trimEnd().length < 80));
+  assertEquals((await weir([...line, "--quiet"], { isTerminal: true })).drawn, "");
 });

@@ -1,82 +1,194 @@
-// The command line as a process: its pipe, its file, its exit codes.
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+// The command line as a process: its pipe, its files, its signals, its exit codes.
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  type CommandLine,
+  denoArguments,
+  fileNames,
+  FOLDER,
+  readFile,
+  runToEnd,
+  start,
+  withFiles,
+  writeFile,
+} from "../helpers/command_line.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
+import { createSandbox } from "../../src/sandbox/service.ts";
 
-/** The folder that this test may write to. */
-const cwd = "tests/processes";
-const permissions = ["--allow-env=DATASTREAM_API_KEY", "--allow-read=.", "--allow-write=."];
+const toFile: CommandLine = { hasFiles: true };
 
-function weir(...args: string[]): Deno.Command {
-  return new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--no-prompt", ...permissions, "../../src/cli/main.ts", ...args],
-    cwd,
-    stdout: "piped",
-    stderr: "piped",
+/** Serves a handler as the service while the test runs; `line` reaches it. */
+async function serving(
+  handler: (request: Request) => Response | Promise<Response>,
+  test: (line: CommandLine, baseUrl: string) => Promise<void>,
+): Promise<void> {
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler);
+  const { port } = server.addr;
+  const environment = { DATASTREAM_API_KEY: "sandbox", WEIR_REQUESTS_PER_SECOND: "Infinity" };
+  const line = { port, hasFiles: true, environment };
+  await withFiles(() => test(line, `--base-url=http://127.0.0.1:${port}/v1/odata/v4`));
+}
+
+Deno.test("weir writes to its standard output without any permission but the key's", () =>
+  withFiles(async () => {
+    const line = ["records", "--sandbox", "--select=Id", "--filter=LocationId eq 1015", "--quiet"];
+    const { code, stdout, stderr } = await runToEnd({}, ...line);
+    assertEquals([code, stderr, readCsv(stdout).length], [0, "", 1 + 450]);
+  }));
+
+Deno.test("a reader that leaves the pipe ends weir quietly, with 0", () =>
+  withFiles(async () => {
+    const child = start({}, "records", "--sandbox", "--top=1000", "--quiet");
+    const reader = child.stdout.getReader();
+    const { value } = await reader.read();
+    assert(new TextDecoder().decode(value).startsWith("Id,DOI,"));
+    await reader.cancel();
+    const { code } = await child.status;
+    assertEquals([code, await new Response(child.stderr).text()], [0, ""]);
+  }));
+
+Deno.test("a file has its name only when it is whole, and its format from its name", () =>
+  withFiles(async () => {
+    const ask = ["observations", "--sandbox", "--select=Id", "--limit=200", "--top=100", "--quiet"];
+    for (const [name, rows] of [["a.csv", 202], ["a.ndjson", 201], ["a.jsonl", 201]] as const) {
+      assertEquals((await runToEnd(toFile, ...ask, "--output", name)).code, 0);
+      assertEquals((await readFile(name)).split("\n").length, rows);
+    }
+    await runToEnd(toFile, ...ask, "--output=a.json");
+    assertEquals(JSON.parse(await readFile("a.json")).value.length, 200);
+    await runToEnd(toFile, "locations", "--sandbox", "--output=a.geojson");
+    assertEquals(JSON.parse(await readFile("a.geojson")).features.length, 60);
+    assertEquals(await fileNames(), ["a.csv", "a.geojson", "a.json", "a.jsonl", "a.ndjson"]);
+  }));
+
+Deno.test("a file that is there is not overwritten without --force", () =>
+  withFiles(async () => {
+    const ask = ["locations", "--sandbox", "--select=Id", "--output=a.csv"];
+    await writeFile("a.csv", "of old");
+    const { code, stderr } = await runToEnd(toFile, ...ask);
+    assertEquals([code, await readFile("a.csv")], [1, "of old"]);
+    assertStringIncludes(stderr, "a.csv is there: --force overwrites it");
+    assertEquals((await runToEnd(toFile, ...ask, "--force")).code, 0);
+    assert((await readFile("a.csv")).startsWith("Id\r\n1001\r\n"));
+    assertEquals(await fileNames(), ["a.csv"]);
+  }));
+
+Deno.test("weir does not write where another download does", () =>
+  withFiles(async () => {
+    await writeFile("a.csv.part", "of another");
+    const { code, stderr } = await runToEnd(toFile, "records", "--sandbox", "--output", "a.csv");
+    assertEquals([code, await readFile("a.csv.part")], [1, "of another"]);
+    assertStringIncludes(stderr, "a.csv.part is there");
+    assertStringIncludes(stderr, "--resume, or begin anew with --force");
+  }));
+
+Deno.test("a fault before the first page leaves nothing, one after it the part and how to go on", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  let asked = 0;
+  return serving(
+    (request) =>
+      ++asked === 2 || asked === 5 ? new Response("", { status: 404 }) : sandbox.fetch(request),
+    async (line, baseUrl) => {
+      const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
+      const broken = await runToEnd(line, ...ask);
+      assertEquals([broken.code, await readFile("a.csv.part")], [1, await idLines(20)]);
+      assertStringIncludes(broken.stderr, "answered status 404");
+      assertStringIncludes(
+        broken.stderr,
+        "a.csv.part holds 20 rows: the same command with --resume",
+      );
+      assertEquals((await runToEnd(line, ...ask, "--resume")).code, 0);
+      assertEquals([await readFile("a.csv"), await fileNames()], [await idLines(60), ["a.csv"]]);
+      const none = await runToEnd(line, "locations", baseUrl, "--output=b.csv");
+      assertEquals([none.code, await fileNames()], [1, ["a.csv"]]);
+    },
+  );
+});
+
+async function idLines(rows: number): Promise<string> {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const url = `${sandbox.url}/Locations?%24select=Id&%24top=${rows}`;
+  const response = await sandbox.fetch(url, { headers: { "x-api-key": "sandbox" } });
+  const { value } = await response.json();
+  return ["Id", ...value.map(({ Id }: { Id: number }) => Id), ""].join("\r\n");
+}
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  Deno.test(`${signal} in mid-download leaves the part, says how to go on, and ends with 130`, () => {
+    const sandbox = createSandbox({ requestsPerSecond: Infinity });
+    const { promise: isWaiting, resolve: tell } = Promise.withResolvers<void>();
+    const { promise: done, resolve: end } = Promise.withResolvers<void>();
+    let asked = 0;
+    return serving(async (request) => {
+      if (++asked === 2) {
+        tell();
+        await done;
+      }
+      return sandbox.fetch(request);
+    }, async (line, baseUrl) => {
+      const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
+      const child = start(line, ...ask);
+      await isWaiting;
+      child.kill(signal);
+      const { code, stderr } = await child.output();
+      end();
+      assertEquals(code, 130);
+      assertMatch(new TextDecoder().decode(stderr), /holds 20 rows: .*--resume.*\nInterrupted\n$/);
+      assertEquals((await runToEnd(line, ...ask, "--resume")).code, 0);
+      assertEquals(await readFile("a.csv"), await idLines(60));
+    });
   });
 }
 
-const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+Deno.test("--cite writes the citations to a file, and no other over it", () =>
+  withFiles(async () => {
+    const ask = ["records", "--sandbox", "--limit=1", "--doi=10.25976/weir-aa00", "--output=a.csv"];
+    const { code, stderr } = await runToEnd(toFile, ...ask, "--cite=cite.txt");
+    assertEquals([code, stderr.includes("requires citing")], [0, false]);
+    assertStringIncludes(await readFile("cite.txt"), "https://doi.org/10.25976/weir-aa00\n");
+    await Deno.remove(`${FOLDER}/a.csv`);
+    const again = await runToEnd(toFile, ...ask, "--cite=cite.txt");
+    assertEquals([again.code, await fileNames()], [1, ["cite.txt"]]);
+    assertStringIncludes(again.stderr, "cite.txt is there");
+  }));
 
-Deno.test("weir writes CSV to its standard output", async () => {
-  const { code, stdout, stderr } = await weir(
-    "records",
-    "--sandbox",
-    "--select=Id",
-    "--filter=LocationId eq 1015",
-  ).output();
-  assertEquals([code, text(stderr), readCsv(text(stdout)).length], [0, "", 1 + 450]);
+Deno.test("weir setup keeps a key for its owner alone, and weir uses it, and shows it nowhere", () => {
+  const keys: (string | null)[] = [];
+  return serving((request) => {
+    keys.push(request.headers.get("x-api-key"));
+    return Response.json({ message: "key-of-a-test" }, { status: 403 });
+  }, async ({ port }, baseUrl) => {
+    const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };
+    const line = { port: port!, hasFiles: true, environment };
+    const setup = new Deno.Command("sh", {
+      args: [
+        "-c",
+        `printf 'key-of-a-test\\n' | "$@"`,
+        "sh",
+        Deno.execPath(),
+        ...setupArguments(line),
+      ],
+      cwd: FOLDER,
+      env: environment,
+    });
+    const { code, stderr } = await setup.output();
+    const said = new TextDecoder().decode(stderr);
+    assertEquals([code, said.includes("key-of-a-test")], [0, false]);
+    assertStringIncludes(said, "config/weir/key");
+    assertEquals(await readFile("config/weir/key"), "key-of-a-test\n");
+    assertEquals(((await Deno.stat(`${FOLDER}/config/weir/key`)).mode ?? 0) & 0o777, 0o600);
+    const refused = await runToEnd(line, "locations", baseUrl);
+    assertEquals([refused.code, keys], [1, ["key-of-a-test"]]);
+    assertStringIncludes(refused.stderr, "A key is had at https://");
+    assertEquals(refused.stderr.includes("key-of-a-test"), false);
+  });
 });
 
-Deno.test("a reader that leaves the pipe ends weir quietly, with 0", async () => {
-  const child = weir("records", "--sandbox", "--top=1000").spawn();
-  const reader = child.stdout.getReader();
-  const { value } = await reader.read();
-  assert(text(value!).startsWith("Id,DOI,"));
-  await reader.cancel();
-  const { code } = await child.status;
-  assertEquals([code, await new Response(child.stderr).text()], [0, ""]);
-});
+function setupArguments(line: CommandLine): string[] {
+  return denoArguments(line, ["setup"]);
+}
 
-Deno.test("weir writes a file that has its name only when whole", async () => {
-  const file = "written_by_a_test.csv";
-  try {
-    const { code } = await weir("records", "--sandbox", "--select=Id", "--output", file).output();
-    assertEquals([code, readCsv(await Deno.readTextFile(`${cwd}/${file}`)).length], [0, 40_001]);
-    await assertRejects(() => Deno.stat(`${cwd}/${file}.part`), Deno.errors.NotFound);
-  } finally {
-    await Deno.remove(`${cwd}/${file}`);
-  }
-});
-
-Deno.test("a fault leaves neither the file nor a part of it", async () => {
-  const file = "not_written_by_a_test.csv";
-  const { code, stderr } = await weir(
-    "records",
-    "--sandbox",
-    "--filter=LocationId eq 'x'",
-    "--output",
-    file,
-  ).output();
-  assertEquals(code, 1);
-  assertStringIncludes(text(stderr), "compared with a number");
-  await assertRejects(() => Deno.stat(`${cwd}/${file}`), Deno.errors.NotFound);
-  await assertRejects(() => Deno.stat(`${cwd}/${file}.part`), Deno.errors.NotFound);
-});
-
-Deno.test("weir does not write where another download does", async () => {
-  const file = "written_by_two.csv";
-  await Deno.writeTextFile(`${cwd}/${file}.part`, "of another");
-  try {
-    const { code, stderr } = await weir("records", "--sandbox", "--output", file).output();
-    assertEquals(code, 1);
-    assertStringIncludes(text(stderr), `${file}.part is there`);
-    assertEquals(await Deno.readTextFile(`${cwd}/${file}.part`), "of another");
-  } finally {
-    await Deno.remove(`${cwd}/${file}.part`);
-  }
-});
-
-Deno.test("weir exits with 2 at a wrong command line", async () => {
-  const { code, stderr } = await weir("recrds").output();
-  assertEquals([code, text(stderr).split("\n").length], [2, 3]);
-});
+Deno.test("weir exits with 2 at a wrong command line, and without a stack", () =>
+  withFiles(async () => {
+    const { code, stderr } = await runToEnd({}, "recrds");
+    assertEquals([code, stderr.split("\n").length], [2, 3]);
+  }));

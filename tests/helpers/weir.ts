@@ -1,0 +1,39 @@
+import { run } from "../../src/cli/run.ts";
+
+/** What a command line came to. */
+export interface Ran {
+  code: number;
+  output: string;
+  /** Lines of standard error. */
+  errors: string[];
+  /** What a terminal was sent. */
+  drawn: string;
+}
+
+/** What a test gives a command line in place of a process. */
+export interface Given {
+  environment?: Record<string, string>;
+  /** Whether standard error is a terminal. */
+  isTerminal?: boolean;
+  secret?: string;
+  signal?: AbortSignal;
+}
+
+/** Runs a command line in this process. */
+export async function weir(line: readonly string[], given: Given = {}): Promise<Ran> {
+  const chunks: string[] = [];
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const errors: string[] = [];
+  let drawn = "";
+  const code = await run(line, {
+    // Else the sandbox takes its time, as the service does.
+    environment: (name) => ({ WEIR_REQUESTS_PER_SECOND: "Infinity", ...given.environment })[name],
+    output: new WritableStream({ write: (chunk) => void chunks.push(decoder.decode(chunk)) }),
+    print: (text) => Promise.resolve(void chunks.push(text)),
+    error: (text) => errors.push(text),
+    terminal: given.isTerminal ? { columns: () => 80, write: (text) => drawn += text } : undefined,
+    askSecret: () => Promise.resolve(given.secret ?? ""),
+    signal: given.signal ?? new AbortController().signal,
+  });
+  return { code, output: chunks.join(""), errors, drawn };
+}
