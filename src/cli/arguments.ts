@@ -20,9 +20,10 @@ export interface Arguments {
  */
 export function readArguments(args: readonly string[]): Arguments {
   const [first, ...rest] = args;
-  if (first === undefined || first === "--help" || first === "-h" || first === "--version") {
+  if (first === undefined || /^(--help|-h|help|--version|-V)$/.test(first)) {
     if (rest.length > 0) throw new UsageError(`Wanted nothing after ${first}, got "${rest[0]}"`);
-    return { command: undefined, operand: undefined, flags: new Map([[first ?? "--help", []]]) };
+    const asked = first === "-V" || first === "--version" ? "version" : "help";
+    return { command: undefined, operand: undefined, flags: new Map([[asked, []]]) };
   }
   const names = Object.keys(COMMANDS);
   const command = names.find((name) => name === first) as CommandName | undefined;
@@ -37,10 +38,9 @@ export function readArguments(args: readonly string[]): Arguments {
   const most = operand === undefined ? 0 : 1;
   if (operands.length > most) {
     const extra = operands[most]!;
+    const taken = operand === undefined ? "flags alone" : `one ${operand.name}`;
     throw new UsageError(
-      `weir ${command} takes ${
-        operand === undefined ? "flags alone" : `one ${operand.name}`
-      }, got "${extra}"`,
+      `weir ${command} takes ${taken}, got "${extra}": put a value that has spaces in quotes`,
     );
   }
   if (operands.length < most) {
@@ -58,17 +58,23 @@ function parse(
       [name, value === undefined ? [Boolean] as const : [String] as const] as const
     ),
   );
-  const valued = args.map((arg) => /^--([\w-]+)=/.exec(arg)?.[1] ?? "")
-    .find((name) => known[name] !== undefined && known[name].value === undefined);
+  const spelled = spellOut(args, known);
+  const valued = spelled.map((arg) => /^--([\w-]+)[=:.]/.exec(arg)?.[1] ?? "")
+    .find((name) => Object.hasOwn(known, name) && known[name]!.value === undefined);
   if (valued !== undefined) {
     throw new UsageError(`--${valued} takes no value: give it, or leave it out`);
   }
-  const { flags: given, unknownFlags, _: operands } = typeFlag(schema, joinNegative(args, known));
+  const { flags: given, unknownFlags, _: operands } = typeFlag(
+    schema,
+    joinNegative(spelled, known),
+  );
   const [unknown] = Object.keys(unknownFlags);
   if (unknown !== undefined) {
-    const nearest = didYouMean(unknown, Object.keys(known)).replace(/"(.*)"/, '"--$1"');
+    const remedy = /key/i.test(unknown)
+      ? "a key is read from DATASTREAM_API_KEY, or kept by weir setup"
+      : didYouMean(unknown, Object.keys(known)).replace(/"(.*)"/, '"--$1"');
     throw new UsageError(
-      `There is no flag "${unknown.length === 1 ? "-" : "--"}${unknown}": ${nearest}`,
+      `There is no flag "${unknown.length === 1 ? "-" : "--"}${unknown}": ${remedy}`,
     );
   }
   const flags = new Map<string, string[]>();
@@ -87,13 +93,21 @@ function parse(
   return { flags, operands };
 }
 
+/** One letter stands for a name. */
+function spellOut(args: readonly string[], known: Flags): string[] {
+  return args.map((arg) => {
+    const found = Object.entries(known).find(([, { letter }]) => letter && arg === `-${letter}`);
+    return found === undefined ? arg : `--${found[0]}`;
+  });
+}
+
 /** A value that begins with a minus sign, a longitude, say, would be taken for flags. */
 function joinNegative(args: readonly string[], known: Flags): string[] {
   const joined: string[] = [];
   for (const arg of args) {
     const before = joined.at(-1) ?? "";
     const isFlag = before.startsWith("--") && known[before.slice(2)]?.value !== undefined;
-    if (isFlag && /^-[\d.]/.test(arg)) joined[joined.length - 1] = `${before}=${arg}`;
+    if (isFlag && /^-([\d.]|$)/.test(arg)) joined[joined.length - 1] = `${before}=${arg}`;
     else joined.push(arg);
   }
   return joined;

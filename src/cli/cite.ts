@@ -1,4 +1,4 @@
-import { stat, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { citationsText } from "../client/citations.ts";
 import { DataStream } from "../client/datastream.ts";
 import { oneLine } from "../errors.ts";
@@ -6,7 +6,7 @@ import { placeBox } from "../odata/place_box.ts";
 import type { GivenOptions } from "../odata/query_options.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Io } from "./io.ts";
-import { FileError } from "./part_file.ts";
+import { FileError, requireFolder, sizeOf } from "./files.ts";
 import { readBox, readFilter } from "./query_flags.ts";
 import { serviceOf } from "./service.ts";
 import { told, UsageError } from "./usage_error.ts";
@@ -30,36 +30,45 @@ export async function cite({ flags }: Arguments, io: Io): Promise<void> {
   );
 }
 
+/** Where citations go, and what they are of. */
+interface After {
+  /** The file for them; undefined is standard error. */
+  path: string | undefined;
+  /** The file with the rows; undefined is standard output. */
+  file: string | undefined;
+}
+
 /**
  * Says how to cite what a download gave: use of the data requires it.
  *
- * @param path The file to write it to; undefined is standard error
+ * @throws {Error} If they could not be had, or written, where a file was named for them
  */
 export async function citeAfter(
   client: DataStream,
-  { filter, within }: GivenOptions,
-  path: string | undefined,
+  { filter, within, limit }: GivenOptions,
+  { path, file = "The output" }: After,
   io: Io,
 ): Promise<void> {
-  let citations;
+  let text;
   try {
     const placed = placeBox("Metadata", filter === undefined ? undefined : String(filter), within);
-    citations = await client.citations(placed.filter, { signal: io.signal });
+    text = citationsText(await client.citations(placed.filter, { signal: io.signal }));
+    if (path !== undefined) return await writeFile(path, text);
   } catch (error) {
-    if (path !== undefined || io.signal.aborted) throw error;
+    if (io.signal.aborted) throw error;
     // The rows are whole all the same.
-    io.error(`The rows are whole, but not their citations: ${oneLine(error)}; weir cite asks anew`);
-    return;
+    const said = `${file} is whole, but not its citations (${oneLine(error)})`;
+    if (path !== undefined) throw new Error(`${said}: weir cite asks for them alone`);
+    return io.error(`${said}: weir cite asks for them`);
   }
-  if (path !== undefined) return await writeFile(path, citationsText(citations));
-  io.error("Use of this data requires citing:");
-  for (const line of citationsText(citations).trimEnd().split("\n")) io.error(line);
+  const of = limit === undefined ? "" : " (every dataset that meets the filter)";
+  io.error(`Use of this data requires citing${of}:`);
+  for (const line of text.trimEnd().split("\n")) io.error(line);
 }
 
-/** Refuses to write over a file. */
-export async function requireNew(path: string): Promise<void> {
-  const isThere = await stat(path).then(() => true, () => false);
-  if (isThere) {
-    throw new FileError(`${path} is there: --force overwrites it, or choose another name`);
-  }
+/** Refuses to write over a file, or where there is no folder. */
+export async function requireNew(path: string, force: boolean): Promise<void> {
+  await requireFolder(path);
+  if (force || await sizeOf(path) === undefined) return;
+  throw new FileError(`${path} is there: --force overwrites it, or choose another name`);
 }

@@ -26,7 +26,8 @@ export async function download(
   io: Io,
 ): Promise<void> {
   requireFlags(flags);
-  const [output] = flags.get("output") ?? [];
+  const [given] = flags.get("output") ?? [];
+  const output = given === "-" ? undefined : given;
   const [citePath] = flags.get("cite") ?? [];
   const format = readFormat(resource, flags.get("format")?.[0], output);
   const csv = readCsvOptions(flags);
@@ -42,30 +43,38 @@ export async function download(
     return { service, counted, query: checkOptions(resource, asked), csvFormat: toCsvFormat(csv) };
   });
   if (flags.has("count")) return await io.print(`${await counted.count()}\n`);
-  if (citePath !== undefined && !flags.has("force")) await requireNew(citePath);
+  if (citePath !== undefined) await requireNew(citePath, flags.has("force"));
 
-  const question = questionOf(resource, asked, options.baseUrl, format, csv);
+  const question = questionOf(query, service.baseUrl, format, csvFormat);
   const { sink, from } = await openOutput(output, question, flags, io);
   const writer = writerOf(resource, format, query, csvFormat, from?.writer);
-  const report = new ProgressReport(io, flags.has("quiet"), from);
+  const canDraw = output !== undefined || !io.showsOutput;
+  const shows = { isQuiet: flags.has("quiet"), canDraw, limit: query.limit };
+  const report = new ProgressReport(io, shows, from);
   const run = new Run(service, signal, (progress) => report.update(progress));
   let rows = from?.rows ?? 0;
   try {
     for await (const page of readPages(run, query, readBytes(writer), from)) {
-      rows += page.rows;
       await sink.write(page.content);
       const { rest } = page;
-      await sink.keep({ rest, rows, expectedRows: report.expectedRows, writer: writer.state });
+      const { expectedRows } = report;
+      await sink.keep({ rest, rows: rows + page.rows, expectedRows, writer: writer.state });
+      rows += page.rows;
     }
     await sink.write(writer.end());
-    await sink.finish();
+    report.end(await sink.finish(), output);
   } catch (error) {
     report.end();
     await sink.leave(rows);
     throw error;
   }
-  report.end();
+  if (rows === 0) return asked.limit === 0 ? undefined : io.error(NO_ROWS);
   const isTold = isMeasured(resource) && !flags.has("quiet");
   if (citePath === undefined && !isTold) return;
-  await citeAfter(new DataStream(options), asked, citePath, io);
+  // The rows are there: what comes after them is not worth half a minute.
+  const client = new DataStream({ ...options, retry: { attempts: 2 } });
+  await citeAfter(client, asked, { path: citePath, file: output }, io);
 }
+
+const NO_ROWS =
+  "No row meets the filter: names count to the letter, as pH; weir fields says what there is";

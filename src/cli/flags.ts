@@ -4,6 +4,8 @@ export interface Flag {
   value?: string;
   /** Whether it may be given more than once. */
   isList?: boolean;
+  /** Its one letter, after one minus sign. */
+  letter?: string;
   /** What it does, for the help. */
   help: string;
 }
@@ -14,7 +16,11 @@ export type Flags = Readonly<Record<string, Flag>>;
 /** What to filter by; joined by `and`. */
 export const FILTER_FLAGS = {
   filter: { value: '"…"', help: "an OData filter: \"MonitoringLocationType eq 'Lake'\"" },
-  doi: { value: "DOI", isList: true, help: "a dataset; again for more" },
+  doi: {
+    value: "DOI",
+    isList: true,
+    help: "a dataset, or its https://doi.org/ link; again for more",
+  },
   characteristic: {
     value: "NAME",
     isList: true,
@@ -32,7 +38,10 @@ export const FILTER_FLAGS = {
 
 /** Whom to ask. */
 export const SERVICE_FLAGS = {
-  "base-url": { value: "URL", help: "another root address of the service" },
+  "base-url": {
+    value: "URL",
+    help: "another root address of the service (or DATASTREAM_BASE_URL)",
+  },
   qa: { help: "the service's test system" },
   sandbox: { help: "synthetic data in process: no key, no network" },
 } as const satisfies Flags;
@@ -42,7 +51,7 @@ export const QUERY_FLAGS = {
   select: { value: "A,B,C", help: "fields, in order (default: all; see weir fields)" },
   ...FILTER_FLAGS,
   top: { value: "N", help: "rows on a page, 1 to 10000; not the number of rows, that is --limit" },
-  limit: { value: "N", help: "the number of rows (default: all)" },
+  limit: { value: "N", letter: "n", help: "the number of rows (default: all)" },
   unchecked: { help: "let fields and filters through that weir does not know" },
 } as const satisfies Flags;
 
@@ -60,7 +69,11 @@ export const OUTPUT_FLAGS = {
     value: "FORMAT",
     help: "csv, ndjson, json; geojson of locations (default: by the file's name, else csv)",
   },
-  output: { value: "FILE", help: "write to FILE, as FILE.part until it is whole" },
+  output: {
+    value: "FILE",
+    letter: "o",
+    help: "write to FILE, as FILE.part until it is whole; - is standard output",
+  },
   resume: { help: "go on with FILE.part, from its last whole page" },
   force: { help: "overwrite FILE, and a FILE.part that is there" },
   count: { help: "print the number of rows, and nothing else" },
@@ -69,10 +82,10 @@ export const OUTPUT_FLAGS = {
   "no-header": { help: "CSV without a line of names" },
   bom: { help: "CSV with a byte order mark, by which Excel knows UTF-8" },
   "escape-formulas": { help: "CSV with a ' before what a spreadsheet would run" },
-  quiet: { help: "no progress and no citations on standard error" },
+  quiet: { letter: "q", help: "no progress and no citations on standard error" },
 } as const satisfies Flags;
 
 /** Of every command. */
 export const COMMON_FLAGS = {
-  help: { help: "this text" },
+  help: { letter: "h", help: "this text" },
 } as const satisfies Flags;

@@ -32,7 +32,9 @@ export function readFormat(
     throw new UsageError(
       said === undefined
         ? `The name "${file}" says no format: say --format csv, ndjson, json or geojson`
-        : `There is no format "${said}": ${didYouMean(said, names)}`,
+        : `There is no format "${said}" but ${[...new Set(names)].join(", ")}: ${
+          didYouMean(said, names)
+        }`,
     );
   }
   if (format === "geojson" && resource !== "Locations") {

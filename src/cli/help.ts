@@ -32,8 +32,8 @@ export function commandHelp(name: CommandName): string {
 
 ${
     table(
-      Object.entries(flagsOf(name) as Flags).map(([flag, { value, help }]) => [
-        `--${flag}${value ? ` ${value}` : ""}`,
+      Object.entries(flagsOf(name) as Flags).map(([flag, { value, help, letter }]) => [
+        `${letter ? `-${letter}, ` : ""}--${flag}${value ? ` ${value}` : ""}`,
         help,
       ]),
     )

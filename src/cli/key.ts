@@ -1,25 +1,26 @@
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import process from "node:process";
 import { KEY_SOURCE } from "./help.ts";
 import type { Io } from "./io.ts";
 import { UsageError } from "./usage_error.ts";
 
-type Environment = Io["environment"];
-
 /**
  * The API key: of the environment, else of the file that `weir setup` writes.
  *
- * @throws {UsageError} If there is none; the message says where to get one
+ * @throws {UsageError} If there is none, or it can be none; the message says where to get one
  */
-export async function readKey(environment: Environment): Promise<string> {
-  const given = environment("DATASTREAM_API_KEY");
-  if (given) return given;
-  const path = keyPath(environment);
+export async function readKey(io: Io): Promise<string> {
+  const given = io.environment("DATASTREAM_API_KEY")?.trim();
+  if (given) return requireKey(given, "DATASTREAM_API_KEY");
+  const path = keyPath(io.environmentIfAllowed);
   // Where it may not be read, or is not there, there is no key.
-  const kept = path && await readFile(path, "utf8").catch(() => undefined);
-  if (kept?.trim()) return kept.trim();
+  const kept = path && (await readFile(path, "utf8").catch(() => ""))?.trim();
+  if (path && kept) return requireKey(kept, path);
   throw new UsageError(
-    `No API key: set DATASTREAM_API_KEY, or run weir setup; ask for one at ${KEY_SOURCE}, or try --sandbox, which needs none`,
+    `No API key: set DATASTREAM_API_KEY${
+      io.howToAllow("DATASTREAM_API_KEY")
+    } or run weir setup; ask for one at ${KEY_SOURCE}, or try --sandbox, which needs none`,
   );
 }
 
@@ -29,17 +30,19 @@ export async function readKey(environment: Environment): Promise<string> {
  * @returns The path of the file
  * @throws {UsageError} If the key is none, or there is no place for it
  */
-export async function writeKey(key: string, environment: Environment): Promise<string> {
-  if (!/^[\x21-\x7e]+$/.test(key)) {
-    throw new UsageError("A key is visible characters of ASCII, got others or none (not shown)");
-  }
-  const path = keyPath(environment);
+export async function writeKey(key: string, io: Io): Promise<string> {
+  requireKey(key, "The key");
+  const path = keyPath(io.environment);
   if (path === undefined) {
-    throw new UsageError(
-      "No place for the key: set HOME or XDG_CONFIG_HOME, or allow to read them",
-    );
+    throw new UsageError("No place for the key: set HOME or XDG_CONFIG_HOME, and let them be read");
   }
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  // Folder by folder: made all at once, every folder above would be looked at.
+  const folder = dirname(path);
+  for (const name of [dirname(folder), folder]) {
+    await mkdir(name, { mode: 0o700 }).catch((error) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+  }
   // The mode counts for a new file alone.
   await writeFile(path, "", { mode: 0o600 });
   await chmod(path, 0o600);
@@ -47,9 +50,17 @@ export async function writeKey(key: string, environment: Environment): Promise<s
   return path;
 }
 
+function requireKey(key: string, where: string): string {
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw new UsageError(
+    `${where} must be visible characters of ASCII, got others or none (not shown)`,
+  );
+}
+
 /** Where the key is kept, as the XDG Base Directory Specification has it. */
-function keyPath(environment: Environment): string | undefined {
-  const home = environment("HOME") || environment("USERPROFILE");
-  const config = environment("XDG_CONFIG_HOME") || (home && join(home, ".config"));
-  return config ? join(config, "weir", "key") : undefined;
+function keyPath(environment: Io["environment"]): string | undefined {
+  const config = environment("XDG_CONFIG_HOME");
+  if (config) return join(config, "weir", "key");
+  const home = environment(process.platform === "win32" ? "USERPROFILE" : "HOME");
+  return home ? join(home, ".config", "weir", "key") : undefined;
 }

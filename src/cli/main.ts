@@ -6,10 +6,11 @@
 import process from "node:process";
 import { Writable } from "node:stream";
 import { askSecret } from "./ask_secret.ts";
-import { run } from "./run.ts";
+import { oneLine } from "../errors.ts";
+import { INTERRUPTED, run } from "./run.ts";
 
 /** The signals that ask a process to end. */
-const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
  * Runs the command line in this process; a reader of standard output that leaves (`| head`) ends
@@ -23,18 +24,41 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
  */
 export async function main(args: string[] = process.argv.slice(2)): Promise<number> {
   let readerLeft = false;
-  process.stdout.on("error", (error: Error & { code?: string }) => {
-    // Any other error reaches `run` as a failed write.
-    if (error.code === "EPIPE") readerLeft = true;
-  });
+  let broken: Error | undefined;
   const interrupted = new AbortController();
-  const interrupt = () => interrupted.abort(new Error("interrupted"));
-  for (const signal of SIGNALS) process.once(signal, interrupt);
+  const onOutput = (error: Error & { code?: string }) => {
+    readerLeft ||= error.code === "EPIPE" || error.name === "BrokenPipe";
+    broken ??= error;
+    // Not every runtime fails the write that it is about.
+    interrupted.abort(error);
+  };
+  // Nobody reads what is said: the rows are worth no less for it.
+  const onError = () => {};
+  process.stdout.on("error", onOutput);
+  process.stderr.on("error", onError);
+  let asked = 0;
+  const interrupt = () => {
+    interrupted.abort(new Error("interrupted"));
+    // Whoever asks twice does not want to wait for a reader that takes nothing.
+    if (++asked === 2) process.exit(INTERRUPTED);
+  };
+  for (const signal of SIGNALS) process.on(signal, interrupt);
   const { stdout, stderr } = process;
-  const output = Writable.toWeb(stdout);
+  // Deno's process.stdout waits for a slow reader with everything, the signals too.
+  const raw = scope.Deno?.stdout.writable ?? Writable.toWeb(stdout);
+  const rawWriter = raw.getWriter();
+  const output = new WritableStream<Uint8Array>({
+    write: (bytes) =>
+      rawWriter.write(bytes).catch((error) => {
+        onOutput(error);
+        throw error;
+      }),
+  });
   try {
     const code = await run(args, {
       environment,
+      environmentIfAllowed: (name) => isAllowed(name) ? environment(name) : undefined,
+      howToAllow: (name) => isAllowed(name) ? "" : ` and let it be read, --allow-env=${name},`,
       output,
       async print(text) {
         const writer = output.getWriter();
@@ -42,33 +66,44 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
         writer.releaseLock();
       },
       error(line) {
-        if (!readerLeft) stderr.write(`${line}\n`);
+        if (broken === undefined) stderr.write(`${line}\n`);
       },
       terminal: stderr.isTTY
         ? { columns: () => stderr.columns || 80, write: (text) => void stderr.write(text) }
         : undefined,
+      showsOutput: stdout.isTTY === true,
       askSecret: (question) => askSecret(question, interrupted.signal),
       signal: interrupted.signal,
     });
-    return readerLeft ? 0 : code;
+    // A reader that takes nothing must not keep a process that was asked to end.
+    if (asked > 0) process.exit(code);
+    // Until all is taken: only then is it known to be.
+    if (code === 0) await new Promise<void>((resolve) => stdout.write("", () => resolve()));
+    if (broken === undefined) return code;
+    if (readerLeft) return 0;
+    process.stderr.write(`Standard output: ${oneLine(broken)}\n`);
+    return 1;
   } finally {
+    process.stdout.off("error", onOutput);
     for (const signal of SIGNALS) process.off(signal, interrupt);
   }
 }
 
-/** A variable that nobody need be asked for. */
-const OPTIONAL = "WEIR_REQUESTS_PER_SECOND";
-
 const scope = globalThis as {
-  Deno?: { permissions: { querySync(of: { name: "env"; variable: string }): { state: string } } };
+  Deno?: {
+    stdout: { writable: WritableStream<Uint8Array> };
+    permissions: { querySync(of: { name: "env"; variable: string }): { state: string } };
+  };
 };
+
+function isAllowed(variable: string): boolean {
+  const { state = "granted" } = scope.Deno?.permissions.querySync({ name: "env", variable }) ?? {};
+  return state === "granted";
+}
 
 /** A variable; where it may not be read, it is as if it were not set. */
 function environment(name: string): string | undefined {
   try {
-    const { state } = scope.Deno?.permissions.querySync({ name: "env", variable: name }) ?? {};
-    // Deno would ask whoever sits at the terminal.
-    if (name === OPTIONAL && state === "prompt") return undefined;
     return process.env[name];
   } catch {
     return undefined;

@@ -26,12 +26,19 @@ export function readQuery(resource: ResourceName, flags: FlagValues): GivenOptio
 /** The flags that filter, joined by `and`. */
 export function readFilter(flags: FlagValues): string | undefined {
   const [filter] = flags.get("filter") ?? [];
+  const [from, to] = [readYear(flags, "from"), readYear(flags, "to")];
+  if (from !== undefined && to !== undefined && from > to) {
+    throw new UsageError(`--from is after --to: there is nothing from ${from} to ${to}`);
+  }
   const common = commonFilter({
-    dois: flags.get("doi") ?? [],
+    // As citations have it, too.
+    dois: flags.get("doi")?.map((doi) =>
+      doi.replace(/^(https?:\/\/(dx\.)?doi\.org\/|doi:)/i, "")
+    ) ?? [],
     regions: flags.get("region") ?? [],
     characteristics: flags.get("characteristic") ?? [],
-    from: readNumber(flags, "from"),
-    to: readNumber(flags, "to"),
+    from,
+    to,
   });
   if (filter === undefined || common === undefined) return filter ?? common;
   // One of another grammar may hold an "or", which binds less.
@@ -57,11 +64,17 @@ export function readCsvOptions(flags: FlagValues): CsvOptions | undefined {
   if (names.length === 0) return undefined;
   const [separator] = flags.get("separator") ?? [];
   return {
-    separator: separator === "tab" ? "\t" : separator,
+    separator: separator === "tab" || separator === "\\t" ? "\t" : separator,
     header: !flags.has("no-header"),
     bom: flags.has("bom"),
     escapeFormulas: flags.has("escape-formulas"),
   };
+}
+
+function readYear(flags: FlagValues, name: string): number | undefined {
+  const year = readNumber(flags, name);
+  if (year === undefined || (year >= 1000 && year <= 9999)) return year;
+  throw new UsageError(`--${name} wants a year of four digits, got "${year}"`);
 }
 
 function readNumber(flags: FlagValues, name: string): number | undefined {

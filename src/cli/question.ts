@@ -1,29 +1,30 @@
-import type { GivenOptions } from "../odata/query_options.ts";
-import type { ResourceName } from "../odata/resources.ts";
-import type { CsvOptions } from "../output/csv_options.ts";
-import { PRODUCTION_URL } from "../service_roots.ts";
+import type { QueryOptions } from "../odata/query_options.ts";
+import type { CsvFormat } from "../output/csv_options.ts";
 import type { Format } from "./format.ts";
 
 /**
  * What a download asks for, as text: two with the same text give the same rows in the same form. The
  * page size is not part of it.
+ *
+ * @param baseUrl The root address of the service
  */
 export function questionOf(
-  resource: ResourceName,
-  { select, filter, within, limit, partition }: GivenOptions,
-  baseUrl: string | undefined = PRODUCTION_URL,
+  { resource, select, filter, box, limit, partition }: QueryOptions,
+  baseUrl: string,
   format: Format,
-  csv: CsvOptions | undefined,
+  csv: CsvFormat,
 ): string {
+  const rows = limit === Infinity ? undefined : limit;
+  const form = format === "csv" ? csv : undefined;
   return JSON.stringify({
     resource,
     baseUrl,
     select,
-    filter: filter === undefined ? undefined : String(filter),
-    within,
-    limit,
+    filter,
+    box,
+    limit: rows,
     partition,
     format,
-    csv,
+    csv: form,
   });
 }

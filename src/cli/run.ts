@@ -13,7 +13,7 @@ import type { Io } from "./io.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** The exit code of a process that was asked to end: 128 and the number of SIGINT. */
-const INTERRUPTED = 130;
+export const INTERRUPTED = 130;
 
 /**
  * Runs the command line.
@@ -46,7 +46,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
 async function answer(given: Arguments, io: Io): Promise<void> {
   const { command, flags } = given;
   if (command === undefined) {
-    return await io.print(flags.has("--version") ? `${VERSION}\n` : programHelp());
+    return await io.print(flags.has("version") ? `${VERSION}\n` : programHelp());
   }
   if (flags.has("help")) return await io.print(commandHelp(command));
   switch (command) {

@@ -10,7 +10,8 @@ const SECONDS: Record<string, number> = { h: 3_600, d: 86_400, w: 604_800 };
 export async function sign({ operand, flags }: Arguments, io: Io): Promise<void> {
   const secret = io.environment("WEIR_SIGNING_SECRET");
   if (!secret) {
-    throw new UsageError("No secret: set WEIR_SIGNING_SECRET to that of the server");
+    const allow = io.howToAllow("WEIR_SIGNING_SECRET");
+    throw new UsageError(`No secret: set WEIR_SIGNING_SECRET${allow} to that of the server`);
   }
   const expires = readExpires(flags.get("expires")?.[0] ?? "7d", Date.now());
   const signed = await signUrl(operand ?? "", { secret, expires }).catch((error) => {

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { Arguments } from "./arguments.ts";
 import type { Io } from "./io.ts";
 import { PartFile, type Progressed } from "./part_file.ts";
@@ -9,8 +10,8 @@ export interface Sink {
   write(bytes: Uint8Array): Promise<void>;
   /** Keeps how far it has come, where it can go on from there. */
   keep(progressed: Omit<Progressed, "bytes">): Promise<void>;
-  /** Says that it is whole. */
-  finish(): Promise<void>;
+  /** Says that it is whole; gives the bytes of a file. */
+  finish(): Promise<number | undefined>;
   /** Says that it is not, after so many rows. */
   leave(rows: number): Promise<void>;
 }
@@ -36,8 +37,7 @@ export async function openOutput(
       keep: (progressed) => part.keep(progressed),
       finish: () => part.finish(),
       async leave(rows) {
-        await part.leave(rows === 0);
-        if (rows === 0) return;
+        if (!await part.leave(rows === 0)) return;
         io.error(
           `${path}.part holds ${rows} rows: the same command with --resume goes on from there`,
         );
@@ -46,14 +46,18 @@ export async function openOutput(
   };
 }
 
-function standardOutput({ output }: Io): Sink {
+function standardOutput({ output, signal }: Io): Sink {
   const writer = output.getWriter();
-  const release = () => Promise.resolve(writer.releaseLock());
+  // A reader that takes nothing must not keep a process that is asked to end.
+  const ended = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+  ended.catch(() => {});
   return {
-    write: (bytes) => writer.write(bytes),
+    write: (bytes) => Promise.race([writer.write(bytes), ended]),
     keep: () => Promise.resolve(),
-    finish: release,
-    leave: release,
+    finish: () => Promise.resolve(void writer.releaseLock()),
+    leave: () => Promise.resolve(writer.releaseLock()),
   };
 }
 
@@ -69,7 +73,25 @@ export function requireFlags(flags: Arguments["flags"]): void {
   if (has("force") && !has("output") && !has("cite")) {
     throw new UsageError("--force overwrites a file: name it with --output");
   }
-  const needless = ["output", "format", "cite", "select", "limit", "top"].find(has);
+  const [cite = "", output = ""] = ["cite", "output"].map((name) => flags.get(name)?.[0]);
+  const files = [".part", ".part.json", ".part.new", ".part.json.new", ""].map((end) =>
+    output + end
+  );
+  if (cite && output && files.some((name) => resolve(name) === resolve(cite))) {
+    throw new UsageError("--cite and --output are two files: name another one");
+  }
+  const needless = [
+    "output",
+    "format",
+    "cite",
+    "select",
+    "limit",
+    "top",
+    "bom",
+    "separator",
+    "no-header",
+    "escape-formulas",
+  ].find(has);
   if (has("count") && needless !== undefined) {
     throw new UsageError(`--count prints a number: leave --${needless} out`);
   }

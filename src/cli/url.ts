@@ -11,7 +11,7 @@ import { told } from "./usage_error.ts";
 export async function url({ operand, flags }: Arguments, io: Io): Promise<void> {
   const resource = readResource(operand);
   const { url } = told(() => {
-    const service = toService({ baseUrl: baseUrlOf(flags) });
+    const service = toService({ baseUrl: baseUrlOf(flags, io) });
     return createQuery(resource, readQuery(resource, flags), service);
   });
   await io.print(`${url}\n`);

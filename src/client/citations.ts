@@ -1,3 +1,4 @@
+import { oneLine } from "../errors.ts";
 import { checkFilter } from "../odata/check_filter.ts";
 import { formatClauses } from "../odata/clause.ts";
 
@@ -43,10 +44,12 @@ export function toCitedFilter(filter: string): string | undefined {
   return clauses.length === 0 ? undefined : formatClauses(clauses);
 }
 
-/** Citations as text, a paragraph each. */
+/** Citations as text, a paragraph each, without what would move a terminal. */
 export function citationsText(citations: readonly Citation[]): string {
   if (citations.length === 0) return "No dataset meets the filter.\n";
   return citations
-    .map(({ citation, licence, link }) => `${citation}\nLicence: ${licence}\n${link}\n`)
+    .map(({ citation, licence, link }) =>
+      [oneLine(citation), `Licence: ${oneLine(licence)}`, oneLine(link), ""].join("\n")
+    )
     .join("\n");
 }

@@ -96,6 +96,12 @@ Deno.test("weir url prints where a query goes, without a key", async () => {
   );
 });
 
+Deno.test("weir takes the root address of the environment, too", async () => {
+  const environment = { DATASTREAM_BASE_URL: "https://b.example/v1" };
+  const { output } = await weir(["url", "metadata"], { environment });
+  assertMatch(output, /^https:\/\/b\.example\/v1\/Metadata/);
+});
+
 Deno.test("weir fields prints every field and every name to filter by", async () => {
   for (const command of ["metadata", "locations", "observations", "records"]) {
     const { code, output } = await weir(["fields", command]);
@@ -123,7 +129,10 @@ Deno.test("a download of records tells how to cite them, one of locations does n
   ) => [command, "--sandbox", "--limit=2", "--doi=10.25976/weir-aa00"];
   for (const command of ["records", "observations"]) {
     const { errors } = await weir(lineOf(command));
-    assertStringIncludes(errors.join("\n"), "requires citing:\nWeir Sandbox Watershed Alliance.");
+    assertStringIncludes(
+      errors.join("\n"),
+      "requires citing (every dataset that meets the filter):\nWeir Sandbox",
+    );
   }
   assertEquals((await weir(lineOf("locations"))).errors.join().includes("citing"), false);
   assertEquals((await weir([...lineOf("records"), "--quiet"])).errors, []);
@@ -131,6 +140,34 @@ Deno.test("a download of records tells how to cite them, one of locations does n
 
 const secret = "a secret of a test, of thirty-two bytes";
 const target = "https://weir.example/Records.csv?$filter=DOI eq 'x'";
+
+Deno.test("a DOI is taken as its link, too, and letters stand for flags", async () => {
+  const urlOf = async (doi: string) => (await weir(["url", "records", "--doi", doi])).output;
+  for (
+    const doi of ["https://doi.org/10.25976/a", "doi:10.25976/a", "http://dx.doi.org/10.25976/a"]
+  ) {
+    assertEquals(await urlOf(doi), await urlOf("10.25976/a"));
+  }
+  const { output } = await weir([
+    "locations",
+    "--sandbox",
+    "-q",
+    "-n",
+    "2",
+    "-o",
+    "-",
+    "--select=Id",
+  ]);
+  assertEquals(output, "Id\r\n1001\r\n1008\r\n");
+  assertEquals((await weir(["records", "-h"])).output, (await weir(["records", "--help"])).output);
+});
+
+Deno.test("a download without rows says so, whatever is quiet", async () => {
+  const line = ["records", "--sandbox", "--quiet", "--characteristic=ph", "--select=Id"];
+  const { code, output, errors } = await weir(line);
+  assertEquals([code, output, errors.length], [0, "Id\r\n", 1]);
+  assertStringIncludes(errors[0]!, "No row meets the filter");
+});
 
 Deno.test("weir sign signs a URL for so long", async () => {
   const environment = { WEIR_SIGNING_SECRET: secret };
@@ -147,20 +184,24 @@ Deno.test("weir sign signs a URL for so long", async () => {
 });
 
 Deno.test("weir --help and --version answer without a command, and weir alone helps", async () => {
-  for (const line of [["--help"], ["-h"], []]) {
+  for (const line of [["--help"], ["-h"], ["help"], []]) {
     const { code, output, errors } = await weir(line);
     assertEquals([code, errors], [0, []]);
     for (const command of Object.keys(COMMANDS)) assertStringIncludes(output, `  ${command} `);
     assertStringIncludes(output, "DATASTREAM_API_KEY");
   }
-  assertEquals((await weir(["--version"])).output, `${VERSION}\n`);
+  for (const line of [["--version"], ["-V"]]) {
+    assertEquals((await weir(line)).output, `${VERSION}\n`);
+  }
 });
 
 for (const [command, { flags, examples }] of Object.entries(COMMANDS)) {
   Deno.test(`weir ${command} --help names every flag, and examples`, async () => {
     const { code, output, errors } = await weir([command, "--help"]);
     assertEquals([code, errors], [0, []]);
-    for (const flag of Object.keys(flags)) assertMatch(output, new RegExp(`^  --${flag}\\b`, "m"));
+    for (const flag of Object.keys(flags)) {
+      assertMatch(output, new RegExp(`^  (-\\w, )?--${flag}\\b`, "m"));
+    }
     for (const example of examples) assertStringIncludes(output, example);
     if ("top" in flags) assertStringIncludes(output, "not the number of rows, that is --limit");
     assert(output.split("\n").every((text) => text.length <= 120));
@@ -171,13 +212,15 @@ const misused: [line: string[], ...said: string[]][] = [
   [["recrds"], '"recrds"', 'did you mean "records"?'],
   [["--records"], "a command comes first"],
   [["--help", "records"], 'got "records"'],
-  [["records", "more"], 'flags alone, got "more"'],
+  [["records", "more"], 'flags alone, got "more"', "in quotes"],
+  [["records", "--filter", "DOI", "eq", "x"], 'got "eq"', "in quotes"],
+  [["records", "--api-key=x"], "read from DATASTREAM_API_KEY"],
   [["fields"], "metadata|locations|observations|records"],
   [["fields", "record"], 'did you mean "records"?'],
   [["url", "toString"], "no resource"],
   [["sign"], "weir sign wants URL"],
   [["records", "--fliter", "x"], '"--fliter"', 'did you mean "--filter"?'],
-  [["records", "-q"], '"-q"'],
+  [["records", "-x"], '"-x"'],
   [["locations", "--partition=never"], '"--partition"'],
   [["records", "--top"], "--top wants a value: --top N"],
   [["records", "--select="], "--select wants a value"],
@@ -188,6 +231,8 @@ const misused: [line: string[], ...said: string[]][] = [
   [["records", "--sandbox", "--top", "0"], "1 to 10000"],
   [["records", "--sandbox", "--limit=-1"], "--limit wants a whole number"],
   [["records", "--sandbox", "--from=soon"], "--from wants a whole number"],
+  [["records", "--sandbox", "--from=15"], "a year of four digits"],
+  [["records", "--sandbox", "--from=2020", "--to=2010"], "--from is after --to"],
   [["records", "--sandbox", "--partition=half"], "auto, never, location, year"],
   [["records", "--sandbox", "--format=xml"], "no format"],
   [["records", "--sandbox", "--format=geojson"], "of locations alone"],
@@ -199,6 +244,7 @@ const misused: [line: string[], ...said: string[]][] = [
   [["records", "--sandbox", "--force"], "name it with --output"],
   [["records", "--sandbox", "--output=a.csv", "--resume", "--force"], "pass one of them"],
   [["records", "--sandbox", "--count", "--output=a.csv"], "leave --output out"],
+  [["records", "--sandbox", "--output=a.csv", "--cite=a.csv"], "are two files"],
   [["records", "--sandbox", "--count", "--limit=3"], "leave --limit out"],
   [["records", "--sandbox", "--qa"], "--qa and --sandbox are two services"],
   [["records", "--sandbox", "--bbox=1,2,3"], "--bbox is west,south,east,north"],
@@ -272,14 +318,14 @@ Deno.test("a signal ends it with 130", async () => {
   assertEquals([code, errors], [130, ["Interrupted"]]);
 });
 
-Deno.test("progress is a line a page, or one line that is drawn over on a terminal", async () => {
+Deno.test("progress is a line a page where there is no terminal", async () => {
   const line = ["observations", "--sandbox", "--limit=2500", "--top=1000", "--select=Id"];
   const pages = (await weir(line)).errors.filter((text) => /^[\d,]+ rows/.test(text));
   assertEquals(pages.map((text) => text.split(" ")[0]), ["1,000", "2,000", "2,500"]);
-  const { drawn, errors } = await weir(line, { isTerminal: true });
-  assertEquals(errors.some((text) => /^[\d,]+ rows/.test(text)), false);
-  const draws = drawn.split("\r\x1b[K");
-  assertMatch(draws.at(-1)!, /^2,500 rows, [\d,]+ rows\/s.*\n$/);
-  assert(draws.every((text) => text.trimEnd().length < 80));
+  // What is done within a second needs no line, nor do rows that stand in the same terminal.
+  const terminal = await weir(line, { isTerminal: true });
+  assertEquals([terminal.drawn, terminal.errors.some((text) => /rows/.test(text))], ["", false]);
+  const shown = await weir(line, { isTerminal: true, showsOutput: true });
+  assertEquals(shown.drawn, "");
   assertEquals((await weir([...line, "--quiet"], { isTerminal: true })).drawn, "");
 });

@@ -15,6 +15,8 @@ export interface Given {
   environment?: Record<string, string>;
   /** Whether standard error is a terminal. */
   isTerminal?: boolean;
+  /** Whether standard output is one. */
+  showsOutput?: boolean;
   secret?: string;
   signal?: AbortSignal;
 }
@@ -25,9 +27,17 @@ export async function weir(line: readonly string[], given: Given = {}): Promise<
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const errors: string[] = [];
   let drawn = "";
+  // Else the sandbox takes its time, as the service does.
+  const variables: Record<string, string> = {
+    WEIR_REQUESTS_PER_SECOND: "Infinity",
+    ...given.environment,
+  };
+  const environment = (name: string) => variables[name];
   const code = await run(line, {
-    // Else the sandbox takes its time, as the service does.
-    environment: (name) => ({ WEIR_REQUESTS_PER_SECOND: "Infinity", ...given.environment })[name],
+    environment,
+    environmentIfAllowed: environment,
+    howToAllow: () => "",
+    showsOutput: given.showsOutput ?? false,
     output: new WritableStream({ write: (chunk) => void chunks.push(decoder.decode(chunk)) }),
     print: (text) => Promise.resolve(void chunks.push(text)),
     error: (text) => errors.push(text),

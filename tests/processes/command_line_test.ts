@@ -139,6 +139,78 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 
+for (const flag of ["--force", "--resume"]) {
+  Deno.test(`two downloads of one name do not mix: the later one, with ${flag}, takes the place`, () => {
+    const sandbox = createSandbox({ requestsPerSecond: Infinity });
+    const { promise: isWaiting, resolve: tell } = Promise.withResolvers<void>();
+    const { promise: isOver, resolve: goOn } = Promise.withResolvers<void>();
+    let asked = 0;
+    return serving(async (request) => {
+      // The first one has two pages by then, and waits for its third.
+      if (++asked === 3) {
+        tell();
+        await isOver;
+      }
+      return await sandbox.fetch(request);
+    }, async (line, baseUrl) => {
+      const ask = ["locations", baseUrl, "--select=Id", "--top=15", "--output=a.csv"];
+      const first = start(line, ...ask);
+      await isWaiting;
+      const second = await runToEnd(line, ...ask, flag);
+      assertEquals([second.code, await readFile("a.csv")], [0, await idLines(60)]);
+      goOn();
+      const { code, stderr } = await first.output();
+      assertEquals([code, await fileNames()], [1, ["a.csv"]]);
+      assertStringIncludes(
+        new TextDecoder().decode(stderr),
+        "Another download has taken the place",
+      );
+      assertEquals(await readFile("a.csv"), await idLines(60));
+    });
+  });
+}
+
+Deno.test("a name that no file can have is told before anything is asked", () =>
+  withFiles(async () => {
+    await Deno.mkdir(`${FOLDER}/folder`);
+    for (const flag of ["--output", "--cite"]) {
+      for (
+        const [name, said] of [["none/a.csv", "There is no folder none"], ["folder", "is a folder"]]
+      ) {
+        const line = ["records", "--sandbox", "--limit=1", "--format=csv", flag, name!, "--force"];
+        const { code, stderr } = await runToEnd(toFile, ...line);
+        assertEquals([code, await fileNames()], [1, ["folder"]]);
+        assertStringIncludes(stderr, said!);
+      }
+    }
+  }));
+
+Deno.test("a file is whole though its citations are not to be had, and weir says so", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const handler = (request: Request) =>
+    request.url.includes("/Metadata") ? new Response("", { status: 404 }) : sandbox.fetch(request);
+  return serving(handler, async (line, baseUrl) => {
+    const ask = ["records", baseUrl, "--limit=1", "--select=Id"];
+    const told = await runToEnd(line, ...ask, "--output=a.csv");
+    assertEquals(told.code, 0);
+    assertMatch(told.stderr, /a\.csv: 1 row, 0\.0 MB, 1 s\na\.csv is whole, but not its citations/);
+    const asked = await runToEnd(line, ...ask, "--output=b.csv", "--cite=c.txt");
+    assertEquals([asked.code, await fileNames()], [1, ["a.csv", "b.csv"]]);
+    assertStringIncludes(asked.stderr, "weir cite asks for them alone");
+  });
+});
+
+Deno.test("a variable that Deno may not read is told as that", () =>
+  withFiles(async () => {
+    const args = denoArguments({}, ["records"]).filter((arg) => !arg.startsWith("--allow-env"));
+    const env = { DATASTREAM_API_KEY: "k" };
+    const { stderr } = await new Deno.Command(Deno.execPath(), { args, env, cwd: FOLDER }).output();
+    assertStringIncludes(
+      new TextDecoder().decode(stderr),
+      "let it be read, --allow-env=DATASTREAM_API_KEY,",
+    );
+  }));
+
 Deno.test("--cite writes the citations to a file, and no other over it", () =>
   withFiles(async () => {
     const ask = ["records", "--sandbox", "--limit=1", "--doi=10.25976/weir-aa00", "--output=a.csv"];
@@ -192,3 +264,54 @@ Deno.test("weir exits with 2 at a wrong command line, and without a stack", () =
     const { code, stderr } = await runToEnd({}, "recrds");
     assertEquals([code, stderr.split("\n").length], [2, 3]);
   }));
+
+Deno.test("a disk that is full is a fault, and a reader of what is said that leaves is none", () =>
+  withFiles(async () => {
+    const weir = (line: string) =>
+      new Deno.Command("bash", {
+        args: [
+          "-c",
+          line,
+          "bash",
+          Deno.execPath(),
+          ...denoArguments(toFile, ["records", "--sandbox"]),
+        ],
+        cwd: FOLDER,
+      }).output();
+    const full = await weir('"$@" --quiet > /dev/full');
+    assertEquals(full.code, 1);
+    assertMatch(new TextDecoder().decode(full.stderr), /^.*(No space left|ENOSPC).*\n$/);
+    const closed = await weir(
+      '"$@" --select Id --limit 9 --top 3 --output a.csv 2> >(exec true); echo $?',
+    );
+    assertEquals(new TextDecoder().decode(closed.stdout), "0\n");
+    assertEquals((await readFile("a.csv")).split("\r\n").length, 11);
+  }));
+
+Deno.test("Ctrl-C ends weir though its reader takes nothing", () =>
+  withFiles(async () => {
+    const child = start({}, "records", "--sandbox", "--quiet");
+    const reader = child.stdout.getReader();
+    await reader.read(); // and no more: the pipe is full by now, or soon
+    child.kill("SIGINT");
+    assertEquals((await child.status).code, 130);
+    await reader.cancel();
+    await child.stderr.cancel();
+  }));
+
+for (
+  const [input, code] of [["printf key-of-a-test", 0], ["printf '\\nkey\\n'", 0], [
+    "true",
+    2,
+  ]] as const
+) {
+  Deno.test(`weir setup comes to an end after: ${input}`, () =>
+    withFiles(async () => {
+      const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };
+      const args = denoArguments({ hasFiles: true, environment }, ["setup"]);
+      const line = ["-c", `${input} | "$@"`, "bash", Deno.execPath(), ...args];
+      const ended = await new Deno.Command("bash", { args: line, cwd: FOLDER, env: environment })
+        .output();
+      assertEquals(ended.code, code, new TextDecoder().decode(ended.stderr));
+    }));
+}

@@ -79,12 +79,18 @@ Deno.test({
         assertMatch(half, /^[\d,]+ of [\d,]+ rows \(\d+%\), [\d,]+ rows\/s, .* left/);
         assertEquals(half.split("\n").length, 1);
         goOn();
-        const retrying = await terminal.shows(/trying again in [12] s/);
+        const retrying = await terminal.shows(
+          /Trying again in [12] s \(Records answered status 503\), \d+ of 400 rows/,
+        );
         assertEquals(retrying.split("\n").length, 1);
         const whole = await terminal.shows(/exit 0/);
-        assertMatch(whole, /rows \(100%\).*\nUse of this data requires citing:\n/);
+        assertMatch(
+          whole,
+          /^400 of 400 rows \(100%\).*\na\.csv: 400 rows, 0\.0 MB, .*\nUse of this/,
+        );
         assertEquals(whole.match(/rows \(/g)!.length, 1);
       } finally {
+        goOn();
         await terminal.close();
       }
     });
