@@ -46,7 +46,7 @@ Deno.test("a signed URL holds in every spelling", async () => {
       const given = [...new URL(urlOf(pairs)).searchParams];
       assertEquals([...new URL(signed).searchParams].slice(0, -2), given);
     }),
-    { numRuns: 500 },
+    { numRuns: 500, seed: 1 },
   );
 });
 
@@ -63,7 +63,7 @@ Deno.test("a signed URL holds for no other names and values", async () => {
       }
       assertEquals(await verify(forged), "wrong");
     }),
-    { numRuns: 500 },
+    { numRuns: 500, seed: 1 },
   );
 });
 
@@ -81,11 +81,11 @@ Deno.test("a caller's file name stays in its header and its folder, with the for
       const header = toDisposition(name);
       assertMatch(
         header,
-        /^attachment; filename="[ !#$&-),-.0-9;=@-[\]-{}~]+\.csv"; filename\*=UTF-8''[\w%.!~-]+\.csv$/,
+        /^attachment; filename="[ !#$&'()+,.0-9;=@A-Z[\]^_`a-z{}~-]+\.csv"; filename\*=UTF-8''[\w%.!~-]+\.csv$/,
       );
       assertEquals(decodeURIComponent(header.split("''").at(-1)!), name);
       new Headers({ "content-disposition": header });
     }),
-    { numRuns: 5_000 },
+    { numRuns: 5_000, seed: 1 },
   );
 });
