@@ -56,8 +56,8 @@ export function readConfig(environment: Environment): AppOptions {
   return {
     access,
     ...bounds,
-    apiKey: environment.DATASTREAM_API_KEY || undefined,
-    baseUrl: environment.DATASTREAM_BASE_URL || undefined,
+    apiKey: environment.DATASTREAM_API_KEY?.trim() || undefined,
+    baseUrl: environment.DATASTREAM_BASE_URL?.trim() || undefined,
     signingSecret: environment.WEIR_SIGNING_SECRET || undefined,
     tokens: readList(environment.WEIR_TOKENS),
   };

@@ -15,6 +15,13 @@ interface Entry {
   fetch(request: Request, bindings?: Environment): Response | Promise<Response>;
 }
 
+/** The variables that the app knows by other names. */
+const OPTION_VARIABLES: Record<string, string> = {
+  apiKey: "DATASTREAM_API_KEY",
+  baseUrl: "DATASTREAM_BASE_URL",
+  requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
+};
+
 type Handler = Pick<EdgeApp, "fetch">;
 
 const scope = globalThis as {
@@ -44,7 +51,11 @@ function start(bindings?: Environment): Handler {
     );
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
-    console.error(`Not serving: ${error.message}`);
+    const [option = ""] = /^\w+/.exec(error.message) ?? [];
+    const message = Object.hasOwn(OPTION_VARIABLES, option)
+      ? error.message.replace(option, OPTION_VARIABLES[option]!)
+      : error.message;
+    console.error(`Not serving: ${message}`);
     return { fetch: notServing };
   }
 }

@@ -47,14 +47,24 @@ Deno.test("the entry refuses a wrong value with its name, and says so once", asy
   const { get, logged } = await load(environment, () => import("../../edge/main.ts#c"));
   assertEquals([(await get("/Records")).status, (await get("/")).status], [503, 503]);
   assertEquals(logged.length, 1);
-  assertMatch(logged[0]!, /baseUrl must begin with https/);
+  assertMatch(logged[0]!, /^Not serving: DATASTREAM_BASE_URL must begin with https/);
+});
+
+Deno.test("the entry refuses a key that is none, and does not show it", async () => {
+  const environment = { WEIR_ACCESS: "public", DATASTREAM_API_KEY: "no key\n" };
+  const { logged } = await load(environment, () => import("../../edge/main.ts#key"));
+  assertMatch(logged[0]!, /^Not serving: DATASTREAM_API_KEY must be visible ASCII/);
+  assertEquals(logged[0]!.includes("no key"), false);
 });
 
 Deno.test("the entry refuses a pace that the service does not allow", async () => {
   const environment = { WEIR_ACCESS: "caller", WEIR_REQUESTS_PER_SECOND: "3" };
   const { get, logged } = await load(environment, () => import("../../edge/main.ts#d"));
   assertEquals((await get("/Records")).status, 503);
-  assertMatch(logged.join(), /at most 2 for the service/);
+  assertMatch(
+    logged.join(),
+    /^Not serving: WEIR_REQUESTS_PER_SECOND must be at most 2 for the service/,
+  );
 });
 
 Deno.test("the entry is what Bun and Workers take, and takes the environment that Workers bring", async () => {
