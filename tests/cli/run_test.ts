@@ -66,6 +66,22 @@ Deno.test("short filters combine with --filter, and with one another", async () 
   assertEquals([searchParams.get("$select"), searchParams.get("$top")], ["Id", "500"]);
 });
 
+Deno.test("a filter of another grammar stands in parentheses beside others", async () => {
+  const line = [
+    "url",
+    "records",
+    "--unchecked",
+    "--filter",
+    "A eq 1 or B eq 2",
+    "--doi=10.25976/a",
+  ];
+  const { output } = await weir(line);
+  assertEquals(
+    new URL(output).searchParams.get("$filter"),
+    "(A eq 1 or B eq 2) and DOI eq '10.25976/a'",
+  );
+});
+
 for (const bbox of [["--bbox=-64,46,-62,47"], ["--bbox", "-64,46,-62,47"]]) {
   Deno.test(`${bbox.join(" ")} is a box, of every resource`, async () => {
     const countOf = async (command: string) =>

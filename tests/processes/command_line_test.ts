@@ -96,8 +96,18 @@ Deno.test("a fault before the first page leaves nothing, one after it the part a
         broken.stderr,
         "a.csv.part holds 20 rows: the same command with --resume",
       );
-      assertEquals((await runToEnd(line, ...ask, "--resume")).code, 0);
-      assertEquals([await readFile("a.csv"), await fileNames()], [await idLines(60), ["a.csv"]]);
+      await writeFile("a.csv", "of another");
+      const refused = await runToEnd(line, ...ask, "--resume");
+      assertEquals([refused.code, await readFile("a.csv")], [1, "of another"]);
+      await Deno.remove(`${FOLDER}/a.csv`);
+      const whole = await runToEnd(line, ...ask, "--resume");
+      assertEquals([whole.code, await readFile("a.csv")], [0, await idLines(60)]);
+      assertEquals(await fileNames(), ["a.csv"]);
+      // Counted from where it goes on.
+      assertMatch(
+        whole.stderr,
+        /^Going on after 20 rows\n40 rows, [^\n]*\n60 rows, [^\n]*\na\.csv: 60 rows,/,
+      );
       const none = await runToEnd(line, "locations", baseUrl, "--output=b.csv");
       assertEquals([none.code, await fileNames()], [1, ["a.csv"]]);
     },
@@ -247,7 +257,13 @@ Deno.test("weir setup keeps a key for its owner alone, and weir uses it, and sho
     assertEquals([code, said.includes("key-of-a-test")], [0, false]);
     assertStringIncludes(said, "config/weir/key");
     assertEquals(await readFile("config/weir/key"), "key-of-a-test\n");
-    assertEquals(((await Deno.stat(`${FOLDER}/config/weir/key`)).mode ?? 0) & 0o777, 0o600);
+    const modeOf = async (name: string) =>
+      ((await Deno.stat(`${FOLDER}/${name}`)).mode ?? 0) & 0o777;
+    assertEquals([await modeOf("config/weir"), await modeOf("config/weir/key")], [0o700, 0o600]);
+    // One that others could read is kept from them.
+    await Deno.chmod(`${FOLDER}/config/weir/key`, 0o644);
+    await setup.output();
+    assertEquals(await modeOf("config/weir/key"), 0o600);
     const refused = await runToEnd(line, "locations", baseUrl);
     assertEquals([refused.code, keys], [1, ["key-of-a-test"]]);
     assertStringIncludes(refused.stderr, "A key is had at https://");
