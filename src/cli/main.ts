@@ -5,8 +5,8 @@
  */
 import process from "node:process";
 import { Writable } from "node:stream";
-import { askSecret } from "./ask_secret.ts";
 import { oneLine } from "../errors.ts";
+import { askSecret } from "./ask_secret.ts";
 import { INTERRUPTED, run } from "./run.ts";
 
 /** The signals that ask a process to end. */

@@ -1,41 +1,16 @@
-import {
-  copyFile,
-  type FileHandle,
-  open,
-  readFile,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from "node:fs/promises";
-import type { Place } from "../client/read_pages.ts";
-import type { WriterState } from "../output/page_writer.ts";
+import { copyFile, type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { FileError, requireFolder, sizeOf } from "./files.ts";
-
-/** How far a file has come, after a whole page. */
-export interface Progressed extends Place {
-  /** How many bytes of the part are whole pages. */
-  bytes: number;
-  /** How many rows are expected in all, where they were counted. */
-  expectedRows: number | undefined;
-  /** The state of the writer. */
-  writer: WriterState;
-}
-
-/** What stands beside a part, in JSON. */
-interface State extends Progressed {
-  version: 1;
-  /** What was asked for, as text: another question cannot go on with the part. */
-  question: string;
-  /** Whether FILE may be overwritten. */
-  force: boolean;
-}
-
-/** What stands there before the first page is whole. */
-interface Beginning extends Pick<State, "version" | "question" | "force"> {
-  bytes: 0;
-  rest?: undefined;
-}
+import {
+  ANEW,
+  type Beginning,
+  legsPathOf,
+  type Progressed,
+  readLegs,
+  readState,
+  replaceFile,
+  type State,
+  statePathOf,
+} from "./part_state.ts";
 
 /** How a file is begun. */
 export interface PartOptions {
@@ -59,6 +34,8 @@ export class PartFile {
   readonly #options: PartOptions;
   readonly #file: FileHandle;
   #bytes: number;
+  /** How many legs are kept in the file of theirs. */
+  #legs = 0;
 
   private constructor(path: string, options: PartOptions, file: FileHandle, bytes: number) {
     this.#path = path;
@@ -81,18 +58,22 @@ export class PartFile {
     const partPath = `${path}.part`;
     await requireFolder(path);
     if (resume && (await sizeOf(partPath) ?? 0) > 0) {
-      const from = await readState(path, question);
-      if (!from.force) await requireNone(path);
-      if ((await stat(partPath)).size < from.bytes) {
+      const state = await readState(path, question);
+      if (!state.force) await requireNone(path);
+      if ((await stat(partPath)).size < state.bytes) {
         throw new FileError(`${partPath} is shorter than it was: ${ANEW}`);
       }
       // A copy: another download may be writing to this one still.
       await copyFile(partPath, `${partPath}.new`);
       const file = await open(`${partPath}.new`, "r+");
-      await file.truncate(from.bytes);
+      await file.truncate(state.bytes);
       await rename(`${partPath}.new`, partPath);
-      const part = new PartFile(path, { ...options, force: from.force }, file, from.bytes);
-      return { part, from: from.rest === undefined ? undefined : from };
+      const part = new PartFile(path, { ...options, force: state.force }, file, state.bytes);
+      if (state.next === undefined) return { part, from: undefined };
+      part.#legs = state.after;
+      const { bytes, rows, expectedRows, writer } = state;
+      const rest = [...state.next, ...await readLegs(path, state.after)];
+      return { part, from: { rest, rows, bytes, expectedRows, writer } };
     }
     if (!force) await requireNone(path);
     // What holds nothing is nothing to go on from.
@@ -122,10 +103,23 @@ export class PartFile {
    *
    * @throws {FileError} If another download has taken its place
    */
-  async keep(progressed: Omit<Progressed, "bytes">): Promise<void> {
+  async keep({ rest, ...progressed }: Omit<Progressed, "bytes">): Promise<void> {
     await this.#requireOwn();
-    const { question, force } = this.#options;
-    await this.#keep({ version: 1, question, force, bytes: this.#bytes, ...progressed });
+    const [next, ...after] = rest;
+    if (after.length > this.#legs) {
+      // Legs are only ever taken from the front, or put before what is left of them.
+      await replaceFile(legsPathOf(this.#path), after);
+      this.#legs = after.length;
+    }
+    await this.#keep({
+      version: 1,
+      question: this.#options.question,
+      force: this.#options.force,
+      bytes: this.#bytes,
+      next: next === undefined ? [] : [next],
+      after: after.length,
+      ...progressed,
+    });
   }
 
   /**
@@ -157,10 +151,7 @@ export class PartFile {
   }
 
   async #keep(state: State | Beginning): Promise<void> {
-    const statePath = statePathOf(this.#path);
-    // Under its name only when whole, too: a process can end at any time.
-    await writeFile(`${statePath}.new`, JSON.stringify(state));
-    await rename(`${statePath}.new`, statePath);
+    await replaceFile(statePathOf(this.#path), state);
   }
 
   async #requireOwn(): Promise<void> {
@@ -181,52 +172,14 @@ export class PartFile {
   }
 }
 
-const ANEW = "begin anew with --force";
-
-const statePathOf = (path: string) => `${path}.part.json`;
-
 async function requireNone(path: string): Promise<void> {
   if (await sizeOf(path) === undefined) return;
   throw new FileError(`${path} is there: --force overwrites it, or choose another name`);
 }
 
 async function removeParts(path: string): Promise<void> {
-  for (const name of [`${path}.part`, statePathOf(path)]) {
+  for (const name of [`${path}.part`, statePathOf(path), legsPathOf(path)]) {
     await rm(name, { force: true });
     await rm(`${name}.new`, { force: true });
   }
-}
-
-async function readState(path: string, question: string): Promise<State | Beginning> {
-  const statePath = statePathOf(path);
-  const unknown = () =>
-    new FileError(`${statePath} does not say how far ${path}.part has come: ${ANEW}`);
-  let state: unknown;
-  try {
-    state = JSON.parse(await readFile(statePath, "utf8"));
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code !== "ENOENT") throw error;
-    throw unknown();
-  }
-  if (!isState(state)) throw unknown();
-  if (state.question !== question) {
-    throw new FileError(
-      `${path}.part is of another query (${state.question}): ask as before to go on, or ${ANEW}`,
-    );
-  }
-  return state;
-}
-
-/** Whether that was written here, as far as it must be to go on. */
-function isState(value: unknown): value is State | Beginning {
-  if (typeof value !== "object" || value === null) return false;
-  const { version, question, force, bytes, rest, rows, writer } = value as Partial<State>;
-  if (version !== 1 || typeof question !== "string" || typeof force !== "boolean") return false;
-  if (rest === undefined) return bytes === 0;
-  const isCount = (number: unknown) => Number.isSafeInteger(number) && Number(number) >= 0;
-  const isLeg = (leg: unknown) =>
-    typeof leg === "object" && leg !== null && "clauses" in leg && Array.isArray(leg.clauses) &&
-    ("skipToken" in leg ? typeof leg.skipToken === "string" : true);
-  return isCount(bytes) && isCount(rows) && Array.isArray(rest) && rest.every(isLeg) &&
-    typeof writer?.isBegun === "boolean";
 }

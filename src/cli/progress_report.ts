@@ -1,6 +1,6 @@
 import type { Progress } from "../client/progress.ts";
 import type { Io } from "./io.ts";
-import type { Progressed } from "./part_file.ts";
+import type { Progressed } from "./part_state.ts";
 
 /** How often a terminal's line is drawn anew, in milliseconds. */
 const DRAW = 250;

@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import type { Arguments } from "./arguments.ts";
 import type { Io } from "./io.ts";
-import { PartFile, type Progressed } from "./part_file.ts";
+import { PartFile } from "./part_file.ts";
+import type { Progressed } from "./part_state.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** Where the pages of a download go. */
@@ -74,9 +75,8 @@ export function requireFlags(flags: Arguments["flags"]): void {
     throw new UsageError("--force overwrites a file: name it with --output");
   }
   const [cite = "", output = ""] = ["cite", "output"].map((name) => flags.get(name)?.[0]);
-  const files = [".part", ".part.json", ".part.new", ".part.json.new", ""].map((end) =>
-    output + end
-  );
+  const ends = ["", ".part", ".part.json", ".part.legs.json"];
+  const files = ends.flatMap((end) => [`${output}${end}`, `${output}${end}.new`]);
   if (cite && output && files.some((name) => resolve(name) === resolve(cite))) {
     throw new UsageError("--cite and --output are two files: name another one");
   }

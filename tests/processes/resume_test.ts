@@ -127,6 +127,27 @@ Deno.test("past a million rows the parts go on where they were, each row once", 
   });
 });
 
+Deno.test("killed after every page, again and again, a split download goes on", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    const args = [
+      "records",
+      "--partition=location",
+      "--characteristic=pH",
+      "--region=hub.atlantic",
+    ];
+    await weir.run(...args, "--output=whole.csv");
+    const whole = await readFile("whole.csv");
+    let kills = 0;
+    while (kills < 99 && await weir.runUntilKilled(3, ...args, "--output=a.csv", "--resume")) {
+      kills++;
+    }
+    assert(kills >= 5, `${kills} kills`);
+    assertEquals(await readFile("a.csv") === whole, true);
+    assertEquals(await fileNames(), ["a.csv", "whole.csv"]);
+  });
+});
+
 Deno.test("killed in the midst of writing, a part is cut back to its last whole page", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return withKiller(sandbox.fetch, async (weir) => {
@@ -215,11 +236,12 @@ const states: string[] = [
   "null",
   "{}",
   '{"version":2}',
-  '{"version":1,"question":"q","force":false,"bytes":-5,"rest":[],"rows":0,"writer":{"isBegun":true}}',
-  '{"version":1,"question":"q","force":false,"bytes":5,"rest":[{}],"rows":0,"writer":{"isBegun":true}}',
-  '{"version":1,"question":"q","force":false,"bytes":5,"rest":[],"rows":"1","writer":{"isBegun":true}}',
-  '{"version":1,"question":"q","force":false,"bytes":5,"rest":[],"rows":1}',
+  '{"version":1,"question":"q","force":false,"bytes":-5,"next":[],"after":0,"rows":0,"writer":{"isBegun":true}}',
+  '{"version":1,"question":"q","force":false,"bytes":5,"next":[{}],"after":0,"rows":0,"writer":{"isBegun":true}}',
+  '{"version":1,"question":"q","force":false,"bytes":5,"next":[],"after":0,"rows":"1","writer":{"isBegun":true}}',
+  '{"version":1,"question":"q","force":false,"bytes":5,"next":[],"after":0,"rows":1}',
   '{"version":1,"question":"q","force":false,"bytes":5}',
+  '{"version":1,"question":"q","force":false,"bytes":5,"next":[],"after":-1,"rows":1,"writer":{"isBegun":true}}',
 ];
 for (const state of states) {
   Deno.test(`a state that weir did not write is not gone on from: ${state.slice(0, 90)}`, () => {
