@@ -331,3 +331,60 @@ for (
       assertEquals(ended.code, code, new TextDecoder().decode(ended.stderr));
     }));
 }
+
+const permissions: [use: string, allow: string[], args: string[]][] = [
+  ["fields", [], ["fields", "records"]],
+  ["url", [], ["url", "records"]],
+  ["help", [], ["records", "--help"]],
+  ["the sandbox without a file", [], ["locations", "--sandbox", "--count"]],
+  ["standard output", ["--allow-env=DATASTREAM_API_KEY", "NET"], [
+    "locations",
+    "BASE",
+    "--limit=1",
+  ]],
+  ["a count", ["--allow-env=DATASTREAM_API_KEY", "NET"], ["locations", "BASE", "--count"]],
+  ["cite", ["--allow-env=DATASTREAM_API_KEY", "NET"], ["cite", "BASE"]],
+  [
+    "a file",
+    ["--allow-env=DATASTREAM_API_KEY", "NET", "--allow-read=.", "--allow-write=."],
+    ["locations", "BASE", "--limit=1", "--output=a.csv"],
+  ],
+  ["setup", ["--allow-env=XDG_CONFIG_HOME,HOME", "--allow-write=HOME/.config"], ["setup"]],
+  [
+    "the key of setup",
+    [
+      "--allow-env=DATASTREAM_API_KEY,XDG_CONFIG_HOME,HOME",
+      "--allow-read=HOME/.config/weir/key",
+      "NET",
+    ],
+    ["locations", "BASE", "--count"],
+  ],
+  ["sign", ["--allow-env=WEIR_SIGNING_SECRET"], ["sign", "https://h.example/Records.csv"]],
+];
+
+Deno.test("the permissions of the README are enough for each use, and no question is asked", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return serving(sandbox.fetch, async ({ port }, baseUrl) => {
+    const home = await Deno.realPath(FOLDER);
+    for (const [use, allow, args] of permissions) {
+      const hasKey = !["setup", "the key of setup"].includes(use);
+      const env = {
+        HOME: home,
+        WEIR_SIGNING_SECRET: "a secret of a test, of thirty-two bytes",
+        ...(hasKey && { DATASTREAM_API_KEY: "sandbox" }),
+      };
+      const flags = allow.map((flag) =>
+        flag === "NET" ? `--allow-net=127.0.0.1:${port}` : flag.replace("HOME/", `${home}/`)
+      );
+      const [, , ...line] = denoArguments({}, args.map((arg) => arg === "BASE" ? baseUrl : arg));
+      const rest = line.filter((arg) => !arg.startsWith("--allow") && arg !== "--no-prompt");
+      const command = ["run", "--quiet", "--no-prompt", ...flags, ...rest];
+      const ended = await new Deno.Command("bash", {
+        args: ["-c", 'echo sandbox | "$@"', "bash", Deno.execPath(), ...command],
+        cwd: FOLDER,
+        env,
+      }).output();
+      assertEquals(ended.code, 0, `${use}: ${new TextDecoder().decode(ended.stderr)}`);
+    }
+  });
+});
