@@ -38,14 +38,11 @@ function withDefaults(defaults: MergedOptions): Endpoint {
     merge(defaults, route, options);
   const build = (route: string | EndpointOptions, options?: EndpointOptions) =>
     parse(mergeOver(route, options), true);
-  const members = {
-    // A copy at each reading: to change it changes nothing else.
-    get DEFAULTS() {
-      return merge(defaults, {});
-    },
+  // A copy at each reading: to change it changes nothing else.
+  Object.defineProperty(build, "DEFAULTS", { get: () => mergeOver({}), enumerable: true });
+  return Object.assign(build, {
     defaults: (options: EndpointOptions) => withDefaults(mergeOver(options)),
     merge: mergeOver,
     parse: (options: MergedOptions) => parse(options),
-  };
-  return Object.defineProperties(build, Object.getOwnPropertyDescriptors(members)) as Endpoint;
+  }) as Endpoint;
 }

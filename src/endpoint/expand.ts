@@ -20,8 +20,6 @@ export type Values = (name: string) => unknown;
  * Source: RFC 6570, section 3.
  */
 export function expand(template: Template, valueOf: Values): string {
-  const [only] = template.parts;
-  if (template.parts.length === 1 && typeof only === "string") return only;
   let url = "";
   for (const part of template.parts) {
     url += typeof part === "string" ? part : expandExpression(part, valueOf);
@@ -37,46 +35,39 @@ function expandExpression(expression: Expression, valueOf: Values): string {
     if (value === undefined) return "";
     if (typeof value === "string") return encode(value);
   }
+  const reserved = operator === "+" || operator === "#";
   const context: Record<string, UrlValue> = Object.create(null);
   const written = variables.map((variable, index) => {
-    const value = toUrlValue(variable.name, valueOf(variable.name));
-    const name = standIn(variable, index);
-    if (value === undefined) return name;
-    const reserved = operator === "+" || operator === "#";
-    context[name] = reserved ? mapTexts(value, escapeStrayPercent) : value;
-    if (typeof variable.modifier !== "number") return name + variable.modifier;
-    const start = prefixOf(variable, value, reserved);
-    // Counted in the units that it cuts by, so that no character is cut in half.
-    return `${name}:${(reserved ? escapeStrayPercent(start) : start).length}`;
+    const { name, modifier } = variable;
+    const alias = standIn(variable, index);
+    const texts = toUrlValue(name, valueOf(name));
+    if (texts === undefined) return alias;
+    const value = reserved ? mapTexts(texts, escapeStrayPercent) : texts;
+    context[alias] = value;
+    return typeof modifier === "number"
+      ? `${alias}:${prefixOf(variable, value, reserved).length}`
+      : alias + modifier;
   });
   let text = parseUriTemplate(`{${operator}${written.join(",")}}`).expand(context);
   for (const [index, variable] of variables.entries()) {
-    const name = standIn(variable, index);
-    if (name !== variable.name) {
-      text = text.replace(new RegExp(`(?<=[?&;])${name}(?=[=?&;]|$)`, "g"), variable.name);
-    }
+    text = text.replaceAll(standIn(variable, index), variable.name);
   }
   // RFC 6570, 3.2.7: after ";" an empty value has no equals sign.
   return operator === ";" ? text.replace(/=(?=;|$)/g, "") : text;
 }
 
-/** The first characters of a text; a percent-encoded one, where it is kept, is one character. */
+/**
+ * The first characters of a text; a percent-encoded one, where it is kept, is one character. The
+ * length is given in the units that `url-template` cuts by, so that none is cut in half.
+ */
 function prefixOf({ name, modifier }: Variable, value: UrlValue, reserved: boolean): string {
   if (typeof value !== "string") {
     throw new TypeError(
-      `Cannot expand "${name}:${modifier}": wanted a text, got ${
-        Array.isArray(value) ? "a list" : "an object"
-      }`,
+      `Cannot expand "${name}:${modifier}": wanted a text, got a list or an object`,
     );
   }
-  const character = reserved ? /%[\dA-Fa-f]{2}|./gsu : /./gsu;
-  let end = 0;
-  for (let count = 0; count < Number(modifier) && end < value.length; count++) {
-    character.lastIndex = end;
-    character.exec(value);
-    end = character.lastIndex;
-  }
-  return value.slice(0, end);
+  const characters = value.match(reserved ? /%[\dA-Fa-f]{2}|./gsu : /./gsu) ?? [];
+  return characters.slice(0, Number(modifier)).join("");
 }
 
 /** A percent sign that encodes nothing would keep `url-template` from encoding what is beside it. */

@@ -11,45 +11,34 @@ export interface Expression {
   variables: readonly Variable[];
 }
 
-const VARIABLE = /^((?:[\w.]|%[\dA-Fa-f]{2})+)(\*|:[1-9]\d{0,3})?$/;
-/** A dot stands between two characters of a name. */
-const WRONG_DOT = /^\.|\.\.|\.$/;
+const CHARACTER = "(?:\\w|%[\\dA-Fa-f]{2})";
+const VARIABLE = `${CHARACTER}(?:\\.?${CHARACTER})*(?:\\*|:[1-9]\\d{0,3})?`;
+const WELL_FORMED = new RegExp(`^(?:[^{}]+|{[+#./;?&]?${VARIABLE}(?:,${VARIABLE})*})*`);
 
 /**
- * The expression that stands at a mark of a template.
+ * Holds a template to the grammar of RFC 6570, section 2.
  *
- * @param inner What stands in the braces; undefined for a brace without its other half
- * @param mark The mark as it stands in the template
- * @param index Where, counted from 0
- * @param template The whole template
- * @throws {SyntaxError} If it is none of RFC 6570
+ * @throws {SyntaxError} If it departs from it; the message names the position and the expression
  */
-export function expressionOf(
-  inner: string | undefined,
-  mark: string,
-  index: number,
-  template: string,
-): Expression {
-  const fail = (wanted: string, expression: string): never => {
-    const shown = expression.length > 60 ? `${expression.slice(0, 60)}…` : expression;
-    throw new SyntaxError(
-      `Cannot parse the URI template: wanted ${wanted}, got "${shown}" at character ${index + 1}`,
-    );
-  };
-  if (inner === undefined) {
-    return mark === "{"
-      ? fail('an expression that ends with "}"', template.slice(index))
-      : fail('"{" before this', template.slice(index));
-  }
-  const operator = /^[+#./;?&]/.exec(inner)?.[0] ?? "";
-  const variables = inner.slice(operator.length).split(",").map((text): Variable => {
-    const [, name, modifier] = VARIABLE.exec(text) ?? [];
-    if (name === undefined || WRONG_DOT.test(name)) {
-      return fail("names of letters, digits, _ and %XX, with * or :length after them", mark);
-    }
+export function checkExpressions(template: string): void {
+  const { length } = WELL_FORMED.exec(template)![0];
+  if (length === template.length) return;
+  const [wrong] = /^(?:{[^{}]*}?|})/.exec(template.slice(length))!;
+  const shown = wrong.length > 60 ? `${wrong.slice(0, 60)}…` : wrong;
+  throw new SyntaxError(
+    'Cannot parse the URI template: wanted expressions such as "{name}", "{?list*}" or "{+path:9}", ' +
+      `got "${shown}" at character ${length + 1}`,
+  );
+}
+
+/** What stands in the braces of a well-formed expression, in its parts. */
+export function expressionOf(inner: string): Expression {
+  const [, operator, list] = /^([+#./;?&]?)(.*)/.exec(inner)!;
+  const variables = list!.split(",").map((variable): Variable => {
+    const [name, length] = variable.split(/[*:]/);
     return {
-      name,
-      modifier: modifier === undefined ? "" : modifier === "*" ? "*" : Number(modifier.slice(1)),
+      name: name!,
+      modifier: length === undefined ? "" : length === "" ? "*" : Number(length),
     };
   });
   return { operator: operator as Expression["operator"], variables };

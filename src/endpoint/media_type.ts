@@ -1,5 +1,5 @@
 /** A versioned vendor type of JSON, a member of a list by itself. */
-const VENDOR_TYPE = /(?<=(?:^|,)\s*)(application\/vnd\.[\w.-]+\.v\d+)\+json(?=\s*(?:[;,]|$))/gi;
+const VENDOR_TYPE = /((?:^|,)\s*application\/vnd\.[\w.-]+\.v\d+)\+json(?=\s*(?:[;,]|$))/gi;
 
 /**
  * Amends an `accept` header by a format: `application/vnd.datastream.v3+json` with `raw` becomes
@@ -13,5 +13,5 @@ export function withFormat(accept: string, format: string): string {
       `Cannot amend accept: wanted a mediaType.format such as "raw" or "text+json", got "${format}"`,
     );
   }
-  return accept.replace(VENDOR_TYPE, (_, type) => `${type}.${format}`);
+  return accept.replace(VENDOR_TYPE, `$1.${format}`);
 }

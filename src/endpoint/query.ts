@@ -1,5 +1,5 @@
 import { encode, encodeName } from "./encode.ts";
-import { toUrlValue } from "./value.ts";
+import { toUrlValue, withoutText } from "./value.ts";
 
 /**
  * Appends parameters to a URL as its query: after one that is there, before a fragment.
@@ -19,19 +19,17 @@ export function appendQuery(url: string, parameters: readonly [string, unknown][
   }
   if (query === "") return url;
   const hash = url.indexOf("#");
-  const address = hash < 0 ? url : url.slice(0, hash);
-  const fragment = hash < 0 ? "" : url.slice(hash);
+  const end = hash < 0 ? url.length : hash;
+  const address = url.slice(0, end);
   const joint = !address.includes("?") ? "?" : /[?&]$/.test(address) ? "" : "&";
-  return address + joint + query + fragment;
+  return address + joint + query + url.slice(end);
 }
 
 function toPair(name: string, value: unknown): string | undefined {
   const texts = toUrlValue(name, value);
   if (texts === undefined) return undefined;
   if (typeof texts === "object" && !Array.isArray(texts)) {
-    throw new TypeError(
-      `Cannot put parameter "${name}" in the query: wanted text, a number or a list, got an object`,
-    );
+    throw withoutText(name, texts);
   }
   const text = typeof texts === "string" ? encode(texts) : texts.map(encode).join(",");
   return `${encodeName(name)}=${text}`;

@@ -1,5 +1,5 @@
 import { BoundedCache } from "./bounded_cache.ts";
-import { type Expression, expressionOf } from "./expression.ts";
+import { checkExpressions, type Expression, expressionOf } from "./expression.ts";
 
 /** A parsed template: literal text, encoded already, and expressions. */
 export interface Template {
@@ -13,8 +13,8 @@ export interface Template {
 }
 
 const FULL_URL = /^[a-z][a-z\d+.-]*:\/\/(?:[^/?#{}]|\{[^{}]*\})*/i;
-/** An expression, a brace that makes none, the end of the path, or a `:name`. */
-const MARK = /\{([^{}]*)\}|[{}]|[?#]|(?<![A-Za-z0-9_}]):([A-Za-z_]\w*)/g;
+/** An expression, the end of the path, or a `:name`. */
+const MARK = /\{([^{}]*)\}|[?#]|(?<![A-Za-z0-9_}]):([A-Za-z_]\w*)/g;
 
 const templates = new BoundedCache(read);
 
@@ -30,6 +30,7 @@ export function parseTemplate(text: string): Template {
 }
 
 function read(text: string): Template {
+  checkExpressions(text);
   const parts: (string | Expression)[] = [];
   const names = new Set<string>();
   const authority = FULL_URL.exec(text)?.[0].length;
@@ -42,7 +43,7 @@ function read(text: string): Template {
       continue;
     }
     if (colonName !== undefined && (!inPath || match.index < (authority ?? 0))) continue;
-    const expression = expressionOf(inner ?? colonName, mark, match.index, text);
+    const expression = expressionOf(inner ?? colonName!);
     if (match.index > end) parts.push(encodeLiteral(text.slice(end, match.index)));
     parts.push(expression);
     for (const { name } of expression.variables) names.add(name);

@@ -35,22 +35,21 @@ function isDefined(value: unknown): boolean {
 }
 
 function toText(name: string, value: unknown): string {
-  switch (typeof value) {
-    case "string":
-      return value.toWellFormed();
-    case "number":
-    case "bigint":
-    case "boolean":
-      return String(value);
+  if (["string", "number", "bigint", "boolean"].includes(typeof value)) {
+    return String(value).toWellFormed();
   }
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
-  const came = value instanceof Date ? "an invalid date" : kindOf(value);
-  throw new TypeError(
-    `Cannot put parameter "${name}" in the URL: wanted text, numbers, dates or a list of them, got ${came}`,
-  );
+  throw withoutText(name, value);
 }
 
-function kindOf(value: unknown): string {
-  if (Array.isArray(value)) return "a list in a list";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+/** The error of a value that has no text where it should stand. */
+export function withoutText(name: string, value: unknown): TypeError {
+  const came = value instanceof Date
+    ? "an invalid date"
+    : Array.isArray(value)
+    ? "a list in a list"
+    : `a value of type ${typeof value}`;
+  return new TypeError(
+    `Cannot put parameter "${name}" in the URL: wanted text, numbers, dates or a list of them, got ${came}`,
+  );
 }
