@@ -12,7 +12,6 @@ const STD_VERSIONS: Record<string, string> = {
   "@std/assert": "^1.0.13",
   "@std/csv": "^1.0.6",
   "@std/http": "^1.0.16",
-  "@std/text": "^1.0.8",
 };
 const DENO_STD = "npm:deno-std@1.4.0";
 

@@ -73,7 +73,7 @@ Deno.test("mod.ts reaches neither hono nor the edge, the command line or the san
   visit("mod.ts");
   assertEquals([...bare].sort(), [
     "@std/csv/stringify",
-    "@std/text/closest-string",
+    "leven",
     "url-template",
   ]);
   assertEquals([...reached].filter((path) => /^(edge|src\/(cli|sandbox))\//.test(path)), []);

@@ -36,11 +36,3 @@ declare module "@std/http/negotiation" {
     ...types: string[]
   ): string | undefined;
 }
-
-declare module "@std/text/closest-string" {
-  export function closestString(
-    givenWord: string,
-    possibleWords: readonly string[],
-    options?: { caseSensitive?: boolean },
-  ): string;
-}

@@ -1,9 +1,11 @@
-import { closestString } from "@std/text/closest-string";
+import { closestMatch } from "leven";
 import { describe } from "../describe.ts";
 
 /** A question that names the nearest of the right names, for an error's message. */
 export function didYouMean(name: string, names: readonly string[]): string {
-  return `did you mean "${closestString(name, names)}"?`;
+  const lowerCased = names.map((known) => known.toLowerCase());
+  const nearest = names[lowerCased.indexOf(closestMatch(name.toLowerCase(), lowerCased)!)];
+  return `did you mean "${nearest}"?`;
 }
 
 /**
