@@ -1,53 +1,10 @@
 // The progress line in a real terminal, as tmux has it.
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { denoArguments, FOLDER, withFiles } from "../helpers/command_line.ts";
-import { runProgram } from "../helpers/programs.ts";
+import { hasTmux, shell, Terminal } from "../helpers/terminal.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 
-const hasTmux = await runProgram("tmux", "-V") !== undefined;
 if (!hasTmux) console.warn("The test of a terminal is skipped: tmux is not installed");
-
-/** A terminal of so many columns with a command in it. */
-class Terminal {
-  readonly #socket = `weir-${crypto.randomUUID()}`;
-
-  async open(columns: number, environment: Record<string, string>, command: string): Promise<void> {
-    const args = ["new-session", "-d", "-x", String(columns), "-y", "40", command];
-    const { success, stderr } = await new Deno.Command("tmux", {
-      args: ["-L", this.#socket, "-f", "/dev/null", ...args],
-      env: { ...environment, TERM: "xterm" },
-      cwd: FOLDER,
-    }).output();
-    assert(success, new TextDecoder().decode(stderr));
-  }
-
-  /** What is on the screen, once it shows a text. */
-  async shows(text: RegExp): Promise<string> {
-    for (const deadline = performance.now() + 20_000; performance.now() < deadline;) {
-      const screen = (await this.#tmux("capture-pane", "-p")).trimEnd();
-      if (text.test(screen)) return screen;
-    }
-    throw new Error(`no ${text} on the screen:\n${await this.#tmux("capture-pane", "-p")}`);
-  }
-
-  async type(...keys: string[]): Promise<void> {
-    await this.#tmux("send-keys", ...keys);
-  }
-
-  async close(): Promise<void> {
-    await this.#tmux("kill-server");
-  }
-
-  async #tmux(...args: string[]): Promise<string> {
-    return (await runProgram("tmux", "-L", this.#socket, ...args))?.stdout ?? "";
-  }
-}
-
-/** A command line for a shell, which waits when it is done. */
-const shell = (words: string[]) =>
-  `${
-    words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ")
-  }; echo "exit $?"; read wait`;
 
 Deno.test({
   name: "a terminal has one line of progress, drawn over: rows, percent, rate, time left, retries",

@@ -1,0 +1,47 @@
+import { FOLDER } from "./command_line.ts";
+import { runProgram } from "./programs.ts";
+
+/** Whether tmux is there. */
+export const hasTmux: boolean = await runProgram("tmux", "-V") !== undefined;
+
+/** A terminal of so many columns with a command in it. */
+export class Terminal {
+  readonly #socket = `weir-${crypto.randomUUID()}`;
+
+  async open(columns: number, environment: Record<string, string>, command: string): Promise<void> {
+    const args = ["new-session", "-d", "-x", String(columns), "-y", "40", command];
+    const { success, stderr } = await new Deno.Command("tmux", {
+      args: ["-L", this.#socket, "-f", "/dev/null", ...args],
+      env: { ...environment, TERM: "xterm" },
+      cwd: FOLDER,
+    }).output();
+    if (!success) throw new Error(new TextDecoder().decode(stderr));
+  }
+
+  /** What is on the screen, once it shows a text. */
+  async shows(text: RegExp): Promise<string> {
+    for (const deadline = performance.now() + 20_000; performance.now() < deadline;) {
+      const screen = (await this.#tmux("capture-pane", "-p")).trimEnd();
+      if (text.test(screen)) return screen;
+    }
+    throw new Error(`no ${text} on the screen:\n${await this.#tmux("capture-pane", "-p")}`);
+  }
+
+  async type(...keys: string[]): Promise<void> {
+    await this.#tmux("send-keys", ...keys);
+  }
+
+  async close(): Promise<void> {
+    await this.#tmux("kill-server");
+  }
+
+  async #tmux(...args: string[]): Promise<string> {
+    return (await runProgram("tmux", "-L", this.#socket, ...args))?.stdout ?? "";
+  }
+}
+
+/** A command line for a shell, which waits when it is done. */
+export const shell = (words: string[]): string =>
+  `${
+    words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ")
+  }; echo "exit $?"; read wait`;
