@@ -21,6 +21,14 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
  *
  * @param args The arguments after the program's name; default: the process's own
  * @returns The exit code: 0 whole, 1 a fault, 2 a wrong command line, 130 interrupted
+ *
+ * @example A script of one's own in front of it
+ * ```ts
+ * import { main } from "@weir/datastream/cli";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(await main(["url", "locations"]), 0); // prints the URL
+ * ```
  */
 export async function main(args: string[] = process.argv.slice(2)): Promise<number> {
   let readerLeft = false;

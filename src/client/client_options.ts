@@ -12,7 +12,23 @@ const SERVICE_LIMIT = 2;
 /** The longest time that an option can set, in milliseconds: a turn must not be kept for ever. */
 const LONGEST_TIME = 3_600_000;
 
-/** Options for a `DataStream` client. */
+/**
+ * Options for a `DataStream` client.
+ *
+ * @example A server of one's own: faster, and quick to give up
+ * ```ts
+ * import { DataStream, type DataStreamOptions } from "@weir/datastream";
+ * import { assert } from "@std/assert";
+ *
+ * const options: DataStreamOptions = {
+ *   baseUrl: "http://localhost:8000/v1/odata/v4",
+ *   requestsPerSecond: 20,
+ *   retry: { attempts: 2 },
+ *   timeouts: { headers: 5_000 },
+ * };
+ * assert(new DataStream(options).records().url.startsWith("http://localhost:8000/"));
+ * ```
+ */
 export interface DataStreamOptions {
   /** The API key, sent as `x-api-key` to the base URL's origin and nowhere else. Default: none. */
   apiKey?: string | undefined;

@@ -1,6 +1,22 @@
 import type { DataStreamError } from "../errors.ts";
 
-/** How far a query has come; reported after each page, and before each wait that a fault makes needed. */
+/**
+ * How far a query has come; reported after each page, and before each wait that a fault makes needed.
+ *
+ * @example A line a page
+ * ```ts
+ * import { DataStream, type Progress } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { apiKey, url, fetch } = createSandbox({ requestsPerSecond: Infinity });
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
+ * const lines: string[] = [];
+ * const onProgress = ({ pages, rows }: Progress) => lines.push(`page ${pages}: ${rows} rows`);
+ * await client.records({ limit: 200, top: 100, onProgress }).toArray();
+ * assertEquals(lines, ["page 1: 100 rows", "page 2: 200 rows"]);
+ * ```
+ */
 export interface Progress {
   /** Pages passed on. */
   readonly pages: number;

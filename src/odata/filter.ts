@@ -8,6 +8,16 @@ import { FILTER_FIELDS, type FilterField, type FilterFieldOf } from "./resources
  *
  * @typeParam F The names that it compares, so that a query takes only those of its resource. Default:
  *   the names that every resource can be filtered by
+ *
+ * @example A filter that grows
+ * ```ts
+ * import { and, eq, type Filter, gte } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * let filter: Filter = eq("DOI", "10.25976/weir-aa00");
+ * filter = and(filter, gte("ActivityStartYear", 2015));
+ * assertEquals(String(filter), "DOI eq '10.25976/weir-aa00' and ActivityStartYear gte 2015");
+ * ```
  */
 export interface Filter<F extends string = FilterFieldOf<"Records">> {
   /** The conditions. */
@@ -47,27 +57,77 @@ export function eq<const F extends FilterName>(field: F, value: FilterValue<F>):
   return compare("eq", field, value);
 }
 
-/** Rows whose field differs from a value, or is null: `ne`. Else as {@linkcode eq}. */
+/**
+ * Rows whose field differs from a value, or is null: `ne`. Else as {@linkcode eq}.
+ *
+ * @example
+ * ```ts
+ * import { ne } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(String(ne("ActivityMediaName", "Sediment")), "ActivityMediaName ne 'Sediment'");
+ * ```
+ */
 export function ne<const F extends FilterName>(field: F, value: FilterValue<F>): Filter<F> {
   return compare("ne", field, value);
 }
 
-/** Rows whose field is below a value: `lt`. Else as {@linkcode eq}. */
+/**
+ * Rows whose field is below a value: `lt`. Else as {@linkcode eq}.
+ *
+ * @example
+ * ```ts
+ * import { lt } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(String(lt("CreateTimestamp", "2020-03-25")), "CreateTimestamp lt '2020-03-25'");
+ * ```
+ */
 export function lt<const F extends FilterName>(field: F, value: FilterValue<F>): Filter<F> {
   return compare("lt", field, value);
 }
 
-/** Rows whose field is at most a value: `lte`, where OData says `le`. Else as {@linkcode eq}. */
+/**
+ * Rows whose field is at most a value: `lte`, where OData says `le`. Else as {@linkcode eq}.
+ *
+ * @example
+ * ```ts
+ * import { lte } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(String(lte("ActivityStartYear", 2023)), "ActivityStartYear lte 2023");
+ * ```
+ */
 export function lte<const F extends FilterName>(field: F, value: FilterValue<F>): Filter<F> {
   return compare("lte", field, value);
 }
 
-/** Rows whose field is above a value: `gt`. Else as {@linkcode eq}. */
+/**
+ * Rows whose field is above a value: `gt`. Else as {@linkcode eq}.
+ *
+ * @example
+ * ```ts
+ * import { gt } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(String(gt("Latitude", 49.5)), "Latitude gt '49.5'");
+ * ```
+ */
 export function gt<const F extends FilterName>(field: F, value: FilterValue<F>): Filter<F> {
   return compare("gt", field, value);
 }
 
-/** Rows whose field is at least a value: `gte`, where OData says `ge`. Else as {@linkcode eq}. */
+/**
+ * Rows whose field is at least a value: `gte`, where OData says `ge`. Else as {@linkcode eq}.
+ *
+ * @example
+ * ```ts
+ * import { gte } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(String(gte("ActivityStartYear", 2015)), "ActivityStartYear gte 2015");
+ * ```
+ */
 export function gte<const F extends FilterName>(field: F, value: FilterValue<F>): Filter<F> {
   return compare("gte", field, value);
 }

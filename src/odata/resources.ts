@@ -84,6 +84,14 @@ const limitMeasure = { ResultDetectionQuantitationLimitMeasure: "number?" } as c
 /**
  * Every name that a filter can use, and what it is compared as; degrees are numbers that stand in
  * quotes. Which of them a resource takes is in `RESOURCES`.
+ *
+ * @example How a name is compared
+ * ```ts
+ * import { FILTER_FIELDS } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(FILTER_FIELDS.ActivityStartYear, "number");
+ * ```
  */
 export const FILTER_FIELDS = {
   DOI: "text",
@@ -123,6 +131,15 @@ const everyFilter = [
  *
  * Source: water-quality-api, Endpoints; Metadata's `Id` and `TemporalExtent`, `ActivityStartDateYear`
  * and the bounding box from the service's OpenAPI file.
+ *
+ * @example The columns of a resource
+ * ```ts
+ * import { RESOURCES } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(Object.keys(RESOURCES.Records.fields).length, 44);
+ * assertEquals(RESOURCES.Records.fields.ResultValue, "number?"); // null where nothing was found
+ * ```
  */
 export const RESOURCES = {
   Metadata: {
@@ -203,7 +220,19 @@ export type FieldValue<T> = T extends "integer" | "number" ? number
   : T extends "dates?" ? [string, string] | null
   : never;
 
-/** A row of a resource, with all its fields. */
+/**
+ * A row of a resource, with all its fields.
+ *
+ * @example A function of rows
+ * ```ts
+ * import type { Row } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const place = ({ Name, Latitude, Longitude }: Row<"Locations">) =>
+ *   `${Name}: ${Latitude}, ${Longitude}`;
+ * assertEquals(place.length, 1);
+ * ```
+ */
 export type Row<R extends ResourceName> = {
   [F in Field<R>]: FieldValue<typeof RESOURCES[R]["fields"][F]>;
 };

@@ -4,7 +4,24 @@ import { requireOptions } from "../odata/did_you_mean.ts";
 /** A column: a field, or a field and the name that the header row has for it. */
 export type CsvColumn = string | readonly [field: string, header: string];
 
-/** Options for CSV. */
+/**
+ * Options for CSV.
+ *
+ * @example For a spreadsheet: columns by other names, UTF-8 that Excel knows, no formula that runs
+ * ```ts
+ * import { csvFromPage, type CsvOptions } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const options: CsvOptions = {
+ *   columns: ["Id", ["ResultValue", "value"]],
+ *   separator: ";",
+ *   bom: true,
+ *   escapeFormulas: true,
+ * };
+ * const page = new TextEncoder().encode('{"value":[{"Id":1,"ResultValue":7.10}]}');
+ * assertEquals(new TextDecoder().decode(csvFromPage(page, options)), "Id;value\r\n1;7.10\r\n");
+ * ```
+ */
 export interface CsvOptions {
   /**
    * The columns in order, with other names in the header row where wanted. Default: the fields
