@@ -22,7 +22,8 @@
  * @module
  */
 export { DataStream } from "./src/client/datastream.ts";
-export { and, boundingBox, endsWith, eq, gt, gte, isIn, lt, lte, ne } from "./src/odata/filter.ts";
+export { endsWith, eq, gt, gte, isIn, lt, lte, ne } from "./src/odata/comparisons.ts";
+export { and, boundingBox } from "./src/odata/filter.ts";
 export { endpoint } from "./src/endpoint/endpoint.ts";
 export { toRequest } from "./src/endpoint/to_request.ts";
 export { DataStreamError } from "./src/errors.ts";
@@ -62,7 +63,8 @@ export type { DataStreamErrorFacts, DataStreamErrorKind } from "./src/errors.ts"
 export type { BoundingBox } from "./src/odata/bounding_box.ts";
 export type { Clause, Comparison, Literal } from "./src/odata/clause.ts";
 export type { CsvColumn, CsvOptions } from "./src/output/csv_options.ts";
-export type { Filter, FilterName, FilterValue } from "./src/odata/filter.ts";
+export type { Filter } from "./src/odata/filter.ts";
+export type { FilterName, FilterValue } from "./src/odata/literal.ts";
 export type { Partition } from "./src/odata/query_options.ts";
 export type {
   Field,
