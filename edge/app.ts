@@ -7,8 +7,8 @@
 import { Hono } from "hono";
 import { cors } from "hono/cors";
 import { secureHeaders } from "hono/secure-headers";
+import { didYouMean } from "../src/did_you_mean.ts";
 import { oneLine } from "../src/errors.ts";
-import { didYouMean } from "../src/odata/did_you_mean.ts";
 import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import { createAccess } from "./downloads/access.ts";
 import { type AppOptions, type Settings, toSettings } from "./downloads/app_options.ts";
@@ -16,8 +16,8 @@ import { answerCitations, CITATION_PATHS } from "./downloads/citations.ts";
 import { Downloads } from "./downloads/downloads.ts";
 import { formatsOf } from "./downloads/formats.ts";
 import { Gate } from "./downloads/gate.ts";
-import { addPage } from "./page/routes.ts";
 import { HttpProblem, problemResponse } from "./downloads/problem.ts";
+import { addPage } from "./page/routes.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
 export type { AccessMode, AppOptions } from "./downloads/app_options.ts";

@@ -1,6 +1,6 @@
 import { accepts } from "@std/http/negotiation";
 import type { LocationsQuery, Query } from "../../src/client/query.ts";
-import { didYouMean } from "../../src/odata/did_you_mean.ts";
+import { didYouMean } from "../../src/did_you_mean.ts";
 import type { ResourceName } from "../../src/odata/resources.ts";
 import type { CsvOptions } from "../../src/output/csv_options.ts";
 import { BadOption } from "./bad_option.ts";

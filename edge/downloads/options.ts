@@ -1,5 +1,5 @@
+import { didYouMean } from "../../src/did_you_mean.ts";
 import { type BoundingBox, parseBox } from "../../src/odata/bounding_box.ts";
-import { didYouMean } from "../../src/odata/did_you_mean.ts";
 import { MAXIMUM_TOP } from "../../src/odata/query_options.ts";
 import type { CsvOptions } from "../../src/output/csv_options.ts";
 import { BadOption } from "./bad_option.ts";

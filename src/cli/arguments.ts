@@ -1,5 +1,5 @@
 import { typeFlag } from "type-flag";
-import { didYouMean } from "../odata/did_you_mean.ts";
+import { didYouMean } from "../did_you_mean.ts";
 import { type CommandName, COMMANDS, type CommandText, flagsOf } from "./commands.ts";
 import type { Flags } from "./flags.ts";
 import { UsageError } from "./usage_error.ts";

@@ -1,5 +1,5 @@
+import { didYouMean } from "../did_you_mean.ts";
 import type { ResourceName } from "../odata/resources.ts";
-import { didYouMean } from "../odata/did_you_mean.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** A format of rows. */

@@ -1,4 +1,4 @@
-import { didYouMean } from "../odata/did_you_mean.ts";
+import { didYouMean } from "../did_you_mean.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { RESOURCE_COMMANDS } from "./commands.ts";
 import { UsageError } from "./usage_error.ts";

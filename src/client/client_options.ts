@@ -1,5 +1,5 @@
 import { describe } from "../describe.ts";
-import { requireOptions } from "../odata/did_you_mean.ts";
+import { requireOptions } from "../require_options.ts";
 import { PRODUCTION_URL, QA_URL } from "../service_roots.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";

@@ -1,5 +1,5 @@
 import { describe } from "../describe.ts";
-import { didYouMean, requireOptions } from "../odata/did_you_mean.ts";
+import { didYouMean } from "../did_you_mean.ts";
 import { checkOptions, type GivenOptions } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import { type CsvFormat, toCsvFormat } from "../output/csv_options.ts";
@@ -8,6 +8,7 @@ import { geojsonWriter } from "../output/geojson.ts";
 import { jsonWriter } from "../output/json.ts";
 import { NdjsonWriter } from "../output/ndjson.ts";
 import type { PageWriter } from "../output/page_writer.ts";
+import { requireOptions } from "../require_options.ts";
 import { type PageReader, readBytes, readRows } from "./page.ts";
 import { countAll, firstPages } from "./parts.ts";
 import type { Progress } from "./progress.ts";

@@ -1,8 +1,8 @@
-import { requireOptions } from "../odata/did_you_mean.ts";
 import type { Filter } from "../odata/filter.ts";
 import { MAXIMUM_TOP } from "../odata/query_options.ts";
 import type { FilterFieldOf } from "../odata/resources.ts";
 import type { Selection } from "../odata/selection.ts";
+import { requireOptions } from "../require_options.ts";
 import { type Citation, CITED_FIELDS, toCitation, toCitedFilter } from "./citations.ts";
 import { type DataStreamOptions, toService } from "./client_options.ts";
 import { createQuery } from "./create_query.ts";

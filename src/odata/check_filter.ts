@@ -1,4 +1,4 @@
-import { didYouMean } from "./did_you_mean.ts";
+import { didYouMean } from "../did_you_mean.ts";
 import { parseFilter, type PlacedClause } from "./parse_filter.ts";
 import { type ResourceName, RESOURCES } from "./resources.ts";
 

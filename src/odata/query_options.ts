@@ -1,8 +1,8 @@
 import { describe } from "../describe.ts";
+import { didYouMean } from "../did_you_mean.ts";
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { checkFilter } from "./check_filter.ts";
 import { type Clause, formatClauses } from "./clause.ts";
-import { didYouMean } from "./did_you_mean.ts";
 import type { Filter } from "./filter.ts";
 import { parseFilter } from "./parse_filter.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "./resources.ts";

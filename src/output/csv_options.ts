@@ -1,5 +1,5 @@
 import { describe } from "../describe.ts";
-import { requireOptions } from "../odata/did_you_mean.ts";
+import { requireOptions } from "../require_options.ts";
 
 /** A column: a field, or a field and the name that the header row has for it. */
 export type CsvColumn = string | readonly [field: string, header: string];

@@ -1,12 +1,5 @@
-import { closestMatch } from "leven";
-import { describe } from "../describe.ts";
-
-/** A question that names the nearest of the right names, for an error's message. */
-export function didYouMean(name: string, names: readonly string[]): string {
-  const lowerCased = names.map((known) => known.toLowerCase());
-  const nearest = names[lowerCased.indexOf(closestMatch(name.toLowerCase(), lowerCased)!)];
-  return `did you mean "${nearest}"?`;
-}
+import { describe } from "./describe.ts";
+import { didYouMean } from "./did_you_mean.ts";
 
 /**
  * Refuses what is no object of options, and a key that it must not have: misspelt, it would be
