@@ -81,6 +81,34 @@ const laboratoryFields = {
 const limitUnit = { ResultDetectionQuantitationLimitUnit: "text?" } as const;
 const limitMeasure = { ResultDetectionQuantitationLimitMeasure: "number?" } as const;
 
+const observationFields = { Id: "integer", LocationId: "integer", DOI: "text" } as const;
+
+const recordFields = {
+  Id: "integer",
+  DOI: "text",
+  DatasetName: "text",
+  MonitoringLocationID: "text",
+  MonitoringLocationName: "text",
+  MonitoringLocationLatitude: "number",
+  MonitoringLocationLongitude: "number",
+  MonitoringLocationHorizontalCoordinateReferenceSystem: "text",
+  MonitoringLocationHorizontalAccuracyMeasure: "number?",
+  MonitoringLocationHorizontalAccuracyUnit: "text?",
+  MonitoringLocationVerticalMeasure: "number?",
+  MonitoringLocationVerticalUnit: "text?",
+  MonitoringLocationType: "text",
+} as const satisfies Record<string, FieldType>;
+
+/**
+ * The published types are made of each file's text alone: there a name as a value is `any`, and
+ * what is spread is left out, unless a cast says what it is.
+ */
+type MeasuredFields =
+  & typeof activityFields
+  & typeof limitUnit
+  & typeof limitMeasure
+  & typeof laboratoryFields;
+
 /**
  * Every name that a filter can use, and what it is compared as; degrees are numbers that stand in
  * quotes. Which of them a resource takes is in `RESOURCES`.
@@ -145,52 +173,38 @@ export const RESOURCES = {
   Metadata: {
     path: "/Metadata",
     pageSize: 100,
-    fields: metadataFields,
+    fields: metadataFields as typeof metadataFields,
     filters: [...everyFilter, "Latitude", "Longitude", "DatasetName", "CreateTimestamp"],
   },
   Locations: {
     path: "/Locations",
     pageSize: 10_000,
-    fields: locationFields,
+    fields: locationFields as typeof locationFields,
     filters: [...everyFilter, "Latitude", "Longitude", "Name"],
   },
   Observations: {
     path: "/Observations",
     pageSize: 10_000,
     fields: {
-      Id: "integer",
-      LocationId: "integer",
-      DOI: "text",
+      ...observationFields,
       ...activityFields,
       ...limitUnit,
       ...limitMeasure,
       ...laboratoryFields,
-    },
-    filters: everyFilter,
+    } as typeof observationFields & MeasuredFields,
+    filters: everyFilter as typeof everyFilter,
   },
   Records: {
     path: "/Records",
     pageSize: 10_000,
     fields: {
-      Id: "integer",
-      DOI: "text",
-      DatasetName: "text",
-      MonitoringLocationID: "text",
-      MonitoringLocationName: "text",
-      MonitoringLocationLatitude: "number",
-      MonitoringLocationLongitude: "number",
-      MonitoringLocationHorizontalCoordinateReferenceSystem: "text",
-      MonitoringLocationHorizontalAccuracyMeasure: "number?",
-      MonitoringLocationHorizontalAccuracyUnit: "text?",
-      MonitoringLocationVerticalMeasure: "number?",
-      MonitoringLocationVerticalUnit: "text?",
-      MonitoringLocationType: "text",
+      ...recordFields,
       ...activityFields,
       ...limitMeasure,
       ...limitUnit,
       ...laboratoryFields,
-    },
-    filters: everyFilter,
+    } as typeof recordFields & MeasuredFields,
+    filters: everyFilter as typeof everyFilter,
   },
 } as const satisfies Record<string, {
   path: string;
