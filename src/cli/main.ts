@@ -118,4 +118,5 @@ function environment(name: string): string | undefined {
   }
 }
 
-if (import.meta.main) process.exitCode = await main();
+// Not awaited: require() takes no module that awaits at its top.
+if (import.meta.main) main().then((code) => process.exitCode = code);

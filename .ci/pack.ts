@@ -1,0 +1,114 @@
+/**
+ * Makes the npm package, `dist/weir-datastream-<version>.tgz`, from what `deno pack` makes: modules
+ * and types, to which it adds what npm and Node want. Usage: `pack.ts`.
+ */
+import deno from "../deno.json" with { type: "json" };
+import { commonJsTypes } from "./common_js_types.ts";
+import { denoWithPublishConfig, ROOT, run } from "./publish_config.ts";
+
+const DIST = `${ROOT}dist`;
+const PACKAGE = `${DIST}/package`;
+const BIN = "./src/cli/bin.ts";
+/** The module that carries @std on npm, in all its hundreds of files: what is used comes along. */
+const STD_PACKAGE = "deno-std";
+
+await Deno.remove(PACKAGE, { recursive: true }).catch(() => {});
+await Deno.mkdir(DIST, { recursive: true });
+await denoWithPublishConfig(
+  { "./bin": BIN },
+  ...["pack", "--allow-dirty", "--no-source-maps", "--output", "dist/modules.tgz"] as const,
+);
+await run("tar", ["-xzf", "dist/modules.tgz", "-C", "dist"]);
+await Deno.remove(`${DIST}/modules.tgz`);
+
+const used = new Set<string>();
+for await (const path of filesIn("")) {
+  if (path.endsWith(".js")) await edit(path, (code) => withStd(path, code));
+}
+for (const specifier of used) await bundleStd(specifier);
+if (used.size > 0) {
+  const license = await Deno.readTextFile(`${PACKAGE}/LICENSE`);
+  const theirs = license.replace(/^Copyright.*$/m, "Copyright 2018-2026 the Deno authors");
+  await Deno.writeTextFile(`${PACKAGE}/std/LICENSE`, theirs);
+}
+await edit(emitted(BIN, ".js"), (code) => `#!/usr/bin/env node\n${code}`);
+for (const entry of Object.values(deno.exports)) {
+  const types = await commonJsTypes(new URL(entry, `file://${ROOT}`), emitted(entry, ".js"));
+  await Deno.writeTextFile(`${PACKAGE}/${emitted(entry, ".d.cts")}`, types);
+}
+await edit("package.json", (json) => `${JSON.stringify(manifest(JSON.parse(json)), null, 2)}\n`);
+const args = ["pack", "--silent", "--pack-destination", DIST, PACKAGE];
+console.log(`dist/${(await run("npm", args)).trim()}`);
+
+/** What `deno pack` writes to package.json. */
+interface Manifest {
+  name: string;
+  dependencies: Record<string, string>;
+  exports: Record<string, { types: string; default: string }>;
+}
+
+function manifest({ dependencies, exports, ...made }: Manifest): object {
+  const { [STD_PACKAGE]: _bundled, ...installed } = dependencies;
+  const { "./bin": _bin, ...entries } = exports;
+  return {
+    ...made,
+    description: "Canada's open water-quality data from DataStream: client, CSV, edge function",
+    keywords: ["datastream", "water-quality", "open-data", "canada", "odata", "csv", "geojson"],
+    // require() takes ECMAScript modules from these on.
+    engines: { node: "^20.19.0 || >=22.12.0" },
+    sideEffects: false,
+    bin: { weir: emitted(BIN, ".js") },
+    files: ["**/*.js", "**/*.d.ts", "**/*.d.cts", "std/LICENSE", "CHANGELOG.md"],
+    exports: Object.fromEntries(
+      Object.entries(entries).map(([name, { types, default: module }]) => [name, {
+        require: { types: types.replace(/\.d\.ts$/, ".d.cts"), default: module },
+        types,
+        default: module,
+      }]),
+    ),
+    dependencies: installed,
+  };
+}
+
+/** A module's code with paths in place of the names of @std, which npm does not know. */
+function withStd(path: string, code: string): string {
+  const up = "../".repeat(path.split("/").length - 1) || "./";
+  return code.replace(/^(import\b.* from )"(@std\/[^"]+)"/gm, (_, start, specifier) => {
+    used.add(specifier);
+    return `${start}"${up}${stdFile(specifier)}"`;
+  });
+}
+
+function stdFile(specifier: string): string {
+  return `${specifier.slice(1)}.js`;
+}
+
+/** Writes one module of @std, and all that it imports, as one file. */
+async function bundleStd(specifier: string): Promise<void> {
+  const target = (deno.imports as Record<string, string>)[specifier]!;
+  const output = `${PACKAGE}/${stdFile(specifier)}`;
+  const args = ["bundle", "--quiet", "--platform", "browser", "--output", output, target];
+  await run(Deno.execPath(), args);
+  // Where this machine keeps the files that went in is nobody's business.
+  await edit(
+    stdFile(specifier),
+    (code) => code.replace(new RegExp(`^// .*/(?=${STD_PACKAGE}/)`, "gm"), "// "),
+  );
+}
+
+/** The file of the package that a module of the project becomes. */
+function emitted(module: string, extension: string): string {
+  return module.replace(/^\.\//, "").replace(/\.ts$/, extension);
+}
+
+async function edit(path: string, change: (text: string) => string): Promise<void> {
+  const file = `${PACKAGE}/${path}`;
+  await Deno.writeTextFile(file, change(await Deno.readTextFile(file)));
+}
+
+async function* filesIn(folder: string): AsyncGenerator<string> {
+  for await (const { name, isDirectory } of Deno.readDir(`${PACKAGE}/${folder}`)) {
+    if (isDirectory) yield* filesIn(`${folder}${name}/`);
+    else yield folder + name;
+  }
+}
