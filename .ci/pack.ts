@@ -33,6 +33,10 @@ if (used.size > 0) {
 }
 await edit(emitted(BIN, ".js"), (code) => `#!/usr/bin/env node\n${code}`);
 for (const entry of Object.values(deno.exports)) {
+  // It goes on without types where it cannot make them.
+  await Deno.stat(`${PACKAGE}/${emitted(entry, ".d.ts")}`).catch(() => {
+    throw new Error(`${entry} has no types in the package: deno task publish:check says why`);
+  });
   const types = await commonJsTypes(new URL(entry, `file://${ROOT}`), emitted(entry, ".js"));
   await Deno.writeTextFile(`${PACKAGE}/${emitted(entry, ".d.cts")}`, types);
 }

@@ -16,7 +16,7 @@ export async function sourceFiles(...paths: string[]): Promise<string[]> {
 export function importsOf(path: string): string[] {
   const code = Deno.readTextFileSync(path).replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
   const statements = code.matchAll(/^(?:import|export)\b[^;]*?\bfrom\s*"([^"]+)"/gm);
-  const effects = code.matchAll(/\bimport\s*\(?\s*"([^"]+)"/g);
+  const effects = code.matchAll(/(?<!")\bimport\s*\(?\s*"([^"]+)"/g);
   return [...statements, ...effects].map(([, specifier]) => specifier!);
 }
 

@@ -1,0 +1,86 @@
+// What a program does with the public names; compiled as ECMAScript module and as CommonJS.
+import {
+  and,
+  type Citation,
+  type CsvOptions,
+  DataStream,
+  DataStreamError,
+  type DataStreamOptions,
+  endpoint,
+  eq,
+  type Filter,
+  FILTER_FIELDS,
+  gte,
+  type Query,
+  type RequestOptions,
+  type ResourceName,
+  RESOURCES,
+  type Row,
+  toRequest,
+} from "@weir/datastream";
+import { main } from "@weir/datastream/cli";
+import { type AppOptions, createApp, type EdgeApp, signUrl } from "@weir/datastream/edge";
+import { createSandbox, type Sandbox } from "@weir/datastream/sandbox";
+
+const sandbox: Sandbox = createSandbox({ requestsPerSecond: Infinity });
+const options: DataStreamOptions = {
+  apiKey: sandbox.apiKey,
+  baseUrl: sandbox.url,
+  fetch: sandbox.fetch,
+  requestsPerSecond: Infinity,
+};
+const client: DataStream = new DataStream(options);
+
+class Subclass extends DataStream {}
+
+async function program(): Promise<void> {
+  const filter: Filter = and(eq("CharacteristicName", "pH"), gte("ActivityStartYear", 2015));
+  const narrow = client.records({ select: ["Id", "ResultValue"], filter });
+  for await (const row of narrow) {
+    const id: number = row.Id;
+    const value: number | null = row.ResultValue;
+    console.error(id, value);
+  }
+  const records: Query<Row<"Records">> = client.records();
+  const whole: Row<"Locations">[] = await client.locations({ limit: 1 }).toArray();
+  const longitude: number = whole[0]!.Longitude;
+  const csv: CsvOptions = { bom: true };
+  const bytes: ReadableStream<Uint8Array> = records.csv(csv);
+  await bytes.cancel();
+  const request: RequestOptions = endpoint("GET /{resource}", { resource: "Locations" });
+  const url: string = toRequest(request).url;
+  const app: EdgeApp = createApp({ access: "public", ...options });
+  const health: Response = await app.request("/healthz");
+  const signed: Promise<string> = signUrl(url, { secret: "s".repeat(32), expires: new Date(0) });
+  const citations: Citation[] = await new Subclass(options).citations();
+  const resources: ResourceName[] = ["Metadata", "Records"];
+  const paths: "/Records" = RESOURCES.Records.path;
+  const kind: "number" = FILTER_FIELDS.LocationId;
+  try {
+    await new DataStream({ ...options, apiKey: "wrong" }).records().count();
+  } catch (error) {
+    if (!(error instanceof DataStreamError)) throw error;
+    const status: number | undefined = error.status;
+    console.log(typeof longitude, health.status, citations.length > 0, kind, status);
+  }
+  void [signed, resources, paths];
+}
+
+/** What a compiler that knows the types refuses; it is not run. */
+export function refused(): unknown {
+  // @ts-expect-error a field of Locations alone
+  client.records({ select: ["Latitude"] });
+  // @ts-expect-error a year is a number
+  gte("ActivityStartYear", "2015");
+  // @ts-expect-error an access mode there is not
+  const wrong: AppOptions = { access: "nobody" };
+  // @ts-expect-error a promise of a number
+  const code: string = main(["--help"]);
+  // @ts-expect-error nothing of the kind
+  sandbox.nothing.at.all;
+  // @ts-expect-error the type says which fields were selected
+  void client.records({ select: ["Id"] }).toArray().then(([row]) => row!.DOI);
+  return [wrong, code];
+}
+
+void program();

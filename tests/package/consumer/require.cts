@@ -1,0 +1,28 @@
+// The types by `require` are those by `import`, name by name: there is one implementation.
+import weir = require("@weir/datastream");
+import cli = require("@weir/datastream/cli");
+import edge = require("@weir/datastream/edge");
+import sandbox = require("@weir/datastream/sandbox");
+
+type Weir = typeof import("@weir/datastream", { with: { "resolution-mode": "import" }});
+type Cli = typeof import("@weir/datastream/cli", { with: { "resolution-mode": "import" }});
+type Edge = typeof import("@weir/datastream/edge", { with: { "resolution-mode": "import" }});
+type Sandbox = typeof import("@weir/datastream/sandbox", { with: { "resolution-mode": "import" }});
+
+type Same<A, B> = [A, keyof A] extends [B, keyof B] ? [B, keyof B] extends [A, keyof A] ? true
+  : false
+  : false;
+export const same: [
+  Same<typeof weir, Weir>,
+  Same<typeof cli, Cli>,
+  Same<typeof edge, Edge>,
+  Same<typeof sandbox, Sandbox>,
+] = [true, true, true, true];
+
+export const client: weir.DataStream = new weir.DataStream({
+  fetch: sandbox.createSandbox().fetch,
+});
+export const imported: InstanceType<Weir["DataStream"]> = client;
+export type Rows = weir.Query<weir.Row<"Records">>;
+// @ts-expect-error nothing of the kind
+client.nothing;

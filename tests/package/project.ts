@@ -1,0 +1,50 @@
+import { assert } from "@std/assert";
+
+/** This project's folder. */
+export const ROOT: string = new URL("../..", import.meta.url).pathname;
+
+/** How a program ended, and what it printed. */
+export interface Ended {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** A project of a user of the package, in a folder of its own. */
+export interface Project {
+  /** Its folder, with a slash at the end. */
+  folder: string;
+  /** Where the package is installed in it, with a slash at the end. */
+  installed: string;
+}
+
+/** Makes the npm package, and installs it and others into a project that has nothing else. */
+export async function createProject(...packages: string[]): Promise<Project> {
+  const made = await output(ROOT, Deno.execPath(), "task", "pack");
+  const tarball = /^dist\/.*\.tgz$/m.exec(made)?.[0];
+  assert(tarball, made);
+  const folder = `${await Deno.makeTempDir({ prefix: "weir-package-" })}/`;
+  await Deno.writeTextFile(`${folder}package.json`, `{ "private": true }`);
+  await output(folder, "npm", "install", "--no-audit", "--no-fund", ROOT + tarball, ...packages);
+  return { folder, installed: `${folder}node_modules/@weir/datastream/` };
+}
+
+/** Runs a program in a folder that must end well; gives its output. */
+export async function output(folder: string, program: string, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(folder, {}, program, ...args);
+  assert(code === 0, `${program} ${args.join(" ")}: ${code}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+/** Runs a program in a folder, with more in its environment. */
+export async function run(
+  folder: string,
+  env: Record<string, string>,
+  program: string,
+  ...args: string[]
+): Promise<Ended> {
+  const command = new Deno.Command(program, { args, cwd: folder, env, stdin: "null" });
+  const { code, stdout, stderr } = await command.output();
+  const decoder = new TextDecoder();
+  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+}
