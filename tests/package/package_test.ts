@@ -136,6 +136,8 @@ for (const compiler of Object.keys(COMPILERS)) {
   for (const type of ["module", "commonjs"]) {
     for (const { hasRequire, ...kind } of KINDS) {
       for (const [platform, own] of Object.entries(PLATFORMS)) {
+        // It is slow, and what it may not know is generic arrays, which both name.
+        if (compiler === "oldest" && platform === "dom") continue;
         const name = `${compiler}-${type}-${kind.module}-${platform}`;
         Deno.test(`tsc takes the types: ${COMPILERS[compiler as "newest"]}, ${name}`, async () => {
           const files = ["program.ts", "program.mts", "names.ts"];

@@ -1,0 +1,94 @@
+// What JSR would get, where it can be reached and where it cannot: a registry on loopback stands in.
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import jsr from "../../jsr.json" with { type: "json" };
+import { sourceFiles } from "../helpers/tree.ts";
+import { type Ended, output, ROOT, run } from "./project.ts";
+
+/** One module for each import of @std, with the types that the sources need. */
+const STD: Record<string, string> = {
+  "@std/csv/stringify": `export function stringify(
+    _data: readonly (readonly unknown[])[], _options?: { separator?: string }): string { return ""; }`,
+  "@std/http/negotiation": `export function accepts(
+    _request: Pick<Request, "headers">, ..._types: string[]): string | undefined { return ""; }`,
+  "@std/text/closest-string": `export function closestString(
+    _word: string, _words: readonly string[], _options?: { caseSensitive?: boolean }): string {
+    return ""; }`,
+};
+
+/** Runs the task against a registry that answers as the handler does. */
+async function check(handler: (path: string) => Promise<Response>): Promise<Ended> {
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    (request) => handler(new URL(request.url).pathname.replace(/^\/[^/]+/, "")),
+  );
+  // The cache knows registries by their address: this one is new.
+  const JSR_URL = `http://127.0.0.1:${server.addr.port}/${crypto.randomUUID()}/`;
+  return await run(ROOT, { JSR_URL }, Deno.execPath(), "task", "publish:check");
+}
+
+/** A registry with one version of each package of @std. */
+function registry(version: string): (path: string) => Promise<Response> {
+  return async (path) => {
+    for (const [specifier, code] of Object.entries(STD)) {
+      const [scope, name, entry] = specifier.split("/") as [string, string, string];
+      const folder = `/${scope}/${name}/`;
+      if (!path.startsWith(folder)) continue;
+      const rest = path.slice(folder.length);
+      if (rest === "meta.json") {
+        return Response.json({ scope, name, latest: version, versions: { [version]: {} } });
+      }
+      const checksum = `sha256-${await sha256(code)}`;
+      const manifest = { [`/${entry}.ts`]: { size: code.length, checksum } };
+      const exports = { [`./${entry}`]: `./${entry}.ts` };
+      if (rest === `${version}_meta.json`) return Response.json({ manifest, exports });
+      if (rest === `${version}/${entry}.ts`) return new Response(code);
+    }
+    return new Response(null, { status: 404 });
+  };
+}
+
+async function sha256(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** The files that a run has listed. */
+function listed({ code, stdout, stderr }: Ended): string[] {
+  assertEquals(code, 0, stdout + stderr);
+  return [...stdout.matchAll(/^ {3}(\S+) \([\d.]+\w+\)$/gm)].map(([, path]) => path!).sort();
+}
+
+async function wanted(): Promise<string[]> {
+  const texts = ["CHANGELOG.md", "LICENSE", "README.md", "edge/wrangler.jsonc", "jsr.json"];
+  return [...await sourceFiles("mod.ts", "src", "edge"), ...texts].sort();
+}
+
+Deno.test("without JSR, all is checked that can be, and one line says what was not", async () => {
+  const ended = await check(() => Promise.resolve(new Response(null, { status: 503 })));
+  const files = listed(ended);
+  assertEquals(files, await wanted());
+  for (const path of Object.values(jsr.exports)) assert(files.includes(path.slice(2)), path);
+  assertEquals(files.filter((path) => /^tests\/|_test\.|^\.ci\//.test(path)), []);
+  const lines = ended.stdout.split("\n").filter((line) => line.startsWith("Not checked: "));
+  assertEquals(lines.length, 1, ended.stdout);
+  assertStringIncludes(lines[0]!, "it answers 503");
+});
+
+Deno.test("with JSR, all is checked", async () => {
+  const ended = await check(registry("1.99.0"));
+  assertEquals(listed(ended), await wanted());
+  assertEquals(ended.stdout.includes("Not checked"), false);
+});
+
+Deno.test("with JSR, a version of @std that is not there is a fault", async () => {
+  const { code, stderr } = await check(registry("0.9.0"));
+  assert(code !== 0);
+  assertStringIncludes(stderr, "@std/");
+});
+
+Deno.test("a check leaves nothing behind in the project", async () => {
+  assertEquals(
+    (await output(ROOT, "git", "status", "--short", "--ignored")).includes(".publish"),
+    false,
+  );
+});
