@@ -9,11 +9,16 @@ const PUBLISH = ["publish", "--dry-run", "--allow-dirty"] as const;
 
 const jsr = Deno.env.get("JSR_URL") ?? "https://jsr.io/";
 const fault = await whyUnreachable(new URL("@std/csv/meta.json", jsr));
-const printed = fault === undefined
-  // The lock is deno.json's: it knows @std from npm.
-  ? await run(Deno.execPath(), [...PUBLISH, "--no-lock", "--config", "jsr.json"])
-  : await denoWithPublishConfig({}, ...PUBLISH);
-console.log(printed.replaceAll(`file://${ROOT}`, "").replace(/^ *\.publish-.*\n/m, ""));
+try {
+  const printed = fault === undefined
+    // The lock is deno.json's: it knows @std from npm.
+    ? await run(Deno.execPath(), [...PUBLISH, "--no-lock", "--config", "jsr.json"])
+    : await denoWithPublishConfig({}, ...PUBLISH);
+  console.log(printed.replaceAll(`file://${ROOT}`, "").replace(/^ *\.publish-.*\n/m, ""));
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  Deno.exitCode = 1;
+}
 if (fault !== undefined) {
   console.log(
     `Not checked: that jsr.json's @std packages resolve; ${jsr} cannot be reached, ${fault}`,
