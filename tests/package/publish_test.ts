@@ -10,9 +10,6 @@ const STD: Record<string, string> = {
     _data: readonly (readonly unknown[])[], _options?: { separator?: string }): string { return ""; }`,
   "@std/http/negotiation": `export function accepts(
     _request: Pick<Request, "headers">, ..._types: string[]): string | undefined { return ""; }`,
-  "@std/text/closest-string": `export function closestString(
-    _word: string, _words: readonly string[], _options?: { caseSensitive?: boolean }): string {
-    return ""; }`,
 };
 
 /** Runs the task against a registry that answers as the handler does. */
