@@ -58,8 +58,8 @@ function manifest({ dependencies, exports, ...made }: Manifest): object {
     ...made,
     description: "Canada's open water-quality data from DataStream: client, CSV, edge function",
     keywords: ["datastream", "water-quality", "open-data", "canada", "odata", "csv", "geojson"],
-    // require() takes ECMAScript modules from these on.
-    engines: { node: "^20.19.0 || >=22.12.0" },
+    // require() takes it from 20.19 on.
+    engines: { node: ">=20.3" },
     sideEffects: false,
     bin: { weir: emitted(BIN, ".js") },
     files: ["**/*.js", "**/*.d.ts", "**/*.d.cts", "std/LICENSE", "CHANGELOG.md"],
