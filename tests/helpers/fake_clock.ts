@@ -1,10 +1,14 @@
-import { setImmediate } from "node:timers";
 import type { Clock } from "../../mod.ts";
 
 interface Timer {
   at: number;
   wake: () => void;
 }
+
+/** Runs when everything else has come to rest; a browser has its timers alone for that. */
+const { setImmediate: atRest = (run: () => void) => void setTimeout(run) } = globalThis as {
+  setImmediate?: (run: () => void) => void;
+};
 
 /**
  * A clock that jumps to the next timer as soon as everything else has come to rest: no test waits,
@@ -14,6 +18,7 @@ export class FakeClock implements Clock {
   #now = 0;
   #timers: Timer[] = [];
   #running = false;
+  #still: Promise<unknown> = Promise.resolve();
 
   now(): number {
     return this.#now;
@@ -27,6 +32,12 @@ export class FakeClock implements Clock {
   /** Drops every timer, as a runtime does that kills what waits: nobody is woken. */
   forget(): void {
     this.#timers = [];
+  }
+
+  /** Stands still until something is over that no timer of this clock stands for. */
+  standStill<T>(work: Promise<T>): Promise<T> {
+    this.#still = Promise.allSettled([this.#still, work]);
+    return work;
   }
 
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
@@ -45,7 +56,8 @@ export class FakeClock implements Clock {
   async #run(): Promise<void> {
     this.#running = true;
     while (this.#timers.length > 0) {
-      await new Promise((resolve) => setImmediate(resolve));
+      await this.#still;
+      await new Promise<void>((resolve) => atRest(resolve));
       this.#timers.sort((a, b) => a.at - b.at);
       const next = this.#timers.shift();
       if (next === undefined) break;

@@ -1,31 +1,18 @@
 // The command line as npm installs it, in Node and in Bun: files, signals, pipes, exit codes.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileNames, FOLDER, readFile, withFiles, writeFile } from "../helpers/command_line.ts";
-import { runProgram } from "../helpers/programs.ts";
+import { bundle } from "../helpers/bundle.ts";
+import { bun, node } from "../helpers/runtime_programs.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 
-const findBun = 'command -v bun || ls "$NODE_PATH/@oven/bun-linux-x64/bin/bun"';
-const runtimes = {
-  Node: (await runProgram("sh", "-c", "command -v node"))?.stdout.trim(),
-  Bun: (await runProgram("sh", "-c", findBun))?.stdout.trim(),
-};
-
-/** `src/cli/bin.ts` and all that it imports, as one file. */
-async function bundle(): Promise<string> {
-  const args = ["bundle", "--quiet", "--platform", "deno"];
-  const result = await runProgram(Deno.execPath(), ...args, "src/cli/bin.ts");
-  assert(result?.success, result?.stderr);
-  return result.stdout;
-}
-
-for (const [name, program] of Object.entries(runtimes)) {
+for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
   if (!program) console.warn(`The tests of the command line in ${name} are skipped: there is none`);
   Deno.test({
     name: `weir in ${name} downloads, is interrupted, goes on, and tells faults`,
     ignore: !program,
     fn: () =>
       withFiles(async () => {
-        await writeFile("weir.mjs", await bundle());
+        await writeFile("weir.mjs", await bundle("src/cli/bin.ts", "--platform", "deno"));
         const sandbox = createSandbox({ requestsPerSecond: Infinity });
         let interrupt = () => {};
         let asked = 0;

@@ -1,5 +1,5 @@
 import deno from "../../deno.json" with { type: "json" };
-import { runProgram } from "../helpers/programs.ts";
+import { bun, node, workerd } from "../helpers/runtime_programs.ts";
 import { bundle, ROOT } from "./bundle.ts";
 import { toCapnp } from "./capnp.ts";
 import { type Server, startServer } from "./server.ts";
@@ -25,12 +25,6 @@ export interface Runtime {
   cutsAfter?: number;
   start(entry: Entry, environment: Record<string, string>): Promise<Server>;
 }
-
-const packages = Deno.env.get("NODE_PATH") ?? "node_modules";
-const node = await find("node");
-const bun = await find("bun", `${packages}/@oven/bun-linux-x64/bin/bun`);
-// The wrapper of that name would live on when it is killed.
-const workerd = await find(`${packages}/@cloudflare/workerd-linux-64/bin/workerd`, "workerd");
 
 /** The runtimes that serve the app. */
 export const RUNTIMES: readonly Runtime[] = [
@@ -128,12 +122,4 @@ export function testOnEach(
 /** Starts the app with options that can stand in JSON. */
 export function startApp(runtime: Runtime, options: object): Promise<Server> {
   return runtime.start(TESTED, { WEIR_TEST_OPTIONS: JSON.stringify(options) });
-}
-
-/** The first of the programs that is there. */
-async function find(...programs: string[]): Promise<string | undefined> {
-  for (const program of programs) {
-    if ((await runProgram(program, "--version"))?.success) return program;
-  }
-  return undefined;
 }
