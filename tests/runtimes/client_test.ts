@@ -1,0 +1,36 @@
+// One file of what the client does, in Deno, Node, Bun, workerd and Chromium: each comes to the same.
+import { assertEquals } from "@std/assert";
+import { until } from "../servers/until.ts";
+import { type BehaviourName, BEHAVIOURS } from "./behaviours.ts";
+import { CASES } from "./cases.ts";
+import type { Addresses } from "./run_behaviours.ts";
+import { CLIENT_RUNTIMES } from "./runtimes.ts";
+import { serve, type Service } from "./services.ts";
+
+for (const { name: runtime, isInstalled, run } of CLIENT_RUNTIMES) {
+  Deno.test({
+    name: `the client in ${runtime} comes to what it comes to everywhere`,
+    ignore: !isInstalled,
+    async fn(test) {
+      await using open = new AsyncDisposableStack();
+      const services = new Map<string, Service>();
+      for (const [name, { answer }] of Object.entries(CASES)) {
+        services.set(name, open.use(serve(answer)));
+      }
+      const addresses = [...services].map(([name, { baseUrl }]) => [name, baseUrl]);
+      const outcomes = await run(Object.fromEntries(addresses) as Addresses);
+      assertEquals(Object.keys(outcomes), Object.keys(BEHAVIOURS));
+
+      for (const [name, { gives, seen, isLeft }] of Object.entries(CASES)) {
+        const { baseUrl, silence, ...service } = services.get(name as BehaviourName)!;
+        await test.step(name, async () => {
+          const text = JSON.stringify(outcomes[name]).replaceAll(baseUrl, "BASE");
+          assertEquals(JSON.parse(text), { gave: gives });
+          assertEquals(service.seen(), seen);
+          assertEquals(service.seenElsewhere(), []);
+          if (isLeft) await until(() => silence.isAborted, "the service to see that it was left");
+        });
+      }
+    },
+  });
+}

@@ -1,0 +1,86 @@
+import { createSandbox } from "../../src/sandbox/service.ts";
+import { type Came, forAnyOrigin } from "../helpers/any_origin.ts";
+import { Silence } from "../servers/silence.ts";
+import { KEY } from "./behaviours.ts";
+
+/** The data of all services. */
+export const DATA = { records: 300, apiKey: KEY, requestsPerSecond: Infinity };
+
+/** What an answer can be made of. */
+export interface Asked {
+  request: Request;
+  /** 1 for the first request. */
+  number: number;
+  /** The answer of a service without a fault. */
+  whole(): Promise<Response>;
+  /** Falls silent in the middle of an answer. */
+  silence: Silence;
+  /** An origin that nothing is to be asked of. */
+  elsewhere: string;
+}
+
+/** How a service answers. */
+export type Answer = (asked: Asked) => Response | Promise<Response>;
+
+/** A service of one behaviour, and what it has seen. */
+export interface Service extends AsyncDisposable {
+  baseUrl: string;
+  silence: Silence;
+  /** The requests so far: path, query as it is meant, and `no key` where there is none. */
+  seen(): string[];
+  /** The requests to the origin that nothing is to be asked of. */
+  seenElsewhere(): string[];
+}
+
+const ROOT_PATH = "/v1/odata/v4";
+
+/** Serves the sandbox's data on loopback, as a behaviour needs them. */
+export function serve(answer: Answer = ({ whole }) => whole()): Service {
+  const sandbox = createSandbox(DATA);
+  const silence = new Silence("within a page");
+  const elsewhere = onLoopback(() => new Response("nobody's", { status: 418 }));
+  let number = 0;
+  const service = onLoopback((request) =>
+    answer({
+      request,
+      number: ++number,
+      whole: () => sandbox.fetch(request),
+      silence,
+      elsewhere: elsewhere.origin,
+    })
+  );
+  return {
+    baseUrl: service.origin + ROOT_PATH,
+    silence,
+    seen: () => service.asked.filter(({ method }) => method !== "OPTIONS").map(describe),
+    seenElsewhere: () => elsewhere.asked.map(describe),
+    async [Symbol.asyncDispose]() {
+      await service.close();
+      await elsewhere.close();
+    },
+  };
+}
+
+function onLoopback(answer: (request: Request) => Response | Promise<Response>) {
+  const { asked, handler } = forAnyOrigin(answer);
+  const closing = new AbortController();
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {}, signal: closing.signal },
+    handler,
+  );
+  return {
+    asked,
+    origin: `http://127.0.0.1:${server.addr.port}`,
+    close() {
+      closing.abort(); // what hangs still must not hold the test up
+      return server.finished;
+    },
+  };
+}
+
+function describe({ url, headers }: Came): string {
+  const { pathname, search } = new URL(url);
+  const key = headers.get("x-api-key");
+  return decodeURIComponent(pathname.replace(`${ROOT_PATH}/`, "") + search) +
+    (key === KEY ? "" : key === null ? ", no key" : ", another key");
+}
