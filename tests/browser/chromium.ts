@@ -6,10 +6,18 @@ const executablePath = "/usr/bin/chromium";
 export const isInstalled: boolean = await Deno.stat(executablePath).then(() => true, () => false);
 if (!isInstalled) console.warn(`The browser tests are skipped: there is no ${executablePath}`);
 
-/** Runs a test in a browser that talks to nobody by itself. */
-export async function inBrowser(test: (browser: Browser) => Promise<void>): Promise<void> {
+/**
+ * Runs a test in a browser that talks to nobody by itself.
+ *
+ * @param test Is given the browser, and the folder that it writes downloads to
+ */
+export async function inBrowser(
+  test: (browser: Browser, downloads: string) => Promise<void>,
+): Promise<void> {
+  const downloadsPath = await Deno.makeTempDir({ prefix: "weir-downloads-" });
   const browser = await chromium.launch({
     executablePath,
+    downloadsPath,
     args: [
       "--no-sandbox",
       "--disable-gpu",
@@ -21,9 +29,10 @@ export async function inBrowser(test: (browser: Browser) => Promise<void>): Prom
     ],
   });
   try {
-    await test(browser);
+    await test(browser, downloadsPath);
   } finally {
     await browser.close();
+    await Deno.remove(downloadsPath, { recursive: true });
   }
 }
 

@@ -1,5 +1,5 @@
 import { createSandbox } from "../../src/sandbox/service.ts";
-import { type Came, forAnyOrigin } from "../helpers/any_origin.ts";
+import { type Came, serveAnyOrigin } from "../helpers/any_origin_server.ts";
 import { Silence } from "../servers/silence.ts";
 import { KEY } from "./behaviours.ts";
 
@@ -38,9 +38,9 @@ const ROOT_PATH = "/v1/odata/v4";
 export function serve(answer: Answer = ({ whole }) => whole()): Service {
   const sandbox = createSandbox(DATA);
   const silence = new Silence("within a page");
-  const elsewhere = onLoopback(() => new Response("nobody's", { status: 418 }));
+  const elsewhere = serveAnyOrigin(() => new Response("nobody's", { status: 418 }));
   let number = 0;
-  const service = onLoopback((request) =>
+  const service = serveAnyOrigin((request) =>
     answer({
       request,
       number: ++number,
@@ -55,25 +55,8 @@ export function serve(answer: Answer = ({ whole }) => whole()): Service {
     seen: () => service.asked.filter(({ method }) => method !== "OPTIONS").map(describe),
     seenElsewhere: () => elsewhere.asked.map(describe),
     async [Symbol.asyncDispose]() {
-      await service.close();
-      await elsewhere.close();
-    },
-  };
-}
-
-function onLoopback(answer: (request: Request) => Response | Promise<Response>) {
-  const { asked, handler } = forAnyOrigin(answer);
-  const closing = new AbortController();
-  const server = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen() {}, signal: closing.signal },
-    handler,
-  );
-  return {
-    asked,
-    origin: `http://127.0.0.1:${server.addr.port}`,
-    close() {
-      closing.abort(); // what hangs still must not hold the test up
-      return server.finished;
+      await service[Symbol.asyncDispose]();
+      await elsewhere[Symbol.asyncDispose]();
     },
   };
 }
