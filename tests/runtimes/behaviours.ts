@@ -12,6 +12,8 @@ import {
 import { FakeClock } from "../helpers/fake_clock.ts";
 import { digestsOf, drain, reportFault } from "./report.ts";
 
+/** Where a service tells that the reader of an answer has left, as soon as it has. */
+export const LEFT = "/left";
 /** The key of the tests, which nobody but the service may see. */
 export const KEY = "k3y-of-a-test";
 
@@ -72,6 +74,9 @@ function tellOf(answers: number): { fetch: typeof fetch; came: Promise<void> } {
   };
   return { fetch: send, came };
 }
+
+/** Whether the service sees, while this runtime goes on, that the reader of an answer has left. */
+const isLeft = async (baseUrl: string) => (await fetch(new URL(LEFT, baseUrl))).ok;
 
 /** Each by the root address of a service of its own; what it gives can stand in JSON. */
 export const BEHAVIOURS = {
@@ -137,7 +142,8 @@ export const BEHAVIOURS = {
     const next = reader.read();
     await came;
     stop.abort(reason);
-    return { rows: value?.length, isReason: await next.catch((error) => error === reason) };
+    const isReason = await next.catch((error) => error === reason);
+    return { rows: value?.length, isReason, isLeft: await isLeft(baseUrl) };
   },
 
   "a loop that is left asks for nothing more": async (baseUrl) => {
@@ -151,7 +157,7 @@ export const BEHAVIOURS = {
     const next = rows.next();
     await came;
     await rows.return?.();
-    return await next;
+    return { ...await next, isLeft: await isLeft(baseUrl) };
   },
 
   "a link to another origin is not followed": readInVain,

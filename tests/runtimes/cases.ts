@@ -13,8 +13,6 @@ export interface Case {
   /** What it gives, the address of its service standing as `BASE`. */
   gives: unknown;
   seen: string[];
-  /** Whether the service must see that the reader of an answer has left. */
-  isLeft?: boolean;
 }
 
 const PAGES = ["Id:1134", "Id:1274"];
@@ -173,16 +171,14 @@ export const CASES: Record<BehaviourName, Case> = {
   },
   "a signal stops a page in flight, with its own reason": {
     answer: silentAtSecond,
-    gives: { rows: 20, isReason: true },
+    gives: { rows: 20, isReason: true, isLeft: true },
     seen: second,
-    isLeft: true,
   },
   "a loop that is left asks for nothing more": { gives: 1001, seen: first },
   "an iterator that is left stops the page in flight": {
     answer: silentAtSecond,
-    gives: { done: true },
+    gives: { done: true, isLeft: true },
     seen: second,
-    isLeft: true,
   },
   "a link to another origin is not followed": {
     answer: async ({ elsewhere, whole }) => {

@@ -2,4 +2,6 @@
 import process from "node:process";
 import { runBehaviours } from "./run_behaviours.ts";
 
-console.log(JSON.stringify(await runBehaviours(JSON.parse(process.argv[2]!))));
+const outcomes = await runBehaviours(JSON.parse(process.argv[2]!));
+// What still hangs must not hold the process up.
+process.stdout.write(JSON.stringify(outcomes), () => process.exit());

@@ -1,7 +1,8 @@
 import { createSandbox } from "../../src/sandbox/service.ts";
 import { type Came, serveAnyOrigin } from "../helpers/any_origin_server.ts";
 import { Silence } from "../servers/silence.ts";
-import { KEY } from "./behaviours.ts";
+import { until } from "../servers/until.ts";
+import { KEY, LEFT } from "./behaviours.ts";
 
 /** The data of all services. */
 export const DATA = { records: 300, apiKey: KEY, requestsPerSecond: Infinity };
@@ -25,7 +26,6 @@ export type Answer = (asked: Asked) => Response | Promise<Response>;
 /** A service of one behaviour, and what it has seen. */
 export interface Service extends AsyncDisposable {
   baseUrl: string;
-  silence: Silence;
   /** The requests so far: path, query as it is meant, and `no key` where there is none. */
   seen(): string[];
   /** The requests to the origin that nothing is to be asked of. */
@@ -40,19 +40,25 @@ export function serve(answer: Answer = ({ whole }) => whole()): Service {
   const silence = new Silence("within a page");
   const elsewhere = serveAnyOrigin(() => new Response("nobody's", { status: 418 }));
   let number = 0;
-  const service = serveAnyOrigin((request) =>
-    answer({
+  const service = serveAnyOrigin(async (request) => {
+    if (request.url.endsWith(LEFT)) {
+      await until(() => silence.isAborted, "the reader to leave");
+      return new Response("left");
+    }
+    return await answer({
       request,
       number: ++number,
       whole: () => sandbox.fetch(request),
       silence,
       elsewhere: elsewhere.origin,
-    })
-  );
+    });
+  });
   return {
     baseUrl: service.origin + ROOT_PATH,
-    silence,
-    seen: () => service.asked.filter(({ method }) => method !== "OPTIONS").map(describe),
+    seen: () =>
+      service.asked
+        .filter(({ method, url }) => method !== "OPTIONS" && !url.endsWith(LEFT))
+        .map(describe),
     seenElsewhere: () => elsewhere.asked.map(describe),
     async [Symbol.asyncDispose]() {
       await service[Symbol.asyncDispose]();
