@@ -7,7 +7,8 @@ import { runProgram } from "./programs.ts";
  * @param flags What `deno bundle` takes beside
  */
 export async function bundle(module: string, ...flags: string[]): Promise<string> {
-  const result = await runProgram(Deno.execPath(), "bundle", "--quiet", ...flags, module);
+  // The module comes first: --external takes all that follows.
+  const result = await runProgram(Deno.execPath(), "bundle", "--quiet", module, ...flags);
   if (!result?.success) throw new Error(`Cannot bundle ${module}: ${result?.stderr}`);
   return result.stdout;
 }

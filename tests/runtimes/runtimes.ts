@@ -92,7 +92,7 @@ async function inPage(addresses: Addresses): Promise<Outcomes> {
   await inBrowser(async (browser) => {
     const page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${site.addr.port}/`);
-    const run = `import("/behaviours.js").then(({ runBehaviours }) => runBehaviours(${
+    const run = `import('/behaviours.js').then(({ runBehaviours }) => runBehaviours(${
       JSON.stringify(addresses)
     }))`;
     Object.assign(outcomes, await page.evaluate(run));
