@@ -4,10 +4,12 @@
  */
 import { endpoint as octokit } from "@octokit/endpoint";
 import { endpoint as weir } from "../../mod.ts";
+import { atLeast, median, report, rounded, say } from "./figure.ts";
 
 type Builder = (route: string, options: Record<string, unknown>) => unknown;
 type Call = (build: Builder, number: number) => unknown;
 
+const ASKED = 2;
 const ROUNDS = 41;
 const CALLS = 2_000;
 
@@ -20,11 +22,11 @@ const filter = [
 ].join(" and ");
 
 const direct: Record<string, Call> = {
-  "GET, a variable and a query parameter": (build, number) =>
+  "GET with a variable and a query parameter": (build, number) =>
     build("GET /locations/{id}", { baseUrl, id: number, page: number }),
   "POST with a body": (build, number) =>
     build("POST /notes", { baseUrl, title: `note ${number}`, tags: ["a", "b"], draft: true }),
-  "GET, a filter of 400 characters": (build, number) =>
+  "GET with a filter of 400 characters": (build, number) =>
     build("GET /Records", { baseUrl, $filter: `${filter} and LocationId gt ${number}` }),
 };
 const cascade: Call = (build, number) => build("GET /x/{org}/{id}", { id: number, q: "a b" });
@@ -44,9 +46,8 @@ function time(call: Call, build: Builder, from: number): number {
   return performance.now() - start;
 }
 
-const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1]!;
-
 function compare(name: string, call: Call, ours: Builder, theirs: Builder): void {
+  say(name);
   const times: { ours: number; theirs: number }[] = [];
   for (let round = -5; round < ROUNDS; round++) {
     const from = (round + 5) * CALLS;
@@ -56,15 +57,17 @@ function compare(name: string, call: Call, ours: Builder, theirs: Builder): void
     if (round < 0) continue; // warming up
     times.push(oursFirst ? { ours: first, theirs: second } : { ours: second, theirs: first });
   }
-  const perSecond = (milliseconds: number) => Math.round(CALLS / milliseconds * 1000);
+  const perSecond = (milliseconds: number[]) => rounded(CALLS / median(milliseconds) * 1000);
   const ratio = median(times.map(({ ours, theirs }) => theirs / ours));
-  console.log(
-    `${name}: ${perSecond(median(times.map(({ ours }) => ours)))} a second, octokit ` +
-      `${perSecond(median(times.map(({ theirs }) => theirs)))}, ${ratio.toFixed(2)} times as fast`,
-  );
+  const ourRate = perSecond(times.map(({ ours }) => ours));
+  const theirRate = perSecond(times.map(({ theirs }) => theirs));
+  report({
+    what: `${name}, beside @octokit/endpoint`,
+    figure: `${ratio.toFixed(1)} times (${ourRate} and ${theirRate} a second)`,
+    ...atLeast(ASKED, [ratio]),
+  });
 }
 
-console.log("Deno" in globalThis ? "In Deno" : "In Node");
 for (const [name, call] of Object.entries(direct)) {
   compare(name, call, weir as Builder, octokit as Builder);
 }

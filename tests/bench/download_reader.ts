@@ -1,4 +1,4 @@
-/** The readers of the load bench. */
+/** The readers of the edge bench, and what they must read. */
 import { Buffer } from "node:buffer";
 import { DataStream } from "../../mod.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";

@@ -1,4 +1,4 @@
-/** The processes of the load bench: the service, and the server as its task starts it. */
+/** The processes that the benches ask: the service, and the server as its task starts it. */
 import config from "../../deno.json" with { type: "json" };
 
 /** A process that serves. */
@@ -11,14 +11,19 @@ export interface Served extends AsyncDisposable {
 /** What the service has seen. */
 export interface ServiceStats {
   requests: number;
-  tooFast: number;
-  parallel: number;
+  /** Requests that came too early, or beside another one. */
+  violations: number;
 }
 
 /** Starts the sandbox in a process of its own. */
 export function startService(records: number, requestsPerSecond: number): Promise<Served> {
-  const file = new URL("load_upstream.ts", import.meta.url).pathname;
+  const file = new URL("service.ts", import.meta.url).pathname;
   return start(["run", "--allow-net=127.0.0.1", file, `${records}`, `${requestsPerSecond}`]);
+}
+
+/** The root address of the service, as a client takes it. */
+export function baseUrlOf({ root }: Served): string {
+  return `${root}/v1/odata/v4`;
 }
 
 /** What a service that was started here has seen. */
@@ -30,7 +35,7 @@ export async function statsOf(service: Served): Promise<ServiceStats> {
 export function startServer(service: Served, environment: Record<string, string>): Promise<Served> {
   const [, command, ...args] = config.tasks.serve.command.split(" ");
   return start([command!, "--host", "127.0.0.1", "--port", "0", ...args], {
-    DATASTREAM_BASE_URL: `${service.root}/v1/odata/v4`,
+    DATASTREAM_BASE_URL: baseUrlOf(service),
     DATASTREAM_API_KEY: "sandbox",
     WEIR_ACCESS: "public",
     ...environment,
@@ -70,16 +75,4 @@ async function start(args: string[], env: Record<string, string> = {}): Promise<
       await Promise.all([child.status, logging]);
     },
   };
-}
-
-/** What a process has used so far. */
-export async function usageOf({ pid }: Served): Promise<{ peakMegabytes: number; cpu: number }> {
-  const status = await Deno.readTextFile(`/proc/${pid}/status`);
-  const [, kibibytes] = /VmHWM:\s*(\d+)/.exec(status)!;
-  const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
-  // The name of the program, in brackets, may hold spaces.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  // In ticks, of which a second has a hundred.
-  const cpu = (Number(fields[11]) + Number(fields[12])) / 100;
-  return { peakMegabytes: Number(kibibytes) * 1024 / 1e6, cpu };
 }

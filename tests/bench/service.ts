@@ -1,10 +1,10 @@
 /**
- * The service of the load bench, in a process of its own: the sandbox behind a socket, its address on
+ * The service of the benches, in a process of its own: the sandbox behind a socket, its address on
  * standard error, what it has seen under `/stats`. Arguments: records, requests a second.
  */
 import process from "node:process";
 import { createSandbox } from "../../src/sandbox/service.ts";
-import { WrittenRecords } from "./load_pages.ts";
+import { WrittenRecords } from "./written_records.ts";
 
 const [records, requestsPerSecond] = process.argv.slice(2).map(Number) as [number, number];
 const sandbox = createSandbox({ records, requestsPerSecond });
@@ -13,7 +13,8 @@ let requests = 0;
 
 const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
   if (new URL(request.url).pathname === "/stats") {
-    return Response.json({ ...sandbox.stats, requests });
+    const { tooFast, parallel } = sandbox.stats;
+    return Response.json({ requests, violations: tooFast + parallel });
   }
   requests++;
   return written?.answer(request) ?? sandbox.fetch(request);

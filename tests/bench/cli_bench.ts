@@ -1,0 +1,121 @@
+/**
+ * The command line to a file, all 44 columns, from a service without a pace: rows a second and peak
+ * memory, beside curl and jq on the same pages, and how its memory grows with the rows.
+ */
+import { readFileSync } from "node:fs";
+import { median, report, rounded, say } from "./figure.ts";
+import { peakMemory } from "./peak_memory.ts";
+import { baseUrlOf, type Served, startService } from "./processes.ts";
+
+const ROUNDS = 3;
+const FEW = 100_000;
+const MANY = 1_000_000;
+const MOST = 5_000_000;
+const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
+
+/** What people write by hand, its fastest form: jq makes the lines, and tells the next link apart. */
+const BY_HAND = `
+set -o pipefail
+url=$1; : > "$2"
+while [ -n "$url" ]; do
+  url=$(curl --silent --fail --globoff "$url" |
+    jq --raw-output '(."@odata.nextLink" // "" | stderr | empty), (.value[] | [.[]] | @csv)' \\
+    2>&1 >> "$2" | tr -d '"') || exit 1
+done`;
+
+/** What a run took. */
+interface Used {
+  rowsPerSecond: number;
+  megabytes: number;
+}
+
+/** The most memory that one of a process and its descendants has held so far; 0 where it has ended. */
+function peakOfAny(pid: number): number {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ");
+    const below = children.filter((child) => child !== "").map((child) => peakOfAny(Number(child)));
+    return Math.max(peakMemory(pid), ...below);
+  } catch {
+    return 0;
+  }
+}
+
+/** Runs a program that writes so many rows, and says what it took. */
+async function measure(
+  rows: number,
+  program: string,
+  args: string[],
+  env: Record<string, string> = {},
+): Promise<Used> {
+  const started = performance.now();
+  const command = new Deno.Command(program, { args, env, stdout: "null", stderr: "inherit" });
+  const child = command.spawn();
+  let peak = 0;
+  const watching = setInterval(() => peak = Math.max(peak, peakOfAny(child.pid)), 20);
+  const { success } = await child.status;
+  clearInterval(watching);
+  if (!success) throw new Error(`${program} failed`);
+  const seconds = (performance.now() - started) / 1000;
+  return { rowsPerSecond: rows / seconds, megabytes: peak / 1e6 };
+}
+
+async function weir(rows: number, service: Served, folder: string): Promise<Used> {
+  say(`${rounded(rows)} records to a file`);
+  const args = [
+    ...["run", "--quiet", "--allow-all", MAIN, "records", "--partition=never", "--quiet"],
+    ...[`--base-url=${baseUrlOf(service)}`, `--output=${folder}/weir.csv`, "--force"],
+  ];
+  const env = { DATASTREAM_API_KEY: "k", WEIR_REQUESTS_PER_SECOND: "Infinity" };
+  return await measure(rows, Deno.execPath(), args, env);
+}
+
+async function byHand(service: Served, folder: string): Promise<Used> {
+  say(`${rounded(FEW)} records by curl and jq`);
+  const first = `${baseUrlOf(service)}/Records?%24top=10000`;
+  return await measure(FEW, "bash", ["-c", BY_HAND, "bash", first, `${folder}/hand.csv`]);
+}
+
+async function compare(folder: string): Promise<void> {
+  await using few = await startService(FEW, Infinity);
+  await using many = await startService(MANY, Infinity);
+  await using most = await startService(MOST, Infinity);
+  const rounds: { ours: Used; theirs: Used; small: Used }[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const theirs = await byHand(few, folder);
+    rounds.push({
+      theirs,
+      ours: await weir(MANY, many, folder),
+      small: await weir(FEW, few, folder),
+    });
+  }
+  const ratio = median(rounds.map(({ ours, theirs }) => ours.rowsPerSecond / theirs.rowsPerSecond));
+  const ourRate = median(rounds.map(({ ours }) => ours.rowsPerSecond));
+  const theirRate = median(rounds.map(({ theirs }) => theirs.rowsPerSecond));
+  report({
+    what: `${rounded(MANY)} records to a file, beside curl and jq`,
+    figure: `${ratio.toFixed(1)} times (${rounded(ourRate)} and ${rounded(theirRate)} rows/s)`,
+  });
+  const ourPeak = median(rounds.map(({ ours }) => ours.megabytes));
+  const theirPeak = median(rounds.map(({ theirs }) => theirs.megabytes));
+  report({
+    what: "the peak of its memory, beside that of jq",
+    figure: `${(ourPeak / theirPeak).toFixed(2)} times (${rounded(ourPeak)} and ${
+      rounded(theirPeak)
+    } MB)`,
+  });
+  const small = median(rounds.map(({ small }) => small.megabytes));
+  const { megabytes } = await weir(MOST, most, folder);
+  report({
+    what: `that of ${rounded(MOST)} records, beside that of ${rounded(FEW)}`,
+    figure: `${(megabytes / small).toFixed(2)} times (${rounded(megabytes)} and ${
+      rounded(small)
+    } MB)`,
+  });
+}
+
+const folder = await Deno.makeTempDir();
+try {
+  await compare(folder);
+} finally {
+  await Deno.remove(folder, { recursive: true });
+}
