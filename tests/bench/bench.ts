@@ -4,7 +4,7 @@
  * is said on standard error.
  */
 import type { Figure, Runtime } from "./figure.ts";
-import { checkPrograms, PARTS, readParts, taskOf } from "./parts.ts";
+import { checkPrograms, type Part, PARTS, readParts, taskOf } from "./parts.ts";
 import { type PartFigure, tableOf } from "./table.ts";
 import { programVersion, versionsOf } from "./versions.ts";
 
@@ -18,8 +18,12 @@ async function outputOf(program: string, ...args: string[]): Promise<string | un
   return success ? new TextDecoder().decode(stdout) : undefined;
 }
 
-/** Runs a bench in a process of its own. */
-async function figuresOf(bench: string, runtime: Runtime, folder: string): Promise<Figure[]> {
+/** Runs a bench in a process of its own; undefined where it fails. */
+async function figuresOf(
+  bench: string,
+  runtime: Runtime,
+  folder: string,
+): Promise<Figure[] | undefined> {
   const file = `tests/bench/${bench}`;
   const deno = Deno.execPath();
   let written: string | undefined;
@@ -31,51 +35,51 @@ async function figuresOf(bench: string, runtime: Runtime, folder: string): Promi
     const isMade = await outputOf(deno, "bundle", ...made) !== undefined;
     written = isMade ? await outputOf("node", bundle) : undefined;
   }
-  if (written !== undefined) return written.trimEnd().split("\n").map((line) => JSON.parse(line));
-  return [{
-    what: bench,
-    runtime,
-    figure: "not measured: it failed",
-    asked: "figures",
-    met: false,
-  }];
+  return written?.trimEnd().split("\n").map((line) => JSON.parse(line));
 }
 
-/** Measures the parts, and prints their table; says whether all of them could be measured. */
-async function bench(names: readonly string[]): Promise<boolean> {
-  const parts = names.map((name) => ({ name, ...PARTS[name]! }));
+/** The versions of the programs that are installed out of those that the parts run. */
+async function installedOf(parts: readonly Part[]): Promise<Map<string, string>> {
   const versions = new Map<string, string>();
   for (const program of new Set(parts.flatMap(({ programs }) => programs))) {
     const version = await programVersion(program);
     if (version !== undefined) versions.set(program, version);
   }
-  checkPrograms(names, new Set(versions.keys()));
+  return versions;
+}
+
+/** Measures the parts, and prints their table; says whether all of it could be measured. */
+async function measure(names: readonly string[]): Promise<boolean> {
+  const parts = names.map((name) => PARTS[name]!);
+  const programs = await installedOf(parts);
+  checkPrograms(names, new Set(programs.keys()));
   const figures: PartFigure[] = [];
+  let isWhole = true;
   const folder = await Deno.makeTempDir();
   try {
-    for (const { name, benches, runtimes } of parts) {
+    for (const part of names) {
+      const { benches, runtimes } = PARTS[part]!;
       for (const bench of benches) {
         for (const runtime of runtimes) {
-          console.error(`${name}: ${bench}`);
+          console.error(`${part}: ${bench} in ${runtime}`);
           const measured = await figuresOf(bench, runtime, folder);
-          figures.push(...measured.map((figure) => ({ part: name, ...figure })));
+          isWhole &&= measured !== undefined;
+          const failed = { what: bench, runtime, figure: "not measured: it failed" };
+          for (const figure of measured ?? [failed]) figures.push({ part, ...figure });
         }
       }
     }
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-  const packages = parts.flatMap(({ packages }) => packages);
-  console.log(tableOf(figures));
-  console.log(
-    `\n\`${taskOf(names)}\` on ${navigator.hardwareConcurrency} cores: ` +
-      `${await versionsOf(versions, packages)}.`,
-  );
-  return figures.every(({ asked }) => asked !== "figures");
+  const versions = await versionsOf(programs, parts.flatMap(({ packages }) => packages));
+  const cores = navigator.hardwareConcurrency;
+  console.log(`${tableOf(figures)}\n\n\`${taskOf(names)}\` on ${cores} cores: ${versions}.`);
+  return isWhole;
 }
 
 try {
-  if (!await bench(readParts(Deno.args))) Deno.exit(1);
+  if (!await measure(readParts(Deno.args))) Deno.exit(1);
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   Deno.exit(2);

@@ -22,7 +22,7 @@ export function report(figure: Omit<Figure, "runtime">): void {
 
 /** Says what is being measured. */
 export function say(what: string): void {
-  console.error(`  ${RUNTIME}: ${what}`);
+  console.error(`  ${what}`);
 }
 
 /** Asks for values that are not under a limit. */
