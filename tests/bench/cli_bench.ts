@@ -110,18 +110,18 @@ async function compare(folder: string): Promise<void> {
   const theirRate = middle(({ theirs }) => theirs.rowsPerSecond);
   report({
     what: `${rounded(MANY)} records to a file, beside curl and jq`,
-    figure: `${ratio.toFixed(1)} times ${beside(rate, theirRate, "rows/s")}`,
+    figure: `${rounded(ratio)} times ${beside(rate, theirRate, "rows/s")}`,
   });
   const peak = middle(({ ours }) => ours.megabytes);
   const theirPeak = middle(({ theirs }) => theirs.megabytes);
   report({
     what: "peak memory of that, beside jq's",
-    figure: `${(peak / theirPeak).toFixed(1)} times ${beside(peak, theirPeak, "MB")}`,
+    figure: `${rounded(peak / theirPeak)} times ${beside(peak, theirPeak, "MB")}`,
   });
   const small = middle(({ small }) => small.megabytes);
   report({
     what: `peak memory of ${rounded(MOST)} records, beside that of ${rounded(FEW)}`,
-    figure: `${(megabytes / small).toFixed(2)} times ${beside(megabytes, small, "MB")}`,
+    figure: `${rounded(megabytes / small)} times ${beside(megabytes, small, "MB")}`,
     ...atMost(FLAT, [megabytes / small]),
   });
 }

@@ -10,7 +10,7 @@ import { csvFormat } from "d3-dsv";
 import papaparse from "papaparse";
 import { csvFromPage } from "../../mod.ts";
 import { COLUMNS, csvPages } from "./csv_pages.ts";
-import { atLeast, median, report, say } from "./figure.ts";
+import { atLeast, median, report, rounded, say } from "./figure.ts";
 
 type Row = Record<string, unknown>;
 type Writer = (page: Uint8Array) => Uint8Array | Promise<Uint8Array>;
@@ -97,7 +97,7 @@ for (const [name, page] of Object.entries(pages)) {
 for (const [{ name, asked }, found] of ratios) {
   report({
     what: `a page ${Object.keys(pages).join(", ")}, beside JSON.parse and ${name}`,
-    figure: `${found.map((ratio) => ratio.toFixed(1)).join(", ")} times`,
+    figure: `${found.map((ratio) => rounded(ratio)).join(", ")} times`,
     ...asked && atLeast(asked, found),
   });
 }

@@ -63,7 +63,7 @@ function compare(name: string, call: Call, ours: Builder, theirs: Builder): void
   const theirRate = perSecond(times.map(({ theirs }) => theirs));
   report({
     what: `${name}, beside @octokit/endpoint`,
-    figure: `${ratio.toFixed(1)} times (${ourRate} and ${theirRate} a second)`,
+    figure: `${rounded(ratio)} times (${ourRate} and ${theirRate} a second)`,
     ...atLeast(ASKED, [ratio]),
   });
 }

@@ -27,9 +27,9 @@ Deno.test("atLeast() and atMost() hold every value against the limit, the limit 
 });
 
 Deno.test("median() sorts numbers as numbers, and leaves the list as it was", () => {
-  const values = [100, 9, 20];
+  const values = [100, 9, 20, 3, 30];
   assertEquals(median(values), 20);
-  assertEquals(values, [100, 9, 20]);
+  assertEquals(values, [100, 9, 20, 3, 30]);
 });
 
 Deno.test("readParts() takes names in any order, without one all, and no wrong one", () => {
