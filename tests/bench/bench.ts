@@ -11,31 +11,38 @@ import { programVersion, versionsOf } from "./versions.ts";
 const ROOT = new URL("../..", import.meta.url);
 const CONFIG = ["--config", "tests/deno.json"];
 
-/** Runs a program of the project's folder, and gives what it writes; undefined where it fails. */
-async function outputOf(program: string, ...args: string[]): Promise<string | undefined> {
+/** Runs a program in the project's folder; what it says on standard error is passed on. */
+async function run(
+  program: string,
+  ...args: string[]
+): Promise<{ success: boolean; output: string }> {
   const command = new Deno.Command(program, { args, cwd: ROOT, stderr: "inherit" });
   const { success, stdout } = await command.output();
-  return success ? new TextDecoder().decode(stdout) : undefined;
+  return { success, output: new TextDecoder().decode(stdout) };
 }
 
-/** Runs a bench in a process of its own; undefined where it fails. */
-async function figuresOf(
+/** Runs a bench in a process of its own; for Node it is made into one file first. */
+async function runBench(
   bench: string,
   runtime: Runtime,
   folder: string,
-): Promise<Figure[] | undefined> {
+): Promise<{ success: boolean; figures: Figure[] }> {
   const file = `tests/bench/${bench}`;
   const deno = Deno.execPath();
-  let written: string | undefined;
+  let ran: Awaited<ReturnType<typeof run>>;
   if (runtime === "Deno") {
-    written = await outputOf(deno, "run", "--quiet", "--allow-all", ...CONFIG, file);
+    ran = await run(deno, "run", "--quiet", "--allow-all", ...CONFIG, file);
   } else {
     const bundle = `${folder}/${bench}.mjs`;
     const made = ["--quiet", ...CONFIG, "--platform", "browser", "--output", bundle, file];
-    const isMade = await outputOf(deno, "bundle", ...made) !== undefined;
-    written = isMade ? await outputOf("node", bundle) : undefined;
+    ran = await run(deno, "bundle", ...made);
+    if (ran.success) ran = await run("node", bundle);
   }
-  return written?.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const { success, output } = ran;
+  const lines = output.split("\n").filter((line) => line.startsWith("{"));
+  const figures: Figure[] = lines.map((line) => JSON.parse(line));
+  const failed = { what: `the rest of ${bench}`, runtime, figure: "not measured: it failed" };
+  return { success, figures: success ? figures : [...figures, failed] };
 }
 
 /** The versions of the programs that are installed out of those that the parts run. */
@@ -62,10 +69,9 @@ async function measure(names: readonly string[]): Promise<boolean> {
       for (const bench of benches) {
         for (const runtime of runtimes) {
           console.error(`${part}: ${bench} in ${runtime}`);
-          const measured = await figuresOf(bench, runtime, folder);
-          isWhole &&= measured !== undefined;
-          const failed = { what: bench, runtime, figure: "not measured: it failed" };
-          for (const figure of measured ?? [failed]) figures.push({ part, ...figure });
+          const ran = await runBench(bench, runtime, folder);
+          isWhole &&= ran.success;
+          figures.push(...ran.figures.map((figure) => ({ part, ...figure })));
         }
       }
     }

@@ -57,6 +57,7 @@ async function measure(
   const { success } = await child.status;
   clearInterval(watching);
   if (!success) throw new Error(`${program} failed`);
+  if (peak === 0) throw new Error("no memory was read: it stands in /proc, which Linux alone has");
   const seconds = (performance.now() - started) / 1000;
   return { rowsPerSecond: rows / seconds, megabytes: peak / 1e6 };
 }

@@ -67,7 +67,11 @@ export function checkPrograms(names: readonly string[], installed: ReadonlySet<s
   const programs = [...new Set(stopped.flatMap(lacking))].join(", ");
   const others = names.filter((name) => !stopped.includes(name));
   const without = others.length === 0 ? "" : `, or measure the others: ${taskOf(others)}`;
-  throw new Error(`${stopped.join(", ")}: not installed: ${programs}; install it${without}`);
+  throw new Error(
+    `not installed: ${programs}, which ${
+      stopped.join(", ")
+    } run: install what is missing${without}`,
+  );
 }
 
 /** The command that measures the parts. */

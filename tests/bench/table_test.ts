@@ -47,8 +47,8 @@ Deno.test("checkPrograms() names what is not installed, and the parts that do wi
   assertThrows(
     () => checkPrograms(["endpoint", "csv", "edge", "cli"], new Set(["bash", "jq"])),
     Error,
-    "endpoint, csv, cli: not installed: node, curl; install it, or measure the others: " +
-      "deno task bench edge",
+    "not installed: node, curl, which endpoint, csv, cli run: install what is missing, " +
+      "or measure the others: deno task bench edge",
   );
 });
 
