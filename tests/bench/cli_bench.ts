@@ -121,9 +121,11 @@ async function compare(folder: string): Promise<void> {
   });
   const small = middle(({ small }) => small.megabytes);
   report({
-    what: `peak memory of ${rounded(MOST)} records, beside that of ${rounded(FEW)}`,
-    figure: `${rounded(megabytes / small)} times ${beside(megabytes, small, "MB")}`,
-    ...atMost(FLAT, [megabytes / small]),
+    what: `peak memory of ${[FEW, MANY, MOST].map(rounded).join(", ")} records`,
+    figure: `${[small, peak, megabytes].map(rounded).join(", ")} MB: the last ${
+      rounded(megabytes / small)
+    } times the first`,
+    ...atMost(FLAT, [megabytes / small], " times"),
   });
 }
 

@@ -43,7 +43,7 @@ async function measure(folder: string): Promise<void> {
   });
   report({
     what: `growth of peak memory, a page ${Object.keys(pages).join(", ")}`,
-    figure: `${growths.map((growth) => growth.toFixed(2)).join(", ")} pages`,
+    figure: `${growths.map((growth) => Math.max(0, growth).toFixed(2)).join(", ")} pages`,
     ...atMost(ASKED, growths, " pages"),
   });
 }

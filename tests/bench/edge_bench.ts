@@ -94,7 +94,7 @@ const runs: Run[] = [
       await Promise.all(readers.map((reader) => reader.read()));
       return DOWNLOADS;
     },
-    judge: judgeMemory,
+    judge: judgeMany,
   },
   {
     ...unpaced,

@@ -41,7 +41,7 @@ export function atMost(
 
 /** A number with three digits that count, as people read it. */
 export function rounded(value: number): string {
-  return value.toLocaleString("en", { maximumSignificantDigits: 3 });
+  return value.toLocaleString("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
 }
 
 /** The middle one of the values, of an even number of them the upper middle one. */
