@@ -2,9 +2,10 @@
 // the browser writes to its file page by page.
 import { assert, assertEquals } from "@std/assert";
 import type { Download } from "playwright-core";
-import { DataStream } from "../../mod.ts";
+import { DataStream, PRODUCTION_URL } from "../../mod.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 import type { AnyOriginServer } from "../helpers/any_origin_server.ts";
+import { readFences } from "../helpers/readme.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 import { until } from "../servers/until.ts";
 import { inBrowser, isInstalled } from "./chromium.ts";
@@ -72,6 +73,35 @@ browserTest("a link downloads the CSV that Deno makes, and writes it as it comes
     // Three pages and a count, none of which has a key or asks for leave.
     assertEquals(asked.map(({ method }) => method), ["GET", "GET", "GET", "GET"]);
     assertEquals(asked.map(({ headers }) => headers.get("x-api-key")), Array(4).fill(null));
+  });
+});
+
+browserTest("the README's service worker answers a link, as it stands there", async () => {
+  const [worker] = (await readFences()).filter(({ note }) => note === "service-worker");
+  await using service = serveService();
+  // The one thing that is another: where the service is.
+  await using site = await serveSite((path, text) =>
+    path === "/download_worker.js"
+      ? worker!.code
+      : text.replaceAll(PRODUCTION_URL, `${service.origin}/v1/odata/v4`)
+  );
+  await inBrowser(async (browser) => {
+    const page = await browser.newPage();
+    await page.goto(site.origin);
+    await page.evaluate(`(async () => {
+      await navigator.serviceWorker.register("/download_worker.js", { type: "module" });
+      await navigator.serviceWorker.ready;
+    })()`);
+    await page.reload();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("link", { name: "Download" }).click(),
+    ]);
+    assertEquals(await download.failure(), null);
+    assertEquals(download.suggestedFilename(), "ph.csv");
+    const [header, ...rows] = readCsv(await Deno.readTextFile(await download.path()));
+    assert(rows.length > 0);
+    for (const row of rows) assertEquals(row[header!.indexOf("CharacteristicName")], "pH");
   });
 });
 

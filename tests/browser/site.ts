@@ -2,8 +2,14 @@ import { createSandbox } from "../../src/sandbox/service.ts";
 import { bundle } from "../helpers/bundle.ts";
 import { type AnyOriginServer, serveAnyOrigin } from "../helpers/any_origin_server.ts";
 
-/** Serves a web author's page: `mod.ts` and all that it imports is one module script. */
-export async function serveSite(): Promise<AnyOriginServer> {
+/**
+ * Serves a web author's page: `mod.ts` and all that it imports is one module script.
+ *
+ * @param change What is made of its files before they are served
+ */
+export async function serveSite(
+  change: (path: string, text: string) => string = (_, text) => text,
+): Promise<AnyOriginServer> {
   const read = (name: string) => Deno.readTextFile(new URL(`site/${name}`, import.meta.url));
   const files: Record<string, [type: string, text: string]> = {
     "/": ["text/html", await read("index.html")],
@@ -11,10 +17,11 @@ export async function serveSite(): Promise<AnyOriginServer> {
     "/weir.js": ["text/javascript", await bundle("mod.ts", "--platform", "browser", "--minify")],
   };
   return serveAnyOrigin(({ url }) => {
-    const [type, text] = files[new URL(url).pathname] ?? [];
+    const { pathname } = new URL(url);
+    const [type, text] = files[pathname] ?? [];
     return type === undefined
       ? new Response(null, { status: 404 })
-      : new Response(text, { headers: { "content-type": type } });
+      : new Response(change(pathname, text!), { headers: { "content-type": type } });
   });
 }
 

@@ -2,6 +2,8 @@
 export interface Fence {
   /** The word after the opening fence; "" where there is none. */
   language: string;
+  /** What more stands there. */
+  note: string;
   code: string;
   /** The text from the fence before it, or the beginning, to this one. */
   before: string;
@@ -13,12 +15,13 @@ export interface Fence {
 export async function readFences(): Promise<Fence[]> {
   const text = await readReadme();
   let end = 0;
-  return [...text.matchAll(/^```(\w*)\n([^]*?)^```$/gm)].map((match) => {
-    const [all, language, code] = match;
+  return [...text.matchAll(/^```(\w*) ?([^\n]*)\n([^]*?)^```$/gm)].map((match) => {
+    const [all, language, note, code] = match;
     const before = text.slice(end, match.index);
     end = match.index + all.length;
     return {
       language: language!,
+      note: note!,
       code: code!,
       before,
       line: text.slice(0, match.index).split("\n").length,

@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
 import { ask } from "../helpers/sandbox.ts";
+import { readFences } from "../helpers/readme.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 import { importsOf, resolve } from "../helpers/tree.ts";
 import { createProject, output, type Project, ROOT, run } from "./project.ts";
@@ -99,6 +100,22 @@ for (const program of ["query.mjs", "query.cjs"]) {
     assertEquals(rows, wanted.map((row) => header!.map((name) => cell(row[name]))));
   });
 }
+
+Deno.test("the README's code for Node runs as it stands there, but for the service", async () => {
+  const code = (await readFences()).filter(({ language, note }) =>
+    language === "js" && note === ""
+  );
+  for (const [index, fence] of code.entries()) {
+    await Deno.writeTextFile(`${project.folder}readme_${index}.mjs`, fence.code);
+    const flags = ["--import", "./readme_service.mjs", `readme_${index}.mjs`];
+    const ran = await run(project.folder, { DATASTREAM_API_KEY: "sandbox" }, "node", ...flags);
+    assertEquals([ran.code, ran.stderr], [0, ""]);
+    for (const [, name] of fence.code.matchAll(/createWriteStream\("([^"]+)"/g)) {
+      assert(readCsv(await Deno.readTextFile(project.folder + name)).length > 2);
+    }
+  }
+  assertEquals(code.length, 1);
+});
 
 Deno.test("clients by import and by require keep one pace", async () => {
   const { requests, parallel, tooFast } = JSON.parse(
