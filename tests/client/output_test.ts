@@ -34,6 +34,23 @@ for (const method of ["metadata", "locations", "observations"] as const) {
   });
 }
 
+for (const method of ["csv", "ndjson", "json", "geojson"] as const) {
+  Deno.test(`${method}() is the same where its first page, or a later one, broke before`, async () => {
+    const select = ["Id", "Longitude", "Latitude"] as const;
+    const pages = [page([{ Id: 1 }], next(1)), page([{ Id: 2 }], next(2)), page([{ Id: 3 }])];
+    const broken = () => json('{"value":[{"Id":1},{"Id":');
+    const documents = await Promise.all([[], [0], [1], [0, 1, 2]].map((breaks) => {
+      const replies = pages.flatMap((whole, index) => [
+        ...(breaks.includes(index) ? [broken()] : []),
+        whole.clone(),
+      ]);
+      const client = new DataStream({ ...upstream(...replies).options, retry: {} });
+      return read(client.locations({ select })[method]());
+    }));
+    assertEquals(documents, Array(4).fill(documents[0]));
+  });
+}
+
 Deno.test("metadata() joins the texts of a list in a cell", async () => {
   const { client } = sandboxAndClient();
   const csv = await read(

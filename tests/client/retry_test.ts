@@ -116,6 +116,19 @@ Deno.test("413 lowers the page size at once, for the pages after it too", async 
   assertEquals(times, [0, 530, 1_060, 1_590]);
 });
 
+Deno.test("a page that is asked for again, the same or smaller, begins at its own place", async () => {
+  const { client, requests } = persistent([
+    page([{ Id: 1 }], next),
+    answer(500),
+    answer(413),
+    page([{ Id: 2 }], `${ROOT}/Locations?$skiptoken=Id:2`),
+    page([{ Id: 3 }]),
+  ]);
+  assertEquals((await client.locations().toArray()).length, 3);
+  const places = requests.map(({ url }) => new URL(url).searchParams.get("$skiptoken"));
+  assertEquals(places, [null, "Id:1", "Id:1", "Id:1", "Id:2"]);
+});
+
 for (const status of [408, 504]) {
   Deno.test(`${status} is retried once, then lowers the page size`, async () => {
     const { client, tops } = persistent([

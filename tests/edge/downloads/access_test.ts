@@ -131,6 +131,20 @@ Deno.test("token access takes each of its tokens, and no other", async () => {
   ]);
 });
 
+Deno.test("a token is none where its digest is like a right one's in the first or last byte alone", async () => {
+  const { app, requests } = overUpstream([], { access: "token", tokens });
+  const digest = async (text: string) =>
+    new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  const right = await digest(tokens[0]!);
+  for (const place of [0, right.length - 1]) {
+    let guess = 0;
+    while ((await digest(`guess-${guess}`))[place] !== right[place]) guess++;
+    const headers = { authorization: `Bearer guess-${guess}` };
+    assertEquals((await app.request("/Records.csv", { headers })).status, 401);
+  }
+  assertEquals(requests, []);
+});
+
 Deno.test("no answer and no line of the log shows a key, a token, a secret or a signature", async () => {
   const apiKey = "k3y-of-a-test";
   const secrets = [apiKey, SECRET, ...tokens];
