@@ -318,6 +318,22 @@ Deno.test("weir setup takes no key that is none, and does not show it", async ()
   }
 });
 
+Deno.test("weir setup without a folder of one's own says which variable to set", async () => {
+  const { code, errors } = await weir(["setup"], { secret: "key-of-a-test" });
+  assertEquals([code, errors.join().includes("key-of-a-test")], [2, false]);
+  assertStringIncludes(errors.join(), "No place for the key: set HOME or XDG_CONFIG_HOME");
+});
+
+for (const rate of ["0", "-1", "fast"]) {
+  Deno.test(`a pace of ${rate} is a wrong environment: 2, with its variable`, async () => {
+    const environment = { WEIR_REQUESTS_PER_SECOND: rate };
+    const { code, errors } = await weir(["records", "--sandbox"], { environment });
+    assertEquals(code, 2);
+    const said = `WEIR_REQUESTS_PER_SECOND must be a number above 0, got "${rate}"`;
+    assertStringIncludes(errors[0]!, said);
+  });
+}
+
 Deno.test("a fault is one line and 1", async () => {
   const filter = "LocationId eq 'x'";
   const { code, output, errors } = await weir(["records", "--sandbox", "--filter", filter]);

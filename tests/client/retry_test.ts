@@ -372,6 +372,21 @@ Deno.test("an error's body that never ends does not hold the error up", async ()
   assert(clock.now() <= 30_100);
 });
 
+Deno.test("an error's body that breaks off leaves the status, and what to do about it", async () => {
+  const body = new ReadableStream({ pull: (controller) => controller.error(new Error("cut")) });
+  const { client, requests } = persistent([new Response(body, { status: 403 })]);
+  const error = await assertRejects(() => client.locations().toArray(), DataStreamError);
+  assertEquals([error.status, requests.length], [403, 1]);
+  assertMatch(error.message, /answered status 403: check the API key/);
+});
+
+Deno.test("a clock that fails ends the request, and is no reason to wait for ever", async () => {
+  const { options } = upstream(() => new Promise<Response>(() => {}));
+  const clock = { now: () => 0, sleep: () => Promise.reject(new Error("no clock here")) };
+  const client = new DataStream({ ...options, clock });
+  await assertRejects(() => client.locations().toArray(), DataStreamError, "no clock here");
+});
+
 Deno.test("waiting for the next attempt ends with the signal", async () => {
   const stop = new AbortController();
   const { client, clock, requests } = persistent([answer(500), page([])]);

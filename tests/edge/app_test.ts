@@ -5,6 +5,7 @@ import { fieldNames, type ResourceName, RESOURCES } from "../../src/odata/resour
 import { overSandbox, problemOf, SECRET } from "../helpers/edge.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 import { ask } from "../helpers/sandbox.ts";
+import { upstream } from "../helpers/upstream.ts";
 
 Deno.test("GET /Records.csv downloads every record with all columns", async () => {
   const { app, stats } = overSandbox({ records: 25_000 });
@@ -121,6 +122,22 @@ Deno.test("a fault of the server itself is 500, logged, and not told", async () 
   assertEquals(response.status, 500);
   assertEquals((await problemOf(response)).detail.includes("inner detail"), false);
   assertStringIncludes(log.join(), "inner detail");
+});
+
+Deno.test("without a log of its own the app tells standard error of a fault, and not the key", async () => {
+  const { options } = upstream(Response.json({ message: "no k3y-of-a-test" }, { status: 500 }));
+  const logged: unknown[][] = [];
+  const { error } = console;
+  console.error = (...line) => void logged.push(line);
+  try {
+    const app = createApp({ ...options, access: "public", maxRows: Infinity });
+    assertEquals((await app.request("/Records.csv")).status, 502);
+  } finally {
+    console.error = error;
+  }
+  assertEquals(logged.length, 1);
+  assertStringIncludes(logged.join(), "A download of Records failed");
+  assertEquals(logged.join().includes("k3y-of-a-test"), false);
 });
 
 Deno.test("every answer has the headers that keep a browser safe", async () => {

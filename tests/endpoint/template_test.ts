@@ -20,6 +20,7 @@ const levels: [template: string, expanded: string][] = [
   ["/m?fixed=yes{&x}", "/m?fixed=yes&x=1024"],
   ["/{var:3}", "/val"],
   ["/{list}", "/red,green,blue"],
+  ["/{+list}", "/red,green,blue"],
   ["{/list*}", "/red/green/blue"],
   ["/m{?list*}", "/m?list=red&list=green&list=blue"],
   ["/{keys}", "/semi,%3B,dot,.,comma,%2C"],

@@ -60,6 +60,7 @@ const wrong: [name: string, make: () => unknown, message: string][] = [
   ["a text for a number", () => eq("LocationId", "5" as never), 'with "5": wanted a finite number'],
   ["no number", () => eq("LocationId", NaN), "wanted a finite number"],
   ["a number without end", () => isIn("Latitude", [1, Infinity]), "wanted a finite number"],
+  ["a function", () => eq("Name", (() => "x") as never), "with a function: wanted a text"],
   ["null", () => eq("Name", null as never), "with null: wanted a text"],
   ["a date that is no text", () => gt("CreateTimestamp", new Date(0) as never), "YYYY-MM-DD"],
   ["the end of a number", () => endsWith("LocationId", "5"), "wanted the name of a text"],

@@ -42,6 +42,7 @@ const cells: [json: string, cell: string][] = [
   [String.raw`"\udd86\ud83e"`, "\ufffd\ufffd"],
   [String.raw`"\ud83e\ud83e\udd86"`, "\ufffd🦆"],
   [String.raw`"\ud83ex"`, "\ufffdx"],
+  [String.raw`"\ud83e12dd86"`, "\ufffd12dd86"],
   ['"é 🦆 ’"', "é 🦆 ’"],
   ['" a "', " a "],
   ['"=1+1"', "=1+1"],

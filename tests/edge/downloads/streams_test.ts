@@ -68,6 +68,15 @@ Deno.test("a reader that leaves before the first page ends its request, and free
   }
 });
 
+Deno.test("a reader that has left before its download begins costs no request", async () => {
+  const { app, requests, log } = overUpstream([], { maxWaiting: 1 });
+  for (let times = 0; times < 2; times++) {
+    const response = await app.request("/Records.csv", { signal: AbortSignal.abort() });
+    await response.body?.cancel();
+    assertEquals([response.status, requests.length, log], [499, 0, []]);
+  }
+});
+
 Deno.test("a signal that aborts after the first page, as Deno's do, breaks no download", async () => {
   const { app } = overSandbox({ records: 3_000 });
   const served = new AbortController();

@@ -227,6 +227,22 @@ Deno.test("the datasets and what was found are kept for a while, and no longer",
   assertEquals(stats.requests, 11);
 });
 
+Deno.test("what was found is kept for the last fifty forms, and not for ever more of them", async () => {
+  const { app, stats } = overSandbox({ records: 30, requestsPerSecond: Infinity }, {
+    requestsPerSecond: Infinity,
+  });
+  const requestsFor = async (year: number) => {
+    const before = stats.requests;
+    await (await app.request(`/?endpoint=Records&from=${year}`)).text();
+    return stats.requests - before;
+  };
+  for (let year = 1950; year <= 2000; year++) await requestsFor(year);
+  const [first, second, last] = [1950, 1951, 2000];
+  assertEquals(await requestsFor(last), 0);
+  assertEquals(await requestsFor(second), 0);
+  assert(await requestsFor(first) > 0);
+});
+
 Deno.test("the last list of datasets stays where no newer one is to be had", async () => {
   const { app, clock } = overUpstream([
     page([{ DOI: "10.25976/b", DatasetName: "B" }, { DOI: "10.25976/a", DatasetName: null }]),
