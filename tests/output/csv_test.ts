@@ -126,6 +126,30 @@ Deno.test("white space between tokens is none of the data", () => {
   assertEquals(fastLines(page.replace(", { }", ""), ["a", "b"]), lines);
 });
 
+const alike: [name: string, other: string][] = [
+  ["MonitoringLocationName", "MonitoringLocatiXnName"],
+  ["MonitoringLocationName", "MonitoringLocationNamX"],
+  ["Month", "Mouth"],
+];
+for (const [name, other] of alike) {
+  Deno.test(`a row with ${other} where those before have ${name} has its cells under its own names`, () => {
+    const rows = [name, name, other, name].map((name, index) => `{"${name}":${index},"b":"x"}`);
+    const page = `{"value":[${rows.join()}]}`;
+    const lines = "0,,x\r\n1,,x\r\n,2,x\r\n3,,x\r\n";
+    assertEquals(fastLines(page, [name, other, "b"]), lines);
+    assertEquals(generalLines(page, [name, other, "b"]), lines);
+  });
+}
+
+Deno.test("two names with the same sum are two columns", () => {
+  // As a sum of their bytes by powers of 31, as the fast way knows names again.
+  const rows = ["Aa", "BB", "Aa", "BB"].map((name, index) => `{"${name}":${index}}`);
+  const page = `{"value":[{"b":9},{},${rows.join(",{},")}]}`;
+  const lines = "9,,\r\n,,\r\n,0,\r\n,,\r\n,,1\r\n,,\r\n,2,\r\n,,\r\n,,3\r\n";
+  assertEquals(fastLines(page, ["b", "Aa", "BB"]), lines);
+  assertEquals(generalLines(page, ["b", "Aa", "BB"]), lines);
+});
+
 Deno.test("a page without rows has its header alone, where the columns are known", () => {
   assertEquals(csvOf('{"value":[]}', { columns: ["a", "b"] }), "a,b\r\n");
   assertEquals(csvOf('{"value":[ ]}'), "");
