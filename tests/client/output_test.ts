@@ -51,6 +51,16 @@ for (const method of ["csv", "ndjson", "json", "geojson"] as const) {
   });
 }
 
+for (const header of [true, false]) {
+  Deno.test(`a byte order mark stands once, however many pages, with header ${header}`, async () => {
+    const { options } = upstream(page([{ Id: 1 }], next(1)), page([{ Id: 2 }], next(2)), page([]));
+    const csv = new DataStream(options).locations({ select: ["Id"] }).csv({ bom: true, header });
+    const text = new TextDecoder("utf-8", { ignoreBOM: true })
+      .decode(await new Response(csv).arrayBuffer());
+    assertEquals(text, `\ufeff${header ? "Id\r\n" : ""}1\r\n2\r\n`);
+  });
+}
+
 Deno.test("metadata() joins the texts of a list in a cell", async () => {
   const { client } = sandboxAndClient();
   const csv = await read(

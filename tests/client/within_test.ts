@@ -120,6 +120,8 @@ Deno.test("within takes no more than the clauses that Locations knows out of an 
     decodeURIComponent(client.records({ unchecked: true, filter, within: maritimes }).url);
   assert(query("New eq 5 and DOI eq 'x'").includes("$filter=DOI eq 'x' and Longitude gt '-68'"));
   assert(query("DOI eq 'x' or DOI eq 'y'").includes("$filter=Longitude gt '-68'"));
+  // A location of "x" may have rows of others, too.
+  assert(query("DOI ne 'x'").includes("$filter=Longitude gt '-68'"));
 });
 
 Deno.test("a location without an Id that can be filtered by is an error", async () => {

@@ -70,6 +70,10 @@ for (const [value, text] of texts) {
   });
 }
 
+Deno.test("half a character in a name becomes the replacement character, as in a value", () => {
+  assertEquals(expand("/x", { "a\ud800": "\ud800" }), "/x?a%EF%BF%BD=%EF%BF%BD");
+});
+
 for (const value of [undefined, null, [], [null], {}, { a: undefined }]) {
   Deno.test(`an undefined variable expands to nothing: ${Deno.inspect(value)}`, () => {
     assertEquals(expand("/x/{value}/y{?value,value*}{/value}", { value }), "/x//y");

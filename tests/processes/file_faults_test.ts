@@ -88,6 +88,24 @@ Deno.test("a split download whose other legs are lost is not gone on with, for r
   );
 });
 
+Deno.test("a file that came to be meanwhile is not overwritten, and the part can still go on", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  let asked = 0;
+  return serving(async (request) => {
+    if (++asked === 2) await writeFile("a.csv", "of another");
+    return await sandbox.fetch(request);
+  }, async (line, baseUrl) => {
+    const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
+    const { code, stderr } = await runToEnd(line, ...ask);
+    assertEquals([code, await readFile("a.csv")], [1, "of another"]);
+    assertStringIncludes(stderr, "a.csv is there: --force overwrites it, or choose another name");
+    await Deno.remove(`${FOLDER}/a.csv`);
+    asked = 9;
+    assertEquals((await runToEnd(line, ...ask, "--resume")).code, 0);
+    assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
+  });
+});
+
 Deno.test("weir setup says in a line that its folder cannot be made", () =>
   withFiles(async () => {
     await writeFile("config", "a file");

@@ -168,6 +168,18 @@ Deno.test("a reader that takes nothing for a minute is cut, told of in the log, 
   assert((await next.text()).endsWith("\r\n"));
 });
 
+Deno.test("a reader that takes some of a page and then nothing is cut, too", async () => {
+  const { app, clock, log } = overSandbox({ records: 30_000 }, { maxWaiting: 1 });
+  const reader = (await app.request("/Records.csv")).body!.getReader();
+  await reader.read();
+  await clock.sleep(59_000);
+  assertEquals(log, []);
+  await clock.sleep(2_000);
+  assertStringIncludes(log.join(), "took nothing for 60 s");
+  await assertRejects(() => reader.read(), Error, "took nothing");
+  await (await app.request("/Locations.csv")).text();
+});
+
 Deno.test("a reader that left is not told of as one that took nothing", async () => {
   const { app, clock, log } = overSandbox({ records: 30 });
   await (await app.request("/Records.csv")).body!.cancel();
