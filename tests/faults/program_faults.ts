@@ -24,13 +24,6 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     test: "tests/edge/downloads/access_test.ts",
   },
   {
-    name: "of several tokens the last one alone opens",
-    file: "edge/downloads/access.ts",
-    find: "difference === 0 || isFound",
-    replacement: "difference === 0",
-    test: "tests/edge/downloads/access_test.ts",
-  },
-  {
     name: "without WEIR_ACCESS the server is open",
     file: "edge/config.ts",
     find: "(mode) => mode === environment.WEIR_ACCESS)",
@@ -45,13 +38,6 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     test: "tests/edge/downloads/faults_test.ts",
   },
   {
-    name: "a download may have any number of rows",
-    file: "edge/downloads/downloads.ts",
-    find: "if (rows <= maxRows) return",
-    replacement: "if (rows >= 0) return",
-    test: "tests/edge/downloads/bounds_test.ts",
-  },
-  {
     name: "a cell's <script> runs in the page",
     file: "edge/page/results.ts",
     find: "                toCell(row[field])\n",
@@ -60,18 +46,12 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     test: "tests/edge/page/page_test.ts",
   },
   {
-    name: "the page shows what one caller's key gave to others",
-    file: "edge/page/finder.ts",
-    find: "if (this.keeps) ",
-    replacement: "",
-    test: "tests/edge/page/page_test.ts",
-  },
-  {
     name: "a file has its name before it is whole",
     file: "src/cli/download.ts",
     find: "    await sink.leave(rows);\n",
     replacement: "    await sink.finish();\n",
     test: "tests/processes/command_line_test.ts",
+    only: "a fault before the first page leaves nothing, one after it the part and how to go on",
   },
   {
     name: "--resume goes on with another query",
@@ -80,18 +60,6 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     replacement: 'state.question === ""',
     test: "tests/processes/resume_test.ts",
     only: "another question does not go on with a part, nor does one whose state is lost",
-  },
-  {
-    name: "--resume keeps half a page that was being written",
-    file: "src/cli/part_file.ts",
-    find: `      await file.truncate(state.bytes);
-      await rename(\`\${partPath}.new\`, partPath);
-      const part = new PartFile(path, { ...options, force: state.force }, file, state.bytes);`,
-    replacement: `      await rename(\`\${partPath}.new\`, partPath);
-      const { size } = await stat(partPath);
-      const part = new PartFile(path, { ...options, force: state.force }, file, size);`,
-    test: "tests/processes/resume_test.ts",
-    only: "killed in the midst of writing, a part is cut back to its last whole page",
   },
   {
     name: "a fault ends the command line with 0",
