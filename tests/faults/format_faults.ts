@@ -1,6 +1,6 @@
 import type { Fault } from "./fault.ts";
 
-/** Faults of what is asked and of what is written: requests, filters, CSV, GeoJSON, JSON. */
+/** Faults of what is asked and of what is written: requests, filters, CSV, GeoJSON. */
 export const FORMAT_FAULTS: readonly Fault[] = [
   {
     name: "a raw $ is sent",
