@@ -1,113 +1,10 @@
-/** What a field holds: `?` says that it may be null. */
-export type FieldType = "integer" | "number" | "number?" | "text" | "text?" | "texts" | "dates?";
-
-const metadataFields = {
-  Id: "text",
-  DOI: "text",
-  Version: "text",
-  DatasetName: "text",
-  DataStewardEmail: "text",
-  DataCollectionOrganization: "text",
-  DataUploadOrganization: "text",
-  ProgressCode: "text",
-  MaintenanceFrequencyCode: "text",
-  Abstract: "text",
-  DataCollectionInformation: "text",
-  DataProcessing: "text?",
-  FundingSources: "text",
-  DataSourceURL: "text?",
-  OtherDataSources: "text",
-  Citation: "text",
-  Licence: "text",
-  Disclaimer: "text",
-  TopicCategoryCode: "texts",
-  Keywords: "texts",
-  CreateTimestamp: "text",
-  PublishedTimestamp: "text",
-  TemporalExtent: "dates?",
-} as const satisfies Record<string, FieldType>;
-
-const locationFields = {
-  Id: "integer",
-  DOI: "text",
-  ID: "text",
-  Name: "text",
-  Latitude: "number",
-  Longitude: "number",
-  HorizontalCoordinateReferenceSystem: "text",
-  HorizontalAccuracyMeasure: "number?",
-  HorizontalAccuracyUnit: "text?",
-  VerticalMeasure: "number?",
-  VerticalUnit: "text?",
-  MonitoringLocationType: "text",
-} as const satisfies Record<string, FieldType>;
-
-const activityFields = {
-  ActivityType: "text",
-  ActivityMediaName: "text",
-  ActivityStartDate: "text?",
-  ActivityStartTime: "text?",
-  ActivityStartTimeZone: "text?",
-  ActivityEndDate: "text?",
-  ActivityEndTime: "text?",
-  ActivityEndTimeZone: "text?",
-  ActivityDepthHeightMeasure: "number?",
-  ActivityDepthHeightUnit: "text?",
-  SampleCollectionEquipmentName: "text?",
-  CharacteristicName: "text",
-  MethodSpeciation: "text?",
-  ResultSampleFraction: "text?",
-  ResultValue: "number?",
-  ResultUnit: "text?",
-  ResultValueType: "text?",
-  ResultDetectionCondition: "text?",
-} as const satisfies Record<string, FieldType>;
-
-const laboratoryFields = {
-  ResultDetectionQuantitationLimitType: "text?",
-  ResultStatusID: "text?",
-  ResultComment: "text?",
-  ResultAnalyticalMethodID: "text?",
-  ResultAnalyticalMethodContext: "text?",
-  ResultAnalyticalMethodName: "text?",
-  AnalysisStartDate: "text?",
-  AnalysisStartTime: "text?",
-  AnalysisStartTimeZone: "text?",
-  LaboratoryName: "text?",
-  LaboratorySampleID: "text?",
-} as const satisfies Record<string, FieldType>;
-
-/** The limit's unit stands before its measure in Observations, after it in Records. */
-const limitUnit = { ResultDetectionQuantitationLimitUnit: "text?" } as const;
-const limitMeasure = { ResultDetectionQuantitationLimitMeasure: "number?" } as const;
-
-const observationFields = { Id: "integer", LocationId: "integer", DOI: "text" } as const;
-
-const recordFields = {
-  Id: "integer",
-  DOI: "text",
-  DatasetName: "text",
-  MonitoringLocationID: "text",
-  MonitoringLocationName: "text",
-  MonitoringLocationLatitude: "number",
-  MonitoringLocationLongitude: "number",
-  MonitoringLocationHorizontalCoordinateReferenceSystem: "text",
-  MonitoringLocationHorizontalAccuracyMeasure: "number?",
-  MonitoringLocationHorizontalAccuracyUnit: "text?",
-  MonitoringLocationVerticalMeasure: "number?",
-  MonitoringLocationVerticalUnit: "text?",
-  MonitoringLocationType: "text",
-} as const satisfies Record<string, FieldType>;
-
-/**
- * The published types are made of each file's text alone: there a name as a value is `any`, and
- * what is spread is left out, unless a cast says what it is.
- */
-type MeasuredFields =
-  & typeof activityFields
-  & typeof limitUnit
-  & typeof limitMeasure
-  & typeof laboratoryFields;
+import {
+  type FieldType,
+  LOCATION_FIELDS,
+  METADATA_FIELDS,
+  OBSERVATION_FIELDS,
+  RECORD_FIELDS,
+} from "./fields.ts";
 
 /**
  * Every name that a filter can use, and what it is compared as; degrees are numbers that stand in
@@ -169,41 +66,30 @@ const everyFilter = [
  * assertEquals(RESOURCES.Records.fields.ResultValue, "number?"); // null where nothing was found
  * ```
  */
+// Each cast says what publishing cannot infer: its types are made of this file's text alone.
 export const RESOURCES = {
   Metadata: {
     path: "/Metadata",
     pageSize: 100,
-    fields: metadataFields as typeof metadataFields,
+    fields: METADATA_FIELDS as typeof METADATA_FIELDS,
     filters: [...everyFilter, "Latitude", "Longitude", "DatasetName", "CreateTimestamp"],
   },
   Locations: {
     path: "/Locations",
     pageSize: 10_000,
-    fields: locationFields as typeof locationFields,
+    fields: LOCATION_FIELDS as typeof LOCATION_FIELDS,
     filters: [...everyFilter, "Latitude", "Longitude", "Name"],
   },
   Observations: {
     path: "/Observations",
     pageSize: 10_000,
-    fields: {
-      ...observationFields,
-      ...activityFields,
-      ...limitUnit,
-      ...limitMeasure,
-      ...laboratoryFields,
-    } as typeof observationFields & MeasuredFields,
+    fields: OBSERVATION_FIELDS as typeof OBSERVATION_FIELDS,
     filters: everyFilter as typeof everyFilter,
   },
   Records: {
     path: "/Records",
     pageSize: 10_000,
-    fields: {
-      ...recordFields,
-      ...activityFields,
-      ...limitMeasure,
-      ...limitUnit,
-      ...laboratoryFields,
-    } as typeof recordFields & MeasuredFields,
+    fields: RECORD_FIELDS as typeof RECORD_FIELDS,
     filters: everyFilter as typeof everyFilter,
   },
 } as const satisfies Record<string, {
