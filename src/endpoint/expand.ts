@@ -20,6 +20,8 @@ export type Values = (name: string) => unknown;
  * Source: RFC 6570, section 3.
  */
 export function expand(template: Template, valueOf: Values): string {
+  const [only] = template.parts;
+  if (template.parts.length === 1 && typeof only === "string") return only;
   let url = "";
   for (const part of template.parts) {
     url += typeof part === "string" ? part : expandExpression(part, valueOf);

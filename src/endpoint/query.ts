@@ -19,10 +19,9 @@ export function appendQuery(url: string, parameters: readonly [string, unknown][
   }
   if (query === "") return url;
   const hash = url.indexOf("#");
-  const end = hash < 0 ? url.length : hash;
-  const address = url.slice(0, end);
+  const address = hash < 0 ? url : url.slice(0, hash);
   const joint = !address.includes("?") ? "?" : /[?&]$/.test(address) ? "" : "&";
-  return address + joint + query + url.slice(end);
+  return address + joint + query + (hash < 0 ? "" : url.slice(hash));
 }
 
 function toPair(name: string, value: unknown): string | undefined {
