@@ -2,11 +2,13 @@
  * Makes the npm package, `dist/weir-datastream-<version>.tgz`, from what `deno pack` makes: modules
  * and types, to which it adds what npm and Node want. Usage: `pack.ts`.
  */
+import { pathToFileURL } from "node:url";
 import deno from "../deno.json" with { type: "json" };
+import { PROJECT } from "../tests/helpers/project.ts";
 import { commonJsTypes } from "./common_js_types.ts";
-import { denoWithPublishConfig, ROOT, run } from "./publish_config.ts";
+import { denoWithPublishConfig, run } from "./publish_config.ts";
 
-const DIST = `${ROOT}dist`;
+const DIST = `${PROJECT}dist`;
 const PACKAGE = `${DIST}/package`;
 const BIN = "./src/cli/bin.ts";
 /** The module that carries @std on npm, in all its hundreds of files: what is used comes along. */
@@ -37,7 +39,7 @@ for (const entry of Object.values(deno.exports)) {
   await Deno.stat(`${PACKAGE}/${emitted(entry, ".d.ts")}`).catch(() => {
     throw new Error(`${entry} has no types in the package: deno task publish:check says why`);
   });
-  const types = await commonJsTypes(new URL(entry, `file://${ROOT}`), emitted(entry, ".js"));
+  const types = await commonJsTypes(pathToFileURL(PROJECT + entry), emitted(entry, ".js"));
   await Deno.writeTextFile(`${PACKAGE}/${emitted(entry, ".d.cts")}`, types);
 }
 await edit("package.json", (json) => `${JSON.stringify(manifest(JSON.parse(json)), null, 2)}\n`);
@@ -61,6 +63,8 @@ function manifest({ dependencies, exports, ...made }: Manifest): object {
     // require() takes it from 20.19 on.
     engines: { node: ">=20.3" },
     sideEffects: false,
+    // A name with a scope is private else.
+    publishConfig: { access: "public" },
     bin: { weir: emitted(BIN, ".js") },
     files: ["**/*.js", "**/*.d.ts", "**/*.d.cts", "std/LICENSE", "CHANGELOG.md"],
     exports: Object.fromEntries(

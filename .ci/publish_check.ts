@@ -3,7 +3,9 @@
  * resolve, and the list of files. Where JSR cannot be reached, the same with @std from npm, and a
  * line that says so. Usage: `publish_check.ts`.
  */
-import { denoWithPublishConfig, ROOT, run } from "./publish_config.ts";
+import { pathToFileURL } from "node:url";
+import { PROJECT } from "../tests/helpers/project.ts";
+import { denoWithPublishConfig, run } from "./publish_config.ts";
 
 const PUBLISH = ["publish", "--dry-run", "--allow-dirty"] as const;
 
@@ -14,7 +16,9 @@ try {
     // The lock is deno.json's: it knows @std from npm.
     ? await run(Deno.execPath(), [...PUBLISH, "--no-lock", "--config", "jsr.json"])
     : await denoWithPublishConfig({}, ...PUBLISH);
-  console.log(printed.replaceAll(`file://${ROOT}`, "").replace(/^ *\.publish-.*\n/m, ""));
+  console.log(
+    printed.replaceAll(pathToFileURL(PROJECT).href, "").replace(/^ *\.publish-.*\n/m, ""),
+  );
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   Deno.exitCode = 1;

@@ -1,8 +1,6 @@
 import deno from "../deno.json" with { type: "json" };
 import jsr from "../jsr.json" with { type: "json" };
-
-/** The project's folder. */
-export const ROOT: string = new URL("..", import.meta.url).pathname;
+import { PROJECT } from "../tests/helpers/project.ts";
 
 /** A configuration for the time of one command, by its name in the project's folder. */
 const NAME = `.publish-${Deno.pid}.json`;
@@ -22,11 +20,11 @@ export async function denoWithPublishConfig(
 ): Promise<string> {
   const { version, license, publish } = jsr;
   const config = { ...deno, version, license, publish, exports: { ...deno.exports, ...exports } };
-  await Deno.writeTextFile(ROOT + NAME, JSON.stringify(config));
+  await Deno.writeTextFile(PROJECT + NAME, JSON.stringify(config));
   try {
     return await run(Deno.execPath(), [...args, "--config", NAME]);
   } finally {
-    await Deno.remove(ROOT + NAME);
+    await Deno.remove(PROJECT + NAME);
   }
 }
 
@@ -37,7 +35,7 @@ export async function denoWithPublishConfig(
  * @throws {Error} If it fails; the message is what it printed
  */
 export async function run(program: string, args: readonly string[]): Promise<string> {
-  const command = new Deno.Command(program, { args: [...args], cwd: ROOT, stdin: "null" });
+  const command = new Deno.Command(program, { args: [...args], cwd: PROJECT, stdin: "null" });
   const { success, stdout, stderr } = await command.output();
   const printed = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("");
   if (!success) throw new Error(`${program} ${args.join(" ")}\n${printed}`);

@@ -47,7 +47,7 @@ export function readConfig(environment: Environment): AppOptions {
     );
   }
   const need = (name: typeof VARIABLES[number], what: string) => {
-    if (environment[name]) return;
+    if (environment[name]?.trim()) return;
     throw new TypeError(`WEIR_ACCESS is ${access}, so ${name} must hold ${what}`);
   };
   if (access !== "caller") need("DATASTREAM_API_KEY", "the server's key");
@@ -58,7 +58,8 @@ export function readConfig(environment: Environment): AppOptions {
     ...bounds,
     apiKey: environment.DATASTREAM_API_KEY?.trim() || undefined,
     baseUrl: environment.DATASTREAM_BASE_URL?.trim() || undefined,
-    signingSecret: environment.WEIR_SIGNING_SECRET || undefined,
+    // A file that a secret is kept in ends with a line feed, as the key's does.
+    signingSecret: environment.WEIR_SIGNING_SECRET?.trim() || undefined,
     tokens: readList(environment.WEIR_TOKENS),
   };
 }

@@ -1,11 +1,13 @@
 // How much of `src/` and `edge/` the tests run: `deno task coverage`, or this with the folder that
 // DENO_COVERAGE_DIR named. The least that there may be stands in deno.json.
 import { stripTypeScriptTypes } from "node:module";
+import { pathToFileURL } from "node:url";
+import { PROJECT } from "./helpers/project.ts";
 import { sourceFiles } from "./helpers/tree.ts";
 
 const [profiles = "coverage/profiles"] = Deno.args;
-const root = Deno.cwd();
-const include = `--include=^file://${root}/(src|edge)/`;
+const root = pathToFileURL(PROJECT).href;
+const include = `--include=^${root.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}(src|edge)/`;
 
 /** Runs `deno coverage`; its table is shown, its lcov is given back. */
 async function coverage(how: "table" | "lcov"): Promise<{ success: boolean; lcov: string }> {
@@ -32,7 +34,7 @@ if (lcov === "") Deno.exit(1);
 const loaded = new Set(lcov.match(/(?<=^SF:).*/gm));
 // What no test loads is in no table.
 const unloaded = (await sourceFiles("src", "edge"))
-  .filter((path) => !loaded.has(`${root}/${path}`) && hasCode(path));
+  .filter((path) => !loaded.has(PROJECT + path) && hasCode(path));
 for (const path of unloaded) {
   console.error(`No test loads ${path}: write one, or take the file away`);
 }

@@ -52,6 +52,9 @@ const TITLES: Record<number, string> = {
   503: "The service is busy",
   504: "The service took too long",
 };
+const FEWER = "select fewer fields or narrow the filter";
+/** What a caller can do where the client's hint is of its own options. */
+const HINTS: Record<number, string> = { 413: FEWER, 504: `try again; if it stays so, ${FEWER}` };
 /** What a caller is told where the hint is for whoever runs the server. */
 const SERVERS_HINT =
   "try again later; if it stays so, tell whoever runs this server, whose log says more";
@@ -100,7 +103,8 @@ export function tellFault(error: unknown, what: string, { access, log }: Teller)
   if (!(error instanceof DataStreamError)) return error;
   const { status: given, retryAfter } = error;
   const isCallers = access === "caller" && (given === 401 || given === 403);
-  const status = isCallers ? given! : STATUSES[given ?? 0] ?? 502;
+  const isSilence = error.cause instanceof Error && error.cause.name === "TimeoutError";
+  const status = isCallers ? given! : isSilence ? 504 : STATUSES[given ?? 0] ?? 502;
   if (status >= 500) log(`${what} failed: ${oneLine(error)}`);
   const seconds = retryAfter === undefined
     ? SOME_SECONDS
@@ -108,9 +112,9 @@ export function tellFault(error: unknown, what: string, { access, log }: Teller)
   return new HttpProblem({
     status,
     title: TITLES[status]!,
-    detail: status === 502
+    detail: given === undefined || status === 502
       ? "The service did not give a whole answer"
       : error.detail.replace(/https?:\/\/\S+/g, "The service"),
-    hint: status === 502 ? SERVERS_HINT : error.hint,
+    hint: given === undefined || status === 502 ? SERVERS_HINT : HINTS[status] ?? error.hint,
   }, status === 503 ? { "retry-after": String(seconds) } : {});
 }

@@ -77,4 +77,4 @@ export async function download(
 }
 
 const NO_ROWS =
-  "No row meets the filter: names count to the letter, as pH; weir fields says what there is";
+  "No row meets the filter: what it compares with counts to the letter, pH and not ph";

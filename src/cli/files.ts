@@ -20,7 +20,11 @@ export function sizeOf(path: string): Promise<number | undefined> {
  * @throws {FileError} If its folder is not there, or it is a folder itself, a device or a pipe
  */
 export async function requireFolder(path: string): Promise<void> {
-  const found = (path: string) => stat(path).catch(() => undefined);
+  // What may not be looked at is another matter than what is not there.
+  const found = (path: string) =>
+    stat(path).catch((error) => {
+      if (!/^(ENOENT|ENOTDIR|ENAMETOOLONG)$/.test(error.code)) throw error;
+    });
   const folder = dirname(path);
   if (!(await found(folder))?.isDirectory()) {
     throw new FileError(`There is no folder ${folder}: make it first`);

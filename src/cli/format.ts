@@ -24,22 +24,22 @@ export function readFormat(
   file: string | undefined,
 ): Format {
   const extension = file && /\.([^./\\]+)$/.exec(file)?.[1]?.toLowerCase();
-  const names = Object.values(EXTENSIONS);
+  const names = [...new Set(Object.values(EXTENSIONS))];
   const format = said === undefined
     ? extension ? EXTENSIONS[extension] : "csv"
     : names.find((name) => name === said);
   if (format === undefined) {
     throw new UsageError(
       said === undefined
-        ? `The name "${file}" says no format: say --format csv, ndjson, json or geojson`
-        : `There is no format "${said}" but ${[...new Set(names)].join(", ")}: ${
-          didYouMean(said, names)
-        }`,
+        ? `The name "${file}" says no format: say --format, one of ${names.join(", ")}`
+        : `There is no format "${said}" but ${names.join(", ")}: ${didYouMean(said, names)}`,
     );
   }
   if (format === "geojson" && resource !== "Locations") {
     throw new UsageError(
-      `GeoJSON is of locations alone: ask for ${resource} as csv, ndjson or json`,
+      `GeoJSON is of locations alone: ask for ${resource} as one of ${
+        names.filter((name) => name !== "geojson").join(", ")
+      }`,
     );
   }
   return format;

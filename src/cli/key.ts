@@ -14,13 +14,16 @@ export async function readKey(io: Io): Promise<string> {
   const given = io.environment("DATASTREAM_API_KEY")?.trim();
   if (given) return requireKey(given, "DATASTREAM_API_KEY");
   const path = keyPath(io.environmentIfAllowed);
-  // Where it may not be read, or is not there, there is no key.
-  const kept = path && (await readFile(path, "utf8").catch(() => ""))?.trim();
+  let unread = "";
+  const kept = path && (await readFile(path, "utf8").catch((error) => {
+    if (error.code !== "ENOENT") unread = ` (its file may not be read: --allow-read=${path})`;
+    return "";
+  })).trim();
   if (path && kept) return requireKey(kept, path);
   throw new UsageError(
     `No API key: set DATASTREAM_API_KEY${
       io.howToAllow("DATASTREAM_API_KEY")
-    } or run weir setup; ask for one at ${KEY_SOURCE}, or try --sandbox, which needs none`,
+    } or run weir setup${unread}; ask for one at ${KEY_SOURCE}, or try --sandbox, which needs none`,
   );
 }
 

@@ -8,7 +8,7 @@ const SECONDS: Record<string, number> = { h: 3_600, d: 86_400, w: 604_800 };
 
 /** Prints a signed download URL of an edge function. */
 export async function sign({ operand, flags }: Arguments, io: Io): Promise<void> {
-  const secret = io.environment("WEIR_SIGNING_SECRET");
+  const secret = io.environment("WEIR_SIGNING_SECRET")?.trim();
   if (!secret) {
     const allow = io.howToAllow("WEIR_SIGNING_SECRET");
     throw new UsageError(`No secret: set WEIR_SIGNING_SECRET${allow} to that of the server`);

@@ -52,7 +52,9 @@ function expandExpression(expression: Expression, valueOf: Values): string {
   });
   let text = parseUriTemplate(`{${operator}${written.join(",")}}`).expand(context);
   for (const [index, variable] of variables.entries()) {
-    text = text.replaceAll(standIn(variable, index), variable.name);
+    const alias = standIn(variable, index);
+    if (alias === variable.name) continue;
+    text = text.replace(new RegExp(`(?<=[?&;])${alias}(?=[=?&;]|$)`, "g"), variable.name);
   }
   // RFC 6570, 3.2.7: after ";" an empty value has no equals sign.
   return operator === ";" ? text.replace(/=(?=;|$)/g, "") : text;

@@ -29,6 +29,7 @@ function remedyFor(resource: ResourceName, field: string, names: readonly string
   if (field === "Latitude" || field === "Longitude") {
     return "give the query within: { west, south, east, north }.";
   }
+  if (resource === "Locations" && field === "Id") return "filter by LocationId, which is the Id.";
   if (Object.hasOwn(RESOURCES[resource].fields, field)) {
     return "the service has it as a field alone, so filter the rows that come.";
   }

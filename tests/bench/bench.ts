@@ -3,12 +3,12 @@
  * `deno task bench`; arguments, such as `csv edge`, are the parts to measure. What is being measured
  * is said on standard error.
  */
+import { PROJECT } from "../helpers/project.ts";
 import type { Figure, Runtime } from "./figure.ts";
 import { checkPrograms, type Part, PARTS, readParts, taskOf } from "./parts.ts";
 import { type PartFigure, tableOf } from "./table.ts";
 import { programVersion, versionsOf } from "./versions.ts";
 
-const ROOT = new URL("../..", import.meta.url);
 const CONFIG = ["--config", "tests/deno.json"];
 
 /** Runs a program in the project's folder; what it says on standard error is passed on. */
@@ -16,7 +16,7 @@ async function run(
   program: string,
   ...args: string[]
 ): Promise<{ success: boolean; output: string }> {
-  const command = new Deno.Command(program, { args, cwd: ROOT, stderr: "inherit" });
+  const command = new Deno.Command(program, { args, cwd: PROJECT, stderr: "inherit" });
   const { success, stdout } = await command.output();
   return { success, output: new TextDecoder().decode(stdout) };
 }

@@ -3,6 +3,7 @@
  * memory, beside curl and jq on the same pages, and how its memory grows with the rows.
  */
 import { readFileSync } from "node:fs";
+import { MAIN } from "../helpers/command_line.ts";
 import { atMost, median, report, rounded, say } from "./figure.ts";
 import { peakMemory } from "./peak_memory.ts";
 import { baseUrlOf, type Served, startService } from "./processes.ts";
@@ -13,7 +14,6 @@ const MANY = 1_000_000;
 const MOST = 5_000_000;
 /** How many times the memory of few records that of most may be, to be flat: some 8 bytes a row more. */
 const FLAT = 1.25;
-const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
 /** What people write by hand, its fastest form: jq makes the lines, and tells the next link apart. */
 const BY_HAND = `

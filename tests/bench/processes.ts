@@ -1,5 +1,6 @@
 /** The processes that the benches ask: the service, and the server as its task starts it. */
 import config from "../../deno.json" with { type: "json" };
+import { PROJECT } from "../helpers/project.ts";
 
 /** A process that serves. */
 export interface Served extends AsyncDisposable {
@@ -17,7 +18,7 @@ export interface ServiceStats {
 
 /** Starts the sandbox in a process of its own. */
 export function startService(records: number, requestsPerSecond: number): Promise<Served> {
-  const file = new URL("service.ts", import.meta.url).pathname;
+  const file = `${PROJECT}tests/bench/service.ts`;
   return start(["run", "--allow-net=127.0.0.1", file, `${records}`, `${requestsPerSecond}`]);
 }
 
@@ -46,7 +47,7 @@ export function startServer(service: Served, environment: Record<string, string>
 async function start(args: string[], env: Record<string, string> = {}): Promise<Served> {
   const child = new Deno.Command(Deno.execPath(), {
     args,
-    cwd: new URL("../..", import.meta.url),
+    cwd: PROJECT,
     env: { ...env, NO_COLOR: "1" },
     stdout: "null",
     stderr: "piped",

@@ -37,6 +37,22 @@ Deno.test("readConfig() reads every variable there is", () => {
   });
 });
 
+Deno.test("readConfig() takes a secret and a key as they stand in a file, with a line feed", () => {
+  const { apiKey, signingSecret } = readConfig({
+    WEIR_ACCESS: "signed",
+    DATASTREAM_API_KEY: "k\n",
+    WEIR_SIGNING_SECRET: `${SECRET}\n`,
+  });
+  assertEquals([apiKey, signingSecret], ["k", SECRET]);
+});
+
+Deno.test("readConfig() names the variable that holds nothing but spaces", () => {
+  const given = { WEIR_ACCESS: "signed", DATASTREAM_API_KEY: "k", WEIR_SIGNING_SECRET: SECRET };
+  for (const name of ["DATASTREAM_API_KEY", "WEIR_SIGNING_SECRET"]) {
+    assertThrows(() => readConfig({ ...given, [name]: " \n" }), TypeError, `so ${name} must hold`);
+  }
+});
+
 Deno.test("readConfig() needs no key where callers bring theirs", () => {
   assertEquals(read({ WEIR_ACCESS: "caller" }), { access: "caller", tokens: [] });
 });

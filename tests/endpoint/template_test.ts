@@ -138,6 +138,18 @@ Deno.test("a name with percent signs stands in the query as it stands in the tem
   assertEquals(expand("/x{?a%62,ab}", { "a%62": "v", ab: "w" }), "/x?a%62=v&ab=w");
 });
 
+Deno.test("a value is left as it is beside a name with percent signs, whatever it says", () => {
+  const value = "a_percent_encoded_name_0_b_percent_encoded_name_1_";
+  for (const name of ["x%20y", "%41"]) {
+    assertEquals(expand(`/x{/${name},z}`, { [name]: value, z: value }), `/x/${value}/${value}`);
+    assertEquals(
+      expand(`/x{?${name},z}`, { [name]: value, z: value }),
+      `/x?${name}=${value}&z=${value}`,
+    );
+    assertEquals(expand(`/{+${name},z}`, { [name]: value, z: value }), `/${value},${value}`);
+  }
+});
+
 Deno.test("after a semicolon an empty value has no equals sign, exploded ones too", () => {
   assertEquals(
     expand("/x{;keys*,list*}", { keys: { a: "", b: 1 }, list: ["", "c"] }),

@@ -1,8 +1,11 @@
 // The command line as a process, with the least permissions that the README names for it.
 
+import { PROJECT } from "./project.ts";
+
 /** The folder that its files go to. */
 export const FOLDER = "tests/processes/files";
-const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
+/** The module of the command line. */
+export const MAIN = `${PROJECT}src/cli/main.ts`;
 
 /** What a process came to. */
 export interface Ended {
@@ -55,11 +58,21 @@ export async function runToEnd(line: CommandLine, ...args: string[]): Promise<En
 
 /** Runs a test with a folder of its own for files. */
 export async function withFiles(test: () => Promise<void>): Promise<void> {
+  // What a run that was killed has left is nobody's.
+  await removeFolder();
   await Deno.mkdir(FOLDER, { recursive: true });
   try {
     await test();
   } finally {
+    await removeFolder();
+  }
+}
+
+async function removeFolder(): Promise<void> {
+  try {
     await Deno.remove(FOLDER, { recursive: true });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }
 

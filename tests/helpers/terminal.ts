@@ -1,19 +1,21 @@
 import { FOLDER } from "./command_line.ts";
 import { runProgram } from "./programs.ts";
+import { PROJECT } from "./project.ts";
 
 /** Whether tmux is there. */
 export const hasTmux: boolean = await runProgram("tmux", "-V") !== undefined;
 
 /** A terminal of so many columns with a command in it. */
 export class Terminal {
-  readonly #socket = `weir-${crypto.randomUUID()}`;
+  /** In the folder that goes when the test does; short, as a path of a socket must be. */
+  readonly #socket = `${FOLDER}/tmux`;
 
   async open(columns: number, environment: Record<string, string>, command: string): Promise<void> {
-    const args = ["new-session", "-d", "-x", String(columns), "-y", "40", command];
+    const size = ["-x", String(columns), "-y", "40"];
+    const args = ["new-session", "-d", ...size, "-c", PROJECT + FOLDER, command];
     const { success, stderr } = await new Deno.Command("tmux", {
-      args: ["-L", this.#socket, "-f", "/dev/null", ...args],
+      args: ["-S", this.#socket, "-f", "/dev/null", ...args],
       env: { ...environment, TERM: "xterm" },
-      cwd: FOLDER,
     }).output();
     if (!success) throw new Error(new TextDecoder().decode(stderr));
   }
@@ -36,7 +38,7 @@ export class Terminal {
   }
 
   async #tmux(...args: string[]): Promise<string> {
-    return (await runProgram("tmux", "-L", this.#socket, ...args))?.stdout ?? "";
+    return (await runProgram("tmux", "-S", this.#socket, ...args))?.stdout ?? "";
   }
 }
 

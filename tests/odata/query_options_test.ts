@@ -170,3 +170,8 @@ for (const [name, sides, message] of wrongBoxes) {
     assertThrows(() => loose.records!({ within: { ...box, ...sides } }), RangeError, message);
   });
 }
+
+Deno.test("locations() points from Id to the name that it is filtered by", () => {
+  const filter = "Id eq 1001";
+  assertThrows(() => loose.locations!({ filter }), TypeError, "filter by LocationId");
+});

@@ -2,10 +2,11 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
 import { ask } from "../helpers/sandbox.ts";
+import { PROJECT } from "../helpers/project.ts";
 import { readFences } from "../helpers/readme.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 import { importsOf, resolve } from "../helpers/tree.ts";
-import { createProject, output, type Project, ROOT, run } from "./project.ts";
+import { createProject, output, type Project, run } from "./project.ts";
 
 /** The newest TypeScript and the oldest one that the types are for, by the names they get. */
 const COMPILERS = { newest: "typescript@7", oldest: "typescript@~5.7" };
@@ -64,8 +65,14 @@ Deno.test("every name that a file of the package imports is one that npm can res
 });
 
 Deno.test("no file of the package tells where it was made", async () => {
-  const places = [ROOT, Deno.env.get("HOME"), Deno.env.get("DENO_DIR"), "file:///", ".cache/deno"]
-    .filter((place) => place !== undefined);
+  const places = [
+    PROJECT,
+    Deno.env.get("HOME"),
+    Deno.env.get("DENO_DIR"),
+    "file:///",
+    ".cache/deno",
+  ]
+    .filter((place) => place !== undefined && place !== "/");
   for (const file of files) {
     const text = await Deno.readTextFile(project.installed + file);
     for (const place of places) assert(!text.includes(place), `${file} names ${place}`);
@@ -84,7 +91,7 @@ Deno.test("package.json says what is true of the package", () => {
 Deno.test("import and require give the same four entries in Node", async () => {
   const { required, imported } = JSON.parse(await output(project.folder, "node", "names.cjs"));
   const sources = await Promise.all(
-    Object.values(jsr.exports).map(async (path) => Object.keys(await import(ROOT + path))),
+    Object.values(jsr.exports).map(async (path) => Object.keys(await import(PROJECT + path))),
   );
   assertEquals(required, sources);
   assertEquals(imported, sources);
@@ -203,7 +210,7 @@ async function compile(
 /** A module that hands on every name of every entry, types too, as the docs of the sources have. */
 async function everyName(): Promise<string> {
   const lines = Object.entries(jsr.exports).map(async ([entry, path]) => {
-    const doc = JSON.parse(await output(ROOT, Deno.execPath(), "doc", "--json", ROOT + path));
+    const doc = JSON.parse(await output(PROJECT, Deno.execPath(), "doc", "--json", PROJECT + path));
     const [{ symbols }] = Object.values<{ symbols: { name: string }[] }>(doc.nodes) as [
       { symbols: { name: string }[] },
     ];

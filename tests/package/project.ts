@@ -1,7 +1,5 @@
 import { assert } from "@std/assert";
-
-/** This project's folder. */
-export const ROOT: string = new URL("../..", import.meta.url).pathname;
+import { PROJECT } from "../helpers/project.ts";
 
 /** How a program ended, and what it printed. */
 export interface Ended {
@@ -20,12 +18,12 @@ export interface Project {
 
 /** Makes the npm package, and installs it and others into a project that has nothing else. */
 export async function createProject(...packages: string[]): Promise<Project> {
-  const made = await output(ROOT, Deno.execPath(), "task", "pack");
+  const made = await output(PROJECT, Deno.execPath(), "task", "pack");
   const tarball = /^dist\/.*\.tgz$/m.exec(made)?.[0];
   assert(tarball, made);
   const folder = `${await Deno.makeTempDir({ prefix: "weir-package-" })}/`;
   await Deno.writeTextFile(`${folder}package.json`, `{ "private": true }`);
-  await output(folder, "npm", "install", "--no-audit", "--no-fund", ROOT + tarball, ...packages);
+  await output(folder, "npm", "install", "--no-audit", "--no-fund", PROJECT + tarball, ...packages);
   return { folder, installed: `${folder}node_modules/@weir/datastream/` };
 }
 

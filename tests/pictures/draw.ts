@@ -3,9 +3,10 @@ import { createApp } from "../../edge/app.ts";
 import { sandboxOptions } from "../../edge/config.ts";
 import { inBrowser, isInstalled, LOOPBACK } from "../browser/chromium.ts";
 import { denoArguments, withFiles } from "../helpers/command_line.ts";
+import { PROJECT } from "../helpers/project.ts";
 import { hasTmux, shell, Terminal } from "../helpers/terminal.ts";
 
-const pathOf = (name: string) => new URL(`${name}.png`, import.meta.url).pathname;
+const pathOf = (name: string) => `${PROJECT}tests/pictures/${name}.png`;
 const WIDTH = 1100;
 
 /** Records of pH of ten years: choices, count, first rows. */

@@ -4,6 +4,7 @@ import {
   type CommandLine,
   fileNames,
   FOLDER,
+  MAIN,
   readFile,
   runToEnd,
   start,
@@ -106,6 +107,27 @@ Deno.test("a file that came to be meanwhile is not overwritten, and the part can
   });
 });
 
+Deno.test("a folder that may not be looked at is not said to be missing", () =>
+  withFiles(async () => {
+    const line = ["records", "--sandbox", "--limit=1", "--output=a.csv"];
+    const { code, stderr } = await runToEnd({}, ...line);
+    assertEquals([code, await fileNames()], [1, []]);
+    assertMatch(stderr, /^Requires read access to ".", run again with the --allow-read flag\n$/);
+  }));
+
+Deno.test("a key that may not be read is said to be one, and how to let it be", () =>
+  withFiles(async () => {
+    const environment = { XDG_CONFIG_HOME: "config", DATASTREAM_API_KEY: "" };
+    const { code, stderr } = await runToEnd({ environment }, "records", "--limit=1");
+    assertEquals(code, 2);
+    assertMatch(
+      stderr,
+      /run weir setup \(its file may not be read: --allow-read=config.weir.key\)/,
+    );
+    const allowed = await runToEnd({ environment, hasFiles: true }, "records", "--limit=1");
+    assertMatch(allowed.stderr, /run weir setup; ask for one/);
+  }));
+
 Deno.test("weir setup says in a line that its folder cannot be made", () =>
   withFiles(async () => {
     await writeFile("config", "a file");
@@ -114,7 +136,7 @@ Deno.test("weir setup says in a line that its folder cannot be made", () =>
       args: [
         ...["-c", 'echo key-of-a-test | "$@"', "bash", Deno.execPath(), "run", "--quiet"],
         ...["--no-prompt", "--allow-env", "--allow-read=.", "--allow-write=."],
-        ...[new URL("../../src/cli/main.ts", import.meta.url).pathname, "setup"],
+        ...[MAIN, "setup"],
       ],
       ...{ cwd: FOLDER, env: environment },
     });

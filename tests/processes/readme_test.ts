@@ -1,13 +1,20 @@
 // The code of the README runs as it stands there, but for the service, which is the sandbox.
 import { assert, assertEquals } from "@std/assert";
+import { pathToFileURL } from "node:url";
 import maps from "../../deno.json" with { type: "json" };
-import { fileNames, FOLDER, readFile, withFiles, writeFile } from "../helpers/command_line.ts";
+import {
+  fileNames,
+  FOLDER,
+  MAIN,
+  readFile,
+  withFiles,
+  writeFile,
+} from "../helpers/command_line.ts";
+import { PROJECT } from "../helpers/project.ts";
 import { commandsOf, type Fence, readFences, readReadme } from "../helpers/readme.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 
-const root = new URL("../../", import.meta.url);
 const fences = await readFences();
-const CLI = new URL("src/cli/main.ts", root).pathname;
 const SECRET = "0123456789abcdef0123456789abcdef";
 
 /** What other tests run, or what reaches beyond this machine. */
@@ -21,7 +28,8 @@ const ELSEWHERE = [
 
 /** The project's map of packages, with the names of the package that is not published yet. */
 async function writeConfig(): Promise<void> {
-  const absolute = (path: string) => path.startsWith("./") ? new URL(path, root).href : path;
+  const absolute = (path: string) =>
+    path.startsWith("./") ? pathToFileURL(PROJECT + path).href : path;
   const own = Object.entries(maps.exports).map(([name, path]) => [
     `jsr:${maps.name}${name.slice(1)}`,
     absolute(path),
@@ -30,7 +38,7 @@ async function writeConfig(): Promise<void> {
     "deno.json",
     JSON.stringify({
       imports: { ...maps.imports, ...Object.fromEntries(own) },
-      compilerOptions: { types: [new URL("tests/std.d.ts", root).pathname] },
+      compilerOptions: { types: [pathToFileURL(`${PROJECT}tests/std.d.ts`).href] },
     }),
   );
 }
@@ -66,13 +74,16 @@ for (const fence of fences.filter(({ language }) => language === "ts")) {
     withFiles(async () => {
       await writeConfig();
       await writeFile("script.ts", fence.code);
-      const service = new URL("tests/processes/readme_service.ts", root).pathname;
+      const service = `${PROJECT}tests/processes/readme_service.ts`;
       const flags = ["--quiet", "--no-prompt", "--check", "--preload", service];
       const ran = await deno("run", ...flags, ...permissionsOf(fence), "script.ts");
       assertEquals([ran.code, ran.stderr], [0, ""]);
       const printed = ran.stdout.split("\n");
       for (const [, said] of fence.code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)) {
-        assert(printed.some((line) => line !== "" && said!.startsWith(line)), ran.stdout);
+        assert(
+          printed.some((line) => line !== "" && said === line || said!.startsWith(`${line}:`)),
+          ran.stdout,
+        );
       }
       for (const [, name] of fence.code.matchAll(/writeFile\("([^"]+)"/g)) {
         assert((await readFile(name!)).split("\r\n").length > 2);
@@ -97,7 +108,7 @@ Deno.test("the README's command lines run, with the permissions that it names", 
       const command = line
         .replace(/^npx -y deno@2\.9 run /, "deno run ")
         .replace(/^weir /, `deno run ${all} jsr:@weir/datastream/cli `)
-        .replace(/jsr:@weir\/datastream\/cli|src\/cli\/main\.ts/, CLI)
+        .replace(/jsr:@weir\/datastream\/cli|src\/cli\/main\.ts/, `"${MAIN}"`)
         .replace("api.datastream.org", host);
       assert(command.startsWith("deno run "), `this line of the README is run nowhere: ${line}`);
       const words = wordsOf(command).slice(2);

@@ -1,8 +1,5 @@
 import deno from "../../deno.json" with { type: "json" };
-import { bundle as makeBundle } from "../helpers/bundle.ts";
-
-/** The project's folder. */
-export const ROOT: string = new URL("../..", import.meta.url).pathname;
+import { bundle } from "../helpers/bundle.ts";
 
 const bundled = new Map<string, Promise<string>>();
 
@@ -12,8 +9,8 @@ const bundled = new Map<string, Promise<string>>();
  * @param module The module's path in the project
  * @param published The published entry that the task `bundle` makes in the same way
  */
-export function bundle(module: string, published: string): Promise<string> {
-  const made = bundled.get(module) ?? makeBundle(module, ...flagsFor(published));
+export function bundleAsPublished(module: string, published: string): Promise<string> {
+  const made = bundled.get(module) ?? bundle(module, ...flagsFor(published));
   bundled.set(module, made);
   return made;
 }

@@ -1,6 +1,7 @@
 import deno from "../../deno.json" with { type: "json" };
+import { PROJECT } from "../helpers/project.ts";
 import { bun, node, workerd } from "../helpers/runtime_programs.ts";
-import { bundle, ROOT } from "./bundle.ts";
+import { bundleAsPublished } from "./bundle.ts";
 import { toCapnp } from "./capnp.ts";
 import { type Server, startServer } from "./server.ts";
 
@@ -40,7 +41,7 @@ export const RUNTIMES: readonly Runtime[] = [
           ...[serve!, "--no-prompt", "--host", "127.0.0.1", "--port", "0"],
           ...[...flags.slice(0, -1), module],
         ],
-        folder: ROOT,
+        folder: PROJECT,
         environment,
         port: /http:\/\/127[.\d]+:(\d+)/,
       });
@@ -53,7 +54,7 @@ export const RUNTIMES: readonly Runtime[] = [
       return await startServer({
         program: node!,
         args: ["app.mjs"],
-        files: { "app.mjs": await bundle(entry.node, PUBLISHED.node) },
+        files: { "app.mjs": await bundleAsPublished(entry.node, PUBLISHED.node) },
         environment: { ...environment, PORT: "0" },
         port: /listens on port (\d+)/,
       });
@@ -67,7 +68,7 @@ export const RUNTIMES: readonly Runtime[] = [
       return await startServer({
         program: bun!,
         args: ["app.js"],
-        files: { "app.js": await bundle(entry.module, PUBLISHED.module) },
+        files: { "app.js": await bundleAsPublished(entry.module, PUBLISHED.module) },
         environment: { ...environment, PORT: "0" },
         port: /http:\/\/[^:\s]+:(\d+)/,
       });
@@ -78,12 +79,12 @@ export const RUNTIMES: readonly Runtime[] = [
     isInstalled: workerd !== undefined,
     isDeaf: true,
     async start(entry, environment) {
-      const wrangler = await Deno.readTextFile(`${ROOT}edge/wrangler.jsonc`);
+      const wrangler = await Deno.readTextFile(`${PROJECT}edge/wrangler.jsonc`);
       return await startServer({
         program: workerd!,
         args: ["serve", "--control-fd=1", "app.capnp"],
         files: {
-          "app.js": await bundle(entry.module, PUBLISHED.module),
+          "app.js": await bundleAsPublished(entry.module, PUBLISHED.module),
           "app.capnp": toCapnp(wrangler, environment),
         },
         port: /"port":(\d+)/,

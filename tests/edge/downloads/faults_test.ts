@@ -40,6 +40,22 @@ for (const [given, told] of [["17", "17"], ["0", "1"], ["600", "600"]] as const)
   });
 }
 
+Deno.test("a service that says nothing took too long: 504, and the log says how long", async () => {
+  const { app, log } = overUpstream([() => new Promise<Response>(() => {})]);
+  const response = await app.request("/Records.csv");
+  assertEquals(response.status, 504);
+  assertStringIncludes((await problemOf(response)).hint, "try again later");
+  assertStringIncludes(log.join(), "no headers within 45 s");
+});
+
+Deno.test("a hint is of what a caller can do by a URL", async () => {
+  for (const status of [408, 413, 504]) {
+    const { app } = overUpstream([Response.json({}, { status })]);
+    const { hint } = await problemOf(await app.request("/Records.csv"));
+    assertStringIncludes(hint, "select fewer fields or narrow the filter");
+  }
+});
+
 Deno.test("a key of the server that is refused is the server's matter, and said so", async () => {
   const { app, log } = overUpstream([Response.json({}, { status: 403 })]);
   const response = await app.request("/Records.csv");
