@@ -21,7 +21,7 @@ const SECRET = "0123456789abcdef0123456789abcdef";
 const ELSEWHERE = [
   /^npx -y deno@2\.9 task (demo|test)$/, // CI runs these two
   /^npx wrangler /, // deploys
-  /^deno bundle --platform browser --minify --output weir\.js mod\.ts$/, // tests/browser
+  /^deno bundle --platform browser --minify --output dist\/weir\.js mod\.ts$/, // tests/browser
   /^deno task bundle$/, // tests/servers/entries_test.ts
   /^WEIR_ACCESS=public DATASTREAM_API_KEY=… deno task serve$/, // tests/processes/main_test.ts
 ];
