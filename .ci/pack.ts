@@ -5,6 +5,7 @@
 import { pathToFileURL } from "node:url";
 import deno from "../deno.json" with { type: "json" };
 import { PROJECT } from "../tests/helpers/project.ts";
+import { filesIn } from "../tests/helpers/tree.ts";
 import { commonJsTypes } from "./common_js_types.ts";
 import { denoWithPublishConfig, run } from "./publish_config.ts";
 
@@ -24,7 +25,7 @@ await run("tar", ["-xzf", "dist/modules.tgz", "-C", "dist"]);
 await Deno.remove(`${DIST}/modules.tgz`);
 
 const used = new Set<string>();
-for await (const path of filesIn("")) {
+for await (const path of filesIn(`${PACKAGE}/`)) {
   if (path.endsWith(".js")) await edit(path, (code) => withStd(path, code));
 }
 for (const specifier of used) await bundleStd(specifier);
@@ -112,11 +113,4 @@ function emitted(module: string, extension: string): string {
 async function edit(path: string, change: (text: string) => string): Promise<void> {
   const file = `${PACKAGE}/${path}`;
   await Deno.writeTextFile(file, change(await Deno.readTextFile(file)));
-}
-
-async function* filesIn(folder: string): AsyncGenerator<string> {
-  for await (const { name, isDirectory } of Deno.readDir(`${PACKAGE}/${folder}`)) {
-    if (isDirectory) yield* filesIn(`${folder}${name}/`);
-    else yield folder + name;
-  }
 }

@@ -12,6 +12,14 @@ export async function sourceFiles(...paths: string[]): Promise<string[]> {
   return found.flat().sort();
 }
 
+/** The files of a folder, whose path ends with a slash, by their paths in it. */
+export async function* filesIn(folder: string, below = ""): AsyncGenerator<string> {
+  for await (const { name, isDirectory } of Deno.readDir(folder + below)) {
+    if (isDirectory) yield* filesIn(folder, `${below}${name}/`);
+    else yield below + name;
+  }
+}
+
 /** The specifiers that a file imports or re-exports, types too; not those in its comments. */
 export function importsOf(path: string): string[] {
   const code = Deno.readTextFileSync(path).replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");

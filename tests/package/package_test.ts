@@ -1,11 +1,12 @@
 // The npm package as a user has it: installed into an empty project, in Node and in TypeScript.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
-import { ask } from "../helpers/sandbox.ts";
 import { PROJECT } from "../helpers/project.ts";
+import { publicSymbols } from "../helpers/public_symbols.ts";
 import { readFences } from "../helpers/readme.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
-import { importsOf, resolve } from "../helpers/tree.ts";
+import { ask } from "../helpers/sandbox.ts";
+import { filesIn, importsOf, resolve } from "../helpers/tree.ts";
 import { createProject, output, type Project, run } from "./project.ts";
 
 /** The newest TypeScript and the oldest one that the types are for, by the names they get. */
@@ -65,14 +66,9 @@ Deno.test("every name that a file of the package imports is one that npm can res
 });
 
 Deno.test("no file of the package tells where it was made", async () => {
-  const places = [
-    PROJECT,
-    Deno.env.get("HOME"),
-    Deno.env.get("DENO_DIR"),
-    "file:///",
-    ".cache/deno",
-  ]
-    .filter((place) => place !== undefined && place !== "/");
+  const { HOME = "/", DENO_DIR = "/" } = Deno.env.toObject();
+  const places = [PROJECT, HOME, DENO_DIR, "file:///", ".cache/deno"]
+    .filter((place) => place !== "/");
   for (const file of files) {
     const text = await Deno.readTextFile(project.installed + file);
     for (const place of places) assert(!text.includes(place), `${file} names ${place}`);
@@ -210,11 +206,7 @@ async function compile(
 /** A module that hands on every name of every entry, types too, as the docs of the sources have. */
 async function everyName(): Promise<string> {
   const lines = Object.entries(jsr.exports).map(async ([entry, path]) => {
-    const doc = JSON.parse(await output(PROJECT, Deno.execPath(), "doc", "--json", PROJECT + path));
-    const [{ symbols }] = Object.values<{ symbols: { name: string }[] }>(doc.nodes) as [
-      { symbols: { name: string }[] },
-    ];
-    const names = symbols.map(({ name }) => name).join(", ");
+    const names = (await publicSymbols(path)).map(({ name }) => name).join(", ");
     return `export type { ${names} } from "@weir/datastream${entry.slice(1)}";`;
   });
   return (await Promise.all(lines)).join("\n");
@@ -238,11 +230,4 @@ function manifest(): Manifest {
 
 function modules(): string[] {
   return files.filter((file) => file.endsWith(".js"));
-}
-
-async function* filesIn(folder: string, below = ""): AsyncGenerator<string> {
-  for await (const { name, isDirectory } of Deno.readDir(folder + below)) {
-    if (isDirectory) yield* filesIn(folder, `${below}${name}/`);
-    else yield below + name;
-  }
 }

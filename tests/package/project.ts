@@ -1,12 +1,6 @@
 import { assert } from "@std/assert";
+import { type Ran, runIn } from "../helpers/programs.ts";
 import { PROJECT } from "../helpers/project.ts";
-
-/** How a program ended, and what it printed. */
-export interface Ended {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
 
 /** A project of a user of the package, in a folder of its own. */
 export interface Project {
@@ -40,9 +34,8 @@ export async function run(
   env: Record<string, string>,
   program: string,
   ...args: string[]
-): Promise<Ended> {
-  const command = new Deno.Command(program, { args, cwd: folder, env, stdin: "null" });
-  const { code, stdout, stderr } = await command.output();
-  const decoder = new TextDecoder();
-  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+): Promise<Ran> {
+  const ran = await runIn({ cwd: folder, env }, program, ...args);
+  assert(ran, `${program} is not installed`);
+  return ran;
 }

@@ -2,8 +2,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
 import { sourceFiles } from "../helpers/tree.ts";
+import type { Ran } from "../helpers/programs.ts";
 import { PROJECT } from "../helpers/project.ts";
-import { type Ended, run } from "./project.ts";
+import { run } from "./project.ts";
 
 /** One module for each import of @std, with the types that the sources need. */
 const STD: Record<string, string> = {
@@ -14,7 +15,7 @@ const STD: Record<string, string> = {
 };
 
 /** Runs the task against a registry that answers as the handler does. */
-async function check(handler: (path: string) => Promise<Response>): Promise<Ended> {
+async function check(handler: (path: string) => Promise<Response>): Promise<Ran> {
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     (request) => handler(new URL(request.url).pathname.replace(/^\/[^/]+/, "")),
@@ -51,7 +52,7 @@ async function sha256(text: string): Promise<string> {
 }
 
 /** The files that a run has listed. */
-function listed({ code, stdout, stderr }: Ended): string[] {
+function listed({ code, stdout, stderr }: Ran): string[] {
   assertEquals(code, 0, stdout + stderr);
   return [...stdout.matchAll(/^ {3}(\S+) \([\d.]+\w+\)$/gm)].map(([, path]) => path!).sort();
 }

@@ -10,6 +10,7 @@ import {
   withFiles,
   writeFile,
 } from "../helpers/command_line.ts";
+import { type Ran, runIn } from "../helpers/programs.ts";
 import { PROJECT } from "../helpers/project.ts";
 import { commandsOf, type Fence, readFences, readReadme } from "../helpers/readme.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
@@ -44,21 +45,15 @@ async function writeConfig(): Promise<void> {
 }
 
 /** Runs Deno in the folder of the files. */
-async function deno(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args,
-    cwd: FOLDER,
-    env: {
-      DATASTREAM_API_KEY: "sandbox",
-      WEIR_REQUESTS_PER_SECOND: "Infinity",
-      WEIR_SIGNING_SECRET: SECRET,
-      XDG_CONFIG_HOME: await Deno.realPath(FOLDER),
-      NO_COLOR: "1",
-    },
-    stdin: "null",
-  }).output();
-  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-  return { code, stdout: decode(stdout), stderr: decode(stderr) };
+async function deno(...args: string[]): Promise<Ran> {
+  const env = {
+    DATASTREAM_API_KEY: "sandbox",
+    WEIR_REQUESTS_PER_SECOND: "Infinity",
+    WEIR_SIGNING_SECRET: SECRET,
+    XDG_CONFIG_HOME: await Deno.realPath(FOLDER),
+    NO_COLOR: "1",
+  };
+  return (await runIn({ cwd: FOLDER, env }, Deno.execPath(), ...args))!;
 }
 
 /** The permissions that the text before a piece names; else what all of them may need. */
