@@ -76,7 +76,7 @@ const readers: Reader[] = [
     check: ["sqlite3", "--version"],
     read: (
       file,
-    ) => ["sqlite3", ":memory:", `.import --csv ${file} t`, ".mode json", "select * from t"],
+    ) => ["sqlite3", ":memory:", `.import --csv "${file}" t`, ".mode json", "select * from t"],
     rows(output) {
       const objects: Record<string, string>[] = JSON.parse(output);
       return [Object.keys(objects[0]!), ...objects.map((row) => Object.values(row))];
