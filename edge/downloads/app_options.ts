@@ -9,7 +9,18 @@ export type AccessMode = "caller" | "signed" | "token" | "public";
 /** The modes of access, all of them. */
 export const ACCESS_MODES: readonly AccessMode[] = ["caller", "signed", "token", "public"];
 
-/** Options for `createApp`. */
+/**
+ * Options for `createApp`.
+ *
+ * @example Open to all, within bounds
+ * ```ts
+ * import { type AppOptions, createApp } from "@weir/datastream/edge";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const options: AppOptions = { access: "public", apiKey: "YOUR-KEY", maxRows: 100_000 };
+ * assertEquals((await createApp(options).request("/healthz")).status, 200);
+ * ```
+ */
 export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
   /**
    * Who may download; there is no default.

@@ -2,7 +2,26 @@ import { oneLine } from "../errors.ts";
 import { checkFilter } from "../odata/check_filter.ts";
 import { formatClauses } from "../odata/clause.ts";
 
-/** How a dataset is to be cited; use of the data requires it. */
+/**
+ * How a dataset is to be cited; use of the data requires it.
+ *
+ * @example A line for a list of references
+ * ```ts
+ * import type { Citation } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const toReference = ({ citation, link }: Citation) => `${citation} ${link}`;
+ * const one: Citation = {
+ *   doi: "10.25976/weir-aa00",
+ *   link: "https://doi.org/10.25976/weir-aa00",
+ *   name: "Synthetic Rivers",
+ *   version: "1.0.0",
+ *   citation: "Weir. 2019.",
+ *   licence: "https://opendatacommons.org/licenses/by/1-0/",
+ * };
+ * assertEquals(toReference(one), "Weir. 2019. https://doi.org/10.25976/weir-aa00");
+ * ```
+ */
 export interface Citation {
   /** Its DOI, as `10.25976/xxxx-xx00`. */
   doi: string;

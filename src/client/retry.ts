@@ -1,7 +1,18 @@
 import { DataStreamError } from "../errors.ts";
 import type { FailedAttempt } from "./transport.ts";
 
-/** How faults are met; times in milliseconds. */
+/**
+ * How faults are met; times in milliseconds.
+ *
+ * @example Tell a fault at once
+ * ```ts
+ * import { DataStream, type RetryPolicy } from "@weir/datastream";
+ * import { assert } from "@std/assert";
+ *
+ * const retry: Partial<RetryPolicy> = { attempts: 1 };
+ * assert(new DataStream({ retry }).metadata().url);
+ * ```
+ */
 export interface RetryPolicy {
   /** How often one page, or one count, is asked for at most. Default 6. */
   attempts: number;

@@ -1,6 +1,17 @@
 import type { Clock } from "./clock.ts";
 
-/** How long the service may give no sign, in milliseconds. */
+/**
+ * How long the service may give no sign, in milliseconds.
+ *
+ * @example Give a slow server of one's own two minutes
+ * ```ts
+ * import { DataStream, type Timeouts } from "@weir/datastream";
+ * import { assert } from "@std/assert";
+ *
+ * const timeouts: Partial<Timeouts> = { headers: 120_000 };
+ * assert(new DataStream({ timeouts }).metadata().url);
+ * ```
+ */
 export interface Timeouts {
   /** From the start of a request to the headers of its answer. Default 45000. */
   headers: number;

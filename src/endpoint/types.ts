@@ -10,6 +10,21 @@ export type HeaderFields = Record<string, string | number | undefined>;
  * else it goes to the query (GET, HEAD) or to the JSON body (other methods).
  *
  * Source: request-options-builder, Input options.
+ *
+ * @example A header, a placeholder and a query parameter
+ * ```ts
+ * import { endpoint, type EndpointOptions } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const options: EndpointOptions = {
+ *   baseUrl: "https://example.org",
+ *   url: "/stations/{id}",
+ *   headers: { "x-api-key": "YOUR-KEY" },
+ *   id: "a b",
+ *   $top: 5,
+ * };
+ * assertEquals(endpoint(options).url, "https://example.org/stations/a%20b?%24top=5");
+ * ```
  */
 export interface EndpointOptions {
   /** The HTTP method, in any case. Default `GET`. */
@@ -56,6 +71,16 @@ export interface MergedOptions extends EndpointOptions {
  * What `endpoint` returns: options for any HTTP client.
  *
  * Source: request-options-builder, Result object.
+ *
+ * @example For any client
+ * ```ts
+ * import { endpoint, type RequestOptions } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { method, url, headers }: RequestOptions = endpoint("HEAD https://example.org/{id}", { id: 7 });
+ * assertEquals([method, url], ["head", "https://example.org/7"]);
+ * assertEquals(headers.accept, "application/vnd.datastream.v3+json");
+ * ```
  */
 export interface RequestOptions {
   /** The HTTP method, in lower case. */

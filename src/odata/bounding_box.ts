@@ -1,7 +1,18 @@
 import { describe } from "../describe.ts";
 import type { Clause } from "./clause.ts";
 
-/** A box of longitudes and latitudes, in decimal degrees; what lies on its edge is outside. */
+/**
+ * A box of longitudes and latitudes, in decimal degrees; what lies on its edge is outside.
+ *
+ * @example The rows of the locations inside
+ * ```ts
+ * import { type BoundingBox, DataStream } from "@weir/datastream";
+ * import { assert } from "@std/assert";
+ *
+ * const island: BoundingBox = { west: -64.5, south: 45.9, east: -62, north: 47.1 };
+ * assert(new DataStream().observations({ within: island }).url.includes("Latitude"));
+ * ```
+ */
 export interface BoundingBox {
   /** The least longitude, -180 to 180. */
   west: number;
