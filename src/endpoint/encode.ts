@@ -29,7 +29,8 @@ const scratch = new Uint8Array(4_096);
 /** ASCII, without what `escape` has its own view of; the slash alone is put right after it. */
 function isEscapable(text: string): boolean {
   if (text.length > scratch.length) return false;
-  for (const character of ["@", "*", "+", "~"]) if (text.includes(character)) return false;
+  if (text.includes("@") || text.includes("*")) return false;
+  if (text.includes("+") || text.includes("~")) return false;
   const { read, written } = encoder.encodeInto(text, scratch);
   return read === text.length && written === text.length;
 }

@@ -10,8 +10,9 @@ export function mergeHeaders(
   given: HeaderFields | undefined,
 ): Record<string, string> {
   const headers = { ...defaults };
-  for (const name of Object.keys(given ?? {})) {
-    const value = given![name];
+  if (!given) return headers;
+  for (const name of Object.keys(given)) {
+    const value = given[name];
     if (value === undefined || value === null) delete headers[name.toLowerCase()];
     else setOwn(headers, name.toLowerCase(), String(value));
   }
