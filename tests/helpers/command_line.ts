@@ -76,6 +76,18 @@ async function removeFolder(): Promise<void> {
   }
 }
 
+/** Serves a handler as the service while the test runs; `line` reaches it. */
+export async function serving(
+  handler: (request: Request) => Response | Promise<Response>,
+  test: (line: CommandLine, baseUrl: string) => Promise<void>,
+): Promise<void> {
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler);
+  const { port } = server.addr;
+  const environment = { DATASTREAM_API_KEY: "sandbox", WEIR_REQUESTS_PER_SECOND: "Infinity" };
+  const line = { port, hasFiles: true, environment };
+  await withFiles(() => test(line, `--base-url=http://127.0.0.1:${port}/v1/odata/v4`));
+}
+
 /** The names of the files that are there. */
 export async function fileNames(): Promise<string[]> {
   const entries = await Array.fromAsync(Deno.readDir(FOLDER));

@@ -7,6 +7,7 @@ import {
   FOLDER,
   readFile,
   runToEnd,
+  serving,
   start,
   withFiles,
   writeFile,
@@ -15,18 +16,6 @@ import { readCsv } from "../helpers/rfc4180.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 
 const toFile: CommandLine = { hasFiles: true };
-
-/** Serves a handler as the service while the test runs; `line` reaches it. */
-async function serving(
-  handler: (request: Request) => Response | Promise<Response>,
-  test: (line: CommandLine, baseUrl: string) => Promise<void>,
-): Promise<void> {
-  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler);
-  const { port } = server.addr;
-  const environment = { DATASTREAM_API_KEY: "sandbox", WEIR_REQUESTS_PER_SECOND: "Infinity" };
-  const line = { port, hasFiles: true, environment };
-  await withFiles(() => test(line, `--base-url=http://127.0.0.1:${port}/v1/odata/v4`));
-}
 
 Deno.test("weir writes to its standard output without any permission but the key's", () =>
   withFiles(async () => {

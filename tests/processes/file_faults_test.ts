@@ -7,6 +7,7 @@ import {
   MAIN,
   readFile,
   runToEnd,
+  serving,
   start,
   withFiles,
   writeFile,
@@ -16,18 +17,6 @@ import { createSandbox } from "../../src/sandbox/service.ts";
 
 const toFile: CommandLine = { hasFiles: true };
 const LOCATIONS = ["locations", "--sandbox", "--select=Id", "--quiet"];
-
-/** Serves a handler as the service while the test runs. */
-async function serving(
-  handler: (request: Request) => Response | Promise<Response>,
-  test: (line: CommandLine, baseUrl: string) => Promise<void>,
-): Promise<void> {
-  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler);
-  const { port } = server.addr;
-  const environment = { DATASTREAM_API_KEY: "sandbox", WEIR_REQUESTS_PER_SECOND: "Infinity" };
-  const line = { port, hasFiles: true, environment };
-  await withFiles(() => test(line, `--base-url=http://127.0.0.1:${port}/v1/odata/v4`));
-}
 
 Deno.test("a pipe is no file to write to, and weir says where to write instead", () =>
   withFiles(async () => {
