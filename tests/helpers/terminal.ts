@@ -7,8 +7,11 @@ export const hasTmux: boolean = await runProgram("tmux", "-V") !== undefined;
 
 /** A terminal of so many columns with a command in it. */
 export class Terminal {
-  /** In the folder that goes when the test does; short, as a path of a socket must be. */
-  readonly #socket = `${FOLDER}/tmux`;
+  /**
+   * In the folder that goes when the test does; short, as a path of a socket must be, and its own: a
+   * server on its way out takes its socket along.
+   */
+  readonly #socket = `${FOLDER}/${crypto.randomUUID().slice(0, 8)}`;
 
   async open(columns: number, environment: Record<string, string>, command: string): Promise<void> {
     const size = ["-x", String(columns), "-y", "40"];
