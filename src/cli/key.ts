@@ -1,6 +1,7 @@
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
+import { oneLine } from "../errors.ts";
 import { KEY_SOURCE } from "./help.ts";
 import type { Io } from "./io.ts";
 import { UsageError } from "./usage_error.ts";
@@ -16,7 +17,7 @@ export async function readKey(io: Io): Promise<string> {
   const path = keyPath(io.environmentIfAllowed);
   let unread = "";
   const kept = path && (await readFile(path, "utf8").catch((error) => {
-    if (error.code !== "ENOENT") unread = ` (its file may not be read: --allow-read=${path})`;
+    if (error.code !== "ENOENT") unread = ` (its file may not be read: ${oneLine(error)})`;
     return "";
   })).trim();
   if (path && kept) return requireKey(kept, path);
