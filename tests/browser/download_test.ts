@@ -7,7 +7,7 @@ import { createSandbox } from "../../src/sandbox/service.ts";
 import type { AnyOriginServer } from "../helpers/any_origin_server.ts";
 import { readFences } from "../helpers/readme.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
-import { until } from "../servers/until.ts";
+import { until } from "../helpers/until.ts";
 import { inBrowser, isInstalled } from "./chromium.ts";
 import { DATA, type Instead, serveService, serveSite } from "./site.ts";
 

@@ -1,7 +1,7 @@
 import { createSandbox } from "../../src/sandbox/service.ts";
 import { type Came, serveAnyOrigin } from "../helpers/any_origin_server.ts";
 import { Silence } from "../servers/silence.ts";
-import { until } from "../servers/until.ts";
+import { until } from "../helpers/until.ts";
 import { KEY, LEFT } from "./behaviours.ts";
 
 /** The data of all services. */

@@ -1,8 +1,8 @@
 // Faults of the service, on each runtime: before the first page a status, later a broken transfer.
 import { assertEquals, assertRejects } from "@std/assert";
 import { runProgram } from "../helpers/programs.ts";
+import { until } from "../helpers/until.ts";
 import { startApp, testOnEach } from "./runtimes.ts";
-import { until } from "./until.ts";
 import { DOWNLOAD, isWhole, json, over, pageFor, serveUpstream } from "./upstream.ts";
 
 const hasCurl = await runProgram("curl", "--version") !== undefined;

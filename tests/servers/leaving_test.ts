@@ -1,9 +1,9 @@
 // Readers that leave, on each runtime.
 import { assert, assertEquals } from "@std/assert";
+import { until } from "../helpers/until.ts";
 import { type Runtime, startApp, testOnEach } from "./runtimes.ts";
 import type { Server } from "./server.ts";
 import { Silence, SILENCES } from "./silence.ts";
-import { until } from "./until.ts";
 import { DOWNLOAD, isWhole, json, over, pageFor, serveUpstream } from "./upstream.ts";
 import type { Upstream } from "./upstream.ts";
 

@@ -1,7 +1,7 @@
 // Readers that take little or nothing, on each runtime.
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { until } from "../helpers/until.ts";
 import { startApp, testOnEach } from "./runtimes.ts";
-import { until } from "./until.ts";
 import { DOWNLOAD, isWhole, json, over, pageFor, serveUpstream } from "./upstream.ts";
 
 const MIB = 2 ** 20;

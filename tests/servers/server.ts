@@ -1,4 +1,4 @@
-import { until } from "./until.ts";
+import { until } from "../helpers/until.ts";
 
 /** A server in a process of its own. */
 export interface Server extends AsyncDisposable {
