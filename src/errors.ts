@@ -5,9 +5,17 @@
  * - `network`: no whole answer came back;
  * - `page`: the answer is not a page of the service (HTML, broken JSON, no list of rows), or its
  *   rows have a field that a CSV in the making has no column for;
- * - `next-link`: the link to the next page leads elsewhere or does not move on.
+ * - `next-link`: the link to the next page leads elsewhere or does not move on;
+ * - `incomplete`: fewer rows arrived than the service counted;
+ * - `too-many-rows`: the service counted more rows than `maxRows` allows.
  */
-export type DataStreamErrorKind = "status" | "network" | "page" | "next-link";
+export type DataStreamErrorKind =
+  | "status"
+  | "network"
+  | "page"
+  | "next-link"
+  | "incomplete"
+  | "too-many-rows";
 
 /** The facts that a {@linkcode DataStreamError} carries beside its message. */
 export interface DataStreamErrorFacts {
@@ -21,6 +29,15 @@ export interface DataStreamErrorFacts {
   status?: number | undefined;
   /** How many milliseconds the service asks to wait before the next request, where it does. */
   retryAfter?: number | undefined;
+  /** Number of rows that were delivered before the error. Default 0. */
+  rows?: number | undefined;
+  /**
+   * Position after the last delivered row, for the option `skipToken` of a query that continues
+   * there; undefined if nothing was delivered, or the query was split.
+   */
+  skipToken?: string | undefined;
+  /** Number of rows that the service counted, for `incomplete` and `too-many-rows`. */
+  expectedRows?: number | undefined;
   /** The error behind this one. */
   cause?: unknown;
 }
@@ -60,6 +77,15 @@ export class DataStreamError extends Error {
   readonly status: number | undefined;
   /** How many milliseconds the service asks to wait before the next request, where it does. */
   readonly retryAfter: number | undefined;
+  /** Number of rows that were delivered before the error. */
+  readonly rows: number;
+  /**
+   * Position after the last delivered row, for the option `skipToken` of a query that continues
+   * there; undefined if nothing was delivered, or the query was split.
+   */
+  readonly skipToken: string | undefined;
+  /** Number of rows that the service counted, for `incomplete` and `too-many-rows`. */
+  readonly expectedRows: number | undefined;
 
   /**
    * Makes an error whose message is the detail and the hint.
@@ -75,7 +101,42 @@ export class DataStreamError extends Error {
     this.hint = facts.hint;
     this.status = facts.status;
     this.retryAfter = facts.retryAfter;
+    this.rows = facts.rows ?? 0;
+    this.skipToken = facts.skipToken;
+    this.expectedRows = facts.expectedRows;
   }
+}
+
+/** Copies an error with another detail, another hint or more facts. */
+export function amendError(
+  error: DataStreamError,
+  { detail = error.detail, ...facts }: Partial<DataStreamErrorFacts> & {
+    detail?: string;
+  },
+): DataStreamError {
+  const {
+    kind,
+    url,
+    hint,
+    status,
+    retryAfter,
+    rows,
+    skipToken,
+    expectedRows,
+    cause,
+  } = error;
+  const own = {
+    kind,
+    url,
+    hint,
+    status,
+    retryAfter,
+    rows,
+    skipToken,
+    expectedRows,
+    cause,
+  };
+  return new DataStreamError(detail, { ...own, ...facts });
 }
 
 /** The message of whatever was thrown, on one line and without control characters. */

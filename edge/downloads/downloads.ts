@@ -1,4 +1,4 @@
-import { oneLine } from "../../src/errors.ts";
+import { DataStreamError, oneLine } from "../../src/errors.ts";
 import { isMeasured } from "../../src/odata/query_options.ts";
 import type { ResourceName } from "../../src/odata/resources.ts";
 import type { Access } from "./access.ts";
@@ -18,9 +18,6 @@ import {
 } from "./options.ts";
 import { HttpProblem, refusing, tellFault } from "./problem.ts";
 import { type Asked, pageSize, queryOf } from "./resource_query.ts";
-
-/** Past so many rows the client splits a query, and counts for it. */
-const SPLIT_ROWS = 1_000_000;
 
 /** Answers requests for the rows of a resource. */
 export class Downloads {
@@ -57,33 +54,36 @@ export class Downloads {
     });
     const { filter, select, limit, skipToken, box, count } = options;
     const top = pageSize(resource, options, settings.pageRows);
-    const asked: Asked = { select, filter, limit, skipToken, box, top };
-    const streamOf = (asked: Asked) =>
-      FORMATS[format].stream(queryOf(client, resource, asked), options.csv);
+    const asked: Asked = {
+      select,
+      filter,
+      limit,
+      skipToken,
+      box,
+      top,
+      maxRows: settings.maxRows,
+      // A position is one in the order of Ids, which the parts of a query do not keep.
+      partition: skipToken === undefined ? undefined : "never",
+    };
     const { stream, headers } = refusing(() => {
       requirePlace(resource, options);
       return {
-        stream: streamOf(asked),
+        stream: FORMATS[format].stream(queryOf(client, resource, asked), options.csv),
         headers: this.#headers(resource, extension, format, options),
       };
     });
     // Answered before the work begins: hono would run it all and drop the body.
     if (request.method === "HEAD") return new Response(null, { headers });
     const { signal } = request;
-    const countRows = () => queryOf(client, resource, { ...asked, signal }).count();
     const pass = this.gate.enter();
     try {
       if (count) {
-        const body = { count: await countRows() };
+        const body = { count: await queryOf(client, resource, { ...asked, signal }).count() };
         pass.end();
         return new Response(`${JSON.stringify(body)}\n`, { headers });
       }
-      const isSmall = await this.#isSmall(limit, countRows);
-      // Counted already: the client need not count again to see whether it must split. And one that
-      // goes on from a place goes on in the order in which that place is one.
-      const isWhole = isMeasured(resource) && (isSmall || skipToken !== undefined);
       return await downloadResponse({
-        stream: isWhole ? streamOf({ ...asked, partition: "never" }) : stream,
+        stream,
         headers,
         signal,
         readerTimeout: settings.readerTimeout,
@@ -93,26 +93,8 @@ export class Downloads {
       });
     } catch (error) {
       pass.end();
-      throw tellFault(error, `A download of ${resource}`, settings);
+      throw tooManyRows(error, settings) ?? tellFault(error, `A download of ${resource}`, settings);
     }
-  }
-
-  /**
-   * Refuses what has more rows than a download may; a count is asked only where it may have.
-   *
-   * @returns Whether they are known to be so few that nothing need be split
-   */
-  async #isSmall(limit = Infinity, countRows: () => Promise<number>): Promise<boolean> {
-    const { maxRows } = this.settings;
-    if (limit <= maxRows) return false;
-    const rows = await countRows();
-    if (rows <= maxRows) return rows <= SPLIT_ROWS;
-    throw new HttpProblem({
-      status: 413,
-      title: "Result too large",
-      detail: `The filter gives ${rows} rows, and a download here may have ${maxRows}`,
-      hint: `narrow the filter, by years or regions, or set limit=${maxRows}`,
-    });
   }
 
   #headers(
@@ -134,6 +116,17 @@ export class Downloads {
       ...(link && { link }),
     };
   }
+}
+
+/** The problem of a result with more rows than a download may have; undefined for any other error. */
+function tooManyRows(error: unknown, { maxRows }: Settings): HttpProblem | undefined {
+  if (!(error instanceof DataStreamError) || error.kind !== "too-many-rows") return undefined;
+  return new HttpProblem({
+    status: 413,
+    title: "Result too large",
+    detail: `The filter gives ${error.expectedRows} rows, and a download here may have ${maxRows}`,
+    hint: `narrow the filter, by years or regions, or set limit=${maxRows}`,
+  });
 }
 
 /** Refuses a place that is none in the order in which the rows come: some would be lost. */

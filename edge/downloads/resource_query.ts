@@ -14,6 +14,7 @@ export interface Asked {
   limit?: number | undefined;
   skipToken?: string | undefined;
   partition?: "never" | undefined;
+  maxRows?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 

@@ -1,5 +1,5 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
-import type { Leg } from "../client/parts.ts";
+import type { Leg } from "../client/legs.ts";
 import type { Place } from "../client/read_pages.ts";
 import type { WriterState } from "../output/page_writer.ts";
 import { FileError } from "./files.ts";

@@ -11,6 +11,9 @@ import type { Answer } from "./transport.ts";
  */
 export function readCount(answer: Answer): number {
   const body = readJson(answer);
+  if (isObject(body) && (body.error ?? undefined) !== undefined) {
+    throw broken(answer, "an error", "a count");
+  }
   const members = isObject(body) ? [body["@odata.count"], body["odata.count"], body.value] : [body];
   for (const member of members) {
     const count = typeof member === "string" && /^\d+$/.test(member) ? Number(member) : member;

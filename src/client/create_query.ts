@@ -10,7 +10,9 @@ import { NdjsonWriter } from "../output/ndjson.ts";
 import type { PageWriter } from "../output/page_writer.ts";
 import { requireOptions } from "../require_options.ts";
 import { type PageReader, readBytes, readRows } from "./page.ts";
-import { countAll, firstPages } from "./parts.ts";
+import { toWireSelect } from "./follow.ts";
+import { countAll } from "./legs.ts";
+import { firstPages } from "./parts.ts";
 import type { Progress } from "./progress.ts";
 import type { LocationsQuery, Query } from "./query.ts";
 import { readPages } from "./read_pages.ts";
@@ -36,6 +38,8 @@ const KEYS: Record<keyof RunOptions, true> = {
   skipToken: true,
   partition: true,
   unchecked: true,
+  incomplete: true,
+  maxRows: true,
   signal: true,
   onProgress: true,
 };
@@ -61,11 +65,13 @@ export function createQuery<R extends object>(
   const query = checkOptions(resource, given);
   const { select, limit } = query;
   const first = firstPages(query);
+  const isOwn = first.resource === resource;
+  const isWhole = isOwn && limit <= query.top && query.skipToken === undefined;
   const { url } = toRequestOptions(service, first.resource, {
-    $select: first.select?.join(","),
+    $select: toWireSelect(first, isWhole)?.join(","),
     $filter: first.filter,
-    $top: first.resource === resource ? Math.min(query.top, Math.max(limit, 1)) : first.top,
-    $skiptoken: first.resource === resource ? query.skipToken : undefined,
+    $top: isOwn ? Math.min(query.top, Math.max(limit, 1)) : first.top,
+    $skiptoken: isOwn ? query.skipToken : undefined,
   });
   requireShortTarget(url);
   requireShortTarget(ownUrl(query, service));

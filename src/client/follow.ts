@@ -1,60 +1,123 @@
 import type { ResourceName } from "../odata/resources.ts";
 import { readCount } from "./count.ts";
 import { numberOf } from "./next_link.ts";
-import { type Page, type PageReader, readPage } from "./page.ts";
+import { type CheckedPage, type Page, type PageReader, readPage } from "./page.ts";
+import { areIntegers, positionAfter } from "./page_rows.ts";
 import { toRequestOptions } from "./requests.ts";
 import type { Run } from "./run.ts";
 
 /** What pages are asked for. */
 export interface PageQuery {
   resource: ResourceName;
+  /** The fields of the content; undefined is all. */
   select: readonly string[] | undefined;
+  /** Whether `Id` is requested for the checks of pages also where it is not selected. */
+  hasIds: boolean;
   filter: string | undefined;
   /** The page size. */
   top: number;
-  /** The most rows that are wanted still. */
-  left(): number;
+  /** Maximum number of rows that are still wanted. Default: no limit. */
+  left?: () => number;
+  /** Number of rows that the service counted and has not delivered; undefined if nothing was counted. */
+  missing?: () => number | undefined;
 }
 
-/** What a page query wants where it wants all. */
-export const ALL = (): number => Infinity;
-
 /**
- * The pages of a result, one after the other, each asked for when it is pulled.
+ * The pages of a result, one after the other, each requested when it is pulled.
  *
- * Fields, filter and page size are the query's own on every page: of a link to the next one only
- * the place to go on from is taken.
+ * Fields, filter and page size are the query's own on every page. A link says that there is a next
+ * page; where Ids are integers, it begins after the greatest one received, so that no link can skip
+ * or repeat a row. After the last page one more is requested if rows are missing, or if nothing was
+ * counted and the page is full: the link may have been lost.
  *
- * Source: water-quality-api, Paging.
+ * Source: the service's public documentation, "Paging".
  *
  * @param read Reads each page
  * @param skipToken Where to begin; undefined is the start
  */
 export async function* follow<T>(
   run: Run,
-  { resource, select, filter, top, left }: PageQuery,
+  query: PageQuery,
   read: PageReader<T>,
   skipToken?: string,
 ): AsyncGenerator<Page<T>, void, void> {
-  // Tokens with numbers must rise; others, of which there are few, must be new.
-  const followed = new Set<string>();
-  let next = skipToken;
-  do {
-    const toOptions = (rows: number | undefined) => ({
-      $select: select?.join(","),
+  const { resource, filter, top, left = () => Infinity } = query;
+  // Integers must rise; others, of which there are few, must be new.
+  const seenTokens = new Set<string>();
+  const seenIds = new Set<string>();
+  let position = skipToken;
+  let linkToken = skipToken;
+  let isExtra = false;
+  for (;;) {
+    const toOptions = (rows: number) => ({
+      $select: toWireSelect(query, rows >= left() && position === undefined)
+        ?.join(","),
       $filter: filter,
       $top: rows,
-      $skiptoken: next,
+      $skiptoken: position,
     });
-    const page: Page<T> = await run.ask({
+    const page: CheckedPage<T> = await run.ask({
       top: Math.min(top, left()),
-      request: (rows) => toRequestOptions(run.service, resource, toOptions(rows)),
-      read: (answer) => readPage(answer, read, left(), toOptions(undefined), followed),
+      request: (rows) => toRequestOptions(run.service, resource, toOptions(rows!)),
+      read: (answer, rows) => {
+        const options = toOptions(rows!);
+        const hidesId = query.select !== undefined &&
+          !query.select.includes("Id");
+        const sent = {
+          options,
+          top: rows!,
+          position,
+          linkToken,
+          seenIds,
+          seenTokens,
+        };
+        return readPage(answer, read, { most: left(), hidesId }, sent);
+      },
     });
-    if (next !== undefined && numberOf(next) === undefined) followed.add(next);
-    next = page.skipToken;
-    yield page;
-  } while (next !== undefined);
+    const { content, rows, received, ids } = page;
+    let next = page.skipToken;
+    const isLast = next === undefined;
+    if (isLast && isExtra && received === 0) return;
+    if (ids !== undefined && !areIntegers(ids)) {
+      for (const id of ids) seenIds.add(String(id));
+    }
+    if (position !== undefined && numberOf(position) === undefined) {
+      seenTokens.add(position);
+    }
+    isExtra = isLast && mayHaveMore(page, query.missing?.());
+    const last = positionAfter(ids, position);
+    const isAfterRows = received > 0 && numberOf(next) !== undefined &&
+      numberOf(last) !== undefined;
+    if (isExtra || isAfterRows) next = last;
+    yield { content, rows, skipToken: next };
+    if (isLast && !isExtra) return;
+    linkToken = page.skipToken ?? linkToken;
+    position = next;
+  }
+}
+
+/**
+ * The fields to request. `Id` is among them, unless the first page is the whole result: without it,
+ * a repeated row cannot be told from a new one, and no page requested after the last row.
+ */
+export function toWireSelect(
+  { select, hasIds }: Pick<PageQuery, "select" | "hasIds">,
+  isWhole: boolean,
+): readonly string[] | undefined {
+  if (select === undefined || !hasIds || isWhole || select.includes("Id")) {
+    return select;
+  }
+  return [...select, "Id"];
+}
+
+/** Whether a page without a next link may not be the last. */
+function mayHaveMore(
+  { rows, received, ids, isFull }: CheckedPage<unknown>,
+  missing: number | undefined,
+): boolean {
+  // Without Ids there is no position after the rows.
+  if (received > 0 && ids === undefined) return false;
+  return missing === undefined ? isFull : missing > rows;
 }
 
 /**

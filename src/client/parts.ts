@@ -1,27 +1,22 @@
 import { DataStreamError } from "../errors.ts";
-import type { Clause } from "../odata/clause.ts";
 import { narrow, type QueryOptions } from "../odata/query_options.ts";
-import { ALL, countRows, follow, type PageQuery } from "./follow.ts";
+import { requireComplete } from "./completeness.ts";
+import { follow, type PageQuery } from "./follow.ts";
+import {
+  countAll,
+  countLeg,
+  isRefusal,
+  joinNext,
+  type Leg,
+  legsOf,
+  splitByCount,
+  splitByLocation,
+} from "./legs.ts";
 import { numberOf } from "./next_link.ts";
 import type { Page, PageReader } from "./page.ts";
-import { MOST_ROWS, type Range, rangeOfEach, rangesOfAtMost, toRangeClauses } from "./partition.ts";
-import { datasetsOf, groupsOf, inLocations, locationIds, locationsOf, years } from "./related.ts";
+import { MOST_ROWS } from "./partition.ts";
+import { datasetsOf, locationsOf, ownUrl } from "./related.ts";
 import type { Run } from "./run.ts";
-
-/**
- * Some of a query's rows, from a place on, still to be asked for. The legs of a query have no row in
- * common, and are together the query; what is left of them is JSON, to go on from at another time.
- */
-export interface Leg {
-  /** What its rows meet beside the query's filter. */
-  clauses: readonly Clause[];
-  /** Where it begins; undefined is the start. */
-  skipToken?: string | undefined;
-  /** Their locations, where they are known. */
-  locations?: readonly number[] | undefined;
-  /** Whether it may have too many rows, and is to be counted past its first page. */
-  isUncounted?: boolean | undefined;
-}
 
 /** A page of a query, and what is to be asked after it. */
 export interface PlacedPage<T> extends Page<T> {
@@ -32,7 +27,7 @@ export interface PlacedPage<T> extends Page<T> {
 export function firstPages(query: QueryOptions): PageQuery {
   if (query.box !== undefined || query.partition === "location") return locationsOf(query);
   if (query.partition === "year") return datasetsOf(query);
-  return pagesOf(query, []);
+  return pagesOf(query, { clauses: [] });
 }
 
 /**
@@ -41,6 +36,8 @@ export function firstPages(query: QueryOptions): PageQuery {
  * @param read Reads each page
  * @param left How many rows are wanted still
  * @param from What was left of it, to go on; undefined is all
+ * @throws {DataStreamError} Of kind `incomplete` if fewer rows came than the service counted, or
+ *   `too-many-rows` if it counted more than `maxRows`
  */
 export async function* allPages<T>(
   run: Run,
@@ -51,122 +48,111 @@ export async function* allPages<T>(
 ): AsyncGenerator<PlacedPage<T>, void, void> {
   const legs = [...from ?? await legsOf(run, query)];
   const isAll = from === undefined && legs.length === 1;
+  let isFirst = from === undefined;
   for (let leg = legs.shift(); leg !== undefined; leg = legs.shift()) {
-    const pages = follow(run, { ...pagesOf(query, leg.clauses), left }, read, leg.skipToken);
-    for await (const page of pages) {
+    let parts: Leg[] | undefined;
+    let refusal: DataStreamError | undefined;
+    const missing = () => legs[0]?.isJoined ? undefined : missingOf(leg!);
+    const pages = follow(
+      run,
+      { ...pagesOf(query, leg), left, missing },
+      read,
+      leg.skipToken,
+    );
+    for await (const page of untilRefused(pages, (error) => refusal = error)) {
       const { skipToken } = page;
-      const next = skipToken === undefined ? [] : [{ ...leg, skipToken }];
-      yield { ...page, rest: [...next, ...legs] };
+      if (isFirst && query.limit > query.maxRows) {
+        const hasMore = skipToken !== undefined || legs.length > 0;
+        const count = hasMore ? await countAll(run, query) : page.rows;
+        requireFewRows(run, query, count);
+        if (hasMore && isAll) leg = withCount(run, query, leg, count);
+      }
+      isFirst = false;
+      leg = { ...leg, skipToken, rows: (leg.rows ?? 0) + page.rows };
+      yield {
+        ...page,
+        rest: skipToken === undefined ? joinNext(leg, legs) : [leg, ...legs],
+      };
       // The count is asked when the next page is pulled: who wants one alone pays for no more. A skip
       // token of another form than a number is only ever followed.
       if (!leg.isUncounted || numberOf(skipToken) === undefined) continue;
+      const count: number | undefined = leg.count ??
+        await countLeg(run, query, leg);
       leg = { ...leg, isUncounted: false };
-      const ranges = await rangesIfTooMany(run, query, leg, isAll);
-      if (ranges === undefined) continue;
-      const { clauses } = leg;
-      legs.unshift(
-        ...ranges.map((range) => ({ clauses: [...clauses, ...byLocation(range)], skipToken })),
-      );
+      if (count === undefined) continue;
+      leg = isAll ? withCount(run, query, leg, count) : { ...leg, count };
+      if (count <= MOST_ROWS) continue;
+      parts = await splitByCount(run, query, leg, count);
       break;
     }
-  }
-}
-
-/** How many rows a query has, whatever its limit and the place where it begins. */
-export async function countAll(run: Run, query: QueryOptions): Promise<number> {
-  let rows = 0;
-  for (const { clauses } of await partsOf(run, query)) {
-    rows += await countRows(run, query.resource, narrow(query, clauses));
-  }
-  return rows;
-}
-
-/** The legs of a query as its partition has them, before any is counted. */
-async function legsOf(run: Run, query: QueryOptions): Promise<Leg[]> {
-  const { skipToken, partition, limit } = query;
-  const parts = await partsOf(run, query);
-  switch (partition) {
-    case "auto":
-      return parts.map((part) => ({ ...part, skipToken, isUncounted: limit > MOST_ROWS }));
-    case "never":
-      return parts.map((part) => ({ ...part, skipToken }));
-    case "location":
-      return await legsBy(
-        parts,
-        async ({ locations }) =>
-          rangeOfEach(locations ?? await locationIds(run, query)).map(byLocation),
-      );
-    case "year": {
-      const ranges = rangeOfEach(await years(run, query));
-      return await legsBy(
-        parts,
-        () => Promise.resolve(ranges.map((range) => toRangeClauses("ActivityStartYear", range))),
-      );
+    if (refusal !== undefined) {
+      parts = await splitByLocation(run, query, leg, refusal);
     }
-  }
-
-  /** Parts that are split further. */
-  async function legsBy(
-    parts: readonly Leg[],
-    split: (part: Leg) => Promise<readonly Clause[][]>,
-  ): Promise<Leg[]> {
-    const legs: Leg[] = [];
-    for (const part of parts) {
-      for (const more of await split(part)) {
-        legs.push({ clauses: [...part.clauses, ...more], skipToken });
-      }
-    }
-    return legs;
+    if (parts !== undefined) legs.unshift(...parts);
+    else if (legs[0]?.isJoined) {
+      legs.splice(0, legs.length, ...joinNext(leg, legs));
+    } else await requireComplete(run, query, leg);
   }
 }
 
-/** The query as a whole; where it has a box, as lists of locations. */
-async function partsOf(run: Run, query: QueryOptions): Promise<Leg[]> {
-  if (query.box === undefined) return [{ clauses: [] }];
-  const ids = await locationIds(run, query);
-  return groupsOf(ids, query, run.service)
-    .map((locations) => ({ clauses: [inLocations(locations)], locations }));
+/** Pages until the service refuses one as too slow or too large. */
+async function* untilRefused<T>(
+  pages: AsyncGenerator<T, void, void>,
+  onRefusal: (error: DataStreamError) => void,
+): AsyncGenerator<T, void, void> {
+  try {
+    yield* pages;
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    onRefusal(error);
+  }
+}
+
+/** Number of counted rows of a leg that are still to come. */
+function missingOf({ count, rows = 0 }: Leg): number | undefined {
+  return count === undefined ? undefined : count - rows;
+}
+
+/** Notes the count of the whole query; of one that begins at a position, no rows can be held against it. */
+function withCount(
+  run: Run,
+  { skipToken }: QueryOptions,
+  leg: Leg,
+  count: number,
+): Leg {
+  run.expect(count);
+  return skipToken === undefined ? { ...leg, count } : leg;
 }
 
 /**
- * The ranges of locations that a leg is split into, past a million expected rows.
+ * Compares the number of rows with `maxRows`.
  *
- * A skip token says after which Id a page begins, whatever the filter (water-quality-api, Query
- * options): the ranges go on where the last page ended.
- *
- * @param isAll Whether the leg is the whole query, so that its count is the query's
- * @returns The ranges; undefined where it can stay as it is
+ * @throws {DataStreamError} Of kind `too-many-rows` if there are more
  */
-async function rangesIfTooMany(
-  run: Run,
-  query: QueryOptions,
-  { clauses, locations }: Leg,
-  isAll: boolean,
-): Promise<Range[] | undefined> {
-  const count = (more: readonly Clause[]) =>
-    countRows(run, query.resource, narrow(query, [...clauses, ...more]));
-  const rows = await count([]).catch(unlessTooSlow);
-  // What cannot be counted can be paged: a count serves the service, and the rows the caller.
-  if (rows === undefined) return undefined;
-  if (isAll) run.expect(rows);
-  if (rows <= MOST_ROWS) return undefined;
-  const ids = locations ?? await locationIds(run, query);
-  return await rangesOfAtMost(MOST_ROWS, ids, rows, (range) => count(byLocation(range)));
-}
-
-/** Swallows the fault of a count that the service could not finish. */
-function unlessTooSlow(error: unknown): undefined {
-  const isTooSlow = error instanceof DataStreamError && [408, 413, 504].includes(error.status ?? 0);
-  if (!isTooSlow) throw error;
-}
-
-function byLocation(range: Range): Clause[] {
-  return toRangeClauses("LocationId", range);
+function requireFewRows(run: Run, query: QueryOptions, rows: number): void {
+  const { resource, maxRows } = query;
+  if (rows <= maxRows) return;
+  throw new DataStreamError(
+    `${resource} has ${rows} rows for this query, more than ${maxRows}`,
+    {
+      kind: "too-many-rows",
+      url: ownUrl(query, run.service),
+      hint: "narrow the filter, set a limit or raise maxRows",
+      expectedRows: rows,
+    },
+  );
 }
 
 function pagesOf(
-  { resource, select, top, ...query }: QueryOptions,
-  more: readonly Clause[],
+  query: QueryOptions,
+  { clauses }: Pick<Leg, "clauses">,
 ): PageQuery {
-  return { resource, select, filter: narrow(query, more), top, left: ALL };
+  const { resource, select, top } = query;
+  return {
+    resource,
+    select,
+    hasIds: true,
+    filter: narrow(query, clauses),
+    top,
+  };
 }

@@ -33,6 +33,11 @@ export interface Progress {
    * first page, unless they are not to be split or a `limit` is a million or less. Large counts are estimates.
    */
   readonly expectedRows: number | undefined;
+  /**
+   * Number of rows that the service counted and did not deliver, accepted because the query has
+   * `incomplete: "warn"`; absent where none are missing.
+   */
+  readonly missingRows?: number;
   /** The fault that is met just now, and how many milliseconds the wait before the next attempt takes. */
   readonly retrying: { readonly fault: DataStreamError; readonly wait: number } | undefined;
 }

@@ -13,6 +13,19 @@ export interface QueryInput {
   limit?: number | undefined;
   /** Where to begin: the `$skiptoken` of a next link, `Id:<last id>`. Default: the start. */
   skipToken?: string | undefined;
+  /**
+   * What to do if fewer rows arrive than the service counted, by more than the inaccuracy of its
+   * counts (the larger of 1 row and 0.0005 %): `error` fails the query with a `DataStreamError` of
+   * kind `incomplete`; `warn` accepts the result and reports the number in `missingRows` of
+   * `onProgress`. Default `error`.
+   */
+  incomplete?: "error" | "warn" | undefined;
+  /**
+   * Maximum number of rows that the service may count for the query. Past it, the query fails with a
+   * `DataStreamError` of kind `too-many-rows` before its first row; a result of one page is not
+   * counted. A `limit` up to this number needs no count. Default: no maximum.
+   */
+  maxRows?: number | undefined;
   /** Stops the query, the request in flight and every wait. */
   signal?: AbortSignal | undefined;
   /** Told how far the query has come; what it throws ends the query. */

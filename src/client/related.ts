@@ -2,7 +2,7 @@ import { DataStreamError } from "../errors.ts";
 import { type Clause, formatClauses } from "../odata/clause.ts";
 import { MAXIMUM_TOP, narrow, type QueryOptions } from "../odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
-import { ALL, follow, type PageQuery } from "./follow.ts";
+import { follow, type PageQuery, toWireSelect } from "./follow.ts";
 import { readRows } from "./page.ts";
 import { LONGEST_TARGET, requireShortTarget, targetLength, toRequestOptions } from "./requests.ts";
 import type { Run, Service } from "./run.ts";
@@ -36,9 +36,9 @@ function related(resource: ResourceName, field: string, { clauses, box }: QueryO
   return {
     resource,
     select: [field],
+    hasIds: false,
     filter: all.length === 0 ? undefined : formatClauses(all),
     top: MAXIMUM_TOP,
-    left: ALL,
   };
 }
 
@@ -148,6 +148,7 @@ function toUrl(
   { resource, select, top }: QueryOptions,
   service: Service,
 ): string {
-  const options = { $select: select?.join(","), $filter: filter, $top: top };
+  const fields = toWireSelect({ select, hasIds: true }, false);
+  const options = { $select: fields?.join(","), $filter: filter, $top: top };
   return toRequestOptions(service, resource, options).url;
 }

@@ -1,4 +1,4 @@
-import { DataStreamError } from "../errors.ts";
+import { amendError, type DataStreamError } from "../errors.ts";
 import type { FailedAttempt } from "./transport.ts";
 
 /**
@@ -22,24 +22,36 @@ export interface RetryPolicy {
   retryAfter: number;
 }
 
-/** As DESIGN decision 7 has it. */
+/** Default retry options. */
 export const DEFAULT_RETRY: RetryPolicy = { attempts: 6, backoff: 30_000, retryAfter: 120_000 };
 
-/** What to do about a fault: try again after a pause, hold everyone back first, or ask for fewer rows. */
-export type Remedy = "back-off" | "hold-back" | "fewer-rows";
+/** What to do before the next attempt. */
+interface Remedy {
+  /** Whether to wait, longer after each fault. */
+  backOff?: true;
+  /** Whether every request with this key waits. */
+  holdBack?: true;
+  /** Whether to request half as many rows. */
+  fewerRows?: true;
+}
 
-const TOO_SLOW: readonly Remedy[] = ["back-off", "fewer-rows"];
-const BACK_OFF: readonly Remedy[] = ["back-off"];
+const BACK_OFF: readonly Remedy[] = [{ backOff: true }];
+/** A timeout may be an outage or a page that is too slow: the wait helps with one, the size with the other. */
+const TOO_SLOW: readonly Remedy[] = [{ backOff: true }, {
+  backOff: true,
+  fewerRows: true,
+}];
 
 /**
- * What to do about each status, the first time on a page, the second time, and so on; the last
- * holds from then on. Another 5xx is backed off from, and no attempt would help with the rest
- * (water-quality-api, Errors).
+ * What to do after each status: after the first fault of a page, the second, and so on; the last
+ * entry holds from then on. Any other 5xx is backed off from; no attempt helps with the rest.
+ *
+ * Source: the service's public documentation, "Errors".
  */
 const BY_STATUS: Record<number, readonly Remedy[]> = {
   408: TOO_SLOW,
-  413: ["fewer-rows"],
-  429: ["hold-back"],
+  413: [{ fewerRows: true }],
+  429: [{ holdBack: true }],
   504: TOO_SLOW,
 };
 const BY_KIND: Record<DataStreamError["kind"], readonly Remedy[]> = {
@@ -47,6 +59,8 @@ const BY_KIND: Record<DataStreamError["kind"], readonly Remedy[]> = {
   network: BACK_OFF,
   page: BACK_OFF,
   "next-link": [],
+  incomplete: [],
+  "too-many-rows": [],
 };
 
 /** What comes after a failed attempt. */
@@ -85,7 +99,7 @@ export class Attempts {
     const remedy = this.#remedyFor(fault);
     const pause = Math.min(pauseAfter(made), this.#backoffLeft);
     const { attempts, retryAfter: longest } = this.#policy;
-    const hold = remedy === "hold-back" ? Math.min(retryAfter ?? pause, longest) : undefined;
+    const hold = remedy?.holdBack ? Math.min(retryAfter ?? pause, longest) : undefined;
     const finish = (end: DataStreamError) => ({ end, hold, wait: 0, top });
 
     if (remedy === undefined || isHopeless) return finish(fault);
@@ -93,16 +107,18 @@ export class Attempts {
     if (retryAfter !== undefined && retryAfter > longest) {
       return finish(tooLong(fault, retryAfter));
     }
-    if (remedy === "fewer-rows") {
-      if (top === undefined || top === 1) return finish(inVain(fault, made));
-      return { end: undefined, hold, wait: retryAfter ?? 0, top: Math.floor(top / 2) };
+    const canShrink = remedy.fewerRows && top !== undefined && top > 1;
+    const nextTop = canShrink ? Math.floor(top / 2) : top;
+    if (!remedy.backOff && !remedy.holdBack) {
+      if (!canShrink) return finish(inVain(fault, made));
+      return { end: undefined, hold, wait: retryAfter ?? 0, top: nextTop };
     }
     // A time that the service asks for stands in for the pause, but does not shorten it.
-    const isTold = retryAfter !== undefined && (remedy === "hold-back" || retryAfter >= pause);
-    if (isTold) return { end: undefined, hold, wait: retryAfter, top };
+    const isTold = retryAfter !== undefined && (remedy.holdBack || retryAfter >= pause);
+    if (isTold) return { end: undefined, hold, wait: retryAfter, top: nextTop };
     if (this.#backoffLeft <= 0) return finish(inVain(fault, made));
     this.#backoffLeft -= pause;
-    return { end: undefined, hold, wait: pause, top };
+    return { end: undefined, hold, wait: pause, top: nextTop };
   }
 
   #remedyFor({ kind, status }: DataStreamError): Remedy | undefined {
@@ -127,15 +143,11 @@ function pauseAfter(faults: number): number {
 }
 
 function inVain(fault: DataStreamError, attempts: number): DataStreamError {
-  return attempts === 1 ? fault : reworded(fault, `${fault.detail}, ${attempts} times`, fault.hint);
+  if (attempts === 1) return fault;
+  return amendError(fault, { detail: `${fault.detail}, ${attempts} times` });
 }
 
 function tooLong(fault: DataStreamError, milliseconds: number): DataStreamError {
   const seconds = Math.ceil(milliseconds / 1000);
-  return reworded(fault, fault.detail, `try again in ${seconds} s, as the service asks`);
-}
-
-function reworded(fault: DataStreamError, detail: string, hint: string): DataStreamError {
-  const { kind, url, status, retryAfter, cause } = fault;
-  return new DataStreamError(detail, { kind, url, hint, status, retryAfter, cause });
+  return amendError(fault, { hint: `try again in ${seconds} s, as the service asks` });
 }

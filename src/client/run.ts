@@ -1,6 +1,7 @@
 import type { RequestOptions } from "../endpoint/types.ts";
 import { DataStreamError } from "../errors.ts";
 import { holdBack } from "./pace.ts";
+import { PageSize } from "./page_size.ts";
 import type { Progress } from "./progress.ts";
 import { Attempts, type RetryPolicy } from "./retry.ts";
 import { type Answer, FailedAttempt, send, type Transport } from "./transport.ts";
@@ -18,8 +19,8 @@ export interface Question<T> {
   top: number | undefined;
   /** The request for a page of that size. */
   request(top: number | undefined): RequestOptions;
-  /** What a whole answer says; throws where it says nothing. */
-  read(answer: Answer): T;
+  /** Reads a whole answer to a request for `top` rows; throws if it is not what was requested. */
+  read(answer: Answer, top: number | undefined): T;
 }
 
 /** One consumption of a query: its signal, its progress, and the page size that the service can bear. */
@@ -33,8 +34,8 @@ export class Run {
     expectedRows: undefined,
     retrying: undefined,
   };
-  /** A page was too large or too slow with more rows. */
-  #mostRows = Infinity;
+  /** The page size that the service can deliver. */
+  readonly pageSize = new PageSize();
 
   constructor(
     readonly service: Service,
@@ -53,6 +54,11 @@ export class Run {
     this.#update({ expectedRows: rows });
   }
 
+  /** Records rows that are missing and are accepted as missing, and reports it. */
+  acceptMissing(rows: number): void {
+    this.#report({ missingRows: (this.#progress.missingRows ?? 0) + rows });
+  }
+
   /**
    * Asks until there is a whole answer that can be read, or nothing more helps.
    *
@@ -64,20 +70,27 @@ export class Run {
     const { origin } = new URL(service.baseUrl);
     const attempts = new Attempts(service.retry);
     for (;;) {
-      const top = wanted === undefined ? undefined : Math.min(wanted, this.#mostRows);
+      const top = wanted === undefined ? undefined : this.pageSize.limit(wanted);
       const asked = clock.now();
       const onStart = () => {
         const { requests, waits } = this.#progress;
         this.#update({ requests: requests + 1, waits: waits + clock.now() - asked });
       };
       try {
-        return read(await send(request(top), service, signal, onStart));
+        const content = read(
+          await send(request(top), service, signal, onStart),
+          top,
+        );
+        if (top !== undefined) this.pageSize.succeeded(top, wanted!);
+        return content;
       } catch (error) {
         const failed = toFailedAttempt(error);
         const { end, hold, wait, top: nextTop } = attempts.after(failed, top);
         if (hold !== undefined) holdBack(origin, { clock, key: service.apiKey }, hold);
         if (end !== undefined) throw end;
-        if (nextTop !== undefined && nextTop !== top) this.#mostRows = nextTop;
+        if (nextTop !== undefined && nextTop !== top) {
+          this.pageSize.shrinkTo(nextTop);
+        }
         const retrying = { fault: failed.fault, wait };
         this.#report({ retries: this.#progress.retries + 1, retrying });
         // Whoever is held back waits in line, where the wait is counted.

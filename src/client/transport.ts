@@ -23,6 +23,8 @@ export interface Answer {
   url: string;
   headers: Headers;
   bytes: Uint8Array<ArrayBuffer>;
+  /** Replaces the key in a text that the service sent, for error messages. */
+  withoutKey: (text: string) => string;
 }
 
 /** An attempt without a whole answer. */
@@ -94,7 +96,7 @@ export async function send(
     }
     attempt.signal.throwIfAborted();
     turn.welcomed();
-    return { url, headers: response.headers, bytes };
+    return { url, headers: response.headers, bytes, withoutKey };
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof FailedAttempt) throw error;

@@ -26,6 +26,8 @@ export interface GivenOptions {
   skipToken?: string | undefined;
   partition?: Partition | undefined;
   unchecked?: boolean | undefined;
+  incomplete?: "error" | "warn" | undefined;
+  maxRows?: number | undefined;
 }
 
 /** What a query asks for, checked. */
@@ -45,6 +47,10 @@ export interface QueryOptions {
   limit: number;
   skipToken: string | undefined;
   partition: Partition;
+  /** Whether a result that is short of the service's count is accepted. */
+  acceptsIncomplete: boolean;
+  /** The number of counted rows past which the query fails before its first page. */
+  maxRows: number;
 }
 
 /**
@@ -63,6 +69,8 @@ export function checkOptions(resource: ResourceName, given: GivenOptions): Query
     skipToken,
     partition = "auto",
     unchecked = false,
+    incomplete = "error",
+    maxRows = Infinity,
   } = given;
   requireTexts(given);
   const filter = given.filter === undefined ? undefined : String(given.filter);
@@ -82,6 +90,16 @@ export function checkOptions(resource: ResourceName, given: GivenOptions): Query
   if (limit !== Infinity && !(Number.isInteger(limit) && limit >= 0)) {
     throw new RangeError(
       `Cannot stop after ${describe(limit)} rows: wanted a whole number from 0, or no limit`,
+    );
+  }
+  if (maxRows !== Infinity && !(Number.isInteger(maxRows) && maxRows >= 1)) {
+    throw new RangeError(
+      `maxRows must be a whole number from 1, or Infinity for any number, got ${describe(maxRows)}`,
+    );
+  }
+  if (incomplete !== "error" && incomplete !== "warn") {
+    throw new TypeError(
+      `incomplete must be "error" or "warn", got ${describe(incomplete)}`,
     );
   }
   if (!PARTITIONS.includes(partition)) {
@@ -112,6 +130,8 @@ export function checkOptions(resource: ResourceName, given: GivenOptions): Query
     limit,
     skipToken,
     partition: isMeasured(resource) ? partition : "never",
+    acceptsIncomplete: incomplete === "warn",
+    maxRows,
   };
 }
 

@@ -1,8 +1,10 @@
 import { findRows, passRows, readEnvelope } from "./envelope.ts";
-import { OPEN_OBJECT, passSpace, passString, passValue, QUOTE } from "./json_bytes.ts";
+import { COMMA, OPEN_OBJECT, passSpace, passString, QUOTE } from "./json_bytes.ts";
 import { readSourcePage, rowToJson } from "./json_source.ts";
 import { cutOff } from "./let_go.ts";
-import type { WrittenPage } from "./page_writer.ts";
+import type { RowId, WrittenPage } from "./page_writer.ts";
+import { allIds, ID, readRowId, startOfMember } from "./row_id.ts";
+import { AS_IT_IS, type Cells, EMPTY, NESTED, RowReader } from "./row_reader.ts";
 
 /**
  * The rows of a page one after the other, each as its bytes came but for the white space between
@@ -10,30 +12,62 @@ import type { WrittenPage } from "./page_writer.ts";
  *
  * @param most The most rows to take
  * @param between The byte after each row
+ * @param hidesId Whether `Id` is left out of each row
  * @throws {PageFault} If the bytes are no page
  */
-export function compactRows(page: Uint8Array, most: number, between: number): WrittenPage {
-  return compactBytes(page, most, between) ?? compactAny(page, most, between);
+export function compactRows(
+  page: Uint8Array,
+  most: number,
+  between: number,
+  hidesId = false,
+): WrittenPage {
+  return compactBytes(page, most, between, hidesId) ?? compactAny(page, most, between, hidesId);
 }
 
 /** The way from bytes to bytes; undefined where only the general way can tell. */
-function compactBytes(page: Uint8Array, most: number, between: number): WrittenPage | undefined {
+function compactBytes(
+  page: Uint8Array,
+  most: number,
+  between: number,
+  hidesId: boolean,
+): WrittenPage | undefined {
   const start = findRows(page);
   if (start < 0) return undefined;
   const out = new Uint8Array(page.length + 1);
+  const reader = new RowReader(page, COMMA, [ID]);
+  const ids: (RowId | undefined)[] = [];
   let rows = 0;
   let to = 0;
   const close = passRows(page, start, (at) => {
-    const end = page[at] === OPEN_OBJECT ? passValue(page, at) : -1;
-    if (end >= 0 && rows < most) {
-      to = copyTokens(page, at, end, out, to);
+    const end = reader.read(at, false);
+    if (end < 0) return end;
+    ids.push(readRowId(page, reader.cells, 0));
+    if (rows < most) {
+      const [from, after] = hidesId ? spanOfId(page, reader.cells) : [end, end];
+      if (from < 0) return -1;
+      to = copyTokens(page, at, from, out, to);
+      to = copyTokens(page, after, end, out, to);
       out[to++] = between;
       rows++;
     }
     return end;
   });
   const envelope = close < 0 ? undefined : readEnvelope(page, start, close);
-  return envelope && { bytes: cutOff(out, to), rows, envelope };
+  if (envelope === undefined) return undefined;
+  return { bytes: cutOff(out, to), rows, received: ids.length, ids: allIds(ids), envelope };
+}
+
+/** Where the Id of a row and one comma beside it stand; -1 if it is neither a number nor a text. */
+function spanOfId(page: Uint8Array, { starts, ends, needs }: Cells): [from: number, to: number] {
+  if (needs[0] === EMPTY || needs[0] === NESTED) return [-1, -1];
+  const quote = needs[0] === AS_IT_IS ? 0 : 1;
+  const name = startOfMember(page, starts[0]! - quote);
+  const end = ends[0]! + quote;
+  const after = passSpace(page, end);
+  if (page[after] === COMMA) return [name, after + 1];
+  let before = name - 1;
+  while (page[before] !== COMMA && page[before] !== OPEN_OBJECT) before--;
+  return [page[before] === COMMA ? before : name, end];
 }
 
 /** Copies well-formed JSON without the white space between its tokens. */
@@ -52,10 +86,16 @@ function copyTokens(
 }
 
 /** The general way, for any page. */
-function compactAny(page: Uint8Array, most: number, between: number): WrittenPage {
-  const { rows, envelope } = readSourcePage(page);
+function compactAny(
+  page: Uint8Array,
+  most: number,
+  between: number,
+  hidesId: boolean,
+): WrittenPage {
+  const { rows, ids, envelope } = readSourcePage(page);
+  if (hidesId) { for (const row of rows) row.delete(ID); }
   const taken = rows.slice(0, most);
   const mark = String.fromCharCode(between);
   const bytes = new TextEncoder().encode(taken.map((row) => rowToJson(row) + mark).join(""));
-  return { bytes, rows: taken.length, envelope };
+  return { bytes, rows: taken.length, received: rows.length, ids, envelope };
 }

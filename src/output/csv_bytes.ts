@@ -3,7 +3,8 @@ import type { CsvFormat } from "./csv_options.ts";
 import { findRows, passRows, readEnvelope } from "./envelope.ts";
 import { parseSource } from "./json_source.ts";
 import { LineWriter } from "./line_writer.ts";
-import type { WrittenPage } from "./page_writer.ts";
+import type { RowId, WrittenPage } from "./page_writer.ts";
+import { allIds, ID, readRowId } from "./row_id.ts";
 import { RowReader } from "./row_reader.ts";
 
 const encoder = new TextEncoder();
@@ -39,19 +40,27 @@ export function csvOfBytes(
   if (start < 0) return undefined;
   const { separator, escapeFormulas } = format;
   const mark = separator.charCodeAt(0);
-  const reader = new RowReader(page, mark, fields);
+  // Where each column is known, Id is read for the checks of pages also if it is none of them.
+  const hasId = isOpen || fields.includes(ID);
+  const names = hasId ? fields : [...fields, ID];
+  const idColumn = names.indexOf(ID);
+  const ids: (RowId | undefined)[] = [];
+  const reader = new RowReader(page, mark, names);
   const nestedCell = (json: Uint8Array) =>
     encoder.encode(toQuotedCell(parseSource(decoder.decode(json)), format));
   const writer = new LineWriter(page, mark, escapeFormulas, fields.length, nestedCell, before);
   let rows = 0;
   const close = passRows(page, start, (at) => {
     const end = reader.read(at, isOpen && rows < most);
-    if (end >= 0 && rows < most) {
+    if (end < 0) return end;
+    ids.push(idColumn < 0 ? undefined : readRowId(page, reader.cells, idColumn));
+    if (rows < most) {
       writer.write(reader.cells, end - at);
       rows++;
     }
     return end;
   });
   const envelope = close < 0 ? undefined : readEnvelope(page, start, close);
-  return envelope && { bytes: writer.end(), rows, envelope };
+  if (envelope === undefined) return undefined;
+  return { bytes: writer.end(), rows, received: ids.length, ids: allIds(ids), envelope };
 }

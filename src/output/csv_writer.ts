@@ -40,6 +40,11 @@ export class CsvWriter implements PageWriter {
     return { isBegun: this.#isBegun, fields: this.#fields };
   }
 
+  set state({ isBegun, fields = this.#fields }: WriterState) {
+    this.#isBegun = isBegun;
+    this.#fields = fields;
+  }
+
   write(page: Uint8Array, most: number): WrittenPage {
     const fields = this.#isBegun || !this.#isOpen ? this.#fields : this.#fieldsWithFirstRow(page);
     const target = {
@@ -64,7 +69,7 @@ export class CsvWriter implements PageWriter {
 
   /** The general way, for any page. */
   #writeAny(page: Uint8Array, most: number): WrittenPage {
-    const { rows, envelope } = readSourcePage(page);
+    const { rows, ids, envelope } = readSourcePage(page);
     const taken = rows.slice(0, most);
     const late = this.#isOpen ? newFields(taken, this.#fields) : [];
     if (this.#isBegun && late.length > 0) {
@@ -76,13 +81,25 @@ export class CsvWriter implements PageWriter {
     const fields = [...this.#fields, ...late];
     // Without columns there is nothing to write of a row.
     if (taken.length === 0 || fields.length === 0) {
-      return { bytes: new Uint8Array(), rows: taken.length, envelope };
+      return {
+        bytes: new Uint8Array(),
+        rows: taken.length,
+        received: rows.length,
+        ids,
+        envelope,
+      };
     }
     const cells = taken.map((row) => fields.map((field) => toCell(row.get(field), this.#format)));
     const lines = this.#encoder.encode(toLines(cells, this.#format.separator));
     const before = this.#before(fields);
     this.#begin(fields);
-    return { bytes: concat(before, lines), rows: taken.length, envelope };
+    return {
+      bytes: concat(before, lines),
+      rows: taken.length,
+      received: rows.length,
+      ids,
+      envelope,
+    };
   }
 
   /** What stands before the first row: the mark and the header, where they are due. */

@@ -1,6 +1,7 @@
 import { JsonDocumentWriter } from "./json_document.ts";
 import { digitsOf, readSourcePage, rowToJson, type Source, toJson } from "./json_source.ts";
 import type { PageWriter, WriterState, WrittenPage } from "./page_writer.ts";
+import { ID } from "./row_id.ts";
 
 /**
  * Writes pages of Locations as one FeatureCollection: a point for each location, `[longitude,
@@ -43,11 +44,14 @@ export function geojsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
   return whole;
 }
 
-function features(page: Uint8Array, most: number): WrittenPage {
-  const { rows, envelope } = readSourcePage(page);
+function features(page: Uint8Array, most: number, hidesId?: boolean): WrittenPage {
+  const { rows, ids, envelope } = readSourcePage(page);
+  if (hidesId) { for (const row of rows) row.delete(ID); }
   const taken = rows.slice(0, most);
-  const bytes = new TextEncoder().encode(taken.map((row) => `${toFeature(row)},`).join(""));
-  return { bytes, rows: taken.length, envelope };
+  const bytes = new TextEncoder().encode(
+    taken.map((row) => `${toFeature(row)},`).join(""),
+  );
+  return { bytes, rows: taken.length, received: rows.length, ids, envelope };
 }
 
 function toFeature(row: Map<string, Source>): string {

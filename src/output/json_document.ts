@@ -10,9 +10,9 @@ export class JsonDocumentWriter implements PageWriter {
   readonly #encoder = new TextEncoder();
   readonly #before: string;
   readonly #after: string;
-  readonly #values: (page: Uint8Array, most: number) => WrittenPage;
-  #hasRows: boolean;
-  #isBegun: boolean;
+  readonly #values: PageWriter["write"];
+  #hasRows = false;
+  #isBegun = false;
 
   /**
    * @param before What stands before the first value
@@ -23,29 +23,33 @@ export class JsonDocumentWriter implements PageWriter {
   constructor(
     before: string,
     after: string,
-    values: (page: Uint8Array, most: number) => WrittenPage,
+    values: PageWriter["write"],
     from?: WriterState,
   ) {
     this.#before = before;
     this.#after = after;
     this.#values = values;
-    this.#hasRows = from?.hasRows ?? false;
-    this.#isBegun = from?.isBegun ?? false;
+    this.state = from ?? { isBegun: false };
   }
 
   get state(): WriterState {
     return { isBegun: this.#isBegun, hasRows: this.#hasRows };
   }
 
-  write(page: Uint8Array, most: number): WrittenPage {
-    const { bytes, rows, envelope } = this.#values(page, most);
+  set state({ isBegun, hasRows = false }: WriterState) {
+    this.#isBegun = isBegun;
+    this.#hasRows = hasRows;
+  }
+
+  write(page: Uint8Array, most: number, hidesId?: boolean): WrittenPage {
+    const { bytes, rows, ...others } = this.#values(page, most, hidesId);
     const head = this.#head(rows);
     const whole = new Uint8Array(head.length + Math.max(0, bytes.length - COMMA.length));
     whole.set(head);
     whole.set(bytes.subarray(0, whole.length - head.length), head.length);
     this.#isBegun = true;
     this.#hasRows ||= rows > 0;
-    return { bytes: whole, rows, envelope };
+    return { bytes: whole, rows, ...others };
   }
 
   end(): Uint8Array<ArrayBuffer> {

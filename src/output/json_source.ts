@@ -1,4 +1,5 @@
-import { PageFault } from "./page_writer.ts";
+import { PageFault, type RowId } from "./page_writer.ts";
+import { allIds, ID, toRowId } from "./row_id.ts";
 
 /** JSON whose numbers keep their digits; a text begins with `s`, and so does every name. */
 export type Source = string | boolean | null | SourceNumber | Source[] | SourceObject;
@@ -73,6 +74,8 @@ export function rowToJson(row: Map<string, Source>, depth = 1): string {
 /** The rows of a page, and what it holds beside them. */
 export interface SourcePage {
   rows: Map<string, Source>[];
+  /** The Ids of all rows; undefined if one has none. */
+  ids: readonly RowId[] | undefined;
   envelope: Record<string, unknown>;
 }
 
@@ -95,8 +98,19 @@ export function readSourcePage(page: Uint8Array): SourcePage {
     throw new PageFault('no list of rows under "value"');
   }
   members.delete("value");
-  const envelope = [...members].map(([name, member]) => [name, JSON.parse(toJson(member))]);
-  return { rows: value.map(membersOf), envelope: Object.fromEntries(envelope) };
+  const envelope = [...members].map((
+    [name, member],
+  ) => [name, JSON.parse(toJson(member))]);
+  const rows = value.map(membersOf);
+  const ids = allIds(rows.map((row) => toRowId(plainValue(row.get(ID)))));
+  return { rows, ids, envelope: Object.fromEntries(envelope) };
+}
+
+/** The number or the text of a source; undefined for anything else. */
+function plainValue(source: Source | undefined): number | string | undefined {
+  if (typeof source === "string") return source.slice(1);
+  const digits = digitsOf(source);
+  return digits === undefined ? undefined : Number(digits);
 }
 
 function tooLarge(): PageFault {

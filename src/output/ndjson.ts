@@ -5,10 +5,10 @@ const LINE_FEED = 0x0a;
 
 /** Writes pages as lines of JSON, one a row, as the service sent them but for white space between tokens. */
 export class NdjsonWriter implements PageWriter {
-  readonly state: WriterState = { isBegun: true };
+  state: WriterState = { isBegun: true };
 
-  write(page: Uint8Array, most: number): WrittenPage {
-    return compactRows(page, most, LINE_FEED);
+  write(page: Uint8Array, most: number, hidesId?: boolean): WrittenPage {
+    return compactRows(page, most, LINE_FEED, hidesId);
   }
 
   end(): Uint8Array<ArrayBuffer> {

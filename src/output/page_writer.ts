@@ -1,8 +1,15 @@
+/** The Id of a row: an integer, or a text such as Metadata's UUIDs. */
+export type RowId = number | string;
+
 /** A page of the service, made into other bytes. */
 export interface WrittenPage {
   bytes: Uint8Array<ArrayBuffer>;
-  /** How many rows are in them. */
+  /** Number of rows in the bytes. */
   rows: number;
+  /** Number of rows on the page, including those past the maximum. */
+  received: number;
+  /** The Ids of all rows on the page; undefined if a row has none. */
+  ids: readonly RowId[] | undefined;
   /** What the page holds beside its rows: the link to the next one. */
   envelope: Record<string, unknown>;
 }
@@ -23,16 +30,17 @@ export interface WriterState {
  * A page that is refused changes nothing: the same page can be given again.
  */
 export interface PageWriter {
-  /** How far it has come. */
-  readonly state: WriterState;
+  /** How far it has come; set to an earlier state, it writes again from there. */
+  state: WriterState;
   /**
    * Writes a page.
    *
    * @param page The bytes of a page, as the service sent them
    * @param most The most rows to take of it
+   * @param hidesId Whether `Id` is left out: it was requested for the checks of pages alone
    * @throws {PageFault} If they are not a page, or a row does not fit what was written before
    */
-  write(page: Uint8Array, most: number): WrittenPage;
+  write(page: Uint8Array, most: number, hidesId?: boolean): WrittenPage;
   /** What comes after the last page. */
   end(): Uint8Array<ArrayBuffer>;
 }

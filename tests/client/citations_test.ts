@@ -55,7 +55,7 @@ Deno.test("citations() asks Metadata for what it gives, and stops at the signal"
   await new DataStream(options).citations(eq("DOI", "x"));
   assertEquals(
     decodeURIComponent(requests[0]!.url),
-    `${ROOT}/Metadata?$select=DOI,DatasetName,Version,Citation,Licence&$filter=DOI eq 'x'&$top=10000`,
+    `${ROOT}/Metadata?$select=DOI,DatasetName,Version,Citation,Licence,Id&$filter=DOI eq 'x'&$top=10000`,
   );
   const client = new DataStream(options);
   await assertRejects(() => client.citations("Latitudes gt '5'"), TypeError, '"Latitude"?');

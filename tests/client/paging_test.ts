@@ -71,7 +71,10 @@ const ways: [name: string, first: () => Response][] = [
 for (const [name, first] of ways) {
   Deno.test(`locations() goes on by ${name}`, async () => {
     const { options, requests } = upstream(first(), page([{ Id: 2 }]));
-    const rows = await new DataStream(options).locations({ select: ["Id"], top: 1 }).toArray();
+    const rows = await new DataStream(options).locations({
+      select: ["Id"],
+      top: 2,
+    }).toArray();
     assertEquals(rows, [{ Id: 1 }, { Id: 2 }]);
     assertEquals(requests[1]?.url.endsWith("&%24skiptoken=Id%3A1"), true);
   });
@@ -228,7 +231,7 @@ Deno.test("limit stops after that many rows, with no page more and none larger t
       [25, 10, 3, 25],
       [30, 10, 3, 30],
       [7, 10, 1, 7],
-      [1_001, 1_000, 1, 1_000],
+      [1_001, 1_000, 2, 1_000], // the last page is full: one more request shows the end
       [0, 10, 0, 0],
     ] as const
   ) {
@@ -240,12 +243,18 @@ Deno.test("limit stops after that many rows, with no page more and none larger t
   }
 });
 
-Deno.test("limit cuts a page that is larger than was asked", async () => {
-  const { options, requests } = upstream(page([{ Id: 1 }, { Id: 2 }, { Id: 3 }], next("Id:3")));
+Deno.test("locations() fails when a page has more rows than were requested", async () => {
+  const { options } = upstream(
+    page([{ Id: 1 }, { Id: 2 }, { Id: 3 }], next("Id:3")),
+  );
   const query = new DataStream(options).locations({ limit: 2, select: ["Id"] });
   assertEquals(query.url.endsWith("&%24top=2"), true);
-  assertEquals(await query.toArray(), [{ Id: 1 }, { Id: 2 }]);
-  assertEquals(requests.length, 1);
+  const error = await assertRejects(
+    () => query.toArray(),
+    DataStreamError,
+    "3 rows instead of",
+  );
+  assertEquals(error.kind, "page");
 });
 
 Deno.test("skipToken is where the first page begins", async () => {

@@ -1,6 +1,6 @@
 // More than a million rows: in parts, and each row once, for hardly more requests than pages.
-import { assert, assertEquals } from "@std/assert";
-import { DataStream, type Query } from "../../mod.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { DataStream, DataStreamError, type Progress, type Query } from "../../mod.ts";
 import { rangesOfAtMost } from "../../src/client/partition.ts";
 import { FakeClock } from "../helpers/fake_clock.ts";
 import { type LargeService, largeService } from "../helpers/large_service.ts";
@@ -54,8 +54,11 @@ Deno.test("a million rows are not split, nor those within a limit, or where told
   const client = clientOf(service);
   await client.observations({ limit: 1_000_000 }).pages().pipeTo(new WritableStream());
   assertEquals([service.asked.length, service.counts.length], [100, 0]);
-  await client.observations({ partition: "never" }).pages().pipeTo(new WritableStream());
-  assertEquals([service.asked.length, service.counts.length], [210, 0]);
+  await client.observations({ partition: "never" }).pages().pipeTo(
+    new WritableStream(),
+  );
+  // The last of the 110 pages is full: one more request shows the end.
+  assertEquals([service.asked.length, service.counts.length], [211, 0]);
 });
 
 Deno.test("a filter of another grammar is split without changing what it says", async () => {
@@ -163,9 +166,15 @@ Deno.test("rows that cannot be counted are paged whole", async () => {
   assert(seen.every(isOnce));
 });
 
-Deno.test("partition year goes year by year, and loses the rows without one alone", async () => {
+Deno.test("partition year with incomplete: warn loses the rows without a year alone, and reports their number", async () => {
   const service = largeService(30_000, 12);
-  const query = clientOf(service).observations({ partition: "year", filter: "LocationId gt 0" });
+  let last: Progress | undefined;
+  const query = clientOf(service).observations({
+    partition: "year",
+    filter: "LocationId gt 0",
+    incomplete: "warn",
+    onProgress: (progress) => last = progress,
+  });
   assertEquals(
     decodeURIComponent(query.url),
     `${baseUrl}/Metadata?$select=TemporalExtent&$filter=LocationId gt 0&$top=10000`,
@@ -173,8 +182,29 @@ Deno.test("partition year goes year by year, and loses the rows without one alon
   const seen = await timesSeen(query, 30_000);
   // The years before and after those that the datasets tell of, too.
   assert(seen.every((times, row) => times === (row % 100 === 99 ? 0 : 1)));
-  assertEquals(service.asked.length, 1 + 18);
-  assert(service.asked[2]!.includes("ActivityStartYear gte 2004 and ActivityStartYear lt 2005"));
+  assertEquals([service.asked.length, service.counts], [1 + 18 + 1, [30_000]]);
+  assertEquals(last?.missingRows, 300);
+  assert(
+    service.asked[2]!.includes(
+      "ActivityStartYear gte 2004 and ActivityStartYear lt 2005",
+    ),
+  );
+});
+
+Deno.test("partition year fails when rows without a year are missing, and names partition location", async () => {
+  const service = largeService(30_000, 12);
+  const query = clientOf(service).observations({ partition: "year" });
+  const error = await assertRejects(
+    () => query.toArray(),
+    DataStreamError,
+    "29700 of 30000",
+  );
+  assertEquals([error.kind, error.rows, error.expectedRows], [
+    "incomplete",
+    29_700,
+    30_000,
+  ]);
+  assert(error.hint.includes('partition: "location"'));
 });
 
 Deno.test("a limit and a place to begin hold over all parts", async () => {

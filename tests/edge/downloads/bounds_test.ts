@@ -8,7 +8,7 @@ import { page, ROOT } from "../../helpers/upstream.ts";
 const rowsOf = (...ids: number[]) => ids.map((Id) => ({ Id }));
 const isCount = ({ url }: Request) => url.includes("count=true");
 
-Deno.test("past maxRows a download is 413 with the remedy, after a count alone", async () => {
+Deno.test("a download of one page with more than maxRows rows is 413 with the remedy, without a count", async () => {
   const { app, stats } = overSandbox({ records: 1_001 }, { maxRows: 1_000 });
   const response = await app.request("/Records.csv");
   assertEquals([response.status, stats.requests], [413, 1]);
@@ -24,15 +24,30 @@ Deno.test("a limit within maxRows is served without a count", async () => {
   assertEquals(stats.requests, 1);
 });
 
-Deno.test("up to maxRows a download is served after one count", async () => {
+Deno.test("a download of several pages with more than maxRows rows is 413 after its first page and a count", async () => {
+  const { app, stats } = overSandbox({ records: 15_000 }, { maxRows: 14_999 });
+  const response = await app.request("/Records.csv");
+  assertEquals([response.status, stats.requests], [413, 2]);
+  assertStringIncludes((await problemOf(response)).detail, "15000 rows");
+});
+
+Deno.test("a public download of one page is one request", async () => {
+  for (const path of ["/Records.csv", "/Observations.ndjson", "/Locations.geojson"]) {
+    const { app, stats } = overSandbox({ records: 1_001 }, { maxRows: undefined });
+    assertEquals((await app.request(path)).status, 200);
+    assertEquals(stats.requests, 1, path);
+  }
+});
+
+Deno.test("a download of up to maxRows rows is counted once, after its first page", async () => {
   const { app, requests } = overUpstream([
-    Response.json({ value: 3 }),
     page(rowsOf(1, 2), `${ROOT}/Records?$skiptoken=Id:2`),
+    Response.json({ value: 3 }),
     page(rowsOf(3)),
   ], { maxRows: 3 });
   const response = await app.request("/Records.csv?$select=Id&$filter=DOI eq 'x'&limit=5");
   assertEquals(await response.text(), "Id\r\n1\r\n2\r\n3\r\n");
-  assertEquals(requests.map(isCount), [true, false, false]);
+  assertEquals(requests.map(isCount), [false, true, false]);
   assertStringIncludes(requests[0]!.url, "%24filter=DOI");
 });
 
@@ -67,7 +82,8 @@ Deno.test("up to a million rows a download is counted once, and not split", asyn
 Deno.test("public access has five million rows at most, the others any number", async () => {
   const count = () => Response.json({ value: 5_000_001 });
   for (const resource of ["Records", "Locations"]) {
-    const { app } = overUpstream([count()], { maxRows: undefined });
+    const first = page(rowsOf(1), `${ROOT}/${resource}?$skiptoken=Id:1`);
+    const { app } = overUpstream([first, count()], { maxRows: undefined });
     const response = await app.request(`/${resource}.csv`);
     assertEquals(response.status, 413);
     assertStringIncludes((await problemOf(response)).hint, "limit=5000000");
@@ -85,7 +101,8 @@ Deno.test("public access has five million rows at most, the others any number", 
 });
 
 Deno.test("a count that fails is told as any fault", async () => {
-  const { app } = overUpstream([Response.json({}, { status: 504 })], { maxRows: 10 });
+  const first = page(rowsOf(1), `${ROOT}/Records?$skiptoken=Id:1`);
+  const { app } = overUpstream([first, Response.json({}, { status: 504 })], { maxRows: 10 });
   assertEquals((await app.request("/Records.csv")).status, 504);
 });
 

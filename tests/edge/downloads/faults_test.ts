@@ -133,3 +133,17 @@ Deno.test("a next link to another place breaks the transfer, and is not followed
   const response = await app.request("/Records.csv?$select=Id");
   assertEquals([response.status, requests.length], [502, 2]);
 });
+
+Deno.test("a download that is short of the count breaks the transfer, and the log has both numbers", async () => {
+  const { app, log } = overUpstream([
+    page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`),
+    Response.json({ value: 5 }),
+    page([{ Id: 2 }]),
+    page([]),
+  ]);
+  const response = await app.request("/Records.csv?$select=Id");
+  assertEquals(response.status, 200);
+  await assertRejects(() => response.text());
+  assertEquals(log.length, 1);
+  assertStringIncludes(log[0]!, "Received 2 of 5 counted rows of Records");
+});
