@@ -5,6 +5,7 @@ import { type CheckedPage, type Page, type PageReader, readPage } from "./page.t
 import { areIntegers, positionAfter } from "./page_rows.ts";
 import { toRequestOptions } from "./requests.ts";
 import type { Run } from "./run.ts";
+import { ID } from "../output/row_id.ts";
 
 /** What pages are asked for. */
 export interface PageQuery {
@@ -28,7 +29,8 @@ export interface PageQuery {
  * Fields, filter and page size are the query's own on every page. A link says that there is a next
  * page; where Ids are integers, it begins after the greatest one received, so that no link can skip
  * or repeat a row. After the last page one more is requested if rows are missing, or if nothing was
- * counted and the page is full: the link may have been lost.
+ * counted and the page is full: the link may have been lost. An empty page is requested once more
+ * where a link or the count announced rows.
  *
  * Source: the service's public documentation, "Paging".
  *
@@ -47,11 +49,11 @@ export async function* follow<T>(
   const seenIds = new Set<string>();
   let position = skipToken;
   let linkToken = skipToken;
+  let isLinked = false;
   let isExtra = false;
   for (;;) {
     const toOptions = (rows: number) => ({
-      $select: toWireSelect(query, rows >= left() && position === undefined)
-        ?.join(","),
+      $select: toWireSelect(query, rows >= left() && position === undefined)?.join(","),
       $filter: filter,
       $top: rows,
       $skiptoken: position,
@@ -61,36 +63,31 @@ export async function* follow<T>(
       request: (rows) => toRequestOptions(run.service, resource, toOptions(rows!)),
       read: (answer, rows) => {
         const options = toOptions(rows!);
-        const hidesId = query.select !== undefined &&
-          !query.select.includes("Id");
-        const sent = {
-          options,
-          top: rows!,
-          position,
-          linkToken,
-          seenIds,
-          seenTokens,
-        };
+        const hidesId = options.$select !== query.select?.join(",");
+        const sent = { options, top: rows!, position, linkToken, seenIds, seenTokens };
         return readPage(answer, read, { most: left(), hidesId }, sent);
       },
     });
     const { content, rows, received, ids } = page;
+    const missing = query.missing?.();
     let next = page.skipToken;
     const isLast = next === undefined;
-    if (isLast && isExtra && received === 0) return;
-    if (ids !== undefined && !areIntegers(ids)) {
-      for (const id of ids) seenIds.add(String(id));
+    const isAnnounced = isLinked || !isLast || (missing ?? 0) > 0;
+    if (received === 0 && (isExtra ? isLast : isAnnounced)) {
+      page.undo();
+      if (isExtra) return;
+      isExtra = true;
+      continue;
     }
-    if (position !== undefined && numberOf(position) === undefined) {
-      seenTokens.add(position);
-    }
-    isExtra = isLast && mayHaveMore(page, query.missing?.());
+    if (ids !== undefined && !areIntegers(ids)) { for (const id of ids) seenIds.add(String(id)); }
+    if (position !== undefined && numberOf(position) === undefined) seenTokens.add(position);
+    isExtra = isLast && mayHaveMore(page, missing);
     const last = positionAfter(ids, position);
-    const isAfterRows = received > 0 && numberOf(next) !== undefined &&
-      numberOf(last) !== undefined;
-    if (isExtra || isAfterRows) next = last;
+    const areNumbers = numberOf(next) !== undefined && numberOf(last) !== undefined;
+    if (isExtra || (received > 0 && areNumbers)) next = last;
     yield { content, rows, skipToken: next };
     if (isLast && !isExtra) return;
+    isLinked = !isLast;
     linkToken = page.skipToken ?? linkToken;
     position = next;
   }
@@ -104,10 +101,8 @@ export function toWireSelect(
   { select, hasIds }: Pick<PageQuery, "select" | "hasIds">,
   isWhole: boolean,
 ): readonly string[] | undefined {
-  if (select === undefined || !hasIds || isWhole || select.includes("Id")) {
-    return select;
-  }
-  return [...select, "Id"];
+  const isComplete = select === undefined || !hasIds || isWhole || select.includes(ID);
+  return isComplete ? select : [...select, ID];
 }
 
 /** Whether a page without a next link may not be the last. */
@@ -116,7 +111,7 @@ function mayHaveMore(
   missing: number | undefined,
 ): boolean {
   // Without Ids there is no position after the rows.
-  if (received > 0 && ids === undefined) return false;
+  if (received === 0 || ids === undefined) return false;
   return missing === undefined ? isFull : missing > rows;
 }
 

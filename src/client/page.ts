@@ -84,6 +84,8 @@ export function readBytes(writer: PageWriter): PageReader<Uint8Array<ArrayBuffer
 export interface CheckedPage<T> extends Page<T>, ReceivedRows {
   /** Whether it holds as many rows as were requested. */
   isFull: boolean;
+  /** Takes back what the reader keeps of the page, where its content is not used. */
+  undo: () => void;
 }
 
 /** What a page was requested with, for its checks. */
@@ -110,7 +112,7 @@ export function readPage<T>(
   sent: SentRequest,
 ): CheckedPage<T> {
   const page = read(answer, rowOptions);
-  const { content, rows, received, ids, envelope } = page;
+  const { content, rows, received, ids, envelope, undo = () => {} } = page;
   try {
     const error = errorIn(envelope);
     if (error !== undefined) {
@@ -120,9 +122,9 @@ export function readPage<T>(
     const skipToken = readSkipToken(envelope, answer, asked, sent.seenTokens);
     const fault = findRowFault(page, sent);
     if (fault !== undefined) throw broken(answer, fault, "the requested rows");
-    return { content, rows, received, ids, skipToken, isFull: received >= sent.top };
+    return { content, rows, received, ids, skipToken, isFull: received >= sent.top, undo };
   } catch (error) {
-    page.undo?.();
+    undo();
     throw error;
   }
 }

@@ -80,9 +80,10 @@ for (const [name, first] of ways) {
   });
 }
 
-Deno.test("locations() ends at a Link header without a next, and at an empty page", async () => {
+Deno.test("locations() ends at a Link header without a next, and at an empty page that comes twice", async () => {
   const other = { link: `<${ROOT}/Locations>; rel="prev", <${ROOT}/x>; rel="nextish"` };
-  const { options } = upstream(page([{ Id: 1 }], next("Id:1")), page([], undefined, other));
+  const empty = () => page([], undefined, other);
+  const { options } = upstream(page([{ Id: 1 }], next("Id:1")), empty(), empty());
   assertEquals((await new DataStream(options).locations().toArray()).length, 1);
 });
 
@@ -198,13 +199,20 @@ Deno.test("locations() goes on by a raw next link whose filter looks like anothe
   assertEquals((await new DataStream(options).locations({ filter }).toArray()).length, 2);
 });
 
-Deno.test("locations() goes on past an empty page", async () => {
-  const { options } = upstream(
+Deno.test("locations() requests an empty page once more, and then follows its link", async () => {
+  const { options, requests } = upstream(
+    page([], next("Id:1")),
     page([], next("Id:1")),
     page([{ Id: 2 }], next("Id:2")),
     page([]),
+    page([{ Id: 3 }]),
   );
-  assertEquals((await new DataStream(options).locations().toArray()).length, 1);
+  assertEquals(await new DataStream(options).locations({ select: ["Id"] }).toArray(), [
+    { Id: 2 },
+    { Id: 3 },
+  ]);
+  const positions = requests.map(({ url }) => new URL(url).searchParams.get("$skiptoken"));
+  assertEquals(positions, [null, null, "Id:1", "Id:2", "Id:2"]);
 });
 
 Deno.test("metadata() goes on by tokens that have no number", async () => {
@@ -213,9 +221,9 @@ Deno.test("metadata() goes on by tokens that have no number", async () => {
   const { options, requests } = upstream(
     page([{ Id: "b" }], link(2)),
     page([{ Id: "a" }], link(1)),
-    page([]),
+    page([{ Id: "c" }]),
   );
-  assertEquals((await new DataStream(options).metadata({ select: ["Id"] }).toArray()).length, 2);
+  assertEquals((await new DataStream(options).metadata({ select: ["Id"] }).toArray()).length, 3);
   assertEquals(new URL(requests[2]!.url).searchParams.get("$skiptoken"), token(1));
   const { client } = sandboxAndClient();
   const [first, ...others] = await client.metadata({ top: 1 }).toArray();
@@ -276,7 +284,7 @@ for (const method of ["metadata", "locations", "observations", "records"] as con
 }
 
 Deno.test("locations() keeps a plus sign in a skip token", async () => {
-  const { options, requests } = upstream(page([{ Id: 1 }], next("Id:1+2%2B3")), page([]));
+  const { options, requests } = upstream(page([{ Id: 1 }], next("Id:1+2%2B3")), page([{ Id: 2 }]));
   await new DataStream(options).locations().toArray();
   assertEquals(requests[1]?.url.endsWith("&%24skiptoken=Id%3A1%2B2%2B3"), true);
 });

@@ -75,7 +75,7 @@ Deno.test("a fault before the first page leaves nothing, one after it the part a
   let asked = 0;
   return serving(
     (request) =>
-      ++asked === 2 || asked === 5 ? new Response("", { status: 404 }) : sandbox.fetch(request),
+      ++asked === 2 || asked === 6 ? new Response("", { status: 404 }) : sandbox.fetch(request),
     async (line, baseUrl) => {
       const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
       const broken = await runToEnd(line, ...ask);

@@ -81,7 +81,16 @@ const downloads: [name: string, pages: number, file: string, ...args: string[]][
     "--doi=10.25976/weir-aa00",
     "--region=hub.atlantic",
   ],
-  ["records by year", 4, "a.csv", "records", "--partition=year", "--characteristic=pH", ...ODD],
+  [
+    "records by year",
+    4,
+    "a.csv",
+    "records",
+    "--partition=year",
+    "--from=2012",
+    "--characteristic=pH",
+    ...ODD,
+  ],
   ["records in a box", 4, "a.csv", "records", "--bbox=-64,46,-62,47", "--top=300", "--limit=1100"],
 ];
 for (const [name, pages, file, ...args] of downloads) {
