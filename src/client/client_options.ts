@@ -2,6 +2,7 @@ import { describe } from "../describe.ts";
 import { requireOptions } from "../require_options.ts";
 import { PRODUCTION_URL, QA_URL } from "../service_roots.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import { fetchOnce } from "./fetch_once.ts";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";
 import type { Service } from "./run.ts";
 import { toUserAgent } from "./user_agent.ts";
@@ -50,7 +51,11 @@ export interface DataStreamOptions {
   retry?: Partial<RetryPolicy> | undefined;
   /** How long the service may give no sign; what is left out is as by default. */
   timeouts?: Partial<Timeouts> | undefined;
-  /** What sends a request. Default: the global `fetch`. */
+  /**
+   * Function that sends a request. Default: the global `fetch`, in Deno and Bun with a new connection
+   * for each request, because these runtimes repeat a request by themselves when a reused connection
+   * breaks, which would exceed the rate limit.
+   */
   fetch?: ((request: Request) => Promise<Response>) | undefined;
   /** The clock to wait by. Default: the process's own; leave it but in tests. */
   clock?: Clock | undefined;
@@ -81,7 +86,7 @@ export function toService(options: DataStreamOptions): Service {
     baseUrl = PRODUCTION_URL,
     requestsPerSecond = SERVICE_LIMIT,
     userAgent,
-    fetch = (request) => globalThis.fetch(request),
+    fetch = fetchOnce,
     clock = systemClock,
   } = options;
   requireAddress(baseUrl, apiKey !== undefined);

@@ -95,4 +95,18 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     test: "tests/client/partition_test.ts",
     only: "a count that says too little or too much loses no row",
   },
+  {
+    name: "Deno reuses a connection and repeats the request after a reset",
+    file: "src/client/client_options.ts",
+    find: "fetch = fetchOnce,",
+    replacement: "fetch = (request) => globalThis.fetch(request),",
+    test: "tests/processes/reset_test.ts",
+  },
+  {
+    name: "Deno uses HTTP/2, over which it repeats a refused request",
+    file: "src/client/fetch_once.ts",
+    find: "createHttpClient?.({ http2: false })",
+    replacement: "createHttpClient?.({ http2: true })",
+    test: "tests/processes/reset_test.ts",
+  },
 ];

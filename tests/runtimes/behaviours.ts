@@ -14,6 +14,8 @@ import { digestsOf, drain, reportFault } from "./report.ts";
 
 /** Where a service tells that the reader of an answer has left, as soon as it has. */
 export const LEFT = "/left";
+/** Path at which a service that resets connections lists the requests that it received. */
+export const RECEIVED = "/received";
 /** The key of the tests, which nobody but the service may see. */
 export const KEY = "k3y-of-a-test";
 
@@ -77,6 +79,28 @@ function tellOf(answers: number): { fetch: typeof fetch; came: Promise<void> } {
 
 /** Whether the service sees, while this runtime goes on, that the reader of an answer has left. */
 const isLeft = async (baseUrl: string) => (await fetch(new URL(LEFT, baseUrl))).ok;
+
+/**
+ * Reads three pages from a service that resets reused connections, at five requests a second.
+ *
+ * @returns The number of requests that the client did not count, and of those that arrived too soon
+ */
+async function readOverResets(baseUrl: string): Promise<unknown> {
+  let counted = 0;
+  const rows = await clientOf(baseUrl, { ...retry(2), requestsPerSecond: 5 }).locations({
+    select: ["Id"],
+    top: 25,
+    onProgress: ({ requests }) => void (counted = requests),
+  }).toArray();
+  const response = await fetch(new URL(RECEIVED, baseUrl));
+  const received: { time: number }[] = await response.json();
+  const gaps = received.slice(1).map(({ time }, index) => time - received[index]!.time);
+  return {
+    rows: rows.length,
+    uncounted: received.length - counted,
+    tooSoon: gaps.filter((gap) => gap < 150).length,
+  };
+}
 
 /** Each by the root address of a service of its own; what it gives can stand in JSON. */
 export const BEHAVIOURS = {
@@ -181,6 +205,8 @@ export const BEHAVIOURS = {
     const rows = (await reader.read()).value?.length;
     return { rows, ...await reportFault(() => reader.read(), baseUrl, KEY) };
   },
+
+  "Progress.requests counts each request when the service resets connections": readOverResets,
 } satisfies Record<string, (baseUrl: string) => Promise<unknown>>;
 
 /** What a behaviour is called. */

@@ -1,8 +1,9 @@
 import { createSandbox } from "../../src/sandbox/service.ts";
 import { type Came, serveAnyOrigin } from "../helpers/any_origin_server.ts";
+import { serveResetting } from "../helpers/resetting_server.ts";
 import { Silence } from "../servers/silence.ts";
 import { until } from "../helpers/until.ts";
-import { KEY, LEFT } from "./behaviours.ts";
+import { KEY, LEFT, RECEIVED } from "./behaviours.ts";
 
 /** The data of all services. */
 export const DATA = { records: 300, apiKey: KEY, requestsPerSecond: Infinity };
@@ -67,9 +68,27 @@ export function serve(answer: Answer = ({ whole }) => whole()): Service {
   };
 }
 
+/** Serves the sandbox's data and resets reused connections; a repeated request is listed once. */
+export async function serveWithResets(): Promise<Service> {
+  const sandbox = createSandbox(DATA);
+  const withKey = (request: Request) => sandbox.fetch(request, { headers: { "x-api-key": KEY } });
+  const service = await serveResetting(withKey, { listPath: RECEIVED });
+  return {
+    baseUrl: service.origin + ROOT_PATH,
+    seen: () => [...new Set(service.received.map(({ target }) => readable(target)))],
+    seenElsewhere: () => [],
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
+  };
+}
+
 function describe({ url, headers }: Came): string {
   const { pathname, search } = new URL(url);
   const key = headers.get("x-api-key");
-  return decodeURIComponent(pathname.replace(`${ROOT_PATH}/`, "") + search) +
+  return readable(pathname + search) +
     (key === KEY ? "" : key === null ? ", no key" : ", another key");
+}
+
+/** A path below the service's root and a query, decoded. */
+function readable(target: string): string {
+  return decodeURIComponent(target.replace(`${ROOT_PATH}/`, ""));
 }

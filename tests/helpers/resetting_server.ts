@@ -1,0 +1,108 @@
+import { once } from "node:events";
+import net from "node:net";
+import tls from "node:tls";
+import { LOOPBACK_CERTIFICATE } from "./loopback_certificate.ts";
+
+/** A request as it reached the server. */
+export interface ReceivedRequest {
+  /** Path and query. */
+  target: string;
+  /** Number of the connection that carried it, from 1. */
+  connection: number;
+  /** Arrival time in milliseconds, by `performance.now()`. */
+  time: number;
+}
+
+/** Options for `serveResetting`. */
+export interface ResettingServerOptions {
+  /** Whether to use TLS. It then offers HTTP/2 first, so a client that accepts it fails. Default false. */
+  secure?: boolean;
+  /** Path whose answer is the list of received requests; a request for it is not in the list. */
+  listPath?: string;
+}
+
+/** A server that resets reused connections. */
+export interface ResettingServer extends AsyncDisposable {
+  origin: string;
+  /** Every request in the order of arrival, the ones without an answer included. */
+  readonly received: readonly ReceivedRequest[];
+}
+
+/**
+ * Serves HTTP/1.1 on loopback, keeps connections open, and resets a connection when a second request
+ * arrives on it: the point at which some runtimes send that request again by themselves.
+ *
+ * @param handle Answers the first request of each connection; called without the request's headers
+ */
+export async function serveResetting(
+  handle: (request: Request) => Promise<Response>,
+  { secure = false, listPath }: ResettingServerOptions = {},
+): Promise<ResettingServer> {
+  const received: ReceivedRequest[] = [];
+  const sockets = new Set<net.Socket>();
+  let connections = 0;
+
+  const respond = async (socket: net.Socket, target: string) => {
+    const response = target === listPath
+      ? Response.json(received)
+      : await handle(new Request(new URL(target, origin)));
+    await write(socket, response);
+  };
+  const serve = (socket: net.Socket) => {
+    const connection = ++connections;
+    let requests = 0;
+    let text = "";
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    socket.on("error", () => {}); // a client may reset a connection, too
+    socket.on("data", (bytes) => {
+      text += bytes.toString("latin1");
+      if (!text.includes("\r\n\r\n")) return;
+      const [method, target] = text.split(" ", 2) as [string, string];
+      text = "";
+      if (method === "OPTIONS") {
+        void write(socket, new Response(null, { status: 204 }));
+        return;
+      }
+      if (target !== listPath) {
+        received.push({ target, connection, time: performance.now() });
+        if (++requests > 1) {
+          socket.resetAndDestroy();
+          return;
+        }
+      }
+      void respond(socket, target);
+    });
+  };
+
+  const server = secure
+    ? tls.createServer({ ...LOOPBACK_CERTIFICATE, ALPNProtocols: ["h2", "http/1.1"] }, serve)
+    : net.createServer(serve);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as net.AddressInfo;
+  const origin = `http${secure ? "s" : ""}://127.0.0.1:${port}`;
+  return {
+    origin,
+    received,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await once(server, "close");
+    },
+  };
+}
+
+/** Writes a response with a known length, which pages of every origin may read. */
+async function write(socket: net.Socket, response: Response): Promise<void> {
+  const body = new Uint8Array(await response.arrayBuffer());
+  const headers = {
+    ...Object.fromEntries(response.headers),
+    "access-control-allow-origin": "*",
+    "access-control-allow-headers": "x-api-key",
+    "content-length": `${body.length}`,
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`HTTP/1.1 ${response.status} \r\n${lines.join("")}\r\n`);
+  socket.write(body);
+}
