@@ -37,10 +37,7 @@ interface Remedy {
 
 const BACK_OFF: readonly Remedy[] = [{ backOff: true }];
 /** A timeout may be an outage or a page that is too slow: the wait helps with one, the size with the other. */
-const TOO_SLOW: readonly Remedy[] = [{ backOff: true }, {
-  backOff: true,
-  fewerRows: true,
-}];
+const TOO_SLOW: readonly Remedy[] = [...BACK_OFF, { backOff: true, fewerRows: true }];
 
 /**
  * What to do after each status: after the first fault of a page, the second, and so on; the last
