@@ -13,7 +13,7 @@ export function programHelp(): string {
 
 ${table(names.map((name) => [name, COMMANDS[name].summary]))}
 
-  --help after a command says what it takes; --version.
+  weir help COMMAND, or --help after it, lists its flags. --version prints the version.
 
 The API key is read from the environment variable DATASTREAM_API_KEY, else from the file that
 weir setup writes. Ask for one at ${KEY_SOURCE}.

@@ -45,9 +45,8 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
 
 async function answer(given: Arguments, io: Io): Promise<void> {
   const { command, flags } = given;
-  if (command === undefined) {
-    return await io.print(flags.has("version") ? `${VERSION}\n` : programHelp());
-  }
+  if (flags.has("version")) return await io.print(`${VERSION}\n`);
+  if (command === undefined) return await io.print(programHelp());
   if (flags.has("help")) return await io.print(commandHelp(command));
   switch (command) {
     case "cite":
