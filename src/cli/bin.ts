@@ -4,7 +4,7 @@
  *
  * @module
  */
-import process from "node:process";
 import { main } from "./main.ts";
+import { end } from "./process_events.ts";
 
-process.exitCode = await main();
+end(await main());
