@@ -71,7 +71,7 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
       error(line) {
         if (broken === undefined) stderr.write(`${line}\n`);
       },
-      terminal: stderr.isTTY
+      terminal: stderr.isTTY && environmentIfAllowed("TERM") !== "dumb"
         ? { columns: () => stderr.columns || 80, write: (text) => void stderr.write(text) }
         : undefined,
       showsOutput: stdout.isTTY === true,
