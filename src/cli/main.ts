@@ -4,10 +4,12 @@
  * @module
  */
 import process from "node:process";
+import { setImmediate } from "node:timers/promises";
 import { oneLine } from "../errors.ts";
 import { askSecret } from "./ask_secret.ts";
 import { end, listen, type ProcessEvents, unlisten } from "./process_events.ts";
 import { INTERRUPTED, run } from "./run.ts";
+import { explainWriteError } from "./write_error.ts";
 
 /**
  * Runs the command line in this process. It can be called any number of times, also concurrently.
@@ -82,10 +84,12 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
     if (signals > 0) return code;
     if (broken === undefined) return code;
     if (readerLeft) return 0;
-    stderr.write(`Standard output: ${oneLine(broken)}\n`);
+    stderr.write(`${oneLine(explainWriteError(broken, "standard output"))}\n`);
     return 1;
   } finally {
-    await flush(stderr);
+    await new Promise<void>((resolve) => void stderr.write("", () => resolve()));
+    // In Bun, a stream reports its error after the write that failed.
+    await setImmediate();
     unlisten(events);
   }
 }
@@ -124,11 +128,6 @@ async function writeOutput(bytes: Uint8Array): Promise<void> {
   }
   // In Deno, process.stdout blocks the event loop, and thus signals, while a reader is slow.
   for (let at = 0; at < bytes.length;) at += await scope.Deno.stdout.write(bytes.subarray(at));
-}
-
-/** Resolves when a stream has written everything, and has reported its errors. */
-function flush(stream: { write(text: string, done: () => void): unknown }): Promise<void> {
-  return new Promise((resolve) => void stream.write("", () => resolve()));
 }
 
 // Not awaited: require() takes no module that awaits at its top.
