@@ -6,5 +6,7 @@
  */
 import { main } from "./main.ts";
 import { end } from "./process_events.ts";
+import { useProxy } from "./proxy.ts";
 
+await useProxy();
 end(await main());

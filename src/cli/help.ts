@@ -19,6 +19,9 @@ The API key is read from the environment variable DATASTREAM_API_KEY, else from 
 weir setup writes. Ask for one at ${KEY_SOURCE}.
 To try without one: weir records --sandbox --limit 5
 
+Deno, Bun, Node 24.14 or later, and with NODE_USE_ENV_PROXY=1 also Node 22.21 or later use the
+proxy of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. Older versions of Node ignore it.
+
 Exit codes: 0 whole, 1 a fault, 2 a wrong command line, 130 interrupted.
 `;
 }

@@ -9,6 +9,8 @@ export interface Io {
   environmentIfAllowed: (name: string) => string | undefined;
   /** What to do about a variable that may not be read; empty where there is nothing. */
   howToAllow: (name: string) => string;
+  /** What to do about a failed connection, as far as the runtime is the cause. */
+  networkHint: () => string | undefined;
   /** Where data goes without `--output`. */
   output: WritableStream<Uint8Array>;
   /** Writes text to standard output. */

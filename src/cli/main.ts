@@ -8,6 +8,7 @@ import { setImmediate } from "node:timers/promises";
 import { oneLine } from "../errors.ts";
 import { askSecret } from "./ask_secret.ts";
 import { end, listen, type ProcessEvents, unlisten } from "./process_events.ts";
+import { ignoredProxyHint } from "./proxy.ts";
 import { INTERRUPTED, run } from "./run.ts";
 import { explainWriteError } from "./write_error.ts";
 
@@ -64,6 +65,7 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
       environment,
       environmentIfAllowed,
       howToAllow: (name) => isAllowed(name) ? "" : ` and let it be read, --allow-env=${name},`,
+      networkHint: ignoredProxyHint,
       output,
       async print(text) {
         const writer = output.getWriter();

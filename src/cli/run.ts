@@ -35,6 +35,9 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     if (error instanceof DataStreamError && (error.status === 401 || error.status === 403)) {
       io.error(`A key is had at ${KEY_SOURCE}; weir setup keeps it`);
     }
+    const isNetwork = error instanceof DataStreamError && error.kind === "network";
+    const hint = isNetwork ? io.networkHint() : undefined;
+    if (hint) io.error(hint);
     if (!(error instanceof UsageError)) return 1;
     const [command = ""] = args;
     const about = Object.hasOwn(COMMANDS, command) ? `${command} ` : "";

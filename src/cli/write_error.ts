@@ -4,7 +4,7 @@ const DENIED = "permission denied: change the permissions, or choose another fol
 
 /** What failed and what to do, by the code of an error of the operating system. */
 const EXPLANATIONS: ReadonlyMap<unknown, string> = new Map([
-  ["ENOSPC", "no space left on the disk: free some, or choose a file on another disk"],
+  ["ENOSPC", "no space left on the disk: free some space, or choose a file on another disk"],
   ["EDQUOT", "the disk quota is used up: free some space, or choose a file on another disk"],
   ["EFBIG", "the file is too large for its disk or a limit: choose a file on another disk"],
   ["EACCES", DENIED],

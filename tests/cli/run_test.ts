@@ -335,6 +335,19 @@ for (const rate of ["0", "-1", "fast"]) {
   });
 }
 
+Deno.test("run() adds the hint of the runtime when the connection fails", async () => {
+  // These tests may not connect.
+  const line = ["records", "--base-url", "http://127.0.0.1:4711"];
+  const environment = { DATASTREAM_API_KEY: "secret-key" };
+  const of = (hint?: string) => weir(line, { environment, networkHint: () => hint });
+  const [without, withHint] = [await of(), await of("use another runtime")];
+  assertEquals(without.errors.length, 1);
+  assertEquals(withHint.errors, [...without.errors, "use another runtime"]);
+  const missing = ["records", "--sandbox", "--filter", "LocationId eq 'x'"];
+  const { errors } = await weir(missing, { networkHint: () => "use another runtime" });
+  assertEquals(errors.length, 1);
+});
+
 Deno.test("a fault is one line and 1", async () => {
   const filter = "LocationId eq 'x'";
   const { code, output, errors } = await weir(["records", "--sandbox", "--filter", filter]);

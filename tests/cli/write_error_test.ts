@@ -5,7 +5,7 @@ import { explainWriteError, writing } from "../../src/cli/write_error.ts";
 const fault = (code: string, more = {}) => Object.assign(new Error(code), { code, ...more });
 
 const told: [code: string, said: string][] = [
-  ["ENOSPC", "no space left on the disk: free some, or choose a file on another disk"],
+  ["ENOSPC", "no space left on the disk: free some space, or choose a file on another disk"],
   ["EDQUOT", "the disk quota is used up: free some space, or choose a file on another disk"],
   ["EFBIG", "the file is too large for its disk or a limit: choose a file on another disk"],
   ["EACCES", "permission denied: change the permissions, or choose another folder"],

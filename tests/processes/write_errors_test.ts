@@ -42,7 +42,7 @@ for (const [name, program, ...args] of runtimes) {
       assertEquals(first.code, 1);
       assertMatch(
         first.stderr,
-        /^Cannot write a\.csv \(ENOSPC\): no space left[^\n]*: free some,[^\n]*\n$/,
+        /^Cannot write a\.csv \(ENOSPC\): no space left[^\n]*: free some space,[^\n]*\n$/,
       );
       const later = await weirOn("size=128k", ...RECORDS, "--output=a.csv");
       assertEquals(later.code, 1);
