@@ -82,13 +82,12 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
       askSecret: (question) => askSecret(question, interrupted.signal),
       signal: interrupted.signal,
     });
-    // Not after a signal, because a reader that takes nothing would delay the end.
-    if (signals > 0) return code;
-    if (broken === undefined) return code;
+    if (signals > 0 || broken === undefined) return code;
     if (readerLeft) return 0;
     stderr.write(`${oneLine(explainWriteError(broken, "standard output"))}\n`);
     return 1;
   } finally {
+    // The listeners stay until the streams have reported their errors.
     await new Promise<void>((resolve) => void stderr.write("", () => resolve()));
     // In Bun, a stream reports its error after the write that failed.
     await setImmediate();

@@ -1,6 +1,6 @@
 import process from "node:process";
 
-/** Result of telling `fetch` to use the proxy; undefined before. */
+/** Result of telling `fetch` to use the proxy; undefined if it was not or cannot be told. */
 let told: "used" | "invalid" | undefined;
 
 /**
