@@ -1,4 +1,3 @@
-import { typeFlag } from "type-flag";
 import { didYouMean } from "../did_you_mean.ts";
 import { type CommandName, COMMANDS, type CommandText, flagsOf } from "./commands.ts";
 import type { Flags } from "./flags.ts";
@@ -6,10 +5,10 @@ import { UsageError } from "./usage_error.ts";
 
 /** What a command line asks for. */
 export interface Arguments {
-  /** The command; undefined where help or the version is asked of the program itself. */
+  /** The command; undefined for the help or version of the program itself. */
   command: CommandName | undefined;
   operand: string | undefined;
-  /** The values of flags by name; of one that has none, an empty text. */
+  /** The values of the flags by name; an empty string for a flag without a value. */
   flags: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -19,7 +18,10 @@ export interface Arguments {
  * @throws {UsageError} If there is no such command or flag, or a value is missing, or one too many
  */
 export function readArguments(args: readonly string[]): Arguments {
-  const [first, ...rest] = args;
+  // `weir help records` is `weir records --help`.
+  const [first, ...rest] = args[0] === "help" && args.length > 1
+    ? [args[1], "--help", ...args.slice(2)]
+    : args;
   if (first === undefined || /^(--help|-h|help|--version|-V)$/.test(first)) {
     if (rest.length > 0) throw new UsageError(`Wanted nothing after ${first}, got "${rest[0]}"`);
     const asked = first === "-V" || first === "--version" ? "version" : "help";
@@ -34,7 +36,7 @@ export function readArguments(args: readonly string[]): Arguments {
   const known = flagsOf(command);
   const { flags, operands } = parse(rest, known);
   const { operand }: CommandText = COMMANDS[command];
-  if (flags.has("help")) return { command, operand: undefined, flags };
+  if (flags.has("help") || flags.has("version")) return { command, operand: undefined, flags };
   const most = operand === undefined ? 0 : 1;
   if (operands.length > most) {
     const extra = operands[most]!;
@@ -49,66 +51,68 @@ export function readArguments(args: readonly string[]): Arguments {
   return { command, operand: operands[0], flags };
 }
 
+/**
+ * Separates the flags from the operands; `help` as the first operand is `--help`.
+ *
+ * Not `parseArgs` of `node:util`, which takes quadratic time for long clusters and for more than
+ * about 16,000 arguments, and is no shorter with the messages below.
+ */
 function parse(
   args: readonly string[],
   known: Flags,
 ): { flags: Map<string, string[]>; operands: readonly string[] } {
-  const schema = Object.fromEntries(
-    Object.entries(known).map(([name, { value }]) =>
-      [name, value === undefined ? [Boolean] as const : [String] as const] as const
-    ),
-  );
-  const spelled = spellOut(args, known);
-  const valued = spelled.map((arg) => /^--([\w-]+)[=:.]/.exec(arg)?.[1] ?? "")
-    .find((name) => Object.hasOwn(known, name) && known[name]!.value === undefined);
-  if (valued !== undefined) {
-    throw new UsageError(`--${valued} takes no value: give it, or leave it out`);
-  }
-  const { flags: given, unknownFlags, _: operands } = typeFlag(
-    schema,
-    joinNegative(spelled, known),
-  );
-  const [unknown] = Object.keys(unknownFlags);
-  if (unknown !== undefined) {
-    const remedy = /key/i.test(unknown)
-      ? "a key is read from DATASTREAM_API_KEY, or kept by weir setup"
-      : didYouMean(unknown, Object.keys(known)).replace(/"(.*)"/, '"--$1"');
-    throw new UsageError(
-      `There is no flag "${unknown.length === 1 ? "-" : "--"}${unknown}": ${remedy}`,
-    );
-  }
   const flags = new Map<string, string[]>();
-  for (const [name, { value, isList }] of Object.entries(known)) {
-    const values = (given[name] ?? []) as (string | boolean)[];
-    if (values.length === 0 || values[0] === false) continue;
-    if (values.length > 1 && !isList) {
-      throw new UsageError(`--${name} is given twice: wanted it once`);
+  const operands: string[] = [];
+  const left = args.values();
+  for (const arg of left) {
+    if (arg === "--") { for (const operand of left) operands.push(operand); }
+    else if (arg === "help" && operands.length === 0) flags.set("help", []);
+    else if (!arg.startsWith("-") || arg === "-") operands.push(arg);
+    else {
+      for (const [name, given] of flagsIn(arg, known)) {
+        const { value, isList } = known[name]!;
+        if (value === undefined && given !== undefined) {
+          throw new UsageError(`--${name} takes no value: give it, or leave it out`);
+        }
+        const text = value === undefined ? "" : given ?? nextValue(left);
+        if (value !== undefined && text.trim() === "") {
+          throw new UsageError(`--${name} wants a value: --${name} ${value}`);
+        }
+        const texts = flags.get(name);
+        if (texts && !isList) throw new UsageError(`--${name} is given twice: wanted it once`);
+        if (texts) texts.push(text);
+        else flags.set(name, [text]);
+      }
     }
-    const texts = values.map((text) => text === true ? "" : String(text));
-    if (value !== undefined && texts.some((text) => text.trim() === "")) {
-      throw new UsageError(`--${name} wants a value: --${name} ${value}`);
-    }
-    flags.set(name, texts);
   }
   return { flags, operands };
 }
 
-/** One letter stands for a name. */
-function spellOut(args: readonly string[], known: Flags): string[] {
-  return args.map((arg) => {
-    const found = Object.entries(known).find(([, { letter }]) => letter && arg === `-${letter}`);
-    return found === undefined ? arg : `--${found[0]}`;
-  });
+/** Reads one argument, such as `--limit=5` or `-qn5`: its flags, and the value attached to the last. */
+function* flagsIn(arg: string, known: Flags): Generator<[name: string, value?: string]> {
+  const [, name, , value] = /^--([^=]*)(=(.*))?$/s.exec(arg) ?? [];
+  if (name !== undefined) {
+    if (!Object.hasOwn(known, name)) throw unknownFlag(`--${name}`, known);
+    return yield [name, value];
+  }
+  for (let at = 1; at < arg.length; at++) {
+    const [letter] = arg.slice(at);
+    const name = Object.keys(known).find((name) => known[name]!.letter === letter);
+    if (name === undefined) throw unknownFlag(`-${letter}`, known);
+    if (known[name]!.value === undefined) yield [name];
+    else return yield [name, arg.slice(at + 1).replace(/^=/, "") || undefined];
+  }
 }
 
-/** A value that begins with a minus sign, a longitude, say, would be taken for flags. */
-function joinNegative(args: readonly string[], known: Flags): string[] {
-  const joined: string[] = [];
-  for (const arg of args) {
-    const before = joined.at(-1) ?? "";
-    const isFlag = before.startsWith("--") && known[before.slice(2)]?.value !== undefined;
-    if (isFlag && /^-([\d.]|$)/.test(arg)) joined[joined.length - 1] = `${before}=${arg}`;
-    else joined.push(arg);
-  }
-  return joined;
+/** The next argument as a value; empty if there is none, or if it is a flag and not a negative number or `-`. */
+function nextValue(left: Iterator<string, undefined>): string {
+  const { value = "" } = left.next();
+  return /^-[^\d.]/.test(value) ? "" : value;
+}
+
+function unknownFlag(flag: string, known: Flags): UsageError {
+  const remedy = /key/i.test(flag)
+    ? "a key is read from DATASTREAM_API_KEY, or kept by weir setup"
+    : didYouMean(flag.replace(/^-+/, ""), Object.keys(known)).replace(/"(.*)"/, '"--$1"');
+  return new UsageError(`There is no flag "${flag}": ${remedy}`);
 }

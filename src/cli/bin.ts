@@ -4,7 +4,9 @@
  *
  * @module
  */
-import process from "node:process";
 import { main } from "./main.ts";
+import { end } from "./process_events.ts";
+import { useProxy } from "./proxy.ts";
 
-process.exitCode = await main();
+await useProxy();
+end(await main());

@@ -10,6 +10,7 @@ import { FileError, requireFolder, sizeOf } from "./files.ts";
 import { readBox, readFilter } from "./query_flags.ts";
 import { serviceOf } from "./service.ts";
 import { told, UsageError } from "./usage_error.ts";
+import { writing } from "./write_error.ts";
 
 /** Prints how to cite the datasets that meet a filter. */
 export async function cite({ flags }: Arguments, io: Io): Promise<void> {
@@ -53,7 +54,7 @@ export async function citeAfter(
   try {
     const placed = placeBox("Metadata", filter === undefined ? undefined : String(filter), within);
     text = citationsText(await client.citations(placed.filter, { signal: io.signal }));
-    if (path !== undefined) return await writeFile(path, text);
+    if (path !== undefined) return await writing(path, writeFile(path, text));
   } catch (error) {
     if (io.signal.aborted) throw error;
     // The rows are whole all the same.

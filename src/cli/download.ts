@@ -62,7 +62,7 @@ export async function download(
       rows += page.rows;
     }
     await sink.write(writer.end());
-    report.end(await sink.finish(), output);
+    report.finish(await sink.finish(), output);
   } catch (error) {
     report.end();
     await sink.leave(rows);

@@ -87,5 +87,6 @@ export const OUTPUT_FLAGS = {
 
 /** Of every command. */
 export const COMMON_FLAGS = {
-  help: { letter: "h", help: "this text" },
+  help: { letter: "h", isList: true, help: "this text" },
+  version: { letter: "V", isList: true, help: "the version of weir" },
 } as const satisfies Flags;

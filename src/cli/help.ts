@@ -13,11 +13,14 @@ export function programHelp(): string {
 
 ${table(names.map((name) => [name, COMMANDS[name].summary]))}
 
-  --help after a command says what it takes; --version.
+  weir help COMMAND, or --help after it, lists its flags. --version prints the version.
 
 The API key is read from the environment variable DATASTREAM_API_KEY, else from the file that
 weir setup writes. Ask for one at ${KEY_SOURCE}.
 To try without one: weir records --sandbox --limit 5
+
+Deno, Bun, Node 24.14 or later, and with NODE_USE_ENV_PROXY=1 also Node 22.21 or later use the
+proxy of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. Older versions of Node ignore it.
 
 Exit codes: 0 whole, 1 a fault, 2 a wrong command line, 130 interrupted.
 `;

@@ -9,13 +9,15 @@ export interface Io {
   environmentIfAllowed: (name: string) => string | undefined;
   /** What to do about a variable that may not be read; empty where there is nothing. */
   howToAllow: (name: string) => string;
+  /** What to do about a failed connection, as far as the runtime is the cause. */
+  networkHint: () => string | undefined;
   /** Where data goes without `--output`. */
   output: WritableStream<Uint8Array>;
   /** Writes text to standard output. */
   print: (text: string) => Promise<void>;
   /** Writes a line to standard error. */
   error: (line: string) => void;
-  /** Standard error as a terminal; undefined where it is none. */
+  /** Standard error as a terminal that can redraw a line; undefined if it is not one. */
   terminal: Terminal | undefined;
   /** Whether standard output is a terminal: rows and progress would stand in one another's lines. */
   showsOutput: boolean;
@@ -25,7 +27,7 @@ export interface Io {
   signal: AbortSignal;
 }
 
-/** A terminal with a line that is drawn over. */
+/** A terminal with a line that is redrawn. */
 export interface Terminal {
   /** How many characters a line has. */
   columns: () => number;

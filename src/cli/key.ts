@@ -5,6 +5,7 @@ import { oneLine } from "../errors.ts";
 import { KEY_SOURCE } from "./help.ts";
 import type { Io } from "./io.ts";
 import { UsageError } from "./usage_error.ts";
+import { writing } from "./write_error.ts";
 
 /**
  * The API key: of the environment, else of the file that `weir setup` writes.
@@ -48,9 +49,9 @@ export async function writeKey(key: string, io: Io): Promise<string> {
     });
   }
   // The mode counts for a new file alone.
-  await writeFile(path, "", { mode: 0o600 });
+  await writing(path, writeFile(path, "", { mode: 0o600 }));
   await chmod(path, 0o600);
-  await writeFile(path, `${key}\n`);
+  await writing(path, writeFile(path, `${key}\n`));
   return path;
 }
 

@@ -4,17 +4,19 @@
  * @module
  */
 import process from "node:process";
-import { Writable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import { oneLine } from "../errors.ts";
 import { askSecret } from "./ask_secret.ts";
+import { end, listen, type ProcessEvents, unlisten } from "./process_events.ts";
+import { ignoredProxyHint } from "./proxy.ts";
 import { INTERRUPTED, run } from "./run.ts";
-
-/** The signals that ask a process to end. */
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+import { explainWriteError } from "./write_error.ts";
 
 /**
- * Runs the command line in this process; a reader of standard output that leaves (`| head`) ends
- * it quietly.
+ * Runs the command line in this process. It can be called any number of times, also concurrently.
+ *
+ * A reader of standard output that leaves (`| head`) is not an error. SIGINT, SIGTERM and SIGHUP end
+ * every call in progress with 130; a second signal exits the process.
  *
  * Permissions in Deno: `--allow-env=DATASTREAM_API_KEY`, `--allow-net` for the service's host, and
  * for `--output` to read and write the folder of the file; what is not allowed is done without.
@@ -22,51 +24,48 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
  * @param args The arguments after the program's name; default: the process's own
  * @returns The exit code: 0 whole, 1 a fault, 2 a wrong command line, 130 interrupted
  *
- * @example A script of one's own in front of it
+ * @example Run a command from a script
  * ```ts
  * import { main } from "@weir/datastream/cli";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(await main(["url", "locations"]), 0); // prints the URL
+ * assertEquals(await main(["url", "records", "-n5"]), 0);
  * ```
  */
 export async function main(args: string[] = process.argv.slice(2)): Promise<number> {
+  const { stdout, stderr } = process;
   let readerLeft = false;
   let broken: Error | undefined;
+  let signals = 0;
   const interrupted = new AbortController();
-  const onOutput = (error: Error & { code?: string }) => {
-    readerLeft ||= error.code === "EPIPE" || error.name === "BrokenPipe";
-    broken ??= error;
-    // Not every runtime fails the write that it is about.
-    interrupted.abort(error);
+  const events: ProcessEvents = {
+    onOutputError(error: Error & { code?: string }) {
+      readerLeft ||= error.code === "EPIPE" || error.name === "BrokenPipe";
+      broken ??= error;
+      // Not every runtime rejects the write that failed.
+      interrupted.abort(error);
+    },
+    onSignal() {
+      interrupted.abort(new Error("interrupted"));
+      // A second signal does not wait for a reader that takes nothing.
+      if (++signals === 2) process.exit(INTERRUPTED);
+    },
   };
-  // Nobody reads what is said: the rows are worth no less for it.
-  const onError = () => {};
-  process.stdout.on("error", onOutput);
-  process.stderr.on("error", onError);
-  let asked = 0;
-  const interrupt = () => {
-    interrupted.abort(new Error("interrupted"));
-    // Whoever asks twice does not want to wait for a reader that takes nothing.
-    if (++asked === 2) process.exit(INTERRUPTED);
-  };
-  for (const signal of SIGNALS) process.on(signal, interrupt);
-  const { stdout, stderr } = process;
-  // Deno's process.stdout waits for a slow reader with everything, the signals too.
-  const raw = scope.Deno?.stdout.writable ?? Writable.toWeb(stdout);
-  const rawWriter = raw.getWriter();
   const output = new WritableStream<Uint8Array>({
     write: (bytes) =>
-      rawWriter.write(bytes).catch((error) => {
-        onOutput(error);
+      writeOutput(bytes).catch((error) => {
+        events.onOutputError(error);
         throw error;
       }),
   });
+  listen(events);
   try {
     const code = await run(args, {
       environment,
-      environmentIfAllowed: (name) => isAllowed(name) ? environment(name) : undefined,
+      environmentIfAllowed,
       howToAllow: (name) => isAllowed(name) ? "" : ` and let it be read, --allow-env=${name},`,
+      networkHint: ignoredProxyHint,
       output,
       async print(text) {
         const writer = output.getWriter();
@@ -76,30 +75,29 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
       error(line) {
         if (broken === undefined) stderr.write(`${line}\n`);
       },
-      terminal: stderr.isTTY
+      terminal: stderr.isTTY && environmentIfAllowed("TERM") !== "dumb"
         ? { columns: () => stderr.columns || 80, write: (text) => void stderr.write(text) }
         : undefined,
       showsOutput: stdout.isTTY === true,
       askSecret: (question) => askSecret(question, interrupted.signal),
       signal: interrupted.signal,
     });
-    // A reader that takes nothing must not keep a process that was asked to end.
-    if (asked > 0) process.exit(code);
-    // Until all is taken: only then is it known to be.
-    if (code === 0) await new Promise<void>((resolve) => stdout.write("", () => resolve()));
-    if (broken === undefined) return code;
+    if (signals > 0 || broken === undefined) return code;
     if (readerLeft) return 0;
-    process.stderr.write(`Standard output: ${oneLine(broken)}\n`);
+    stderr.write(`${oneLine(explainWriteError(broken, "standard output"))}\n`);
     return 1;
   } finally {
-    process.stdout.off("error", onOutput);
-    for (const signal of SIGNALS) process.off(signal, interrupt);
+    // The listeners stay until the streams have reported their errors.
+    await new Promise<void>((resolve) => void stderr.write("", () => resolve()));
+    // In Bun, a stream reports its error after the write that failed.
+    await setImmediate();
+    unlisten(events);
   }
 }
 
 const scope = globalThis as {
   Deno?: {
-    stdout: { writable: WritableStream<Uint8Array> };
+    stdout: { write(bytes: Uint8Array): Promise<number> };
     permissions: { querySync(of: { name: "env"; variable: string }): { state: string } };
   };
 };
@@ -118,5 +116,20 @@ function environment(name: string): string | undefined {
   }
 }
 
+function environmentIfAllowed(name: string): string | undefined {
+  return isAllowed(name) ? environment(name) : undefined;
+}
+
+/** Writes to standard output. Takes no lock on it, because calls of `main()` can overlap. */
+async function writeOutput(bytes: Uint8Array): Promise<void> {
+  if (scope.Deno === undefined) {
+    return await new Promise((resolve, reject) => {
+      process.stdout.write(bytes, (error) => error ? reject(error) : resolve());
+    });
+  }
+  // In Deno, process.stdout blocks the event loop, and thus signals, while a reader is slow.
+  for (let at = 0; at < bytes.length;) at += await scope.Deno.stdout.write(bytes.subarray(at));
+}
+
 // Not awaited: require() takes no module that awaits at its top.
-if (import.meta.main) main().then((code) => process.exitCode = code);
+if (import.meta.main) main().then(end);

@@ -2,32 +2,36 @@ import type { Progress } from "../client/progress.ts";
 import type { Io } from "./io.ts";
 import type { Progressed } from "./part_state.ts";
 
-/** How often a terminal's line is drawn anew, in milliseconds. */
+/** Interval (ms) at which the line on a terminal is redrawn. */
 const DRAW = 250;
-/** What is done sooner needs no line. */
+/** A download that ends within this time (ms) leaves no line of progress on a terminal. */
 const SOON = 1_000;
-/** So much of a fault is shown. */
+/** Maximum number of characters to show of a fault. */
 const LONGEST_FAULT = 80;
 
-/** Says on standard error how far a download has come: one line on a terminal, else a line a page. */
+/** Shows the progress of a download on standard error: one line on a terminal, else one per page. */
 export class ProgressReport {
   readonly #io: Io;
   readonly #isQuiet: boolean;
   readonly #canDraw: boolean;
-  /** The most rows that are wanted. */
+  /** Maximum number of rows to download. */
   readonly #limit: number;
   /** Rows of an earlier run. */
   readonly #before: number;
   readonly #started = performance.now();
-  readonly #timer: ReturnType<typeof setInterval> | undefined;
+  readonly #timer: ReturnType<typeof setTimeout> | undefined;
   #expectedRows: number | undefined;
   #progress: Progress | undefined;
   #retryAt = 0;
-  #isDrawn = false;
+  /** Length of the line on the terminal. */
+  #drawn = 0;
 
   /**
-   * @param shows Whether to say anything, and whether a line may be drawn over: not where rows stand in it
-   * @param from How far an earlier run had come
+   * Starts the report, before the first request.
+   *
+   * @param shows Whether to show anything; whether a line can be redrawn, which rows on the same
+   * terminal would break; and the limit of rows
+   * @param from The progress of an earlier run
    */
   constructor(
     io: Io,
@@ -41,16 +45,22 @@ export class ProgressReport {
     this.#limit = limit;
     this.#before = from?.rows ?? 0;
     this.#expectedRows = from?.expectedRows;
-    if (from !== undefined && !isQuiet) io.error(`Going on after ${format(from.rows)} rows`);
-    if (!isQuiet && this.#canDraw) this.#timer = setInterval(() => this.#draw(), DRAW);
+    if (isQuiet) return;
+    if (from !== undefined) io.error(`Going on after ${format(from.rows)} rows`);
+    if (this.#canDraw) {
+      this.#draw();
+      this.#timer = setInterval(() => this.#draw(), DRAW);
+    } else {
+      this.#timer = setTimeout(() => io.error(this.#text()), SOON);
+    }
   }
 
-  /** How many rows are expected in all, where it is known. */
+  /** Number of rows that the service counted, if it did. */
   get expectedRows(): number | undefined {
     return this.#expectedRows;
   }
 
-  /** Takes note of how far the query has come. */
+  /** Shows the progress of the query. */
   update(progress: Progress): void {
     const pages = this.#progress?.pages ?? 0;
     this.#progress = progress;
@@ -59,59 +69,89 @@ export class ProgressReport {
     const { retrying } = progress;
     if (retrying) this.#retryAt = performance.now() + retrying.wait;
     if (this.#isQuiet) return;
-    if (this.#io.terminal) this.#draw();
-    else if (retrying || progress.pages > pages) this.#io.error(this.#text());
+    if (this.#canDraw) return this.#draw();
+    if (!retrying && progress.pages === pages) return;
+    clearTimeout(this.#timer);
+    if (this.#io.terminal === undefined) this.#io.error(this.#text());
+  }
+
+  /** Ends the line of a download that failed. */
+  end(): void {
+    this.#end(this.#text());
   }
 
   /**
-   * Ends the line.
+   * Ends the line of a complete download.
    *
-   * @param bytes How many bytes the file has, where there is one and it is whole
+   * @param bytes Size of the file; undefined for standard output
    * @param file Its name
    */
-  end(bytes?: number, file?: string): void {
-    clearInterval(this.#timer);
-    if (this.#isDrawn) {
-      this.#draw();
-      this.#io.terminal?.write("\n");
-    }
-    if (this.#isQuiet || bytes === undefined) return;
-    const rows = this.#before + (this.#progress?.rows ?? 0);
+  finish(bytes?: number, file?: string): void {
+    const [rows, expected] = [this.#rows, this.#expected];
+    if (expected !== Infinity) this.#expectedRows = rows;
+    this.#end(this.#text());
+    if (this.#isQuiet) return;
     const seconds = duration((performance.now() - this.#started) / 1000);
-    this.#io.error(`${file}: ${counted(rows)}, ${(bytes / 1e6).toFixed(1)} MB, ${seconds}`);
+    if (bytes !== undefined) {
+      this.#io.error(`${file}: ${counted(rows)}, ${(bytes / 1e6).toFixed(1)} MB, ${seconds}`);
+    } else if (rows > 0 && rows < expected && expected !== Infinity && !this.#io.terminal) {
+      // The line of the last page named a larger number of rows.
+      this.#io.error(`Complete: ${counted(rows)}`);
+    }
   }
 
-  #draw(): void {
+  #end(text: string): void {
+    clearTimeout(this.#timer);
+    if (this.#drawn === 0) return;
+    const isSoon = performance.now() - this.#started < SOON;
+    this.#draw(isSoon ? "" : text);
+    this.#io.terminal?.write(isSoon ? "\r" : "\n");
+  }
+
+  /** Redraws the line. Pads instead of erasing: a dumb terminal knows no escape sequences. */
+  #draw(text: string = this.#text()): void {
     const { terminal } = this.#io;
-    if (terminal === undefined || !this.#canDraw || this.#progress === undefined) return;
-    if (!this.#isDrawn && performance.now() - this.#started < SOON) return;
-    // One character less: a full line would go on in the next one.
-    const text = Array.from(this.#text()).slice(0, Math.max(1, terminal.columns() - 1)).join("");
-    terminal.write(`\r\x1b[K${text}`);
-    this.#isDrawn = true;
+    if (terminal === undefined) return;
+    // One character less: a full line would continue on the next.
+    const columns = Math.max(1, terminal.columns() - 1);
+    const line = Array.from(text).slice(0, columns).join("");
+    terminal.write(`\r${line.padEnd(Math.min(this.#drawn, columns))}`);
+    this.#drawn = line.length;
+  }
+
+  /** Rows of this run and an earlier one. */
+  get #rows(): number {
+    return this.#before + (this.#progress?.rows ?? 0);
+  }
+
+  /** Number of rows that the download comes to as far as is known: counted, or the limit. */
+  get #expected(): number {
+    return Math.min(this.#expectedRows ?? Infinity, this.#limit);
   }
 
   #text(): string {
-    const { rows = 0, waits = 0, retrying } = this.#progress ?? {};
-    const done = this.#before + rows;
-    const expected = this.#expectedRows;
+    const { rows = 0, pages = 0, waits = 0, retrying } = this.#progress ?? {};
+    const [done, expected] = [this.#rows, this.#expected];
     const seconds = (performance.now() - this.#started) / 1000;
-    const rate = rows / Math.max(seconds, 0.001);
-    const left = expected === undefined ? undefined : Math.max(0, expected - done) / rate;
-    const parts = [
-      expected === undefined
-        ? counted(done)
-        : `${format(done)} of ${counted(expected)} (${percent(done, expected)})`,
-    ];
+    const rowsText = expected === Infinity
+      ? counted(done)
+      : `${format(done)} of ${counted(expected)} (${percent(done, expected)})`;
     if (retrying && performance.now() < this.#retryAt) {
-      // First, for the line may be cut; and nobody knows what is left.
+      // First, because the line may be cut.
       const wait = Math.max(0, this.#retryAt - performance.now()) / 1000;
       const fault = retrying.fault.detail.replace(/https?:\/\/\S+\/(\w+)/, "$1");
-      parts.unshift(`Trying again in ${duration(wait)} (${fault.slice(0, LONGEST_FAULT)})`);
-      return parts.join(", ");
+      return `Trying again in ${duration(wait)} (${fault.slice(0, LONGEST_FAULT)}), ${rowsText}`;
     }
+    if (pages === 0) {
+      const page = this.#before > 0 ? "next" : "first";
+      const elapsed = seconds < 2 ? "" : ` ${duration(Math.floor(seconds))}`;
+      return `Requesting the ${page} page…${elapsed}`;
+    }
+    const rate = rows / Math.max(seconds, 0.001);
+    const left = Math.max(0, expected - done) / rate;
+    const parts = [rowsText];
     if (rows > 0) parts.push(`${format(Math.round(rate))} rows/s`);
-    if (left !== undefined && left > 0 && rows > 0) parts.push(`${duration(left)} left`);
+    if (left > 0 && left < Infinity) parts.push(`${duration(left)} left`);
     if (waits >= 1000) parts.push(`${duration(waits / 1000)} waited`);
     return parts.join(", ");
   }
@@ -125,7 +165,7 @@ function format(number: number): string {
   return number.toLocaleString("en-CA");
 }
 
-/** Never all of it before the end: counts are estimates. */
+/** Rounds down, and to 100% at most, because counts are estimates. */
 function percent(done: number, expected: number): string {
   return `${expected === 0 ? 100 : Math.min(100, Math.floor(100 * done / expected))}%`;
 }

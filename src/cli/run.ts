@@ -35,6 +35,9 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     if (error instanceof DataStreamError && (error.status === 401 || error.status === 403)) {
       io.error(`A key is had at ${KEY_SOURCE}; weir setup keeps it`);
     }
+    const isNetwork = error instanceof DataStreamError && error.kind === "network";
+    const hint = isNetwork ? io.networkHint() : undefined;
+    if (hint) io.error(hint);
     if (!(error instanceof UsageError)) return 1;
     const [command = ""] = args;
     const about = Object.hasOwn(COMMANDS, command) ? `${command} ` : "";
@@ -45,9 +48,8 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
 
 async function answer(given: Arguments, io: Io): Promise<void> {
   const { command, flags } = given;
-  if (command === undefined) {
-    return await io.print(flags.has("version") ? `${VERSION}\n` : programHelp());
-  }
+  if (flags.has("version")) return await io.print(`${VERSION}\n`);
+  if (command === undefined) return await io.print(programHelp());
   if (flags.has("help")) return await io.print(commandHelp(command));
   switch (command) {
     case "cite":

@@ -4,6 +4,7 @@ import type { Io } from "./io.ts";
 import { PartFile } from "./part_file.ts";
 import type { Progressed } from "./part_state.ts";
 import { UsageError } from "./usage_error.ts";
+import { writing } from "./write_error.ts";
 
 /** Where the pages of a download go. */
 export interface Sink {
@@ -30,13 +31,13 @@ export async function openOutput(
 ): Promise<{ sink: Sink; from: Progressed | undefined }> {
   if (path === undefined) return { sink: standardOutput(io), from: undefined };
   const options = { question, resume: flags.has("resume"), force: flags.has("force") };
-  const { part, from } = await PartFile.open(path, options);
+  const { part, from } = await writing(path, PartFile.open(path, options));
   return {
     from,
     sink: {
-      write: (bytes) => part.write(bytes),
-      keep: (progressed) => part.keep(progressed),
-      finish: () => part.finish(),
+      write: (bytes) => writing(path, part.write(bytes)),
+      keep: (progressed) => writing(path, part.keep(progressed)),
+      finish: () => writing(path, part.finish()),
       async leave(rows) {
         if (!await part.leave(rows === 0)) return;
         io.error(

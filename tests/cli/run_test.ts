@@ -6,6 +6,7 @@ import { signUrl, verifyUrl } from "../../src/signing/signed_url.ts";
 import { VERSION } from "../../src/version.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 import { ask } from "../helpers/sandbox.ts";
+import { screenOf } from "../helpers/screen.ts";
 import { weir } from "../helpers/weir.ts";
 
 const sandbox = ["--sandbox", "--quiet"];
@@ -334,6 +335,19 @@ for (const rate of ["0", "-1", "fast"]) {
   });
 }
 
+Deno.test("run() adds the hint of the runtime when the connection fails", async () => {
+  // These tests may not connect.
+  const line = ["records", "--base-url", "http://127.0.0.1:4711"];
+  const environment = { DATASTREAM_API_KEY: "secret-key" };
+  const of = (hint?: string) => weir(line, { environment, networkHint: () => hint });
+  const [without, withHint] = [await of(), await of("use another runtime")];
+  assertEquals(without.errors.length, 1);
+  assertEquals(withHint.errors, [...without.errors, "use another runtime"]);
+  const missing = ["records", "--sandbox", "--filter", "LocationId eq 'x'"];
+  const { errors } = await weir(missing, { networkHint: () => "use another runtime" });
+  assertEquals(errors.length, 1);
+});
+
 Deno.test("a fault is one line and 1", async () => {
   const filter = "LocationId eq 'x'";
   const { code, output, errors } = await weir(["records", "--sandbox", "--filter", filter]);
@@ -350,13 +364,22 @@ Deno.test("a signal ends it with 130", async () => {
   assertEquals([code, errors], [130, ["Interrupted"]]);
 });
 
-Deno.test("progress is a line a page where there is no terminal", async () => {
+Deno.test("run() reports the percentage of --limit for each page when there is no terminal", async () => {
   const line = ["observations", "--sandbox", "--limit=2500", "--top=1000", "--select=Id"];
-  const pages = (await weir(line)).errors.filter((text) => /^[\d,]+ rows/.test(text));
-  assertEquals(pages.map((text) => text.split(" ")[0]), ["1,000", "2,000", "2,500"]);
-  // What is done within a second needs no line, nor do rows that stand in the same terminal.
+  const pages = (await weir(line)).errors.filter((text) => /rows/.test(text));
+  assertEquals(pages.map((text) => /^.*?\)/.exec(text)?.[0]), [
+    "1,000 of 2,500 rows (40%)",
+    "2,000 of 2,500 rows (80%)",
+    "2,500 of 2,500 rows (100%)",
+  ]);
+});
+
+Deno.test("run() leaves no progress on a terminal when it ends within a second", async () => {
+  const line = ["observations", "--sandbox", "--limit=2500", "--top=1000", "--select=Id"];
   const terminal = await weir(line, { isTerminal: true });
-  assertEquals([terminal.drawn, terminal.errors.some((text) => /rows/.test(text))], ["", false]);
+  assertStringIncludes(terminal.drawn, "Requesting the first page…");
+  assertEquals(screenOf(terminal.drawn).trim(), "");
+  assertEquals(terminal.errors.some((text) => /rows/.test(text)), false);
   const shown = await weir(line, { isTerminal: true, showsOutput: true });
   assertEquals(shown.drawn, "");
   assertEquals((await weir([...line, "--quiet"], { isTerminal: true })).drawn, "");

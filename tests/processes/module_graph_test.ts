@@ -51,7 +51,7 @@ async function reachedBy(
   return { files: files.sort(), npm: npm.sort(), packages: [...packages].sort() };
 }
 
-Deno.test("mod.ts reaches neither hono nor type-flag, the edge, the command line or the sandbox", async () => {
+Deno.test("mod.ts reaches neither hono, the edge, the command line nor the sandbox", async () => {
   const { files, npm, packages } = await reachedBy("mod.ts");
   assertEquals(packages, ["deno-std", "leven", "url-template"]);
   assertEquals(npm, ["deno-std/csv/stringify.js", "leven", "url-template"]);
@@ -67,11 +67,6 @@ Deno.test("mod.ts reaches neither hono nor type-flag, the edge, the command line
 Deno.test("only what an entry needs comes along with it", async () => {
   const packages = async (entry: string) => (await reachedBy(entry)).packages;
   assertEquals(await packages("edge/app.ts"), ["deno-std", "hono", "leven", "url-template"]);
-  assertEquals(await packages("src/cli/main.ts"), [
-    "deno-std",
-    "leven",
-    "type-flag",
-    "url-template",
-  ]);
+  assertEquals(await packages("src/cli/main.ts"), ["deno-std", "leven", "url-template"]);
   assertEquals(await packages("src/sandbox/service.ts"), ["leven"]);
 });
