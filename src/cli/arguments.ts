@@ -1,7 +1,7 @@
 import { typeFlag } from "type-flag";
-import { didYouMean } from "../did_you_mean.ts";
 import { type CommandName, COMMANDS, type CommandText, flagsOf } from "./commands.ts";
 import type { Flags } from "./flags.ts";
+import { commandHint, flagHint } from "./near_misses.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** What a command line asks for. */
@@ -28,11 +28,11 @@ export function readArguments(args: readonly string[]): Arguments {
   const names = Object.keys(COMMANDS);
   const command = names.find((name) => name === first) as CommandName | undefined;
   if (command === undefined) {
-    const hint = first.startsWith("-") ? "a command comes first" : didYouMean(first, names);
+    const hint = first.startsWith("-") ? "a command comes first" : commandHint(first, names);
     throw new UsageError(`There is no command "${first}": ${hint}`);
   }
   const known = flagsOf(command);
-  const { flags, operands } = parse(rest, known);
+  const { flags, operands } = parse(rest, known, command);
   const { operand }: CommandText = COMMANDS[command];
   if (flags.has("help")) return { command, operand: undefined, flags };
   const most = operand === undefined ? 0 : 1;
@@ -52,6 +52,7 @@ export function readArguments(args: readonly string[]): Arguments {
 function parse(
   args: readonly string[],
   known: Flags,
+  command: CommandName,
 ): { flags: Map<string, string[]>; operands: readonly string[] } {
   const schema = Object.fromEntries(
     Object.entries(known).map(([name, { value }]) =>
@@ -70,12 +71,9 @@ function parse(
   );
   const [unknown] = Object.keys(unknownFlags);
   if (unknown !== undefined) {
-    const remedy = /key/i.test(unknown)
-      ? "a key is read from DATASTREAM_API_KEY, or kept by weir setup"
-      : didYouMean(unknown, Object.keys(known)).replace(/"(.*)"/, '"--$1"');
-    throw new UsageError(
-      `There is no flag "${unknown.length === 1 ? "-" : "--"}${unknown}": ${remedy}`,
-    );
+    const flag = `${unknown.length === 1 ? "-" : "--"}${unknown}`;
+    const hint = flagHint(command, unknown);
+    throw new UsageError(`There is no flag "${flag}"${hint === undefined ? "" : `: ${hint}`}`);
   }
   const flags = new Map<string, string[]>();
   for (const [name, { value, isList }] of Object.entries(known)) {

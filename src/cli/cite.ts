@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import { citationsText } from "../client/citations.ts";
+import { citationsText, toCitedFilter } from "../client/citations.ts";
 import { DataStream } from "../client/datastream.ts";
 import { oneLine } from "../errors.ts";
 import { placeBox } from "../odata/place_box.ts";
@@ -21,7 +21,9 @@ export async function cite({ flags }: Arguments, io: Io): Promise<void> {
   const options = await serviceOf(flags, io);
   const client = told(() => {
     const client = new DataStream(options);
-    client.metadata({ filter }); // refuses what it cannot take
+    // Both throw for a wrong filter; only the first knows that citations have no --unchecked.
+    if (filter !== undefined) toCitedFilter(filter);
+    client.metadata({ filter });
     return client;
   });
   const citations = await client.citations(filter, { signal: io.signal });

@@ -214,7 +214,7 @@ export class DataStream {
     const { signal } = options;
     const query = this.metadata({
       select: CITED_FIELDS,
-      filter: filter === undefined ? undefined : toCitedFilter(String(filter)),
+      filter: filter === undefined ? undefined : toCitedFilter(filter),
       signal,
       top: MAXIMUM_TOP,
     });

@@ -255,7 +255,9 @@ Deno.test("weir setup keeps a key for its owner alone, and weir uses it, and sho
     assertEquals(await modeOf("config/weir/key"), 0o600);
     const refused = await runToEnd(line, "locations", baseUrl);
     assertEquals([refused.code, keys], [1, ["key-of-a-test"]]);
-    assertStringIncludes(refused.stderr, "A key is had at https://");
+    const source = "request one at https://github.com/datastreamapp/api-docs";
+    assertEquals(refused.stderr.split(source).length, 2);
+    assertStringIncludes(refused.stderr, "Set DATASTREAM_API_KEY, or save the key with weir setup");
     assertEquals(refused.stderr.includes("key-of-a-test"), false);
   });
 });
