@@ -2,10 +2,12 @@ import { writeFile } from "node:fs/promises";
 import { citationsText, toCitedFilter } from "../client/citations.ts";
 import { DataStream } from "../client/datastream.ts";
 import { oneLine } from "../errors.ts";
+import { parseFilter } from "../odata/parse_filter.ts";
 import { placeBox } from "../odata/place_box.ts";
 import type { GivenOptions } from "../odata/query_options.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Io } from "./io.ts";
+import { valueHints } from "./no_rows.ts";
 import { FileError, requireFolder, sizeOf } from "./files.ts";
 import { readBox, readFilter } from "./query_flags.ts";
 import { serviceOf } from "./service.ts";
@@ -30,6 +32,8 @@ export async function cite({ flags }: Arguments, io: Io): Promise<void> {
   await io.print(
     format === "json" ? `${JSON.stringify(citations, null, 2)}\n` : citationsText(citations),
   );
+  if (citations.length > 0 || filter === undefined) return;
+  for (const line of valueHints(parseFilter(filter), flags)) io.error(line);
 }
 
 /** Where citations go, and what they are of. */

@@ -10,6 +10,7 @@ import { toCsvFormat } from "../output/csv_options.ts";
 import type { Arguments } from "./arguments.ts";
 import { readFormat } from "./format.ts";
 import type { Io } from "./io.ts";
+import { valueHints } from "./no_rows.ts";
 import { ProgressReport } from "./progress_report.ts";
 import { readCsvOptions, readQuery } from "./query_flags.ts";
 import { questionOf } from "./question.ts";
@@ -42,7 +43,15 @@ export async function download(
     if (format === "geojson") counted.geojson?.();
     return { service, counted, query: checkOptions(resource, asked), csvFormat: toCsvFormat(csv) };
   });
-  if (flags.has("count")) return await io.print(`${await counted.count()}\n`);
+  const tellValues = () => {
+    for (const line of valueHints(query.clauses ?? [], flags)) io.error(line);
+  };
+  if (flags.has("count")) {
+    const count = await counted.count();
+    await io.print(`${count}\n`);
+    if (count === 0) tellValues();
+    return;
+  }
   if (citePath !== undefined) await requireNew(citePath, flags.has("force"));
 
   const question = questionOf(query, service.baseUrl, format, csvFormat);
@@ -68,7 +77,13 @@ export async function download(
     await sink.leave(rows);
     throw error;
   }
-  if (rows === 0) return asked.limit === 0 ? undefined : io.error(NO_ROWS);
+  if (rows === 0) {
+    if (asked.limit === 0) return;
+    io.error(
+      asked.filter === undefined && asked.within === undefined ? "There are no rows" : NO_ROWS,
+    );
+    return tellValues();
+  }
   const isTold = isMeasured(resource) && !flags.has("quiet");
   if (citePath === undefined && !isTold) return;
   // The rows are there: what comes after them is not worth half a minute.
@@ -76,5 +91,4 @@ export async function download(
   await citeAfter(client, asked, { path: citePath, file: output }, io);
 }
 
-const NO_ROWS =
-  "No row meets the filter: what it compares with counts to the letter, pH and not ph";
+const NO_ROWS = "No row matches the filter";
