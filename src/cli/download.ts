@@ -8,6 +8,7 @@ import { checkOptions, isMeasured } from "../odata/query_options.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { toCsvFormat } from "../output/csv_options.ts";
 import type { Arguments } from "./arguments.ts";
+import { DoiCollector } from "./doi_collector.ts";
 import { readFormat } from "./format.ts";
 import type { Io } from "./io.ts";
 import { valueHints } from "./no_rows.ts";
@@ -17,7 +18,7 @@ import { questionOf } from "./question.ts";
 import { serviceOf } from "./service.ts";
 import { openOutput, requireFlags } from "./sink.ts";
 import { told, UsageError } from "./usage_error.ts";
-import { writerOf } from "./writer.ts";
+import { collecting, writerOf } from "./writer.ts";
 import { citeAfter, requireNew } from "./cite.ts";
 
 /** Downloads the rows of a resource, or counts them. */
@@ -56,7 +57,11 @@ export async function download(
 
   const question = questionOf(query, service.baseUrl, format, csvFormat);
   const { sink, from } = await openOutput(output, question, flags, io);
-  const writer = writerOf(resource, format, query, csvFormat, from?.writer);
+  const writer = collecting(
+    writerOf(resource, format, query, csvFormat, from?.writer),
+    query,
+    from?.writer,
+  );
   const canDraw = output !== undefined || !io.showsOutput;
   const shows = { isQuiet: flags.has("quiet"), canDraw, limit: query.limit };
   const report = new ProgressReport(io, shows, from);
@@ -88,7 +93,8 @@ export async function download(
   if (citePath === undefined && !isTold) return;
   // The rows are there: what comes after them is not worth half a minute.
   const client = new DataStream({ ...options, retry: { attempts: 2 } });
-  await citeAfter(client, asked, { path: citePath, file: output }, io);
+  const dois = writer instanceof DoiCollector ? writer.dois : undefined;
+  await citeAfter(client, { query: asked, dois, path: citePath, file: output, flags }, io);
 }
 
 const NO_ROWS = "No row matches the filter";

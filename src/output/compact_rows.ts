@@ -21,19 +21,19 @@ function compactBytes(page: Uint8Array, most: number, between: number): WrittenP
   const start = findRows(page);
   if (start < 0) return undefined;
   const out = new Uint8Array(page.length + 1);
-  let rows = 0;
+  const offsets: number[] = [];
   let to = 0;
   const close = passRows(page, start, (at) => {
     const end = page[at] === OPEN_OBJECT ? passValue(page, at) : -1;
-    if (end >= 0 && rows < most) {
+    if (end >= 0 && offsets.length < most) {
       to = copyTokens(page, at, end, out, to);
       out[to++] = between;
-      rows++;
+      offsets.push(at);
     }
     return end;
   });
   const envelope = close < 0 ? undefined : readEnvelope(page, start, close);
-  return envelope && { bytes: cutOff(out, to), rows, envelope };
+  return envelope && { bytes: cutOff(out, to), rows: offsets.length, offsets, envelope };
 }
 
 /** Copies well-formed JSON without the white space between its tokens. */

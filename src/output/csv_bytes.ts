@@ -43,15 +43,15 @@ export function csvOfBytes(
   const nestedCell = (json: Uint8Array) =>
     encoder.encode(toQuotedCell(parseSource(decoder.decode(json)), format));
   const writer = new LineWriter(page, mark, escapeFormulas, fields.length, nestedCell, before);
-  let rows = 0;
+  const offsets: number[] = [];
   const close = passRows(page, start, (at) => {
-    const end = reader.read(at, isOpen && rows < most);
-    if (end >= 0 && rows < most) {
+    const end = reader.read(at, isOpen && offsets.length < most);
+    if (end >= 0 && offsets.length < most) {
       writer.write(reader.cells, end - at);
-      rows++;
+      offsets.push(at);
     }
     return end;
   });
   const envelope = close < 0 ? undefined : readEnvelope(page, start, close);
-  return envelope && { bytes: writer.end(), rows, envelope };
+  return envelope && { bytes: writer.end(), rows: offsets.length, offsets, envelope };
 }

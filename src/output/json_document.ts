@@ -38,14 +38,14 @@ export class JsonDocumentWriter implements PageWriter {
   }
 
   write(page: Uint8Array, most: number): WrittenPage {
-    const { bytes, rows, envelope } = this.#values(page, most);
+    const { bytes, rows, ...more } = this.#values(page, most);
     const head = this.#head(rows);
     const whole = new Uint8Array(head.length + Math.max(0, bytes.length - COMMA.length));
     whole.set(head);
     whole.set(bytes.subarray(0, whole.length - head.length), head.length);
     this.#isBegun = true;
     this.#hasRows ||= rows > 0;
-    return { bytes: whole, rows, envelope };
+    return { ...more, bytes: whole, rows };
   }
 
   end(): Uint8Array<ArrayBuffer> {

@@ -3,6 +3,8 @@ export interface WrittenPage {
   bytes: Uint8Array<ArrayBuffer>;
   /** How many rows are in them. */
   rows: number;
+  /** Offset of each of these rows in the page, if the rows were read one by one. */
+  offsets?: readonly number[];
   /** What the page holds beside its rows: the link to the next one. */
   envelope: Record<string, unknown>;
 }

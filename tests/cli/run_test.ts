@@ -147,7 +147,7 @@ Deno.test("a download of records tells how to cite them, one of locations does n
     const { errors } = await weir(lineOf(command));
     assertStringIncludes(
       errors.join("\n"),
-      "requires citing (every dataset that meets the filter):\nWeir Sandbox",
+      "requires citing it:\nWeir Sandbox",
     );
   }
   assertEquals((await weir(lineOf("locations"))).errors.join().includes("citing"), false);
