@@ -30,7 +30,10 @@ const LONGEST_TIME = 3_600_000;
  * ```
  */
 export interface DataStreamOptions {
-  /** The API key, sent as `x-api-key` to the base URL's origin and nowhere else. Default: none. */
+  /**
+   * The API key, sent as `x-api-key` to the base URL's origin and nowhere else. White space around it
+   * is an error: trim a key that is read from a file. Default: none.
+   */
   apiKey?: string | undefined;
   /** The root address of the service. Default `PRODUCTION_URL`. */
   baseUrl?: string | undefined;
