@@ -7,7 +7,6 @@
 import { Hono } from "hono";
 import { cors } from "hono/cors";
 import { secureHeaders } from "hono/secure-headers";
-import { didYouMean } from "../src/did_you_mean.ts";
 import { oneLine } from "../src/errors.ts";
 import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import { createAccess } from "./downloads/access.ts";
@@ -18,6 +17,7 @@ import { formatsOf } from "./downloads/formats.ts";
 import { Gate } from "./downloads/gate.ts";
 import { HttpProblem, problemResponse } from "./downloads/problem.ts";
 import { addPage } from "./page/routes.ts";
+import { pathHint } from "./path_hint.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
 export type { AccessMode, AppOptions } from "./downloads/app_options.ts";
@@ -130,7 +130,7 @@ export function createApp(options: AppOptions): EdgeApp {
       status: 404,
       title: "Nothing here",
       detail: `There is no ${oneLine(path)}`,
-      hint: didYouMean(path, [...paths.keys()]),
+      hint: pathHint(path, [...paths.keys()]),
     });
   });
   app.onError((error, { req }) => {

@@ -1,3 +1,4 @@
+import { didYouMean } from "../src/did_you_mean.ts";
 import { createSandbox } from "../src/sandbox/service.ts";
 import { ACCESS_MODES, type AppOptions } from "./downloads/app_options.ts";
 
@@ -38,12 +39,12 @@ export function readConfig(environment: Environment): AppOptions {
     throw new TypeError(`WEIR_SANDBOX=1 is public: leave WEIR_ACCESS out, got "${access}"`);
   }
   if (access === undefined) {
+    const given = environment.WEIR_ACCESS;
+    const near = given ? didYouMean(given, ACCESS_MODES, "") : "";
     throw new TypeError(
       `WEIR_ACCESS must say who may download, ${
         ACCESS_MODES.join(", ")
-      } (or set WEIR_SANDBOX=1), got ${
-        environment.WEIR_ACCESS ? `"${environment.WEIR_ACCESS}"` : "nothing"
-      }`,
+      } (or set WEIR_SANDBOX=1), got ${given ? `"${given}"` : "nothing"}${near && `: ${near}`}`,
     );
   }
   const need = (name: typeof VARIABLES[number], what: string) => {

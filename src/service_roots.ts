@@ -28,3 +28,6 @@ export const PRODUCTION_URL = "https://api.datastream.org/v1/odata/v4";
  * ```
  */
 export const QA_URL = "https://api.qa.datastream.org/v1/odata/v4";
+
+/** Where to request an API key. */
+export const KEY_SOURCE = "https://github.com/datastreamapp/api-docs";

@@ -1,4 +1,5 @@
 import { DataStream } from "../../src/client/datastream.ts";
+import { KEY_SOURCE } from "../../src/service_roots.ts";
 import { SIGNING_OPTIONS, verifyUrl } from "../../src/signing/signed_url.ts";
 import type { Settings } from "./app_options.ts";
 import { HttpProblem } from "./problem.ts";
@@ -70,20 +71,22 @@ function callerAccess(service: Settings["service"]): Access {
     vary: "x-api-key",
     // deno-lint-ignore require-await -- a rejection, as of the other ways
     async admit({ headers }) {
-      const key = headers.get("x-api-key");
+      const key = headers.get("x-api-key")?.trim();
       if (!key) {
         throw new HttpProblem({
           status: 401,
           title: "No API key",
           detail: "Wanted the header x-api-key, got none",
-          hint: "send your own DataStream API key; it is used for this request alone",
+          hint:
+            `send your own DataStream API key, or request one at ${KEY_SOURCE}; the server uses ` +
+            "it for this request alone",
         });
       }
       return callersOwn(key);
     },
     // deno-lint-ignore require-await -- a rejection, as of the other ways
     async admitToPage({ headers }) {
-      const key = headers.get("x-api-key");
+      const key = headers.get("x-api-key")?.trim();
       return key ? callersOwn(key) : undefined;
     },
   };

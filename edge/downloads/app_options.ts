@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from "../../src/client/clock.ts";
 import type { DataStreamOptions } from "../../src/client/client_options.ts";
 import { MAXIMUM_TOP } from "../../src/odata/query_options.ts";
+import { requireOptions } from "../../src/require_options.ts";
 import { requireSecret } from "../../src/signing/signed_url.ts";
 
 /** Who may download. */
@@ -61,6 +62,28 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
   log?: ((line: string) => void) | undefined;
 }
 
+const KEYS: Record<keyof AppOptions, true> = {
+  access: true,
+  apiKey: true,
+  signingSecret: true,
+  tokens: true,
+  synthetic: true,
+  maxRows: true,
+  maxWaiting: true,
+  pageRows: true,
+  corsOrigins: true,
+  readerTimeout: true,
+  now: true,
+  log: true,
+  baseUrl: true,
+  requestsPerSecond: true,
+  userAgent: true,
+  retry: true,
+  timeouts: true,
+  fetch: true,
+  clock: true,
+};
+
 /** The options of the app, checked and whole. */
 export interface Settings {
   access: AccessMode;
@@ -86,11 +109,12 @@ const PUBLIC_ROWS = 5_000_000;
 /**
  * Checks the options of the app, and fills in the rest; those of the client are left to it.
  *
- * @throws {TypeError} If access is no mode, or lacks its key, secret or tokens, or one of them
- *   cannot be used
+ * @throws {TypeError} If an option is unknown, access is no mode, or lacks its key, secret or tokens,
+ *   or one of them cannot be used
  * @throws {RangeError} If a number is out of range
  */
 export function toSettings(options: AppOptions): Settings {
+  requireOptions("createApp()", options, Object.keys(KEYS));
   const {
     access,
     apiKey,

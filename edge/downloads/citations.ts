@@ -1,7 +1,6 @@
-import { type Citation, citationsText } from "../../src/client/citations.ts";
-import type { DataStream } from "../../src/client/datastream.ts";
+import { citationsText } from "../../src/client/citations.ts";
+import { citationsOfDois } from "../../src/client/citations_of_dois.ts";
 import { parseFilter } from "../../src/odata/parse_filter.ts";
-import { commonFilter } from "../../src/odata/common_filter.ts";
 import { placeBox } from "../../src/odata/place_box.ts";
 import type { Downloads } from "./downloads.ts";
 import { readBox, readPairs } from "./options.ts";
@@ -9,9 +8,6 @@ import { refusing, tellFault } from "./problem.ts";
 
 /** The paths that say how to cite. */
 export const CITATION_PATHS = ["/Citations.txt", "/Citations.json"] as const;
-
-/** So many DOIs stand in one filter: it must not be longer than a gateway takes. */
-const MOST_DOIS = 100;
 
 /**
  * Answers with the citation, licence and DOI link of every dataset that a filter touches.
@@ -42,7 +38,7 @@ export async function answerCitations(
     if (byLocation) {
       const locations = client.locations({ select: ["DOI"], filter: placed, signal });
       return async () =>
-        await citationsOf(client, (await locations.toArray()).map(({ DOI }) => DOI), signal);
+        await citationsOfDois(client, (await locations.toArray()).map(({ DOI }) => DOI), signal);
     }
     client.metadata({ filter: placed }); // refuses what it cannot take
     return () => client.citations(placed, { signal });
@@ -53,19 +49,4 @@ export async function answerCitations(
   });
   const body = isText ? citationsText(citations) : `${JSON.stringify(citations, null, 2)}\n`;
   return new Response(body, { headers });
-}
-
-/** How to cite datasets by their DOIs, which may come more than once. */
-async function citationsOf(
-  client: DataStream,
-  dois: readonly string[],
-  signal: AbortSignal,
-): Promise<Citation[]> {
-  const left = [...new Set(dois)];
-  const citations: Citation[] = [];
-  while (left.length > 0) {
-    const filter = commonFilter({ dois: left.splice(0, MOST_DOIS) });
-    citations.push(...await client.citations(filter, { signal }));
-  }
-  return citations;
 }

@@ -25,6 +25,14 @@ export const FORMATS = {
   geojson: { mediaType: "application/geo+json", stream: (query) => query.geojson!() },
 } as const satisfies Record<string, Format>;
 
+/** Names of formats that are here an option of another one. */
+const FORMAT_HINTS = new Map([
+  ["jsonl", "use ndjson"],
+  ["excel", "use csv with bom=true"],
+  ["xlsx", "use csv with bom=true"],
+  ["tsv", "use csv with separator=tab"],
+]);
+
 /** The extension of a format. */
 export type FormatName = keyof typeof FORMATS;
 
@@ -55,9 +63,8 @@ export function negotiate(
     const wanted = given.toLowerCase().split(";")[0]!.trim().replace(" ", "+");
     const found = names.find((name) => name === wanted || FORMATS[name].mediaType === wanted);
     if (found !== undefined) return found;
-    throw new BadOption(
-      `${resource} has no format "${given}", but ${names.join(", ")}: ${didYouMean(given, names)}`,
-    );
+    const hint = FORMAT_HINTS.get(given.toLowerCase()) ?? didYouMean(given, names);
+    throw new BadOption(`${resource} has no format "${given}": ${hint}`);
   }
   const headers = new Headers(request.headers);
   headers.set("accept", toBareTypes(headers.get("accept") ?? "*/*"));

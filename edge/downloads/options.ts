@@ -39,6 +39,24 @@ export const OPTIONS: readonly string[] = [
   "filename",
 ];
 
+const KEY_HINT = "leave it out, a key does not belong in a URL";
+
+/** Options of other services, and of the client, that a URL does not have. */
+const OPTION_HINTS = new Map([
+  ["$orderby", "leave it out, rows come in the order of their Id"],
+  ["$skip", 'use "$skiptoken", with Id: and the last Id'],
+  ["columns", 'use "$select"'],
+  ["fields", 'use "$select"'],
+  ["rows", 'use "limit"'],
+  ["delimiter", 'use "separator"'],
+  ["within", 'use "bbox"'],
+  ["unchecked", "leave it out, a URL can only have names that Weir knows"],
+  ["apikey", KEY_HINT],
+  ["api_key", KEY_HINT],
+  ["key", KEY_HINT],
+  ["x-api-key", KEY_HINT],
+]);
+
 /**
  * Reads the query options of a URL, their `$` raw or encoded.
  *
@@ -51,10 +69,8 @@ export function readPairs(url: URL, known: readonly string[]): Map<string, strin
   const given = new Map<string, string>();
   for (const [name, value] of url.searchParams) {
     if (!known.includes(name)) {
-      const names = known.join(", ");
-      throw new BadOption(
-        `There is no option "${name}": ${didYouMean(name, known)} There are ${names}`,
-      );
+      const hint = OPTION_HINTS.get(name.toLowerCase()) ?? didYouMean(name, known);
+      throw new BadOption(`There is no option "${name}": ${hint}`);
     }
     if (given.has(name)) throw new BadOption(`Option "${name}" is given twice: wanted it once`);
     if (value.trim() === "" && name !== "separator") {

@@ -1,4 +1,6 @@
 import { DataStreamError, oneLine } from "../../src/errors.ts";
+import { fieldNames } from "../../src/odata/resources.ts";
+import { UNCHECKED_HINT } from "../../src/odata/unknown_name.ts";
 import { BadOption } from "./bad_option.ts";
 
 /** A problem to answer with (RFC 9457). */
@@ -61,14 +63,27 @@ const SERVERS_HINT =
 /** Seconds to wait where the service does not say how long. */
 const SOME_SECONDS = 5;
 
-/** A request that names, or leaves out, what it must not. */
+/** The problem for a request that cannot be read: 400, with the hint of the error. */
 export function badRequest(error: unknown): HttpProblem {
-  // The library's word for it, which a URL has another one for.
-  const message = oneLine(error)
-    .replace(/give the query within: \{.*?\}\./, "give the option bbox=west,south,east,north.");
-  const found = /^(.*\S): ((?:did you mean|give|leave|use) .*)$/.exec(message);
+  const message = withOptions(oneLine(error));
+  const found = /^(.*\S): ((?:did you mean|filter|find|give|leave|select|use) .*)$/.exec(message);
   const [, detail, hint] = found ?? [undefined, message, "correct that part of the request"];
   return new HttpProblem({ status: 400, title: TITLES[400]!, detail: detail!, hint });
+}
+
+/** Replaces the names of the client's options in a message by those of a URL. */
+function withOptions(message: string): string {
+  return message
+    .replace(
+      "give the query within: { west, south, east, north }",
+      "give the option bbox=west,south,east,north",
+    )
+    .replace(
+      /RESOURCES\.(Metadata|Locations|Observations|Records)\.fields/,
+      (_, resource) => fieldNames(resource).join(", "),
+    )
+    .replace(`?${UNCHECKED_HINT}`, "?")
+    .replace(UNCHECKED_HINT, "; a URL can only have names that Weir knows");
 }
 
 /**

@@ -1,32 +1,4 @@
-/**
- * The regions that the service can be asked for, by the name a person knows them by.
- *
- * Source: water-quality-api, Filter forms, RegionId values.
- */
-export const REGIONS: readonly (readonly [label: string, regions: Record<string, string>])[] = [
-  ["Hubs", {
-    "hub.atlantic": "Atlantic",
-    "hub.greatlakes": "Great Lakes",
-    "hub.lakewinnipeg": "Lake Winnipeg",
-    "hub.mackenzie": "Mackenzie",
-    "hub.pacific": "Pacific",
-  }],
-  ["Provinces and territories", {
-    "admin.4.ca.ab": "Alberta",
-    "admin.4.ca.bc": "British Columbia",
-    "admin.4.ca.mb": "Manitoba",
-    "admin.4.ca.nb": "New Brunswick",
-    "admin.4.ca.nl": "Newfoundland and Labrador",
-    "admin.4.ca.ns": "Nova Scotia",
-    "admin.4.ca.nt": "Northwest Territories",
-    "admin.4.ca.nu": "Nunavut",
-    "admin.4.ca.on": "Ontario",
-    "admin.4.ca.pe": "Prince Edward Island",
-    "admin.4.ca.qc": "Quebec",
-    "admin.4.ca.sk": "Saskatchewan",
-    "admin.4.ca.yt": "Yukon",
-  }],
-];
+export { REGIONS } from "../../src/odata/regions.ts";
 
 /** Names that many datasets use, to choose from; any other can be typed. */
 export const CHARACTERISTICS: readonly string[] = [

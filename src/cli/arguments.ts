@@ -1,6 +1,6 @@
-import { didYouMean } from "../did_you_mean.ts";
 import { type CommandName, COMMANDS, type CommandText, flagsOf } from "./commands.ts";
 import type { Flags } from "./flags.ts";
+import { commandHint, flagHint } from "./near_misses.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** What a command line asks for. */
@@ -30,11 +30,11 @@ export function readArguments(args: readonly string[]): Arguments {
   const names = Object.keys(COMMANDS);
   const command = names.find((name) => name === first) as CommandName | undefined;
   if (command === undefined) {
-    const hint = first.startsWith("-") ? "a command comes first" : didYouMean(first, names);
+    const hint = first.startsWith("-") ? "a command comes first" : commandHint(first, names);
     throw new UsageError(`There is no command "${first}": ${hint}`);
   }
   const known = flagsOf(command);
-  const { flags, operands } = parse(rest, known);
+  const { flags, operands } = parse(rest, known, command);
   const { operand }: CommandText = COMMANDS[command];
   if (flags.has("help") || flags.has("version")) return { command, operand: undefined, flags };
   const most = operand === undefined ? 0 : 1;
@@ -60,6 +60,7 @@ export function readArguments(args: readonly string[]): Arguments {
 function parse(
   args: readonly string[],
   known: Flags,
+  command: CommandName,
 ): { flags: Map<string, string[]>; operands: readonly string[] } {
   const flags = new Map<string, string[]>();
   const operands: string[] = [];
@@ -69,7 +70,7 @@ function parse(
     else if (arg === "help" && operands.length === 0) flags.set("help", []);
     else if (!arg.startsWith("-") || arg === "-") operands.push(arg);
     else {
-      for (const [name, given] of flagsIn(arg, known)) {
+      for (const [name, given] of flagsIn(arg, known, command)) {
         const { value, isList } = known[name]!;
         if (value === undefined && given !== undefined) {
           throw new UsageError(`--${name} takes no value: give it, or leave it out`);
@@ -89,16 +90,20 @@ function parse(
 }
 
 /** Reads one argument, such as `--limit=5` or `-qn5`: its flags, and the value attached to the last. */
-function* flagsIn(arg: string, known: Flags): Generator<[name: string, value?: string]> {
+function* flagsIn(
+  arg: string,
+  known: Flags,
+  command: CommandName,
+): Generator<[name: string, value?: string]> {
   const [, name, , value] = /^--([^=]*)(=(.*))?$/s.exec(arg) ?? [];
   if (name !== undefined) {
-    if (!Object.hasOwn(known, name)) throw unknownFlag(`--${name}`, known);
+    if (!Object.hasOwn(known, name)) throw unknownFlag(command, `--${name}`);
     return yield [name, value];
   }
   for (let at = 1; at < arg.length; at++) {
     const [letter] = arg.slice(at);
     const name = Object.keys(known).find((name) => known[name]!.letter === letter);
-    if (name === undefined) throw unknownFlag(`-${letter}`, known);
+    if (name === undefined) throw unknownFlag(command, `-${letter}`);
     if (known[name]!.value === undefined) yield [name];
     else return yield [name, arg.slice(at + 1).replace(/^=/, "") || undefined];
   }
@@ -110,9 +115,7 @@ function nextValue(left: Iterator<string, undefined>): string {
   return /^-[^\d.]/.test(value) ? "" : value;
 }
 
-function unknownFlag(flag: string, known: Flags): UsageError {
-  const remedy = /key/i.test(flag)
-    ? "a key is read from DATASTREAM_API_KEY, or kept by weir setup"
-    : didYouMean(flag.replace(/^-+/, ""), Object.keys(known)).replace(/"(.*)"/, '"--$1"');
-  return new UsageError(`There is no flag "${flag}": ${remedy}`);
+function unknownFlag(command: CommandName, flag: string): UsageError {
+  const hint = flagHint(command, flag.replace(/^-+/, ""));
+  return new UsageError(`There is no flag "${flag}"${hint === undefined ? "" : `: ${hint}`}`);
 }

@@ -8,15 +8,17 @@ import { checkOptions, isMeasured } from "../odata/query_options.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { toCsvFormat } from "../output/csv_options.ts";
 import type { Arguments } from "./arguments.ts";
+import { DoiCollector } from "./doi_collector.ts";
 import { readFormat } from "./format.ts";
 import type { Io } from "./io.ts";
+import { valueHints } from "./no_rows.ts";
 import { ProgressReport } from "./progress_report.ts";
 import { readCsvOptions, readQuery } from "./query_flags.ts";
 import { questionOf } from "./question.ts";
 import { serviceOf } from "./service.ts";
 import { openOutput, requireFlags } from "./sink.ts";
 import { told, UsageError } from "./usage_error.ts";
-import { writerOf } from "./writer.ts";
+import { collecting, writerOf } from "./writer.ts";
 import { citeAfter, requireNew } from "./cite.ts";
 
 /** Downloads the rows of a resource, or counts them. */
@@ -42,12 +44,24 @@ export async function download(
     if (format === "geojson") counted.geojson?.();
     return { service, counted, query: checkOptions(resource, asked), csvFormat: toCsvFormat(csv) };
   });
-  if (flags.has("count")) return await io.print(`${await counted.count()}\n`);
+  const tellValues = () => {
+    for (const line of valueHints(query.clauses ?? [], flags)) io.error(line);
+  };
+  if (flags.has("count")) {
+    const count = await counted.count();
+    await io.print(`${count}\n`);
+    if (count === 0) tellValues();
+    return;
+  }
   if (citePath !== undefined) await requireNew(citePath, flags.has("force"));
 
   const question = questionOf(query, service.baseUrl, format, csvFormat);
   const { sink, from } = await openOutput(output, question, flags, io);
-  const writer = writerOf(resource, format, query, csvFormat, from?.writer);
+  const writer = collecting(
+    writerOf(resource, format, query, csvFormat, from?.writer),
+    query,
+    from?.writer,
+  );
   const canDraw = output !== undefined || !io.showsOutput;
   const shows = { isQuiet: flags.has("quiet"), canDraw, limit: query.limit };
   const report = new ProgressReport(io, shows, from);
@@ -68,13 +82,19 @@ export async function download(
     await sink.leave(rows);
     throw error;
   }
-  if (rows === 0) return asked.limit === 0 ? undefined : io.error(NO_ROWS);
+  if (rows === 0) {
+    if (asked.limit === 0) return;
+    io.error(
+      asked.filter === undefined && asked.within === undefined ? "There are no rows" : NO_ROWS,
+    );
+    return tellValues();
+  }
   const isTold = isMeasured(resource) && !flags.has("quiet");
   if (citePath === undefined && !isTold) return;
   // The rows are there: what comes after them is not worth half a minute.
   const client = new DataStream({ ...options, retry: { attempts: 2 } });
-  await citeAfter(client, asked, { path: citePath, file: output }, io);
+  const dois = writer instanceof DoiCollector ? writer.dois : undefined;
+  await citeAfter(client, { query: asked, dois, path: citePath, file: output, flags }, io);
 }
 
-const NO_ROWS =
-  "No row meets the filter: what it compares with counts to the letter, pH and not ph";
+const NO_ROWS = "No row matches the filter";

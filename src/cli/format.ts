@@ -1,5 +1,5 @@
-import { didYouMean } from "../did_you_mean.ts";
 import type { ResourceName } from "../odata/resources.ts";
+import { formatHint } from "./near_misses.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** A format of rows. */
@@ -31,8 +31,10 @@ export function readFormat(
   if (format === undefined) {
     throw new UsageError(
       said === undefined
-        ? `The name "${file}" says no format: say --format, one of ${names.join(", ")}`
-        : `There is no format "${said}" but ${names.join(", ")}: ${didYouMean(said, names)}`,
+        ? `The name "${file}" does not end in a format: pass --format with one of ${
+          names.join(", ")
+        }`
+        : `There is no format "${said}": ${formatHint(said, names)}`,
     );
   }
   if (format === "geojson" && resource !== "Locations") {

@@ -1,8 +1,6 @@
+import { KEY_SOURCE } from "../service_roots.ts";
 import { type CommandName, COMMANDS, type CommandText, flagsOf } from "./commands.ts";
 import type { Flags } from "./flags.ts";
-
-/** Where a key comes from. */
-export const KEY_SOURCE = "https://github.com/datastreamapp/api-docs";
 
 /** The help of the whole program. */
 export function programHelp(): string {

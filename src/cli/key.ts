@@ -2,7 +2,7 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { oneLine } from "../errors.ts";
-import { KEY_SOURCE } from "./help.ts";
+import { KEY_SOURCE } from "../service_roots.ts";
 import type { Io } from "./io.ts";
 import { UsageError } from "./usage_error.ts";
 import { writing } from "./write_error.ts";

@@ -13,13 +13,14 @@ type FlagValues = Arguments["flags"];
 export function readQuery(resource: ResourceName, flags: FlagValues): GivenOptions {
   const [select] = flags.get("select") ?? [];
   const [partition] = flags.get("partition") ?? [];
+  const unchecked = flags.has("unchecked");
   return {
     select,
-    ...placeBox(resource, readFilter(flags), readBox(flags)),
+    ...placeBox(resource, readFilter(flags), readBox(flags), unchecked),
     top: readNumber(flags, "top"),
     limit: readNumber(flags, "limit"),
     ...(partition && { partition: partition as Partition }),
-    unchecked: flags.has("unchecked"),
+    unchecked,
   };
 }
 

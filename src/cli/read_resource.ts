@@ -1,6 +1,6 @@
-import { didYouMean } from "../did_you_mean.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { RESOURCE_COMMANDS } from "./commands.ts";
+import { commandHint } from "./near_misses.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** The resource of a name as it is typed. */
@@ -9,6 +9,6 @@ export function readResource(name: string | undefined): ResourceName {
   const resource = name === undefined || !Object.hasOwn(names, name) ? undefined : names[name];
   if (resource !== undefined) return resource;
   throw new UsageError(
-    `There is no resource "${name}": ${didYouMean(String(name), Object.keys(names))}`,
+    `There is no resource "${name}": ${commandHint(String(name), Object.keys(names))}`,
   );
 }

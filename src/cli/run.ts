@@ -8,7 +8,7 @@ import { setup } from "./setup.ts";
 import { sign } from "./sign.ts";
 import { url } from "./url.ts";
 import { COMMANDS, RESOURCE_COMMANDS } from "./commands.ts";
-import { commandHelp, KEY_SOURCE, programHelp } from "./help.ts";
+import { commandHelp, programHelp } from "./help.ts";
 import type { Io } from "./io.ts";
 import { UsageError } from "./usage_error.ts";
 
@@ -33,7 +33,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     }
     io.error(oneLine(error));
     if (error instanceof DataStreamError && (error.status === 401 || error.status === 403)) {
-      io.error(`A key is had at ${KEY_SOURCE}; weir setup keeps it`);
+      io.error("Set DATASTREAM_API_KEY, or save the key with weir setup");
     }
     const isNetwork = error instanceof DataStreamError && error.kind === "network";
     const hint = isNetwork ? io.networkHint() : undefined;

@@ -1,4 +1,4 @@
-import { KEY_SOURCE } from "./help.ts";
+import { KEY_SOURCE } from "../service_roots.ts";
 import type { Io } from "./io.ts";
 import { writeKey } from "./key.ts";
 

@@ -6,6 +6,7 @@ import { geojsonWriter } from "../output/geojson.ts";
 import { jsonWriter } from "../output/json.ts";
 import { NdjsonWriter } from "../output/ndjson.ts";
 import type { PageWriter, WriterState } from "../output/page_writer.ts";
+import { DoiCollector, doisOf } from "./doi_collector.ts";
 import type { Format } from "./format.ts";
 
 /** The writer of a format, at its beginning or where another one has come to. */
@@ -26,4 +27,20 @@ export function writerOf(
     case "geojson":
       return geojsonWriter(from);
   }
+}
+
+/**
+ * Makes a writer collect the DOIs of its rows, if the output has a column of them, and those of the
+ * rows before are known.
+ *
+ * @param from The state of the writer to go on from
+ */
+export function collecting(
+  writer: PageWriter,
+  { resource, select = fieldNames(resource) }: QueryOptions,
+  from: WriterState | undefined,
+): PageWriter | DoiCollector {
+  const before = from === undefined ? [] : doisOf(from);
+  if (before === undefined || !select.includes("DOI")) return writer;
+  return new DoiCollector(writer, before);
 }

@@ -1,6 +1,8 @@
+import { describe } from "../describe.ts";
 import { oneLine } from "../errors.ts";
 import { checkFilter } from "../odata/check_filter.ts";
 import { formatClauses } from "../odata/clause.ts";
+import type { Filter } from "../odata/filter.ts";
 
 /**
  * How a dataset is to be cited; use of the data requires it.
@@ -53,12 +55,21 @@ export function toCitation(
 const OWN_NAMES = ["DOI", "DatasetName", "CreateTimestamp"];
 
 /**
- * The filter that meets every dataset with a row that meets the one given.
+ * Returns the filter of the datasets that have a row which matches the filter given.
  *
- * @returns The filter; undefined where all datasets may have one
+ * @returns The filter; undefined for all datasets
+ * @throws {TypeError} If it is not a filter, or Metadata cannot be filtered by a name
+ * @throws {SyntaxError} If it is not in the service's grammar
  */
-export function toCitedFilter(filter: string): string | undefined {
-  const clauses = checkFilter("Metadata", filter)
+export function toCitedFilter(filter: Filter<string> | string): string | undefined {
+  if (typeof filter !== "string" && !Array.isArray(filter?.clauses)) {
+    throw new TypeError(
+      `citations() takes a filter and then { signal }, got ${
+        describe(filter)
+      }: pass the filter itself, as in citations(filter)`,
+    );
+  }
+  const clauses = checkFilter("Metadata", String(filter))
     .filter(({ field, operator }) => operator !== "ne" || OWN_NAMES.includes(field));
   return clauses.length === 0 ? undefined : formatClauses(clauses);
 }

@@ -31,7 +31,10 @@ const LONGEST_TIME = 3_600_000;
  * ```
  */
 export interface DataStreamOptions {
-  /** The API key, sent as `x-api-key` to the base URL's origin and nowhere else. Default: none. */
+  /**
+   * The API key, sent as `x-api-key` to the base URL's origin and nowhere else. White space around it
+   * is an error: trim a key that is read from a file. Default: none.
+   */
   apiKey?: string | undefined;
   /** The root address of the service. Default `PRODUCTION_URL`. */
   baseUrl?: string | undefined;
@@ -94,9 +97,7 @@ export function toService(options: DataStreamOptions): Service {
   if (typeof fetch !== "function") {
     throw new TypeError(`fetch must be a function, got ${describe(fetch)}`);
   }
-  if (apiKey !== undefined && !(typeof apiKey === "string" && /^[\x21-\x7e]+$/.test(apiKey))) {
-    throw new TypeError("apiKey must be visible ASCII characters, got others or none (not shown)");
-  }
+  if (apiKey !== undefined) requireKey(apiKey);
   const retry = withDefaults("retry", DEFAULT_RETRY, options.retry);
   const timeouts = withDefaults("timeouts", DEFAULT_TIMEOUTS, options.timeouts);
   requireNumber("retry.attempts", retry.attempts, 1, 1_000);
@@ -121,6 +122,17 @@ export function toService(options: DataStreamOptions): Service {
       ...(apiKey !== undefined && { "x-api-key": apiKey }),
     },
   };
+}
+
+/** Rejects a key that no header can hold. One that was read from a file often ends with a line feed. */
+function requireKey(apiKey: unknown): void {
+  const fits = (form: RegExp) => typeof apiKey === "string" && form.test(apiKey);
+  if (fits(/^[\x21-\x7e]+$/)) return;
+  throw new TypeError(
+    fits(/^\s*[\x21-\x7e]+\s*$/)
+      ? "apiKey begins or ends with white space, such as a line feed: pass apiKey.trim()"
+      : "apiKey must be visible ASCII characters, got others or none (not shown)",
+  );
 }
 
 function withDefaults<T extends object>(

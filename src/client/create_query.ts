@@ -147,7 +147,9 @@ function requireColumns({ columns = [] }: CsvFormat, fields: readonly string[]):
   const wrong = columns.find(([field]) => !fields.includes(field));
   if (wrong === undefined) return;
   throw new TypeError(
-    `Cannot write column "${wrong[0]}", which is not selected: ${didYouMean(wrong[0], fields)}`,
+    `Cannot write column "${wrong[0]}", which is not selected: ${
+      didYouMean(wrong[0], fields, "select it too, or leave the column out")
+    }`,
   );
 }
 

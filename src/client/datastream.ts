@@ -189,7 +189,8 @@ export class DataStream {
    * @param options A signal that stops it
    * @returns DOI, name, version, citation, licence and DOI link of each dataset
    * @throws {DataStreamError} On any fault
-   * @throws {TypeError} If Metadata cannot be filtered by a name
+   * @throws {TypeError} If it is given something else than a filter, or Metadata cannot be filtered by
+   *   a name
    * @throws {SyntaxError} If the filter is not of the service's grammar
    *
    * Source: water-quality-api, What the service does, 2.
@@ -214,7 +215,7 @@ export class DataStream {
     const { signal } = options;
     const query = this.metadata({
       select: CITED_FIELDS,
-      filter: filter === undefined ? undefined : toCitedFilter(String(filter)),
+      filter: filter === undefined ? undefined : toCitedFilter(filter),
       signal,
       top: MAXIMUM_TOP,
     });

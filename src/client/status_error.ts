@@ -1,11 +1,14 @@
 import { DataStreamError, oneLine } from "../errors.ts";
+import { KEY_SOURCE } from "../service_roots.ts";
 import { readRetryAfter } from "./retry_after.ts";
+
+const OR_REQUEST_ONE = `or request one at ${KEY_SOURCE}`;
 
 /** What to do about a status (water-quality-api, Errors). */
 const HINTS: Record<number, string> = {
   400: "check the names and the filter",
-  401: "send an API key",
-  403: "check the API key; the service may have replaced it",
+  401: `send an API key, ${OR_REQUEST_ONE}`,
+  403: `check the API key, which the service may have replaced, ${OR_REQUEST_ONE}`,
   404: "check the base URL",
   408: "try again; if it stays so, lower top or narrow the filter",
   413: "lower top or select fewer fields",

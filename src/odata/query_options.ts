@@ -1,5 +1,4 @@
 import { describe } from "../describe.ts";
-import { didYouMean } from "../did_you_mean.ts";
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { checkFilter } from "./check_filter.ts";
 import { type Clause, formatClauses } from "./clause.ts";
@@ -7,6 +6,7 @@ import type { Filter } from "./filter.ts";
 import { parseFilter } from "./parse_filter.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "./resources.ts";
 import { parseSelect } from "./selection.ts";
+import { fieldHint } from "./unknown_name.ts";
 
 /** The most rows that the service puts on a page (water-quality-api, Limits). */
 export const MAXIMUM_TOP = 10_000;
@@ -124,7 +124,7 @@ export function checkOptions(resource: ResourceName, given: GivenOptions): Query
       ? []
       : unchecked
       ? parseIfPossible(filter)
-      : checkFilter(resource, filter),
+      : checkFilter(resource, filter, true),
     box: within && toBoxClauses(within),
     top,
     limit,
@@ -185,9 +185,7 @@ function checkSelect(resource: ResourceName, select: string[], unchecked: boolea
   const unknown = select.find((name) => name === "" || !(unchecked || fields.includes(name)));
   if (unknown !== undefined) {
     throw new TypeError(
-      `Cannot select "${unknown}" from ${resource}: ${didYouMean(unknown, fields)} There are ${
-        fields.join(", ")
-      }`,
+      `Cannot select "${unknown}" from ${resource}: ${fieldHint(resource, unknown)}`,
     );
   }
   const twice = select.find((name, index) => select.indexOf(name) < index);
@@ -197,7 +195,8 @@ function checkSelect(resource: ResourceName, select: string[], unchecked: boolea
   return select;
 }
 
-function parseIfPossible(filter: string): Clause[] | undefined {
+/** Returns the clauses of a filter, or `undefined` if it is not in the grammar that Weir knows. */
+export function parseIfPossible(filter: string): Clause[] | undefined {
   try {
     return parseFilter(filter);
   } catch {

@@ -36,25 +36,27 @@ function compactBytes(
   const out = new Uint8Array(page.length + 1);
   const reader = new RowReader(page, COMMA, [ID]);
   const ids: (RowId | undefined)[] = [];
-  let rows = 0;
+  const offsets: number[] = [];
   let to = 0;
   const close = passRows(page, start, (at) => {
     const end = reader.read(at, false);
     if (end < 0) return end;
     ids.push(readRowId(page, reader.cells, 0));
-    if (rows < most) {
+    if (offsets.length < most) {
       const [from, after] = hidesId ? spanOfId(page, reader.cells) : [end, end];
       if (from < 0) return -1;
       to = copyTokens(page, at, from, out, to);
       to = copyTokens(page, after, end, out, to);
       out[to++] = between;
-      rows++;
+      offsets.push(at);
     }
     return end;
   });
   const envelope = close < 0 ? undefined : readEnvelope(page, start, close);
   if (envelope === undefined) return undefined;
-  return { bytes: cutOff(out, to), rows, received: ids.length, ids: allIds(ids), envelope };
+  const bytes = cutOff(out, to);
+  const rows = offsets.length;
+  return { bytes, rows, received: ids.length, ids: allIds(ids), offsets, envelope };
 }
 
 /** Where the Id of a row and one comma beside it stand; -1 if it is neither a number nor a text. */

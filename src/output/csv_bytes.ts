@@ -49,18 +49,19 @@ export function csvOfBytes(
   const nestedCell = (json: Uint8Array) =>
     encoder.encode(toQuotedCell(parseSource(decoder.decode(json)), format));
   const writer = new LineWriter(page, mark, escapeFormulas, fields.length, nestedCell, before);
-  let rows = 0;
+  const offsets: number[] = [];
   const close = passRows(page, start, (at) => {
-    const end = reader.read(at, isOpen && rows < most);
+    const end = reader.read(at, isOpen && offsets.length < most);
     if (end < 0) return end;
     ids.push(idColumn < 0 ? undefined : readRowId(page, reader.cells, idColumn));
-    if (rows < most) {
+    if (offsets.length < most) {
       writer.write(reader.cells, end - at);
-      rows++;
+      offsets.push(at);
     }
     return end;
   });
   const envelope = close < 0 ? undefined : readEnvelope(page, start, close);
   if (envelope === undefined) return undefined;
-  return { bytes: writer.end(), rows, received: ids.length, ids: allIds(ids), envelope };
+  const rows = offsets.length;
+  return { bytes: writer.end(), rows, received: ids.length, ids: allIds(ids), offsets, envelope };
 }

@@ -10,6 +10,8 @@ export interface WrittenPage {
   received: number;
   /** The Ids of all rows on the page; undefined if a row has none. */
   ids: readonly RowId[] | undefined;
+  /** Offset of each of these rows in the page, if the rows were read one by one. */
+  offsets?: readonly number[];
   /** What the page holds beside its rows: the link to the next one. */
   envelope: Record<string, unknown>;
 }

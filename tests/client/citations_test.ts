@@ -65,3 +65,18 @@ Deno.test("citations() asks Metadata for what it gives, and stops at the signal"
   const signal = AbortSignal.abort("enough");
   assertEquals(await client.citations(undefined, { signal }).catch((error) => error), "enough");
 });
+
+Deno.test("citations() says what it takes when an object is passed as the filter", async () => {
+  const { options, requests } = upstream();
+  const client = new DataStream(options);
+  const cite = client.citations.bind(client) as (...of: unknown[]) => Promise<unknown>;
+  const filter = eq("DOI", "x");
+  for (const wrong of [{ filter }, { signal: AbortSignal.abort() }, null, 5, [filter]]) {
+    await assertRejects(
+      () => cite(wrong),
+      TypeError,
+      "pass the filter itself, as in citations(filter)",
+    );
+  }
+  assertEquals(requests.length, 0);
+});

@@ -25,6 +25,15 @@ const wrongOptions: [
   ],
   ["an empty key", { apiKey: "" }, "apiKey"],
   ["a key with a line feed", { apiKey: "secret-key\nx: y" }, "apiKey"],
+  ["a key with a line feed at its end", { apiKey: "secret-key\n" }, "such as a line feed"],
+  ["a key with CRLF at its end", { apiKey: "secret-key\r\n" }, "pass apiKey.trim()"],
+  ["a key with a space before it", { apiKey: " secret-key" }, "pass apiKey.trim()"],
+  ["a key with a space in it", { apiKey: "secret key" }, "visible ASCII characters"],
+  [
+    "an option that is like none",
+    { banana: 1 } as never,
+    'no option "banana": use one of apiKey, baseUrl,',
+  ],
   [
     "a misspelt option",
     { apikey: "secret-key" } as never,

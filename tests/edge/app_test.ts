@@ -76,21 +76,29 @@ Deno.test("GET /Locations.geojson is for a map", async () => {
 });
 
 for (
-  const [path, nearest] of [
-    ["/records.csv", "/Records.csv"],
-    ["/Records.csv/", "/Records.csv"],
-    ["/Records.xlsx", "/Records.csv"],
-    ["/Records.geojson", "/Records.ndjson"],
-    ["/Citation.txt", "/Citations.txt"],
+  const [path, wanted] of [
+    ["/records.csv", 'did you mean "/Records.csv"?'],
+    ["/Records.csv/", 'did you mean "/Records.csv"?'],
+    ["/Records.cvs", 'did you mean "/Records.csv"?'],
+    ["/Records/", 'did you mean "/Records"?'],
+    ["/v1/odata/v4/Records", 'did you mean "/Records"?'],
+    ["/Citation.txt", 'did you mean "/Citations.txt"?'],
+    ["/Records.xlsx", "use one of /Records.csv, /Records.ndjson, /Records.json"],
+    ["/Records.geojson", "use one of /Records.csv, /Records.ndjson, /Records.json"],
+    [
+      "/banana",
+      "use one of /Metadata, /Locations, /Observations, /Records, each with .csv, .ndjson or " +
+      ".json after it",
+    ],
   ]
 ) {
-  Deno.test(`GET ${path} is 404 with the nearest that there is`, async () => {
+  Deno.test(`GET ${path} is 404 with a hint`, async () => {
     const { app } = overSandbox();
     const response = await app.request(path!);
     assertEquals(response.status, 404);
     const { detail, hint } = await problemOf(response);
     assertStringIncludes(detail, path!);
-    assertStringIncludes(hint, `"${nearest}"`);
+    assertEquals(hint, wanted);
   });
 }
 
@@ -235,7 +243,17 @@ const refused: [name: string, options: Partial<AppOptions>, message: string][] =
   ["an address that is none", { access: "caller", baseUrl: "x" }, "baseUrl"],
   ["an address without TLS", { access: "caller", baseUrl: "http://example.org/v1" }, "https://"],
   ["a CORS origin with a path", { corsOrigins: ["https://a.example/"] }, "CORS origin"],
-  ["an unknown option", { maxRow: 1 } as Partial<AppOptions>, '"maxRow"'],
+  [
+    "an unknown option",
+    { maxRow: 1 } as Partial<AppOptions>,
+    'createApp() has no option "maxRow": did you mean "maxRows"?',
+  ],
+  ["an option like none", { banana: 1 } as Partial<AppOptions>, "use one of access, apiKey,"],
+  [
+    "a key with a line feed at its end",
+    { apiKey: "k\n" },
+    "apiKey begins or ends with white space",
+  ],
   ["no rows", { maxRows: 0 }, "maxRows"],
   ["half a place", { maxWaiting: 0.5 }, "maxWaiting"],
   ["too many rows on a page", { pageRows: 10_001 }, "pageRows"],

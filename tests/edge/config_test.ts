@@ -111,6 +111,7 @@ const wrong: [environment: Record<string, string>, message: string][] = [
   [{}, "got nothing"],
   [{ DATASTREAM_API_KEY: "k" }, "WEIR_ACCESS must say who may download"],
   [{ WEIR_ACCESS: "everyone" }, 'got "everyone"'],
+  [{ WEIR_ACCESS: "tokens" }, 'got "tokens": did you mean "token"?'],
   [{ WEIR_ACCESS: "public" }, "DATASTREAM_API_KEY must hold"],
   [{ WEIR_SANDBOX: "yes" }, "WEIR_SANDBOX must be 1 or 0"],
   [{ WEIR_ACCESS: "caller", WEIR_REQUESTS_PER_SECOND: "fast" }, 'got "fast"'],

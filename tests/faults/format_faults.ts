@@ -58,4 +58,11 @@ export const FORMAT_FAULTS: readonly Fault[] = [
     replacement: "[${latitude},${longitude}]",
     test: "tests/output/formats_test.ts",
   },
+  {
+    name: "a name that is far from every other is suggested",
+    file: "src/did_you_mean.ts",
+    find: "edits <= Math.min(wanted.length / 3, MAX_EDITS)",
+    replacement: "edits <= 50",
+    test: "tests/odata/unknown_name_test.ts",
+  },
 ];

@@ -68,4 +68,11 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     replacement: "if (!(error instanceof UsageError)) return 0;",
     test: "tests/cli/run_test.ts",
   },
+  {
+    name: "a resumed download forgets the DOIs of its first pages",
+    file: "src/cli/doi_collector.ts",
+    find: "this.#dois = new Set(dois);",
+    replacement: "this.#dois = new Set();",
+    test: "tests/cli/doi_collector_test.ts",
+  },
 ];

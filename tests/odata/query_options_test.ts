@@ -127,7 +127,7 @@ for (const method of ["observations", "records"]) {
 
   Deno.test(`${method}() says that a field alone cannot be filtered by`, () => {
     const filter = "ResultValue gt 3";
-    assertThrows(() => loose[method]!({ filter }), TypeError, "so filter the rows that come");
+    assertThrows(() => loose[method]!({ filter }), TypeError, "filter the rows that come");
   });
 
   Deno.test(`${method}() points to within where a filter has a box`, () => {

@@ -45,7 +45,7 @@ for (const [name, program] of Object.entries({ Deno: Deno.execPath(), Node: node
   const permissions = ["--no-prompt", "--allow-env", "--allow-run", "--allow-read=."];
 
   /** Runs the script in a shell's command, which has it as `"$@"`. */
-  async function run(command: string, mode = ""): Promise<Ended> {
+  const run = async (command: string, mode = ""): Promise<Ended> => {
     const flags = isDeno ? ["run", "--quiet", ...permissions] : [];
     const { code, stdout, stderr } = await new Deno.Command("bash", {
       args: ["-c", command, "bash", program!, ...flags, "script.mjs", mode],
@@ -54,7 +54,7 @@ for (const [name, program] of Object.entries({ Deno: Deno.execPath(), Node: node
     }).output();
     const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
     return { code, stdout: decode(stdout), stderr: decode(stderr) };
-  }
+  };
 
   const withScript = (test: () => Promise<void>) =>
     withFiles(async () => {

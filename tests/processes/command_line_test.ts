@@ -195,7 +195,7 @@ Deno.test("a file is whole though its citations are not to be had, and weir says
     assertMatch(told.stderr, /a\.csv: 1 row, 0\.0 MB, 1 s\na\.csv is whole, but not its citations/);
     const asked = await runToEnd(line, ...ask, "--output=b.csv", "--cite=c.txt");
     assertEquals([asked.code, await fileNames()], [1, ["a.csv", "b.csv"]]);
-    assertStringIncludes(asked.stderr, "weir cite asks for them alone");
+    assertStringIncludes(asked.stderr, `To print them: weir cite ${baseUrl.replace("=", " ")}\n`);
   });
 });
 
@@ -220,6 +220,42 @@ Deno.test("--cite writes the citations to a file, and no other over it", () =>
     const again = await runToEnd(toFile, ...ask, "--cite=cite.txt");
     assertEquals([again.code, await fileNames()], [1, ["cite.txt"]]);
     assertStringIncludes(again.stderr, "cite.txt is there");
+  }));
+
+Deno.test("--cite has the datasets of the rows that a resumed download wrote before it broke", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  let pages = 0;
+  const handler = (request: Request) =>
+    request.url.includes("/Locations") && ++pages === 2
+      ? new Response("", { status: 404 })
+      : sandbox.fetch(request);
+  return serving(handler, async (line, baseUrl) => {
+    // The first page is of one dataset, the second of another; a third is past the limit.
+    const ask = ["locations", baseUrl, "--filter=LocationId in (1001,1008,1015)"];
+    const cite = ["--top=1", "--limit=2", "--output=a.ndjson", "--cite=cite.txt"];
+    assertEquals((await runToEnd(line, ...ask, ...cite)).code, 1);
+    assertEquals((await runToEnd(line, ...ask, ...cite, "--resume")).code, 0);
+    const cited = await readFile("cite.txt");
+    assertEquals(cited.match(/^https:\/\/doi\.org\/.*$/gm), [
+      "https://doi.org/10.25976/weir-aa00",
+      "https://doi.org/10.25976/weir-bb00",
+    ]);
+  });
+});
+
+Deno.test("--cite FILE says that it may be too long when DOI is not a column", () =>
+  withFiles(async () => {
+    const ask = ["locations", "--sandbox", "--limit=1", "--output=a.csv", "--cite=cite.txt"];
+    const { code, stderr } = await runToEnd(toFile, ...ask, "--select=Id");
+    assertEquals([code, (await readFile("cite.txt")).match(/^Licence/gm)?.length], [0, 5]);
+    assertStringIncludes(
+      stderr,
+      "cite.txt may have too many citations: it has all datasets that match the filter, because " +
+        "DOI is not a column of the output\n",
+    );
+    const exact = await runToEnd(toFile, ...ask, "--select=Id,DOI", "--force");
+    assertEquals([exact.code, (await readFile("cite.txt")).match(/^Licence/gm)?.length], [0, 1]);
+    assertEquals(exact.stderr.includes("too many"), false);
   }));
 
 Deno.test("weir setup keeps a key for its owner alone, and weir uses it, and shows it nowhere", () => {
@@ -255,7 +291,9 @@ Deno.test("weir setup keeps a key for its owner alone, and weir uses it, and sho
     assertEquals(await modeOf("config/weir/key"), 0o600);
     const refused = await runToEnd(line, "locations", baseUrl);
     assertEquals([refused.code, keys], [1, ["key-of-a-test"]]);
-    assertStringIncludes(refused.stderr, "A key is had at https://");
+    const source = "request one at https://github.com/datastreamapp/api-docs";
+    assertEquals(refused.stderr.split(source).length, 2);
+    assertStringIncludes(refused.stderr, "Set DATASTREAM_API_KEY, or save the key with weir setup");
     assertEquals(refused.stderr.includes("key-of-a-test"), false);
   });
 });

@@ -4,7 +4,6 @@ import { bundle } from "../helpers/bundle.ts";
 import {
   denoArguments,
   type Ended,
-  fileNames,
   FOLDER,
   withFiles,
   writeFile,

@@ -48,6 +48,28 @@ Deno.test("caller access passes the service's refusal on, and nothing else as it
   assertEquals(statuses, [401, 403, 502, 502]);
 });
 
+Deno.test("caller access says where to request a key when it is missing or refused", async () => {
+  const refusals = [401, 403].map((status) => Response.json({}, { status }));
+  const { app } = overUpstream(refusals, { access: "caller" });
+  for (const key of ["", "refused", "refused"]) {
+    const response = await app.request("/Records.csv", {
+      headers: key ? { "x-api-key": key } : {},
+    });
+    const { hint } = await problemOf(response);
+    assertStringIncludes(hint, "request one at https://github.com/datastreamapp/api-docs");
+    assertEquals(hint.includes("refused"), false);
+  }
+});
+
+Deno.test("caller access trims white space around a key", async () => {
+  const { app, requests } = overUpstream([page([]), page([])], { access: "caller" });
+  for (const key of ["callers \t", "\u00a0callers"]) {
+    const response = await app.request("/Records.csv", { headers: { "x-api-key": key } });
+    assertEquals([response.status, await response.text()].slice(0, 1), [200]);
+  }
+  assertEquals(requests.map(({ headers }) => headers.get("x-api-key")), ["callers", "callers"]);
+});
+
 Deno.test("public access uses the server's key, whatever a caller sends", async () => {
   const { app, requests } = overUpstream([page([])]);
   const headers = { "x-api-key": "callers", authorization: "Bearer callers" };

@@ -57,13 +57,19 @@ Deno.test("a type that there is not is 406 with those that there are", async () 
   assertStringIncludes((await problemOf(response)).detail, "text/csv, application/x-ndjson");
 });
 
-for (const format of ["xml", "geojson", "cvs"]) {
-  Deno.test(`/Records?$format=${format} is 400 with the nearest that there is`, async () => {
+const wrongFormats: [format: string, hint: string][] = [
+  ["xml", "use one of csv, ndjson, json"],
+  ["geojson", "use one of csv, ndjson, json"],
+  ["cvs", 'did you mean "csv"?'],
+  ["jsonl", "use ndjson"],
+  ["xlsx", "use csv with bom=true"],
+];
+for (const [format, wanted] of wrongFormats) {
+  Deno.test(`/Records?$format=${format} is 400 with a hint`, async () => {
     const { app, stats } = overSandbox();
     const response = await app.request(`/Records?$format=${format}`);
     assertEquals([response.status, stats.requests], [400, 0]);
     const { detail, hint } = await problemOf(response);
-    assertStringIncludes(detail, `"${format}"`);
-    assertStringIncludes(hint, "did you mean");
+    assertEquals([detail, hint], [`Records has no format "${format}"`, wanted]);
   });
 }

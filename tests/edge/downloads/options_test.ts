@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fieldNames, RESOURCES } from "../../../src/odata/resources.ts";
 import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { ask } from "../../helpers/sandbox.ts";
@@ -121,7 +122,7 @@ Deno.test("options of CSV", async () => {
 });
 
 const wrong: [query: string, ...said: string[]][] = [
-  ["$orderby=Id", '"$orderby"', "There are $select, $filter"],
+  ["$orderby=Id", '"$orderby"', "leave it out"],
   ["select=Id", '"select"', 'did you mean "$select"?'],
   ["Limit=5", '"Limit"', 'did you mean "limit"?'],
   ["expires=1&signature=0", '"expires"'],
@@ -146,7 +147,7 @@ const wrong: [query: string, ...said: string[]][] = [
   ["bbox=1,2,3,", "west,south,east,north"],
   ["bbox=-62,46,-64,47", "below its east"],
   ["bbox=-64,46,-62,97", "from -90 to 90"],
-  ["$select=Id,LocationId", '"LocationId"', "did you mean"],
+  ["$select=Id,LocationId", '"LocationId"', "use Observations, where it is a field"],
   ["$select=Idd", '"Id"'],
   ["$select=Id,DOI,Id", '"Id" twice'],
   ["$filter=Doi eq 'x'", '"DOI"'],
@@ -177,6 +178,71 @@ for (const [query, ...said] of wrong) {
     assert(hint);
     for (const part of said) assertStringIncludes(`${detail} ${hint}`, part);
     assertEquals(stats.requests, 0);
+  });
+}
+
+const URL_OPTIONS =
+  "$select, $filter, $top, $skiptoken, $count, $format, limit, bbox, separator, bom, header, " +
+  "escapeFormulas, filename";
+const hints: [query: string, detail: string, hint: string][] = [
+  ["$banana=1", 'There is no option "$banana"', `use one of ${URL_OPTIONS}`],
+  ["format=csv", 'There is no option "format"', 'did you mean "$format"?'],
+  ["columns=Id", 'There is no option "columns"', 'use "$select"'],
+  [
+    "api_key=s3cret",
+    'There is no option "api_key"',
+    "leave it out, a key does not belong in a URL",
+  ],
+  [
+    "unchecked=true",
+    'There is no option "unchecked"',
+    "leave it out, a URL can only have names that Weir knows",
+  ],
+  ["constructor=1", 'There is no option "constructor"', `use one of ${URL_OPTIONS}`],
+  ["$select=Doi", 'Cannot select "Doi" from Records', 'did you mean "DOI"?'],
+  [
+    "$select=Latitude",
+    'Cannot select "Latitude" from Records',
+    'did you mean "MonitoringLocationLatitude"?',
+  ],
+  [
+    "$select=WellID",
+    'Cannot select "WellID" from Records',
+    `use one of ${fieldNames("Records").join(", ")}; a URL can only have names that Weir knows`,
+  ],
+  [
+    "$filter=WellID eq 'x'",
+    'Cannot filter Records by "WellID" at character 1 of the filter',
+    `use one of ${RESOURCES.Records.filters.join(", ")}; a URL can only have names that Weir knows`,
+  ],
+  [
+    "$filter=Latitude gt '5'",
+    'Cannot filter Records by "Latitude" at character 1 of the filter',
+    "give the option bbox=west,south,east,north",
+  ],
+  [
+    "$filter=ResultValue gt 5",
+    'Cannot filter Records by "ResultValue" at character 1 of the filter',
+    "filter the rows that come, the service cannot do it",
+  ],
+  [
+    "$filter=Name eq 'x'",
+    'Cannot filter Records by "Name" at character 1 of the filter',
+    "find it in Locations and filter by LocationId, its Id there",
+  ],
+  ["$top=", 'Option "$top" is empty', "give it a value, or leave it out"],
+  [
+    "$format=RESOURCES.x.fields",
+    'Option "$format" is for a path without an extension, got .csv too',
+    "correct that part of the request",
+  ],
+];
+for (const [query, detail, hint] of hints) {
+  Deno.test(`/Records.csv?${query} is 400 with the hint apart from the detail`, async () => {
+    const { app } = overSandbox();
+    const response = await app.request(`/Records.csv?${query}`);
+    assertEquals(response.status, 400);
+    assertEquals(await problemOf(response), { detail, hint });
   });
 }
 

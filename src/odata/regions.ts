@@ -1,0 +1,30 @@
+/**
+ * The documented regions by `RegionId`, with the names that people know them by. The service may have
+ * others: they are for suggestions, not a reason to refuse a value.
+ *
+ * Source: water-quality-api, Filter forms, RegionId values.
+ */
+export const REGIONS: readonly (readonly [label: string, regions: Record<string, string>])[] = [
+  ["Hubs", {
+    "hub.atlantic": "Atlantic",
+    "hub.greatlakes": "Great Lakes",
+    "hub.lakewinnipeg": "Lake Winnipeg",
+    "hub.mackenzie": "Mackenzie",
+    "hub.pacific": "Pacific",
+  }],
+  ["Provinces and territories", {
+    "admin.4.ca.ab": "Alberta",
+    "admin.4.ca.bc": "British Columbia",
+    "admin.4.ca.mb": "Manitoba",
+    "admin.4.ca.nb": "New Brunswick",
+    "admin.4.ca.nl": "Newfoundland and Labrador",
+    "admin.4.ca.ns": "Nova Scotia",
+    "admin.4.ca.nt": "Northwest Territories",
+    "admin.4.ca.nu": "Nunavut",
+    "admin.4.ca.on": "Ontario",
+    "admin.4.ca.pe": "Prince Edward Island",
+    "admin.4.ca.qc": "Quebec",
+    "admin.4.ca.sk": "Saskatchewan",
+    "admin.4.ca.yt": "Yukon",
+  }],
+];
