@@ -31,8 +31,11 @@ export const FILTER_FLAGS = {
     isList: true,
     help: "a region, as admin.4.ca.pe or hub.atlantic; again for more",
   },
-  from: { value: "YEAR", help: "the first year of the activity" },
-  to: { value: "YEAR", help: "the last year of the activity" },
+  from: {
+    value: "YEAR",
+    help: "the first year of the activity; excludes rows without a start date",
+  },
+  to: { value: "YEAR", help: "the last year of the activity; excludes rows without a start date" },
   bbox: { value: "W,S,E,N", help: "the box that locations lie in, in degrees" },
 } as const satisfies Flags;
 
@@ -76,6 +79,9 @@ export const OUTPUT_FLAGS = {
   },
   resume: { help: "go on with FILE.part, from its last whole page" },
   force: { help: "overwrite FILE, and a FILE.part that is there" },
+  "allow-incomplete": {
+    help: "accept fewer rows than the service counted, and say how many are missing",
+  },
   count: { help: "print the number of rows, and nothing else" },
   cite: { value: "FILE", help: "write the citations of the datasets to FILE" },
   separator: { value: "MARK", help: 'between cells of CSV: one mark, or "tab" (default: ,)' },

@@ -21,6 +21,7 @@ export function readQuery(resource: ResourceName, flags: FlagValues): GivenOptio
     limit: readNumber(flags, "limit"),
     ...(partition && { partition: partition as Partition }),
     unchecked,
+    incomplete: flags.has("allow-incomplete") ? "warn" : "error",
   };
 }
 
