@@ -1,7 +1,8 @@
 import { csvOfBytes } from "../../src/output/csv_bytes.ts";
 import { toCell, toLines } from "../../src/output/csv_lines.ts";
-import { type CsvOptions, toCsvFormat } from "../../src/output/csv_options.ts";
+import { type CsvFormat, type CsvOptions, toCsvFormat } from "../../src/output/csv_options.ts";
 import { readSourcePage } from "../../src/output/json_source.ts";
+import { PageFault, type WriterState, type WrittenPage } from "../../src/output/page_writer.ts";
 
 /** The lines of a page by the fast way alone, without a header; undefined where it does not know the page. */
 export function fastLines(
@@ -26,4 +27,42 @@ export function generalLines(
   const cells = rows.map((row) => fields.map((field) => toCell(row.get(field), format)));
   const bytes = new TextEncoder().encode(toLines(cells, format.separator));
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+}
+
+/** Writes pages as rows of strings, never from bytes to bytes: what a `CsvWriter` has to give. */
+export class GeneralCsv {
+  #fields: readonly string[];
+  #isBegun = false;
+
+  /** @param format Without columns, a byte order mark or escaped formulas */
+  constructor(readonly format: CsvFormat, known: readonly string[], readonly isOpen: boolean) {
+    this.#fields = known;
+  }
+
+  get state(): WriterState {
+    return { isBegun: this.#isBegun, fields: this.#fields };
+  }
+
+  write(page: Uint8Array, most: number): WrittenPage {
+    const { rows, envelope } = readSourcePage(page);
+    const taken = rows.slice(0, most);
+    const names = this.isOpen ? taken.flatMap((row) => [...row.keys()]) : [];
+    const added = [...new Set(names)].filter((name) => !this.#fields.includes(name));
+    if (this.#isBegun && added.length > 0) {
+      throw new PageFault(
+        `Field "${added[0]}" came after the header was written`,
+        "the rows so far are not all; select the fields wanted",
+      );
+    }
+    const fields = [...this.#fields, ...added];
+    if (taken.length === 0 || fields.length === 0) {
+      return { bytes: new Uint8Array(), rows: taken.length, envelope };
+    }
+    const cells = taken.map((row) => fields.map((field) => toCell(row.get(field), this.format)));
+    const lines = this.#isBegun || !this.format.header ? cells : [fields, ...cells];
+    this.#isBegun = true;
+    this.#fields = fields;
+    const bytes = new TextEncoder().encode(toLines(lines, this.format.separator));
+    return { bytes, rows: taken.length, envelope };
+  }
 }
