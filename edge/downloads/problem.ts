@@ -65,8 +65,11 @@ const SOME_SECONDS = 5;
 export function badRequest(error: unknown): HttpProblem {
   // The library's word for it, which a URL has another one for.
   const message = oneLine(error)
-    .replace(/give the query within: \{.*?\}\./, "give the option bbox=west,south,east,north.");
-  const found = /^(.*\S): ((?:did you mean|give|leave|use) .*)$/.exec(message);
+    .replace(
+      "give the query within: { west, south, east, north }.",
+      "give the option bbox=west,south,east,north.",
+    );
+  const found = /^(.*\S): ((?:did you mean|give|leave|use) .*)$/s.exec(message);
   const [, detail, hint] = found ?? [undefined, message, "correct that part of the request"];
   return new HttpProblem({ status: 400, title: TITLES[400]!, detail: detail!, hint });
 }

@@ -106,7 +106,7 @@ export class ProgressReport {
     if (retrying && performance.now() < this.#retryAt) {
       // First, for the line may be cut; and nobody knows what is left.
       const wait = Math.max(0, this.#retryAt - performance.now()) / 1000;
-      const fault = retrying.fault.detail.replace(/https?:\/\/\S+\/(\w+)/, "$1");
+      const fault = retrying.fault.detail.replace(/https?:\/\/[^\s/]+(?:\/[^\s/]+)*\/(\w+)/, "$1");
       parts.unshift(`Trying again in ${duration(wait)} (${fault.slice(0, LONGEST_FAULT)})`);
       return parts.join(", ");
     }

@@ -1,5 +1,6 @@
 import { describe } from "../describe.ts";
 import { didYouMean } from "../did_you_mean.ts";
+import { firstRepeated } from "../first_repeated.ts";
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { checkFilter } from "./check_filter.ts";
 import { type Clause, formatClauses } from "./clause.ts";
@@ -170,7 +171,7 @@ function checkSelect(resource: ResourceName, select: string[], unchecked: boolea
       }`,
     );
   }
-  const twice = select.find((name, index) => select.indexOf(name) < index);
+  const twice = firstRepeated(select);
   if (twice !== undefined) {
     throw new TypeError(`Cannot select "${twice}" twice: wanted each field once`);
   }
