@@ -23,8 +23,11 @@ export function toFileName(wanted: string, extension: string): string {
   // Everything that is not shown, or shown elsewhere: controls, marks of direction, halves of pairs.
   const shown = wanted.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "").replace(/[\\/:*?"<>|]/g, "-");
   const ending = new RegExp(`\\.(${Object.keys(FORMATS).join("|")})$`, "i");
-  const bare = shown.trim().replace(ending, "").replace(/^[\s.-]+|[\s.]+$/g, "");
-  const name = Array.from(bare).slice(0, LONGEST_NAME).join("").trimEnd();
+  const bare = shown.trim().replace(ending, "").replace(/^[\s.-]+/, "");
+  let end = bare.length;
+  // A pattern such as /[\s.]+$/ takes time quadratic in the number of dots.
+  while (end > 0 && /[\s.]/.test(bare[end - 1]!)) end--;
+  const name = Array.from(bare.slice(0, end)).slice(0, LONGEST_NAME).join("").trimEnd();
   if (name === "") {
     throw new BadOption(`Option "filename" must hold a name of a file, got "${wanted}"`);
   }

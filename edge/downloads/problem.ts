@@ -66,7 +66,7 @@ const SOME_SECONDS = 5;
 /** The problem for a request that cannot be read: 400, with the hint of the error. */
 export function badRequest(error: unknown): HttpProblem {
   const message = withOptions(oneLine(error));
-  const found = /^(.*\S): ((?:did you mean|filter|find|give|leave|select|use) .*)$/.exec(message);
+  const found = /^(.*\S): ((?:did you mean|filter|find|give|leave|select|use) .*)$/s.exec(message);
   const [, detail, hint] = found ?? [undefined, message, "correct that part of the request"];
   return new HttpProblem({ status: 400, title: TITLES[400]!, detail: detail!, hint });
 }

@@ -58,8 +58,8 @@ export class DoiCollector implements PageWriter {
     this.#known = noneKnown();
   }
 
-  write(page: Uint8Array, most: number, hidesId?: boolean): WrittenPage {
-    const written = this.#writer.write(page, most, hidesId);
+  write(page: Uint8Array, hidesId?: boolean): WrittenPage {
+    const written = this.#writer.write(page, hidesId);
     const { rows, offsets } = written;
     if (offsets !== undefined) {
       for (let row = 0; row < rows; row++) {

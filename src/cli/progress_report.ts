@@ -139,7 +139,7 @@ export class ProgressReport {
     if (retrying && performance.now() < this.#retryAt) {
       // First, because the line may be cut.
       const wait = Math.max(0, this.#retryAt - performance.now()) / 1000;
-      const fault = retrying.fault.detail.replace(/https?:\/\/\S+\/(\w+)/, "$1");
+      const fault = retrying.fault.detail.replace(/https?:\/\/[^\s/]+(?:\/[^\s/]+)*\/(\w+)/, "$1");
       return `Trying again in ${duration(wait)} (${fault.slice(0, LONGEST_FAULT)}), ${rowsText}`;
     }
     if (pages === 0) {

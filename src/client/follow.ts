@@ -65,15 +65,15 @@ export async function* follow<T>(
         const options = toOptions(rows!);
         const hidesId = options.$select !== query.select?.join(",");
         const sent = { options, top: rows!, position, linkToken, seenIds, seenTokens };
-        return readPage(answer, read, { most: left(), hidesId }, sent);
+        return readPage(answer, read, hidesId, sent);
       },
     });
-    const { content, rows, received, ids } = page;
+    const { content, rows, ids } = page;
     const missing = query.missing?.();
     let next = page.skipToken;
     const isLast = next === undefined;
     const isAnnounced = isLinked || !isLast || (missing ?? 0) > 0;
-    if (received === 0 && (isExtra ? isLast : isAnnounced)) {
+    if (rows === 0 && (isExtra ? isLast : isAnnounced)) {
       page.undo();
       if (isExtra) return;
       isExtra = true;
@@ -84,7 +84,7 @@ export async function* follow<T>(
     isExtra = isLast && mayHaveMore(page, missing);
     const last = positionAfter(ids, position);
     const areNumbers = numberOf(next) !== undefined && numberOf(last) !== undefined;
-    if (isExtra || (received > 0 && areNumbers)) next = last;
+    if (isExtra || (rows > 0 && areNumbers)) next = last;
     yield { content, rows, skipToken: next };
     if (isLast && !isExtra) return;
     isLinked = !isLast;
@@ -107,11 +107,11 @@ export function toWireSelect(
 
 /** Whether a page without a next link may not be the last. */
 function mayHaveMore(
-  { rows, received, ids, isFull }: CheckedPage<unknown>,
+  { rows, ids, isFull }: CheckedPage<unknown>,
   missing: number | undefined,
 ): boolean {
   // Without Ids there is no position after the rows.
-  if (received === 0 || ids === undefined) return false;
+  if (rows === 0 || ids === undefined) return false;
   return missing === undefined ? isFull : missing > rows;
 }
 

@@ -17,19 +17,9 @@ export interface Page<T> {
   skipToken: string | undefined;
 }
 
-/** How a reader takes the rows of a page. */
-export interface RowOptions {
-  /** Maximum number of rows to take. */
-  most: number;
-  /** Whether `Id` was requested for the checks of pages alone, and is left out of the content. */
-  hidesId: boolean;
-}
-
 /** What a reader makes of a page. */
 export interface PageContent<T> extends ReceivedRows {
   content: T;
-  /** Number of rows in the content. */
-  rows: number;
   /** What the page holds beside its rows. */
   envelope: Record<string, unknown>;
   /** Takes back what the reader keeps of the page, so that it can be read again. */
@@ -39,11 +29,11 @@ export interface PageContent<T> extends ReceivedRows {
 /** Reads an answer as a page, whole or not at all. */
 export type PageReader<T> = (
   answer: Answer,
-  options: RowOptions,
+  hidesId: boolean,
 ) => PageContent<T>;
 
 /** Reads a page as rows. */
-export function readRows<R>(answer: Answer, { most, hidesId }: RowOptions): PageContent<R[]> {
+export function readRows<R>(answer: Answer, hidesId: boolean): PageContent<R[]> {
   const body = readJson(answer);
   if (!isObject(body) || !Array.isArray(body.value) || !body.value.every(isObject)) {
     throw broken(answer, 'no list of rows under "value"');
@@ -51,23 +41,16 @@ export function readRows<R>(answer: Answer, { most, hidesId }: RowOptions): Page
   const { value, ...envelope } = body;
   const ids = value.map(({ Id }) => toRowId(Id));
   if (hidesId) { for (const row of value) delete row.Id; }
-  const content = (value.length > most ? value.slice(0, most) : value) as R[];
-  return {
-    content,
-    rows: content.length,
-    received: value.length,
-    ids: allIds(ids),
-    envelope,
-  };
+  return { content: value as R[], rows: value.length, ids: allIds(ids), envelope };
 }
 
 /** Reads a page as the bytes that a writer makes of it. */
 export function readBytes(writer: PageWriter): PageReader<Uint8Array<ArrayBuffer>> {
-  return (answer, { most, hidesId }) => {
+  return (answer, hidesId) => {
     requireJson(answer);
     const { state } = writer;
     try {
-      const { bytes, ...page } = writer.write(answer.bytes, most, hidesId);
+      const { bytes, ...page } = writer.write(answer.bytes, hidesId);
       letGo(answer.bytes);
       return { content: bytes, ...page, undo: () => writer.state = state };
     } catch (error) {
@@ -108,11 +91,11 @@ export interface SentRequest extends PageRequest {
 export function readPage<T>(
   answer: Answer,
   read: PageReader<T>,
-  rowOptions: RowOptions,
+  hidesId: boolean,
   sent: SentRequest,
 ): CheckedPage<T> {
-  const page = read(answer, rowOptions);
-  const { content, rows, received, ids, envelope, undo = () => {} } = page;
+  const page = read(answer, hidesId);
+  const { content, rows, ids, envelope, undo = () => {} } = page;
   try {
     const error = errorIn(envelope);
     if (error !== undefined) {
@@ -122,7 +105,7 @@ export function readPage<T>(
     const skipToken = readSkipToken(envelope, answer, asked, sent.seenTokens);
     const fault = findRowFault(page, sent);
     if (fault !== undefined) throw broken(answer, fault, "the requested rows");
-    return { content, rows, received, ids, skipToken, isFull: received >= sent.top, undo };
+    return { content, rows, ids, skipToken, isFull: rows === sent.top, undo };
   } catch (error) {
     undo();
     throw error;

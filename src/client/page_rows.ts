@@ -4,7 +4,7 @@ import { numberOf } from "./next_link.ts";
 /** The rows of a page, as far as the checks of a page need them. */
 export interface ReceivedRows {
   /** Number of rows on the page. */
-  received: number;
+  rows: number;
   /** Their Ids; undefined if a row has none. */
   ids: readonly RowId[] | undefined;
 }
@@ -26,10 +26,10 @@ export interface PageRequest {
  * @returns What came, for an error message; undefined if nothing is wrong
  */
 export function findRowFault(
-  { received, ids }: ReceivedRows,
+  { rows, ids }: ReceivedRows,
   { top, position, seenIds }: PageRequest,
 ): string | undefined {
-  if (received > top) return `${received} rows instead of at most ${top}`;
+  if (rows > top) return `${rows} rows instead of at most ${top}`;
   if (ids === undefined) return undefined;
   if (!areIntegers(ids)) {
     const seen = new Set(seenIds);

@@ -130,7 +130,7 @@ export function parseFilter(filter: string): PlacedClause[] {
 }
 
 const TOKEN =
-  /(\s*)(?:([A-Za-z_]\w*)|('(?:[^']|'')*')|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|([(),]))/y;
+  /(\s*)(?:([A-Za-z_]\w*)|('[^']*(?:''[^']*)*')|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|([(),]))/y;
 const KINDS = ["word", "string", "number", "mark"] as const;
 
 function tokenize(filter: string): Token[] {

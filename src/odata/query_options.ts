@@ -1,4 +1,5 @@
 import { describe } from "../describe.ts";
+import { firstRepeated } from "../first_repeated.ts";
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { checkFilter } from "./check_filter.ts";
 import { type Clause, formatClauses } from "./clause.ts";
@@ -188,7 +189,7 @@ function checkSelect(resource: ResourceName, select: string[], unchecked: boolea
       `Cannot select "${unknown}" from ${resource}: ${fieldHint(resource, unknown)}`,
     );
   }
-  const twice = select.find((name, index) => select.indexOf(name) < index);
+  const twice = firstRepeated(select);
   if (twice !== undefined) {
     throw new TypeError(`Cannot select "${twice}" twice: wanted each field once`);
   }

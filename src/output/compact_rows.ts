@@ -10,24 +10,21 @@ import { AS_IT_IS, type Cells, EMPTY, NESTED, RowReader } from "./row_reader.ts"
  * The rows of a page one after the other, each as its bytes came but for the white space between
  * its tokens.
  *
- * @param most The most rows to take
  * @param between The byte after each row
  * @param hidesId Whether `Id` is left out of each row
  * @throws {PageFault} If the bytes are no page
  */
 export function compactRows(
   page: Uint8Array,
-  most: number,
   between: number,
   hidesId = false,
 ): WrittenPage {
-  return compactBytes(page, most, between, hidesId) ?? compactAny(page, most, between, hidesId);
+  return compactBytes(page, between, hidesId) ?? compactAny(page, between, hidesId);
 }
 
 /** The way from bytes to bytes; undefined where only the general way can tell. */
 function compactBytes(
   page: Uint8Array,
-  most: number,
   between: number,
   hidesId: boolean,
 ): WrittenPage | undefined {
@@ -42,21 +39,18 @@ function compactBytes(
     const end = reader.read(at, false);
     if (end < 0) return end;
     ids.push(readRowId(page, reader.cells, 0));
-    if (offsets.length < most) {
-      const [from, after] = hidesId ? spanOfId(page, reader.cells) : [end, end];
-      if (from < 0) return -1;
-      to = copyTokens(page, at, from, out, to);
-      to = copyTokens(page, after, end, out, to);
-      out[to++] = between;
-      offsets.push(at);
-    }
+    offsets.push(at);
+    const [from, after] = hidesId ? spanOfId(page, reader.cells) : [end, end];
+    if (from < 0) return -1;
+    to = copyTokens(page, at, from, out, to);
+    to = copyTokens(page, after, end, out, to);
+    out[to++] = between;
     return end;
   });
   const envelope = close < 0 ? undefined : readEnvelope(page, start, close);
   if (envelope === undefined) return undefined;
   const bytes = cutOff(out, to);
-  const rows = offsets.length;
-  return { bytes, rows, received: ids.length, ids: allIds(ids), offsets, envelope };
+  return { bytes, rows: ids.length, ids: allIds(ids), offsets, envelope };
 }
 
 /** Where the Id of a row and one comma beside it stand; -1 if it is neither a number nor a text. */
@@ -90,14 +84,12 @@ function copyTokens(
 /** The general way, for any page. */
 function compactAny(
   page: Uint8Array,
-  most: number,
   between: number,
   hidesId: boolean,
 ): WrittenPage {
   const { rows, ids, envelope } = readSourcePage(page);
   if (hidesId) { for (const row of rows) row.delete(ID); }
-  const taken = rows.slice(0, most);
   const mark = String.fromCharCode(between);
-  const bytes = new TextEncoder().encode(taken.map((row) => rowToJson(row) + mark).join(""));
-  return { bytes, rows: taken.length, received: rows.length, ids, envelope };
+  const bytes = new TextEncoder().encode(rows.map((row) => rowToJson(row) + mark).join(""));
+  return { bytes, rows: rows.length, ids, envelope };
 }

@@ -29,7 +29,7 @@ import { CsvWriter } from "./csv_writer.ts";
  */
 export function csvFromPage(page: Uint8Array, options: CsvOptions = {}): Uint8Array<ArrayBuffer> {
   const writer = new CsvWriter(toCsvFormat(options), [], true);
-  const { bytes } = writer.write(page, Infinity);
+  const { bytes } = writer.write(page);
   // Of a page without rows, the header is all there is.
   return bytes.length > 0 ? bytes : writer.end();
 }

@@ -21,22 +21,35 @@ export interface CsvTarget {
   format: CsvFormat;
 }
 
+/** A page as lines of CSV. */
+export interface CsvPage extends WrittenPage {
+  /**
+   * Fields of the rows that are not columns, in order of appearance, if the target is open. Where
+   * there are any, the lines are incomplete: write the page again with more columns.
+   */
+  newFields: readonly string[];
+}
+
+/**
+ * Maximum number of columns. A wider page is parsed before any line is written: n columns and n
+ * empty rows give lines of n² bytes, and a truncated page must not cost that before it is rejected.
+ */
+const MOST_COLUMNS = 1_000;
+
 /**
  * Makes a page of JSON into lines of CSV, from bytes to bytes: neither rows nor strings are made.
  *
  * Each row is held against the layout of those before it, byte by byte; one that is laid out
  * otherwise is read member by member.
  *
- * @param most The most rows to write; the others are read all the same
- * @returns The lines; undefined where the page holds what only the general way knows: a new field, a
- *   second list of rows, a value nested very deep, or no well-formed JSON
+ * @returns The lines, or undefined if the page has to be parsed: it has more than `MOST_COLUMNS`
+ *   columns, a second list of rows or a deeply nested value, or it is malformed
  */
 export function csvOfBytes(
   page: Uint8Array,
   { fields, isOpen, before, format }: CsvTarget,
-  most: number,
-): WrittenPage | undefined {
-  const start = findRows(page);
+): CsvPage | undefined {
+  const start = fields.length > MOST_COLUMNS ? -1 : findRows(page);
   if (start < 0) return undefined;
   const { separator, escapeFormulas } = format;
   const mark = separator.charCodeAt(0);
@@ -51,17 +64,15 @@ export function csvOfBytes(
   const writer = new LineWriter(page, mark, escapeFormulas, fields.length, nestedCell, before);
   const offsets: number[] = [];
   const close = passRows(page, start, (at) => {
-    const end = reader.read(at, isOpen && offsets.length < most);
+    const end = reader.read(at, isOpen);
     if (end < 0) return end;
     ids.push(idColumn < 0 ? undefined : readRowId(page, reader.cells, idColumn));
-    if (offsets.length < most) {
-      writer.write(reader.cells, end - at);
-      offsets.push(at);
-    }
+    offsets.push(at);
+    if (reader.newFields.size === 0) writer.write(reader.cells, end - at);
     return end;
   });
   const envelope = close < 0 ? undefined : readEnvelope(page, start, close);
   if (envelope === undefined) return undefined;
-  const rows = offsets.length;
-  return { bytes: writer.end(), rows, received: ids.length, ids: allIds(ids), offsets, envelope };
+  const newFields = [...reader.newFields];
+  return { bytes: writer.end(), rows: ids.length, ids: allIds(ids), offsets, envelope, newFields };
 }

@@ -1,4 +1,5 @@
 import { describe } from "../describe.ts";
+import { firstRepeated } from "../first_repeated.ts";
 import { requireOptions } from "../require_options.ts";
 
 /** A column: a field, or a field and the name that the header row has for it. */
@@ -75,8 +76,7 @@ export function toCsvFormat(options: CsvOptions = {}): CsvFormat {
     );
   }
   const columns = options.columns === undefined ? undefined : toColumns(options.columns);
-  const fields = columns?.map(([field]) => field);
-  const twice = fields?.find((field, index) => fields.indexOf(field) < index);
+  const twice = firstRepeated(columns?.map(([field]) => field) ?? []);
   if (columns?.length === 0 || twice !== undefined) {
     throw new TypeError(
       twice === undefined

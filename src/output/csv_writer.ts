@@ -1,4 +1,4 @@
-import { csvOfBytes } from "./csv_bytes.ts";
+import { csvOfBytes, type CsvPage } from "./csv_bytes.ts";
 import { guardFormula, toCell, toLines } from "./csv_lines.ts";
 import type { CsvFormat } from "./csv_options.ts";
 import { findRows } from "./envelope.ts";
@@ -45,20 +45,15 @@ export class CsvWriter implements PageWriter {
     this.#fields = fields;
   }
 
-  write(page: Uint8Array, most: number): WrittenPage {
-    const fields = this.#isBegun || !this.#isOpen ? this.#fields : this.#fieldsWithFirstRow(page);
-    const target = {
-      fields,
-      isOpen: this.#isOpen,
-      before: this.#before(fields),
-      format: this.#format,
-    };
-    const written = fields.length === 0 ? undefined : csvOfBytes(page, target, most);
-    if (written === undefined) return this.#writeAny(page, most);
-    // Columns are those of the first page that has rows.
-    if (written.rows === 0) return { ...written, bytes: new Uint8Array() };
-    this.#begin(fields);
-    return written;
+  write(page: Uint8Array): WrittenPage {
+    let fields = this.#isBegun || !this.#isOpen ? this.#fields : this.#fieldsWithFirstRow(page);
+    let written = this.#writeBytes(page, fields);
+    if (written !== undefined && written.newFields.length > 0) {
+      fields = this.#withNewFields(fields, written.newFields);
+      written = this.#writeBytes(page, fields);
+    }
+    if (written === undefined) return this.#writeAny(page);
+    return this.#finish(written, fields);
   }
 
   end(): Uint8Array<ArrayBuffer> {
@@ -67,39 +62,42 @@ export class CsvWriter implements PageWriter {
     return before;
   }
 
+  #writeBytes(page: Uint8Array, fields: readonly string[]): CsvPage | undefined {
+    const before = this.#before(fields);
+    return csvOfBytes(page, { fields, isOpen: this.#isOpen, before, format: this.#format });
+  }
+
   /** The general way, for any page. */
-  #writeAny(page: Uint8Array, most: number): WrittenPage {
+  #writeAny(page: Uint8Array): WrittenPage {
     const { rows, ids, envelope } = readSourcePage(page);
-    const taken = rows.slice(0, most);
-    const late = this.#isOpen ? newFields(taken, this.#fields) : [];
-    if (this.#isBegun && late.length > 0) {
+    const late = this.#isOpen ? newFields(rows, this.#fields) : [];
+    const fields = this.#withNewFields(this.#fields, late);
+    const cells = rows.map((row) => fields.map((field) => toCell(row.get(field), this.#format)));
+    const lines = this.#encoder.encode(toLines(cells, this.#format.separator));
+    const bytes = concat(this.#before(fields), lines);
+    return this.#finish({ bytes, rows: rows.length, ids, envelope }, fields);
+  }
+
+  /**
+   * Adds columns for new fields.
+   *
+   * @throws {PageFault} If the header is written
+   */
+  #withNewFields(fields: readonly string[], added: readonly string[]): readonly string[] {
+    if (this.#isBegun && added.length > 0) {
       throw new PageFault(
-        `Field "${late[0]}" came after the header was written`,
+        `Field "${added[0]}" came after the header was written`,
         "the rows so far are not all; select the fields wanted",
       );
     }
-    const fields = [...this.#fields, ...late];
-    // Without columns there is nothing to write of a row.
-    if (taken.length === 0 || fields.length === 0) {
-      return {
-        bytes: new Uint8Array(),
-        rows: taken.length,
-        received: rows.length,
-        ids,
-        envelope,
-      };
-    }
-    const cells = taken.map((row) => fields.map((field) => toCell(row.get(field), this.#format)));
-    const lines = this.#encoder.encode(toLines(cells, this.#format.separator));
-    const before = this.#before(fields);
+    return [...fields, ...added];
+  }
+
+  /** Fixes the columns with the first page that has rows and columns; other pages have no bytes. */
+  #finish(page: WrittenPage, fields: readonly string[]): WrittenPage {
+    if (page.rows === 0 || fields.length === 0) return { ...page, bytes: new Uint8Array() };
     this.#begin(fields);
-    return {
-      bytes: concat(before, lines),
-      rows: taken.length,
-      received: rows.length,
-      ids,
-      envelope,
-    };
+    return page;
   }
 
   /** What stands before the first row: the mark and the header, where they are due. */

@@ -36,7 +36,7 @@ export function geojsonWriter(from?: WriterState): PageWriter {
  */
 export function geojsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
   const writer = geojsonWriter();
-  const { bytes } = writer.write(page, Infinity);
+  const { bytes } = writer.write(page);
   const end = writer.end();
   const whole = new Uint8Array(bytes.length + end.length);
   whole.set(bytes);
@@ -44,14 +44,13 @@ export function geojsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
   return whole;
 }
 
-function features(page: Uint8Array, most: number, hidesId?: boolean): WrittenPage {
+function features(page: Uint8Array, hidesId?: boolean): WrittenPage {
   const { rows, ids, envelope } = readSourcePage(page);
   if (hidesId) { for (const row of rows) row.delete(ID); }
-  const taken = rows.slice(0, most);
   const bytes = new TextEncoder().encode(
-    taken.map((row) => `${toFeature(row)},`).join(""),
+    rows.map((row) => `${toFeature(row)},`).join(""),
   );
-  return { bytes, rows: taken.length, received: rows.length, ids, envelope };
+  return { bytes, rows: rows.length, ids, envelope };
 }
 
 function toFeature(row: Map<string, Source>): string {

@@ -12,7 +12,7 @@ export function jsonWriter(from?: WriterState): PageWriter {
   return new JsonDocumentWriter(
     '{"value":[',
     "]}\n",
-    (page, most, hidesId) => compactRows(page, most, COMMA, hidesId),
+    (page, hidesId) => compactRows(page, COMMA, hidesId),
     from,
   );
 }

@@ -41,8 +41,8 @@ export class JsonDocumentWriter implements PageWriter {
     this.#hasRows = hasRows;
   }
 
-  write(page: Uint8Array, most: number, hidesId?: boolean): WrittenPage {
-    const { bytes, rows, ...others } = this.#values(page, most, hidesId);
+  write(page: Uint8Array, hidesId?: boolean): WrittenPage {
+    const { bytes, rows, ...others } = this.#values(page, hidesId);
     const head = this.#head(rows);
     const whole = new Uint8Array(head.length + Math.max(0, bytes.length - COMMA.length));
     whole.set(head);

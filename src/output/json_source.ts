@@ -14,7 +14,12 @@ export interface SourceObject {
   [name: string]: Source;
 }
 
-const TOKEN = /"(?:[^"\\]+|\\.)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+/**
+ * A string or a number. The closing quote is optional, so that an unclosed string matches as well:
+ * otherwise each quote inside it would start a search to the end of the page. `JSON.parse` rejects
+ * what is unclosed.
+ */
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
 
 /**
  * Parses JSON without making its numbers into doubles, which would lose digits.
@@ -23,7 +28,10 @@ const TOKEN = /"(?:[^"\\]+|\\.)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
  */
 export function parseSource(text: string): Source {
   return JSON.parse(
-    text.replace(TOKEN, (token) => token[0] === '"' ? `"s${token.slice(1)}` : `{"n":"${token}"}`),
+    text.replace(
+      STRING_OR_NUMBER,
+      (token) => token[0] === '"' ? `"s${token.slice(1)}` : `{"n":"${token}"}`,
+    ),
   );
 }
 

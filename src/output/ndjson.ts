@@ -7,8 +7,8 @@ const LINE_FEED = 0x0a;
 export class NdjsonWriter implements PageWriter {
   state: WriterState = { isBegun: true };
 
-  write(page: Uint8Array, most: number, hidesId?: boolean): WrittenPage {
-    return compactRows(page, most, LINE_FEED, hidesId);
+  write(page: Uint8Array, hidesId?: boolean): WrittenPage {
+    return compactRows(page, LINE_FEED, hidesId);
   }
 
   end(): Uint8Array<ArrayBuffer> {
@@ -34,5 +34,5 @@ export class NdjsonWriter implements PageWriter {
  * ```
  */
 export function ndjsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
-  return new NdjsonWriter().write(page, Infinity).bytes;
+  return new NdjsonWriter().write(page).bytes;
 }

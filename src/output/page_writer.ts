@@ -4,11 +4,9 @@ export type RowId = number | string;
 /** A page of the service, made into other bytes. */
 export interface WrittenPage {
   bytes: Uint8Array<ArrayBuffer>;
-  /** Number of rows in the bytes. */
+  /** Number of rows. */
   rows: number;
-  /** Number of rows on the page, including those past the maximum. */
-  received: number;
-  /** The Ids of all rows on the page; undefined if a row has none. */
+  /** The Ids of the rows; undefined if a row has none. */
   ids: readonly RowId[] | undefined;
   /** Offset of each of these rows in the page, if the rows were read one by one. */
   offsets?: readonly number[];
@@ -38,11 +36,10 @@ export interface PageWriter {
    * Writes a page.
    *
    * @param page The bytes of a page, as the service sent them
-   * @param most The most rows to take of it
    * @param hidesId Whether `Id` is left out: it was requested for the checks of pages alone
    * @throws {PageFault} If they are not a page, or a row does not fit what was written before
    */
-  write(page: Uint8Array, most: number, hidesId?: boolean): WrittenPage;
+  write(page: Uint8Array, hidesId?: boolean): WrittenPage;
   /** What comes after the last page. */
   end(): Uint8Array<ArrayBuffer>;
 }

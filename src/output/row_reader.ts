@@ -14,7 +14,7 @@ import {
   QUOTE,
 } from "./json_bytes.ts";
 import { FieldNames } from "./field_names.ts";
-import { learnLayout, type RowLayout } from "./row_layout.ts";
+import { learnLayout, readName, type RowLayout } from "./row_layout.ts";
 
 /** What a value needs to become a cell. */
 export const EMPTY = 0;
@@ -47,6 +47,8 @@ export interface Cells {
 export class RowReader {
   /** What was read last. */
   cells: Cells;
+  /** Fields of open rows that are not columns, in order of appearance. */
+  readonly newFields: Set<string> = new Set();
   readonly #page: Uint8Array;
   readonly #view: DataView;
   readonly #meaning: Uint8Array;
@@ -77,8 +79,8 @@ export class RowReader {
   /**
    * Reads a row: by the layout of those before it, else member by member.
    *
-   * @param isOpen Whether a field that is no column must not be left out
-   * @returns The place after it; -1 where it has such a field, or is no JSON
+   * @param isOpen Whether to add fields that are not columns to `newFields`
+   * @returns The place after it; -1 if it is not JSON
    */
   read(at: number, isOpen: boolean): number {
     const end = this.#readRegular(at);
@@ -144,7 +146,7 @@ export class RowReader {
       const end = passString(page, at);
       if (end < 0) return -1;
       const column = this.#names.columnAt(page, at, end);
-      if (isOpen && column === this.#names.none) return -1;
+      if (isOpen && column === this.#names.none) this.newFields.add(readName(page, at, end));
       at = passColon(page, end);
       if (at < 0 || (at = this.#readValue(at, column, this.#other)) < 0) return -1;
       at = passSpace(page, at);

@@ -27,6 +27,6 @@ Deno.test("cutOff() keeps the beginning, in memory of its own", () => {
 
 Deno.test("a writer leaves the page that it was given", () => {
   const page = new TextEncoder().encode('{"value":[{"Id":1}]}');
-  const { bytes } = new NdjsonWriter().write(page, Infinity);
+  const { bytes } = new NdjsonWriter().write(page);
   assertEquals([page.length, bytes.buffer.byteLength], [20, bytes.length]);
 });

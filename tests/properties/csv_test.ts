@@ -4,7 +4,10 @@ import { assert, assertEquals } from "@std/assert";
 import { stringify } from "@std/csv/stringify";
 import fc from "fast-check";
 import { csvFromPage, type CsvOptions, ndjsonFromPage } from "../../mod.ts";
-import { fastLines, generalLines } from "../helpers/csv_ways.ts";
+import { toCsvFormat } from "../../src/output/csv_options.ts";
+import { CsvWriter } from "../../src/output/csv_writer.ts";
+import type { PageWriter } from "../../src/output/page_writer.ts";
+import { fastLines, GeneralCsv, generalLines } from "../helpers/csv_ways.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 
 /** A longer run: `deno task test:csv` sets it. */
@@ -215,3 +218,71 @@ Deno.test("bytes that JSON.parse refuses give no row", () => {
     runs,
   );
 });
+
+/** Rows that mostly have the known fields, and some of them others, in any order, or one twice. */
+const openRow = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(["a", "b", "é c"]) },
+  fc.shuffledSubarray(["a", "b", "é c", "new", "newer", "\u0001", 'q"', ""]),
+  fc.array(fc.constantFrom("a", "new", "newest"), { maxLength: 3 }),
+);
+const openPage = fc.tuple(
+  fc.array(fc.tuple(openRow, fc.array(fc.oneof(flat, list), { minLength: 8, maxLength: 8 })), {
+    maxLength: 8,
+  }),
+  fc.boolean(),
+  fc.oneof({ weight: 9, arbitrary: fc.constant(Infinity) }, fc.nat(2_000)),
+).map(([rows, isEscaped, cut]) => {
+  // A name can be spelled with escapes, and is the same name.
+  const nameOf = (name: string, place: number) =>
+    isEscaped && place % 2 === 0
+      ? JSON.stringify(name).replaceAll("a", "\\u0061").replace("new", "\\u006eew")
+      : JSON.stringify(name);
+  const objects = rows.map(([names, values]) =>
+    `{${names.map((name, place) => `${nameOf(name, place)}:${values[place]!.json}`).join()}}`
+  );
+  return `{"value":[${objects.join()}],"@odata.nextLink":"x"}`.slice(0, cut);
+});
+
+Deno.test("CsvWriter.write() gives the general way's bytes and errors when fields are new on any row of any page", () => {
+  let [later, late] = [0, 0];
+  fc.assert(
+    fc.property(
+      fc.array(openPage, { minLength: 1, maxLength: 3 }),
+      fc.subarray(["a", "b", "é c", "unused"]),
+      fc.boolean(),
+      fc.constantFrom(",", "\t", ";"),
+      fc.boolean(),
+      (given, known, isOpen, separator, header) => {
+        const format = toCsvFormat({ separator, header });
+        const writers = [
+          new CsvWriter(format, known, isOpen),
+          new GeneralCsv(format, known, isOpen),
+        ];
+        for (const text of given) {
+          const bytes = new TextEncoder().encode(text);
+          const [ours, wanted] = writers.map((writer) => outcome(writer, bytes));
+          assertEquals(ours, wanted, text);
+          if (wanted!.error?.includes("came after")) late++;
+        }
+        if ((writers[0]!.state.fields?.length ?? 0) > known.length) later++;
+      },
+    ),
+    { ...runs, numRuns: runs.numRuns / 2 },
+  );
+  assert(later > runs.numRuns / 50 && late > runs.numRuns / 200, `${later}, ${late}`);
+});
+
+/** What a writer makes of a page, and its state then. */
+function outcome(
+  writer: Pick<PageWriter, "write" | "state">,
+  page: Uint8Array,
+): Record<string, unknown> & { error?: string } {
+  try {
+    const { bytes, rows, envelope } = writer.write(page);
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+    return { text, rows, envelope, state: writer.state };
+  } catch (error) {
+    assert(error instanceof SyntaxError, String(error));
+    return { error: error.message, state: writer.state };
+  }
+}
