@@ -1,6 +1,11 @@
 import type { Clock } from "../../src/client/clock.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
-import type { DatasetChoice } from "./document.ts";
+
+/** A dataset that the form offers. */
+export interface DatasetChoice {
+  DOI: string;
+  DatasetName: string;
+}
 
 /** For so long, in milliseconds, the list is not asked for again. */
 const FRESH = 3_600_000;

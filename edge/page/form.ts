@@ -18,7 +18,7 @@ export interface Form {
   east: string;
   north: string;
   fields: readonly string[];
-  /** Days that a signed URL is to hold. */
+  /** Number of days for which a signed URL is valid: a whole number from 1 to `MAX_DAYS`. */
   days: string;
 }
 
@@ -30,6 +30,8 @@ export interface FormQuery {
   box: BoundingBox | undefined;
 }
 
+/** Longest validity (days) of a signed URL that the page makes. */
+const MAX_DAYS = 366;
 const NAMES = Object.keys(RESOURCES) as ResourceName[];
 
 /** The form as it was sent; as it is at first, where nothing was. */
@@ -52,7 +54,7 @@ export function readForm(sent: URLSearchParams): Form {
     north: text("north"),
     // Those of another endpoint alone, chosen before, are no longer meant.
     fields: known.filter((name) => sent.getAll("field").includes(name)),
-    days: text("days") || "7",
+    days: toDays(text("days") || "7"),
   };
 }
 
@@ -92,6 +94,11 @@ export function downloadUrl(
   const bbox = box && [box.west, box.south, box.east, box.north].join(",");
   const options = { $filter: filter, $select: select, bbox, ...more };
   return endpoint({ method: "GET", baseUrl: origin, url: path, ...options }).url;
+}
+
+/** Returns the number of days that a link with this text is valid. */
+function toDays(text: string): string {
+  return String(Math.min(Math.max(1, Math.floor(Number(text)) || 1), MAX_DAYS));
 }
 
 function toYear(name: string, text: string): number | undefined {

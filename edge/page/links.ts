@@ -26,8 +26,6 @@ const LABELS: Record<FormatName, string> = {
   json: "JSON",
   geojson: "GeoJSON",
 };
-/** The longest that a signed URL of the page holds, in days. */
-const MOST_DAYS = 366;
 
 /**
  * Makes the URLs of a form, signed where access is by signature.
@@ -46,8 +44,7 @@ export async function makeLinks(
     select?.split(",").includes(name) ?? true
   );
   const formats = formatsOf(resource).filter((format) => format !== "geojson" || isPlaced);
-  const held = Math.min(Math.max(1, Math.floor(Number(days)) || 1), MOST_DAYS);
-  const expires = access === "signed" ? new Date(now() + held * 86_400_000) : undefined;
+  const expires = access === "signed" ? new Date(now() + Number(days) * 86_400_000) : undefined;
   const urlOf = async (extension: string, more?: Record<string, string>) => {
     const url = downloadUrl(origin, `/${resource}.${extension}`, query, more);
     return expires ? await signUrl(url, { secret: signingSecret, expires }) : url;

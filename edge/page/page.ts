@@ -5,6 +5,7 @@ import { HttpProblem, refusing, tellFault } from "../downloads/problem.ts";
 import { DatasetList } from "./dataset_list.ts";
 import { renderDocument } from "./document.ts";
 import { Finder } from "./finder.ts";
+import { describeForm } from "./describe_form.ts";
 import { type Form, readForm, toFormQuery } from "./form.ts";
 import { toLines } from "./lines.ts";
 import { makeLinks, originOf } from "./links.ts";
@@ -54,7 +55,7 @@ export class Page {
     const headers = { "content-type": "text/html; charset=utf-8", "cache-control": "no-store" };
     if (request.method === "HEAD") return new Response(null, { headers });
     const form = readForm(sent);
-    const isAsked = sent.has("endpoint");
+    const isSent = sent.has("endpoint");
     const alerts = new Alerts();
     const orAlert = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
       try {
@@ -69,14 +70,16 @@ export class Page {
       await orAlert(() => this.#ask(() => this.#datasets.refresh(client, request.signal)));
     }
     const isKnown = client !== undefined || settings.access === "caller";
-    if (isAsked && !isKnown && alerts.texts.length === 0) alerts.add(TOKEN_NEEDED);
-    const results = isAsked && alerts.texts.length === 0
+    if (isSent && !isKnown && alerts.texts.length === 0) alerts.add(TOKEN_NEEDED);
+    const results = isSent && alerts.texts.length === 0
       ? await orAlert(() => this.#results(request, form, client))
       : undefined;
     const html = renderDocument({
       access: settings.access,
       synthetic: settings.synthetic,
       form,
+      isSent,
+      attempt: isSent ? nextAttempt(sent.get("attempt")) : undefined,
       datasets: client && this.#datasets.last,
       alert: alerts.texts.join(" ") || undefined,
       results,
@@ -96,6 +99,7 @@ export class Page {
     const { buttons, excel, expires } = await makeLinks(settings, originOf(request), form, query);
     const name = query.resource.toLowerCase();
     return renderResults({
+      settings: describeForm(form),
       access: settings.access,
       resource: query.resource,
       buttons,
@@ -113,6 +117,11 @@ export class Page {
       throw tellFault(error, "A request of the page", this.#downloads.settings);
     }
   }
+}
+
+/** Returns the number that follows the one that was sent with the form. */
+function nextAttempt(sent: string | null): number {
+  return /^\d{1,9}$/.test(sent ?? "") ? Number(sent) + 1 : 2;
 }
 
 const TOKEN_NEEDED = new HttpProblem({

@@ -1,5 +1,12 @@
 export { REGIONS } from "../../src/odata/regions.ts";
 
+/** Returns a region's name, or `undefined` if the id is not in the list. */
+export function regionName(id: string): string | undefined {
+  for (const [, regions] of REGIONS) {
+    if (Object.hasOwn(regions, id)) return regions[id];
+  }
+}
+
 /** Names that many datasets use, to choose from; any other can be typed. */
 export const CHARACTERISTICS: readonly string[] = [
   "Alkalinity, total",

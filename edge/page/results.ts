@@ -17,6 +17,8 @@ export interface Found {
 
 /** What a form came to. */
 export interface Results {
+  /** Sentence with the settings of the form. */
+  settings: string;
   access: AccessMode;
   resource: string;
   buttons: readonly DownloadLink[];
@@ -29,9 +31,13 @@ export interface Results {
 
 /** The results below the form. */
 export function renderResults(results: Results): Html {
-  const { found, resource, lines, buttons, expires } = results;
+  const { found, resource, lines, buttons, expires, settings } = results;
   return html`
-    <h2>${found ? toCount(found.count, resource) : "Your download"}</h2>
+    ${renderHeading(found ? toCount(found.count, resource) : "Your download")}
+    <p class="notice"
+      hidden>The form has other settings than these results. Press Show to update them, or undo the change to use them.</p>
+    <p
+      id="settings">Settings of these results and links: ${settings} If you change the form, press Show to update them.</p>
     ${expires &&
       html`<p>These links hold until <time datetime="${expires.toISOString()}">${
         expires.toISOString().slice(0, 16).replace("T", " ")
@@ -53,12 +59,17 @@ export function renderResults(results: Results): Html {
   `;
 }
 
+/** Renders the heading that gets the focus after the form is sent. */
+export function renderHeading(text: string): Html {
+  return html`<h2 id="results-heading" tabindex="-1">${text}</h2>`;
+}
+
 function renderButtons({ access, found, buttons }: Results): Html {
   const needsHeader = access === "caller" || access === "token";
   if (needsHeader && !found) {
     return html`<p>A browser cannot send your key by itself: give it above, or use the line for curl.</p>`;
   }
-  return html`<p class="buttons">${
+  return html`<p class="buttons" role="group" aria-label="Downloads" aria-describedby="settings">${
     buttons.map(({ label, url, format }) =>
       html`
         <a class="button" rel="nofollow" download href="${toPath(url)}" data-format="${format}"

@@ -1,15 +1,31 @@
-/** The page's script, as text: sends a key or token as a header, hides what does not apply, copies. */
+/**
+ * Source text of the page's script.
+ *
+ * It sends a key or token as a header, hides fields of other endpoints, copies lines, blocks results
+ * that have other settings than the form, and says that results are loading.
+ */
 export const SCRIPT = `const form = document.querySelector("form");
 const results = document.querySelector("#results");
 // Its field of that name hides form.dataset.
 const access = form.getAttribute("data-access");
 const credential = document.querySelector("#credential");
+const showButton = form.querySelector("[type=submit]");
+const formStatus = document.querySelector("#form-status");
+// Settings of the results. The attributes are what the server wrote; a browser may have restored values.
+let shown = settingsOf(new DOMParser().parseFromString(form.outerHTML, "text/html").forms[0]);
+// Number of times that the form was sent and neither answered nor stopped.
+let loading = 0;
 let asking = new AbortController();
 
 for (const element of document.querySelectorAll("[data-script]")) element.hidden = false;
-showFields();
-form.addEventListener("change", showFields);
 enhance();
+update();
+for (const type of ["input", "change"]) form.addEventListener(type, formChanged);
+form.addEventListener("submit", credential ? show : () => setLoading(loading + 1));
+// A browser restores a form's values before this event, but not always before this script.
+addEventListener("pageshow", ({ persisted }) => persisted ? setLoading(0) : update());
+// Fires after Stop, and for a request that a second submit replaces: then after that submit.
+if (!credential) window.navigation?.addEventListener("navigateerror", () => setLoading(loading - 1));
 
 /** A key or token goes with each request as a header, and is kept in its field alone. */
 function headers() {
@@ -27,24 +43,72 @@ function showFields() {
   }
 }
 
-if (credential) form.addEventListener("submit", show);
+/** Returns the form's settings as a query string, equal for forms that select the same data. */
+function settingsOf(element) {
+  const pairs = [];
+  for (const [name, value] of new FormData(element)) {
+    if (name === "token" || name === "attempt") continue;
+    // A text field holds several DOIs, a checkbox one.
+    for (const text of name === "dataset" ? value.split(/[\\s,;]+/) : [value.trim()]) {
+      if (text) pairs.push(String(new URLSearchParams([[name, text]])));
+    }
+  }
+  return [...new Set(pairs)].sort().join("&");
+}
 
-/** Shows the results without leaving the page, which keeps the key or token. */
+function formChanged() {
+  if (credential || window.navigation) update();
+  // A browser without this API does not tell a script that the user pressed Stop.
+  else setLoading(0);
+}
+
+function setLoading(count) {
+  loading = Math.max(0, count);
+  // Not disabled: after Stop, the user can press it again.
+  showButton.setAttribute("aria-busy", String(loading > 0));
+  update();
+}
+
+/** Updates what depends on the form's settings. Blocks results that have other settings. */
+function update() {
+  showFields();
+  const isStale = results.querySelector("#settings") !== null && settingsOf(form) !== shown;
+  for (const part of results.querySelectorAll(":scope > :not(h2, .notice, [role=status])")) {
+    part.toggleAttribute("inert", isStale);
+  }
+  // Without its address, a link cannot be opened in another tab or copied either.
+  const [from, to] = isStale ? ["href", "data-href"] : ["data-href", "href"];
+  for (const link of results.querySelectorAll("a[" + from + "]")) {
+    link.setAttribute(to, link.getAttribute(from));
+    link.removeAttribute(from);
+  }
+  for (const button of results.querySelectorAll("button")) button.disabled = isStale;
+  for (const notice of results.querySelectorAll(".notice")) notice.hidden = !isStale;
+  const text = loading > 0
+    ? "Loading…"
+    : isStale
+    ? "Settings changed: press Show to update."
+    : "";
+  // A screen reader would repeat the same text.
+  if (formStatus.textContent !== text) formStatus.textContent = text;
+}
+
+/** Shows the results without leaving the page, so that the key or token stays in its field. */
 async function show(event) {
   event.preventDefault();
   asking.abort();
   asking = new AbortController();
   const { signal } = asking;
-  tell(results, "status", "Asking …");
+  const sent = settingsOf(form);
+  setLoading(1);
   try {
-    const sent = new URLSearchParams(new FormData(form));
-    sent.delete("token");
     const response = await fetch("/?" + sent, { headers: headers(), signal });
     if (!response.headers.get("content-type")?.startsWith("text/html")) throw await refusal(response);
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    const shown = page.querySelector("#results");
-    if (!shown) throw new Error("no page, but status " + response.status);
-    results.replaceChildren(...shown.childNodes);
+    const answer = page.querySelector("#results");
+    if (!answer) throw new Error("no page, but status " + response.status);
+    results.replaceChildren(...answer.childNodes);
+    shown = sent;
     // Once the datasets are known, they can be chosen from a list.
     const known = page.querySelector("details.chooser .list:not([data-fields])");
     const typed = form.querySelector("input[name=dataset]:not([type=checkbox])");
@@ -52,10 +116,15 @@ async function show(event) {
   } catch (error) {
     // A later one has taken its place.
     if (signal.aborted) return;
-    tell(results, "alert", "That could not be asked (" + error.message + "): try again");
+    fail("The request failed (" + error.message + "). Press Show to try again.");
   }
   enhance();
-  results.focus();
+  setLoading(0);
+  // The user has changed the form since.
+  if (settingsOf(form) !== sent) return;
+  const heading = results.querySelector("#results-heading");
+  heading.focus({ preventScroll: true });
+  heading.scrollIntoView();
 }
 
 /** What only a script can do with the results. */
@@ -87,9 +156,11 @@ function enhance() {
 /** A link cannot send a header, so the rows are read here: to a file where a browser lets a page write one. */
 async function download(event) {
   event.preventDefault();
-  const link = event.currentTarget;
+  // The address goes when the form changes.
+  const { href } = event.currentTarget;
+  if (!href) return;
   const status = document.querySelector("#download-status");
-  const suggestedName = new URL(link.href).pathname.slice(1).toLowerCase();
+  const suggestedName = new URL(href).pathname.slice(1).toLowerCase();
   let file;
   try {
     if (window.showSaveFilePicker) file = await window.showSaveFilePicker({ suggestedName });
@@ -99,7 +170,7 @@ async function download(event) {
   }
   try {
     status.textContent = "Asking for the first page …";
-    const response = await fetch(link.href, { headers: headers() });
+    const response = await fetch(href, { headers: headers() });
     if (!response.ok) throw await refusal(response);
     const disposition = response.headers.get("content-disposition") ?? "";
     const name = /filename="([^"]*)"/.exec(disposition)?.[1] ?? suggestedName;
@@ -144,11 +215,15 @@ function megabytes(bytes) {
   return (bytes / 1e6).toFixed(1) + " MB";
 }
 
-function tell(element, role, text) {
-  const line = document.createElement("p");
-  line.className = role;
-  line.setAttribute("role", role);
-  line.textContent = text;
-  element.replaceChildren(line);
+function fail(text) {
+  const heading = document.createElement("h2");
+  heading.id = "results-heading";
+  heading.tabIndex = -1;
+  heading.textContent = "No results";
+  const alert = document.createElement("p");
+  alert.className = "alert";
+  alert.setAttribute("role", "alert");
+  alert.textContent = text;
+  results.replaceChildren(heading, alert);
 }
 `;

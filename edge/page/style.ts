@@ -38,7 +38,9 @@ body {
 }
 a { color: var(--water); }
 :focus-visible { outline: 3px solid var(--water); outline-offset: 2px; border-radius: 4px; }
-#results:focus { outline: none; }
+#results:focus, #results-heading:focus { outline: none; }
+#results-heading { scroll-margin-top: 1.5rem; }
+#results > [inert] { opacity: .5; user-select: none; pointer-events: none; }
 .skip { position: absolute; left: -999rem; }
 .skip:focus { left: 1rem; top: 1rem; background: var(--card); padding: .5rem 1rem; z-index: 1; }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
@@ -91,6 +93,18 @@ summary small { margin-left: .4rem; }
 .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(17rem, 100%), 1fr)); gap: 1rem 1.5rem; margin: 1.25rem 0 .5rem; }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 .75rem; }
 .submit { display: flex; flex-wrap: wrap; gap: 1rem; align-items: center; margin: 1rem 0 0; }
+#form-status { margin: 0; }
+html:has(#form-status:not(:empty)) { scroll-padding-bottom: 5rem; }
+#form-status:not(:empty) {
+  position: sticky;
+  bottom: .5rem;
+  margin-top: 1rem;
+  padding: .6rem .9rem;
+  border: 1px solid var(--line);
+  border-radius: 8px;
+  background: var(--notice-wash);
+  font-weight: 600;
+}
 .inline { display: flex; gap: .5rem; align-items: center; white-space: nowrap; }
 button, .button {
   display: inline-block;
@@ -106,7 +120,7 @@ button, .button {
   cursor: pointer;
 }
 button:hover, .button:hover { filter: brightness(1.12); }
-button[aria-busy=true] { opacity: .7; cursor: progress; }
+button[aria-busy=true] { opacity: .85; cursor: progress; }
 .buttons { display: flex; flex-wrap: wrap; gap: .6rem; margin: .75rem 0 0; }
 .buttons .button ~ .button { background: var(--wash); color: var(--ink); }
 .copy { min-height: 0; padding: .3rem .7rem; background: var(--card); color: var(--water); border: 1px solid var(--line); font-size: .85rem; }

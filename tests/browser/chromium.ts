@@ -1,4 +1,4 @@
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, chromium, type LaunchOptions } from "playwright-core";
 
 const executablePath = "/usr/bin/chromium";
 
@@ -10,12 +10,15 @@ if (!isInstalled) console.warn(`The browser tests are skipped: there is no ${exe
  * Runs a test in a browser that talks to nobody by itself.
  *
  * @param test Is given the browser, and the folder that it writes downloads to
+ * @param options Playwright's options for the start of Chromium
  */
 export async function inBrowser(
   test: (browser: Browser, downloads: string) => Promise<void>,
+  options: LaunchOptions = {},
 ): Promise<void> {
   const downloadsPath = await Deno.makeTempDir({ prefix: "weir-downloads-" });
   const browser = await chromium.launch({
+    ...options,
     executablePath,
     downloadsPath,
     args: [

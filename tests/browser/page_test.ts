@@ -1,72 +1,17 @@
 // The page that makes download links, used as people use it.
 import { assert, assertEquals } from "@std/assert";
 import axe from "axe-core";
-import type { Browser, Download, Page } from "playwright-core";
-import { type AppOptions, createApp } from "../../edge/app.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
-import { readCsv } from "../helpers/rfc4180.ts";
-import { inBrowser, isInstalled, LOOPBACK } from "./chromium.ts";
-
-const token = "the-token-of-a-test";
-
-/** Serves the app over a sandbox, opens its page in a browser and says what the page complained of. */
-function onPage(
-  options: Partial<AppOptions>,
-  test: (page: Page, root: string, browser: Browser) => Promise<void>,
-  context: Parameters<Browser["newContext"]>[0] = {},
-): Promise<void> {
-  return inBrowser(async (browser) => {
-    const { apiKey, url: baseUrl, fetch } = createSandbox({ requestsPerSecond: Infinity });
-    const app = createApp({
-      access: "public",
-      apiKey,
-      baseUrl: baseUrl.replace("sandbox", "page"),
-      fetch,
-      requestsPerSecond: Infinity,
-      retry: { attempts: 1 },
-      log: () => {},
-      ...options,
-    });
-    await using server = Deno.serve(LOOPBACK, (request) => app.fetch(request));
-    const page = await (await browser.newContext(context)).newPage();
-    const complaints: string[] = [];
-    page.on("console", (message) => {
-      // A browser logs each answer that is none of 2xx.
-      const isNoise = message.text().startsWith("Failed to load resource");
-      if (message.type() === "error" && !isNoise) complaints.push(message.text());
-    });
-    page.on("pageerror", ({ message }) => complaints.push(message));
-    page.on("dialog", (dialog) => {
-      complaints.push(`a dialog: ${dialog.message()}`);
-      dialog.dismiss();
-    });
-    const root = `http://127.0.0.1:${server.addr.port}/`;
-    await page.goto(root);
-    await test(page, root, browser);
-    assertEquals(complaints, []);
-    await page.context().close();
-  });
-}
-
-async function rowsOf(download: Download): Promise<string[][]> {
-  assertEquals(await download.failure(), null);
-  const [, ...rows] = readCsv(await Deno.readTextFile(await download.path()));
-  return rows;
-}
-
-async function clickAndDownload(page: Page, name: string): Promise<Download> {
-  const [download] = await Promise.all([
-    page.waitForEvent("download"),
-    page.getByRole("link", { name, exact: true }).click(),
-  ]);
-  return download;
-}
-
-const countOf = async (page: Page) =>
-  Number((await page.locator("#results h2").innerText()).replace(/\D/g, ""));
-
-const browserTest = (name: string, fn: () => Promise<void>) =>
-  Deno.test({ name, ignore: !isInstalled, fn });
+import {
+  browserTest,
+  clickAndDownload,
+  countOf,
+  onPage,
+  rowsOf,
+  serversKey,
+  signingSecret,
+  token,
+} from "./app_page.ts";
 
 browserTest(
   "the page is used by keyboard alone, and downloads what it counted",
@@ -107,7 +52,7 @@ browserTest("the page works without scripts, as a form", () =>
     assert(count > 0);
     assertEquals((await rowsOf(await clickAndDownload(page, "Download CSV"))).length, count);
     await page.getByText("Réseau synthétique de l’Érable. 2020.").waitFor();
-  }, { javaScriptEnabled: false }));
+  }, { context: { javaScriptEnabled: false } }));
 
 browserTest(
   "data that holds a script is shown, and does not run",
@@ -163,9 +108,6 @@ browserTest("a caller's key is sent as a header, and kept nowhere", () => {
   });
 });
 
-const serversKey = { apiKey: "sandbox", tokens: [token] };
-const signingSecret = "a secret of a test, of thirty-two bytes and more";
-
 browserTest(
   "a token opens the page, which signs links that need nothing more",
   () =>
@@ -192,10 +134,10 @@ browserTest(
       await page.locator("#credential").fill(token);
       await page.getByLabel("Characteristic", { exact: true }).fill("pH");
       await page.getByRole("button", { name: "Show" }).click();
-      assertEquals(page.url(), root);
+      assertEquals(page.url(), `${root}#results-heading`);
       const count = await countOf(page);
       assertEquals((await rowsOf(await clickAndDownload(page, "Download CSV"))).length, count);
-    }, { javaScriptEnabled: false }),
+    }, { context: { javaScriptEnabled: false } }),
 );
 
 browserTest("a download that breaks is shown as failed", () => {
@@ -240,11 +182,13 @@ for (const colorScheme of ["light", "dark"] as const) {
             await page.locator("summary", { hasText: "Datasets" }).click();
             await check();
             await page.getByLabel("From year").fill("soon");
+            await page.getByText("Settings changed").waitFor();
+            await check();
             await page.getByRole("button", { name: "Show" }).click();
             await page.getByRole("alert").waitFor();
             await check();
           },
-          { colorScheme, viewport: { width, height: 900 } },
+          { context: { colorScheme, viewport: { width, height: 900 } } },
         ),
     );
   }
