@@ -1,4 +1,3 @@
-import { writeFile } from "node:fs/promises";
 import { citationsText } from "../client/citations.ts";
 import { DataStream } from "../client/datastream.ts";
 import { oneLine } from "../errors.ts";
@@ -6,9 +5,9 @@ import { placeBox } from "../odata/place_box.ts";
 import type { GivenOptions } from "../odata/query_options.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Io } from "./io.ts";
-import { FileError, requireFolder, sizeOf } from "./files.ts";
 import { readBox, readFilter } from "./query_flags.ts";
 import { serviceOf } from "./service.ts";
+import { writeText } from "./sink.ts";
 import { told, UsageError } from "./usage_error.ts";
 
 /** Prints how to cite the datasets that meet a filter. */
@@ -53,7 +52,7 @@ export async function citeAfter(
   try {
     const placed = placeBox("Metadata", filter === undefined ? undefined : String(filter), within);
     text = citationsText(await client.citations(placed.filter, { signal: io.signal }));
-    if (path !== undefined) return await writeFile(path, text);
+    if (path !== undefined) return await writeText(path, text, io);
   } catch (error) {
     if (io.signal.aborted) throw error;
     // The rows are whole all the same.
@@ -64,11 +63,4 @@ export async function citeAfter(
   const of = limit === undefined ? "" : " (every dataset that meets the filter)";
   io.error(`Use of this data requires citing${of}:`);
   for (const line of text.trimEnd().split("\n")) io.error(line);
-}
-
-/** Refuses to write over a file, or where there is no folder. */
-export async function requireNew(path: string, force: boolean): Promise<void> {
-  await requireFolder(path);
-  if (force || await sizeOf(path) === undefined) return;
-  throw new FileError(`${path} is there: --force overwrites it, or choose another name`);
 }

@@ -8,16 +8,19 @@ import { checkOptions, isMeasured } from "../odata/query_options.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { toCsvFormat } from "../output/csv_options.ts";
 import type { Arguments } from "./arguments.ts";
+import { readDatasetVersions } from "./dataset_versions.ts";
+import { isStandardOutput, requireReplaceable, resolveOutput, statIfExists } from "./files.ts";
 import { readFormat } from "./format.ts";
 import type { Io } from "./io.ts";
+import { isComplete } from "./part_state.ts";
 import { ProgressReport } from "./progress_report.ts";
 import { readCsvOptions, readQuery } from "./query_flags.ts";
 import { questionOf } from "./question.ts";
 import { serviceOf } from "./service.ts";
-import { openOutput, requireFlags } from "./sink.ts";
+import { openOutput, requireFlags, requireTwoFiles } from "./sink.ts";
 import { told, UsageError } from "./usage_error.ts";
 import { writerOf } from "./writer.ts";
-import { citeAfter, requireNew } from "./cite.ts";
+import { citeAfter } from "./cite.ts";
 
 /** Downloads the rows of a resource, or counts them. */
 export async function download(
@@ -27,7 +30,7 @@ export async function download(
 ): Promise<void> {
   requireFlags(flags);
   const [given] = flags.get("output") ?? [];
-  const output = given === "-" ? undefined : given;
+  const output = given === undefined || isStandardOutput(given) ? undefined : given;
   const [citePath] = flags.get("cite") ?? [];
   const format = readFormat(resource, flags.get("format")?.[0], output);
   const csv = readCsvOptions(flags);
@@ -43,10 +46,22 @@ export async function download(
     return { service, counted, query: checkOptions(resource, asked), csvFormat: toCsvFormat(csv) };
   });
   if (flags.has("count")) return await io.print(`${await counted.count()}\n`);
-  if (citePath !== undefined) await requireNew(citePath, flags.has("force"));
+  const file = output === undefined ? undefined : await resolveOutput(output);
+  const cited = citePath === undefined ? undefined : await resolveOutput(citePath);
+  requireTwoFiles(file?.path, cited?.path);
+  // The rows are there: what comes after them is not worth half a minute.
+  const client = new DataStream({ ...options, retry: { attempts: 2 } });
+  const cite = () => citeAfter(client, asked, { path: citePath, file: output }, io);
+  if (flags.has("resume") && file?.isStream === false && await isComplete(file.path)) {
+    io.error(`${output} is complete: to download it again, pass --force in place of --resume`);
+    if (cited === undefined) return;
+    return cited.isStream || !await statIfExists(cited.path) ? await cite() : undefined;
+  }
+  if (cited?.isStream === false) await requireReplaceable(cited.path, flags.has("force"));
 
   const question = questionOf(query, service.baseUrl, format, csvFormat);
-  const { sink, from } = await openOutput(output, question, flags, io);
+  const requestDatasets = () => readDatasetVersions(new DataStream(options), query, signal);
+  const { sink, from } = await openOutput(file, question, requestDatasets, flags, io);
   const writer = writerOf(resource, format, query, csvFormat, from?.writer);
   const canDraw = output !== undefined || !io.showsOutput;
   const shows = { isQuiet: flags.has("quiet"), canDraw, limit: query.limit };
@@ -58,7 +73,9 @@ export async function download(
       await sink.write(page.content);
       const { rest } = page;
       const { expectedRows } = report;
-      await sink.keep({ rest, rows: rows + page.rows, expectedRows, writer: writer.state });
+      const progressed = { rest, rows: rows + page.rows, expectedRows, writer: writer.state };
+      const isLast = rest.length === 0 || progressed.rows >= query.limit;
+      await sink.keep({ ...progressed, isLast });
       rows += page.rows;
     }
     await sink.write(writer.end());
@@ -70,10 +87,7 @@ export async function download(
   }
   if (rows === 0) return asked.limit === 0 ? undefined : io.error(NO_ROWS);
   const isTold = isMeasured(resource) && !flags.has("quiet");
-  if (citePath === undefined && !isTold) return;
-  // The rows are there: what comes after them is not worth half a minute.
-  const client = new DataStream({ ...options, retry: { attempts: 2 } });
-  await citeAfter(client, asked, { path: citePath, file: output }, io);
+  if (citePath !== undefined || isTold) await cite();
 }
 
 const NO_ROWS =
