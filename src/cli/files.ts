@@ -1,4 +1,4 @@
-import type { Stats } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readlink, realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import process from "node:process";
@@ -112,7 +112,7 @@ async function isReadOnly(path: string, { mode }: Stats): Promise<boolean> {
   // Root may open a file whose mode bits forbid it; Windows has no such bits.
   if (process.platform !== "win32" && (mode & 0o222) === 0) return true;
   try {
-    await (await open(path, "r+")).close();
+    await (await open(path, constants.O_WRONLY)).close();
     return false;
   } catch (error) {
     const { code = "" } = error as { code?: string };

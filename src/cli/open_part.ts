@@ -44,8 +44,8 @@ export async function openPart(path: string, options: PartOptions): Promise<Open
     return await resumePart(path, { ...options, force }, state);
   }
   if (force || resume) await removeParts(path);
-  // Never more open to others than the file that it replaces.
-  const mode = replaced === undefined ? 0o666 : replaced.mode & 0o777;
+  // Never more open to others than the file that it replaces, and readable to resume.
+  const mode = replaced === undefined ? 0o666 : replaced.mode & 0o777 | 0o600;
   const file = await open(partPath, "wx", mode).catch((error) => {
     if (error.code !== "EEXIST") throw error;
     throw new FileError(

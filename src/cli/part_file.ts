@@ -11,6 +11,7 @@ import {
   partPathOf,
   type Progressed,
   removeParts,
+  removeState,
   replaceFile,
   type State,
   statePathOf,
@@ -175,7 +176,7 @@ export class PartFile {
     await this.#requireOwn();
     await this.#file.close();
     await rename(partPathOf(this.#path), this.#path);
-    await removeParts(this.#path);
+    await removeState(this.#path);
     return this.#bytes;
   }
 
@@ -204,14 +205,19 @@ export class PartFile {
   }
 
   async #replaceState(state: State | Beginning): Promise<void> {
-    this.#stateText = await replaceFile(statePathOf(this.#path), state);
+    this.#stateText = await replaceFile(statePathOf(this.#path), state).catch((error) => {
+      // Another run has renamed or removed the new file before this one could.
+      throw error.code === "ENOENT" ? this.#takenOver() : error;
+    });
   }
 
   async #requireOwn(): Promise<void> {
-    if (await this.#isOwn()) return;
-    throw new FileError(
-      `Another download has taken over ${partPathOf(this.#path)}: wait until it has ended`,
-    );
+    if (!await this.#isOwn()) throw this.#takenOver();
+  }
+
+  #takenOver(): FileError {
+    const part = partPathOf(this.#path);
+    return new FileError(`Another download has taken over ${part}: wait until it has ended`);
   }
 
   /** Returns whether the part under its name is this run's, and its state too. */

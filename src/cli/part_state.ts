@@ -96,7 +96,7 @@ export async function replaceFile(path: string, content: unknown): Promise<strin
 }
 
 /** Removes the files beside a part. */
-async function removeState(path: string): Promise<void> {
+export async function removeState(path: string): Promise<void> {
   for (const name of statePathsOf(path)) await rm(name, { force: true });
 }
 
