@@ -3,7 +3,8 @@ import { fieldNames, type ResourceName, RESOURCES } from "../../src/odata/resour
 import type { AccessMode } from "../downloads/app_options.ts";
 import type { DatasetChoice } from "./dataset_list.ts";
 import type { Form } from "./form.ts";
-import { CHARACTERISTICS, regionName, REGIONS } from "./regions.ts";
+import { REGIONS } from "../../src/odata/regions.ts";
+import { CHARACTERISTICS, regionName } from "./regions.ts";
 import type { Html } from "./results.ts";
 
 /** Content of the form. */

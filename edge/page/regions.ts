@@ -1,10 +1,8 @@
-export { REGIONS } from "../../src/odata/regions.ts";
+import { REGIONS } from "../../src/odata/regions.ts";
 
 /** Returns a region's name, or `undefined` if the id is not in the list. */
 export function regionName(id: string): string | undefined {
-  for (const [, regions] of REGIONS) {
-    if (Object.hasOwn(regions, id)) return regions[id];
-  }
+  return REGIONS.map(([, regions]) => regions).find((regions) => Object.hasOwn(regions, id))?.[id];
 }
 
 /** Names that many datasets use, to choose from; any other can be typed. */

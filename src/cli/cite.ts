@@ -1,4 +1,3 @@
-import { writeFile } from "node:fs/promises";
 import { type Citation, citationsText, toCitedFilter } from "../client/citations.ts";
 import { citationsOfDois } from "../client/citations_of_dois.ts";
 import { DataStream } from "../client/datastream.ts";
@@ -11,9 +10,9 @@ import { flagsText, flagText } from "./command_text.ts";
 import { FILTER_FLAGS, SERVICE_FLAGS } from "./flags.ts";
 import type { Io } from "./io.ts";
 import { valueHints } from "./no_rows.ts";
-import { FileError, requireFolder, sizeOf } from "./files.ts";
 import { readBox, readFilter } from "./query_flags.ts";
 import { serviceOf } from "./service.ts";
+import { writeText } from "./sink.ts";
 import { told, UsageError } from "./usage_error.ts";
 import { writing } from "./write_error.ts";
 
@@ -69,9 +68,9 @@ export async function citeAfter(client: DataStream, cited: Cited, io: Io): Promi
   let citations: Citation[];
   try {
     citations = dois === undefined
-      ? await client.citations(toMetadataFilter(cited.query), { signal: io.signal })
+      ? await client.citations(citedFilterOf(cited.query), { signal: io.signal })
       : await citationsOfDois(client, dois, io.signal);
-    if (path !== undefined) await writing(path, writeFile(path, citationsText(citations)));
+    if (path !== undefined) await writing(path, writeText(path, citationsText(citations), io));
   } catch (error) {
     if (io.signal.aborted) throw error;
     // The rows are complete all the same.
@@ -103,7 +102,7 @@ function firstOf(dois: readonly string[]): string {
 }
 
 /** Returns the filter of a query as Metadata takes it. */
-function toMetadataFilter({ filter, within }: GivenOptions): string | undefined {
+function citedFilterOf({ filter, within }: GivenOptions): string | undefined {
   return placeBox("Metadata", filter === undefined ? undefined : String(filter), within).filter;
 }
 
@@ -122,17 +121,10 @@ function citeCommand({ query, dois, flags }: Cited): string {
 /** Whether `weir cite` takes the filter of a query. */
 function canCite(query: GivenOptions): boolean {
   try {
-    const filter = toMetadataFilter(query);
+    const filter = citedFilterOf(query);
     if (filter !== undefined) toCitedFilter(filter);
     return true;
   } catch {
     return false;
   }
-}
-
-/** Refuses to write over a file, or where there is no folder. */
-export async function requireNew(path: string, force: boolean): Promise<void> {
-  await requireFolder(path);
-  if (force || await sizeOf(path) === undefined) return;
-  throw new FileError(`${path} is there: --force overwrites it, or choose another name`);
 }

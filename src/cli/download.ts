@@ -8,18 +8,21 @@ import { checkOptions, isMeasured } from "../odata/query_options.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { toCsvFormat } from "../output/csv_options.ts";
 import type { Arguments } from "./arguments.ts";
+import { readDatasetVersions } from "./dataset_versions.ts";
 import { DoiCollector } from "./doi_collector.ts";
+import { isStandardOutput, requireReplaceable, resolveOutput, statIfExists } from "./files.ts";
 import { readFormat } from "./format.ts";
 import type { Io } from "./io.ts";
 import { valueHints } from "./no_rows.ts";
+import { completionOf } from "./part_state.ts";
 import { ProgressReport } from "./progress_report.ts";
 import { readCsvOptions, readQuery } from "./query_flags.ts";
 import { questionOf } from "./question.ts";
 import { serviceOf } from "./service.ts";
-import { openOutput, requireFlags } from "./sink.ts";
+import { openOutput, requireFlags, requireTwoFiles } from "./sink.ts";
 import { told, UsageError } from "./usage_error.ts";
 import { collecting, writerOf } from "./writer.ts";
-import { citeAfter, requireNew } from "./cite.ts";
+import { citeAfter } from "./cite.ts";
 
 /** Downloads the rows of a resource, or counts them. */
 export async function download(
@@ -29,7 +32,7 @@ export async function download(
 ): Promise<void> {
   requireFlags(flags);
   const [given] = flags.get("output") ?? [];
-  const output = given === "-" ? undefined : given;
+  const output = given === undefined || isStandardOutput(given) ? undefined : given;
   const [citePath] = flags.get("cite") ?? [];
   const format = readFormat(resource, flags.get("format")?.[0], output);
   const csv = readCsvOptions(flags);
@@ -53,10 +56,28 @@ export async function download(
     if (count === 0) tellValues();
     return;
   }
-  if (citePath !== undefined) await requireNew(citePath, flags.has("force"));
+  const file = output === undefined ? undefined : await resolveOutput(output);
+  const cited = citePath === undefined ? undefined : await resolveOutput(citePath);
+  requireTwoFiles(file?.path, cited?.path);
+  // The rows are there: what comes after them is not worth half a minute.
+  const client = new DataStream({ ...options, retry: { attempts: 2 } });
+  const cite = (dois?: readonly string[]) =>
+    citeAfter(client, { query: asked, dois, path: citePath, file: output, flags }, io);
+  if (flags.has("resume") && file?.isStream === false) {
+    const completion = await completionOf(file.path);
+    if (completion !== undefined) {
+      io.error(
+        `${output} is ${completion}: to download it again, pass --force in place of --resume`,
+      );
+      if (cited === undefined) return;
+      return cited.isStream || !await statIfExists(cited.path) ? await cite() : undefined;
+    }
+  }
+  if (cited?.isStream === false) await requireReplaceable(cited.path, flags.has("force"));
 
   const question = questionOf(query, service.baseUrl, format, csvFormat);
-  const { sink, from } = await openOutput(output, question, flags, io);
+  const requestDatasets = () => readDatasetVersions(new DataStream(options), query, signal);
+  const { sink, from } = await openOutput(file, question, requestDatasets, flags, io);
   const writer = collecting(
     writerOf(resource, format, query, csvFormat, from?.writer),
     query,
@@ -71,12 +92,20 @@ export async function download(
     for await (const page of readPages(run, query, readBytes(writer), from)) {
       await sink.write(page.content);
       const { rest } = page;
-      const { expectedRows } = report;
-      await sink.keep({ rest, rows: rows + page.rows, expectedRows, writer: writer.state });
+      const { expectedRows, missingRows } = report;
+      const progressed = {
+        rest,
+        rows: rows + page.rows,
+        expectedRows,
+        missingRows,
+        writer: writer.state,
+      };
+      const isLast = rest.length === 0 || progressed.rows >= query.limit;
+      await sink.keep({ ...progressed, isLast });
       rows += page.rows;
     }
     await sink.write(writer.end());
-    report.finish(await sink.finish(), output);
+    report.finish(await sink.finish(report.missingRows), output);
   } catch (error) {
     report.end();
     await sink.leave(rows);
@@ -91,10 +120,7 @@ export async function download(
   }
   const isTold = isMeasured(resource) && !flags.has("quiet");
   if (citePath === undefined && !isTold) return;
-  // The rows are there: what comes after them is not worth half a minute.
-  const client = new DataStream({ ...options, retry: { attempts: 2 } });
-  const dois = writer instanceof DoiCollector ? writer.dois : undefined;
-  await citeAfter(client, { query: asked, dois, path: citePath, file: output, flags }, io);
+  await cite(writer instanceof DoiCollector ? writer.dois : undefined);
 }
 
 const NO_ROWS = "No row matches the filter";

@@ -1,15 +1,21 @@
-import { copyFile, type FileHandle, open, rename, rm, stat } from "node:fs/promises";
-import { FileError, requireFolder, sizeOf } from "./files.ts";
+import { createHash, type Hash, randomUUID } from "node:crypto";
+import { type FileHandle, lstat, readFile, rename } from "node:fs/promises";
+import { DatasetRecord } from "./dataset_record.ts";
+import type { DatasetVersion } from "./dataset_versions.ts";
+import { copyPermissions, FileError, requireReplaceable } from "./files.ts";
+import { hashPart } from "./hash_part.ts";
 import {
-  ANEW,
   type Beginning,
   legsPathOf,
+  partPathOf,
   type Progressed,
-  readLegs,
-  readState,
+  recordMissing,
+  removeParts,
+  removeState,
   replaceFile,
   type State,
   statePathOf,
+  VERSION,
 } from "./part_state.ts";
 
 /** How a file is begun. */
@@ -20,77 +26,93 @@ export interface PartOptions {
   resume: boolean;
   /** Whether to overwrite what is there. */
   force: boolean;
+  /** Requests the versions of the datasets that match the query. */
+  requestDatasets: () => Promise<readonly DatasetVersion[]>;
 }
+
+/** Hint for a part beside a file that it must not replace. */
+export const MOVE = "move it, then resume";
 
 /**
  * A file that is written page by page: as `FILE.part`, with its state in `FILE.part.json` beside it,
  * under its own name only when whole. What breaks in between can go on from the last whole page.
  *
- * Two downloads of one name do not mix: whoever begins later, or goes on, has a part of its own, and
- * the other one finds that its part is there no more.
+ * The state file is the commit point: a page counts once its bytes are on disk and the state that
+ * includes them has been renamed into place. Bytes after that are overwritten by the run that
+ * resumes, and cut off at the end.
+ *
+ * A run that resumes writes to the same part, while the run before it may still be alive. Each run
+ * therefore writes a random `owner` into the state and, before each step, compares the state file
+ * with the text that it last wrote: the later run takes over, the earlier one stops. No portable
+ * lock ends with its process, so a run can be overtaken between a check and its step:
+ *
+ * - A late write lands after the committed bytes, at the offset where the later run writes the same
+ *   rows. If its bytes differ, the later run's hash of the whole part shows it.
+ * - A late state describes bytes that are in the part, because no run cuts a part before its end.
+ *   The later run then finds that state, and stops.
+ * - A run that starts again removes the part first, so the inode differs.
  */
 export class PartFile {
   readonly #path: string;
   readonly #options: PartOptions;
   readonly #file: FileHandle;
+  readonly #owner = randomUUID();
+  /** Hash of the bytes that were written. */
+  readonly #hash: Hash;
+  /** The datasets; recorded when a page is committed that has a next page. */
+  readonly #datasets: DatasetRecord;
+  readonly #isResumed: boolean;
   #bytes: number;
   /** How many legs are kept in the file of theirs. */
-  #legs = 0;
+  #legs: number;
+  /** The state file as this run last wrote it. */
+  #stateText = "";
+  /** Whether a page was committed since the datasets were last compared. */
+  #hasNewPages = false;
+  /** Number of committed rows. */
+  #rows = 0;
+  /** Whether a later run can complete the part. */
+  #canResume = true;
 
-  private constructor(path: string, options: PartOptions, file: FileHandle, bytes: number) {
+  /**
+   * @param file The part, open for writing, and for reading if it is resumed
+   * @param from What an earlier run wrote
+   */
+  constructor(
+    path: string,
+    options: PartOptions,
+    file: FileHandle,
+    from?: { bytes: number; hash: Hash; legs: number; datasets: DatasetRecord },
+  ) {
     this.#path = path;
     this.#options = options;
     this.#file = file;
-    this.#bytes = bytes;
+    this.#isResumed = from !== undefined;
+    this.#hash = from?.hash ?? createHash("sha256");
+    this.#datasets = from?.datasets ?? new DatasetRecord(path, options.requestDatasets);
+    this.#bytes = from?.bytes ?? 0;
+    this.#legs = from?.legs ?? 0;
   }
 
   /**
-   * Opens the part of a file.
+   * Makes this run the owner of the part.
    *
-   * @returns The part, and how far it had come; undefined where it begins
-   * @throws {FileError} If the file is there, or a part that is not to be gone on with, or cannot be
+   * @param from The state of an earlier run
+   * @throws {FileError} If another download has replaced the part
    */
-  static async open(
-    path: string,
-    options: PartOptions,
-  ): Promise<{ part: PartFile; from: Progressed | undefined }> {
-    const { question, resume, force } = options;
-    const partPath = `${path}.part`;
-    await requireFolder(path);
-    if (resume && (await sizeOf(partPath) ?? 0) > 0) {
-      const state = await readState(path, question);
-      if (!state.force) await requireNone(path);
-      if ((await stat(partPath)).size < state.bytes) {
-        throw new FileError(`${partPath} is shorter than it was: ${ANEW}`);
-      }
-      // A copy: another download may be writing to this one still.
-      await copyFile(partPath, `${partPath}.new`);
-      const file = await open(`${partPath}.new`, "r+");
-      await file.truncate(state.bytes);
-      await rename(`${partPath}.new`, partPath);
-      const part = new PartFile(path, { ...options, force: state.force }, file, state.bytes);
-      if (state.next === undefined) return { part, from: undefined };
-      part.#legs = state.after;
-      const { bytes, rows, expectedRows, writer } = state;
-      const rest = [...state.next, ...await readLegs(path, state.after)];
-      return { part, from: { rest, rows, bytes, expectedRows, writer } };
-    }
-    if (!force) await requireNone(path);
-    // What holds nothing is nothing to go on from.
-    if (force || resume) await removeParts(path);
-    const file = await open(partPath, "wx").catch((error) => {
-      if (error.code !== "EEXIST") throw error;
-      throw new FileError(
-        `${partPath} is there: another download writes it, or one broke; go on with --resume, or begin anew with --force`,
-      );
-    });
-    const part = new PartFile(path, options, file, 0);
-    await part.#keep({ version: 1, question, force, bytes: 0 });
-    return { part, from: undefined };
+  async takeOver(from: State | { bytes: 0 } = { bytes: 0 }): Promise<void> {
+    await this.#replaceState({ ...from, ...this.#identity });
+    await this.#requireOwn();
   }
 
-  /** Adds bytes after those that are there. */
+  /**
+   * Adds bytes after those that are there.
+   *
+   * @throws {FileError} If another download has taken over, or the bytes cannot be written
+   */
   async write(bytes: Uint8Array): Promise<void> {
+    await this.#requireOwn();
+    this.#hash.update(bytes);
     for (let at = 0; at < bytes.length;) {
       const { bytesWritten } = await this.#file.write(bytes, at, bytes.length - at, this.#bytes);
       at += bytesWritten;
@@ -99,42 +121,64 @@ export class PartFile {
   }
 
   /**
-   * Keeps how far it has come: what is written so far are whole pages.
+   * Commits what was written so far, which are whole pages.
    *
-   * @throws {FileError} If another download has taken its place
+   * @param progressed How far the query has come, and whether that was its last page
+   * @throws {FileError} If another download has taken over
+   * @throws {DataStreamError} If the datasets cannot be requested
    */
-  async keep({ rest, ...progressed }: Omit<Progressed, "bytes">): Promise<void> {
+  async keep(
+    { rest, isLast, ...progressed }: Omit<Progressed, "bytes"> & { isLast: boolean },
+  ): Promise<void> {
+    if (!isLast) await this.#datasets.record();
+    await this.#file.datasync();
     await this.#requireOwn();
+    await this.#datasets.write();
     const [next, ...after] = rest;
     if (after.length > this.#legs) {
       // Legs are only ever taken from the front, or put before what is left of them.
       await replaceFile(legsPathOf(this.#path), after);
       this.#legs = after.length;
     }
-    await this.#keep({
-      version: 1,
-      question: this.#options.question,
-      force: this.#options.force,
+    await this.#replaceState({
+      ...this.#identity,
       bytes: this.#bytes,
+      sha256: this.#hash.copy().digest("hex"),
+      datasets: this.#datasets.length,
       next: next === undefined ? [] : [next],
       after: after.length,
       ...progressed,
     });
+    this.#hasNewPages = true;
+    this.#rows = progressed.rows;
   }
 
   /**
    * Gives the file its name.
    *
+   * @param missingRows Number of rows that were counted and are accepted as missing
    * @returns How many bytes it has
-   * @throws {FileError} If another download has taken its place, or the name
+   * @throws {FileError} If another download has taken over, the datasets or the part changed, or the
+   *   file must not be replaced
+   * @throws {DataStreamError} If the datasets cannot be requested
    */
-  async finish(): Promise<number> {
+  async finish(missingRows = 0): Promise<number> {
+    if (this.#hasNewPages) await this.#datasets.compare().catch((error) => this.#fail(error));
     await this.#requireOwn();
-    if (!this.#options.force) await requireNone(this.#path);
+    await this.#file.truncate(this.#bytes);
+    if (this.#isResumed) {
+      await hashPart(this.#path, this.#file, this.#bytes, this.#hash.digest("hex"))
+        .catch((error) => this.#fail(error));
+    }
+    const replaced = await requireReplaceable(this.#path, this.#options.force, MOVE);
+    if (replaced !== undefined) await copyPermissions(this.#file, replaced);
     await this.#file.sync();
+    await this.#requireOwn();
     await this.#file.close();
-    await rename(`${this.#path}.part`, this.#path);
-    await removeParts(this.#path);
+    const { question } = this.#options;
+    await recordMissing(this.#path, { question, rows: this.#rows, missingRows });
+    await rename(partPathOf(this.#path), this.#path);
+    await removeState(this.#path);
     return this.#bytes;
   }
 
@@ -147,39 +191,45 @@ export class PartFile {
     const isOwn = await this.#isOwn();
     await this.#file.close().catch(() => {});
     if (isOwn && isEmpty) await removeParts(this.#path);
-    return isOwn && !isEmpty;
+    return isOwn && !isEmpty && this.#canResume;
   }
 
-  async #keep(state: State | Beginning): Promise<void> {
-    await replaceFile(statePathOf(this.#path), state);
+  /** Throws an error; if it is about the part, a later run that resumes would throw it too. */
+  #fail(error: unknown): never {
+    this.#canResume = !(error instanceof FileError);
+    throw error;
+  }
+
+  /** The members of a state that do not change while this run writes. */
+  get #identity(): Pick<State, "version" | "owner" | "question" | "force"> {
+    const { question, force } = this.#options;
+    return { version: VERSION, owner: this.#owner, question, force };
+  }
+
+  async #replaceState(state: State | Beginning): Promise<void> {
+    this.#stateText = await replaceFile(statePathOf(this.#path), state).catch((error) => {
+      // Another run has renamed or removed the new file before this one could.
+      throw error.code === "ENOENT" ? this.#takenOver() : error;
+    });
   }
 
   async #requireOwn(): Promise<void> {
-    if (await this.#isOwn()) return;
-    throw new FileError(
-      `Another download has taken the place of ${this.#path}.part: let one end first`,
-    );
+    if (!await this.#isOwn()) throw this.#takenOver();
   }
 
-  /** Whether the part under its name is the one that is written here. */
+  #takenOver(): FileError {
+    const part = partPathOf(this.#path);
+    return new FileError(`Another download has taken over ${part}: wait until it has ended`);
+  }
+
+  /** Returns whether the part under its name is this run's, and its state too. */
   async #isOwn(): Promise<boolean> {
     try {
-      const [own, named] = [await this.#file.stat(), await stat(`${this.#path}.part`)];
+      if (await readFile(statePathOf(this.#path), "utf8") !== this.#stateText) return false;
+      const [own, named] = [await this.#file.stat(), await lstat(partPathOf(this.#path))];
       return own.ino === named.ino && own.dev === named.dev;
     } catch {
       return false;
     }
-  }
-}
-
-async function requireNone(path: string): Promise<void> {
-  if (await sizeOf(path) === undefined) return;
-  throw new FileError(`${path} is there: --force overwrites it, or choose another name`);
-}
-
-async function removeParts(path: string): Promise<void> {
-  for (const name of [`${path}.part`, statePathOf(path), legsPathOf(path)]) {
-    await rm(name, { force: true });
-    await rm(`${name}.new`, { force: true });
   }
 }

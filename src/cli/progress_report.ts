@@ -20,6 +20,8 @@ export class ProgressReport {
   readonly #before: number;
   readonly #started = performance.now();
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Rows that an earlier run accepted as missing. */
+  readonly #missingBefore: number;
   #expectedRows: number | undefined;
   #progress: Progress | undefined;
   #retryAt = 0;
@@ -44,6 +46,7 @@ export class ProgressReport {
     this.#canDraw = canDraw && io.terminal !== undefined;
     this.#limit = limit;
     this.#before = from?.rows ?? 0;
+    this.#missingBefore = from?.missingRows ?? 0;
     this.#expectedRows = from?.expectedRows;
     if (isQuiet) return;
     if (from !== undefined) io.error(`Going on after ${format(from.rows)} rows`);
@@ -58,6 +61,11 @@ export class ProgressReport {
   /** Number of rows that the service counted, if it did. */
   get expectedRows(): number | undefined {
     return this.#expectedRows;
+  }
+
+  /** Number of rows that the service counted and did not deliver, and that are accepted as missing. */
+  get missingRows(): number {
+    return this.#missingBefore + (this.#progress?.missingRows ?? 0);
   }
 
   /** Shows the progress of the query. */
@@ -90,6 +98,11 @@ export class ProgressReport {
     const [rows, expected] = [this.#rows, this.#expected];
     if (expected !== Infinity) this.#expectedRows = rows;
     this.#end(this.#text());
+    if (this.missingRows > 0) {
+      this.#io.error(
+        `${counted(this.missingRows)} fewer than the service counted (--allow-incomplete)`,
+      );
+    }
     if (this.#isQuiet) return;
     const seconds = duration((performance.now() - this.#started) / 1000);
     if (bytes !== undefined) {

@@ -12,21 +12,10 @@ import {
   withFiles,
   writeFile,
 } from "../helpers/command_line.ts";
-import { runProgram } from "../helpers/programs.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 
 const toFile: CommandLine = { hasFiles: true };
 const LOCATIONS = ["locations", "--sandbox", "--select=Id", "--quiet"];
-
-Deno.test("a pipe is no file to write to, and weir says where to write instead", () =>
-  withFiles(async () => {
-    await runProgram("mkfifo", `${FOLDER}/a.csv`);
-    for (const more of [[], ["--force"]]) {
-      const { code, stderr } = await runToEnd(toFile, ...LOCATIONS, "--output=a.csv", ...more);
-      assertEquals([code, await fileNames()], [1, ["a.csv"]]);
-      assertMatch(stderr, /^a\.csv is no plain file: write to standard output[^\n]*\n$/);
-    }
-  }));
 
 for (const length of [252, 300]) {
   Deno.test(`a name of ${length} characters, too long for a part or a file, is a fault in a line`, () =>
@@ -67,7 +56,7 @@ Deno.test("a split download whose other legs are lost is not gone on with, for r
         const { code, stderr } = await runToEnd(line, ...toCsv, "--resume");
         assertEquals([code, await readFile("a.csv.part")], [1, part], content);
         assertStringIncludes(stderr, "a.csv.part.legs.json does not say how far");
-        assertStringIncludes(stderr, "begin anew with --force");
+        assertStringIncludes(stderr, "start again with --force");
         if (content === undefined) await writeFile("a.csv.part.legs.json", legs);
       }
       await writeFile("a.csv.part.legs.json", legs);
@@ -88,7 +77,7 @@ Deno.test("a file that came to be meanwhile is not overwritten, and the part can
     const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
     const { code, stderr } = await runToEnd(line, ...ask);
     assertEquals([code, await readFile("a.csv")], [1, "of another"]);
-    assertStringIncludes(stderr, "a.csv is there: --force overwrites it, or choose another name");
+    assertStringIncludes(stderr, "a.csv already exists: move it, then resume");
     await Deno.remove(`${FOLDER}/a.csv`);
     asked = 9;
     assertEquals((await runToEnd(line, ...ask, "--resume")).code, 0);

@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileNames, FOLDER, readFile, withFiles, writeFile } from "../helpers/command_line.ts";
 import { bundle } from "../helpers/bundle.ts";
+import { runProgram } from "../helpers/programs.ts";
 import { bun, node } from "../helpers/runtime_programs.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 
@@ -41,11 +42,34 @@ for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
         end();
         assertEquals(broken.code, 130, text(broken.stderr));
         assertStringIncludes(text(broken.stderr), "--resume goes on from there");
-        assertEquals(await fileNames(), ["a.csv.part", "a.csv.part.json", "weir.mjs"]);
+        const part = ["a.csv.part", "a.csv.part.datasets.json", "a.csv.part.json"];
+        assertEquals(await fileNames(), [...part, "weir.mjs"]);
+        const rows = await readFile("a.csv.part");
+        await writeFile("a.csv.part", rows.replace("1001", "1002"));
+        const changed = await weir(...ask, "--output=a.csv", "--resume").output();
+        assertEquals(changed.code, 1);
+        assertStringIncludes(text(changed.stderr), "a.csv.part was changed");
+        await writeFile("a.csv.part", `${rows}and half of a page`);
         assertEquals((await weir(...ask, "--output=a.csv", "--resume").output()).code, 0);
+        const done = await weir(...ask, "--output=a.csv", "--resume").output();
+        assertEquals(done.code, 0);
+        assertStringIncludes(text(done.stderr), "a.csv is complete");
         const { code, stdout } = await weir(...ask).output();
         assertEquals([code, text(stdout)], [0, await readFile("a.csv")]);
         assertEquals(text(stdout).split("\r\n").length, 62);
+
+        await Deno.chmod(`${FOLDER}/a.csv`, 0o600);
+        await runProgram("ln", "-s", "a.csv", `${FOLDER}/link.csv`);
+        assertEquals((await weir(...ask, "--output=link.csv", "--force").output()).code, 0);
+        assertEquals((await Deno.stat(`${FOLDER}/a.csv`)).mode! & 0o777, 0o600);
+        await Deno.chmod(`${FOLDER}/a.csv`, 0o400);
+        assertEquals((await weir(...ask, "--output=link.csv", "--force").output()).code, 1);
+        await runProgram("mkfifo", `${FOLDER}/pipe.csv`);
+        const reader = runProgram("timeout", "20", "cat", `${FOLDER}/pipe.csv`);
+        assertEquals((await weir(...ask, "--output=pipe.csv").output()).code, 0);
+        assertEquals((await reader)?.stdout, text(stdout));
+        const direct = await weir(...ask, "--output=/dev/stdout").output();
+        assertEquals([direct.code, text(direct.stdout)], [0, text(stdout)]);
 
         const wrong = await weir("recrds").output();
         assertEquals([wrong.code, text(wrong.stderr).includes("    at ")], [2, false]);

@@ -148,7 +148,9 @@ Deno.test("killed after every page, again and again, a split download goes on", 
     await weir.run(...args, "--output=whole.csv");
     const whole = await readFile("whole.csv");
     let kills = 0;
-    while (kills < 99 && await weir.runUntilKilled(3, ...args, "--output=a.csv", "--resume")) {
+    // Requests of the first run: locations, page, dataset versions, page; of a resumed one: dataset
+    // versions, page, page. Each run that is killed at its fourth request has kept a page more.
+    while (kills < 99 && await weir.runUntilKilled(4, ...args, "--output=a.csv", "--resume")) {
       kills++;
     }
     assert(kills >= 5, `${kills} kills`);
@@ -230,7 +232,10 @@ Deno.test("another question does not go on with a part, nor does one whose state
     await writeFile("a.csv.part", part.slice(0, 5));
     const short = await weir.run(...args, "--resume");
     assertEquals(short.code, 1);
-    assertStringIncludes(short.stderr, "shorter than it was: begin anew with --force");
+    assertStringIncludes(
+      short.stderr,
+      `a.csv.part was changed: it has 5 bytes, weir wrote ${part.length}: start again with --force`,
+    );
     await writeFile("a.csv.part.json", "{");
     const lost = await weir.run(...args, "--resume");
     assertEquals(lost.code, 1);
@@ -241,23 +246,37 @@ Deno.test("another question does not go on with a part, nor does one whose state
   });
 });
 
-const states: string[] = [
-  "null",
-  "{}",
-  '{"version":2}',
-  '{"version":1,"question":"q","force":false,"bytes":-5,"next":[],"after":0,"rows":0,"writer":{"isBegun":true}}',
-  '{"version":1,"question":"q","force":false,"bytes":5,"next":[{}],"after":0,"rows":0,"writer":{"isBegun":true}}',
-  '{"version":1,"question":"q","force":false,"bytes":5,"next":[],"after":0,"rows":"1","writer":{"isBegun":true}}',
-  '{"version":1,"question":"q","force":false,"bytes":5,"next":[],"after":0,"rows":1}',
-  '{"version":1,"question":"q","force":false,"bytes":5}',
-  '{"version":1,"question":"q","force":false,"bytes":5,"next":[],"after":-1,"rows":1,"writer":{"isBegun":true}}',
+const state = {
+  version: 2,
+  owner: "an earlier run",
+  question: "q",
+  force: false,
+  bytes: 5,
+  sha256: "0".repeat(64),
+  next: [],
+  after: 0,
+  rows: 1,
+  writer: { isBegun: true },
+};
+const unusable: [name: string, state: unknown][] = [
+  ["null", null],
+  ["an empty object", {}],
+  ["a later version", { ...state, version: 3 }],
+  ["a negative length", { ...state, bytes: -5 }],
+  ["a leg without clauses", { ...state, next: [{}] }],
+  ["a number of rows in quotes", { ...state, rows: "1" }],
+  ["no writer", { ...state, writer: undefined }],
+  ["a length alone", { version: 2, question: "q", force: false, bytes: 5 }],
+  ["a negative number of legs", { ...state, after: -1 }],
+  ["no SHA-256", { ...state, sha256: undefined }],
+  ["a negative number of datasets", { ...state, datasets: -1 }],
 ];
-for (const state of states) {
-  Deno.test(`a state that weir did not write is not gone on from: ${state.slice(0, 90)}`, () => {
+for (const [name, content] of unusable) {
+  Deno.test(`weir --resume refuses a state file with ${name}`, () => {
     const sandbox = createSandbox({ requestsPerSecond: Infinity });
     return withKiller(sandbox.fetch, async (weir) => {
       await writeFile("a.csv.part", "Id\r\n1001\r\n");
-      await writeFile("a.csv.part.json", state);
+      await writeFile("a.csv.part.json", JSON.stringify(content));
       const { code, stderr } = await weir.run(
         "locations",
         "--select=Id",
@@ -270,16 +289,117 @@ for (const state of states) {
   });
 }
 
+Deno.test("weir --resume refuses the state file of an earlier version and says how to start again", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    const args = ["locations", "--select=Id", "--output=a.csv"];
+    await writeFile("a.csv.part", "Id\r\n1001\r\n");
+    await writeFile("a.csv.part.json", JSON.stringify({ ...state, version: 1 }));
+    const { code, stderr } = await weir.run(...args, "--resume");
+    assertEquals([code, await readFile("a.csv.part")], [1, "Id\r\n1001\r\n"]);
+    assertStringIncludes(
+      stderr,
+      "a.csv.part.json was written by an earlier version of weir: start again with --force",
+    );
+    assertEquals((await weir.run(...args, "--force")).code, 0);
+  });
+});
+
+const edits: [name: string, edit: (part: string) => string, said: string][] = [
+  ["a byte order mark before it", (part) => `\ufeff${part}`, "are not those that weir wrote"],
+  [
+    "6 bytes overwritten",
+    (part) => `${part.slice(0, 500)}XXXXXX${part.slice(506)}`,
+    "are not those that weir wrote",
+  ],
+  ["its last byte overwritten", (part) => `${part.slice(0, -1)}X`, "are not those that weir wrote"],
+  ["its last byte missing", (part) => part.slice(0, -1), "start again with --force"],
+];
+for (const [name, edit, said] of edits) {
+  Deno.test(`weir --resume refuses a part file with ${name} and leaves it as it is`, () => {
+    const sandbox = createSandbox({ requestsPerSecond: Infinity });
+    return withKiller(sandbox.fetch, async (weir) => {
+      const args = ["records", "--limit=900", "--top=100", "--select=Id,DOI", "--output=a.csv"];
+      assert(await weir.runUntilKilled(4, ...args));
+      const edited = edit(await readFile("a.csv.part"));
+      await writeFile("a.csv.part", edited);
+      const state = await readFile("a.csv.part.json");
+      const { code, stderr } = await weir.run(...args, "--resume");
+      assertEquals([code, await readFile("a.csv.part")], [1, edited]);
+      assertEquals(await readFile("a.csv.part.json"), state);
+      assertStringIncludes(stderr, "a.csv.part was changed");
+      assertStringIncludes(stderr, said);
+      assertStringIncludes(stderr, "start again with --force");
+      assertEquals((await weir.run(...args, "--force")).code, 0);
+      assertEquals((await readFile("a.csv")).split("\r\n").length, 902);
+    });
+  });
+}
+
+Deno.test("weir --resume continues in the part file itself, without a copy", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    const args = ["records", "--limit=900", "--top=100", "--select=Id,DOI", "--output=a.csv"];
+    assert(await weir.runUntilKilled(5, ...args));
+    const { ino } = await Deno.stat(`${FOLDER}/a.csv.part`);
+    assert(await weir.runUntilKilled(4, ...args, "--resume"));
+    assertEquals((await Deno.stat(`${FOLDER}/a.csv.part`)).ino, ino);
+    assertEquals((await weir.run(...args, "--resume")).code, 0);
+    assertEquals((await Deno.stat(`${FOLDER}/a.csv`)).ino, ino);
+  });
+});
+
+Deno.test("weir --resume exits with 0 and says that the file is complete when it is finished", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    const args = ["records", "--limit=300", "--top=100", "--select=Id", "--output=a.csv"];
+    const cited = [...args, "--cite=c.txt"];
+    assertEquals((await weir.run(...cited)).code, 0);
+    const [file, citations] = [await readFile("a.csv"), await readFile("c.txt")];
+    // A process that was killed just after it had renamed the part leaves its state.
+    await writeFile("a.csv.part.json", "{}");
+    for (const line of [args, cited]) {
+      const { code, stderr } = await weir.run(...line, "--resume");
+      assertEquals([code, await readFile("a.csv")], [0, file]);
+      assertStringIncludes(stderr, "a.csv is complete");
+    }
+    assertEquals(await fileNames(), ["a.csv", "c.txt"]);
+    // The citations come after the file: a run that was killed in between has none.
+    await Deno.remove(`${FOLDER}/c.txt`);
+    assertEquals((await weir.run(...cited, "--resume")).code, 0);
+    assertEquals(await readFile("c.txt"), citations);
+  });
+});
+
+Deno.test("weir --resume does not replace a file that appeared beside the part", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
+    assert(await weir.runUntilKilled(3, ...args));
+    await writeFile("a.csv", "of another");
+    const { code, stderr } = await weir.run(...args, "--resume");
+    assertEquals([code, await readFile("a.csv")], [1, "of another"]);
+    assertStringIncludes(stderr, "a.csv already exists");
+    assertStringIncludes(stderr, "move it, then resume");
+    await Deno.rename(`${FOLDER}/a.csv`, `${FOLDER}/b.csv`);
+    assertEquals((await weir.run(...args, "--resume")).code, 0);
+    assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
+  });
+});
+
 Deno.test("a download that was to overwrite goes on so", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return withKiller(sandbox.fetch, async (weir) => {
     const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
-    await writeFile("a.csv", "of old");
-    assert(await weir.runUntilKilled(2, ...args, "--force"));
-    assertEquals(await readFile("a.csv"), "of old");
-    assertEquals((await weir.run(...args, "--resume")).code, 0);
-    assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
-    assertEquals(await fileNames(), ["a.csv"]);
+    // At the first page, at the dataset versions, at the second page.
+    for (const at of [1, 2, 3]) {
+      await writeFile("a.csv", "of old");
+      assert(await weir.runUntilKilled(at, ...args, "--force"));
+      assertEquals(await readFile("a.csv"), "of old");
+      assertEquals((await weir.run(...args, "--resume")).code, 0, `killed at request ${at}`);
+      assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
+      assertEquals(await fileNames(), ["a.csv"]);
+    }
   });
 });
 
