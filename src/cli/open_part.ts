@@ -68,7 +68,7 @@ async function resumePart(path: string, options: PartOptions, state: State): Pro
       await datasets.read(state.datasets);
       await datasets.compare();
     }
-    const part = new PartFile(path, options, file, { bytes, hash, legs: after, datasets });
+    const part = new PartFile(path, options, file, { bytes, rows, hash, legs: after, datasets });
     await part.takeOver(state);
     return { part, from: { rest, rows, bytes, expectedRows, writer, missingRows } };
   } catch (error) {

@@ -70,7 +70,7 @@ export class PartFile {
   /** Whether a page was committed since the datasets were last compared. */
   #hasNewPages = false;
   /** Number of committed rows. */
-  #rows = 0;
+  #rows: number;
   /** Whether a later run can complete the part. */
   #canResume = true;
 
@@ -82,7 +82,7 @@ export class PartFile {
     path: string,
     options: PartOptions,
     file: FileHandle,
-    from?: { bytes: number; hash: Hash; legs: number; datasets: DatasetRecord },
+    from?: { bytes: number; rows: number; hash: Hash; legs: number; datasets: DatasetRecord },
   ) {
     this.#path = path;
     this.#options = options;
@@ -91,6 +91,7 @@ export class PartFile {
     this.#hash = from?.hash ?? createHash("sha256");
     this.#datasets = from?.datasets ?? new DatasetRecord(path, options.requestDatasets);
     this.#bytes = from?.bytes ?? 0;
+    this.#rows = from?.rows ?? 0;
     this.#legs = from?.legs ?? 0;
   }
 

@@ -281,7 +281,11 @@ Deno.test("a state file does not repeat the list of datasets on each page", () =
   const service = new Publisher();
   return serving(service.fetch, async (line, baseUrl) => {
     service.edit = (datasets) =>
-      Array.from({ length: 500 }, (_, index) => ({ ...datasets[0]!, DOI: `10.25976/d-${index}` }));
+      Array.from({ length: 500 }, (_, index) => ({
+        ...datasets[0]!,
+        DOI: `10.25976/d-${index}`,
+        Id: `d-${index}`,
+      }));
     service.onPage = (number) => number === 3 ? gone() : undefined;
     const query = ["--limit=300", "--top=100", "--select=Id"];
     const ask = ["records", baseUrl, ...query, "--quiet", "--output=a.csv"];

@@ -73,7 +73,7 @@ Deno.test("weir writes several pages to a named pipe and asks for no dataset ver
   }, async (line, baseUrl) => {
     await runProgram("mkfifo", `${FOLDER}/a.csv`);
     const reader = readPipe("a.csv");
-    const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
+    const ask = ["locations", baseUrl, "--select=Id", "--top=25", "--output=a.csv"];
     const { code, stderr } = await runToEnd(line, ...ask);
     assertEquals([code, urls.length], [0, 3]);
     assertMatch(stderr, /a\.csv: 60 rows, /);
