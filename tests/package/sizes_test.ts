@@ -28,7 +28,7 @@ Deno.test("endpoint alone has at most 4,250 bytes: what nobody asks for falls aw
   assert(own <= 4_250 && own < 2 * theirs, `${own} bytes, theirs ${theirs}`);
 });
 
-Deno.test("all of mod.ts has at most 25,400 bytes", async () => {
+Deno.test("all of mod.ts has at most 29,000 bytes", async () => {
   const size = await sizeOf('export * from "@weir/datastream";');
-  assert(size <= 25_400, `${size} bytes`);
+  assert(size <= 29_000, `${size} bytes`);
 });
