@@ -42,7 +42,7 @@ export const COMMANDS = {
     examples: [
       "weir records --characteristic pH --from 2015 --output ph.csv",
       "weir records --doi 10.25976/xxxx-xx00 --output records.csv --resume",
-      "weir records --filter \"MonitoringLocationType eq 'Lake'\" --select Id,ResultValue | head",
+      "weir records --filter \"MonitoringLocationType eq 'Lake/Pond'\" --select Id,ResultValue | head",
     ],
   },
   observations: {

@@ -15,7 +15,7 @@ export type Flags = Readonly<Record<string, Flag>>;
 
 /** What to filter by; joined by `and`. */
 export const FILTER_FLAGS = {
-  filter: { value: '"…"', help: "an OData filter: \"MonitoringLocationType eq 'Lake'\"" },
+  filter: { value: '"…"', help: "an OData filter: \"MonitoringLocationType eq 'Lake/Pond'\"" },
   doi: {
     value: "DOI",
     isList: true,

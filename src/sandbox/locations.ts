@@ -32,7 +32,8 @@ const NAMES = [
   (n: number) => `Lake "Two Names" (synthetic) ${n}`,
   (n: number) => `Captain's Bay (synthetic) ${n}`,
 ];
-const TYPES = ["River/Stream", "Lake", "Reservoir", "Estuary", "Well"];
+/** Values of DataStream's schema 3.0.0 (2026-07-14). */
+const TYPES = ["River/Stream", "Lake/Pond", "Reservoir", "Estuary", "Well"];
 
 /** A location of the sandbox: its row, its dataset, and the regions that it lies in. */
 export interface Location {

@@ -2,7 +2,7 @@ import type { Row } from "../odata/resources.ts";
 import { DATASETS } from "./datasets.ts";
 import type { Location } from "./locations.ts";
 import { noise, pick } from "./noise.ts";
-import type { Phase } from "./phases.ts";
+import { type Characteristic, CONTINUOUS, type Phase } from "./phases.ts";
 
 /** Texts that a CSV writer, a page or a spreadsheet can stumble over. */
 const COMMENTS = [
@@ -20,6 +20,45 @@ const COMMENTS = [
 ];
 const TIME_ZONES = ["-08:00", "-06:00", "-05:00", "-03:30", "Z"];
 const EQUIPMENT = ["Water Bottle", "Bucket", "Probe/Sensor"];
+
+/** How a record reports a result without a value. WQX allows a limit with some conditions only. */
+interface Censoring {
+  /** `ResultDetectionCondition`. */
+  condition: string;
+  /** `ResultDetectionQuantitationLimitType`. */
+  limitType: string | null;
+  /** Computes `ResultDetectionQuantitationLimitMeasure`, beyond all values of the characteristic. */
+  limit: ((characteristic: Characteristic) => number) | null;
+}
+
+const BELOW_DETECTION: Censoring = {
+  condition: "Below Detection/Quantification Limit",
+  limitType: "Method Detection Level",
+  limit: ({ middle }) => round(middle / 100, 6),
+};
+const ABOVE_DETECTION: Censoring = {
+  condition: "Above Detection/Quantification Limit",
+  limitType: "Reporting Limit",
+  limit: ({ middle, spread, decimals }) => round(middle + spread, decimals),
+};
+const NOT_DETECTED: Censoring = { condition: "Not Detected", limitType: null, limit: null };
+const NOT_QUANTIFIED: Censoring = {
+  condition: "Detected Not Quantified",
+  limitType: null,
+  limit: null,
+};
+
+/** Each entry is equally likely. */
+const CENSORINGS: readonly Censoring[] = [
+  BELOW_DETECTION,
+  BELOW_DETECTION,
+  BELOW_DETECTION,
+  { ...BELOW_DETECTION, limitType: "Reporting Limit" },
+  NOT_DETECTED,
+  NOT_DETECTED,
+  NOT_QUANTIFIED,
+  ABOVE_DETECTION,
+];
 
 /** All fields that a record has at one of the two resources that give records. */
 export type RecordRow = Row<"Records"> & Row<"Observations">;
@@ -40,18 +79,20 @@ export function recordRow(
   { row: location, dataset }: Location,
   phase: Phase,
 ): RecordRow {
-  const { characteristic, startDate, media, activityType } = phase;
+  const { characteristic, startDate, media, activity } = phase;
   const { middle, spread, decimals, unit, field } = characteristic;
-  const round = (value: number, places: number) => Number(value.toFixed(places));
   const value = middle + (noise(index, 1) - 0.5) * spread;
-  const hidden = !field && noise(index, 2) < 0.06;
+  const censoring = !field && noise(index, 2) < 0.06 ? pick(CENSORINGS, index, 14) : null;
+  const limit = censoring?.limit?.(characteristic) ?? null;
   const hour = 6 + Math.floor(noise(index, 3) * 12);
   const minute = Math.floor(noise(index, 4) * 60);
-  const time = `${String(hour).padStart(2, "0")}:${String(minute).padStart(2, "0")}:00`;
+  const minuteText = String(minute).padStart(2, "0");
+  const time = `${String(hour).padStart(2, "0")}:${minuteText}:00`;
   const zone = pick(TIME_ZONES, location.Id, 6);
-  const timed = startDate !== null && noise(index, 5) < 0.9;
-  const deep = noise(index, 6) < 0.7;
+  const timed = startDate !== null && (noise(index, 5) < 0.9 || activity === CONTINUOUS);
+  const deep = noise(index, 6) < 0.7 && !characteristic.isDepth;
   const composite = timed && noise(index, 7) < 0.05;
+  const analysisTimed = !field && startDate !== null && noise(index, 15) < 0.2;
   return {
     Id: recordId(index),
     LocationId: location.Id,
@@ -68,7 +109,7 @@ export function recordRow(
     MonitoringLocationVerticalMeasure: location.VerticalMeasure,
     MonitoringLocationVerticalUnit: location.VerticalUnit,
     MonitoringLocationType: location.MonitoringLocationType,
-    ActivityType: activityType,
+    ActivityType: activity.type,
     ActivityMediaName: media,
     ActivityStartDate: startDate,
     ActivityStartTime: timed ? time : null,
@@ -82,22 +123,27 @@ export function recordRow(
     CharacteristicName: characteristic.name,
     MethodSpeciation: characteristic.speciation,
     ResultSampleFraction: characteristic.fraction,
-    ResultValue: hidden ? null : round(value, decimals),
-    ResultUnit: hidden ? null : unit,
-    ResultValueType: hidden ? null : "Actual",
-    ResultDetectionCondition: hidden ? "Not Detected" : null,
-    ResultDetectionQuantitationLimitMeasure: hidden ? round(middle / 100, 6) : null,
-    ResultDetectionQuantitationLimitUnit: hidden ? unit : null,
-    ResultDetectionQuantitationLimitType: hidden ? "Method Detection Level" : null,
+    ResultValue: censoring === null ? round(value, decimals) : null,
+    ResultUnit: censoring === null ? unit : null,
+    ResultValueType: censoring === null ? "Actual" : null,
+    ResultDetectionCondition: censoring === null ? null : censoring.condition,
+    ResultDetectionQuantitationLimitMeasure: limit,
+    ResultDetectionQuantitationLimitUnit: limit === null ? null : unit,
+    ResultDetectionQuantitationLimitType: censoring === null ? null : censoring.limitType,
     ResultStatusID: noise(index, 11) < 0.8 ? "Accepted" : "Preliminary",
     ResultComment: noise(index, 12) < 0.15 ? pick(COMMENTS, index, 13) : null,
     ResultAnalyticalMethodID: field ? null : "WEIR-0",
-    ResultAnalyticalMethodContext: field ? null : "WEIR",
+    ResultAnalyticalMethodContext: field ? null : "PROPRIETARY",
     ResultAnalyticalMethodName: field ? null : "Synthetic method, of no laboratory",
     AnalysisStartDate: field ? null : startDate,
-    AnalysisStartTime: null,
-    AnalysisStartTimeZone: null,
+    // Later than every ActivityStartTime.
+    AnalysisStartTime: analysisTimed ? `18:${minuteText}:00` : null,
+    AnalysisStartTimeZone: analysisTimed ? zone : null,
     LaboratoryName: field ? null : "Weir Sandbox Laboratory",
     LaboratorySampleID: field ? null : `S-${index + 1}`,
   };
+}
+
+function round(value: number, places: number): number {
+  return Number(value.toFixed(places));
 }

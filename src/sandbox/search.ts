@@ -23,7 +23,7 @@ const ofLocation: Record<string, (location: Location) => Held> = {
 
 const ofPhase: Record<string, (phase: Phase) => Held> = {
   ActivityMediaName: (phase) => phase.media,
-  ActivityGroupType: (phase) => phase.activityGroup,
+  ActivityGroupType: (phase) => phase.activity.group,
   CharacteristicName: (phase) => phase.characteristic.name,
   ActivityStartYear: (phase) => phase.year,
   ActivityStartDateYear: (phase) => phase.year,

@@ -61,6 +61,7 @@ const ROOT_PATH = "/v1/odata/v4";
  * It is as strict as the service: a raw `$` in the query is 400, a missing key 401, a wrong one
  * 403, more than two starts in a second or two requests at once 429. It answers on any origin
  * under `/v1/odata/v4`, so it can stand behind a server too. Nothing it holds was ever measured.
+ * Detection limits, depths and coded values follow DataStream's schema 3.0.0 (2026-07-14).
  *
  * @param options Key, size of the data, limit and clock
  * @returns Its fetch handler, address, key and statistics

@@ -17,7 +17,7 @@ const baseUrl = "https://example.org/v1";
 const filter = [
   "DOI in ('10.25976/abcd-ef10', '10.25976/abcd-ef11', '10.25976/abcd-ef12')",
   "CharacteristicName in ('Temperature, water', 'Dissolved oxygen (DO)', 'Total Nitrogen')",
-  "MonitoringLocationType in ('River/Stream', 'Lake') and ActivityMediaName eq 'Surface Water'",
+  "MonitoringLocationType in ('River/Stream', 'Lake/Pond') and ActivityMediaName eq 'Surface Water'",
   "RegionId eq 'admin.4.ca.on' and ActivityStartYear gte 2015 and ActivityStartYear lte 2023",
 ].join(" and ");
 

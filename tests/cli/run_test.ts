@@ -53,14 +53,15 @@ Deno.test("short filters combine with --filter, and with one another", async () 
   const { output } = await weir([
     "url",
     "records",
-    ...["--filter", "MonitoringLocationType eq 'Lake'", "--doi", "10.25976/a", "--doi=10.25976/b"],
+    ...["--filter", "MonitoringLocationType eq 'Lake/Pond'"],
+    ...["--doi", "10.25976/a", "--doi=10.25976/b"],
     ...["--characteristic", "Temperature, water", "--region=admin.4.ca.pe"],
     ...["--from", "2015", "--to", "2020", "--select=Id", "--top=500"],
   ]);
   const { searchParams } = new URL(output);
   assertEquals(
     searchParams.get("$filter"),
-    "MonitoringLocationType eq 'Lake' and DOI in ('10.25976/a','10.25976/b') and " +
+    "MonitoringLocationType eq 'Lake/Pond' and DOI in ('10.25976/a','10.25976/b') and " +
       "RegionId eq 'admin.4.ca.pe' and CharacteristicName eq 'Temperature, water' and " +
       "ActivityStartYear gte 2015 and ActivityStartYear lte 2020",
   );

@@ -23,7 +23,7 @@ for (
     ["a filter that Locations would read in another way", ne("CharacteristicName", "pH")],
     [
       "filters of both levels",
-      and(ne("MonitoringLocationType", "Lake"), eq("DOI", "10.25976/weir-bb00")),
+      and(ne("MonitoringLocationType", "Lake/Pond"), eq("DOI", "10.25976/weir-bb00")),
     ],
   ] as const
 ) {

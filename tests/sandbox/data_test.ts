@@ -68,13 +68,10 @@ Deno.test("depths are negative, and some are null", () => {
   assert(depths.includes(null));
 });
 
-Deno.test("a value that was not detected is null and has a limit instead", () => {
-  const hidden = records.filter((row) => row.ResultDetectionCondition === "Not Detected");
-  assert(hidden.length > 0);
-  for (const row of hidden) {
-    assertEquals([row.ResultValue, row.ResultUnit], [null, null]);
-    assert(typeof row.ResultDetectionQuantitationLimitMeasure === "number");
-  }
+Deno.test("createSandbox() gives neither value nor unit when a result is censored", () => {
+  const censored = records.filter((row) => row.ResultDetectionCondition !== null);
+  assert(censored.length > 0);
+  for (const row of censored) assertEquals([row.ResultValue, row.ResultUnit], [null, null]);
 });
 
 Deno.test("a record is the same at both resources, and its location's row agrees", () => {

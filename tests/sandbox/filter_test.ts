@@ -10,6 +10,15 @@ const locations = await rows("Locations");
 const observations = await rows("Observations");
 const records = await rows("Records");
 
+/** The group of each `ActivityType` that the sandbox uses; rows do not show the group. */
+const GROUPS: Record<string, string> = {
+  "Field Msr/Obs": "Field Measure",
+  "Field Msr/Obs-Continuous Time Series": "Continuous Data",
+  "Quality Control Field Replicate Msr/Obs": "Quality Control - Field Measure",
+  "Quality Control Sample-Field Replicate": "Quality Control - Lab Sample",
+  "Sample-Routine": "Lab Sample",
+};
+
 /** What a filter can ask of one observation, with all that it belongs to. */
 const joined = observations.map((observation, index) => {
   const location = locations.find(({ Id }) => Id === observation.LocationId)!;
@@ -28,11 +37,7 @@ const joined = observations.map((observation, index) => {
       DOI: observation.DOI,
       LocationId: observation.LocationId,
       ActivityMediaName: observation.ActivityMediaName,
-      ActivityGroupType: type.startsWith("Quality")
-        ? "Quality Control"
-        : type.startsWith("Field")
-        ? "Field"
-        : "Sample",
+      ActivityGroupType: GROUPS[type]!,
       CharacteristicName: observation.CharacteristicName,
       MonitoringLocationType: location.MonitoringLocationType,
       ActivityStartYear: year,
@@ -66,9 +71,9 @@ const examples: Partial<Record<FilterField, string | number>> = {
   DOI: "10.25976/weir-cc00",
   LocationId: 1001 + 7 * 4,
   ActivityMediaName: "Surface Water Sediment",
-  ActivityGroupType: "Quality Control",
+  ActivityGroupType: "Quality Control - Lab Sample",
   CharacteristicName: "Temperature, water",
-  MonitoringLocationType: "Lake",
+  MonitoringLocationType: "Lake/Pond",
   ActivityStartYear: 2017,
   ActivityStartDateYear: 2017,
   Latitude: 54.1,
@@ -109,10 +114,10 @@ for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
     const found = await assertFinds(
       resource,
       "CharacteristicName in ('pH', 'Nitrate', 'none') and ActivityStartYear gte '2019' and " +
-        "MonitoringLocationType ne 'Lake' and endswith(DOI, 'bb00')",
+        "MonitoringLocationType ne 'Lake/Pond' and endswith(DOI, 'bb00')",
       (values) =>
         (values.CharacteristicName === "pH" || values.CharacteristicName === "Nitrate") &&
-        Number(values.ActivityStartYear) >= 2019 && values.MonitoringLocationType !== "Lake" &&
+        Number(values.ActivityStartYear) >= 2019 && values.MonitoringLocationType !== "Lake/Pond" &&
         values.DOI === "10.25976/weir-bb00",
     );
     assert(found > 0);
@@ -162,6 +167,14 @@ Deno.test("a text with a quote in it is found by writing it twice", async () => 
   assertEquals(found.map(({ Name }) => Name), ["Captain's Bay (synthetic) 4"]);
   assertEquals(await count("Locations", "Name in ('Captain''''s Bay (synthetic) 4')"), 0);
 });
+
+for (const [type, group] of Object.entries(GROUPS)) {
+  Deno.test(`GET /Records filters by ActivityGroupType when it is ${group}`, async () => {
+    const found = await rows("Records", { $filter: `ActivityGroupType eq '${group}'` });
+    assert(found.length > 0);
+    assertEquals(found, records.filter(({ ActivityType }) => ActivityType === type));
+  });
+}
 
 Deno.test("endswith finds what ends with a text, not what holds it", async () => {
   for (const resource of ["Metadata", "Locations", "Observations", "Records"] as const) {
