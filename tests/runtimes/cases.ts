@@ -19,7 +19,7 @@ export interface Case {
   seen: string[];
 }
 
-const PAGES = ["Id:1134", "Id:1274"];
+const PAGES = ["Id:1134", "Id:1274", "Id:1414"];
 const locations = (top: number, ...tokens: string[]) => [
   `Locations?$select=Id&$top=${top}`,
   ...tokens.map((token) => `Locations?$select=Id&$top=${top}&$skiptoken=${token}`),
@@ -60,6 +60,8 @@ const fault = (kind: string, says: string, more: Partial<FaultReport> = {}): Fau
   ...more,
 });
 const connection = "check the connection and the base URL, then try again";
+/** What an error adds after a first page of twenty rows. */
+const DELIVERED = "; 20 rows were delivered before, up to the position Id:1134";
 
 /** The same data by the client in this process, and no server. */
 function inProcess() {
@@ -163,7 +165,7 @@ export const CASES: Record<BehaviourName, Case> = {
     },
     gives: fault(
       "status",
-      "/Locations answered status 403 (no use for [key]): check the API key; the service may have replaced it",
+      "/Locations answered status 403 (no use for [key]): check the API key, which the service may have replaced, or request one at https://github.com/datastreamapp/api-docs",
       { status: 403 },
     ),
     seen: first,
@@ -207,12 +209,14 @@ export const CASES: Record<BehaviourName, Case> = {
   "a page that ends early is asked for again": {
     answer: ({ number, whole }) => number === 2 ? short(whole) : whole(),
     gives: ids(1001, 7, 60),
-    seen: locations(20, PAGES[0]!, PAGES[0]!, PAGES[1]!),
+    // The third page is full: one more request shows the end.
+    seen: locations(20, PAGES[0]!, PAGES[0]!, PAGES[1]!, PAGES[2]!),
   },
   "a page whose connection is cut is asked for again": {
     answer: ({ number, whole }) => number === 2 ? cut() : whole(),
     gives: ids(1001, 7, 60),
-    seen: locations(20, PAGES[0]!, PAGES[0]!, PAGES[1]!),
+    // The third page is full: one more request shows the end.
+    seen: locations(20, PAGES[0]!, PAGES[0]!, PAGES[1]!, PAGES[2]!),
   },
   "a page that always ends early is an error": {
     answer: ({ number, whole }) => number === 1 ? whole() : short(whole),
@@ -220,14 +224,15 @@ export const CASES: Record<BehaviourName, Case> = {
       lines: 20,
       ...fault(
         "page",
-        "Wanted a page of JSON from /v1/odata/v4/Locations, got broken JSON, 2 times: check the base URL, then try again",
+        "Wanted a page of JSON from /v1/odata/v4/Locations, got broken JSON, 2 times: check the base URL, then try again" +
+          DELIVERED,
       ),
     },
     seen: locations(20, PAGES[0]!, PAGES[0]!),
   },
   "a page that is always cut is an error": {
     answer: ({ number, whole }) => number === 1 ? whole() : cut(),
-    gives: { rows: 20, ...fault("network", connection) },
+    gives: { rows: 20, ...fault("network", connection + DELIVERED) },
     seen: locations(20, PAGES[0]!, PAGES[0]!),
   },
   "Progress.requests counts each request when the service resets connections": {

@@ -5,7 +5,7 @@ import { createSandbox } from "../../src/sandbox/service.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 import { RUNTIMES, startApp, testOn, testOnEach } from "./runtimes.ts";
 import { Silence } from "./silence.ts";
-import { DOWNLOAD, isWhole, json, over, pageFor, serveUpstream } from "./upstream.ts";
+import { DOWNLOAD, isWhole, json, over, pageFor, rowsOf, serveUpstream } from "./upstream.ts";
 
 const RECORDS = 100_000;
 const sandbox = createSandbox({ records: RECORDS, requestsPerSecond: Infinity });
@@ -30,7 +30,7 @@ Deno.test("what the servers' downloads are held against has each record once", (
 });
 
 testOnEach("a download of 100,000 rows comes whole, to the byte", async (runtime) => {
-  await using upstream = serveUpstream((request) => sandbox.fetch(request));
+  await using upstream = serveUpstream((request) => sandbox.fetch(request), RECORDS);
   await using server = await startApp(runtime, over(upstream));
   const response = await fetch(`${server.root}/Records.csv`);
   assertEquals(response.headers.get("content-type"), "text/csv; charset=utf-8");
@@ -42,8 +42,9 @@ testOnEach("a download of 100,000 rows comes whole, to the byte", async (runtime
 });
 
 testOnEach("HEAD has the headers, no length, and asks the service nothing", async (runtime) => {
-  await using upstream = serveUpstream((request) =>
-    json(pageFor(request, { rows: 10, width: 10, pages: 1 }))
+  await using upstream = serveUpstream(
+    (request) => json(pageFor(request, { rows: 10, width: 10, pages: 1 })),
+    10,
   );
   await using server = await startApp(runtime, over(upstream));
   const { status, headers } = await fetch(server.root + DOWNLOAD, { method: "HEAD" });
@@ -63,7 +64,7 @@ for (const runtime of RUNTIMES.filter(({ cutsAfter }) => cutsAfter !== undefined
     await using upstream = serveUpstream((request, number) => {
       const page = pageFor(request, shape);
       return number === 2 ? silence.answer(request, page) : json(page);
-    });
+    }, rowsOf(shape));
     await using server = await startApp(runtime, over(upstream));
     const response = await fetch(server.root + DOWNLOAD);
     // What is tested is this time itself.

@@ -3,7 +3,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { runProgram } from "../helpers/programs.ts";
 import { until } from "../helpers/until.ts";
 import { startApp, testOnEach } from "./runtimes.ts";
-import { DOWNLOAD, isWhole, json, over, pageFor, serveUpstream } from "./upstream.ts";
+import { DOWNLOAD, isWhole, json, over, pageFor, rowsOf, serveUpstream } from "./upstream.ts";
 
 const hasCurl = await runProgram("curl", "--version") !== undefined;
 if (!hasCurl) console.warn("The tests with curl are skipped: curl is not installed");
@@ -12,7 +12,7 @@ const refuse = (status: number) => () => Response.json({ message: "no" }, { stat
 
 for (const status of [500, 403]) {
   testOnEach(`a ${status} before the first page is a problem`, async (runtime) => {
-    await using upstream = serveUpstream(refuse(status));
+    await using upstream = serveUpstream(refuse(status), 0);
     await using server = await startApp(runtime, over(upstream));
     const response = await fetch(server.root + DOWNLOAD);
     assertEquals(response.status, 502);
@@ -42,8 +42,9 @@ const SHORT = { rows: 20, width: 1_000, pages: 5 };
 
 for (const [name, fault] of Object.entries(FAULTS)) {
   testOnEach(`${name} after the first page breaks the transfer of fetch`, async (runtime) => {
-    await using upstream = serveUpstream((request, number) =>
-      number === 2 ? fault() : json(pageFor(request, LONG))
+    await using upstream = serveUpstream(
+      (request, number) => number === 2 ? fault() : json(pageFor(request, LONG)),
+      rowsOf(LONG),
     );
     await using server = await startApp(runtime, over(upstream));
     const response = await fetch(server.root + DOWNLOAD);
@@ -54,8 +55,9 @@ for (const [name, fault] of Object.entries(FAULTS)) {
   });
 
   testOnEach(`${name} after the first page makes curl fail`, async (runtime) => {
-    await using upstream = serveUpstream((request, number) =>
-      number === 2 ? fault() : json(pageFor(request, LONG))
+    await using upstream = serveUpstream(
+      (request, number) => number === 2 ? fault() : json(pageFor(request, LONG)),
+      rowsOf(LONG),
     );
     await using server = await startApp(runtime, over(upstream));
     const url = server.root + DOWNLOAD;
@@ -65,8 +67,9 @@ for (const [name, fault] of Object.entries(FAULTS)) {
   }, hasCurl);
 
   testOnEach(`${name} after a first page that is short never ends clean`, async (runtime) => {
-    await using upstream = serveUpstream((request, number) =>
-      number === 2 ? fault() : json(pageFor(request, SHORT))
+    await using upstream = serveUpstream(
+      (request, number) => number === 2 ? fault() : json(pageFor(request, SHORT)),
+      rowsOf(SHORT),
     );
     await using server = await startApp(runtime, over(upstream));
     const response = await fetch(server.root + DOWNLOAD);

@@ -4,7 +4,7 @@ import { until } from "../helpers/until.ts";
 import { type Runtime, startApp, testOnEach } from "./runtimes.ts";
 import type { Server } from "./server.ts";
 import { Silence, SILENCES } from "./silence.ts";
-import { DOWNLOAD, isWhole, json, over, pageFor, serveUpstream } from "./upstream.ts";
+import { DOWNLOAD, isWhole, json, over, pageFor, rowsOf, serveUpstream } from "./upstream.ts";
 import type { Upstream } from "./upstream.ts";
 
 /** Pages of 2 MB. */
@@ -15,7 +15,7 @@ function silentAt(silent: number, silence: Silence): Upstream {
   return serveUpstream((request, number) => {
     const page = pageFor(request, shape);
     return number === silent ? silence.answer(request, page) : json(page);
-  });
+  }, rowsOf(shape));
 }
 
 /** Begins a download, takes what comes, and leaves when so many pages have been asked for. */

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { until } from "../helpers/until.ts";
 import { startApp, testOnEach } from "./runtimes.ts";
-import { DOWNLOAD, isWhole, json, over, pageFor, serveUpstream } from "./upstream.ts";
+import { DOWNLOAD, isWhole, json, over, pageFor, rowsOf, serveUpstream } from "./upstream.ts";
 
 const MIB = 2 ** 20;
 const readerTimeout = 1_000;
@@ -21,7 +21,7 @@ async function findsPlace(root: string): Promise<boolean> {
 }
 
 testOnEach("a reader that takes nothing is asked no page for, and cut", async (runtime) => {
-  await using upstream = serveUpstream((request) => json(pageFor(request, LARGE)));
+  await using upstream = serveUpstream((request) => json(pageFor(request, LARGE)), rowsOf(LARGE));
   const options = over(upstream, { maxWaiting: 1, readerTimeout });
   await using server = await startApp(runtime, options);
   const response = await fetch(server.root + DOWNLOAD);
@@ -34,7 +34,7 @@ testOnEach("a reader that takes nothing is asked no page for, and cut", async (r
 });
 
 testOnEach("a reader that leaves while it is waited for gives its place back", async (runtime) => {
-  await using upstream = serveUpstream((request) => json(pageFor(request, LARGE)));
+  await using upstream = serveUpstream((request) => json(pageFor(request, LARGE)), rowsOf(LARGE));
   await using server = await startApp(runtime, over(upstream, { maxWaiting: 1 }));
   const { body } = await fetch(server.root + DOWNLOAD);
   assertEquals(await findsPlace(server.root), false);
@@ -48,7 +48,7 @@ const SLOW = { rows: 1_000, width: 24 * MIB / 1_000, pages: 1 };
 const BYTES_A_MILLISECOND = 24 * MIB / (3 * readerTimeout);
 
 testOnEach("a reader that takes a page slowly but steadily is not cut", async (runtime) => {
-  await using upstream = serveUpstream((request) => json(pageFor(request, SLOW)));
+  await using upstream = serveUpstream((request) => json(pageFor(request, SLOW)), rowsOf(SLOW));
   await using server = await startApp(runtime, over(upstream, { readerTimeout }));
   const response = await fetch(server.root + DOWNLOAD);
   const start = performance.now();

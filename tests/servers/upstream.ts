@@ -10,11 +10,12 @@ export interface Upstream extends AsyncDisposable {
 /** What answers a request for a page; the first one has number 1. */
 export type Answer = (request: Request, number: number) => Response | Promise<Response>;
 
-/** Few enough that the client splits nothing. */
-const COUNT = 100_000;
-
-/** Serves pages as a test wants them. */
-export function serveUpstream(answer: Answer): Upstream {
+/**
+ * Serves pages as a test wants them.
+ *
+ * @param count Number of rows that a count is answered with
+ */
+export function serveUpstream(answer: Answer, count: number): Upstream {
   const asked: Request[] = [];
   const pages: Request[] = [];
   const closing = new AbortController();
@@ -22,7 +23,7 @@ export function serveUpstream(answer: Answer): Upstream {
     { hostname: "127.0.0.1", port: 0, onListen() {}, signal: closing.signal },
     (request) => {
       asked.push(request);
-      if (/count=true/.test(request.url)) return Response.json({ value: String(COUNT) });
+      if (/count=true/.test(request.url)) return Response.json({ value: String(count) });
       return answer(request, pages.push(request));
     },
   );
@@ -56,9 +57,15 @@ export interface Shape {
   pages: number;
 }
 
+/** Number of rows of all pages. */
+export function rowsOf({ rows, pages }: Shape): number {
+  return rows * pages;
+}
+
 /** The page that a request asks for, as JSON. */
-export function pageFor({ url }: Request, { rows, width, pages }: Shape): string {
+export function pageFor({ url }: Request, { rows: most, width, pages }: Shape): string {
   const { origin, pathname, searchParams } = new URL(url);
+  const rows = Math.min(most, Number(searchParams.get("$top")));
   const before = Number(/\d+/.exec(searchParams.get("$skiptoken") ?? "0")![0]);
   const comment = "x".repeat(width);
   const value = Array.from(
@@ -66,7 +73,7 @@ export function pageFor({ url }: Request, { rows, width, pages }: Shape): string
     (_, index) => `{"Id":${before + index + 1},"ResultComment":"${comment}"}`,
   );
   const next = `${origin}${pathname}?$skiptoken=Id:${before + rows}`;
-  const link = before + rows < rows * pages ? `,"@odata.nextLink":"${next}"` : "";
+  const link = before + rows < most * pages ? `,"@odata.nextLink":"${next}"` : "";
   return `{"value":[${value.join()}]${link}}`;
 }
 
