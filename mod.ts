@@ -50,6 +50,7 @@ export type {
   Endpoint,
   EndpointOptions,
   HeaderFields,
+  HeaderPairs,
   MediaType,
   MergedOptions,
   RequestOptions,

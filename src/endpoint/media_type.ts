@@ -1,9 +1,13 @@
-/** A versioned vendor type of JSON, a member of a list by itself. */
-const VENDOR_TYPE = /((?:^|,)\s*application\/vnd\.[\w.-]+\.v\d+)\+json(?=\s*(?:[;,]|$))/gi;
+/**
+ * A vendor type of JSON with two or more segments, as a member of a list. A type of one segment,
+ * such as `application/vnd.geo+json`, has no formats.
+ */
+const VENDOR_TYPE = /((?:^|,)\s*application\/vnd(?:\.[\w-]+){2,})\+json(?=\s*(?:[;,]|$))/gi;
 
 /**
- * Amends an `accept` header by a format: `application/vnd.datastream.v3+json` with `raw` becomes
- * `application/vnd.datastream.v3.raw`. Each member of the list by itself; other types stay.
+ * Replaces the `+json` of vendor types in an `accept` header by a format:
+ * `application/vnd.datastream.v3+json` with `raw` becomes `application/vnd.datastream.v3.raw`.
+ * Other members of the list are returned unchanged.
  *
  * @throws {TypeError} If the format could not stand in a media type
  */

@@ -4,12 +4,13 @@ import { parseRoute } from "./route.ts";
 import type { EndpointOptions, MergedOptions } from "./types.ts";
 
 /**
- * Lays options over defaults. Neither is changed, and the result shares no object with them but
- * `request` and `data`, which keep their identity.
+ * Merges options into defaults. Neither is changed, and the result shares no object with them but
+ * `request` and `data`, which keep their identity. An undefined option counts as absent.
  *
- * @param defaults What holds where the options say nothing
- * @param route `<METHOD> <url-or-path>` or a URL alone, or the options themselves
- * @param options The options beside a route; they win over it
+ * @param defaults The options to start from
+ * @param route `<METHOD> <url-or-path>`, a URL alone, or the options themselves
+ * @param options The options that accompany a route; they take precedence over it
+ * @throws {TypeError} If a parameter refers to itself, or the headers cannot be read
  */
 export function merge(
   defaults: MergedOptions,
@@ -22,9 +23,12 @@ export function merge(
     method: toUpperCase(given.method ?? method ?? defaults.method),
     baseUrl: given.baseUrl ?? defaults.baseUrl,
     headers: mergeHeaders(defaults.headers, given.headers),
-    mediaType: given.mediaType === undefined
-      ? copy(defaults.mediaType)
-      : copy({ ...defaults.mediaType, ...given.mediaType }),
+    mediaType: copy(
+      given.mediaType
+        ? { ...defaults.mediaType, ...withoutUndefined(given.mediaType) }
+        : defaults.mediaType,
+      "mediaType",
+    ),
   };
   assign(merged, defaults);
   if (url !== undefined) merged.url = url;
@@ -32,6 +36,7 @@ export function merge(
   return merged;
 }
 
+/** Copies the options that have no merge rule of their own, without those that are undefined. */
 function assign(merged: MergedOptions, options: EndpointOptions): void {
   for (const name of Object.keys(options)) {
     switch (name) {
@@ -39,20 +44,24 @@ function assign(merged: MergedOptions, options: EndpointOptions): void {
       case "baseUrl":
       case "headers":
       case "mediaType":
-        break; // merged by rules of their own
+        break; // merged already
       case "url":
-        merged.url = options.url ?? merged.url;
+        if (options.url !== undefined && options.url !== null) merged.url = options.url;
         break;
       case "request":
-        merged.request = options.request;
-        break;
       case "data":
-        merged.data = options.data;
+        if (options[name] !== undefined) setOwn(merged, name, options[name]);
         break;
-      default:
-        setOwn(merged, name, copy(options[name]));
+      default: {
+        const value = options[name];
+        if (value !== undefined) setOwn(merged, name, copy(value, name));
+      }
     }
   }
+}
+
+function withoutUndefined(options: object): object {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
 /** Of ASCII alone: "ſ" in upper case is "S", and would make a token of what is none. */

@@ -68,7 +68,7 @@ export function parse(
     const given = rest.filter(([, value]) => value !== undefined);
     if (given.length > 0) {
       result.body = Object.fromEntries(
-        given.map(([name, value]) => [name, own ? value : copy(value)]),
+        given.map(([name, value]) => [name, own ? value : copy(value, name)]),
       );
       result.headers["content-type"] ??= "application/json; charset=utf-8";
     }

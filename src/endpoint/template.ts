@@ -1,3 +1,4 @@
+import { parseTemplate as parseUriTemplate } from "url-template";
 import { BoundedCache } from "./bounded_cache.ts";
 import { checkExpressions, type Expression, expressionOf } from "./expression.ts";
 
@@ -6,6 +7,8 @@ export interface Template {
   parts: readonly (string | Expression)[];
   /** The names of its variables. */
   names: ReadonlySet<string>;
+  /** Whether a name occurs more than once. */
+  hasRepeats: boolean;
   /** Whether it begins with a scheme and a host of its own. */
   full: boolean;
   /** How long that is where it is spelled out and an expression follows at once. */
@@ -35,6 +38,7 @@ function read(text: string): Template {
   const names = new Set<string>();
   const authority = FULL_URL.exec(text)?.[0].length;
   let inPath = true;
+  let hasRepeats = false;
   let end = 0;
   for (const match of text.matchAll(MARK)) {
     const [mark, inner, colonName] = match;
@@ -46,13 +50,16 @@ function read(text: string): Template {
     const expression = expressionOf(inner ?? colonName!);
     if (match.index > end) parts.push(encodeLiteral(text.slice(end, match.index)));
     parts.push(expression);
-    for (const { name } of expression.variables) names.add(name);
+    for (const { name } of expression.variables) {
+      hasRepeats ||= names.has(name);
+      names.add(name);
+    }
     if (/[?&#]/.test(expression.operator)) inPath = false;
     end = match.index + mark.length;
   }
   if (end < text.length) parts.push(encodeLiteral(text.slice(end)));
   const full = authority !== undefined;
-  return { parts, names, full, hostEnd: full ? hostEndOf(parts) : undefined };
+  return { parts, names, hasRepeats, full, hostEnd: full ? hostEndOf(parts) : undefined };
 }
 
 /** Not where a port, a label or a host is still to come: `https://a.org:{port}` chooses on purpose. */
@@ -63,7 +70,10 @@ function hostEndOf([literal, next]: readonly (string | Expression)[]): number | 
 
 /** Keeps what a URI may hold, percent-encoded triplets too, and encodes the rest. */
 function encodeLiteral(text: string): string {
-  return text.toWellFormed().split(/(%[\dA-Fa-f]{2})/).map((piece, index) =>
-    index % 2 === 1 ? piece : encodeURI(piece).replace(/%5B/g, "[").replace(/%5D/g, "]")
-  ).join("");
+  return parseUriTemplate(escapeStrayPercent(text.toWellFormed())).expand({});
+}
+
+/** Encodes percent signs that encode nothing; `url-template` would not encode the text beside them. */
+export function escapeStrayPercent(text: string): string {
+  return text.replace(/%(?![\dA-Fa-f]{2})/g, "%25");
 }

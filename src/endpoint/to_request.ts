@@ -1,17 +1,22 @@
+import { isAsyncIterable, isBodyInit, toJson, toStream } from "./body.ts";
+import { mergeHeaders } from "./headers.ts";
 import type { RequestOptions } from "./types.ts";
 
 /**
  * Turns request options into a web `Request`.
  *
- * The method is upper case again, because `fetch` normalises some methods only. Text, bytes, a
- * `FormData`, `URLSearchParams`, `Blob` or stream in the body passes as it is; anything else is
- * encoded as JSON. A redirect is not followed, so that no header, and so no key, goes where it was
- * not sent.
+ * The method is upper case, because `fetch` normalises only some methods. Redirects are not
+ * followed, so that no header, and no key, reaches another host.
+ *
+ * Text, bytes, `FormData`, `URLSearchParams`, `Blob` and streams are sent unchanged. An async
+ * iterable of text and bytes, such as a Node `Readable`, is sent as a stream. Any other body is sent
+ * as JSON, `null` too, with the content type `application/json; charset=utf-8` unless one is set.
  *
  * @param options The result of `endpoint`
- * @param init What a `Request` takes beside: a signal, for one
+ * @param init Other options of `Request`, for example `signal`
  * @returns The request, ready for `fetch`
- * @throws {TypeError} If the URL or a header is not valid, or the body cannot be JSON
+ * @throws {TypeError} If the URL or a header is not valid, or the body holds something that JSON
+ *   cannot represent: a `Map`, a function, `NaN`, or an object that refers to itself
  *
  * Source: Fetch, section 5.4.
  *
@@ -29,53 +34,36 @@ export function toRequest(
   options: RequestOptions,
   init: Omit<RequestInit, "method" | "headers" | "body"> = {},
 ): Request {
-  const { body } = options;
+  const headers = mergeHeaders({}, options.headers);
+  for (const [name, value] of Object.entries(headers)) requireValid(name, value);
+  let { body } = options;
+  if (body !== undefined && !isBodyInit(body)) {
+    if (isAsyncIterable(body)) {
+      body = toStream(body);
+    } else {
+      body = toJson(body);
+      headers["content-type"] ??= "application/json; charset=utf-8";
+    }
+  }
   return new Request(options.url, {
     redirect: "manual",
     ...init,
     method: options.method.toUpperCase(),
-    headers: toHeaders(options.headers),
-    ...(body !== undefined && { body: isBodyInit(body) ? body : toJson(body) }),
-    // Fetch asks for this beside a stream, which it sends before it reads.
+    // Not a `Headers` object, which Deno copies in quadratic time.
+    headers,
+    ...(body !== undefined && { body: body as BodyInit }),
+    // Fetch requires it for a stream.
     ...(body instanceof ReadableStream && { duplex: "half" }),
   });
 }
 
-/** A header that cannot be is named, its value is not shown: it may be a key. */
-function toHeaders(fields: Record<string, string>): Headers {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(fields)) {
-    try {
-      headers.set(name, value);
-    } catch {
-      throw new TypeError(
-        `Cannot send header "${name}": wanted a token and a line of bytes after it, got other characters`,
-      );
-    }
-  }
-  return headers;
-}
-
-function isBodyInit(body: unknown): body is BodyInit {
-  return typeof body === "string" || body instanceof ReadableStream || body instanceof Blob ||
-    body instanceof FormData || body instanceof URLSearchParams || body instanceof ArrayBuffer ||
-    ArrayBuffer.isView(body);
-}
-
-function toJson(body: unknown): string {
-  let text: string | undefined;
+/** Names an invalid header without its value, which may be a key. */
+function requireValid(name: string, value: string): void {
   try {
-    text = JSON.stringify(body);
-  } catch (error) {
+    new Headers([[name, value]]);
+  } catch {
     throw new TypeError(
-      "Cannot encode the body: wanted what JSON can hold, got a bigint or a circle",
-      {
-        cause: error,
-      },
+      `Cannot send header "${name}": wanted a token and a line of bytes after it, got other characters`,
     );
   }
-  if (text === undefined) {
-    throw new TypeError(`Cannot encode the body: wanted what JSON can hold, got a ${typeof body}`);
-  }
-  return text;
 }

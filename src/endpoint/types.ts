@@ -4,7 +4,16 @@ import type { RouteVariables } from "./route_variables.ts";
 export type HeaderFields = Record<string, string | number | undefined>;
 
 /**
- * What a caller passes to `endpoint`, `endpoint.merge` and `endpoint.defaults`.
+ * Header fields as pairs of name and value: a `Headers` object, a `Map` or an array of pairs. The
+ * values of a name that occurs more than once are joined with a comma; `undefined` removes a default.
+ */
+export type HeaderPairs =
+  | Headers
+  | Iterable<readonly [name: string, value: string | number | undefined]>;
+
+/**
+ * What a caller passes to `endpoint`, `endpoint.merge` and `endpoint.defaults`. An option that is
+ * undefined counts as absent and keeps the default.
  *
  * Any key beside the ones named here is a request parameter: it fills its placeholder in the url,
  * else it goes to the query (GET, HEAD) or to the JSON body (other methods).
@@ -34,10 +43,13 @@ export interface EndpointOptions {
   /** The prefix of a path. Default: the production root of the service. */
   baseUrl?: string;
   /** Header fields, merged with the defaults by their lower-cased names. */
-  headers?: HeaderFields;
+  headers?: HeaderFields | HeaderPairs;
   /** How the `accept` header is amended. */
   mediaType?: MediaType;
-  /** The body as it is; other parameters then make none. */
+  /**
+   * The body, passed through unchanged; other parameters are then not part of it. `null` is the JSON
+   * text `null`; GET and HEAD have no body.
+   */
   data?: unknown;
   /** The caller's own notes, handed back as the very same object. */
   request?: object;
@@ -47,7 +59,10 @@ export interface EndpointOptions {
 
 /** How the `accept` header is amended. */
 export interface MediaType {
-  /** `raw` turns `application/vnd.datastream.v3+json` into `application/vnd.datastream.v3.raw`. */
+  /**
+   * Replaces the `+json` of vendor types with two or more segments: `raw` turns
+   * `application/vnd.datastream.v3+json` into `application/vnd.datastream.v3.raw`.
+   */
   format?: string;
 }
 
@@ -98,9 +113,12 @@ export interface RequestOptions {
 /**
  * The builder: a function with its halves and its defaults attached.
  *
+ * @typeParam Required Options that a call without a route must hold: `url`, unless a default may
+ *   supply it
+ *
  * Source: request-options-builder, Endpoints.
  */
-export interface Endpoint {
+export interface Endpoint<Required = { url: string }> {
   /**
    * Turns a route and parameters into request options.
    *
@@ -108,8 +126,8 @@ export interface Endpoint {
    * @param route `<METHOD> <url-or-path>`, or a URL alone, which is a GET
    * @param options Parameters and the options of {@linkcode EndpointOptions}; they win over the route
    * @returns Request options for any HTTP client
-   * @throws {TypeError} If the url is missing, the method is not a token of HTTP, or a parameter has
-   *   no text for a URL
+   * @throws {TypeError} If the url is missing, the method is not a token of HTTP, a parameter has no
+   *   text for a URL or refers to itself, or the headers cannot be read
    * @throws {SyntaxError} If the url is a malformed template
    */
   <Route extends string>(
@@ -117,19 +135,31 @@ export interface Endpoint {
     options?: EndpointOptions & RouteVariables<Route>,
   ): RequestOptions;
   /**
-   * Turns options that hold the url into request options.
+   * Turns options into request options.
    *
+   * @typeParam Options The options; they must hold `url` unless a default does, or unless their type
+   *   leaves open what they hold
    * @param options Parameters and the options of {@linkcode EndpointOptions}
    * @returns Request options for any HTTP client
-   * @throws {TypeError} If the url is missing, the method is not a token of HTTP, or a parameter has
-   *   no text for a URL
+   * @throws {TypeError} If the url is missing, the method is not a token of HTTP, a parameter has no
+   *   text for a URL or refers to itself, or the headers cannot be read
    * @throws {SyntaxError} If the url is a malformed template
    */
-  (options: EndpointOptions): RequestOptions;
+  <Options extends EndpointOptions>(
+    options: Options & (string extends keyof Options ? unknown : Required),
+  ): RequestOptions;
   /** The default options in force, a copy of them at each reading. */
   readonly DEFAULTS: MergedOptions;
-  /** A new builder whose defaults are these ones overlaid with the given options, to any depth. */
-  defaults(options: EndpointOptions): Endpoint;
+  /**
+   * Creates a builder whose defaults are these ones overlaid with the given options, to any depth.
+   *
+   * @typeParam Options The options; a `url` among them need not be passed to the new builder
+   */
+  defaults<Options extends EndpointOptions>(
+    options: Options,
+  ): Endpoint<
+    Options extends { url: string } ? unknown : string extends keyof Options ? unknown : Required
+  >;
   /** The first half: defaults and options in one, nothing expanded; it needs no url. */
   merge<Route extends string>(
     route: Route,

@@ -2,25 +2,33 @@
 export type UrlValue = string | string[] | Record<string, string>;
 
 /**
- * A parameter as text for a URL: numbers, bigints and booleans as they print, dates as ISO 8601.
+ * Converts a parameter to text for a URL: numbers, bigints and booleans as they print, dates as ISO
+ * 8601.
  *
- * @param name The parameter, for an error to name
+ * @param name The parameter, named in the error message
+ * @param map Changes each text, but no key of an object
  * @returns The value; undefined for null, and for a list or an object without any value
  * @throws {TypeError} If it is, or holds, something that has no text
  */
-export function toUrlValue(name: string, value: unknown): UrlValue | undefined {
-  if (typeof value === "string") return value.toWellFormed();
+export function toUrlValue(
+  name: string,
+  value: unknown,
+  map?: (text: string) => string,
+): UrlValue | undefined {
+  if (typeof value === "string" && !map) return value.toWellFormed();
   if (Array.isArray(value)) {
-    const items = value.filter(isDefined).map((item) => toText(name, item));
+    const items = value.filter(isDefined).map((item) => toText(name, item, map));
     return items.length > 0 ? items : undefined;
   }
   if (isPlainObject(value)) {
     const pairs = Object.entries(value).filter(([, item]) => isDefined(item));
     return pairs.length > 0
-      ? Object.fromEntries(pairs.map(([key, item]) => [key.toWellFormed(), toText(name, item)]))
+      ? Object.fromEntries(
+        pairs.map(([key, item]) => [key.toWellFormed(), toText(name, item, map)]),
+      )
       : undefined;
   }
-  return isDefined(value) ? toText(name, value) : undefined;
+  return isDefined(value) ? toText(name, value, map) : undefined;
 }
 
 /** Whether a value is an object that a literal or `JSON.parse` makes. */
@@ -34,9 +42,10 @@ function isDefined(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-function toText(name: string, value: unknown): string {
+function toText(name: string, value: unknown, map?: (text: string) => string): string {
   if (["string", "number", "bigint", "boolean"].includes(typeof value)) {
-    return String(value).toWellFormed();
+    const text = String(value).toWellFormed();
+    return map ? map(text) : text;
   }
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
   throw withoutText(name, value);

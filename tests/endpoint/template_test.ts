@@ -150,6 +150,38 @@ Deno.test("a value is left as it is beside a name with percent signs, whatever i
   }
 });
 
+Deno.test("endpoint() leaves the keys of an exploded object as they are beside a percent-encoded name", () => {
+  const value = { _percent_encoded_name_0_: 1, "%41": 2, "%2541": "" };
+  assertEquals(
+    expand("/x{?b,%41*}", { b: 1, "%41": value }),
+    "/x?b=1&_percent_encoded_name_0_=1&%2541=2&%252541=",
+  );
+  assertEquals(
+    expand("/x{;%41*}", { "%41": value }),
+    "/x;_percent_encoded_name_0_=1;%2541=2;%252541",
+  );
+});
+
+Deno.test("endpoint() expands each variable of a list when one is undefined, empty, exploded or cut", () => {
+  const values = { a: "", b: ["x", ""], c: { k: "v", l: "" }, d: "🌊é/%20" };
+  const list = "none,a,b,b*,c,c*,d:2,d";
+  const deep = "%F0%9F%8C%8A";
+  const whole = `${deep}%C3%A9%2F%2520`;
+  const kept = `${deep}%C3%A9/%20`;
+  assertEquals(expand(`/x{${list}}`, values), `/x,x,,x,,k,v,l,,k=v,l=,${deep}%C3%A9,${whole}`);
+  assertEquals(expand(`/x{+${list}}`, values), `/x,x,,x,,k,v,l,,k=v,l=,${deep}%C3%A9,${kept}`);
+  assertEquals(expand(`/x{#${list}}`, values), `/x#,x,,x,,k,v,l,,k=v,l=,${deep}%C3%A9,${kept}`);
+  assertEquals(expand(`/x{/${list}}`, values), `/x//x,/x//k,v,l,/k=v/l=/${deep}%C3%A9/${whole}`);
+  assertEquals(
+    expand(`/x{?${list}}`, values),
+    `/x?a=&b=x,&b=x&b=&c=k,v,l,&k=v&l=&d=${deep}%C3%A9&d=${whole}`,
+  );
+  assertEquals(
+    expand(`/x{;${list}}`, values),
+    `/x;a;b=x,;b=x;b;c=k,v,l,;k=v;l;d=${deep}%C3%A9;d=${whole}`,
+  );
+});
+
 Deno.test("after a semicolon an empty value has no equals sign, exploded ones too", () => {
   assertEquals(
     expand("/x{;keys*,list*}", { keys: { a: "", b: 1 }, list: ["", "c"] }),
@@ -203,6 +235,32 @@ for (const [template, position] of malformed) {
       `at character ${position}`,
     );
     assert(error.message.includes(`"${template.slice(position - 1, position)}`), error.message);
+  });
+}
+
+const dollars: [expression: string, encoded: string, keys: string][] = [
+  ["{?$top}", "{?%24top}", '"%24top"'],
+  ["{?$filter,count,$top*}", "{?%24filter,count,%24top*}", '"%24filter", "%24top"'],
+  ["{$a,$b:3,$c}", "{%24a,%24b:3,%24c}", '"%24a", "%24b", "%24c"'],
+];
+for (const [expression, encoded, keys] of dollars) {
+  Deno.test(`endpoint() says how to write a dollar sign, and the option to pass, when a template has ${expression}`, () => {
+    const error = assertThrows(() => at(`/x${expression}`), SyntaxError, "at character 3");
+    assert(error.message.includes(`"${expression}"`), error.message);
+    assert(error.message.includes(`write "${encoded}"`), error.message);
+    assert(error.message.endsWith(`pass the option ${keys}`), error.message);
+  });
+}
+
+Deno.test("endpoint() reads the option that the hint for a dollar sign names", () => {
+  assertEquals(expand("/x{?%24top}", { "%24top": 5 }), "/x?%24top=5");
+  assertEquals(expand("/x", { $top: 5 }), "/x?%24top=5");
+});
+
+for (const expression of ["{?$top!}", "{?top}$}", `{?${"$a".repeat(40)}}`]) {
+  Deno.test(`endpoint() has no hint for a dollar sign when more is wrong or much is: ${expression}`, () => {
+    const error = assertThrows(() => at(`/x${expression}`), SyntaxError, "at character");
+    assertEquals(error.message.includes("%24"), false);
   });
 }
 

@@ -1,6 +1,12 @@
 // What the compiler knows of a route; the expected errors are the tests.
 import { assertEquals } from "@std/assert";
-import { endpoint, type PlaceholderName, type RouteVariables } from "../../mod.ts";
+import {
+  type Endpoint,
+  endpoint,
+  type EndpointOptions,
+  type PlaceholderName,
+  type RouteVariables,
+} from "../../mod.ts";
 
 /** Compiles only where both types are the same. */
 function same<A, B>(..._: [A] extends [B] ? [B] extends [A] ? [] : [never] : [never]): void {}
@@ -35,6 +41,59 @@ Deno.test("a placeholder of the wrong type does not compile", () => {
     endpoint({ url: "/x", method: 5 });
     // @ts-expect-error -- merge knows the route too
     endpoint.merge("/x/{id}", { id: Symbol() });
+  };
+  same<typeof wrong, () => void>();
+});
+
+Deno.test("endpoint() does not compile when neither the options nor a default supply a url", () => {
+  const missing = () => {
+    // @ts-expect-error -- no url
+    endpoint({ method: "GET" });
+    // @ts-expect-error -- no url
+    endpoint({});
+    // @ts-expect-error -- a url of undefined is none
+    endpoint({ url: undefined });
+    // @ts-expect-error -- a default that is no url
+    endpoint.defaults({ org: "a" })({ method: "GET" });
+    // @ts-expect-error -- nor is one further down
+    endpoint.defaults({ org: "a" }).defaults({ method: "PUT" })({ org: "b" });
+  };
+  same<typeof missing, () => void>();
+  const url = "https://example.org/x";
+  assertEquals(endpoint({ url }).url, url);
+  assertEquals(endpoint.defaults({ url })({ method: "HEAD" }).url, url);
+  assertEquals(endpoint.defaults({ url })({ url: undefined }).url, url);
+  assertEquals(endpoint.defaults({ url }).defaults({ headers: {} })({}).url, url);
+  assertEquals(
+    endpoint.defaults({ org: "a" }).defaults({ url })({ org: undefined }).url,
+    `${url}?org=a`,
+  );
+  assertEquals(endpoint.defaults({ org: "a" })({ url }).url, `${url}?org=a`);
+  assertEquals(endpoint.merge({ method: "GET" }).url, undefined);
+});
+
+Deno.test("endpoint() compiles when the compiler cannot know whether the options hold a url", () => {
+  const options: EndpointOptions = { url: "https://example.org/x" };
+  assertEquals(endpoint(options).url, "https://example.org/x");
+  assertEquals(endpoint.defaults(options)({ method: "HEAD" }).method, "head");
+  const parameters: Record<string, string> = { url: "https://example.org/y" };
+  assertEquals(endpoint({ ...parameters }).url, "https://example.org/y");
+  const build: Endpoint = endpoint.defaults({ url: "https://example.org/z" });
+  assertEquals(build("https://example.org/x").url, "https://example.org/x");
+  // @ts-expect-error -- a builder whose type says nothing of its defaults wants a url
+  assertEquals(build({}).url, "https://example.org/z");
+});
+
+Deno.test("headers compile when they are fields, a Headers object or pairs of name and value", () => {
+  const pair: [string, string] = ["accept", "text/csv"];
+  for (const headers of [new Headers([pair]), [pair], new Map([pair]), { accept: "text/csv" }]) {
+    assertEquals(endpoint("/x", { headers }).headers.accept, "text/csv");
+  }
+  const wrong = () => {
+    // @ts-expect-error -- a value that is no text
+    endpoint("/x", { headers: [["accept", {}]] });
+    // @ts-expect-error -- no pairs
+    endpoint("/x", { headers: ["accept"] });
   };
   same<typeof wrong, () => void>();
 });

@@ -69,6 +69,68 @@ Deno.test("a plain {name} goes our short way to what url-template gives", () => 
   );
 });
 
+Deno.test("expand() gives what url-template gives for a whole expression when no percent sign is involved", () => {
+  const plain = text.map((value) => value.replaceAll("%", ""));
+  const value = fc.oneof(
+    plain,
+    fc.array(plain, { minLength: 1 }),
+    fc.dictionary(plain.filter((key) => key !== "__proto__"), plain, { minKeys: 1 }),
+  );
+  const variables = fc.uniqueArray(fc.constantFrom("a", "b", "c", "a*", "b*", "c*", "none"), {
+    minLength: 1,
+  });
+  fc.assert(
+    fc.property(
+      fc.constantFrom("", "+", "#", ".", "/", ";", "?", "&"),
+      variables,
+      fc.record({ a: value, b: value, c: value }),
+      (operator, list, values: Record<string, string | string[] | Record<string, string>>) => {
+        const template = `{${operator}${list}}`;
+        const whole = parseUriTemplate(template).expand(values);
+        assertEquals(
+          expand(parseTemplate(template), (name) => values[name]),
+          // After ";" it leaves the equals sign of an empty exploded value (RFC 6570, 3.2.7).
+          operator === ";" ? whole.replace(/=(?=;|$)/g, "") : whole,
+        );
+      },
+    ),
+    runs,
+  );
+});
+
+Deno.test("endpoint() gives the same with and without undefined options, at every layer", () => {
+  const names = ["method", "url", "baseUrl", "headers", "mediaType", "data", "request", "a", "b"];
+  const options = fc.record({
+    method: fc.constantFrom("get", "POST"),
+    url: fc.constantFrom("/x/{a}", "/x{?a,b*}"),
+    baseUrl: fc.constant(base),
+    headers: fc.dictionary(fc.constantFrom("Accept", "x-a"), fc.constantFrom("1", "2")),
+    mediaType: fc.record({ format: fc.constantFrom("raw", undefined) }),
+    data: text,
+    request: fc.constant({}),
+    a: text,
+    b: fc.array(text),
+  }, { requiredKeys: [] });
+  const absent = fc.uniqueArray(fc.constantFrom(...names));
+  fc.assert(
+    fc.property(options, options, absent, (defaults, given, undefinedNames) => {
+      const fill = (held: object) => ({
+        ...held,
+        ...Object.fromEntries(
+          undefinedNames.filter((name) => !(name in held)).map((name) => [name, undefined]),
+        ),
+      });
+      const root = endpoint.defaults({ url: "/y" });
+      const build = root.defaults(defaults);
+      const sparse = root.defaults(fill(defaults)).defaults(fill({}));
+      assertEquals(sparse.DEFAULTS, build.DEFAULTS);
+      assertEquals(sparse.merge(fill(given)), build.merge(given));
+      assertEquals(sparse(fill(given)), build(given));
+    }),
+    runs,
+  );
+});
+
 Deno.test("endpoint(o) equals parse(merge(o)), and neither changes its input", () => {
   const parameter = fc.dictionary(
     text,
