@@ -213,7 +213,12 @@ browserTest("Show no longer says that it loads when the form changes after Stop"
     press();
     await states.are(true);
     await session.send("Page.stopLoading");
-    await page.getByLabel("From year").fill("2015");
+    // A locator would wait for the navigation that was stopped.
+    await page.evaluate(`{
+      const year = document.querySelector("[name=from]");
+      year.value = "2015";
+      year.dispatchEvent(new Event("input", { bubbles: true }));
+    }`);
     await states.are(true, false);
     latch.open();
     await pressShow(page);

@@ -7,7 +7,7 @@ async function main() {
   const options = { apiKey, baseUrl: url, fetch };
   const imported = await import("@weir/datastream");
   const clients = [new DataStream(options), new imported.DataStream(options)];
-  await Promise.all(clients.map((client) => client.locations({ top: 30 }).toArray()));
+  await Promise.all(clients.map((client) => client.locations({ top: 40 }).toArray()));
   console.log(JSON.stringify(stats));
 }
 
