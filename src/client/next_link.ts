@@ -76,7 +76,7 @@ export function numberOf(token: string | undefined): bigint | undefined {
  * system query option: in a raw link, a filter's text may look like an option of another name.
  */
 function optionsOf(link: string, name: string): string[] {
-  return ["(?:\\$|%24)?\\w+=", "(?:\\$|%24)"].flatMap((next) => {
+  return ["(?:\\$|%24)?[\\w.~-]+=", "(?:\\$|%24)"].flatMap((next) => {
     const option = new RegExp(`[?&](?:\\$|%24)${name.slice(1)}=(.*?)(?=&${next}|$)`, "s");
     return option.exec(link)?.[1] ?? [];
   });

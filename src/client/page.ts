@@ -101,10 +101,11 @@ export function readPage<T>(
     if (error !== undefined) {
       throw broken(answer, `an error in the page${answer.withoutKey(error)}`);
     }
-    const asked = { ...sent.options, $skiptoken: sent.linkToken };
-    const skipToken = readSkipToken(envelope, answer, asked, sent.seenTokens);
+    // Before the link: a page of another position has the link of that position.
     const fault = findRowFault(page, sent);
     if (fault !== undefined) throw broken(answer, fault, "the requested rows");
+    const asked = { ...sent.options, $skiptoken: sent.linkToken };
+    const skipToken = readSkipToken(envelope, answer, asked, sent.seenTokens);
     return { content, rows, ids, skipToken, isFull: rows === sent.top, undo };
   } catch (error) {
     undo();

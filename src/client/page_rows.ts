@@ -47,7 +47,8 @@ export function findRowFault(
 }
 
 /**
- * Returns the position after a page: its greatest Id, or its last one where Ids have no order.
+ * Returns the position after a page: its greatest Id, or its last one where Ids have no order;
+ * undefined where a row has no Id.
  *
  * @param position The position that the page was requested with, which a page without rows keeps
  */
@@ -55,7 +56,8 @@ export function positionAfter(
   ids: readonly RowId[] | undefined,
   position: string | undefined,
 ): string | undefined {
-  if (ids === undefined || ids.length === 0) return position;
+  if (ids === undefined) return undefined;
+  if (ids.length === 0) return position;
   const last = areIntegers(ids) ? ids.reduce((a, b) => Math.max(a, b)) : ids.at(-1);
   return `Id:${last}`;
 }

@@ -1,7 +1,12 @@
 // A result is complete or an error: lost links, empty pages, in-stream errors, repeated rows.
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type DataStream, DataStreamError, type Progress, type Query } from "../../mod.ts";
-import { type Change, clientOfChangedPages, withoutLink } from "../helpers/changed_pages.ts";
+import {
+  type Change,
+  clientOfChangedPages,
+  type PageBody,
+  withoutLink,
+} from "../helpers/changed_pages.ts";
 import { sandboxAndClient } from "../helpers/sandbox.ts";
 
 type Row = { Id: number };
@@ -22,6 +27,16 @@ const FORMATS: Record<string, (query: Query<Row>) => Promise<number[]>> = {
     (await textOf(query.ndjson())).trimEnd().split("\n").map((line) => JSON.parse(line).Id),
   json: async (query) => JSON.parse(await textOf(query.json())).value.map(({ Id }: Row) => Id),
 };
+
+/** Sends the page before again, with its link, in place of the page with that number. */
+function resendPageBefore(number: number): Change {
+  let before: PageBody = { value: [] };
+  return (page, asked) => {
+    const sent = asked.number === number ? before : page;
+    before = page;
+    return sent;
+  };
+}
 
 /** Changes the page with that number alone. */
 const onPage = (number: number, change: Change): Change => (page, asked) =>
@@ -63,6 +78,7 @@ const changes: [name: string, change: Change][] = [
     onPage(2, (page) => ({ ...page, errors: [{ message: "x" }] })),
   ],
   ["a page again under an advancing link", repeatPageBefore(3)],
+  ["a page again with its link", resendPageBefore(3)],
   [
     "a row of an earlier page",
     onPage(3, ({ value: [first, ...others], ...page }) => ({
@@ -119,6 +135,17 @@ for (const [name, change] of changes) {
 /** A service that ends after two pages of a thousand, whatever is requested after them. */
 const endsEarly: Change = ({ value }) => ({
   value: value.filter(({ Id }) => (Id as number) <= WANTED[1_999]!),
+});
+
+Deno.test("records() continues after a page when its rows come without Ids", async () => {
+  const select = ["CharacteristicName", "ResultValue"] as const;
+  const wanted = await sandboxAndClient(RECORDS).client.records({ select }).toArray();
+  const withoutIds = onPage(2, ({ value, ...page }) => ({
+    ...page,
+    value: value.map(({ Id: _, ...row }) => row),
+  }));
+  const { client } = clientOfChangedPages(withoutIds, RECORDS);
+  assertEquals(await client.records({ select, top: 1_000 }).toArray(), wanted);
 });
 
 Deno.test("records() fails when rows are missing by the count, and names both numbers and the position", async () => {
