@@ -1,7 +1,7 @@
 // Long inputs take linear time: doubling the input takes less than three times as much work.
-import { cpuUsage } from "node:process";
 import { assert, assertEquals } from "@std/assert";
 import { endpoint, toRequest } from "../../mod.ts";
+import { assertLinear } from "../helpers/doubling.ts";
 
 const inputs: Record<string, (length: number) => () => unknown> = {
   "a route without a space": (length) => () => endpoint(`/${"a".repeat(length)}`),
@@ -94,37 +94,9 @@ function formatted(accept: string): unknown {
   return endpoint("/x", { headers: { accept }, mediaType: { format: "raw" } });
 }
 
-/** CPU time (ms) of one call; unlike the time that passes, it does not grow on a busy machine. */
-function time(call: () => unknown): number {
-  const start = cpuUsage();
-  call();
-  const { user, system } = cpuUsage(start);
-  return (user + system) / 1000;
-}
-
-/**
- * Returns how many times as much an input of 100,000 takes as one of 50,000.
- *
- * Each is the least of runs that take turns, because a disturbance only ever adds to a run. A fixed
- * cost of up to 0.1 ms does not count.
- */
-function measureDoubling(of: (length: number) => () => unknown): number {
-  const [half, whole] = [of(50_000), of(100_000)];
-  let [short, long] = [Infinity, Infinity];
-  for (let run = 0; run < 5; run++) {
-    short = Math.min(short, time(half));
-    long = Math.min(long, time(whole));
-  }
-  return long / (short + 0.1);
-}
-
 for (const [name, of] of Object.entries(inputs)) {
-  Deno.test(`endpoint() takes linear time when its input is ${name}`, () => {
-    // Quadratic time has a ratio of four in every attempt.
-    const ratios: number[] = [];
-    while (ratios.length < 5 && !(ratios.at(-1)! < 3)) ratios.push(measureDoubling(of));
-    assert(ratios.at(-1)! < 3, `100,000 take ${ratios.join(", ")} times as much as 50,000`);
-  });
+  Deno.test(`endpoint() takes linear time when its input is ${name}`, () =>
+    assertLinear(of, (call) => call()));
 }
 
 Deno.test("an error shows the beginning of a long expression alone", () => {
