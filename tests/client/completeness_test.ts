@@ -283,6 +283,23 @@ for (const method of ["locations", "metadata"] as const) {
   });
 }
 
+Deno.test("locations() requests an empty page once more when it follows a lost link", async () => {
+  const { client } = clientOfChangedPages((page, { number }) => {
+    if (number === 1) return withoutLink(page);
+    return number === 2 ? { ...page, value: [] } : page;
+  });
+  const rows = await client.locations({ top: 20 }).toArray();
+  assertEquals(rows, await sandboxAndClient().client.locations().toArray());
+});
+
+Deno.test("records() requests once more after a full page when more rows came than were counted", async () => {
+  for (const count of [0, 42, 1_999]) {
+    const { client } = clientOfChangedPages(onPage(2, withoutLink), RECORDS, {}, { value: count });
+    const rows = await client.records({ top: 1_000, select: ["Id"] }).toArray();
+    assertEquals(rows.map(({ Id }) => Id), WANTED, `count ${count}`);
+  }
+});
+
 Deno.test("metadata() fails when a dataset comes a second time", async () => {
   const { client } = clientOfChangedPages((page, { number }) => {
     return number === 1 ? page : { ...page, value: [{ ...page.value[0], Id: firstId }] };
