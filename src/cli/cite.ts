@@ -50,6 +50,8 @@ export interface Cited {
   query: GivenOptions;
   /** DOIs of the rows; undefined if the output has no column of them. */
   dois: readonly string[] | undefined;
+  /** Why the DOIs are unknown. Default: the output has no column of them. */
+  whyWithoutDois?: string | undefined;
   /** File for the citations; undefined is standard error. */
   path: string | undefined;
   /** File with the rows; undefined is standard output. */
@@ -65,6 +67,8 @@ export interface Cited {
  */
 export async function citeAfter(client: DataStream, cited: Cited, io: Io): Promise<void> {
   const { dois, path, file = "The output", flags } = cited;
+  const { whyWithoutDois = "DOI is not a column of the output" } = cited;
+  const reason = `it has all datasets that match the filter, because ${whyWithoutDois}`;
   let citations: Citation[];
   try {
     citations = dois === undefined
@@ -83,18 +87,15 @@ export async function citeAfter(client: DataStream, cited: Cited, io: Io): Promi
   if (missing.length > 0) io.error(`The service has no citation of ${firstOf(missing)}`);
   const isLong = dois === undefined && !flags.has("quiet");
   if (path !== undefined) {
-    return isLong ? io.error(`${path} may have too many citations: ${WITHOUT_DOIS}`) : undefined;
+    return isLong ? io.error(`${path} may have too many citations: ${reason}`) : undefined;
   }
   io.error("Use of this data requires citing it:");
   const text = citationsText(citations.slice(0, MAX_SHOWN));
   for (const line of text.trimEnd().split("\n")) io.error(line);
   const others = citations.length - MAX_SHOWN;
   if (others > 0) io.error(`${others} more. To print all: ${citeCommand(cited)}`);
-  if (isLong) io.error(`The list may be too long: ${WITHOUT_DOIS}`);
+  if (isLong) io.error(`The list may be too long: ${reason}`);
 }
-
-const WITHOUT_DOIS =
-  "it has all datasets that match the filter, because DOI is not a column of the output";
 
 function firstOf(dois: readonly string[]): string {
   const others = dois.length - MAX_SHOWN;

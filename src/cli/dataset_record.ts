@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { amendError, DataStreamError } from "../errors.ts";
 import { type DatasetVersion, describeChanges } from "./dataset_versions.ts";
 import { FileError } from "./files.ts";
 import { datasetsPathOf, partPathOf, replaceFile, RESTART } from "./part_state.ts";
@@ -48,8 +49,19 @@ export class DatasetRecord {
   /** Requests the current versions, unless some were recorded. */
   async record(): Promise<void> {
     if (this.#datasets !== undefined) return;
-    this.#datasets = await this.#request();
+    this.#datasets = await this.#requestVersions();
     this.#isWritten = false;
+  }
+
+  /** Requests the current versions; an error says what they are requested for. */
+  async #requestVersions(): Promise<readonly DatasetVersion[]> {
+    return await this.#request().catch((error) => {
+      if (!(error instanceof DataStreamError)) throw error;
+      const hint =
+        `${error.hint}; weir compares the versions of the datasets when it writes a file ` +
+        "of several pages, and not when it writes to standard output";
+      throw amendError(error, { hint });
+    });
   }
 
   /** Writes the record to its file, unless it is there. */
@@ -66,7 +78,7 @@ export class DatasetRecord {
    */
   async compare(): Promise<void> {
     if (this.#datasets === undefined) return;
-    const changes = describeChanges(this.#datasets, await this.#request());
+    const changes = describeChanges(this.#datasets, await this.#requestVersions());
     if (changes === undefined) return;
     const part = partPathOf(this.#path);
     throw new FileError(

@@ -5,6 +5,7 @@ import { readBytes } from "../client/page.ts";
 import { readPages } from "../client/read_pages.ts";
 import { Run } from "../client/run.ts";
 import { checkOptions, isMeasured } from "../odata/query_options.ts";
+import { DataStreamError } from "../errors.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { toCsvFormat } from "../output/csv_options.ts";
 import type { Arguments } from "./arguments.ts";
@@ -61,16 +62,22 @@ export async function download(
   requireTwoFiles(file?.path, cited?.path);
   // The rows are there: what comes after them is not worth half a minute.
   const client = new DataStream({ ...options, retry: { attempts: 2 } });
-  const cite = (dois?: readonly string[]) =>
-    citeAfter(client, { query: asked, dois, path: citePath, file: output, flags }, io);
+  const cite = (dois?: readonly string[], whyWithoutDois?: string) =>
+    citeAfter(
+      client,
+      { query: asked, dois, whyWithoutDois, path: citePath, file: output, flags },
+      io,
+    );
   if (flags.has("resume") && file?.isStream === false) {
     const completion = await completionOf(file.path);
     if (completion !== undefined) {
       io.error(
-        `${output} is ${completion}: to download it again, pass --force in place of --resume`,
+        `${output} is ${completion}. To download it again, pass --force in place of --resume`,
       );
       if (cited === undefined) return;
-      return cited.isStream || !await statIfExists(cited.path) ? await cite() : undefined;
+      return cited.isStream || !await statIfExists(cited.path)
+        ? await cite(undefined, "the rows of the finished file are not read again")
+        : undefined;
     }
   }
   if (cited?.isStream === false) await requireReplaceable(cited.path, flags.has("force"));
@@ -108,11 +115,13 @@ export async function download(
     report.finish(await sink.finish(report.missingRows), output);
   } catch (error) {
     report.end();
-    await sink.leave(rows);
+    const isIncomplete = error instanceof DataStreamError && error.kind === "incomplete";
+    await sink.leave(rows, isIncomplete ? KEEP_OR_RESTART : RESUME);
     throw error;
   }
   if (rows === 0) {
     if (asked.limit === 0) return;
+    if (citePath !== undefined) io.error(`${citePath} is not written: there is nothing to cite`);
     io.error(
       asked.filter === undefined && asked.within === undefined ? "There are no rows" : NO_ROWS,
     );
@@ -124,3 +133,7 @@ export async function download(
 }
 
 const NO_ROWS = "No row matches the filter";
+/** What to do about a part that a later run can continue. */
+const RESUME = "the same command with --resume goes on from there";
+/** What to do about a part whose query ended with fewer rows than the service counted. */
+const KEEP_OR_RESTART = "start again with --force, or keep them with --resume --allow-incomplete";

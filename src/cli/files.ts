@@ -57,7 +57,9 @@ export async function resolveOutput(path: string): Promise<OutputPath> {
     await requireFolder(path);
     throw error;
   });
-  if (found?.isDirectory()) throw new FileError(`${path} is a folder: name a file in it`);
+  if (found?.isDirectory() || /[\\/]$/.test(path)) {
+    throw new FileError(`${path} is a folder: name a file in it`);
+  }
   if (found !== undefined && !found.isFile()) return { path, isStream: true };
   let target = path;
   for (let links = 0; (await statIfExists(target, lstat))?.isSymbolicLink(); links++) {

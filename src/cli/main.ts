@@ -73,10 +73,10 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
         writer.releaseLock();
       },
       error(line) {
-        if (broken === undefined) stderr.write(`${line}\n`);
+        if (broken === undefined) writeMessage(`${line}\n`);
       },
       terminal: stderr.isTTY && environmentIfAllowed("TERM") !== "dumb"
-        ? { columns: () => stderr.columns || 80, write: (text) => void stderr.write(text) }
+        ? { columns: () => stderr.columns || 80, write: writeMessage }
         : undefined,
       showsOutput: stdout.isTTY === true,
       askSecret: (question) => askSecret(question, interrupted.signal),
@@ -84,11 +84,11 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
     });
     if (signals > 0 || broken === undefined) return code;
     if (readerLeft) return 0;
-    stderr.write(`${oneLine(explainWriteError(broken, "standard output"))}\n`);
+    writeMessage(`${oneLine(explainWriteError(broken, "standard output"))}\n`);
     return 1;
   } finally {
     // The listeners stay until the streams have reported their errors.
-    await new Promise<void>((resolve) => void stderr.write("", () => resolve()));
+    if (!scope.Deno) await new Promise<void>((resolve) => void stderr.write("", () => resolve()));
     // In Bun, a stream reports its error after the write that failed.
     await setImmediate();
     unlisten(events);
@@ -98,9 +98,24 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
 const scope = globalThis as {
   Deno?: {
     stdout: { write(bytes: Uint8Array): Promise<number> };
+    stderr: { writeSync(bytes: Uint8Array): number };
     permissions: { querySync(of: { name: "env"; variable: string }): { state: string } };
   };
 };
+
+/**
+ * Writes to standard error. Messages that cannot be written do not end a download: in Deno, a
+ * `process.stderr` whose write failed stops the event loop, and the process with exit code 0.
+ */
+function writeMessage(text: string): void {
+  if (!scope.Deno) return void process.stderr.write(text);
+  const bytes = new TextEncoder().encode(text);
+  try {
+    for (let at = 0; at < bytes.length;) at += scope.Deno.stderr.writeSync(bytes.subarray(at));
+  } catch {
+    // Nobody can read the message.
+  }
+}
 
 function isAllowed(variable: string): boolean {
   const { state = "granted" } = scope.Deno?.permissions.querySync({ name: "env", variable }) ?? {};

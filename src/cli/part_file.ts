@@ -220,7 +220,10 @@ export class PartFile {
 
   #takenOver(): FileError {
     const part = partPathOf(this.#path);
-    return new FileError(`Another download has taken over ${part}: wait until it has ended`);
+    return new FileError(
+      `Another download has taken over ${part}, or it was moved or removed: ` +
+        "wait until the other one has ended, or start again",
+    );
   }
 
   /** Returns whether the part under its name is this run's, and its state too. */

@@ -128,7 +128,9 @@ export async function removeParts(path: string): Promise<void> {
  *
  * A run that is killed just after it has named the file leaves a state, which is removed.
  *
- * @returns `complete`, or how many rows it lacks; undefined if the download is not finished
+ * Weir keeps no record of the query of a finished file, so any file counts as finished.
+ *
+ * @returns What to say of it: complete, or how many rows it lacks; undefined if it is not finished
  */
 export async function completionOf(path: string): Promise<string | undefined> {
   if (await statIfExists(path) === undefined) return undefined;
@@ -138,7 +140,7 @@ export async function completionOf(path: string): Promise<string | undefined> {
     .then(JSON.parse).catch(() => ({}));
   const { rows, missingRows } = record;
   return missingRows === undefined
-    ? "complete"
+    ? "complete: it exists, and no part of it is left to resume"
     : `finished with ${rows} rows, ${missingRows} fewer than the service counted`;
 }
 

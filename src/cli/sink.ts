@@ -23,8 +23,13 @@ export interface Sink {
    * @param missingRows Number of rows that were counted and are accepted as missing
    */
   finish(missingRows?: number): Promise<number | undefined>;
-  /** Says that it is not, after so many rows. */
-  leave(rows: number): Promise<void>;
+  /**
+   * Ends an output that is not complete.
+   *
+   * @param rows Number of rows that were written
+   * @param remedy What to do about a part that is kept
+   */
+  leave(rows: number, remedy: string): Promise<void>;
 }
 
 /**
@@ -57,13 +62,9 @@ export async function openOutput(
       write: (bytes) => writing(path, part.write(bytes)),
       keep: (progressed) => writing(path, part.keep(progressed)),
       finish: (missingRows) => writing(path, part.finish(missingRows)),
-      async leave(rows) {
+      async leave(rows, remedy) {
         if (!await part.leave(rows === 0)) return;
-        io.error(
-          `${
-            partPathOf(path)
-          } holds ${rows} rows: the same command with --resume goes on from there`,
-        );
+        io.error(`${partPathOf(path)} holds ${rows} rows: ${remedy}`);
       },
     },
   };

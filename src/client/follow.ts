@@ -28,9 +28,9 @@ export interface PageQuery {
  *
  * Fields, filter and page size are the query's own on every page. A link says that there is a next
  * page; where Ids are integers, it begins after the greatest one received, so that no link can skip
- * or repeat a row. After the last page one more is requested if rows are missing, or if nothing was
- * counted and the page is full: the link may have been lost. An empty page is requested once more
- * where a link or the count announced rows.
+ * or repeat a row. After the last page one more is requested if rows are missing, or if the page is
+ * full and nothing, or too little, was counted: the link may have been lost. An empty page is
+ * requested once more where a link, before or on it, or the count announced rows.
  *
  * Source: the service's public documentation, "Paging".
  *
@@ -51,6 +51,7 @@ export async function* follow<T>(
   let linkToken = skipToken;
   let isLinked = false;
   let isExtra = false;
+  let isRepeated = false;
   for (;;) {
     const toOptions = (rows: number) => ({
       $select: toWireSelect(query, rows >= left() && position === undefined)?.join(","),
@@ -73,13 +74,14 @@ export async function* follow<T>(
     let next = page.skipToken;
     const isLast = next === undefined;
     const isAnnounced = isLinked || !isLast || (missing ?? 0) > 0;
-    if (rows === 0 && (isExtra ? isLast : isAnnounced)) {
+    if (rows === 0 && (isLast ? isExtra || isAnnounced : !isRepeated)) {
       page.undo();
-      if (isExtra) return;
-      isExtra = true;
+      if (isExtra && isLast) return;
+      isExtra = isRepeated = true;
       continue;
     }
-    if (ids !== undefined && !areIntegers(ids)) { for (const id of ids) seenIds.add(String(id)); }
+    isRepeated = false;
+    if (ids !== undefined && !areIntegers(ids)) ids.forEach((id) => seenIds.add(String(id)));
     if (position !== undefined && numberOf(position) === undefined) seenTokens.add(position);
     isExtra = isLast && mayHaveMore(page, missing);
     const last = positionAfter(ids, position);
@@ -112,7 +114,8 @@ function mayHaveMore(
 ): boolean {
   // Without Ids there is no position after the rows.
   if (rows === 0 || ids === undefined) return false;
-  return missing === undefined ? isFull : missing > rows;
+  // A count that is below the rows received says nothing about those to come.
+  return missing === undefined || missing < rows ? isFull : missing > rows;
 }
 
 /**

@@ -28,12 +28,14 @@ export function readJson(answer: Answer): unknown {
 }
 
 /** The error for an answer that is not what the service gives there. */
-export function broken({ url }: Answer, came: string, wanted = "a page of JSON"): DataStreamError {
-  return new DataStreamError(`Wanted ${wanted} from ${new URL(url).pathname}, got ${came}`, {
-    kind: "page",
-    url,
-    hint: "check the base URL, then try again",
-  });
+export function broken(
+  { url }: Answer,
+  came: string,
+  wanted = "a page of JSON",
+  hint = "check the base URL, then try again",
+): DataStreamError {
+  const detail = `Wanted ${wanted} from ${new URL(url).pathname}, got ${came}`;
+  return new DataStreamError(detail, { kind: "page", url, hint });
 }
 
 /** Whether JSON is an object, and no list. */

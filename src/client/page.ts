@@ -94,16 +94,16 @@ export function readPage<T>(
   hidesId: boolean,
   sent: SentRequest,
 ): CheckedPage<T> {
-  const page = read(answer, hidesId);
+  const page = readOrTell(answer, read, hidesId);
   const { content, rows, ids, envelope, undo = () => {} } = page;
   try {
     const error = errorIn(envelope);
     if (error !== undefined) {
-      throw broken(answer, `an error in the page${answer.withoutKey(error)}`);
+      throw errorInPage(answer, error);
     }
     // Before the link: a page of another position has the link of that position.
     const fault = findRowFault(page, sent);
-    if (fault !== undefined) throw broken(answer, fault, "the requested rows");
+    if (fault !== undefined) throw broken(answer, fault, "the requested rows", TRY_LATER);
     const asked = { ...sent.options, $skiptoken: sent.linkToken };
     const skipToken = readSkipToken(envelope, answer, asked, sent.seenTokens);
     return { content, rows, ids, skipToken, isFull: rows === sent.top, undo };
@@ -111,6 +111,35 @@ export function readPage<T>(
     undo();
     throw error;
   }
+}
+
+/** Hint for a page that came from the service itself: the base URL is right. */
+const TRY_LATER = "try again later; if it stays so, report it to the service";
+
+/** Largest answer (bytes) that is searched for an error when it is no page. */
+const MOST_ERROR_BYTES = 10_000;
+
+/** Reads a page; an answer that is an error in place of a page is reported with its message. */
+function readOrTell<T>(answer: Answer, read: PageReader<T>, hidesId: boolean): PageContent<T> {
+  const { bytes } = answer;
+  // A copy, because a reader may release the bytes.
+  const start = bytes.length > MOST_ERROR_BYTES ? undefined : bytes.slice();
+  try {
+    return read(answer, hidesId);
+  } catch (fault) {
+    if (start === undefined) throw fault;
+    let error: string | undefined;
+    try {
+      error = errorIn(JSON.parse(new TextDecoder().decode(start)));
+    } catch {
+      throw fault;
+    }
+    throw error === undefined ? fault : errorInPage(answer, error);
+  }
+}
+
+function errorInPage(answer: Answer, message: string): DataStreamError {
+  return broken(answer, `an error in the page${answer.withoutKey(message)}`, undefined, TRY_LATER);
 }
 
 /** The message of an in-stream error, in parentheses; undefined if a page has no error. */

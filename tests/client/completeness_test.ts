@@ -221,6 +221,33 @@ Deno.test("records() accepts a count that is wrong by its documented inaccuracy,
   );
 });
 
+Deno.test("records() counts once more before it fails, and accepts the result when the first count was wrong", async () => {
+  const { sandbox } = sandboxAndClient({ ...RECORDS, requestsPerSecond: Infinity });
+  let counts = 0;
+  const { client } = sandboxAndClient({}, {
+    apiKey: sandbox.apiKey,
+    requestsPerSecond: Infinity,
+    fetch: async (request) =>
+      request.url.includes("count") && ++counts === 1
+        ? Response.json({ value: 5_100 })
+        : await sandbox.fetch(request),
+  });
+  assertEquals((await client.records({ top: 1_000, select: ["Id"] }).toArray()).length, 5_000);
+  assertEquals(counts, 2);
+});
+
+Deno.test("an error in place of a page is reported with its message, and not as a wrong base URL", async () => {
+  const { client } = clientOfChangedPages(() =>
+    Response.json({ error: { message: "internal failure of sandbox" } })
+  );
+  for (const read of Object.values(FORMATS)) {
+    const query = client.records({ select: ["Id"] });
+    const error = await assertRejects(() => read(query), DataStreamError);
+    assertMatch(error.detail, /got an error in the page \(internal failure of \[key\]\), 6 times$/);
+    assertMatch(error.hint, /^try again later/);
+  }
+});
+
 Deno.test("a page that repeats rows for good is an error, after the rows before it", async () => {
   const { client } = clientOfChangedPages((page, { number }) => {
     const repeated = page.value.map((row, index) => ({
@@ -282,6 +309,23 @@ for (const method of ["locations", "metadata"] as const) {
     }
   });
 }
+
+Deno.test("locations() requests an empty page once more when it follows a lost link", async () => {
+  const { client } = clientOfChangedPages((page, { number }) => {
+    if (number === 1) return withoutLink(page);
+    return number === 2 ? { ...page, value: [] } : page;
+  });
+  const rows = await client.locations({ top: 20 }).toArray();
+  assertEquals(rows, await sandboxAndClient().client.locations().toArray());
+});
+
+Deno.test("records() requests once more after a full page when more rows came than were counted", async () => {
+  for (const count of [0, 42, 1_999]) {
+    const { client } = clientOfChangedPages(onPage(2, withoutLink), RECORDS, {}, { value: count });
+    const rows = await client.records({ top: 1_000, select: ["Id"] }).toArray();
+    assertEquals(rows.map(({ Id }) => Id), WANTED, `count ${count}`);
+  }
+});
 
 Deno.test("metadata() fails when a dataset comes a second time", async () => {
   const { client } = clientOfChangedPages((page, { number }) => {

@@ -48,7 +48,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   {
     name: "a file has its name before it is whole",
     file: "src/cli/download.ts",
-    find: "    await sink.leave(rows);\n",
+    find: "    await sink.leave(rows, isIncomplete ? KEEP_OR_RESTART : RESUME);\n",
     replacement: "    await sink.finish();\n",
     test: "tests/processes/command_line_test.ts",
     only: "a fault before the first page leaves nothing, one after it the part and how to go on",

@@ -18,11 +18,12 @@ export interface PageAsked {
 /** Changes a page; a Response is sent in its place. */
 export type Change = (page: PageBody, asked: PageAsked) => PageBody | Response;
 
-/** A client of a sandbox whose pages are changed on their way; counts are left alone. */
+/** A client of a sandbox whose pages are changed on their way, and counts replaced where one is given. */
 export function clientOfChangedPages(
   change: Change,
   sandboxOptions: SandboxOptions = {},
   clientOptions: DataStreamOptions = {},
+  count?: { value: number },
 ): { client: DataStream; sandbox: Sandbox; pages: () => number } {
   const { sandbox } = sandboxAndClient({
     requestsPerSecond: Infinity,
@@ -35,6 +36,7 @@ export function clientOfChangedPages(
     async fetch(request) {
       const response = await sandbox.fetch(request);
       const url = new URL(request.url);
+      if (count !== undefined && url.searchParams.has("$count")) return Response.json(count);
       if (response.status !== 200 || url.searchParams.has("$count")) {
         return response;
       }

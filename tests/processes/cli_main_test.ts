@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { bundle } from "../helpers/bundle.ts";
 import { type Ended, FOLDER, MAIN, withFiles, writeFile } from "../helpers/command_line.ts";
+import { PROJECT } from "../helpers/project.ts";
 import { bun, node } from "../helpers/runtime_programs.ts";
 
 /** Reports on standard error, in JSON, what the calls returned and what they left behind. */
@@ -46,7 +47,10 @@ for (const [name, program] of Object.entries({ Deno: Deno.execPath(), Node: node
 
   /** Runs the script in a shell's command, which has it as `"$@"`. */
   const run = async (command: string, mode = ""): Promise<Ended> => {
-    const flags = isDeno ? ["run", "--quiet", ...permissions] : [];
+    // The nearest configuration would be that of the tests, whose packages the gate does not need.
+    const flags = isDeno
+      ? ["run", "--quiet", "--config", `${PROJECT}deno.json`, ...permissions]
+      : [];
     const { code, stdout, stderr } = await new Deno.Command("bash", {
       args: ["-c", command, "bash", program!, ...flags, "script.mjs", mode],
       env: { WEIR_REQUESTS_PER_SECOND: mode === "interrupted" ? "20" : "Infinity" },
