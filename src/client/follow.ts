@@ -48,7 +48,6 @@ export async function* follow<T>(
   const seenTokens = new Set<string>();
   const seenIds = new Set<string>();
   let position = skipToken;
-  let linkToken = skipToken;
   let isLinked = false;
   let isExtra = false;
   let isRepeated = false;
@@ -65,7 +64,7 @@ export async function* follow<T>(
       read: (answer, rows) => {
         const options = toOptions(rows!);
         const hidesId = options.$select !== query.select?.join(",");
-        const sent = { options, top: rows!, position, linkToken, seenIds, seenTokens };
+        const sent = { options, top: rows!, position, seenIds, seenTokens };
         return readPage(answer, read, hidesId, sent);
       },
     });
@@ -90,7 +89,6 @@ export async function* follow<T>(
     yield { content, rows, skipToken: next };
     if (isLast && !isExtra) return;
     isLinked = !isLast;
-    linkToken = page.skipToken ?? linkToken;
     position = next;
   }
 }

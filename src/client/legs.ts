@@ -118,6 +118,7 @@ export async function splitByCount(
  * Splits a leg that the service refused, however small its pages, into its locations.
  *
  * @param refusal Why the leg ended
+ * @param left Maximum number of rows that are still wanted
  * @throws {DataStreamError} The refusal, if the query is not to be split, or cannot be any further
  */
 export async function splitByLocation(
@@ -125,10 +126,11 @@ export async function splitByLocation(
   query: QueryOptions,
   leg: Leg,
   refusal: DataStreamError,
+  left: number,
 ): Promise<Leg[]> {
   const { resource, partition, top } = query;
   if (resource !== "Observations" && resource !== "Records") throw refusal;
-  const isSmall = top === 1 || run.pageSize.isReduced(top);
+  const isSmall = Math.min(top, left) === 1 || run.pageSize.isReduced(top);
   const ids = partition === "auto" && isSmall
     ? within(leg, leg.locations ?? await locationIds(run, query))
     : [];

@@ -74,8 +74,6 @@ export interface CheckedPage<T> extends Page<T>, ReceivedRows {
 /** What a page was requested with, for its checks. */
 export interface SentRequest extends PageRequest {
   options: SystemQueryOptions;
-  /** The skip token of the link that the page was requested by. */
-  linkToken: string | undefined;
   /** Skip tokens of earlier pages, as far as they are not integers. */
   seenTokens: ReadonlySet<string>;
 }
@@ -104,8 +102,7 @@ export function readPage<T>(
     // Before the link: a page of another position has the link of that position.
     const fault = findRowFault(page, sent);
     if (fault !== undefined) throw broken(answer, fault, "the requested rows", TRY_LATER);
-    const asked = { ...sent.options, $skiptoken: sent.linkToken };
-    const skipToken = readSkipToken(envelope, answer, asked, sent.seenTokens);
+    const skipToken = readSkipToken(envelope, answer, sent.options, sent.seenTokens);
     return { content, rows, ids, skipToken, isFull: rows === sent.top, undo };
   } catch (error) {
     undo();

@@ -86,7 +86,7 @@ export async function* allPages<T>(
       break;
     }
     if (refusal !== undefined) {
-      parts = await splitByLocation(run, query, leg, refusal);
+      parts = await splitByLocation(run, query, leg, refusal, left());
     }
     if (parts !== undefined) legs.unshift(...parts);
     else if (legs[0]?.isJoined) {

@@ -42,8 +42,17 @@ function related(resource: ResourceName, field: string, { clauses, box }: QueryO
   };
 }
 
+/** The locations of each query that runs: its parts and its counts need one list, requested once. */
+const idsOfRun = new WeakMap<Run, Promise<number[]>>();
+
 /** The ids of the locations that the rows of a query can have, rising. */
-export async function locationIds(run: Run, query: QueryOptions): Promise<number[]> {
+export function locationIds(run: Run, query: QueryOptions): Promise<readonly number[]> {
+  const ids = idsOfRun.get(run) ?? requestLocationIds(run, query);
+  idsOfRun.set(run, ids);
+  return ids;
+}
+
+async function requestLocationIds(run: Run, query: QueryOptions): Promise<number[]> {
   const ids = new Set<number>();
   const pages = follow(run, locationsOf(query), readRows<{ Id?: unknown }>);
   for await (const { content } of pages) {

@@ -113,6 +113,7 @@ const changes: [name: string, change: Change][] = [
     (page) => ({ ...page, value: page.value.toReversed() }),
   ],
   ["a link that skips rows", onPage(2, moveLink(500))],
+  ["a link past the next page", onPage(2, moveLink(10_000))],
   ["a link that repeats rows", onPage(2, moveLink(-5))],
 ];
 for (const [name, change] of changes) {

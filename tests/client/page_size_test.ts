@@ -88,6 +88,7 @@ for (const status of [408, 413, 504]) {
     );
     const ids = (await client.observations().toArray()).map(({ Id }) => Id);
     assertEquals([ids.length, new Set(ids).size], [20_000, 20_000]);
+    assertEquals((await client.observations({ limit: 1 }).toArray()).length, 1);
   });
 
   Deno.test(`a query that is refused with ${status} after some pages goes on by location`, async () => {

@@ -64,6 +64,27 @@ Deno.test("a box without locations gives no rows, for one request", async () => 
   assertEquals(sandbox.stats.requests, 3);
 });
 
+for (
+  const options of [{ maxRows: 4_000 }, { partition: "year", incomplete: "warn" }] as const
+) {
+  Deno.test(`records() requests the locations of a box once with ${JSON.stringify(options)}`, async () => {
+    const { sandbox } = sandboxAndClient({ records: 4_000, requestsPerSecond: Infinity });
+    const paths: string[] = [];
+    const { client } = sandboxAndClient({}, {
+      apiKey: sandbox.apiKey,
+      requestsPerSecond: Infinity,
+      fetch: (request) => {
+        paths.push(new URL(request.url).pathname);
+        return sandbox.fetch(request);
+      },
+    });
+    const query = { within: maritimes, top: 100, select: ["Id"] as const };
+    const rows = await client.records({ ...query, ...options }).toArray();
+    assert(rows.length > 300);
+    assertEquals(paths.filter((path) => path.endsWith("/Locations")).length, 1);
+  });
+}
+
 Deno.test("a box of many locations goes in lists that fit into a request, with rows past a million split", async () => {
   const rows = 3_300_000;
   const service = largeService(rows, 3_000);
