@@ -66,8 +66,8 @@ const inputs: Record<string, (length: number) => () => unknown> = {
     toRequest(endpoint("POST https://a.org/x", fieldsOf(length / 10))),
   "many placeholders": (length) => () =>
     endpoint(`/x{?${Object.keys(fieldsOf(length / 10))}}`, fieldsOf(length / 10)),
-  "many header fields": (length) => () =>
-    toRequest(endpoint("https://a.org/x", { headers: fieldsOf(length / 20) })),
+  // Not made a Request of: Deno's own takes quadratic time in their number.
+  "many header fields": (length) => () => endpoint("/x", { headers: fieldsOf(length / 20) }),
   "many header fields as pairs": (length) => () =>
     endpoint("/x", { headers: Object.entries(fieldsOf(length / 20)) }),
   "many pairs of one header field": (length) => () =>
