@@ -107,7 +107,7 @@ export async function download(
         missingRows,
         writer: writer.state,
       };
-      const isLast = rest.length === 0 || progressed.rows >= query.limit;
+      const isLast = !page.hasMore || progressed.rows >= query.limit;
       await sink.keep({ ...progressed, isLast });
       rows += page.rows;
     }

@@ -62,13 +62,21 @@ async function resumePart(path: string, options: PartOptions, state: State): Pro
   try {
     const { bytes, sha256, rows, expectedRows, writer, after, missingRows } = state;
     const hash = await hashPart(path, file, bytes, sha256);
-    const rest = [...state.next, ...await readLegs(path, after)];
+    const legs = await readLegs(path, after, state.slot);
+    const rest = [...state.next, ...legs];
     const datasets = new DatasetRecord(path, options.requestDatasets);
     if (state.datasets !== undefined) {
       await datasets.read(state.datasets);
       await datasets.compare();
     }
-    const part = new PartFile(path, options, file, { bytes, rows, hash, legs: after, datasets });
+    const part = new PartFile(path, options, file, {
+      bytes,
+      rows,
+      hash,
+      legs,
+      slot: state.slot,
+      datasets,
+    });
     await part.takeOver(state);
     return { part, from: { rest, rows, bytes, expectedRows, writer, missingRows } };
   } catch (error) {

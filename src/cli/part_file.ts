@@ -1,8 +1,9 @@
 import { createHash, type Hash, randomUUID } from "node:crypto";
 import { type FileHandle, lstat, readFile, rename } from "node:fs/promises";
+import type { Leg } from "../client/legs.ts";
 import { DatasetRecord } from "./dataset_record.ts";
 import type { DatasetVersion } from "./dataset_versions.ts";
-import { copyPermissions, FileError, requireReplaceable } from "./files.ts";
+import { copyPermissions, FileError, requireReplaceable, statIfExists } from "./files.ts";
 import { hashPart } from "./hash_part.ts";
 import {
   type Beginning,
@@ -63,8 +64,9 @@ export class PartFile {
   readonly #datasets: DatasetRecord;
   readonly #isResumed: boolean;
   #bytes: number;
-  /** How many legs are kept in the file of theirs. */
-  #legs: number;
+  /** The legs in the file of the current slot. */
+  #legs: readonly Leg[];
+  #slot: 0 | 1;
   /** The state file as this run last wrote it. */
   #stateText = "";
   /** Whether a page was committed since the datasets were last compared. */
@@ -82,7 +84,14 @@ export class PartFile {
     path: string,
     options: PartOptions,
     file: FileHandle,
-    from?: { bytes: number; rows: number; hash: Hash; legs: number; datasets: DatasetRecord },
+    from?: {
+      bytes: number;
+      rows: number;
+      hash: Hash;
+      legs: readonly Leg[];
+      slot: 0 | 1;
+      datasets: DatasetRecord;
+    },
   ) {
     this.#path = path;
     this.#options = options;
@@ -92,7 +101,8 @@ export class PartFile {
     this.#datasets = from?.datasets ?? new DatasetRecord(path, options.requestDatasets);
     this.#bytes = from?.bytes ?? 0;
     this.#rows = from?.rows ?? 0;
-    this.#legs = from?.legs ?? 0;
+    this.#legs = from?.legs ?? [];
+    this.#slot = from?.slot ?? 1;
   }
 
   /**
@@ -136,10 +146,11 @@ export class PartFile {
     await this.#requireOwn();
     await this.#datasets.write();
     const [next, ...after] = rest;
-    if (after.length > this.#legs) {
-      // Legs are only ever taken from the front, or put before what is left of them.
-      await replaceFile(legsPathOf(this.#path), after);
-      this.#legs = after.length;
+    const kept = this.#legs.length - after.length;
+    if (!after.every((leg, index) => leg === this.#legs[kept + index])) {
+      this.#slot = this.#slot === 0 ? 1 : 0;
+      await replaceFile(legsPathOf(this.#path, this.#slot), after);
+      this.#legs = after;
     }
     await this.#replaceState({
       ...this.#identity,
@@ -148,6 +159,7 @@ export class PartFile {
       datasets: this.#datasets.length,
       next: next === undefined ? [] : [next],
       after: after.length,
+      slot: this.#slot,
       ...progressed,
     });
     this.#hasNewPages = true;
@@ -191,8 +203,10 @@ export class PartFile {
   async leave(isEmpty: boolean): Promise<boolean> {
     const isOwn = await this.#isOwn();
     await this.#file.close().catch(() => {});
-    if (isOwn && isEmpty) await removeParts(this.#path);
-    return isOwn && !isEmpty && this.#canResume;
+    // Of a download that replaces a file, --resume must not take that file for the download.
+    const isNeeded = !isEmpty || await statIfExists(this.#path) !== undefined;
+    if (isOwn && !isNeeded) await removeParts(this.#path);
+    return isOwn && isNeeded && this.#canResume;
   }
 
   /** Throws an error; if it is about the part, a later run that resumes would throw it too. */

@@ -25,6 +25,8 @@ export interface State extends Omit<Progressed, "rest"> {
   next: readonly Leg[];
   /** How many of the last legs come after it. */
   after: number;
+  /** Which of the two files has these legs. */
+  slot: 0 | 1;
   version: typeof VERSION;
   /** Random identifier of the run that writes the part. */
   owner: string;
@@ -60,9 +62,12 @@ export function statePathOf(path: string): string {
   return `${path}.part.json`;
 }
 
-/** Where the legs that come after are kept. */
-export function legsPathOf(path: string): string {
-  return `${path}.part.legs.json`;
+/**
+ * The path of the legs that come after. There are two slots: the state names the one that it is of, so
+ * that a run that is killed between the two files leaves a state with its own legs.
+ */
+export function legsPathOf(path: string, slot: 0 | 1 = 0): string {
+  return `${path}.part.legs${slot === 0 ? "" : "2"}.json`;
 }
 
 /** The path of the list of datasets of a part. */
@@ -87,8 +92,8 @@ export interface Incomplete {
 
 /** The paths of the files beside a part, and those that they are written under first. */
 function statePathsOf(path: string): string[] {
-  return [statePathOf, legsPathOf, datasetsPathOf]
-    .flatMap((pathOf) => [pathOf(path), newPathOf(pathOf(path))]);
+  const paths = [statePathOf(path), legsPathOf(path), legsPathOf(path, 1), datasetsPathOf(path)];
+  return paths.flatMap((name) => [name, newPathOf(name)]);
 }
 
 /** The paths of all files that a download to a path writes, the file itself among them. */
@@ -107,7 +112,9 @@ function newPathOf(path: string): string {
  */
 export async function replaceFile(path: string, content: unknown): Promise<string> {
   const text = JSON.stringify(content);
-  await writeFile(newPathOf(path), text);
+  // Never through a symbolic link that somebody left under that name.
+  await rm(newPathOf(path), { force: true });
+  await writeFile(newPathOf(path), text, { flag: "wx" });
   await rename(newPathOf(path), path);
   return text;
 }
@@ -186,9 +193,10 @@ function isState(value: unknown): value is State | Beginning {
     return false;
   }
   if (next === undefined) return bytes === 0;
-  const { sha256, datasets, after, rows, writer, missingRows } = value as Partial<State>;
+  const { sha256, datasets, after, slot, rows, writer, missingRows } = value as Partial<State>;
   return [bytes, rows, after, datasets ?? 0, missingRows ?? 0].every(isCount) && isLegs(next) &&
-    typeof sha256 === "string" && typeof writer?.isBegun === "boolean";
+    (slot === 0 || slot === 1) && typeof sha256 === "string" &&
+    typeof writer?.isBegun === "boolean";
 }
 
 function isCount(value: unknown): boolean {
@@ -196,9 +204,13 @@ function isCount(value: unknown): boolean {
 }
 
 /** The last legs of those that were kept. */
-export async function readLegs(path: string, count: number): Promise<readonly Leg[]> {
+export async function readLegs(
+  path: string,
+  count: number,
+  slot: 0 | 1,
+): Promise<readonly Leg[]> {
   if (count === 0) return [];
-  const legsPath = legsPathOf(path);
+  const legsPath = legsPathOf(path, slot);
   const legs: unknown = await readFile(legsPath, "utf8").then(JSON.parse).catch(() => undefined);
   if (!isLegs(legs) || legs.length < count) throw lost(path, legsPath);
   return legs.slice(-count);

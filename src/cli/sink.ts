@@ -147,6 +147,9 @@ export function requireFlags(flags: Arguments["flags"]): void {
   if (has("force") && !has("output") && !has("cite")) {
     throw new UsageError("--force overwrites a file: name it with --output");
   }
+  if (cite !== undefined && isStandardOutput(cite) && isStandardOutput(output ?? "-")) {
+    throw new UsageError("--cite and the rows cannot both be standard output: name a file for one");
+  }
   requireTwoFiles(output, cite);
   const needless = [
     "output",

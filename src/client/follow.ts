@@ -59,6 +59,7 @@ export async function* follow<T>(
       $skiptoken: position,
     });
     const page: CheckedPage<T> = await run.ask({
+      resource,
       top: Math.min(top, left()),
       request: (rows) => toRequestOptions(run.service, resource, toOptions(rows!)),
       read: (answer, rows) => {
@@ -86,7 +87,7 @@ export async function* follow<T>(
     const last = positionAfter(ids, position);
     const areNumbers = numberOf(next) !== undefined && numberOf(last) !== undefined;
     if (isExtra || (rows > 0 && areNumbers)) next = last;
-    yield { content, rows, skipToken: next };
+    yield { content, rows, skipToken: next, hasLink: !isLast };
     if (isLast && !isExtra) return;
     isLinked = !isLast;
     position = next;
@@ -127,6 +128,7 @@ export function countRows(
   filter: string | undefined,
 ): Promise<number> {
   return run.ask({
+    resource,
     top: undefined,
     request: () => toRequestOptions(run.service, resource, { $filter: filter, $count: "true" }),
     read: readCount,

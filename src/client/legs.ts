@@ -1,6 +1,6 @@
 import { amendError, DataStreamError } from "../errors.ts";
 import type { Clause } from "../odata/clause.ts";
-import { narrow, type QueryOptions } from "../odata/query_options.ts";
+import { isMeasured, narrow, type QueryOptions } from "../odata/query_options.ts";
 import { countRows } from "./follow.ts";
 import { MOST_ROWS, type Range, rangeOfEach, rangesOfAtMost, toRangeClauses } from "./partition.ts";
 import { groupsOf, inLocations, locationIds, years } from "./related.ts";
@@ -42,7 +42,7 @@ export async function legsOf(run: Run, query: QueryOptions): Promise<Leg[]> {
       return parts.map((part) => ({ ...part, skipToken }));
     case "location": {
       const all = query.box === undefined ? await locationIds(run, query) : [];
-      return parts.flatMap((part) => byEachLocation({ ...part, skipToken }, part.locations ?? all));
+      return parts.flatMap((part) => byLocations({ ...part, skipToken }, part.locations ?? all, 1));
     }
     case "year": {
       const ranges = rangeOfEach(await years(run, query));
@@ -115,7 +115,13 @@ export async function splitByCount(
 }
 
 /**
- * Splits a leg that the service refused, however small its pages, into its locations.
+ * Maximum number of parts that a refused leg is split into. Few, because the refusal may have been an
+ * outage; each part can be split again, down to a single location.
+ */
+const MOST_PARTS = 16;
+
+/**
+ * Splits a leg that the service refused, however small its pages, by location.
  *
  * @param refusal Why the leg ended
  * @param left Maximum number of rows that are still wanted
@@ -128,16 +134,20 @@ export async function splitByLocation(
   refusal: DataStreamError,
   left: number,
 ): Promise<Leg[]> {
-  const { resource, partition, top } = query;
-  if (resource !== "Observations" && resource !== "Records") throw refusal;
-  const isSmall = Math.min(top, left) === 1 || run.pageSize.isReduced(top);
-  const ids = partition === "auto" && isSmall
+  const { resource, partition, top, skipToken } = query;
+  const isSmall = Math.min(top, left) === 1 || run.pageSizeOf(resource).isReduced(top);
+  if (!isMeasured(resource) || !isSmall) throw refusal;
+  const ids = partition === "auto"
     ? within(leg, leg.locations ?? await locationIds(run, query))
     : [];
-  if (ids.length > 1) return byEachLocation(leg, ids);
+  if (ids.length > 1) {
+    const count = leg.count ?? (leg.isUncounted ? await countLeg(run, query, leg) : undefined);
+    const counted = skipToken === undefined ? { ...leg, count } : leg;
+    return byLocations(counted, ids, Math.ceil(ids.length / MOST_PARTS));
+  }
   const remedy = partition === "auto"
-    ? `partition: "auto" has no smaller parts`
-    : `or let the query be split by location: partition: "auto"`;
+    ? 'partition: "auto" has no smaller parts'
+    : 'or let the query be split by location: partition: "auto"';
   throw amendError(refusal, { hint: `${refusal.hint}; ${remedy}` });
 }
 
@@ -156,14 +166,14 @@ export function joinNext(
   return [next.isJoined ? { ...next, count, rows } : next, ...others];
 }
 
-/** A leg for each location; together they go on where the leg is. */
-function byEachLocation(leg: Leg, ids: readonly number[]): Leg[] {
-  const parts = rangeOfEach(ids)
-    .map((range, index) => ({
-      clauses: byLocation(range),
-      locations: ids.slice(index, index + 1),
-    }));
-  return joined({ ...leg, isUncounted: false }, parts);
+/** Legs of so many locations each; together they go on where the leg is. */
+function byLocations(leg: Leg, ids: readonly number[], size: number): Leg[] {
+  const ranges = rangeOfEach(ids.filter((_, index) => index % size === 0));
+  const parts = ranges.map((range, index) => ({
+    clauses: byLocation(range),
+    locations: ids.slice(index * size, (index + 1) * size),
+  }));
+  return joined(leg, parts);
 }
 
 /** Parts of a leg, which have its count and its rows together. */

@@ -13,8 +13,10 @@ export interface Page<T> {
   content: T;
   /** Number of rows in the content. */
   rows: number;
-  /** The `$skiptoken` of the next page; undefined on the last one. */
+  /** The `$skiptoken` of the next page to request; undefined on the last one. */
   skipToken: string | undefined;
+  /** Whether the page links to a next one. Without a link, one more page may be requested as a check. */
+  hasLink: boolean;
 }
 
 /** What a reader makes of a page. */
@@ -64,7 +66,7 @@ export function readBytes(writer: PageWriter): PageReader<Uint8Array<ArrayBuffer
 }
 
 /** A page that was read and checked. */
-export interface CheckedPage<T> extends Page<T>, ReceivedRows {
+export interface CheckedPage<T> extends Omit<Page<T>, "hasLink">, ReceivedRows {
   /** Whether it holds as many rows as were requested. */
   isFull: boolean;
   /** Takes back what the reader keeps of the page, where its content is not used. */

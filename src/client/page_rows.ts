@@ -32,8 +32,10 @@ export function findRowFault(
   if (rows > top) return `${rows} rows instead of at most ${top}`;
   if (ids === undefined) return undefined;
   if (!areIntegers(ids)) {
-    const seen = new Set(seenIds);
-    const repeated = ids.find((id) => seen.size === seen.add(String(id)).size);
+    const onPage = new Set<string>();
+    const repeated = ids.map(String).find((id) =>
+      seenIds.has(id) || onPage.size === onPage.add(id).size
+    );
     return repeated === undefined ? undefined : `the row with Id ${repeated} again`;
   }
   const after = Number(numberOf(position) ?? -Infinity);

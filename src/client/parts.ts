@@ -1,7 +1,7 @@
 import { DataStreamError } from "../errors.ts";
 import { narrow, type QueryOptions } from "../odata/query_options.ts";
 import { requireComplete } from "./completeness.ts";
-import { follow, type PageQuery } from "./follow.ts";
+import { countRows, follow, type PageQuery } from "./follow.ts";
 import {
   countAll,
   countLeg,
@@ -21,6 +21,8 @@ import type { Run } from "./run.ts";
 /** A page of a query, and what is to be asked after it. */
 export interface PlacedPage<T> extends Page<T> {
   rest: readonly Leg[];
+  /** Whether the service announced more rows, by a link or in other parts of the query. */
+  hasMore: boolean;
 }
 
 /** What a query asks for first. */
@@ -47,51 +49,49 @@ export async function* allPages<T>(
   from?: readonly Leg[],
 ): AsyncGenerator<PlacedPage<T>, void, void> {
   const legs = [...from ?? await legsOf(run, query)];
-  const isAll = from === undefined && legs.length === 1;
   let isFirst = from === undefined;
   for (let leg = legs.shift(); leg !== undefined; leg = legs.shift()) {
-    let parts: Leg[] | undefined;
     let refusal: DataStreamError | undefined;
+    let parts: Leg[] | undefined;
+    let isCompared = false;
+    // An earlier run may have been interrupted between the first page of the leg and its count.
+    if (leg.rows && isCountDue(leg)) ({ leg, parts } = await countAndSplit(run, query, leg));
+    if (parts !== undefined) {
+      legs.unshift(...parts);
+      continue;
+    }
     const missing = () => legs[0]?.isJoined ? undefined : missingOf(leg!);
-    const pages = follow(
-      run,
-      { ...pagesOf(query, leg), left, missing },
-      read,
-      leg.skipToken,
-    );
+    const pages = follow(run, { ...pagesOf(query, leg), left, missing }, read, leg.skipToken);
     for await (const page of untilRefused(pages, (error) => refusal = error)) {
-      const { skipToken } = page;
+      const { skipToken, hasLink, rows } = page;
+      const hasMore = hasLink || legs.length > 0;
       if (isFirst && query.limit > query.maxRows) {
-        const hasMore = skipToken !== undefined || legs.length > 0;
-        const count = hasMore ? await countAll(run, query) : page.rows;
-        requireFewRows(run, query, count);
-        if (hasMore && isAll) leg = withCount(run, query, leg, count);
+        if (!hasMore) requireFewRows(run, query, rows);
+        else {
+          const [first, ...others] = await countForMaxRows(run, query, [leg, ...legs]);
+          leg = first;
+          legs.splice(0, legs.length, ...others);
+        }
       }
       isFirst = false;
-      leg = { ...leg, skipToken, rows: (leg.rows ?? 0) + page.rows };
-      yield {
-        ...page,
-        rest: skipToken === undefined ? joinNext(leg, legs) : [leg, ...legs],
-      };
-      // The count is asked when the next page is pulled: who wants one alone pays for no more. A skip
-      // token of another form than a number is only ever followed.
-      if (!leg.isUncounted || numberOf(skipToken) === undefined) continue;
-      const count: number | undefined = leg.count ??
-        await countLeg(run, query, leg);
-      leg = { ...leg, isUncounted: false };
-      if (count === undefined) continue;
-      leg = isAll ? withCount(run, query, leg, count) : { ...leg, count };
-      if (count <= MOST_ROWS) continue;
-      parts = await splitByCount(run, query, leg, count);
-      break;
+      leg = { ...leg, skipToken, rows: (leg.rows ?? 0) + rows };
+      if (skipToken === undefined && !legs[0]?.isJoined && left() > rows) {
+        // Before the last page is delivered: no later run can resume after it without this check.
+        await requireComplete(run, query, leg);
+        isCompared = true;
+      }
+      const rest = skipToken === undefined ? joinNext(leg, legs) : [leg, ...legs];
+      yield { ...page, rest, hasMore };
+      // Counted when the next page is pulled: one page alone costs no count, also if it is full.
+      const isAlone = !hasLink && leg.rows === rows;
+      if (isAlone || !isCountDue(leg)) continue;
+      ({ leg, parts } = await countAndSplit(run, query, leg));
+      if (parts !== undefined) break;
     }
-    if (refusal !== undefined) {
-      parts = await splitByLocation(run, query, leg, refusal, left());
-    }
+    if (refusal !== undefined) parts = await splitByLocation(run, query, leg, refusal, left());
     if (parts !== undefined) legs.unshift(...parts);
-    else if (legs[0]?.isJoined) {
-      legs.splice(0, legs.length, ...joinNext(leg, legs));
-    } else await requireComplete(run, query, leg);
+    else if (legs[0]?.isJoined) legs.splice(0, legs.length, ...joinNext(leg, legs));
+    else if (!isCompared) await requireComplete(run, query, leg);
   }
 }
 
@@ -113,15 +113,53 @@ function missingOf({ count, rows = 0 }: Leg): number | undefined {
   return count === undefined ? undefined : count - rows;
 }
 
-/** Notes the count of the whole query; of one that begins at a position, no rows can be held against it. */
-function withCount(
+/** Whether a leg is to be counted. A skip token of another form than a number is only ever followed. */
+function isCountDue({ isUncounted, skipToken }: Leg): boolean {
+  return isUncounted === true && numberOf(skipToken) !== undefined;
+}
+
+/** Counts a leg, if the service can, and splits it if it has too many rows. */
+async function countAndSplit(
   run: Run,
-  { skipToken }: QueryOptions,
+  query: QueryOptions,
   leg: Leg,
-  count: number,
-): Leg {
-  run.expect(count);
-  return skipToken === undefined ? { ...leg, count } : leg;
+): Promise<{ leg: Leg; parts: Leg[] | undefined }> {
+  const rows = leg.count ?? await countLeg(run, query, leg);
+  const counted = withCount(query, { ...leg, isUncounted: false }, rows);
+  if (rows === undefined) return { leg: counted, parts: undefined };
+  // Without clauses of its own, the leg is the whole query.
+  if (leg.clauses.length === 0) run.expect(rows);
+  const parts = rows > MOST_ROWS ? await splitByCount(run, query, counted, rows) : undefined;
+  return { leg: counted, parts };
+}
+
+/** Notes the count of a leg; for a query that begins at a position, a count says nothing about its rows. */
+function withCount(query: QueryOptions, leg: Leg, count: number | undefined): Leg {
+  return query.skipToken === undefined ? { ...leg, count } : leg;
+}
+
+/**
+ * Counts all rows of a query, leg by leg where it has few.
+ *
+ * @throws {DataStreamError} Of kind `too-many-rows` if there are more than `maxRows`
+ */
+async function countForMaxRows(
+  run: Run,
+  query: QueryOptions,
+  legs: readonly Leg[],
+): Promise<[Leg, ...Leg[]]> {
+  const isByPart = query.partition === "location" || query.partition === "year";
+  const counts: number[] = [];
+  if (isByPart) counts.push(await countAll(run, query));
+  else {
+    const { resource } = query;
+    for (const leg of legs) counts.push(await countRows(run, resource, narrow(query, leg.clauses)));
+  }
+  const rows = counts.reduce((sum, count) => sum + count, 0);
+  requireFewRows(run, query, rows);
+  run.expect(rows);
+  const counted = legs.map((leg, index) => isByPart ? leg : withCount(query, leg, counts[index]));
+  return counted as [Leg, ...Leg[]];
 }
 
 /**
@@ -132,27 +170,15 @@ function withCount(
 function requireFewRows(run: Run, query: QueryOptions, rows: number): void {
   const { resource, maxRows } = query;
   if (rows <= maxRows) return;
-  throw new DataStreamError(
-    `${resource} has ${rows} rows for this query, more than ${maxRows}`,
-    {
-      kind: "too-many-rows",
-      url: ownUrl(query, run.service),
-      hint: "narrow the filter, set a limit or raise maxRows",
-      expectedRows: rows,
-    },
-  );
+  throw new DataStreamError(`${resource} has ${rows} rows for this query, more than ${maxRows}`, {
+    kind: "too-many-rows",
+    url: ownUrl(query, run.service),
+    hint: "narrow the filter, set a limit or raise maxRows",
+    expectedRows: rows,
+  });
 }
 
-function pagesOf(
-  query: QueryOptions,
-  { clauses }: Pick<Leg, "clauses">,
-): PageQuery {
+function pagesOf(query: QueryOptions, { clauses }: Pick<Leg, "clauses">): PageQuery {
   const { resource, select, top } = query;
-  return {
-    resource,
-    select,
-    hasIds: true,
-    filter: narrow(query, clauses),
-    top,
-  };
+  return { resource, select, hasIds: true, filter: narrow(query, clauses), top };
 }

@@ -46,8 +46,10 @@ export interface MeasuredInput {
    *   under that. No row is lost or doubled.
    * - `never`: not at all, and no count is asked.
    * - `location`: location by location, at least a request for each. No row is lost or doubled.
-   * - `year`: year by year of `ActivityStartYear`, at least a request for each. It loses rows without a
-   *   start date, which are in no year.
+   * - `year`: year by year of `ActivityStartYear`, at least a request for each. Rows without a start
+   *   date are in no year: where the count shows that some are missing, the query fails.
+   *
+   * `auto` also splits a query by location that the service refuses (408, 413, 504) down to a small page.
    */
   partition?: Partition | undefined;
 }

@@ -1,5 +1,6 @@
 import type { RequestOptions } from "../endpoint/types.ts";
 import { DataStreamError } from "../errors.ts";
+import type { ResourceName } from "../odata/resources.ts";
 import { holdBack } from "./pace.ts";
 import { PageSize } from "./page_size.ts";
 import type { Progress } from "./progress.ts";
@@ -15,6 +16,7 @@ export interface Service extends Transport {
 
 /** One thing to ask for, as often as it takes. */
 export interface Question<T> {
+  resource: ResourceName;
   /** The page size wanted; undefined where there are no rows to have fewer of. */
   top: number | undefined;
   /** The request for a page of that size. */
@@ -34,8 +36,7 @@ export class Run {
     expectedRows: undefined,
     retrying: undefined,
   };
-  /** The page size that the service can deliver. */
-  readonly pageSize = new PageSize();
+  readonly #pageSizes = new Map<ResourceName, PageSize>();
 
   constructor(
     readonly service: Service,
@@ -47,6 +48,13 @@ export class Run {
   passOn(rows: number): void {
     const { pages, rows: before } = this.#progress;
     this.#report({ pages: pages + 1, rows: before + rows });
+  }
+
+  /** The page size that the service can deliver of a resource. */
+  pageSizeOf(resource: ResourceName): PageSize {
+    const pageSize = this.#pageSizes.get(resource) ?? new PageSize();
+    this.#pageSizes.set(resource, pageSize);
+    return pageSize;
   }
 
   /** Says how many rows are expected in all. */
@@ -64,13 +72,14 @@ export class Run {
    *
    * @throws {DataStreamError} The last fault, with the number of attempts
    */
-  async ask<T>({ top: wanted, request, read }: Question<T>): Promise<T> {
+  async ask<T>({ resource, top: wanted, request, read }: Question<T>): Promise<T> {
     const { service, signal } = this;
     const { clock } = service;
     const { origin } = new URL(service.baseUrl);
     const attempts = new Attempts(service.retry);
+    const pageSize = this.pageSizeOf(resource);
     for (;;) {
-      const top = wanted === undefined ? undefined : this.pageSize.limit(wanted);
+      const top = wanted === undefined ? undefined : pageSize.limit(wanted);
       const asked = clock.now();
       const onStart = () => {
         const { requests, waits } = this.#progress;
@@ -81,7 +90,7 @@ export class Run {
           await send(request(top), service, signal, onStart),
           top,
         );
-        if (top !== undefined) this.pageSize.succeeded(top, wanted!);
+        if (top !== undefined) pageSize.succeeded(top, wanted!);
         return content;
       } catch (error) {
         const failed = toFailedAttempt(error);
@@ -89,7 +98,7 @@ export class Run {
         if (hold !== undefined) holdBack(origin, { clock, key: service.apiKey }, hold);
         if (end !== undefined) throw end;
         if (nextTop !== undefined && nextTop !== top) {
-          this.pageSize.shrinkTo(nextTop);
+          pageSize.shrinkTo(nextTop);
         }
         const retrying = { fault: failed.fault, wait };
         this.#report({ retries: this.#progress.retries + 1, retrying });

@@ -129,18 +129,31 @@ Deno.test("a refused query that is not to be split, or cannot be, names partitio
 });
 
 Deno.test("a single attempt is no reason to split a query", async () => {
-  const { client, tops } = refusing(largeService(20_000, 12), () => 504);
+  const service = largeService(20_000, 12);
   const once = new DataStream({
     baseUrl,
     clock: new FakeClock(),
     retry: { attempts: 1 },
-    fetch: () => Promise.resolve(new Response(null, { status: 504 })),
+    fetch: async (request) => {
+      const answer = await service.fetch(request);
+      const isFiltered = request.url.includes("LocationId");
+      return isFiltered || !request.url.includes("/Observations")
+        ? answer
+        : new Response(null, { status: 504 });
+    },
   });
-  await assertRejects(
-    () => once.observations().toArray(),
-    DataStreamError,
-    "504",
-  );
-  assertEquals(tops, []);
-  assert(client);
+  const error = await assertRejects(() => once.observations().toArray(), DataStreamError, "504");
+  assertEquals([error.hint.includes("partition"), service.asked.length], [false, 1]);
+});
+
+Deno.test("a query that an outage had split into parts is not split location by location", async () => {
+  let begin: number | undefined;
+  const { client, tops } = refusing(largeService(200_000, 1_000), (_, now, pages) => {
+    if (pages < 3) return undefined;
+    begin ??= now;
+    return now - begin < 60_000 ? 504 : undefined;
+  });
+  const ids = (await client.observations().toArray()).map(({ Id }) => Id);
+  assertEquals([ids.length, new Set(ids).size], [200_000, 200_000]);
+  assert(tops.length < 200, `${tops.length} requests`);
 });

@@ -5,8 +5,9 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   {
     name: "the last page is dropped",
     file: "src/client/follow.ts",
-    find: "    yield { content, rows, skipToken: next };",
-    replacement: "    if (next !== undefined) yield { content, rows, skipToken: next };",
+    find: "    yield { content, rows, skipToken: next, hasLink: !isLast };",
+    replacement:
+      "    if (next !== undefined) yield { content, rows, skipToken: next, hasLink: !isLast };",
     test: "tests/client/paging_test.ts",
   },
   {

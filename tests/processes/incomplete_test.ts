@@ -1,7 +1,7 @@
 // Files with fewer rows than the service counted: an error, or accepted on request and recorded.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createSandbox } from "../../src/sandbox/service.ts";
-import { fileNames, readFile, runToEnd, serving } from "../helpers/command_line.ts";
+import { fileNames, FOLDER, readFile, runToEnd, serving } from "../helpers/command_line.ts";
 
 /** A service whose pages end after the row with that Id, and whose counts do not. */
 function endingAfter(last: () => number): (request: Request) => Promise<Response> {
@@ -54,6 +54,32 @@ Deno.test("weir leaves the part and exits with 1 when rows are missing by the co
   });
 });
 
+Deno.test("weir --resume does not accept what was short of the count, whichever page was", () => {
+  const sandbox = createSandbox({ records: 1_000, requestsPerSecond: Infinity });
+  let pages = 0;
+  let emptyAt = 0;
+  return serving(async (request) => {
+    const response = await sandbox.fetch(request);
+    const { pathname, searchParams } = new URL(request.url);
+    if (!pathname.endsWith("/Records") || searchParams.has("$count")) return response;
+    return ++pages >= emptyAt ? Response.json({ value: [] }) : response;
+  }, async (line, baseUrl) => {
+    for (emptyAt of [2, 3]) {
+      pages = 0;
+      const ask = ["records", baseUrl, "--select=Id", "--top=100", "--output=a.csv"];
+      assertEquals((await runToEnd(line, ...ask)).code, 1);
+      const resumed = await runToEnd(line, ...ask, "--resume");
+      assertEquals(resumed.code, 1, resumed.stderr);
+      assertStringIncludes(resumed.stderr, "of 1000 counted rows");
+      assertStringIncludes(resumed.stderr, "start again with --force");
+      emptyAt = Infinity;
+      assertEquals((await runToEnd(line, ...ask, "--force")).code, 0);
+      assertEquals((await readFile("a.csv")).split("\r\n").length, 1 + 1_000 + 1);
+      await Deno.remove(`${FOLDER}/a.csv`);
+    }
+  });
+});
+
 Deno.test("weir names --partition location when a download by year misses rows without a date", () => {
   const sandbox = createSandbox({ records: 2_000, requestsPerSecond: Infinity });
   return serving(sandbox.fetch, async (line, baseUrl) => {
@@ -62,6 +88,9 @@ Deno.test("weir names --partition location when a download by year misses rows w
     assertEquals(byYear.code, 1);
     assertStringIncludes(byYear.stderr, "of 2000 counted rows of Records");
     assertStringIncludes(byYear.stderr, "--partition location");
+    const again = await runToEnd(line, ...ask, "--partition=year", "--resume");
+    assertEquals(again.code, 1);
+    assertStringIncludes(again.stderr, "--partition location");
     const byLocation = await runToEnd(line, ...ask, "--partition=location", "--force");
     assertEquals([byLocation.code, await fileNames()], [0, ["a.csv"]]);
     assertEquals((await readFile("a.csv")).split("\r\n").length, 1 + 2_000 + 1);
