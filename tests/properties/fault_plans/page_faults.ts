@@ -185,10 +185,14 @@ export const PAGE_FAULTS: readonly Kind[] = [
     if (random.chance(0.5)) dropLinks(page);
   }),
   pageFault("error member before the rows", (page, { random }) => {
+    const { error: _, ...members } = page.members;
+    page.members = members;
     page.rewrites.push((text) => `{"error":{"message":"Lost"},${text.slice(1)}`);
     page.rows = page.rows.slice(0, random.int(0, page.rows.length));
   }),
   pageFault("error member of null", (page) => {
+    // After an error member, it would be the one that counts.
+    if ("error" in page.members || page.rewrites.length > 0) return false;
     page.members = { ...page.members, error: null };
   }),
   pageFault("error without rows", (page) => {
