@@ -1,0 +1,137 @@
+import type { Context, Delivery, Kind } from "./kind.ts";
+import type { Random } from "./random.ts";
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+const encoder = new TextEncoder();
+
+function bodyFault(
+  name: string,
+  deliver: (delivery: Delivery, context: Context) => boolean | void,
+): Kind {
+  return {
+    name,
+    on: "any",
+    passes: true,
+    deliver: (delivery, context) => deliver(delivery, context) ?? true,
+  };
+}
+
+/** Cuts a body at a random byte. */
+function cut(delivery: Delivery, { random }: Context): void {
+  delivery.bytes = delivery.bytes.slice(
+    0,
+    random.int(0, delivery.bytes.length - 1),
+  );
+}
+
+function isJson(bytes: Uint8Array<ArrayBuffer>): boolean {
+  try {
+    JSON.parse(decoder.decode(bytes));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Removes, inserts or replaces bytes until the body is no JSON any more. */
+function breakJson(delivery: Delivery, { random }: Context): boolean {
+  for (let attempt = 0; attempt < 20; attempt++) {
+    const bytes = changeByte(delivery.bytes, random);
+    if (isJson(bytes)) continue;
+    delivery.bytes = bytes;
+    return true;
+  }
+  return false;
+}
+
+function changeByte(
+  bytes: Uint8Array<ArrayBuffer>,
+  random: Random,
+): Uint8Array<ArrayBuffer> {
+  const at = random.int(0, bytes.length - 1);
+  const added = random.chance(0.7)
+    ? [
+      random.pick(
+        [...'",:[]{}\\0-.eE tfn\n\0'].map((mark) => mark.charCodeAt(0)),
+      ),
+    ]
+    : [];
+  const removed = random.pick([0, 1, 1, 5]);
+  return Uint8Array.from([
+    ...bytes.subarray(0, at),
+    ...added,
+    ...bytes.subarray(at + removed),
+  ]);
+}
+
+/** Puts bytes before and after a body, which may not be text any more. */
+function enclose(delivery: Delivery, before: string, after: string): void {
+  const parts = [encoder.encode(before), delivery.bytes, encoder.encode(after)];
+  delivery.bytes = Uint8Array.from(parts.flatMap((part) => [...part]));
+}
+
+/** Faults of the transfer of a body. */
+export const BODY_FAULTS: readonly Kind[] = [
+  bodyFault("reset in the body", (delivery, context) => {
+    cut(delivery, context);
+    delivery.end = "reset";
+  }),
+  bodyFault("reset after the whole body", (delivery) => {
+    delivery.end = "reset";
+  }),
+  bodyFault("body cut at a random byte", cut),
+  bodyFault("silence in the body", (delivery, context) => {
+    cut(delivery, context);
+    delivery.end = "hang";
+  }),
+  bodyFault("silence after the whole body", (delivery) => {
+    delivery.end = "hang";
+  }),
+  bodyFault("slow body", (delivery, { random }) => {
+    delivery.delay = random.int(1, 29_000);
+  }),
+  bodyFault("JSON broken at a random byte", breakJson),
+  bodyFault("JSON broken at a random byte, and cut", (delivery, context) => {
+    if (!breakJson(delivery, context)) return false;
+    cut(delivery, context);
+  }),
+  bodyFault("invalid UTF-8", (delivery, { random }) => {
+    const bytes = delivery.bytes.slice();
+    for (let attempt = 0; attempt < 50; attempt++) {
+      const at = random.int(0, bytes.length - 1);
+      if (bytes[at]! < 0x61 || bytes[at]! > 0x7a) continue;
+      bytes[at] = random.pick([0xff, 0xc3, 0x80, 0xed]);
+      delivery.bytes = bytes;
+      return true;
+    }
+    return false;
+  }),
+  bodyFault("text after the document", (delivery, { random }) => {
+    const text = random.pick(["]", "}", "<!-- proxy -->", "\0", ',{"value":[]}', "null"]);
+    enclose(delivery, "", text);
+  }),
+  bodyFault("the document twice", (delivery) => {
+    delivery.bytes = Uint8Array.from([...delivery.bytes, ...delivery.bytes]);
+  }),
+  bodyFault("white space around the document", (delivery) => {
+    enclose(delivery, "\r\n\t ", " \n");
+  }),
+  bodyFault("byte order mark", (delivery) => enclose(delivery, "\ufeff", "")),
+  bodyFault("wrong content type", (delivery, { random }) => {
+    delivery.contentType = random.pick([
+      "text/html",
+      "text/plain",
+      "application/octet-stream",
+      "",
+    ]);
+  }),
+  bodyFault(
+    "compressed bytes without content-encoding",
+    (delivery, { random }) => {
+      delivery.bytes = Uint8Array.from(
+        delivery.bytes.subarray(0, 500),
+        (_, index) => index === 0 ? 0x1f : index === 1 ? 0x8b : random.int(0, 255),
+      );
+    },
+  ),
+];

@@ -1,0 +1,324 @@
+import { FakeClock } from "../../helpers/fake_clock.ts";
+import type { Fault } from "./faults.ts";
+import type { Answer, Asked, Context, Delivery, Page } from "./kind.ts";
+import { type Plan, requestBound } from "./plan.ts";
+import type { Random } from "./random.ts";
+import { API_KEY, sandboxOf, type WireRow } from "./truth.ts";
+import { encodeLink, readAsked, toCount, toDelivery, toLinks, withOptions } from "./wire.ts";
+
+/** Shortest time (ms) between the starts of two requests, at two requests a second. */
+const SPACING = 500;
+/** Longest time (ms) that a `Retry-After` may ask for and is still waited for. */
+const LONGEST_RETRY_AFTER = 120_000;
+
+/** A request and its answer. */
+export interface Exchange {
+  number: number;
+  time: number;
+  asked: Asked;
+  /** Faults that changed the answer. */
+  faults: Fault[];
+  /** Status of the answer; undefined where none came. */
+  status: number | undefined;
+  /** Target of the `Link` header. */
+  headerLink: string | undefined;
+  /** Text of a body that arrived whole; undefined otherwise. */
+  text: string | undefined;
+}
+
+/** A request that the sandbox does not take; the message is the body of its answer. */
+class Refused extends Error {}
+
+/** Service of one plan: a sandbox whose answers the faults change, and a record of all requests. */
+export class FaultyService {
+  readonly exchanges: Exchange[] = [];
+  /** Rules that the client broke: rate, overlap, origin, key. */
+  readonly violations: string[] = [];
+  readonly clock = new FakeClock();
+  readonly baseUrl: string;
+  readonly faults: readonly Fault[];
+  /** Number of requests after which the service refuses every other one, so that a run ends. */
+  readonly mostRequests: number;
+  #isRepaired = false;
+  #open: Exchange | undefined;
+  #notBefore = 0;
+
+  constructor(readonly plan: Plan, readonly random: Random) {
+    this.faults = plan.faults;
+    this.mostRequests = 2 * requestBound(plan);
+    // A host of its own for each plan: clients of one process share a rate limit by origin.
+    this.baseUrl = `https://plan-${plan.seed}.invalid/v1/odata/v4`;
+  }
+
+  /** Answers a request; a client's option. */
+  fetch = async (request: Request): Promise<Response> => {
+    const exchange = this.#enter(request);
+    try {
+      return await this.#answer(exchange, request.signal);
+    } catch (error) {
+      if (error instanceof Refused) {
+        return this.#respond(exchange, { status: 400, body: error.message }, request.signal);
+      }
+      this.#leave(exchange);
+      throw error;
+    }
+  };
+
+  /** Whether a request is being answered or its body read. */
+  get isBusy(): boolean {
+    return this.#open !== undefined;
+  }
+
+  /** Answers all requests from now on without faults. */
+  repair(): void {
+    this.#isRepaired = true;
+    this.#notBefore = 0;
+  }
+
+  #enter(request: Request): Exchange {
+    const url = new URL(request.url);
+    const time = this.clock.now();
+    const last = this.exchanges.at(-1);
+    const exchange: Exchange = {
+      number: this.exchanges.length + 1,
+      time,
+      asked: readAsked(url),
+      faults: [],
+      status: undefined,
+      headerLink: undefined,
+      text: undefined,
+    };
+    this.exchanges.push(exchange);
+    const broken = (rule: string) =>
+      this.violations.push(
+        `request ${exchange.number} (${url.pathname}): ${rule}`,
+      );
+    if (!request.url.startsWith(`${this.baseUrl}/`)) {
+      broken(`sent to ${url.origin}`);
+    }
+    if (request.url.includes(API_KEY)) broken("the URL holds the key");
+    if (request.headers.get("x-api-key") !== API_KEY) broken("without the key");
+    if (request.method !== "GET") broken(`method ${request.method}`);
+    if (request.redirect !== "manual" && request.redirect !== "error") {
+      broken("follows redirects");
+    }
+    if (/[$ ']/.test(url.search.replaceAll("%27", ""))) {
+      broken(`not encoded: ${url.search}`);
+    }
+    if (this.#open !== undefined) {
+      broken(`overlaps request ${this.#open.number}`);
+    }
+    if (last !== undefined && time - last.time < SPACING) {
+      broken(`${time - last.time} ms after the one before`);
+    }
+    if (time < this.#notBefore) {
+      broken(`${this.#notBefore - time} ms before Retry-After`);
+    }
+    this.#open = exchange;
+    request.signal.addEventListener("abort", () => this.#leave(exchange), {
+      once: true,
+    });
+    return exchange;
+  }
+
+  #leave(exchange: Exchange): void {
+    if (this.#open === exchange) this.#open = undefined;
+  }
+
+  async #answer(exchange: Exchange, signal: AbortSignal): Promise<Response> {
+    const { asked } = exchange;
+    if (exchange.number > this.mostRequests) {
+      return this.#respond(exchange, { status: 403 }, signal);
+    }
+    const context: Context = {
+      asked,
+      random: this.random,
+      clock: this.clock,
+      signal,
+      rowsAfter: async (position, top) =>
+        (await this.#ask(withOptions(asked.url, {
+          "$top": String(Math.min(10_000, top)),
+          "$skiptoken": position === undefined ? undefined : `Id:${position}`,
+        }))).value as WireRow[],
+      linkTo: (options) => {
+        const url = withOptions(asked.url, options);
+        return this.plan.linkStyle.encoded
+          ? url.href
+          : url.href.replaceAll("%24", "$").replaceAll("%3A", ":");
+      },
+    };
+    for (const fault of this.#due(exchange, context)) {
+      if (fault.kind.answer === undefined) continue;
+      this.#apply(fault, exchange);
+      const answer = await fault.kind.answer(context);
+      if (answer === "reset") {
+        throw new TypeError("connection reset by the plan");
+      }
+      if (answer !== undefined) return this.#respond(exchange, answer, signal);
+    }
+    const delivery = asked.isCount
+      ? await this.#count(exchange, context)
+      : await this.#page(exchange, context);
+    for (const fault of this.#due(exchange, context)) {
+      if (fault.kind.deliver?.(delivery, context)) this.#apply(fault, exchange);
+    }
+    exchange.status = 200;
+    if (delivery.end === "close") {
+      exchange.text = new TextDecoder().decode(delivery.bytes);
+    }
+    return new Response(this.#body(exchange, delivery, signal), {
+      headers: {
+        "content-type": delivery.contentType,
+        ...(exchange.headerLink !== undefined &&
+          { link: `<${exchange.headerLink}>; rel="next"` }),
+      },
+    });
+  }
+
+  /** Faults that wait for this request. */
+  #due(exchange: Exchange, context: Context): Fault[] {
+    if (this.#isRepaired) return [];
+    return this.faults.filter((fault) => {
+      const { kind, at, times, applied, since } = fault;
+      if (
+        exchange.number < at || applied >= times && kind.duration === undefined
+      ) return false;
+      if (since !== undefined && kind.duration !== undefined) {
+        if (exchange.time >= since + kind.duration) return false;
+      }
+      if (kind.on === "count" && !exchange.asked.isCount) return false;
+      if (kind.on === "page" && exchange.asked.isCount) return false;
+      return kind.applies?.(context) ?? true;
+    });
+  }
+
+  #apply(fault: Fault, exchange: Exchange): void {
+    fault.applied++;
+    fault.since ??= exchange.time;
+    exchange.faults.push(fault);
+  }
+
+  #respond(exchange: Exchange, answer: Answer, signal: AbortSignal): Response {
+    const { status, headers = {}, body = "" } = answer;
+    exchange.status = status;
+    if (status === 200) exchange.text = body;
+    const seconds = headers["retry-after"];
+    if (
+      seconds !== undefined && /^\d+$/.test(seconds) &&
+      [429, 503].includes(status)
+    ) {
+      const wait = Number(seconds) * 1_000;
+      this.#notBefore = wait > LONGEST_RETRY_AFTER ? Infinity : exchange.time + wait;
+    }
+    if ([204, 304].includes(status)) {
+      this.#leave(exchange);
+      return new Response(null, { status, headers });
+    }
+    const delivery: Delivery = {
+      bytes: new TextEncoder().encode(body),
+      end: "close",
+      delay: 0,
+      contentType: "",
+    };
+    return new Response(this.#body(exchange, delivery, signal), {
+      status,
+      headers: {
+        "content-type": body.startsWith("{") ? "application/json" : "text/html",
+        ...headers,
+      },
+    });
+  }
+
+  /** Reads an answer of the sandbox. */
+  async #ask(
+    url: URL,
+  ): Promise<{ value: unknown; "@odata.nextLink"?: string }> {
+    const response = await sandboxOf(this.plan.world).fetch(url, {
+      headers: { "x-api-key": API_KEY },
+    });
+    const text = await response.text();
+    if (response.status !== 200) throw new Refused(text);
+    return JSON.parse(text);
+  }
+
+  async #count(exchange: Exchange, context: Context): Promise<Delivery> {
+    const number = Number((await this.#ask(exchange.asked.url)).value);
+    let answer = toCount(number, this.plan.countShape);
+    for (const fault of this.#due(exchange, context)) {
+      if (fault.kind.count === undefined) continue;
+      this.#apply(fault, exchange);
+      const { value } = fault.kind.count(number, context);
+      answer = typeof value === "number" ? toCount(value, this.plan.countShape) : { value };
+    }
+    return toDelivery(JSON.stringify(answer));
+  }
+
+  async #page(exchange: Exchange, context: Context): Promise<Delivery> {
+    const { resource, url } = exchange.asked;
+    const { value, "@odata.nextLink": next } = await this.#ask(url);
+    const page: Page = {
+      ...toLinks(
+        next && encodeLink(next, this.plan.linkStyle),
+        this.plan.linkStyle,
+      ),
+      rows: value as WireRow[],
+      members: {},
+      rewrites: [],
+    };
+    for (const fault of this.#due(exchange, context)) {
+      if (await fault.kind.page?.(page, context)) this.#apply(fault, exchange);
+    }
+    exchange.headerLink = page.headerLink;
+    const text = JSON.stringify({
+      "@data.context": `odata/v4/${resource}/$links/Metadata(Id=@DatasetId)`,
+      value: page.rows,
+      "@odata.nextLink": page.bodyLink,
+      ...page.members,
+    });
+    return toDelivery(page.rewrites.reduce((changed, rewrite) => rewrite(changed), text));
+  }
+
+  #body(
+    exchange: Exchange,
+    { bytes, end, delay }: Delivery,
+    signal: AbortSignal,
+  ): ReadableStream<Uint8Array<ArrayBuffer>> {
+    const { random, clock } = this;
+    const chunk = random.pick([
+      bytes.length,
+      bytes.length,
+      Math.ceil(bytes.length / 3),
+      1_021,
+    ]) ||
+      1;
+    let sent = 0;
+    let abort: () => void;
+    const leave = () => {
+      signal.removeEventListener("abort", abort);
+      this.#leave(exchange);
+    };
+    return new ReadableStream({
+      start(controller) {
+        abort = () => controller.error(signal.reason);
+        signal.addEventListener("abort", abort, { once: true });
+      },
+      async pull(controller) {
+        if (delay > 0) await clock.sleep(random.int(1, delay), signal);
+        if (sent < bytes.length) {
+          const next = bytes.slice(
+            sent,
+            sent + (delay > 0 ? Math.max(chunk, 5_000) : chunk),
+          );
+          sent += next.length;
+          return controller.enqueue(next);
+        }
+        if (end === "hang") return await new Promise(() => {});
+        leave();
+        if (end === "reset") {
+          controller.error(new TypeError("body reset by the plan"));
+        } else controller.close();
+      },
+      cancel: leave,
+    }, { highWaterMark: 0 });
+  }
+}

@@ -1,0 +1,277 @@
+import type { BoundingBox, ResourceName } from "../../../mod.ts";
+import { LARGE_COUNTS } from "./count_faults.ts";
+import { drawFaults, type Fault } from "./faults.ts";
+import type { Random } from "./random.ts";
+import {
+  allFields,
+  PLACES,
+  trueRows,
+  trueRowsWithin,
+  type WireRow,
+  type World,
+  WORLDS,
+} from "./truth.ts";
+
+/** Ways to read a query; those that begin with `edge-` are downloads of the edge function. */
+export type Output =
+  | "toArray"
+  | "loop"
+  | "rows"
+  | "pages"
+  | "csv"
+  | "ndjson"
+  | "json"
+  | "geojson"
+  | "edge-csv"
+  | "edge-ndjson"
+  | "edge-json"
+  | "edge-geojson";
+
+/** Shape of the answer to a count request; the service's documents name all of them. */
+export type CountShape = "number" | "digits" | "@odata.count" | "odata.count";
+
+/** Where a page carries its next link, and whether the link is encoded. */
+export interface LinkStyle {
+  body: boolean;
+  header: boolean;
+  encoded: boolean;
+}
+
+/** One query, the way it is read and the faults that it meets. */
+export interface Plan {
+  seed: number;
+  world: World;
+  resource: ResourceName;
+  output: Output;
+  /** Fields in the order in which they are selected; undefined selects all. */
+  select: string[] | undefined;
+  filter: string | undefined;
+  within: BoundingBox | undefined;
+  top: number;
+  limit: number | undefined;
+  skipToken: string | undefined;
+  partition: "auto" | "never" | "location" | "year" | undefined;
+  incomplete: "error" | "warn" | undefined;
+  maxRows: number | undefined;
+  /** Longest time (ms) that the reader waits before it reads on. */
+  readerDelay: number;
+  countShape: CountShape;
+  linkStyle: LinkStyle;
+  faults: Fault[];
+  /** All rows of the query after the skip token; the limit is not applied. */
+  matching: WireRow[];
+  /** Number of rows of the query wherever it begins; this is what a count gives. */
+  counted: number;
+  /** Number of locations of these rows. */
+  locations: number;
+  /** Rows among them with a start year: `partition: "year"` reaches no others. */
+  dated: WireRow[];
+}
+
+const MEASURED_FILTERS = [
+  undefined,
+  undefined,
+  undefined,
+  "CharacteristicName eq 'pH'",
+  "CharacteristicName in ('Nitrate','Chloride','Turbidity')",
+  "ActivityStartYear gte 2016",
+  "ActivityStartYear gte 2014 and ActivityStartYear lt 2019",
+  "RegionId eq 'admin.4.ca.ab'",
+  "DOI eq '10.25976/weir-bb00'",
+  "endswith(DOI, 'cc00')",
+  "LocationId lt 1040",
+  "LocationId ne 1001",
+  "CharacteristicName eq 'Ducks'",
+];
+const FILTERS: Record<ResourceName, readonly (string | undefined)[]> = {
+  Records: MEASURED_FILTERS,
+  Observations: MEASURED_FILTERS,
+  Locations: [
+    undefined,
+    undefined,
+    "DOI eq '10.25976/weir-bb00'",
+    "MonitoringLocationType eq 'Lake'",
+    "RegionId in ('hub.atlantic','hub.mackenzie')",
+    "Longitude gt '-110' and Longitude lt '-60' and Latitude gt '40' and Latitude lt '60'",
+  ],
+  Metadata: [
+    undefined,
+    undefined,
+    undefined,
+    "CreateTimestamp gt '2020-01-01'",
+    "RegionId eq 'admin.4.ca.pe'",
+  ],
+};
+const BOXES: readonly BoundingBox[] = [
+  { west: -110, south: 40, east: -60, north: 60 },
+  { west: -141, south: 41, east: -50, north: 84 },
+  { west: -70, south: 44, east: -60, north: 48 },
+  { west: 10, south: 10, east: 20, north: 20 },
+];
+
+/** Resources and outputs; one that stands here more often is drawn more often. */
+const RESOURCES: readonly ResourceName[] = [
+  ...["Records", "Records", "Records", "Observations", "Observations", "Observations"] as const,
+  ...["Locations", "Locations", "Metadata"] as const,
+];
+const OUTPUTS: readonly Output[] = [
+  ...["toArray", "loop", "rows", "pages", "csv", "csv", "ndjson", "json"] as const,
+  ...["edge-csv", "edge-csv", "edge-ndjson", "edge-json"] as const,
+];
+const GEOJSON: readonly Output[] = ["geojson", "geojson", "edge-geojson", "edge-geojson"];
+const COUNT_SHAPES: readonly CountShape[] = ["number", "digits", "@odata.count", "odata.count"];
+
+/** Draws a plan. */
+export async function drawPlan(seed: number, random: Random): Promise<Plan> {
+  const resource = random.pick(RESOURCES);
+  const isMeasured = resource === "Records" || resource === "Observations";
+  const isPlaces = resource === "Locations" && random.chance(0.7);
+  const world = isPlaces ? PLACES : random.pick(WORLDS);
+  const output = random.pick(resource === "Locations" ? [...OUTPUTS, ...GEOJSON] : OUTPUTS);
+  const isEdge = output.startsWith("edge-");
+  const filter = random.pick(FILTERS[resource]);
+  const within = isMeasured && random.chance(0.2) ? random.pick(BOXES) : undefined;
+  const partition = isMeasured && !isEdge && random.chance(0.5)
+    ? random.pick(["auto", "never", "location", "year"] as const)
+    : undefined;
+  const all =
+    await (within === undefined
+      ? trueRows(world, resource, filter)
+      : trueRowsWithin(world, resource, filter, within));
+  // The edge function refuses a skip token together with a box.
+  const begins = all.length > 3 && !(isEdge && within) && random.chance(0.15);
+  const last = begins ? String(random.pick(all)["Id"]) : undefined;
+  const matching = last === undefined ? all : all.filter(({ Id }) => isAfter(Id, last));
+  const top = drawTop(matching.length, random);
+  const faults = drawFaults(Math.ceil(matching.length / top) + 3, random);
+  const places = matching.map((row) => row["LocationId"] ?? row["MonitoringLocationID"]);
+  return {
+    seed,
+    world,
+    resource,
+    output,
+    select: drawSelect(resource, output, random),
+    filter,
+    within,
+    top,
+    limit: drawLimit(matching.length, top, random),
+    skipToken: last && `Id:${last}`,
+    partition,
+    incomplete: isEdge ? undefined : drawIncomplete(faults, random),
+    maxRows: random.chance(0.05) ? random.int(1, matching.length + 10) : undefined,
+    readerDelay: random.chance(0.1) ? random.int(1, 40_000) : 0,
+    countShape: random.pick(COUNT_SHAPES),
+    linkStyle: {
+      ...random.pick([
+        { body: true, header: true },
+        { body: true, header: true },
+        { body: true, header: false },
+        { body: false, header: true },
+      ]),
+      encoded: random.chance(0.3),
+    },
+    faults,
+    matching,
+    counted: all.length,
+    locations: new Set(places).size,
+    dated: isMeasured ? await datedOf(world, resource, filter, matching) : matching,
+  };
+}
+
+/** Draws whether missing rows are accepted: always where all counts are too high. */
+function drawIncomplete(faults: readonly Fault[], random: Random): Plan["incomplete"] {
+  if (faults.some(({ kind }) => kind === LARGE_COUNTS)) return "warn";
+  return random.pick(["error", "warn", "warn", undefined, undefined]);
+}
+
+/** Describes a plan on one line, to repeat it by hand. */
+export function describePlan(plan: Plan): string {
+  const { matching, dated, faults, ...rest } = plan;
+  return JSON.stringify({
+    ...rest,
+    matching: matching.length,
+    dated: dated.length,
+    faults: faults.map(({ kind, at, times }) => `${kind.name} at ${at}, ${times} times`),
+  });
+}
+
+/** Largest number of requests of a run: pages, parts, and what faults add. */
+export function requestBound({ matching, top, partition, world, faults }: Plan): number {
+  const pages = Math.ceil(matching.length / top) + 1;
+  const parts = partition === "location" || faults.length > 0 ? world.locations : 14;
+  return 30 + 6 * pages + 6 * parts + 20 * faults.length;
+}
+
+/** Whether an Id comes after another one: numbers, or UUIDs as text. */
+export function isAfter(id: unknown, other: string): boolean {
+  return typeof id === "number" ? id > Number(other) : String(id) > other;
+}
+
+async function datedOf(
+  world: World,
+  resource: ResourceName,
+  filter: string | undefined,
+  matching: WireRow[],
+): Promise<WireRow[]> {
+  const clause = "ActivityStartYear gte 1";
+  const rows = await trueRows(
+    world,
+    resource,
+    filter ? `${filter} and ${clause}` : clause,
+  );
+  const ids = new Set(rows.map(({ Id }) => Id));
+  return matching.filter(({ Id }) => ids.has(Id));
+}
+
+function drawSelect(
+  resource: ResourceName,
+  output: Output,
+  random: Random,
+): string[] | undefined {
+  if (random.chance(0.15)) return undefined;
+  const fields = allFields(resource);
+  const chosen = random.shuffle(fields.filter((name) => name !== "Id")).slice(
+    0,
+    random.int(1, 6),
+  );
+  if (output.endsWith("geojson")) chosen.push("Longitude", "Latitude");
+  if (random.chance(0.5)) chosen.push("Id");
+  return random.shuffle([...new Set(chosen)]);
+}
+
+/** Draws a page size that gives at most about 40 pages, often one whose last page is full. */
+function drawTop(rows: number, random: Random): number {
+  const least = Math.max(1, Math.ceil(rows / 40));
+  if (random.chance(0.3)) {
+    const divisors = Array.from({ length: 40 }, (_, index) => index + 1)
+      .filter((pages) => rows > 0 && rows % pages === 0)
+      .map((pages) => rows / pages);
+    if (divisors.length > 0) return Math.min(10_000, random.pick(divisors));
+  }
+  return Math.min(
+    10_000,
+    random.int(least, Math.max(least, Math.ceil(rows / random.int(1, 20)))),
+  );
+}
+
+function drawLimit(
+  rows: number,
+  top: number,
+  random: Random,
+): number | undefined {
+  if (random.chance(0.6)) return undefined;
+  const pages = Math.max(1, Math.floor(rows / top));
+  const border = top * random.int(1, pages);
+  return Math.max(
+    1,
+    random.pick([
+      random.int(1, Math.max(1, rows)),
+      border,
+      border - 1,
+      border + 1,
+      rows,
+      rows + random.int(1, 50),
+      random.int(1, 5),
+    ]),
+  );
+}

@@ -1,0 +1,256 @@
+import {
+  DataStream,
+  type LocationsQuery,
+  type Progress,
+  type Query,
+  type QueryInput,
+} from "../../../mod.ts";
+import { createApp } from "../../../edge/app.ts";
+import { readCsv } from "../../helpers/rfc4180.ts";
+import type { FaultyService } from "./faulty_service.ts";
+import type { Plan } from "./plan.ts";
+import { allFields, API_KEY, type WireRow } from "./truth.ts";
+
+/** What a run gave to its reader. */
+export interface Outcome {
+  /** Rows that were delivered, as rows; of CSV as lists of cells. */
+  rows: (WireRow | string[])[];
+  /** Error that ended it; undefined after a clean end. */
+  error: unknown;
+  /** Whether the document is closed: a header of CSV, the brackets of JSON. */
+  isClosed: boolean;
+  progress: Progress[];
+  log: string[];
+  /** Status of an edge download, and the text of its problem. */
+  status: number | undefined;
+  problem: string;
+}
+
+type AnyQuery = Query<WireRow> & Partial<LocationsQuery<WireRow>>;
+
+/** Reads the query of a plan from its service, in the plan's way; never rejects. */
+export async function readOutput(plan: Plan, service: FaultyService): Promise<Outcome> {
+  const outcome: Outcome = {
+    rows: [],
+    error: undefined,
+    isClosed: true,
+    progress: [],
+    log: [],
+    status: undefined,
+    problem: "",
+  };
+  try {
+    if (plan.output.startsWith("edge-")) await download(plan, service, outcome);
+    else await read(plan, service, outcome);
+  } catch (error) {
+    outcome.error = error;
+  }
+  return outcome;
+}
+
+async function read(
+  plan: Plan,
+  service: FaultyService,
+  outcome: Outcome,
+): Promise<void> {
+  const query = queryOf(
+    plan,
+    service,
+    (progress) => outcome.progress.push(progress),
+  );
+  const { output } = plan;
+  const pause = () => pauseOf(plan, service);
+  if (output === "toArray") {
+    outcome.rows = await query.toArray();
+  } else if (output === "loop") {
+    for await (const row of query) outcome.rows.push(row);
+  } else if (output === "rows") {
+    for await (const row of query.rows()) outcome.rows.push(row);
+  } else if (output === "pages") {
+    for await (const page of query.pages()) {
+      outcome.rows.push(...page);
+      await pause();
+    }
+  } else {
+    const bytes = output === "geojson"
+      ? query.geojson!()
+      : query[output as "csv" | "ndjson" | "json"]();
+    await collect(bytes, output, outcome, pause);
+  }
+}
+
+function queryOf(
+  plan: Plan,
+  service: FaultyService,
+  onProgress: (progress: Progress) => void,
+): AnyQuery {
+  const client = new DataStream({
+    apiKey: API_KEY,
+    baseUrl: service.baseUrl,
+    clock: service.clock,
+    fetch: service.fetch,
+  });
+  const {
+    select,
+    filter,
+    within,
+    top,
+    limit,
+    skipToken,
+    partition,
+    incomplete,
+    maxRows,
+  } = plan;
+  const input: QueryInput & Record<string, unknown> = {
+    ...(select && { select }),
+    ...(within && { within }),
+    ...(partition && { partition }),
+    filter,
+    top,
+    limit,
+    skipToken,
+    incomplete,
+    maxRows,
+    onProgress,
+  };
+  const queries = {
+    Metadata: () => client.metadata(input as never),
+    Locations: () => client.locations(input as never),
+    Observations: () => client.observations(input as never),
+    Records: () => client.records(input as never),
+  };
+  return queries[plan.resource]() as unknown as AnyQuery;
+}
+
+async function download(
+  plan: Plan,
+  service: FaultyService,
+  outcome: Outcome,
+): Promise<void> {
+  const app = createApp({
+    access: "public",
+    apiKey: API_KEY,
+    baseUrl: service.baseUrl,
+    clock: service.clock,
+    fetch: service.fetch,
+    pageRows: plan.top,
+    log: (line) => outcome.log.push(line),
+    ...(plan.maxRows !== undefined && { maxRows: plan.maxRows }),
+  });
+  const format = plan.output.slice("edge-".length);
+  const { within } = plan;
+  const options = {
+    "$select": plan.select?.join(","),
+    "$filter": plan.filter,
+    "$skiptoken": plan.skipToken,
+    limit: plan.limit,
+    bbox: within &&
+      [within.west, within.south, within.east, within.north].join(","),
+  };
+  const search = Object.entries(options)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value!)}`);
+  const url = `https://edge.invalid/${plan.resource}.${format}?${search.join("&")}`;
+  const response = await app.fetch(new Request(url));
+  outcome.status = response.status;
+  if (response.status !== 200) {
+    outcome.problem = await response.text();
+    throw new EdgeProblem(response.status, outcome.problem);
+  }
+  await collect(response.body!, format, outcome, () => pauseOf(plan, service));
+}
+
+/** An answer of the edge function with another status than 200. */
+export class EdgeProblem extends Error {
+  constructor(readonly status: number, text: string) {
+    super(text);
+  }
+}
+
+/** Lets the reader wait at times. */
+async function pauseOf(
+  { readerDelay }: Plan,
+  { clock, random }: FaultyService,
+): Promise<void> {
+  if (readerDelay > 0 && random.chance(0.3)) {
+    await clock.sleep(random.int(1, readerDelay));
+  }
+}
+
+/** Reads bytes to their end or their error, then the rows in them. */
+async function collect(
+  stream: ReadableStream<Uint8Array>,
+  format: string,
+  outcome: Outcome,
+  pause: () => Promise<void>,
+): Promise<void> {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  let text = "";
+  let failure: unknown;
+  try {
+    for await (const chunk of stream) {
+      text += decoder.decode(chunk, { stream: true });
+      await pause();
+    }
+    text += decoder.decode();
+  } catch (error) {
+    failure = error ?? new Error("the stream broke without a reason");
+  }
+  Object.assign(outcome, parse(text, format));
+  if (failure !== undefined) throw failure;
+}
+
+function parse(text: string, format: string): Pick<Outcome, "rows" | "isClosed"> {
+  if (format === "csv") {
+    const lines = readCsv(text);
+    return {
+      rows: lines.slice(1),
+      isClosed: lines.length > 0 && text.endsWith("\r\n"),
+    };
+  }
+  if (format === "ndjson") {
+    const lines = text.split("\n");
+    return {
+      rows: lines.filter((line) => line !== "").map((line) => JSON.parse(line)),
+      isClosed: text === "" || text.endsWith("\n"),
+    };
+  }
+  const [name, close] = format === "json" ? ["value", "]}"] : ["features", "]}"];
+  const trimmed = text.trimEnd();
+  const isClosed = trimmed.endsWith(close) && isJson(trimmed);
+  if (trimmed === "") return { rows: [], isClosed: false };
+  const whole = isClosed ? trimmed : `${trimmed.replace(/,$/, "")}${close}`;
+  const list = JSON.parse(whole)[name] as WireRow[];
+  return { rows: format === "json" ? list : list.map(rowOfFeature), isClosed };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Checks a feature against its own properties, which are the row. */
+function rowOfFeature(feature: WireRow): WireRow {
+  const row = feature["properties"] as WireRow;
+  const geometry = feature["geometry"] as {
+    type: string;
+    coordinates: number[];
+  } | null;
+  const { Longitude, Latitude } = row;
+  if (feature["type"] !== "Feature" || geometry?.type !== "Point") {
+    throw new Error(`no point: ${JSON.stringify(feature)}`);
+  }
+  if (geometry.coordinates.join() !== `${Longitude},${Latitude}`) {
+    throw new Error(`at another place: ${JSON.stringify(feature)}`);
+  }
+  return row;
+}
+
+/** Column names of the rows of a plan. */
+export function fieldsOf({ select, resource }: Plan): string[] {
+  return select ?? allFields(resource);
+}
