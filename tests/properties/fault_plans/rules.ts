@@ -164,7 +164,9 @@ export function checkCounted(plan: Plan, { exchanges }: FaultyService, wrong: st
   if (partition === "never" || partition === "location") return;
   if (partition === "year" && filter?.includes("ActivityStartYear")) return;
   const [first] = partsOf(plan, exchanges);
-  const positions = new Set(first?.pages.map(({ position }) => position));
+  // An empty page after a full one without a link shows that one page is the whole result.
+  const pages = first?.pages.filter(({ rows }) => rows.length > 0) ?? [];
+  const positions = new Set(pages.map(({ position }) => position));
   if (positions.size > 1 && !exchanges.some(({ asked }) => asked.isCount)) {
     wrong.push("several pages and no count");
   }
