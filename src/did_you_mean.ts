@@ -31,8 +31,8 @@ function nearNames(unknown: string, known: readonly string[]): readonly string[]
 }
 
 /**
- * Whether so many edits make one text of the other: a character more, less or another one, or two
- * neighbours swapped. Its recursion is bounded by the known name's length and `edits`.
+ * Whether one text becomes the other by at most `edits` edits: a character added, removed or replaced,
+ * or two neighbours swapped. Its recursion is bounded by the known name's length and `edits`.
  */
 function isNear(a: string, b: string, edits: number): boolean {
   if (Math.abs(a.length - b.length) > edits) return false;

@@ -110,33 +110,9 @@ export class DataStreamError extends Error {
 /** Copies an error with another detail, another hint or more facts. */
 export function amendError(
   error: DataStreamError,
-  { detail = error.detail, ...facts }: Partial<DataStreamErrorFacts> & {
-    detail?: string;
-  },
+  { detail = error.detail, ...facts }: Partial<DataStreamErrorFacts> & { detail?: string },
 ): DataStreamError {
-  const {
-    kind,
-    url,
-    hint,
-    status,
-    retryAfter,
-    rows,
-    skipToken,
-    expectedRows,
-    cause,
-  } = error;
-  const own = {
-    kind,
-    url,
-    hint,
-    status,
-    retryAfter,
-    rows,
-    skipToken,
-    expectedRows,
-    cause,
-  };
-  return new DataStreamError(detail, { ...own, ...facts });
+  return new DataStreamError(detail, { ...error, cause: error.cause, ...facts });
 }
 
 /** The message of whatever was thrown, on one line and without control characters. */

@@ -93,7 +93,7 @@ export function commandHint(name: string, known: readonly string[]): string {
   return known.includes(other) ? `use ${other}` : didYouMean(name, known);
 }
 
-/** Returns what to do about a format that there is not. */
+/** Returns what to do about an unknown format. */
 export function formatHint(name: string, known: readonly string[]): string {
   return FORMAT_NAMES.get(name.toLowerCase()) ?? didYouMean(name, known);
 }

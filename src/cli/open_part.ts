@@ -2,8 +2,9 @@ import { lstat, open } from "node:fs/promises";
 import { DatasetRecord } from "./dataset_record.ts";
 import { FileError, requireReplaceable, statIfExists } from "./files.ts";
 import { hashPart } from "./hash_part.ts";
-import { MOVE, PartFile, type PartOptions } from "./part_file.ts";
+import { PartFile, type PartOptions } from "./part_file.ts";
 import {
+  MOVE,
   partPathOf,
   type Progressed,
   readLegs,

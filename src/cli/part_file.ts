@@ -8,21 +8,21 @@ import { hashPart } from "./hash_part.ts";
 import {
   type Beginning,
   legsPathOf,
+  MOVE,
   partPathOf,
   type Progressed,
   recordMissing,
   removeParts,
   removeState,
   replaceFile,
+  RESTART,
   type State,
   statePathOf,
   VERSION,
 } from "./part_state.ts";
 
 /** How a file is begun. */
-export interface PartOptions {
-  /** What is asked for, as text. */
-  question: string;
+export interface PartOptions extends Pick<State, "question"> {
   /** Whether to go on with a part that is there. */
   resume: boolean;
   /** Whether to overwrite what is there. */
@@ -31,8 +31,12 @@ export interface PartOptions {
   requestDatasets: () => Promise<readonly DatasetVersion[]>;
 }
 
-/** Hint for a part beside a file that it must not replace. */
-export const MOVE = "move it, then resume";
+/** What an earlier run wrote. */
+export interface EarlierRun extends Pick<State, "bytes" | "rows" | "slot"> {
+  hash: Hash;
+  legs: readonly Leg[];
+  datasets: DatasetRecord;
+}
 
 /**
  * A file that is written page by page: as `FILE.part`, with its state in `FILE.part.json` beside it,
@@ -78,20 +82,12 @@ export class PartFile {
 
   /**
    * @param file The part, open for writing, and for reading if it is resumed
-   * @param from What an earlier run wrote
    */
   constructor(
     path: string,
     options: PartOptions,
     file: FileHandle,
-    from?: {
-      bytes: number;
-      rows: number;
-      hash: Hash;
-      legs: readonly Leg[];
-      slot: 0 | 1;
-      datasets: DatasetRecord;
-    },
+    from?: EarlierRun,
   ) {
     this.#path = path;
     this.#options = options;
@@ -223,8 +219,8 @@ export class PartFile {
 
   async #replaceState(state: State | Beginning): Promise<void> {
     this.#stateText = await replaceFile(statePathOf(this.#path), state).catch((error) => {
-      // Another run has renamed or removed the new file before this one could.
-      throw error.code === "ENOENT" ? this.#takenOver() : error;
+      // Another run has written, renamed or removed the new file before this one could.
+      throw ["ENOENT", "EEXIST"].includes(error.code) ? this.#takenOver() : error;
     });
   }
 
@@ -233,10 +229,8 @@ export class PartFile {
   }
 
   #takenOver(): FileError {
-    const part = partPathOf(this.#path);
     return new FileError(
-      `Another download has taken over ${part}, or it was moved or removed: ` +
-        "wait until the other one has ended, or start again",
+      `${partPathOf(this.#path)} was taken over by another download, moved or removed: ${RESTART}`,
     );
   }
 

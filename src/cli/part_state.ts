@@ -49,6 +49,9 @@ export interface Beginning extends Pick<State, "version" | "owner" | "question" 
 /** Version of the state file's format. */
 export const VERSION = 2;
 
+/** Hint for a part beside a file that it must not replace. */
+export const MOVE = "move it, then resume";
+
 /** Hint for a part that cannot be resumed. */
 export const RESTART = "start again with --force";
 

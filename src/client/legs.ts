@@ -166,7 +166,11 @@ export function joinNext(
   return [next.isJoined ? { ...next, count, rows } : next, ...others];
 }
 
-/** Legs of so many locations each; together they go on where the leg is. */
+/**
+ * Splits a leg into legs of a number of locations each; together they continue where the leg is.
+ *
+ * @param size Number of locations of each leg
+ */
 function byLocations(leg: Leg, ids: readonly number[], size: number): Leg[] {
   const ranges = rangeOfEach(ids.filter((_, index) => index % size === 0));
   const parts = ranges.map((range, index) => ({

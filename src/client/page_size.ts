@@ -29,10 +29,7 @@ export class PageSize {
   /** Records that a page had to be made smaller. */
   shrinkTo(top: number): void {
     if (this.#hasJustGrown) {
-      this.#goodPagesToGrow = Math.min(
-        MOST_GOOD_PAGES,
-        2 * this.#goodPagesToGrow,
-      );
+      this.#goodPagesToGrow = Math.min(MOST_GOOD_PAGES, 2 * this.#goodPagesToGrow);
     }
     this.#most = top;
     this.#goodPages = 0;
@@ -41,11 +38,8 @@ export class PageSize {
 
   /** Records a good page that was requested with `top` rows where `wanted` were wanted. */
   succeeded(top: number, wanted: number): void {
-    if (top < Math.min(this.#most, wanted)) return;
     this.#hasJustGrown = false;
-    if (this.#most === Infinity || ++this.#goodPages < this.#goodPagesToGrow) {
-      return;
-    }
+    if (this.#most === Infinity || ++this.#goodPages < this.#goodPagesToGrow) return;
     this.#goodPages = 0;
     this.#hasJustGrown = true;
     this.#most = 2 * top >= wanted ? Infinity : 2 * top;

@@ -53,7 +53,7 @@ export function csvOfBytes(
   if (start < 0) return undefined;
   const { separator, escapeFormulas } = format;
   const mark = separator.charCodeAt(0);
-  // Where each column is known, Id is read for the checks of pages also if it is none of them.
+  // Id is read for the checks of pages also if it is not a column, unless unknown fields become columns.
   const hasId = isOpen || fields.includes(ID);
   const names = hasId ? fields : [...fields, ID];
   const idColumn = names.indexOf(ID);

@@ -169,7 +169,7 @@ for (const flag of ["--force", "--resume"]) {
       assertEquals([code, await fileNames()], [1, ["a.csv"]]);
       assertStringIncludes(
         new TextDecoder().decode(stderr),
-        "Another download has taken over a.csv.part",
+        "a.csv.part was taken over by another download",
       );
       assertEquals(await readFile("a.csv"), await idLines(60));
     });

@@ -69,7 +69,7 @@ Deno.test("PartFile.write() fails when a later run has resumed the part", () =>
       ]
     ) {
       const error = await assertRejects(step, FileError);
-      assertStringIncludes(error.message, "Another download has taken over");
+      assertStringIncludes(error.message, "was taken over by another download");
     }
     assertEquals(await first.leave(true), false);
     await commit(second, "page 2\n", 2);
@@ -180,7 +180,7 @@ Deno.test("two processes that resume one part: the later one writes the file, th
     assertEquals(failed.code, 1);
     assertStringIncludes(
       new TextDecoder().decode(failed.stderr),
-      "Another download has taken over",
+      "was taken over by another download",
     );
     releaseSecond();
     const { code, stderr } = await second.output();
