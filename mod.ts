@@ -22,30 +22,25 @@
  * @module
  */
 export { DataStream } from "./src/client/datastream.ts";
-export { endsWith, eq, gt, gte, isIn, lt, lte, ne } from "./src/odata/comparisons.ts";
+export { endsWith, eq, gt, gte, isIn, lt, lte, ne } from "./src/odata/filter.ts";
 export { and, boundingBox } from "./src/odata/filter.ts";
 export { endpoint } from "./src/endpoint/endpoint.ts";
 export { toRequest } from "./src/endpoint/to_request.ts";
 export { DataStreamError } from "./src/errors.ts";
-export { csvFromPage } from "./src/output/csv.ts";
-export { geojsonFromPage } from "./src/output/geojson.ts";
-export { ndjsonFromPage } from "./src/output/ndjson.ts";
+export { csvFromPage } from "./src/formats/csv.ts";
+export { geojsonFromPage } from "./src/formats/geojson.ts";
+export { ndjsonFromPage } from "./src/formats/json.ts";
 export { FILTER_FIELDS, RESOURCES } from "./src/odata/resources.ts";
 export { PRODUCTION_URL, QA_URL } from "./src/service_roots.ts";
 
 export type { Clock } from "./src/client/clock.ts";
 export type { Citation } from "./src/client/citations.ts";
-export type { DataStreamOptions } from "./src/client/client_options.ts";
+export type { DataStreamOptions } from "./src/client/options.ts";
 export type { Progress } from "./src/client/progress.ts";
 export type { LocationsQuery, Query } from "./src/client/query.ts";
-export type {
-  MeasuredInput,
-  QueryInput,
-  ResourceQuery,
-  ResourceRow,
-} from "./src/client/query_input.ts";
+export type { MeasuredInput, QueryInput, ResourceQuery, ResourceRow } from "./src/client/query.ts";
 export type { RetryPolicy } from "./src/client/retry.ts";
-export type { Timeouts } from "./src/client/watch.ts";
+export type { Timeouts } from "./src/client/timeouts.ts";
 export type {
   Endpoint,
   EndpointOptions,
@@ -63,9 +58,9 @@ export type {
 export type { DataStreamErrorFacts, DataStreamErrorKind } from "./src/errors.ts";
 export type { BoundingBox } from "./src/odata/bounding_box.ts";
 export type { Clause, Comparison, Literal } from "./src/odata/clause.ts";
-export type { CsvColumn, CsvOptions } from "./src/output/csv_options.ts";
+export type { CsvColumn, CsvOptions } from "./src/formats/csv_options.ts";
 export type { Filter } from "./src/odata/filter.ts";
-export type { FilterName, FilterValue } from "./src/odata/literal.ts";
+export type { FilterName, FilterValue } from "./src/odata/clause.ts";
 export type { Partition } from "./src/odata/query_options.ts";
 export type {
   Field,

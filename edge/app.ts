@@ -9,18 +9,18 @@ import { cors } from "hono/cors";
 import { secureHeaders } from "hono/secure-headers";
 import { oneLine } from "../src/errors.ts";
 import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
-import { createAccess } from "./downloads/access.ts";
-import { type AppOptions, type Settings, toSettings } from "./downloads/app_options.ts";
-import { answerCitations, CITATION_PATHS } from "./downloads/citations.ts";
-import { Downloads } from "./downloads/downloads.ts";
-import { formatsOf } from "./downloads/formats.ts";
-import { Gate } from "./downloads/gate.ts";
-import { HttpProblem, problemResponse } from "./downloads/problem.ts";
-import { addPage } from "./page/routes.ts";
+import { createAccess } from "./access.ts";
+import { type AppOptions, type Settings, toSettings } from "./options.ts";
+import { answerCitations, CITATION_PATHS } from "./citations.ts";
+import { Downloads } from "./download.ts";
+import { formatsOf } from "./negotiate.ts";
+import { Gate } from "./concurrency_limit.ts";
+import { HttpProblem, problemResponse } from "./problem.ts";
+import { addPage } from "./page/page.ts";
 import { pathHint } from "./path_hint.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
-export type { AccessMode, AppOptions } from "./downloads/app_options.ts";
+export type { AccessMode, AppOptions } from "./options.ts";
 
 /** The status of an answer whose reader has left before it, as some servers' logs have it. */
 const LEFT = 499;

@@ -1,6 +1,6 @@
-import { didYouMean } from "../src/did_you_mean.ts";
+import { didYouMean } from "../src/validation.ts";
 import { createSandbox } from "../src/sandbox/service.ts";
-import { ACCESS_MODES, type AppOptions } from "./downloads/app_options.ts";
+import { ACCESS_MODES, type AppOptions } from "./options.ts";
 
 /** The environment's variables by name. */
 export type Environment = Record<string, string | undefined>;

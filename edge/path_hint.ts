@@ -1,4 +1,4 @@
-import { didYouMean } from "../src/did_you_mean.ts";
+import { didYouMean } from "../src/validation.ts";
 import { RESOURCES } from "../src/odata/resources.ts";
 
 /**

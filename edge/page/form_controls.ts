@@ -1,9 +1,9 @@
 import { html } from "hono/html";
-import { fieldNames, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
-import type { AccessMode } from "../downloads/app_options.ts";
-import type { DatasetChoice } from "./dataset_list.ts";
-import type { Form } from "./form.ts";
 import { REGIONS } from "../../src/odata/regions.ts";
+import { fieldNames, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
+import type { AccessMode } from "../options.ts";
+import type { Form } from "./form.ts";
+import type { DatasetChoice } from "./preview.ts";
 import { CHARACTERISTICS, regionName } from "./regions.ts";
 import type { Html } from "./results.ts";
 

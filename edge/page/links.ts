@@ -1,6 +1,6 @@
 import { signUrl } from "../../src/signing/signed_url.ts";
-import type { Settings } from "../downloads/app_options.ts";
-import { type FormatName, formatsOf } from "../downloads/formats.ts";
+import type { Settings } from "../options.ts";
+import { type FormatName, formatsOf } from "../negotiate.ts";
 import { downloadUrl, type Form, type FormQuery } from "./form.ts";
 
 /** A button of the page that downloads. */
@@ -11,7 +11,7 @@ export interface DownloadLink {
 }
 
 /** The URLs that a form came to. */
-export interface Links {
+interface Links {
   /** The first is the CSV. */
   buttons: readonly DownloadLink[];
   /** The CSV for Excel. */

@@ -1,15 +1,18 @@
+import type { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { html } from "hono/html";
 import type { DataStream } from "../../src/client/datastream.ts";
-import type { Downloads } from "../downloads/downloads.ts";
-import { Gate } from "../downloads/gate.ts";
-import { HttpProblem, refusing, tellFault } from "../downloads/problem.ts";
-import { DatasetList } from "./dataset_list.ts";
-import { renderDocument } from "./document.ts";
-import { Finder } from "./finder.ts";
-import { describeForm } from "./describe_form.ts";
-import { type Form, readForm, toFormQuery } from "./form.ts";
-import { toLines } from "./lines.ts";
+import { Gate } from "../concurrency_limit.ts";
+import type { Downloads } from "../download.ts";
+import { HttpProblem, refusing, tellFault } from "../problem.ts";
+import { toLines } from "./code_snippets.ts";
+import { describeForm, type Form, readForm, toFormQuery } from "./form.ts";
+import { type FormControls, renderForm } from "./form_controls.ts";
 import { makeLinks, originOf } from "./links.ts";
-import { type Html, renderResults } from "./results.ts";
+import { DatasetList, Finder } from "./preview.ts";
+import { type Html, renderHeading, renderResults } from "./results.ts";
+import { SCRIPT } from "./script.ts";
+import { ICON, STYLE } from "./style.ts";
 
 /** So many pages may ask the service at once: downloads come first. */
 const MOST_ASKING = 3;
@@ -30,7 +33,7 @@ class Alerts {
 }
 
 /** The page that makes download links. */
-export class Page {
+class Page {
   readonly #downloads: Downloads;
   readonly #datasets: DatasetList;
   readonly #finder: Finder;
@@ -130,3 +133,106 @@ const TOKEN_NEEDED = new HttpProblem({
   detail: "A token is needed to count, preview and make links",
   hint: "give yours above",
 }, { "www-authenticate": "Bearer" });
+
+/** Nobody has more to say, in bytes. */
+const LONGEST_FORM = 100_000;
+
+const FILES: Record<string, { type: string; body: string }> = {
+  "/weir.css": { type: "text/css; charset=utf-8", body: STYLE },
+  "/weir.js": { type: "text/javascript; charset=utf-8", body: SCRIPT },
+  "/weir.svg": { type: "image/svg+xml", body: ICON },
+};
+
+/**
+ * Adds the page and its files to the app, where there is a page: who may not show a token could
+ * count and preview nothing.
+ *
+ * @param paths Told of each path, with its methods
+ */
+export function addPage(app: Hono, paths: Map<string, string>, downloads: Downloads): void {
+  const { access, tokens } = downloads.settings;
+  const takesToken = access === "signed" || access === "token";
+  if (takesToken && tokens.length === 0) return;
+  for (const [path, { type, body }] of Object.entries(FILES)) {
+    paths.set(path, "GET, HEAD");
+    // Asked for each time: a page of today must not meet a script of yesterday.
+    const headers = { "content-type": type, "cache-control": "no-cache" };
+    app.get(path, () => new Response(body, { headers }));
+  }
+  const page = new Page(downloads);
+  paths.set("/", takesToken ? "GET, HEAD, POST" : "GET, HEAD");
+  app.get("/", ({ req }) => page.answer(req.raw, new URL(req.url).searchParams));
+  if (!takesToken) return;
+  // The token of a form without script; in a URL it would be kept in many places.
+  app.post("/", bodyLimit({ maxSize: LONGEST_FORM, onError: tooLong }), async ({ req }) => {
+    const sent = new URLSearchParams(await req.text());
+    return page.answer(req.raw, sent, sent.get("token")?.trim() || undefined);
+  });
+}
+
+function tooLong(): never {
+  throw new HttpProblem({
+    status: 413,
+    title: "Form too large",
+    detail: `Wanted a form of at most ${LONGEST_FORM} bytes`,
+    hint: "choose fewer datasets or fields",
+  });
+}
+
+/** Content of the page. */
+interface Document extends FormControls {
+  synthetic: boolean;
+  /** Whether the form was sent. */
+  isSent: boolean;
+  /** Message that says what failed and what to do. */
+  alert: string | undefined;
+  results: Html | undefined;
+}
+
+/** Renders the whole page. */
+function renderDocument(document: Document): Html {
+  const { synthetic, isSent, alert, results } = document;
+  return html`
+    <!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <meta name="robots" content="noindex, nofollow">
+        <title>Weir: open water-quality data to download</title>
+        <link rel="icon" href="/weir.svg" type="image/svg+xml">
+        <link rel="stylesheet" href="/weir.css">
+        <script src="/weir.js" type="module"></script>
+      </head>
+      <body>
+        <a class="skip" href="#results">Skip to the results</a>
+        <header>
+          <div>
+            <img src="/weir.svg" alt="" width="44" height="44">
+            <div>
+              <h1>Weir</h1>
+              <p>Canada’s open water-quality data, as a file or a link to one</p>
+            </div>
+          </div>
+        </header>
+        <main>
+      ${synthetic &&
+        html`
+          <p
+            class="notice"><strong>Synthetic data.</strong> This server is for trying out: nothing here was ever measured.</p>
+        `}
+      ${renderForm(document)}
+      <section id="results" tabindex="-1" aria-label="Results">
+        ${alert && isSent && renderHeading("No results")}
+        ${alert && html`<p class="alert" role="alert">${alert}</p>`}
+        ${results}
+      </section>
+        </main>
+        <footer>
+          <p>Data of <a href="https://datastream.org">DataStream</a>, each dataset under a licence of its own. Weir is not part of that service.</p>
+        </footer>
+      </body>
+    </html>
+  `;
+}

@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import type { Citation } from "../../src/client/citations.ts";
-import type { AccessMode } from "../downloads/app_options.ts";
-import type { Line } from "./lines.ts";
+import type { AccessMode } from "../options.ts";
+import type { Line } from "./code_snippets.ts";
 import type { DownloadLink } from "./links.ts";
 
 /** A piece of HTML, escaped. */
@@ -16,7 +16,7 @@ export interface Found {
 }
 
 /** What a form came to. */
-export interface Results {
+interface Results {
   /** Sentence with the settings of the form. */
   settings: string;
   access: AccessMode;

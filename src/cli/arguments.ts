@@ -1,6 +1,5 @@
-import { type CommandName, COMMANDS, type CommandText, flagsOf } from "./commands.ts";
-import type { Flags } from "./flags.ts";
-import { commandHint, flagHint } from "./near_misses.ts";
+import { type CommandName, COMMANDS, type CommandText, type Flags, flagsOf } from "./commands.ts";
+import { commandHint, flagHint } from "./hints.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** What a command line asks for. */

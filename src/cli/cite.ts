@@ -3,18 +3,16 @@ import { citationsOfDois } from "../client/citations_of_dois.ts";
 import { DataStream } from "../client/datastream.ts";
 import { oneLine } from "../errors.ts";
 import { parseFilter } from "../odata/parse_filter.ts";
-import { placeBox } from "../odata/place_box.ts";
-import type { GivenOptions } from "../odata/query_options.ts";
+import { type GivenOptions, placeBox } from "../odata/query_options.ts";
 import type { Arguments } from "./arguments.ts";
-import { flagsText, flagText } from "./command_text.ts";
-import { FILTER_FLAGS, SERVICE_FLAGS } from "./flags.ts";
+import { FILTER_FLAGS, SERVICE_FLAGS } from "./commands.ts";
+import { writing } from "./files.ts";
 import type { Io } from "./io.ts";
 import { valueHints } from "./no_rows.ts";
-import { readBox, readFilter } from "./query_flags.ts";
-import { serviceOf } from "./service.ts";
-import { writeText } from "./sink.ts";
+import { writeText } from "./output.ts";
+import { readBox, readFilter, serviceOf } from "./query_flags.ts";
+import { flagsText, flagText } from "./shell_command.ts";
 import { told, UsageError } from "./usage_error.ts";
-import { writing } from "./write_error.ts";
 
 /** Prints how to cite the datasets that meet a filter. */
 export async function cite({ flags }: Arguments, io: Io): Promise<void> {
@@ -45,7 +43,7 @@ const MAX_SHOWN = 3;
 const MAX_TYPED = 6;
 
 /** A download that is to be cited. */
-export interface Cited {
+interface Cited {
   /** What was asked for. */
   query: GivenOptions;
   /** DOIs of the rows; undefined if the output has no column of them. */

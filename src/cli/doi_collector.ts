@@ -1,5 +1,5 @@
-import { BACKSLASH, passColon, passString, QUOTE } from "../output/json_bytes.ts";
-import type { PageWriter, WriterState, WrittenPage } from "../output/page_writer.ts";
+import { BACKSLASH, passColon, passString, QUOTE } from "../formats/json_scanner.ts";
+import type { PageWriter, WriterState, WrittenPage } from "../formats/page_writer.ts";
 
 const D = 0x44;
 const O = 0x4f;
@@ -8,7 +8,7 @@ const I = 0x49;
 const HASHES = 4_096;
 
 /** The state of a collector: that of its writer, and the DOIs so far. */
-export interface CollectorState extends WriterState {
+interface CollectorState extends WriterState {
   dois: readonly string[];
 }
 

@@ -1,29 +1,29 @@
-import { toService } from "../client/client_options.ts";
 import { createQuery } from "../client/create_query.ts";
 import { DataStream } from "../client/datastream.ts";
-import { readBytes } from "../client/page.ts";
-import { readPages } from "../client/read_pages.ts";
-import { Run } from "../client/run.ts";
-import { checkOptions, isMeasured } from "../odata/query_options.ts";
+import { Run } from "../client/fetch_page.ts";
+import { toService } from "../client/options.ts";
+import { readPages } from "../client/query_pages.ts";
+import { readBytes } from "../client/read_page.ts";
 import { DataStreamError } from "../errors.ts";
-import type { ResourceName } from "../odata/resources.ts";
-import { toCsvFormat } from "../output/csv_options.ts";
+import { CsvWriter } from "../formats/csv.ts";
+import { type CsvFormat, toCsvFormat } from "../formats/csv_options.ts";
+import { geojsonWriter } from "../formats/geojson.ts";
+import { jsonWriter, NdjsonWriter } from "../formats/json.ts";
+import type { PageWriter, WriterState } from "../formats/page_writer.ts";
+import { checkOptions, isMeasured, type QueryOptions } from "../odata/query_options.ts";
+import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
+import { citeAfter } from "./cite.ts";
 import { readDatasetVersions } from "./dataset_versions.ts";
-import { DoiCollector } from "./doi_collector.ts";
+import { DoiCollector, doisOf } from "./doi_collector.ts";
 import { isStandardOutput, requireReplaceable, resolveOutput, statIfExists } from "./files.ts";
-import { readFormat } from "./format.ts";
 import type { Io } from "./io.ts";
 import { valueHints } from "./no_rows.ts";
+import { openOutput, requireFlags, requireTwoFiles } from "./output.ts";
 import { completionOf } from "./part_state.ts";
 import { ProgressReport } from "./progress_report.ts";
-import { readCsvOptions, readQuery } from "./query_flags.ts";
-import { questionOf } from "./question.ts";
-import { serviceOf } from "./service.ts";
-import { openOutput, requireFlags, requireTwoFiles } from "./sink.ts";
+import { type Format, readCsvOptions, readFormat, readQuery, serviceOf } from "./query_flags.ts";
 import { told, UsageError } from "./usage_error.ts";
-import { collecting, writerOf } from "./writer.ts";
-import { citeAfter } from "./cite.ts";
 
 /** Downloads the rows of a resource, or counts them. */
 export async function download(
@@ -137,3 +137,66 @@ const NO_ROWS = "No row matches the filter";
 const RESUME = "the same command with --resume goes on from there";
 /** What to do about a part whose query ended with fewer rows than the service counted. */
 const KEEP_OR_RESTART = "start again with --force, or keep them with --resume --allow-incomplete";
+
+/** The writer of a format, at its beginning or where another one has come to. */
+function writerOf(
+  resource: ResourceName,
+  format: Format,
+  { select }: QueryOptions,
+  csv: CsvFormat,
+  from: WriterState | undefined,
+): PageWriter {
+  switch (format) {
+    case "csv":
+      return new CsvWriter(csv, select ?? fieldNames(resource), select === undefined, from);
+    case "ndjson":
+      return new NdjsonWriter();
+    case "json":
+      return jsonWriter(from);
+    case "geojson":
+      return geojsonWriter(from);
+  }
+}
+
+/**
+ * Makes a writer collect the DOIs of its rows, if the output has a column of them, and those of the
+ * rows before are known.
+ *
+ * @param from The state of the writer to go on from
+ */
+function collecting(
+  writer: PageWriter,
+  { resource, select = fieldNames(resource) }: QueryOptions,
+  from: WriterState | undefined,
+): PageWriter | DoiCollector {
+  const before = from === undefined ? [] : doisOf(from);
+  if (before === undefined || !select.includes("DOI")) return writer;
+  return new DoiCollector(writer, before);
+}
+
+/**
+ * What a download asks for, as text: two with the same text give the same rows in the same form. The
+ * page size is not part of it.
+ *
+ * @param baseUrl The root address of the service
+ */
+function questionOf(
+  { resource, select, filter, box, limit, partition }: QueryOptions,
+  baseUrl: string,
+  format: Format,
+  csv: CsvFormat,
+): string {
+  const rows = limit === Infinity ? undefined : limit;
+  const form = format === "csv" ? csv : undefined;
+  return JSON.stringify({
+    resource,
+    baseUrl,
+    select,
+    filter,
+    box,
+    limit: rows,
+    partition,
+    format,
+    csv: form,
+  });
+}

@@ -1,7 +1,7 @@
 import { FILTER_FIELDS, RESOURCES } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Io } from "./io.ts";
-import { readResource } from "./read_resource.ts";
+import { readResource } from "./query_flags.ts";
 
 /** What a field holds, for people. */
 const TYPES: Record<string, string> = {

@@ -28,7 +28,7 @@ export interface Io {
 }
 
 /** A terminal with a line that is redrawn. */
-export interface Terminal {
+interface Terminal {
   /** How many characters a line has. */
   columns: () => number;
   /** Writes text as it is. */

@@ -7,10 +7,10 @@ import process from "node:process";
 import { setImmediate } from "node:timers/promises";
 import { oneLine } from "../errors.ts";
 import { askSecret } from "./ask_secret.ts";
+import { explainWriteError } from "./files.ts";
 import { end, listen, type ProcessEvents, unlisten } from "./process_events.ts";
 import { ignoredProxyHint } from "./proxy.ts";
 import { INTERRUPTED, run } from "./run.ts";
-import { explainWriteError } from "./write_error.ts";
 
 /**
  * Runs the command line in this process. It can be called any number of times, also concurrently.

@@ -1,9 +1,9 @@
-import { didYouMean } from "../did_you_mean.ts";
+import { didYouMean } from "../validation.ts";
 import type { Clause } from "../odata/clause.ts";
 import { REGIONS } from "../odata/regions.ts";
 import type { Arguments } from "./arguments.ts";
-import { flagsText, flagText } from "./command_text.ts";
-import { SERVICE_FLAGS } from "./flags.ts";
+import { flagsText, flagText } from "./shell_command.ts";
+import { SERVICE_FLAGS } from "./commands.ts";
 
 /** The public list of allowed values, which the service's data follow. */
 const SCHEMA = "https://github.com/datastreamapp/schema";

@@ -1,7 +1,7 @@
 import { lstat, readFile, rename, rm, writeFile } from "node:fs/promises";
-import type { Leg } from "../client/legs.ts";
-import type { Place } from "../client/read_pages.ts";
-import type { WriterState } from "../output/page_writer.ts";
+import type { Leg } from "../client/shards.ts";
+import type { Place } from "../client/query_pages.ts";
+import type { WriterState } from "../formats/page_writer.ts";
 import { FileError, statIfExists } from "./files.ts";
 
 /** How far a file has come, after a whole page. */
@@ -79,12 +79,12 @@ export function datasetsPathOf(path: string): string {
 }
 
 /** The path of the record of a finished file that has not all of its rows. */
-export function incompletePathOf(path: string): string {
+function incompletePathOf(path: string): string {
   return `${path}.incomplete.json`;
 }
 
 /** The record beside a finished file that has not all of its rows. */
-export interface Incomplete {
+interface Incomplete {
   /** What was asked for, as text. */
   question: string;
   /** Number of rows in the file. */

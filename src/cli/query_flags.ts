@@ -1,11 +1,17 @@
-import type { GivenOptions, Partition } from "../odata/query_options.ts";
-import { commonFilter } from "../odata/common_filter.ts";
+import type { DataStreamOptions } from "../client/options.ts";
+import type { CsvOptions } from "../formats/csv_options.ts";
 import { type BoundingBox, parseBox } from "../odata/bounding_box.ts";
-import { placeBox } from "../odata/place_box.ts";
+import { commonFilter } from "../odata/filter.ts";
+import { type GivenOptions, type Partition, placeBox } from "../odata/query_options.ts";
 import type { ResourceName } from "../odata/resources.ts";
-import type { CsvOptions } from "../output/csv_options.ts";
+import { createSandbox } from "../sandbox/service.ts";
+import { QA_URL } from "../service_roots.ts";
+import { readKey } from "./api_key.ts";
 import type { Arguments } from "./arguments.ts";
-import { UsageError } from "./usage_error.ts";
+import { RESOURCE_COMMANDS } from "./commands.ts";
+import { commandHint, formatHint } from "./hints.ts";
+import type { Io } from "./io.ts";
+import { told, UsageError } from "./usage_error.ts";
 
 type FlagValues = Arguments["flags"];
 
@@ -84,4 +90,85 @@ function readNumber(flags: FlagValues, name: string): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new UsageError(`--${name} wants a whole number, got "${text}"`);
+}
+
+/** A format of rows. */
+export type Format = "csv" | "ndjson" | "json" | "geojson";
+
+const EXTENSIONS: Record<string, Format> = {
+  csv: "csv",
+  ndjson: "ndjson",
+  jsonl: "ndjson",
+  json: "json",
+  geojson: "geojson",
+};
+
+/**
+ * The format to write: as it is said, else as the file's name ends, else CSV.
+ *
+ * @throws {UsageError} If there is no such format, or the resource has none, or the name says none
+ */
+export function readFormat(
+  resource: ResourceName,
+  said: string | undefined,
+  file: string | undefined,
+): Format {
+  const extension = file && /\.([^./\\]+)$/.exec(file)?.[1]?.toLowerCase();
+  const names = [...new Set(Object.values(EXTENSIONS))];
+  const format = said === undefined
+    ? extension ? EXTENSIONS[extension] : "csv"
+    : names.find((name) => name === said);
+  if (format === undefined) {
+    throw new UsageError(
+      said === undefined
+        ? `The name "${file}" does not end in a format: pass --format with one of ${
+          names.join(", ")
+        }`
+        : `There is no format "${said}": ${formatHint(said, names)}`,
+    );
+  }
+  if (format === "geojson" && resource !== "Locations") {
+    throw new UsageError(
+      `GeoJSON is of locations alone: ask for ${resource} as one of ${
+        names.filter((name) => name !== "geojson").join(", ")
+      }`,
+    );
+  }
+  return format;
+}
+
+/** The resource of a name as it is typed. */
+export function readResource(name: string | undefined): ResourceName {
+  const names: Record<string, ResourceName> = RESOURCE_COMMANDS;
+  const resource = name === undefined || !Object.hasOwn(names, name) ? undefined : names[name];
+  if (resource !== undefined) return resource;
+  throw new UsageError(
+    `There is no resource "${name}": ${commandHint(String(name), Object.keys(names))}`,
+  );
+}
+
+/** The root address that the flags name, or the environment; undefined is production. */
+export function baseUrlOf(flags: Arguments["flags"], io: Io): string | undefined {
+  const named = ["base-url", "qa", "sandbox"].filter((name) => flags.has(name));
+  if (named.length > 1) {
+    throw new UsageError(`--${named[0]} and --${named[1]} are two services: pass one of them`);
+  }
+  if (flags.has("qa")) return QA_URL;
+  return flags.get("base-url")?.[0] ??
+    (io.environmentIfAllowed("DATASTREAM_BASE_URL") || undefined);
+}
+
+/** The options of a client of the service that the flags name. */
+export async function serviceOf(flags: Arguments["flags"], io: Io): Promise<DataStreamOptions> {
+  const baseUrl = baseUrlOf(flags, io);
+  const rate = io.environmentIfAllowed("WEIR_REQUESTS_PER_SECOND");
+  if (rate && !(Number(rate) > 0)) {
+    throw new UsageError(`WEIR_REQUESTS_PER_SECOND must be a number above 0, got "${rate}"`);
+  }
+  const pace = rate ? { requestsPerSecond: Number(rate) } : {};
+  if (flags.has("sandbox")) {
+    const { apiKey, url, fetch } = told(() => createSandbox(pace));
+    return { ...pace, apiKey, baseUrl: url, fetch };
+  }
+  return { ...pace, apiKey: await readKey(io), baseUrl };
 }

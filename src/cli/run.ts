@@ -1,15 +1,14 @@
 import { DataStreamError, oneLine } from "../errors.ts";
 import { VERSION } from "../version.ts";
+import { setup } from "./api_key.ts";
 import { type Arguments, readArguments } from "./arguments.ts";
 import { cite } from "./cite.ts";
+import { commandHelp, COMMANDS, programHelp, RESOURCE_COMMANDS } from "./commands.ts";
 import { download } from "./download.ts";
 import { fields } from "./fields.ts";
-import { setup } from "./setup.ts";
+import type { Io } from "./io.ts";
 import { sign } from "./sign.ts";
 import { url } from "./url.ts";
-import { COMMANDS, RESOURCE_COMMANDS } from "./commands.ts";
-import { commandHelp, programHelp } from "./help.ts";
-import type { Io } from "./io.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** The exit code of a process that was asked to end: 128 and the number of SIGINT. */

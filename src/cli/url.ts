@@ -1,10 +1,8 @@
-import { toService } from "../client/client_options.ts";
 import { createQuery } from "../client/create_query.ts";
+import { toService } from "../client/options.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Io } from "./io.ts";
-import { readQuery } from "./query_flags.ts";
-import { readResource } from "./read_resource.ts";
-import { baseUrlOf } from "./service.ts";
+import { baseUrlOf, readQuery, readResource } from "./query_flags.ts";
 import { told } from "./usage_error.ts";
 
 /** Prints the URL of a query's first request; nothing is sent, and no key is needed. */

@@ -1,6 +1,6 @@
-import { describe } from "../describe.ts";
+import { describe } from "../validation.ts";
 import { oneLine } from "../errors.ts";
-import { checkFilter } from "../odata/check_filter.ts";
+import { checkFilter } from "../odata/parse_filter.ts";
 import { formatClauses } from "../odata/clause.ts";
 import type { Filter } from "../odata/filter.ts";
 

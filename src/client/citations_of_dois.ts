@@ -1,4 +1,4 @@
-import { commonFilter } from "../odata/common_filter.ts";
+import { commonFilter } from "../odata/filter.ts";
 import type { Citation } from "./citations.ts";
 import type { DataStream } from "./datastream.ts";
 

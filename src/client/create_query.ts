@@ -1,30 +1,23 @@
-import { describe } from "../describe.ts";
-import { didYouMean } from "../did_you_mean.ts";
+import { CsvWriter } from "../formats/csv.ts";
+import { type CsvFormat, toCsvFormat } from "../formats/csv_options.ts";
+import { geojsonWriter } from "../formats/geojson.ts";
+import { jsonWriter, NdjsonWriter } from "../formats/json.ts";
+import type { PageWriter } from "../formats/page_writer.ts";
 import { checkOptions, type GivenOptions } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
-import { type CsvFormat, toCsvFormat } from "../output/csv_options.ts";
-import { CsvWriter } from "../output/csv_writer.ts";
-import { geojsonWriter } from "../output/geojson.ts";
-import { jsonWriter } from "../output/json.ts";
-import { NdjsonWriter } from "../output/ndjson.ts";
-import type { PageWriter } from "../output/page_writer.ts";
-import { requireOptions } from "../require_options.ts";
-import { type PageReader, readBytes, readRows } from "./page.ts";
-import { toWireSelect } from "./follow.ts";
-import { countAll } from "./legs.ts";
-import { firstPages } from "./parts.ts";
+import { describe, didYouMean, requireOptions } from "../validation.ts";
+import { requireShortTarget, Run, type Service, toRequestOptions } from "./fetch_page.ts";
+import { toWireSelect } from "./paginate.ts";
 import type { Progress } from "./progress.ts";
 import type { LocationsQuery, Query } from "./query.ts";
-import { readPages } from "./read_pages.ts";
-import { ownUrl, requireRoom } from "./related.ts";
-import { requireShortTarget, toRequestOptions } from "./requests.ts";
-import { iterateRows, streamRows } from "./rows.ts";
-import { Run, type Service } from "./run.ts";
+import { firstPages, readPages } from "./query_pages.ts";
+import { type PageReader, readBytes, readRows } from "./read_page.ts";
+import { countAll, ownUrl, requireRoom } from "./shards.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /** What to ask for, when to stop, and whom to tell. */
-export interface RunOptions extends GivenOptions {
+interface RunOptions extends GivenOptions {
   signal?: AbortSignal | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
 }
@@ -165,4 +158,88 @@ function requireSignal(signal: unknown): void {
   throw new TypeError(
     `signal must be an AbortSignal, such as a controller's signal, got ${describe(signal)}`,
   );
+}
+
+/**
+ * Rows out of pages, for a loop. By hand, because a generator's `return()` waits for the `next()`
+ * before it, and so would not stop the request in flight.
+ *
+ * @param signal Ends it, in the midst of a page too
+ */
+function iterateRows<R>(
+  pages: ReadableStream<R[]>,
+  signal: AbortSignal | undefined,
+): AsyncIterableIterator<R, void, void> {
+  const reader = pages.getReader();
+  let rows: R[] = [];
+  let taken = 0;
+  let isDone = false;
+  let reading: Promise<void> | undefined;
+  const read = async () => {
+    const { done, value = [] } = await reader.read();
+    isDone ||= done;
+    rows = value;
+    taken = 0;
+  };
+  return {
+    async next() {
+      while (!isDone && taken === rows.length) {
+        // Whoever asks meanwhile waits for the same page.
+        reading ??= read().finally(() => reading = undefined);
+        await reading;
+      }
+      if (isDone) return { done: true, value: undefined };
+      signal?.throwIfAborted();
+      return { done: false, value: rows[taken++]! };
+    },
+    async return() {
+      isDone = true;
+      await reader.cancel();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+/**
+ * Rows out of pages, as a stream that holds one page at most.
+ *
+ * @param signal Ends it, in the midst of a page too
+ */
+function streamRows<R>(
+  pages: ReadableStream<R[]>,
+  signal: AbortSignal | undefined,
+): ReadableStream<R> {
+  const reader = pages.getReader();
+  let stop = () => {};
+  const end = () => signal?.removeEventListener("abort", stop);
+  const read = () =>
+    reader.read().catch((error) => {
+      end();
+      throw error;
+    });
+  return new ReadableStream<R>({
+    async pull(controller) {
+      end();
+      stop = () => controller.error(signal?.reason);
+      signal?.addEventListener("abort", stop, { once: true });
+      // Until there is a row: a stream whose pull brings none is not pulled again.
+      for (;;) {
+        const { done, value = [] } = await read();
+        if (signal?.aborted) return;
+        for (const row of value) controller.enqueue(row);
+        if (done) {
+          end();
+          controller.close();
+        }
+        if (done || value.length > 0) return;
+      }
+    },
+    cancel(reason) {
+      end();
+      return reader.cancel(reason);
+    },
+  }, { highWaterMark: 0 });
 }

@@ -2,13 +2,12 @@ import type { Filter } from "../odata/filter.ts";
 import { MAXIMUM_TOP } from "../odata/query_options.ts";
 import type { FilterFieldOf } from "../odata/resources.ts";
 import type { Selection } from "../odata/selection.ts";
-import { requireOptions } from "../require_options.ts";
+import { requireOptions } from "../validation.ts";
 import { type Citation, CITED_FIELDS, toCitation, toCitedFilter } from "./citations.ts";
-import { type DataStreamOptions, toService } from "./client_options.ts";
 import { createQuery } from "./create_query.ts";
-import type { LocationsQuery, Query } from "./query.ts";
-import type { ResourceQuery, ResourceRow } from "./query_input.ts";
-import type { Service } from "./run.ts";
+import type { Service } from "./fetch_page.ts";
+import { type DataStreamOptions, toService } from "./options.ts";
+import type { LocationsQuery, Query, ResourceQuery, ResourceRow } from "./query.ts";
 
 /**
  * A client of the DataStream service.

@@ -61,7 +61,7 @@ const BY_KIND: Record<DataStreamError["kind"], readonly Remedy[]> = {
 };
 
 /** What comes after a failed attempt. */
-export interface NextStep {
+interface NextStep {
   /** Ends the asking: no further attempt helps, or may be made. */
   end: DataStreamError | undefined;
   /** How many milliseconds everyone is held back, whether or not this one goes on. */

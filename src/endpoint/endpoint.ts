@@ -1,5 +1,4 @@
-import { DEFAULTS } from "./defaults.ts";
-import { merge } from "./merge.ts";
+import { DEFAULTS, merge } from "./merge.ts";
 import { parse } from "./parse.ts";
 import type { Endpoint, EndpointOptions, MergedOptions } from "./types.ts";
 

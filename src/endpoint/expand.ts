@@ -1,11 +1,14 @@
 import { parseTemplate as parseUriTemplate } from "url-template";
-import { encode } from "./encode.ts";
-import type { Expression, Variable } from "./expression.ts";
-import { escapeStrayPercent, type Template } from "./template.ts";
-import { toUrlValue, type UrlValue } from "./value.ts";
+import { encode, toUrlValue, type UrlValue } from "./encode.ts";
+import {
+  escapeStrayPercent,
+  type Expression,
+  type Template,
+  type Variable,
+} from "./uri_template.ts";
 
 /** Returns the value of a variable; undefined or null where it has none. */
-export type Values = (name: string) => unknown;
+type Values = (name: string) => unknown;
 
 /**
  * Expands a template; a variable without a value expands to nothing.

@@ -1,10 +1,8 @@
-import { copy } from "./copy.ts";
+import { encode, encodeName, toUrlValue, withoutText } from "./encode.ts";
 import { expand } from "./expand.ts";
-import { mergeHeaders } from "./headers.ts";
-import { withFormat } from "./media_type.ts";
-import { appendQuery } from "./query.ts";
-import { parseTemplate, type Template } from "./template.ts";
+import { copy, mergeHeaders } from "./merge.ts";
 import type { MergedOptions, RequestOptions } from "./types.ts";
+import { parseTemplate, type Template } from "./uri_template.ts";
 
 /** What is no parameter (request-options-builder, Endpoints, rule 4). */
 const RESERVED = new Set([
@@ -95,4 +93,59 @@ function join(baseUrl: string, path: string): string {
   let start = 0;
   while (path[start] === "/") start++;
   return `${baseUrl.slice(0, end)}/${path.slice(start)}`;
+}
+
+/**
+ * A vendor type of JSON with two or more segments, as a member of a list. A type of one segment,
+ * such as `application/vnd.geo+json`, has no formats.
+ */
+const VENDOR_TYPE = /((?:^|,)\s*application\/vnd(?:\.[\w-]+){2,})\+json(?=\s*(?:[;,]|$))/gi;
+
+/**
+ * Replaces the `+json` of vendor types in an `accept` header by a format:
+ * `application/vnd.datastream.v3+json` with `raw` becomes `application/vnd.datastream.v3.raw`.
+ * Other members of the list are returned unchanged.
+ *
+ * @throws {TypeError} If the format could not stand in a media type
+ */
+function withFormat(accept: string, format: string): string {
+  if (!/^[\w.+-]+$/.test(format)) {
+    throw new TypeError(
+      `Cannot amend accept: wanted a mediaType.format such as "raw" or "text+json", got "${format}"`,
+    );
+  }
+  return accept.replace(VENDOR_TYPE, `$1.${format}`);
+}
+
+/**
+ * Appends parameters to a URL as its query: after one that is there, before a fragment.
+ *
+ * Names and values are encoded, as the service refuses a raw `$`; a list is joined with commas
+ * (RFC 6570, form style); null, undefined and an empty list are left out.
+ *
+ * @param url An expanded URL
+ * @param parameters Pairs of name and value
+ * @throws {TypeError} If a value is an object or has no text
+ */
+function appendQuery(url: string, parameters: readonly [string, unknown][]): string {
+  let query = "";
+  for (const [name, value] of parameters) {
+    const pair = toPair(name, value);
+    if (pair !== undefined) query += query === "" ? pair : `&${pair}`;
+  }
+  if (query === "") return url;
+  const hash = url.indexOf("#");
+  const address = hash < 0 ? url : url.slice(0, hash);
+  const joint = !address.includes("?") ? "?" : /[?&]$/.test(address) ? "" : "&";
+  return address + joint + query + (hash < 0 ? "" : url.slice(hash));
+}
+
+function toPair(name: string, value: unknown): string | undefined {
+  const texts = toUrlValue(name, value);
+  if (texts === undefined) return undefined;
+  if (typeof texts === "object" && !Array.isArray(texts)) {
+    throw withoutText(name, texts);
+  }
+  const text = typeof texts === "string" ? encode(texts) : texts.map(encode).join(",");
+  return `${encodeName(name)}=${text}`;
 }

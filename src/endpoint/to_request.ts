@@ -1,5 +1,4 @@
-import { isAsyncIterable, isBodyInit, toJson, toStream } from "./body.ts";
-import { mergeHeaders } from "./headers.ts";
+import { mergeHeaders } from "./merge.ts";
 import type { RequestOptions } from "./types.ts";
 
 /**
@@ -66,4 +65,95 @@ function requireValid(name: string, value: string): void {
       `Cannot send header "${name}": wanted a token and a line of bytes after it, got other characters`,
     );
   }
+}
+
+/** Whether a body can be passed to `Request` unchanged. */
+function isBodyInit(body: unknown): body is BodyInit {
+  return typeof body === "string" || body instanceof ReadableStream || body instanceof Blob ||
+    body instanceof FormData || body instanceof URLSearchParams || body instanceof ArrayBuffer ||
+    ArrayBuffer.isView(body);
+}
+
+/** Whether a body is an async iterable, such as an async generator or a Node `Readable`. */
+function isAsyncIterable(body: unknown): body is AsyncIterable<unknown> {
+  return Symbol.asyncIterator in Object(body);
+}
+
+/** The types that JSON represents; it writes any other object, such as a `Map`, as `{}`. */
+const JSON_TYPE = /^(?:Array|Boolean|Null|Number|Object|String|Undefined)$/;
+
+/**
+ * Encodes a body as JSON.
+ *
+ * @throws {TypeError} If it holds something that JSON cannot represent; the message names that and
+ *   the parameter that holds it
+ */
+function toJson(body: unknown): string {
+  let root: unknown;
+  let parameter = "";
+  let got = "an object that refers to itself or cannot be read";
+  try {
+    return JSON.stringify(body, function (this: unknown, key: string, value: unknown) {
+      if (root === undefined) root = value;
+      else if (this === root) parameter = ` in "${key}"`;
+      const type = typeOf(value);
+      if (JSON_TYPE.test(type) && root !== undefined) return value;
+      throw new TypeError(`JSON cannot represent ${got = type}`);
+    });
+  } catch (cause) {
+    throw new TypeError(
+      `Cannot encode the body as JSON: wanted values that JSON can represent, got ${got}${parameter}`,
+      { cause },
+    );
+  }
+}
+
+/**
+ * Reads an async iterable as a stream, chunk by chunk as the stream is read. A cancelled stream
+ * closes the iterable.
+ *
+ * `ReadableStream.from` is not available in Chromium, and `fetch` takes bytes only.
+ */
+function toStream(source: AsyncIterable<unknown>): ReadableStream<Uint8Array> {
+  const chunks = encodeChunks(source);
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await chunks.return();
+    },
+  }, { highWaterMark: 0 });
+}
+
+/** Yields the bytes of chunks, text as UTF-8; a character may be split between two chunks of text. */
+async function* encodeChunks(source: AsyncIterable<unknown>): AsyncGenerator<Uint8Array, void> {
+  const encoder = new TextEncoder();
+  let half = "";
+  for await (const chunk of source) {
+    const text = typeof chunk === "string" ? half + chunk : half;
+    half = typeof chunk === "string" && /[\ud800-\udbff]$/.test(text) ? text.slice(-1) : "";
+    const parts: Uint8Array[] = [encoder.encode(text.slice(0, text.length - half.length))];
+    if (typeof chunk !== "string") parts.push(toBytes(chunk));
+    // An empty chunk would end a chunked request body.
+    for (const bytes of parts) if (bytes.length > 0) yield bytes;
+  }
+  if (half) yield encoder.encode(half);
+}
+
+function toBytes(chunk: unknown): Uint8Array {
+  if (chunk instanceof ArrayBuffer) return new Uint8Array(chunk);
+  if (ArrayBuffer.isView(chunk)) {
+    return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  }
+  throw new TypeError(`Cannot send the body: wanted chunks of text or bytes, got ${typeOf(chunk)}`);
+}
+
+/** The name of a value's built-in type, such as `Map` or `BigInt`; NaN and the infinities by name. */
+function typeOf(value: unknown): string {
+  return typeof value === "number" && !Number.isFinite(value)
+    ? String(value)
+    : Object.prototype.toString.call(value).slice(8, -1);
 }

@@ -1,4 +1,4 @@
-import { describe } from "../describe.ts";
+import { describe } from "../validation.ts";
 import type { Clause } from "./clause.ts";
 
 /**

@@ -1,7 +1,9 @@
 import type { Clause, Comparison, Literal } from "./clause.ts";
+import { filterHint } from "./name_hints.ts";
+import { type ResourceName, RESOURCES } from "./resources.ts";
 
 /** A clause, and where its field stands in the filter, counted from 0. */
-export interface PlacedClause extends Clause {
+interface PlacedClause extends Clause {
   position: number;
 }
 
@@ -163,4 +165,30 @@ function tokenize(filter: string): Token[] {
   }
   tokens.push({ kind: "end", text: "", position: end, spaced: end < filter.length });
   return tokens;
+}
+
+/**
+ * Returns the clauses of a filter that a resource can be filtered by.
+ *
+ * @param filter The filter as the service takes it, not encoded
+ * @param canSkipCheck Whether the caller can pass `unchecked`, so that the message says so
+ * @throws {FilterSyntaxError} If the filter is not in the service's grammar
+ * @throws {TypeError} If the resource cannot be filtered by a name; the message has its position and
+ *   what to write instead
+ */
+export function checkFilter(
+  resource: ResourceName,
+  filter: string,
+  canSkipCheck = false,
+): PlacedClause[] {
+  const names: readonly string[] = RESOURCES[resource].filters;
+  const clauses = parseFilter(filter);
+  const wrong = clauses.find(({ field }) => !names.includes(field));
+  if (wrong === undefined) return clauses;
+  const { field, position } = wrong;
+  throw new TypeError(
+    `Cannot filter ${resource} by "${field}" at character ${position + 1} of the filter: ${
+      filterHint(resource, field, canSkipCheck)
+    }`,
+  );
 }

@@ -1,13 +1,11 @@
-import { describe } from "../describe.ts";
-import { firstRepeated } from "../first_repeated.ts";
+import { describe, firstRepeated } from "../validation.ts";
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
-import { checkFilter } from "./check_filter.ts";
 import { type Clause, formatClauses } from "./clause.ts";
 import type { Filter } from "./filter.ts";
-import { parseFilter } from "./parse_filter.ts";
+import { fieldHint } from "./name_hints.ts";
+import { checkFilter, parseFilter } from "./parse_filter.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "./resources.ts";
 import { parseSelect } from "./selection.ts";
-import { fieldHint } from "./unknown_name.ts";
 
 /** The most rows that the service puts on a page (water-quality-api, Limits). */
 export const MAXIMUM_TOP = 10_000;
@@ -197,10 +195,41 @@ function checkSelect(resource: ResourceName, select: string[], unchecked: boolea
 }
 
 /** Returns the clauses of a filter, or `undefined` if it is not in the grammar that Weir knows. */
-export function parseIfPossible(filter: string): Clause[] | undefined {
+function parseIfPossible(filter: string): Clause[] | undefined {
   try {
     return parseFilter(filter);
   } catch {
     return undefined;
   }
+}
+
+/** Where a query of a resource has a box. */
+interface PlacedBox {
+  filter: string | undefined;
+  within?: BoundingBox | undefined;
+}
+
+/**
+ * A filter and a box as a resource takes them: the box joined to the filter where it has positions of
+ * its own, else beside it, as `within`.
+ *
+ * @param unchecked Whether the filter may have names and a grammar that Weir does not know
+ * @throws {TypeError} If the resource cannot be filtered by a name
+ * @throws {SyntaxError} If the filter is not of the service's grammar
+ * @throws {RangeError} If a side of the box is out of range
+ */
+export function placeBox(
+  resource: ResourceName,
+  filter: string | undefined,
+  box: BoundingBox | undefined,
+  unchecked = false,
+): PlacedBox {
+  if (box === undefined) return { filter };
+  if (isMeasured(resource)) return { filter, within: box };
+  const clauses = filter === undefined
+    ? []
+    : unchecked
+    ? parseIfPossible(filter)
+    : checkFilter(resource, filter);
+  return { filter: narrow({ filter, clauses }, toBoxClauses(box)) };
 }

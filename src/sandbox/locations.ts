@@ -1,6 +1,6 @@
 import type { Row } from "../odata/resources.ts";
 import { DATASETS } from "./datasets.ts";
-import { noise, pick } from "./noise.ts";
+import { noise, pick } from "./world.ts";
 
 interface Province {
   code: string;
@@ -44,7 +44,7 @@ export interface Location {
 }
 
 /** The number of a location's row; ids have gaps, as the service's do. */
-export function locationId(index: number): number {
+function locationId(index: number): number {
   return 1001 + 7 * index;
 }
 

@@ -27,7 +27,7 @@ export interface SignUrlOptions {
 }
 
 /** What a URL's signature is worth. */
-export type Verdict = "valid" | "expired" | "unsigned" | "wrong";
+type Verdict = "valid" | "expired" | "unsigned" | "wrong";
 
 /**
  * Refuses a secret that could be guessed.

@@ -1,12 +1,12 @@
 // DOIs of the rows that a writer writes.
+
 import { assertEquals, assertThrows } from "@std/assert";
 import { DoiCollector, doisOf } from "../../src/cli/doi_collector.ts";
-import { toCsvFormat } from "../../src/output/csv_options.ts";
-import { CsvWriter } from "../../src/output/csv_writer.ts";
-import { geojsonWriter } from "../../src/output/geojson.ts";
-import { jsonWriter } from "../../src/output/json.ts";
-import { NdjsonWriter } from "../../src/output/ndjson.ts";
-import type { PageWriter } from "../../src/output/page_writer.ts";
+import { CsvWriter } from "../../src/formats/csv.ts";
+import { toCsvFormat } from "../../src/formats/csv_options.ts";
+import { geojsonWriter } from "../../src/formats/geojson.ts";
+import { jsonWriter, NdjsonWriter } from "../../src/formats/json.ts";
+import type { PageWriter } from "../../src/formats/page_writer.ts";
 
 const writers: Record<string, () => PageWriter> = {
   csv: () => new CsvWriter(toCsvFormat(), ["Id", "DOI"], true),

@@ -1,11 +1,11 @@
 // Long and odd command lines, and texts that the command line shows: each takes linear time.
+
 import { assertThrows } from "@std/assert";
 import { DataStreamError } from "../../mod.ts";
 import { readArguments } from "../../src/cli/arguments.ts";
-import { readFormat } from "../../src/cli/format.ts";
 import type { Io } from "../../src/cli/io.ts";
 import { ProgressReport } from "../../src/cli/progress_report.ts";
-import { readFilter } from "../../src/cli/query_flags.ts";
+import { readFilter, readFormat } from "../../src/cli/query_flags.ts";
 import { UsageError } from "../../src/cli/usage_error.ts";
 import { assertLinear } from "../helpers/doubling.ts";
 

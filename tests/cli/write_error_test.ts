@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
-import { FileError } from "../../src/cli/files.ts";
-import { explainWriteError, writing } from "../../src/cli/write_error.ts";
+import { explainWriteError, FileError, writing } from "../../src/cli/files.ts";
 
 const fault = (code: string, more = {}) => Object.assign(new Error(code), { code, ...more });
 

@@ -1,13 +1,12 @@
 // Malformed headers, links and texts of the service: each takes linear time.
+
 import { assert, assertThrows } from "@std/assert";
 import { DataStreamError } from "../../mod.ts";
 import { citationsText, toCitedFilter } from "../../src/client/citations.ts";
-import { isJson } from "../../src/client/content_type.ts";
-import { nextTarget } from "../../src/client/link_header.ts";
-import { readSkipToken } from "../../src/client/next_link.ts";
-import { readRetryAfter } from "../../src/client/retry_after.ts";
-import { statusError } from "../../src/client/status_error.ts";
-import { toUserAgent } from "../../src/client/user_agent.ts";
+import { readRetryAfter, statusError } from "../../src/client/http_error.ts";
+import { nextTarget, readSkipToken } from "../../src/client/next_link.ts";
+import { toUserAgent } from "../../src/client/options.ts";
+import { isJson } from "../../src/client/transport.ts";
 import { assertLinear } from "../helpers/doubling.ts";
 import { ROOT } from "../helpers/upstream.ts";
 

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { nextTarget } from "../../src/client/link_header.ts";
+import { nextTarget } from "../../src/client/next_link.ts";
 
 const found: [header: string | null, target: string | undefined][] = [
   [null, undefined],

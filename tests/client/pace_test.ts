@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { holdBack, takeTurn } from "../../src/client/pace.ts";
+import { holdBack, takeTurn } from "../../src/client/rate_limiter.ts";
 import { type Clock, DataStream } from "../../mod.ts";
 import { FakeClock } from "../helpers/fake_clock.ts";
 import { sandboxAndClient } from "../helpers/sandbox.ts";

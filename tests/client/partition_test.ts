@@ -1,7 +1,7 @@
 // More than a million rows: in parts, and each row once, for hardly more requests than pages.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, type Progress, type Query } from "../../mod.ts";
-import { rangesOfAtMost } from "../../src/client/partition.ts";
+import { rangesOfAtMost } from "../../src/client/shards.ts";
 import { FakeClock } from "../helpers/fake_clock.ts";
 import { type LargeService, largeService } from "../helpers/large_service.ts";
 

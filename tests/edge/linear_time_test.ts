@@ -1,12 +1,12 @@
 // Malformed query strings, headers, names and forms: each is answered in linear time.
+
 import { assertEquals, assertThrows } from "@std/assert";
-import { citeAs } from "../../edge/downloads/cited_doi.ts";
-import { BadOption } from "../../edge/downloads/bad_option.ts";
-import { toDisposition, toFileName } from "../../edge/downloads/file_name.ts";
-import { negotiate } from "../../edge/downloads/formats.ts";
-import { badRequest } from "../../edge/downloads/problem.ts";
+import { citeAs, toDisposition, toFileName } from "../../edge/download.ts";
+import { negotiate } from "../../edge/negotiate.ts";
 import { readForm, toFormQuery } from "../../edge/page/form.ts";
 import { originOf } from "../../edge/page/links.ts";
+import { badRequest } from "../../edge/problem.ts";
+import { BadOption } from "../../edge/search_params.ts";
 import { assertLinear } from "../helpers/doubling.ts";
 import { overSandbox } from "../helpers/edge.ts";
 

@@ -1,5 +1,5 @@
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import { BoundedCache } from "../../src/endpoint/bounded_cache.ts";
+import { BoundedCache } from "../../src/endpoint/uri_template.ts";
 
 Deno.test("get() makes once what is asked for again", () => {
   const cache = new BoundedCache((key) => ({ key }));

@@ -18,7 +18,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   },
   {
     name: "a token is compared by its digest's last byte alone",
-    file: "edge/downloads/access.ts",
+    file: "edge/access.ts",
     find: "difference |= byte",
     replacement: "difference = byte",
     test: "tests/edge/downloads/access_test.ts",
@@ -32,7 +32,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   },
   {
     name: "a download that breaks in its midst ends clean",
-    file: "edge/downloads/download.ts",
+    file: "edge/download_response.ts",
     find: "        onFault(error);\n        onEnd();\n        throw error;",
     replacement: "        onFault(error);\n        onEnd();\n        return controller.close();",
     test: "tests/edge/downloads/faults_test.ts",
@@ -63,7 +63,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   },
   {
     name: "--resume continues a part that was changed",
-    file: "src/cli/hash_part.ts",
+    file: "src/cli/resumable_file.ts",
     find: 'hash.copy().digest("hex") === sha256',
     replacement: 'hash.copy().digest("hex") !== ""',
     test: "tests/processes/resume_test.ts",
@@ -71,7 +71,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   },
   {
     name: "--resume mixes two versions of a dataset",
-    file: "src/cli/open_part.ts",
+    file: "src/cli/resumable_file.ts",
     find: "      await datasets.compare();\n",
     replacement: "",
     test: "tests/processes/dataset_versions_test.ts",
@@ -79,7 +79,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   },
   {
     name: "a file gets its name although a dataset was published during the download",
-    file: "src/cli/part_file.ts",
+    file: "src/cli/resumable_file.ts",
     find: "if (this.#hasNewPages) await",
     replacement: "if (this.#bytes < 0) await",
     test: "tests/processes/dataset_versions_test.ts",
@@ -87,21 +87,21 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   },
   {
     name: "two runs write to one part",
-    file: "src/cli/part_file.ts",
+    file: "src/cli/resumable_file.ts",
     find: '"utf8") !== this.#stateText) return false',
     replacement: '"utf8") === "") return false',
     test: "tests/processes/part_file_test.ts",
   },
   {
     name: "a write of an overtaken run is not noticed",
-    file: "src/cli/part_file.ts",
+    file: "src/cli/resumable_file.ts",
     find: "if (this.#isResumed) {",
     replacement: "if (this.#bytes < 0) {",
     test: "tests/processes/part_file_test.ts",
   },
   {
     name: "a replaced file is more open to others than before",
-    file: "src/cli/part_file.ts",
+    file: "src/cli/resumable_file.ts",
     find: "    if (replaced !== undefined) await copyPermissions(this.#file, replaced);\n",
     replacement: "",
     test: "tests/processes/output_paths_test.ts",

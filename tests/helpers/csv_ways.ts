@@ -1,8 +1,8 @@
-import { csvOfBytes } from "../../src/output/csv_bytes.ts";
-import { toCell, toLines } from "../../src/output/csv_lines.ts";
-import { type CsvFormat, type CsvOptions, toCsvFormat } from "../../src/output/csv_options.ts";
-import { readSourcePage } from "../../src/output/json_source.ts";
-import { PageFault, type WriterState, type WrittenPage } from "../../src/output/page_writer.ts";
+import { csvOfBytes } from "../../src/formats/csv_transcoder.ts";
+import { toCell, toLines } from "../../src/formats/csv_cells.ts";
+import { type CsvFormat, type CsvOptions, toCsvFormat } from "../../src/formats/csv_options.ts";
+import { readSourcePage } from "../../src/formats/raw_json.ts";
+import { PageFault, type WriterState, type WrittenPage } from "../../src/formats/page_writer.ts";
 
 /** The lines of a page by the fast way alone, without a header; undefined where it does not know the page. */
 export function fastLines(

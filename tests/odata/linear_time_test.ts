@@ -1,8 +1,8 @@
 // Malformed filters and lists: each takes linear time.
+
 import { assertEquals, assertThrows } from "@std/assert";
 import { parseBox } from "../../src/odata/bounding_box.ts";
-import { checkFilter } from "../../src/odata/check_filter.ts";
-import { FilterSyntaxError, parseFilter } from "../../src/odata/parse_filter.ts";
+import { checkFilter, FilterSyntaxError, parseFilter } from "../../src/odata/parse_filter.ts";
 import { checkOptions } from "../../src/odata/query_options.ts";
 import { assertLinear } from "../helpers/doubling.ts";
 

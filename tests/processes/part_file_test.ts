@@ -1,8 +1,9 @@
 // Several processes with one part file: whatever the order of their steps, no wrong file results.
+
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { openPart } from "../../src/cli/open_part.ts";
-import type { PartFile, PartOptions } from "../../src/cli/part_file.ts";
 import { FileError } from "../../src/cli/files.ts";
+import { openPart, type PartFile, type PartOptions } from "../../src/cli/resumable_file.ts";
+import { createSandbox } from "../../src/sandbox/service.ts";
 import {
   fileNames,
   FOLDER,
@@ -13,7 +14,6 @@ import {
   withFiles,
   writeFile,
 } from "../helpers/command_line.ts";
-import { createSandbox } from "../../src/sandbox/service.ts";
 
 const PATH = `${FOLDER}/a.csv`;
 const options: PartOptions = {

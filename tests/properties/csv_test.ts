@@ -4,9 +4,9 @@ import { assert, assertEquals } from "@std/assert";
 import { stringify } from "@std/csv/stringify";
 import fc from "fast-check";
 import { csvFromPage, type CsvOptions, ndjsonFromPage } from "../../mod.ts";
-import { toCsvFormat } from "../../src/output/csv_options.ts";
-import { CsvWriter } from "../../src/output/csv_writer.ts";
-import type { PageWriter } from "../../src/output/page_writer.ts";
+import { toCsvFormat } from "../../src/formats/csv_options.ts";
+import { CsvWriter } from "../../src/formats/csv.ts";
+import type { PageWriter } from "../../src/formats/page_writer.ts";
 import { fastLines, GeneralCsv, generalLines } from "../helpers/csv_ways.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 

@@ -2,7 +2,7 @@
 // name, it never leaves its header or its folder.
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
-import { toDisposition, toFileName } from "../../edge/downloads/file_name.ts";
+import { toDisposition, toFileName } from "../../edge/download.ts";
 import { signUrl, verifyUrl } from "../../src/signing/signed_url.ts";
 
 const secret = "0123456789abcdef0123456789abcdef";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { parseTemplate as parseUriTemplate } from "url-template";
 import { endpoint, toRequest, type UrlVariable } from "../../mod.ts";
 import { expand } from "../../src/endpoint/expand.ts";
-import { parseTemplate } from "../../src/endpoint/template.ts";
+import { parseTemplate } from "../../src/endpoint/uri_template.ts";
 
 const runs = { numRuns: 5_000, seed: 1 };
 const base = "https://example.org/root";

@@ -1,7 +1,7 @@
 // Whatever the numbers and however false the counts: the parts are the whole, each number in one.
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { type Range, rangesOfAtMost } from "../../src/client/partition.ts";
+import { type Range, rangesOfAtMost } from "../../src/client/shards.ts";
 
 const holds = ({ from = -Infinity, below = Infinity }: Range, number: number) =>
   number >= from && number < below;

@@ -5,7 +5,7 @@ import negative from "uri-template-tests/negative-tests.json" with { type: "json
 import examples from "uri-template-tests/spec-examples.json" with { type: "json" };
 import bySection from "uri-template-tests/spec-examples-by-section.json" with { type: "json" };
 import { expand } from "../../src/endpoint/expand.ts";
-import { parseTemplate } from "../../src/endpoint/template.ts";
+import { parseTemplate } from "../../src/endpoint/uri_template.ts";
 
 interface Suite {
   variables: Record<string, unknown>;

@@ -238,7 +238,7 @@ export const CASES: Record<BehaviourName, Case> = {
   "Progress.requests counts each request when the service resets connections": {
     resetsConnections: true,
     gives: { rows: 60, uncounted: 0, tooSoon: 0 },
-    // These repeat the second and the third request by themselves: see src/client/fetch_once.ts.
+    // These repeat the second and the third request by themselves: see src/client/transport.ts.
     givesIn: {
       workerd: { rows: 60, uncounted: 2, tooSoon: 2 },
       Chromium: { rows: 60, uncounted: 2, tooSoon: 2 },

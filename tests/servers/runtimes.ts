@@ -12,7 +12,7 @@ export interface Entry {
 }
 
 /** What is published. */
-export const PUBLISHED: Entry = { module: "edge/main.ts", node: "edge/node.ts" };
+export const PUBLISHED: Entry = { module: "edge/serve.ts", node: "edge/node.ts" };
 /** The app with options of a test. */
 const TESTED: Entry = { module: "tests/servers/app.ts", node: "tests/servers/node.ts" };
 

@@ -1,7 +1,7 @@
 // A place among the open downloads, under a clock of which each tick is the test's.
 import { assertThrows } from "@std/assert";
-import { Gate } from "../../../edge/downloads/gate.ts";
-import { HttpProblem } from "../../../edge/downloads/problem.ts";
+import { Gate } from "../../../edge/concurrency_limit.ts";
+import { HttpProblem } from "../../../edge/problem.ts";
 
 Deno.test("a download that ends just as it looks at the clock gives its place back", async () => {
   const { promise: woken, resolve: wake } = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 // What an open download holds: what its reader has not taken yet, and no more.
 import { assert, assertEquals } from "@std/assert";
-import { downloadResponse } from "../../../edge/downloads/download.ts";
+import { downloadResponse } from "../../../edge/download_response.ts";
 
 const CHUNK = Uint8Array.from({ length: 200_000 }, (_, index) => index % 251);
 
