@@ -26,7 +26,7 @@ export { endsWith, eq, gt, gte, isIn, lt, lte, ne } from "./src/odata/filter.ts"
 export { and, boundingBox } from "./src/odata/filter.ts";
 export { endpoint } from "./src/endpoint/endpoint.ts";
 export { toRequest } from "./src/endpoint/to_request.ts";
-export { DataStreamError } from "./src/errors.ts";
+export { DataStreamError, ValidationError } from "./src/errors.ts";
 export { csvFromPage } from "./src/formats/csv.ts";
 export { geojsonFromPage } from "./src/formats/geojson.ts";
 export { ndjsonFromPage } from "./src/formats/json.ts";
@@ -55,7 +55,11 @@ export type {
   RouteVariables,
   UrlVariable,
 } from "./src/endpoint/route_variables.ts";
-export type { DataStreamErrorFacts, DataStreamErrorKind } from "./src/errors.ts";
+export type {
+  DataStreamErrorFacts,
+  DataStreamErrorKind,
+  ValidationErrorFacts,
+} from "./src/errors.ts";
 export type { BoundingBox } from "./src/odata/bounding_box.ts";
 export type { Clause, Comparison, Literal } from "./src/odata/clause.ts";
 export type { CsvColumn, CsvOptions } from "./src/formats/csv_options.ts";

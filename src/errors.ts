@@ -107,6 +107,93 @@ export class DataStreamError extends Error {
   }
 }
 
+/** Facts about an option that a {@linkcode ValidationError} rejects. */
+export interface ValidationErrorFacts {
+  /** Value of the option. Never the API key or another secret. Default `undefined`. */
+  received?: unknown;
+  /** What to do next. Default: empty, where the problem already says what is accepted. */
+  hint?: string;
+  /** Whether the query option `unchecked` would let the value through. Default false. */
+  canBeUnchecked?: boolean;
+  /** The error that this one explains. */
+  cause?: unknown;
+}
+
+/**
+ * An option that was rejected before any request was sent.
+ *
+ * The message is one line: the option, what is wrong with it, the value, and what to do next. It
+ * never holds the API key. The hint names other options in braces, as `{within}`, so that an
+ * interface can put its own names there: see {@linkcode ValidationError.messageFor}.
+ *
+ * @example Tell which option is wrong
+ * ```ts
+ * import { DataStream, ValidationError } from "@weir/datastream";
+ * import { assertThrows } from "@std/assert";
+ *
+ * const error = assertThrows(() => new DataStream().records({ top: 20_000 }), ValidationError);
+ * console.log(error.option, error.received); // top 20000
+ * ```
+ */
+export class ValidationError extends TypeError {
+  /** Always `ValidationError`. */
+  override readonly name = "ValidationError";
+  /** Name of the option, such as `filter` or `retry.attempts`. */
+  readonly option: string;
+  /** What is wrong, as a predicate of the option: `must be a whole number, got 1.5`. */
+  readonly problem: string;
+  /** Value of the option; `undefined` if it is a secret. */
+  readonly received: unknown;
+  /** What to do next, other options in braces; empty if the problem says what is accepted. */
+  readonly hint: string;
+  /** Whether the query option `unchecked` would let the value through. */
+  readonly canBeUnchecked: boolean;
+
+  /**
+   * Creates an error whose message is the option, the problem and the hint.
+   *
+   * @param option Name of the option
+   * @param problem What is wrong, as a predicate of the option, without a secret
+   * @param facts The value received and what to do next
+   */
+  constructor(option: string, problem: string, facts: ValidationErrorFacts = {}) {
+    const { received, hint = "", canBeUnchecked = false, cause } = facts;
+    super("", { cause });
+    this.option = option;
+    this.problem = problem;
+    this.received = received;
+    this.hint = hint;
+    this.canBeUnchecked = canBeUnchecked;
+    this.message = this.messageFor({ unchecked: "unchecked: true" });
+  }
+
+  /**
+   * Formats the message for an interface that has other names for the options, such as the flags of
+   * a command line or the parameters of a URL.
+   *
+   * @param names Names by option; an option that is missing keeps its own. Without a name for
+   *   `unchecked`, the message does not suggest that option
+   * @returns The message, on one line
+   *
+   * @example For a command line
+   * ```ts
+   * import { ValidationError } from "@weir/datastream";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const error = new ValidationError("top", "must be a whole number, got 1.5", { received: 1.5 });
+   * assertEquals(error.messageFor({ top: "--top" }), "--top must be a whole number, got 1.5");
+   * ```
+   */
+  messageFor(names: Readonly<Record<string, string>>): string {
+    const nameOf = (option: string) => Object.hasOwn(names, option) ? names[option]! : option;
+    const hint = this.hint.replace(/\{([\w.]+)\}/g, (_, option) => nameOf(option));
+    const unchecked = this.canBeUnchecked && names.unchecked !== undefined
+      ? ` (or pass ${names.unchecked}, if the service has added it)`
+      : "";
+    return `${nameOf(this.option)} ${this.problem}${hint && `: ${hint}`}${unchecked}`;
+  }
+}
+
 /** Copies an error with another detail, another hint or more facts. */
 export function amendError(
   error: DataStreamError,

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { DataStreamError, PRODUCTION_URL, QA_URL } from "../mod.ts";
+import { DataStreamError, PRODUCTION_URL, QA_URL, ValidationError } from "../mod.ts";
 import { oneLine } from "../src/errors.ts";
 
 Deno.test("DataStreamError has its name and facts, status 0 too", () => {
@@ -31,4 +31,20 @@ Deno.test("oneLine() takes line ends and control characters out of a message", (
 Deno.test("the addresses are those of the service", () => {
   assertEquals(PRODUCTION_URL, "https://api.datastream.org/v1/odata/v4");
   assertEquals(QA_URL, "https://api.qa.datastream.org/v1/odata/v4");
+});
+
+Deno.test("messageFor() puts an interface's names of options into the message", () => {
+  const error = new ValidationError("filter", 'has an unknown field "{top}"', {
+    received: "{top} eq 1",
+    hint: "use {within} instead",
+    canBeUnchecked: true,
+  });
+  assertEquals(
+    error.message,
+    'filter has an unknown field "{top}": use within instead (or pass unchecked: true, if the service has added it)',
+  );
+  assertEquals(
+    error.messageFor({ filter: "$filter", within: "bbox" }),
+    '$filter has an unknown field "{top}": use bbox instead',
+  );
 });

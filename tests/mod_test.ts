@@ -13,6 +13,7 @@ Deno.test("mod.ts exports these values", () => {
     "PRODUCTION_URL",
     "QA_URL",
     "RESOURCES",
+    "ValidationError",
     "and",
     "boundingBox",
     "csvFromPage",
