@@ -38,7 +38,7 @@ export interface QueryOptions {
   filter: string | undefined;
   /** The filter's clauses; undefined where it is of another grammar, and was not checked. */
   clauses: readonly Clause[] | undefined;
-  /** The box that the locations of all rows lie in, as a filter of Locations. */
+  /** Bounding box of the locations of the rows, as a filter of Locations. */
   box: readonly Clause[] | undefined;
   /** The page size. */
   top: number;
@@ -106,25 +106,27 @@ export function checkOptions(resource: ResourceName, given: GivenOptions): Query
       `Cannot split by ${describe(partition)}: wanted one of ${PARTITIONS.join(", ")}`,
     );
   }
-  if (!isMeasured(resource) && (within !== undefined || given.partition !== undefined)) {
+  if (!isMeasured(resource) && given.partition !== undefined) {
     throw new TypeError(
-      within === undefined
-        ? `Cannot split ${resource}: leave partition out, it is for Observations and Records`
-        : `Cannot ask ${resource} with within: filter by boundingBox() instead`,
+      `Cannot split ${resource}: leave partition out, it is for Observations and Records`,
     );
   }
+  const clauses = filter === undefined
+    ? []
+    : unchecked
+    ? parseIfPossible(filter)
+    : checkFilter(resource, filter, true);
+  const box = within && toBoxClauses(within);
+  // Metadata and Locations have positions of their own to filter by.
+  const positions = isMeasured(resource) ? [] : box ?? [];
   return {
     resource,
     select: given.select === undefined
       ? undefined
       : checkSelect(resource, parseSelect(given.select), unchecked),
-    filter,
-    clauses: filter === undefined
-      ? []
-      : unchecked
-      ? parseIfPossible(filter)
-      : checkFilter(resource, filter, true),
-    box: within && toBoxClauses(within),
+    filter: narrow({ filter, clauses }, positions),
+    clauses: clauses && [...clauses, ...positions],
+    box: isMeasured(resource) ? box : undefined,
     top,
     limit,
     skipToken,

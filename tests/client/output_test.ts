@@ -1,6 +1,6 @@
 // A query's own documents: every row of every page, each once, or an error and no clean end.
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { DataStream, DataStreamError, type Query } from "../../mod.ts";
+import { DataStream, DataStreamError, type Query, ValidationError } from "../../mod.ts";
 import { fieldNames } from "../../src/odata/resources.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 import { ask, sandboxAndClient } from "../helpers/sandbox.ts";
@@ -74,7 +74,7 @@ Deno.test("metadata() joins the texts of a list in a cell", async () => {
   );
 });
 
-Deno.test("locations() gives GeoJSON, and wants the position for it", async () => {
+Deno.test("geojson() writes points, and throws when a coordinate is not selected", async () => {
   const { client } = sandboxAndClient();
   const { features } = JSON.parse(await read(client.locations({ top: 7 }).geojson()));
   const wanted = await ask().rows("Locations");
@@ -85,7 +85,7 @@ Deno.test("locations() gives GeoJSON, and wants the position for it", async () =
     wanted.map(({ Longitude, Latitude }) => [Longitude, Latitude]),
   );
   const query = client.locations({ select: ["Id", "Latitude"] });
-  assertThrows(() => query.geojson(), TypeError, "without Longitude: select it too");
+  assertThrows(() => query.geojson(), ValidationError, "select must contain Longitude for GeoJSON");
   assertEquals("geojson" in client.records(), false);
 });
 
@@ -98,14 +98,18 @@ Deno.test("numbers keep the digits that the service sent, on every page", async 
   assertEquals(await read(query().csv()), "Id,Latitude\r\n1,46.10\r\n2,4.50e1\r\n");
 });
 
-Deno.test("csv() takes options, and columns of what is selected alone", async () => {
+Deno.test("csv() applies its options, and throws when a column is not selected", async () => {
   const { client } = sandboxAndClient({ records: 3 });
   const query = client.records({ select: ["Id", "ResultValue"] });
   const options = { separator: ";", bom: true, columns: [["ResultValue", "value"], "Id"] } as const;
   const csv = new Uint8Array(await new Response(query.csv(options)).arrayBuffer());
   assertEquals([...csv.subarray(0, 3)], [0xef, 0xbb, 0xbf]);
   assertEquals(new TextDecoder().decode(csv).split("\r\n")[0], "value;Id");
-  assertThrows(() => query.csv({ columns: ["ResultUnit"] }), TypeError, "which is not selected");
+  assertThrows(
+    () => query.csv({ columns: ["ResultUnit"] }),
+    ValidationError,
+    "must be selected fields",
+  );
   assertThrows(
     () => client.records().csv({ columns: ["ResultVale"] }),
     TypeError,

@@ -1,6 +1,6 @@
 // What a query may ask for, told before any request is spent.
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { DataStream, eq, PRODUCTION_URL, type ResourceName } from "../../mod.ts";
+import { boundingBox, DataStream, eq, PRODUCTION_URL, type ResourceName } from "../../mod.ts";
 import { fieldNames } from "../../src/odata/resources.ts";
 
 const box = { west: -64, south: 46, east: -62, north: 47 };
@@ -149,9 +149,23 @@ for (const method of ["observations", "records"]) {
 }
 
 for (const method of ["metadata", "locations"]) {
-  Deno.test(`${method}() takes a box as a filter, and nothing to split`, () => {
-    loose[method]!({ filter: "Latitude gt '46' and Longitude lt '-62'" });
-    assertThrows(() => loose[method]!({ within: box }), TypeError, "boundingBox() instead");
+  Deno.test(`${method}() filters by position when it has a bounding box`, () => {
+    const filter = "DOI eq 'x'";
+    const joined = { filter: `${filter} and ${boundingBox(box)}` };
+    assertEquals(
+      loose[method]!({ within: box }).url,
+      loose[method]!({ filter: boundingBox(box) }).url,
+    );
+    assertEquals(loose[method]!({ filter, within: box }).url, loose[method]!(joined).url);
+    const { url } = loose[method]!({
+      filter: "New eq 1 or Newer eq 2",
+      within: box,
+      unchecked: true,
+    });
+    assertMatch(decodeURIComponent(url), /filter=\(New eq 1 or Newer eq 2\) and Longitude/);
+  });
+
+  Deno.test(`${method}() throws when it has a partition`, () => {
     assertThrows(() => loose[method]!({ partition: "auto" }), TypeError, "Cannot split");
   });
 }
