@@ -2,6 +2,7 @@
 // options and pairs of them, and the downloads of every resource in every format.
 import { type AppOptions, createApp, type EdgeApp, signUrl } from "../../edge/app.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
+import { DEADLINE } from "../helpers/deadline.ts";
 import { overSandbox, SECRET } from "../helpers/edge.ts";
 import { assertGolden } from "../helpers/golden.ts";
 import { headLines } from "../helpers/page_states.ts";
@@ -38,25 +39,29 @@ const modes: [name: string, options: Partial<AppOptions>][] = [
   ["signed without tokens", { ...signed, tokens: [] }],
 ];
 
-Deno.test("EdgeApp.request() answers each method of each path with the golden status and Allow", async () => {
-  const lines: string[] = [];
-  for (const [name, options] of modes) {
-    lines.push(`# ${name}`, "");
-    const { app } = overSandbox({ records: 3, locations: 3 }, options);
-    for (const path of PATHS) {
-      const cells: string[] = [];
-      for (const method of METHODS) {
-        const response = await app.request(path, { method });
-        await response.body?.cancel();
-        const allow = response.headers.get("allow");
-        cells.push(`${method} ${response.status}${allow === null ? "" : ` (${allow})`}`);
+Deno.test(
+  "EdgeApp.request() answers each method of each path with the golden status and Allow",
+  DEADLINE,
+  async () => {
+    const lines: string[] = [];
+    for (const [name, options] of modes) {
+      lines.push(`# ${name}`, "");
+      const { app } = overSandbox({ records: 3, locations: 3 }, options);
+      for (const path of PATHS) {
+        const cells: string[] = [];
+        for (const method of METHODS) {
+          const response = await app.request(path, { method });
+          await response.body?.cancel();
+          const allow = response.headers.get("allow");
+          cells.push(`${method} ${response.status}${allow === null ? "" : ` (${allow})`}`);
+        }
+        lines.push(`${path}: ${cells.join("; ")}`);
       }
-      lines.push(`${path}: ${cells.join("; ")}`);
+      lines.push("");
     }
-    lines.push("");
-  }
-  await assertGolden(lines.join("\n"), "edge/methods.txt");
-});
+    await assertGolden(lines.join("\n"), "edge/methods.txt");
+  },
+);
 
 /** Formats a problem response in one line. */
 async function problemLine(request: string, response: Response): Promise<string> {
@@ -161,114 +166,128 @@ const UNKNOWN = [
 const pairOf = (name: string, value: string) => `${name}=${encodeURIComponent(value)}`;
 const first = Object.entries(VALUES).map(([name, values]) => pairOf(name, values[0]!));
 
-Deno.test("EdgeApp.request() refuses query options with the golden problems", async () => {
-  const { app } = overSandbox({ records: 3 });
-  const queries = Object.entries(VALUES).flatMap(([name, values]) =>
-    values.map((value) => pairOf(name, value))
-  );
-  const requests = [
-    ...[...queries, ...UNKNOWN].map((query) => `/Records.csv?${query}`),
-    ...RESOURCES.flatMap((name) =>
-      [
-        ...VALUES.$select!.map((value) => pairOf("$select", value)),
-        ...VALUES.$filter!.map((value) => pairOf("$filter", value)),
-        ...VALUES.$format!.map((value) => pairOf("$format", value)),
-      ].map((query) => `/${name}?${query}`)
-    ),
-    ...FORMATS.flatMap((format) => first.map((query) => `/Locations.${format}?${query}`)),
-    ...["txt", "json"].flatMap((extension) =>
-      [...first, ...UNKNOWN, pairOf("bbox", "1,2"), pairOf("$filter", "Name eq 'x'")]
-        .map((query) => `/Citations.${extension}?${query}`)
-    ),
-    ...VALUES.$filter!.map((value) => `/Citations.json?${pairOf("$filter", value)}`),
-  ];
-  const lines = await refusals(app, new Set(requests));
-  await assertGolden(lines.join("\n") + "\n", "edge/refused_options.txt");
-});
+Deno.test(
+  "EdgeApp.request() refuses query options with the golden problems",
+  DEADLINE,
+  async () => {
+    const { app } = overSandbox({ records: 3 });
+    const queries = Object.entries(VALUES).flatMap(([name, values]) =>
+      values.map((value) => pairOf(name, value))
+    );
+    const requests = [
+      ...[...queries, ...UNKNOWN].map((query) => `/Records.csv?${query}`),
+      ...RESOURCES.flatMap((name) =>
+        [
+          ...VALUES.$select!.map((value) => pairOf("$select", value)),
+          ...VALUES.$filter!.map((value) => pairOf("$filter", value)),
+          ...VALUES.$format!.map((value) => pairOf("$format", value)),
+        ].map((query) => `/${name}?${query}`)
+      ),
+      ...FORMATS.flatMap((format) => first.map((query) => `/Locations.${format}?${query}`)),
+      ...["txt", "json"].flatMap((extension) =>
+        [...first, ...UNKNOWN, pairOf("bbox", "1,2"), pairOf("$filter", "Name eq 'x'")]
+          .map((query) => `/Citations.${extension}?${query}`)
+      ),
+      ...VALUES.$filter!.map((value) => `/Citations.json?${pairOf("$filter", value)}`),
+    ];
+    const lines = await refusals(app, new Set(requests));
+    await assertGolden(lines.join("\n") + "\n", "edge/refused_options.txt");
+  },
+);
 
-Deno.test("EdgeApp.request() refuses pairs of query options with the golden problems", async () => {
-  const { app } = overSandbox({ records: 3 });
-  const requests = ["/Records.csv", "/Records.json", "/Locations", "/Locations.geojson"]
-    .flatMap((path) => {
-      const alone = first.filter((query) =>
-        !(path !== "/Records.csv" && /^(separator|bom|header|escapeFormulas)/.test(query))
-      );
-      return alone.flatMap((one, index) =>
-        alone.slice(index).map((other) => `${path}?${one}&${other}`)
-      );
-    });
-  const more = [
-    "/Records?$format=json&separator=tab",
-    "/Records?$format=ndjson&header=false",
-    "/Records?$format=csv&header=false",
-    "/Locations?$count=true&limit=3",
-    "/Locations?$skiptoken=Id:5&bbox=-64,46,-62,47",
-    "/Records.csv?$count=false&limit=3",
-    "/Records.csv?$count=true&limit=3&$skiptoken=Id:5",
-    "/Records.csv?$top=2000&%24top=2000",
-  ];
-  const lines = await refusals(app, [...requests, ...more]);
-  await assertGolden(lines.join("\n") + "\n", "edge/refused_pairs.txt");
-});
+Deno.test(
+  "EdgeApp.request() refuses pairs of query options with the golden problems",
+  DEADLINE,
+  async () => {
+    const { app } = overSandbox({ records: 3 });
+    const requests = ["/Records.csv", "/Records.json", "/Locations", "/Locations.geojson"]
+      .flatMap((path) => {
+        const alone = first.filter((query) =>
+          !(path !== "/Records.csv" && /^(separator|bom|header|escapeFormulas)/.test(query))
+        );
+        return alone.flatMap((one, index) =>
+          alone.slice(index).map((other) => `${path}?${one}&${other}`)
+        );
+      });
+    const more = [
+      "/Records?$format=json&separator=tab",
+      "/Records?$format=ndjson&header=false",
+      "/Records?$format=csv&header=false",
+      "/Locations?$count=true&limit=3",
+      "/Locations?$skiptoken=Id:5&bbox=-64,46,-62,47",
+      "/Records.csv?$count=false&limit=3",
+      "/Records.csv?$count=true&limit=3&$skiptoken=Id:5",
+      "/Records.csv?$top=2000&%24top=2000",
+    ];
+    const lines = await refusals(app, [...requests, ...more]);
+    await assertGolden(lines.join("\n") + "\n", "edge/refused_pairs.txt");
+  },
+);
 
-Deno.test("EdgeApp.request() refuses callers, formats and paths with the golden problems", async () => {
-  const lines: string[] = [];
-  const add = async (app: EdgeApp, path: string, headers: Record<string, string> = {}) => {
-    const shown = Object.entries(headers).map(([name, value]) => ` (${name}: ${value})`).join("");
-    lines.push(await problemLine(path + shown, await app.request(path, { headers })));
-  };
-  const appOf = (options: Partial<AppOptions>) => overSandbox({ records: 3 }, options).app;
-  for (const accept of ["text/html", "image/png, text/csv;q=0"]) {
-    await add(appOf({}), "/Records", { accept });
-    await add(appOf({}), "/Locations", { accept });
-  }
-  for (const path of ["/Records.csv", "/Records", "/Citations.txt"]) {
-    const caller = appOf({ access: "caller" });
-    for (const key of ["", "wrong", "not a key"]) {
-      await add(caller, path, key === "" ? {} : { "x-api-key": key });
+Deno.test(
+  "EdgeApp.request() refuses callers, formats and paths with the golden problems",
+  DEADLINE,
+  async () => {
+    const lines: string[] = [];
+    const add = async (app: EdgeApp, path: string, headers: Record<string, string> = {}) => {
+      const shown = Object.entries(headers).map(([name, value]) => ` (${name}: ${value})`).join("");
+      lines.push(await problemLine(path + shown, await app.request(path, { headers })));
+    };
+    const appOf = (options: Partial<AppOptions>) => overSandbox({ records: 3 }, options).app;
+    for (const accept of ["text/html", "image/png, text/csv;q=0"]) {
+      await add(appOf({}), "/Records", { accept });
+      await add(appOf({}), "/Locations", { accept });
     }
-    const tokens = appOf({ ...signed, access: "token" });
-    for (const authorization of ["", "Bearer wrong", "Bearer", "Basic x", `Bearer ${token}x`]) {
-      await add(tokens, path, authorization === "" ? {} : { authorization });
+    for (const path of ["/Records.csv", "/Records", "/Citations.txt"]) {
+      const caller = appOf({ access: "caller" });
+      for (const key of ["", "wrong", "not a key"]) {
+        await add(caller, path, key === "" ? {} : { "x-api-key": key });
+      }
+      const tokens = appOf({ ...signed, access: "token" });
+      for (const authorization of ["", "Bearer wrong", "Bearer", "Basic x", `Bearer ${token}x`]) {
+        await add(tokens, path, authorization === "" ? {} : { authorization });
+      }
+      const url = `http://localhost${path}?$filter=DOI eq 'x'`;
+      const good = await signUrl(url, { secret: SECRET, expires: NOW / 1000 + 60 });
+      const expired = await signUrl(url, { secret: SECRET, expires: NOW / 1000 - 60 });
+      const bySignature = appOf(signed);
+      for (
+        const asked of [url, expired, `${good}0`, good.replace("DOI", "doi"), `${good}&limit=1`]
+      ) {
+        await add(bySignature, asked.replace("http://localhost", ""));
+      }
+      await add(bySignature, `${path}?expires=1`);
+      await add(bySignature, `${path}?signature=1`);
     }
-    const url = `http://localhost${path}?$filter=DOI eq 'x'`;
-    const good = await signUrl(url, { secret: SECRET, expires: NOW / 1000 + 60 });
-    const expired = await signUrl(url, { secret: SECRET, expires: NOW / 1000 - 60 });
-    const bySignature = appOf(signed);
-    for (const asked of [url, expired, `${good}0`, good.replace("DOI", "doi"), `${good}&limit=1`]) {
-      await add(bySignature, asked.replace("http://localhost", ""));
+    for (
+      const path of [
+        "/records.csv",
+        "/Records.csv/",
+        "/Records.cvs",
+        "/Records.xlsx",
+        "/Records.geojson",
+        "/Records/",
+        "/v1/odata/v4/Records",
+        "/Citation.txt",
+        "/Citations",
+        "/index.html",
+        "/banana",
+        "/a%0Ab",
+      ]
+    ) {
+      await add(appOf({}), path);
     }
-    await add(bySignature, `${path}?expires=1`);
-    await add(bySignature, `${path}?signature=1`);
-  }
-  for (
-    const path of [
-      "/records.csv",
-      "/Records.csv/",
-      "/Records.cvs",
-      "/Records.xlsx",
-      "/Records.geojson",
-      "/Records/",
-      "/v1/odata/v4/Records",
-      "/Citation.txt",
-      "/Citations",
-      "/index.html",
-      "/banana",
-      "/a%0Ab",
-    ]
-  ) {
-    await add(appOf({}), path);
-  }
-  await add(overSandbox({ records: 3 }, { maxRows: 2 }).app, "/Records.csv");
-  await assertGolden(lines.join("\n") + "\n", "edge/refused_requests.txt");
-});
+    await add(overSandbox({ records: 3 }, { maxRows: 2 }).app, "/Records.csv");
+    await assertGolden(lines.join("\n") + "\n", "edge/refused_requests.txt");
+  },
+);
 
 /** Shows a byte order mark and carriage returns. */
 const visible = (text: string) => text.replaceAll("\ufeff", "<BOM>").replaceAll("\r", "<CR>");
 const textOf = async (response: Response) =>
   visible(new TextDecoder("utf-8", { ignoreBOM: true }).decode(await response.arrayBuffer()));
 
-Deno.test("EdgeApp.request() answers downloads as the golden file", async () => {
+Deno.test("EdgeApp.request() answers downloads as the golden file", DEADLINE, async () => {
   const { app } = overSandbox({ records: 6, locations: 3 });
   const plain = await app.request("/healthz");
   const common = headLines(plain).filter((line) => !/^(\d|cache-control|content-type)/.test(line));
@@ -355,35 +374,44 @@ Deno.test("EdgeApp.request() answers downloads as the golden file", async () => 
   await assertGolden(lines.join("\n") + "\n", "edge/downloads.txt");
 });
 
-Deno.test("EdgeApp.request() answers with the golden headers in each access mode", async () => {
-  const lines: string[] = [];
-  const { apiKey, url: baseUrl, fetch } = createSandbox({
-    records: 3,
-    requestsPerSecond: Infinity,
-  });
-  const credentials = { "x-api-key": apiKey, authorization: `Bearer ${token}` };
-  for (const [name, options] of [...modes, ["synthetic", { synthetic: true }] as const]) {
-    const app = createApp({
-      access: "public",
-      apiKey,
-      baseUrl,
-      fetch,
+Deno.test(
+  "EdgeApp.request() answers with the golden headers in each access mode",
+  DEADLINE,
+  async () => {
+    const lines: string[] = [];
+    const { apiKey, url: baseUrl, fetch } = createSandbox({
+      records: 3,
       requestsPerSecond: Infinity,
-      corsOrigins: ["https://a.example"],
-      ...options,
     });
-    for (const path of ["/Records.csv?limit=1", "/Records?limit=1", "/Citations.txt", "/weir.js"]) {
-      const url = options.access === "signed" && path !== "/weir.js"
-        ? await signUrl(`http://localhost${path}`, { secret: SECRET, expires: NOW / 1000 + 60 })
-        : path;
-      const headers = { ...credentials, origin: "https://a.example" };
-      const response = await app.request(url, { headers });
-      await response.body?.cancel();
-      lines.push(`# ${name}: ${path}`, "", ...headLines(response), "");
+    const credentials = { "x-api-key": apiKey, authorization: `Bearer ${token}` };
+    for (const [name, options] of [...modes, ["synthetic", { synthetic: true }] as const]) {
+      const app = createApp({
+        access: "public",
+        apiKey,
+        baseUrl,
+        fetch,
+        requestsPerSecond: Infinity,
+        corsOrigins: ["https://a.example"],
+        ...options,
+      });
+      for (
+        const path of ["/Records.csv?limit=1", "/Records?limit=1", "/Citations.txt", "/weir.js"]
+      ) {
+        const url = options.access === "signed" && path !== "/weir.js"
+          ? await signUrl(`http://localhost${path}`, { secret: SECRET, expires: NOW / 1000 + 60 })
+          : path;
+        const headers = { ...credentials, origin: "https://a.example" };
+        const response = await app.request(url, { headers });
+        await response.body?.cancel();
+        lines.push(`# ${name}: ${path}`, "", ...headLines(response), "");
+      }
     }
-  }
-  const headers = { origin: "https://a.example", "access-control-request-method": "GET" };
-  const preflight = await overSandbox().app.request("/Records.csv", { method: "OPTIONS", headers });
-  lines.push("# Preflight request", "", ...headLines(preflight));
-  await assertGolden(lines.join("\n") + "\n", "edge/headers.txt");
-});
+    const headers = { origin: "https://a.example", "access-control-request-method": "GET" };
+    const preflight = await overSandbox().app.request("/Records.csv", {
+      method: "OPTIONS",
+      headers,
+    });
+    lines.push("# Preflight request", "", ...headLines(preflight));
+    await assertGolden(lines.join("\n") + "\n", "edge/headers.txt");
+  },
+);

@@ -216,14 +216,16 @@ export class Element {
       preventDefault: () => event.defaultPrevented = true,
     };
     const work: unknown[] = [];
-    for (let element: Element | undefined = this; element; element = element.parent) {
-      event.currentTarget = element;
-      for (const [name, listener] of element.#listeners) {
-        if (name === type) work.push(listener(event));
-      }
-    }
+    this.#notify(event, work);
     await Promise.all(work);
     return event;
+  }
+  #notify(event: FakeEvent, work: unknown[]): void {
+    event.currentTarget = this;
+    for (const [type, listener] of this.#listeners) {
+      if (type === event.type) work.push(listener(event));
+    }
+    if (this.parent) this.parent.#notify(event, work);
   }
   click(): Promise<FakeEvent> {
     if (this.tag === "a" && this.parent === undefined) this.document.saved.push(this);

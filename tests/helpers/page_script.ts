@@ -18,6 +18,8 @@ export interface PageOptions {
   clipboard?: { writeText(text: string): Promise<void> } | undefined;
   /** Whether the browser has the Navigation API. Default: true. */
   hasNavigation?: boolean;
+  /** The time in milliseconds, as `Date.now()` gives it to the script. Default: 0. */
+  now?: { value: number };
   /** `showSaveFilePicker`, which only some browsers have. */
   showSaveFilePicker?: (options: { suggestedName: string }) => Promise<unknown>;
 }
@@ -33,8 +35,6 @@ export interface OpenPage {
   released: string[];
   /** Runs the timers of the script, and returns their delays in milliseconds. */
   runTimers(): number[];
-  /** The time in milliseconds, as `Date.now()` gives it to the script. */
-  now: { value: number };
   /** Sends an event to the window. */
   dispatch(type: string, properties?: object): void;
   /** Sends an event to `navigation`. */
@@ -46,6 +46,7 @@ export interface OpenPage {
 /** Opens the app's page and runs the script that it names, over a small DOM. */
 export async function openPage(app: EdgeApp, options: PageOptions = {}): Promise<OpenPage> {
   const { query = "", headers = {}, restore, hasNavigation = true, showSaveFilePicker } = options;
+  const { now = { value: 0 } } = options;
   const baseUrl = `http://localhost/${query}`;
   const html = await (await app.request(baseUrl, { headers })).text();
   const document = new Document(html, baseUrl);
@@ -67,7 +68,6 @@ export async function openPage(app: EdgeApp, options: PageOptions = {}): Promise
   const blobs = new Map<string, Blob>();
   const released: string[] = [];
   let timers: [run: () => void, delay: number][] = [];
-  const now = { value: 0 };
   const clipboard = "clipboard" in options
     ? options.clipboard
     : { writeText: (text: string) => Promise.resolve(void copied.push(text)) };
@@ -133,7 +133,6 @@ export async function openPage(app: EdgeApp, options: PageOptions = {}): Promise
       for (const [run] of due) run();
       return due.map(([, delay]) => delay);
     },
-    now,
     dispatch: (type, properties) => send(listeners.window, type, properties),
     dispatchNavigation: (type) => send(listeners.navigation, type),
     find(selector) {

@@ -1,6 +1,7 @@
 // The page's HTML in each access mode and each state, compared with golden files. The empty form is
 // there in full; of other states the file has the form's lines that differ from it, and all results.
 import { type AppOptions, createApp, type EdgeApp } from "../../../edge/app.ts";
+import { DEADLINE } from "../../helpers/deadline.ts";
 import { overSandbox, overUpstream, SECRET } from "../../helpers/edge.ts";
 import { assertGolden } from "../../helpers/golden.ts";
 import { differingLines, headLines, pageLines } from "../../helpers/page_states.ts";
@@ -57,102 +58,110 @@ const withReplies = (...replies: (Response | Error)[]) => overUpstream(replies).
 const unavailable = () => Response.json({}, { status: 504 });
 const tooFast = () => Response.json({}, { status: 429, headers: { "retry-after": "9" } });
 
-Deno.test("EdgeApp.request() answers GET / as the golden file when access is public", () =>
-  assertStates("public", {}, [
-    ["Records", "/?endpoint=Records"],
-    ["Observations", "/?endpoint=Observations"],
-    ["Locations", "/?endpoint=Locations"],
-    ["Metadata", "/?endpoint=Metadata"],
-    ["Unknown endpoint", "/?endpoint=Banana&field=Id"],
-    ["All filters, no rows", ALL_FILTERS],
-    ["Same filters for Locations", ALL_FILTERS.replace("Records", "Locations")],
-    ["Unknown region", `${RECORDS}&region=other`],
-    ["Hub", `${RECORDS}&region=hub.pacific`],
-    ["White space around values", `${RECORDS}&characteristic= pH &from= 2015 &west= `],
-    ["One year", `${RECORDS}&from=2015&to=2015`],
-    ["One row", RECORDS, {}, withRows([{ Id: 1, ResultValue: 7.5 }])],
-    ["21 rows", RECORDS, {}, withRows(Array.from({ length: 20 }, (_, Id) => ({ Id })), 21)],
-    ["999,999 rows", RECORDS, {}, withRows([{ Id: 1 }], 999_999)],
-    ["1,000,000 rows", RECORDS, {}, withRows([{ Id: 1 }], 1_000_000)],
-    [
-      "More rows than a download may have",
-      RECORDS,
-      {},
-      overSandbox({ records: 3 }, { maxRows: 2 }).app,
-    ],
-    [
-      "Special values in cells",
-      RECORDS,
-      {},
-      withRows([{
-        Id: 1,
-        missing: null,
-        negative: -1.5,
-        boolean: true,
-        list: ["a", { b: 1 }],
-        markup: '<b title="x">&amp;</b>',
-        length120: "x".repeat(120),
-        length121: "x".repeat(121),
-        pairs: "🦆".repeat(120),
-      }]),
-    ],
-    ["No citations", RECORDS, {}, withRows([{ Id: 1 }], 1, [])],
-    [
-      "Two citations, of which one licence is not a link",
-      RECORDS,
-      {},
-      withRows([{ Id: 1 }], 1, [cited, {
-        ...cited,
-        DOI: "10.25976/b",
-        DatasetName: "B & C",
-        Licence: "javascript:alert(1)",
-      }]),
-    ],
-    ["Synthetic data", "/", {}, overSandbox({ records: 3 }, { synthetic: true }).app],
-    ["Behind a proxy with TLS", RECORDS, {
-      headers: { "x-forwarded-proto": "https, http", "x-forwarded-host": "weir.example, inner" },
-    }],
-    ["From year that is not a year", `${RECORDS}&from=15`],
-    ["To year that is not a year", `${RECORDS}&to=soon`],
-    ["Years in the wrong order", `${RECORDS}&from=2020&to=2010`],
-    ["Box with two sides", `${RECORDS}&west=1&east=2`],
-    ["Box with a side that is not a number", `${RECORDS}&west=1&east=x&south=3&north=4`],
-    ["Box that crosses itself", `${RECORDS}&west=5&east=1&south=3&north=4`],
-    ["Box out of range", `${RECORDS}&west=1&east=2&south=3&north=94`],
-    ["Long invalid value", `${RECORDS}&from=${"1".repeat(100)}`],
-    ["Long side of a box", `${RECORDS}&west=1&south=1&north=1&east=${"x".repeat(100)}`],
-    ["Form before the list of datasets is known", "/", {}, withReplies(unavailable())],
-    ["Typed datasets", `${RECORDS}&dataset=10.1/a,10.1/b`, {}, withReplies(unavailable())],
-    [
-      "Datasets without a name, and not in order",
-      "/",
-      {},
-      withReplies(page([
-        { DOI: "10.25976/b", DatasetName: "b" },
-        { DOI: "10.25976/e", DatasetName: "É" },
-        { DOI: "10.25976/a", DatasetName: null },
-        { DOI: "10.25976/f", DatasetName: "F" },
-      ])),
-    ],
-    ["Count that fails", RECORDS, {}, withReplies(page([]), unavailable())],
-    ["Count that is sent too fast", RECORDS, {}, withReplies(page([]), tooFast())],
-    ["Connection that breaks", RECORDS, {}, withReplies(page([]), new Error("reset"))],
-    ["Server's key refused", "/", {}, withReplies(Response.json({}, { status: 403 }))],
-    ["HEAD", RECORDS, { method: "HEAD" }],
-  ]));
+Deno.test(
+  "EdgeApp.request() answers GET / as the golden file when access is public",
+  DEADLINE,
+  () =>
+    assertStates("public", {}, [
+      ["Records", "/?endpoint=Records"],
+      ["Observations", "/?endpoint=Observations"],
+      ["Locations", "/?endpoint=Locations"],
+      ["Metadata", "/?endpoint=Metadata"],
+      ["Unknown endpoint", "/?endpoint=Banana&field=Id"],
+      ["All filters, no rows", ALL_FILTERS],
+      ["Same filters for Locations", ALL_FILTERS.replace("Records", "Locations")],
+      ["Unknown region", `${RECORDS}&region=other`],
+      ["Hub", `${RECORDS}&region=hub.pacific`],
+      ["White space around values", `${RECORDS}&characteristic= pH &from= 2015 &west= `],
+      ["One year", `${RECORDS}&from=2015&to=2015`],
+      ["One row", RECORDS, {}, withRows([{ Id: 1, ResultValue: 7.5 }])],
+      ["21 rows", RECORDS, {}, withRows(Array.from({ length: 20 }, (_, Id) => ({ Id })), 21)],
+      ["999,999 rows", RECORDS, {}, withRows([{ Id: 1 }], 999_999)],
+      ["1,000,000 rows", RECORDS, {}, withRows([{ Id: 1 }], 1_000_000)],
+      [
+        "More rows than a download may have",
+        RECORDS,
+        {},
+        overSandbox({ records: 3 }, { maxRows: 2 }).app,
+      ],
+      [
+        "Special values in cells",
+        RECORDS,
+        {},
+        withRows([{
+          Id: 1,
+          missing: null,
+          negative: -1.5,
+          boolean: true,
+          list: ["a", { b: 1 }],
+          markup: '<b title="x">&amp;</b>',
+          length120: "x".repeat(120),
+          length121: "x".repeat(121),
+          pairs: "🦆".repeat(120),
+        }]),
+      ],
+      ["No citations", RECORDS, {}, withRows([{ Id: 1 }], 1, [])],
+      [
+        "Two citations, of which one licence is not a link",
+        RECORDS,
+        {},
+        withRows([{ Id: 1 }], 1, [cited, {
+          ...cited,
+          DOI: "10.25976/b",
+          DatasetName: "B & C",
+          Licence: "javascript:alert(1)",
+        }]),
+      ],
+      ["Synthetic data", "/", {}, overSandbox({ records: 3 }, { synthetic: true }).app],
+      ["Behind a proxy with TLS", RECORDS, {
+        headers: { "x-forwarded-proto": "https, http", "x-forwarded-host": "weir.example, inner" },
+      }],
+      ["From year that is not a year", `${RECORDS}&from=15`],
+      ["To year that is not a year", `${RECORDS}&to=soon`],
+      ["Years in the wrong order", `${RECORDS}&from=2020&to=2010`],
+      ["Box with two sides", `${RECORDS}&west=1&east=2`],
+      ["Box with a side that is not a number", `${RECORDS}&west=1&east=x&south=3&north=4`],
+      ["Box that crosses itself", `${RECORDS}&west=5&east=1&south=3&north=4`],
+      ["Box out of range", `${RECORDS}&west=1&east=2&south=3&north=94`],
+      ["Long invalid value", `${RECORDS}&from=${"1".repeat(100)}`],
+      ["Long side of a box", `${RECORDS}&west=1&south=1&north=1&east=${"x".repeat(100)}`],
+      ["Form before the list of datasets is known", "/", {}, withReplies(unavailable())],
+      ["Typed datasets", `${RECORDS}&dataset=10.1/a,10.1/b`, {}, withReplies(unavailable())],
+      [
+        "Datasets without a name, and not in order",
+        "/",
+        {},
+        withReplies(page([
+          { DOI: "10.25976/b", DatasetName: "b" },
+          { DOI: "10.25976/e", DatasetName: "É" },
+          { DOI: "10.25976/a", DatasetName: null },
+          { DOI: "10.25976/f", DatasetName: "F" },
+        ])),
+      ],
+      ["Count that fails", RECORDS, {}, withReplies(page([]), unavailable())],
+      ["Count that is sent too fast", RECORDS, {}, withReplies(page([]), tooFast())],
+      ["Connection that breaks", RECORDS, {}, withReplies(page([]), new Error("reset"))],
+      ["Server's key refused", "/", {}, withReplies(Response.json({}, { status: 403 }))],
+      ["HEAD", RECORDS, { method: "HEAD" }],
+    ]),
+);
 
-Deno.test("EdgeApp.request() answers GET / as the golden file when callers bring their keys", () =>
-  assertStates("caller", { access: "caller" }, [
-    ["Without a key", RECORDS],
-    ["Locations without a key", "/?endpoint=Locations"],
-    ["With a key, empty form", "/", { headers: key }],
-    ["With a key", RECORDS, { headers: key }],
-    ["With a key, no rows", `${RECORDS}&from=1900&to=1900`, { headers: key }],
-    ["With a wrong key", RECORDS, { headers: { "x-api-key": "wrong" } }],
-    ["With a malformed key", RECORDS, { headers: { "x-api-key": "not a key" } }],
-    ["Invalid form", `${RECORDS}&from=15`, { headers: key }],
-    ["HEAD", RECORDS, { method: "HEAD" }],
-  ]));
+Deno.test(
+  "EdgeApp.request() answers GET / as the golden file when callers bring their keys",
+  DEADLINE,
+  () =>
+    assertStates("caller", { access: "caller" }, [
+      ["Without a key", RECORDS],
+      ["Locations without a key", "/?endpoint=Locations"],
+      ["With a key, empty form", "/", { headers: key }],
+      ["With a key", RECORDS, { headers: key }],
+      ["With a key, no rows", `${RECORDS}&from=1900&to=1900`, { headers: key }],
+      ["With a wrong key", RECORDS, { headers: { "x-api-key": "wrong" } }],
+      ["With a malformed key", RECORDS, { headers: { "x-api-key": "not a key" } }],
+      ["Invalid form", `${RECORDS}&from=15`, { headers: key }],
+      ["HEAD", RECORDS, { method: "HEAD" }],
+    ]),
+);
 
 for (const access of ["token", "signed"] as const) {
   const post = (fields: Record<string, string>): RequestInit => ({
@@ -160,37 +169,52 @@ for (const access of ["token", "signed"] as const) {
     body: new URLSearchParams(fields),
   });
   const form = { endpoint: "Records", field: "Id", days: "30", attempt: "2" };
-  Deno.test(`EdgeApp.request() answers / as the golden file when access is ${access}`, () =>
-    assertStates(access, { ...secrets, access }, [
-      ["Without a token", RECORDS],
-      ["With a token, empty form", "/", { headers: bearer }],
-      ["With a token", RECORDS, { headers: bearer }],
-      ["With a token, a year", `${RECORDS}&days=365`, { headers: bearer }],
-      ["With a token, 45 days", `${RECORDS}&days=45`, { headers: bearer }],
-      ["With a token, more days than allowed", `${RECORDS}&days=1000`, { headers: bearer }],
-      ["With a wrong token", RECORDS, { headers: { authorization: "Bearer wrong" } }],
-      ["Form sent with a token", "/", post({ ...form, token })],
-      ["Form sent with white space around the token", "/", post({ ...form, token: ` ${token} ` })],
-      ["Form sent without a token", "/", post(form)],
-      ["Form sent with an empty token", "/", post({ ...form, token: " " })],
-      ["Form sent with a wrong token", "/", post({ ...form, token: "wrong" })],
-      ["Invalid form sent", "/", post({ ...form, from: "15", token })],
-      ["Form that is too large", "/", { method: "POST", headers: { "content-length": "100001" } }],
-      ["HEAD", RECORDS, { method: "HEAD" }],
-    ]));
+  Deno.test(
+    `EdgeApp.request() answers / as the golden file when access is ${access}`,
+    DEADLINE,
+    () =>
+      assertStates(access, { ...secrets, access }, [
+        ["Without a token", RECORDS],
+        ["With a token, empty form", "/", { headers: bearer }],
+        ["With a token", RECORDS, { headers: bearer }],
+        ["With a token, a year", `${RECORDS}&days=365`, { headers: bearer }],
+        ["With a token, 45 days", `${RECORDS}&days=45`, { headers: bearer }],
+        ["With a token, more days than allowed", `${RECORDS}&days=1000`, { headers: bearer }],
+        ["With a wrong token", RECORDS, { headers: { authorization: "Bearer wrong" } }],
+        ["Form sent with a token", "/", post({ ...form, token })],
+        [
+          "Form sent with white space around the token",
+          "/",
+          post({ ...form, token: ` ${token} ` }),
+        ],
+        ["Form sent without a token", "/", post(form)],
+        ["Form sent with an empty token", "/", post({ ...form, token: " " })],
+        ["Form sent with a wrong token", "/", post({ ...form, token: "wrong" })],
+        ["Invalid form sent", "/", post({ ...form, from: "15", token })],
+        ["Form that is too large", "/", {
+          method: "POST",
+          headers: { "content-length": "100001" },
+        }],
+        ["HEAD", RECORDS, { method: "HEAD" }],
+      ]),
+  );
 }
 
-Deno.test("EdgeApp.request() answers 503 for a fourth page while three wait", async () => {
-  const clock = { now: () => 0, sleep: () => new Promise<void>(() => {}) };
-  const app = createApp({
-    access: "public",
-    apiKey: "k",
-    clock,
-    fetch: () => new Promise<Response>(() => {}),
-  });
-  for (let times = 0; times < 3; times++) app.request("/");
-  const response = await app.request("/");
-  const lines = [...headLines(response), "", ...pageLines(await response.text())];
-  const isFixed = (line: string) => /^\d|^retry-after|role="alert"/.test(line.trim());
-  await assertGolden(lines.filter(isFixed).join("\n") + "\n", "page/busy.txt");
-});
+Deno.test(
+  "EdgeApp.request() answers 503 for a fourth page while three wait",
+  DEADLINE,
+  async () => {
+    const clock = { now: () => 0, sleep: () => new Promise<void>(() => {}) };
+    const app = createApp({
+      access: "public",
+      apiKey: "k",
+      clock,
+      fetch: () => new Promise<Response>(() => {}),
+    });
+    for (let times = 0; times < 3; times++) app.request("/");
+    const response = await app.request("/");
+    const lines = [...headLines(response), "", ...pageLines(await response.text())];
+    const isFixed = (line: string) => /^\d|^retry-after|role="alert"/.test(line.trim());
+    await assertGolden(lines.filter(isFixed).join("\n") + "\n", "page/busy.txt");
+  },
+);
