@@ -1,4 +1,4 @@
-// Tables of the app's responses, compared with golden files: methods of every path, refused query
+// Tables of the app's responses, compared with recorded files: methods of every path, refused query
 // options and pairs of them, and the downloads of every resource in every format.
 import { type AppOptions, createApp, type EdgeApp, signUrl } from "../../edge/app.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
@@ -40,7 +40,7 @@ const modes: [name: string, options: Partial<AppOptions>][] = [
 ];
 
 Deno.test(
-  "EdgeApp.request() answers each method of each path with the golden status and Allow",
+  "EdgeApp.request() answers each method of each path with the recorded status and Allow",
   DEADLINE,
   async () => {
     const lines: string[] = [];
@@ -167,7 +167,7 @@ const pairOf = (name: string, value: string) => `${name}=${encodeURIComponent(va
 const first = Object.entries(VALUES).map(([name, values]) => pairOf(name, values[0]!));
 
 Deno.test(
-  "EdgeApp.request() refuses query options with the golden problems",
+  "EdgeApp.request() refuses query options with the recorded problems",
   DEADLINE,
   async () => {
     const { app } = overSandbox({ records: 3 });
@@ -196,7 +196,7 @@ Deno.test(
 );
 
 Deno.test(
-  "EdgeApp.request() refuses pairs of query options with the golden problems",
+  "EdgeApp.request() refuses pairs of query options with the recorded problems",
   DEADLINE,
   async () => {
     const { app } = overSandbox({ records: 3 });
@@ -225,7 +225,7 @@ Deno.test(
 );
 
 Deno.test(
-  "EdgeApp.request() refuses callers, formats and paths with the golden problems",
+  "EdgeApp.request() refuses callers, formats and paths with the recorded problems",
   DEADLINE,
   async () => {
     const lines: string[] = [];
@@ -287,7 +287,7 @@ const visible = (text: string) => text.replaceAll("\ufeff", "<BOM>").replaceAll(
 const textOf = async (response: Response) =>
   visible(new TextDecoder("utf-8", { ignoreBOM: true }).decode(await response.arrayBuffer()));
 
-Deno.test("EdgeApp.request() answers downloads as the golden file", DEADLINE, async () => {
+Deno.test("EdgeApp.request() answers downloads as recorded", DEADLINE, async () => {
   const { app } = overSandbox({ records: 6, locations: 3 });
   const plain = await app.request("/healthz");
   const common = headLines(plain).filter((line) => !/^(\d|cache-control|content-type)/.test(line));
@@ -375,7 +375,7 @@ Deno.test("EdgeApp.request() answers downloads as the golden file", DEADLINE, as
 });
 
 Deno.test(
-  "EdgeApp.request() answers with the golden headers in each access mode",
+  "EdgeApp.request() answers with the recorded headers in each access mode",
   DEADLINE,
   async () => {
     const lines: string[] = [];

@@ -1,4 +1,4 @@
-// The page's HTML in each access mode and each state, compared with golden files. The empty form is
+// The page's HTML in each access mode and each state, compared with recorded files. The empty form is
 // there in full; of other states the file has the form's lines that differ from it, and all results.
 import { type AppOptions, createApp, type EdgeApp } from "../../../edge/app.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
@@ -59,7 +59,7 @@ const unavailable = () => Response.json({}, { status: 504 });
 const tooFast = () => Response.json({}, { status: 429, headers: { "retry-after": "9" } });
 
 Deno.test(
-  "EdgeApp.request() answers GET / as the golden file when access is public",
+  "EdgeApp.request() answers GET / as recorded when access is public",
   DEADLINE,
   () =>
     assertStates("public", {}, [
@@ -147,7 +147,7 @@ Deno.test(
 );
 
 Deno.test(
-  "EdgeApp.request() answers GET / as the golden file when callers bring their keys",
+  "EdgeApp.request() answers GET / as recorded when callers bring their keys",
   DEADLINE,
   () =>
     assertStates("caller", { access: "caller" }, [
@@ -170,7 +170,7 @@ for (const access of ["token", "signed"] as const) {
   });
   const form = { endpoint: "Records", field: "Id", days: "30", attempt: "2" };
   Deno.test(
-    `EdgeApp.request() answers / as the golden file when access is ${access}`,
+    `EdgeApp.request() answers / as recorded when access is ${access}`,
     DEADLINE,
     () =>
       assertStates(access, { ...secrets, access }, [

@@ -78,7 +78,7 @@ function assertUsable(page: OpenPage): void {
   assertEquals(document.querySelectorAll("[inert]").length, 0);
 }
 
-Deno.test("script changes the page on load as the golden file", DEADLINE, async () => {
+Deno.test("script changes the page on load as recorded", DEADLINE, async () => {
   const lines: string[] = [];
   for (const [access, headers] of modes) {
     for (const query of ["", QUERY]) {
