@@ -91,6 +91,7 @@ Deno.test("readConfig() takes a star for pages of any origin", () => {
 Deno.test("readConfig() serves the sandbox when asked for by name, and says it is synthetic", async () => {
   const config = readConfig({ WEIR_SANDBOX: "1", DATASTREAM_API_KEY: "k" });
   assertEquals([config.access, config.synthetic, config.apiKey], ["public", true, "sandbox"]);
+  assertEquals(config.requestsPerSecond, 2);
   const response = await createApp(config).request("/Records.csv?$select=Id&$filter=DOI eq 'x'");
   assertEquals(await response.text(), "Id\r\n");
 });
