@@ -13,11 +13,13 @@ const bearer = { authorization: `Bearer ${token}` };
 const key = { "x-api-key": "sandbox" };
 const secrets = { signingSecret: SECRET, tokens: [token], now: () => NOW };
 
+type State = [name: string, path: string, init?: RequestInit, app?: EdgeApp];
+
 /** Asserts the empty form in full, and then each state; a state without an app uses the same one. */
 async function assertStates(
   name: string,
   options: Partial<AppOptions>,
-  states: [name: string, path: string, init?: RequestInit, app?: EdgeApp][],
+  states: State[],
 ): Promise<void> {
   const { app } = overSandbox({ records: 3, locations: 3 }, options);
   const first = await app.request("/");
@@ -75,6 +77,12 @@ Deno.test(
       ["White space around values", `${RECORDS}&characteristic= pH &from= 2015 &west= `],
       ["One year", `${RECORDS}&from=2015&to=2015`],
       ["One row", RECORDS, {}, withRows([{ Id: 1, ResultValue: 7.5 }])],
+      ...["Observations", "Locations", "Metadata"].map((name): State => [
+        `One row of ${name}`,
+        RECORDS.replace("Records", name),
+        {},
+        withRows([{ Id: 1 }]),
+      ]),
       ["21 rows", RECORDS, {}, withRows(Array.from({ length: 20 }, (_, Id) => ({ Id })), 21)],
       ["999,999 rows", RECORDS, {}, withRows([{ Id: 1 }], 999_999)],
       ["1,000,000 rows", RECORDS, {}, withRows([{ Id: 1 }], 1_000_000)],
