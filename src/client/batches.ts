@@ -127,14 +127,14 @@ export function requestBatches<T>(
     output.read,
     after && { rest: after.remaining, rows: after.rows },
   );
-  let remaining = after?.remaining ?? [];
+  let remaining: readonly Leg[];
   let totalRows = after?.rows ?? 0;
   let isEnded = after?.isComplete === true;
   return async () => {
     if (isEnded) return undefined;
     const { value: page } = await pages.next();
     isEnded = page === undefined;
-    if (page) ({ rest: remaining } = page);
+    remaining = page?.rest ?? [];
     const { content: data = output.end(), rows = 0, hasMore = false } = page ?? {};
     totalRows += rows;
     const expectedRows = run.progress.expectedRows ?? after?.expectedRows;

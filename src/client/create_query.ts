@@ -1,7 +1,7 @@
 import { ValidationError } from "../errors.ts";
 import { type CsvOptions, toCsvFormat } from "../formats/csv_options.ts";
 import { DoiCollector } from "../formats/doi_collector.ts";
-import { createWriter, type FormatName, type WriterOptions } from "../formats/formats.ts";
+import { createWriter, type FormatName, FORMATS, type WriterOptions } from "../formats/formats.ts";
 import type { PageWriter } from "../formats/page_writer.ts";
 import { checkOptions, type GivenOptions } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
@@ -151,7 +151,7 @@ export function createQuery<R extends object>(
     csv: (options) => bytes("csv", { csv: options }),
     ndjson: () => bytes("ndjson"),
     json: () => bytes("json"),
-    ...(resource === "Locations" && { geojson: () => bytes("geojson") }),
+    ...(FORMATS.geojson.resources.includes(resource) && { geojson: () => bytes("geojson") }),
     batches(options: BatchOptions = {}): AsyncIterable<never> {
       const requestNext = toBatches(options);
       return { [Symbol.asyncIterator]: () => iterate(toStream(requestNext)) } as AsyncIterable<
