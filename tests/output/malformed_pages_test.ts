@@ -1,13 +1,7 @@
 // A page is made into CSV and NDJSON from bytes to bytes, or on the general path, which parses it. A
 // malformed page must fail on both; a page that both accept must give the same rows.
 import { assert, assertEquals } from "@std/assert";
-import {
-  csvFromPage,
-  type CsvOptions,
-  DataStream,
-  DataStreamError,
-  type Query,
-} from "../../mod.ts";
+import { csvFromPage, DataStream, DataStreamError, type Query } from "../../mod.ts";
 import { fastLines } from "../helpers/csv_ways.ts";
 import {
   assertAgreement,
