@@ -480,6 +480,22 @@ const hosts: [url: string, values: Record<string, unknown>, expected: string | n
   ["https://a.org:{port}/x", { port: 80 }, "https://a.org:80/x"],
   ["https://{sub}.a.org/x", { sub: "b" }, "https://b.a.org/x"],
   ["web+x://a.org/:p", { p: 1 }, "web+x://a.org/1"],
+  ["https://a{+p}", { p: "/x" }, "https://a/x"],
+  ["https://a{+p}", { p: "#x" }, "https://a#x"],
+  ["https://a{+p}", { p: "@evil.org/" }, null],
+  ["https://a{p}", { p: ".evil.org" }, null],
+  ["https://ab{+p}", { p: "@evil.org/" }, null],
+  ["x://a{+p}", { p: "@evil.org/" }, null],
+  ["HTTPS://A{+p}", { p: "@evil.org/" }, null],
+  ["h2-a.b+c://a.org{+p}", { p: "@evil.org/" }, null],
+  ["https://[::1]{+p}", { p: "@evil.org/" }, null],
+  ["https://a.org:80{+p}", { p: "80/" }, null],
+  ["https://user@a{+p}", { p: ".evil.org" }, null],
+  ["https://a.{tld}/x", { tld: "org" }, "https://a.org/x"],
+  ["https://user@{host}/x", { host: "a.org" }, "https://user@a.org/x"],
+  ["https://a.org/{+p}", { p: "@b.org" }, "https://a.org/@b.org"],
+  ["https://a.org?{+p}", { p: "@b.org" }, "https://a.org?@b.org"],
+  ["https://a.org#{+p}", { p: "@b.org" }, "https://a.org#@b.org"],
 ];
 for (const [url, values, expected] of hosts) {
   Deno.test(`no value changes a host that is spelled out: ${url} ${JSON.stringify(values)}`, () => {

@@ -3,6 +3,15 @@ import { cp } from "node:fs/promises";
 /** Entries of the project's folder that no test reads, or that are too large to copy. */
 const NOT_COPIED = [".git", "coverage", "dist", "node_modules"];
 
+/** Folders of the copies that exist. */
+const folders = new Set<string>();
+
+/** Removes all copies; for a process that is interrupted. */
+export function removeCopies(): void {
+  for (const folder of folders) Deno.removeSync(folder, { recursive: true });
+  folders.clear();
+}
+
 /**
  * Works through items in several temporary copies of the project, one item per copy at a time.
  *
@@ -17,13 +26,14 @@ export async function inCopies<T>(
   const left = [...items];
   await Promise.all(Array.from({ length: Math.min(copies, left.length) }, async () => {
     const folder = await Deno.makeTempDir({ prefix: "weir-mutation-" });
+    folders.add(folder);
     try {
       await copyProject(folder);
       for (let item = left.shift(); item !== undefined; item = left.shift()) {
         await work(item, folder);
       }
     } finally {
-      await Deno.remove(folder, { recursive: true });
+      if (folders.delete(folder)) await Deno.remove(folder, { recursive: true });
     }
   }));
 }

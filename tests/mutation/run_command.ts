@@ -26,6 +26,7 @@ export async function runDeno(folder: string, args: readonly string[]): Promise<
     // A process group of its own, which can be killed with all servers that tests left behind.
     detached: true,
   }).spawn();
+  running.add(child.pid);
   let isStopped = false;
   const stop = () => {
     isStopped = true;
@@ -46,12 +47,21 @@ export async function runDeno(folder: string, args: readonly string[]): Promise<
   clearTimeout(total);
   // What the command left behind would hold its output open.
   killGroup(child.pid);
+  running.delete(child.pid);
   await reading;
   clearTimeout(idle);
   return {
     status: isStopped ? "timeout" : success ? "passed" : "failed",
     output: texts.join(""),
   };
+}
+
+/** Leaders of the process groups that run. */
+const running = new Set<number>();
+
+/** Kills all processes of the commands that run: a signal to this process does not reach them. */
+export function killAll(): void {
+  for (const leader of running) killGroup(leader);
 }
 
 function killGroup(leader: number): void {

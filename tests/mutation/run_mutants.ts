@@ -23,11 +23,11 @@
  */
 import deno from "../../deno.json" with { type: "json" };
 import { sourceFiles } from "../helpers/tree.ts";
-import { inCopies, withText } from "./copies.ts";
+import { inCopies, removeCopies, withText } from "./copies.ts";
 import { findImporters, findTestCommands, type TestCommand, testsThatReach } from "./gate.ts";
 import { applyMutant, findMutants, type Mutant } from "./mutants.ts";
 import { randomSample } from "./random_sample.ts";
-import { type CommandResult, runDeno } from "./run_command.ts";
+import { type CommandResult, killAll, runDeno } from "./run_command.ts";
 
 const DEFAULT_COUNT = 150;
 const MUTATED = ["mod.ts", "src", "edge"];
@@ -91,10 +91,33 @@ function folderName(path: string): string {
   return path.split("/").at(-2) ?? "";
 }
 
-/** The name of the first test that failed; the error where no test could be run. */
-function failedTest({ output }: CommandResult): string {
-  const [, name] = /^\s*not ok \d+ - (.*)/m.exec(output) ?? [];
-  return name ?? /^(?:error: )?.*Error.*$/m.exec(output)?.[0].trim() ?? "(no test was run)";
+/** The name of the first test that failed; undefined where no test could be run. */
+function failedTest({ output }: CommandResult): string | undefined {
+  return /^\s*not ok \d+ - (.*)/m.exec(output)?.[1];
+}
+
+/** The name of the first test that failed, or the error where no test could be run. */
+function whyFailed(run: CommandResult): string {
+  return failedTest(run) ?? /^(?:error: )?.*Error.*$/m.exec(run.output)?.[0].trim() ??
+    "(no test was run)";
+}
+
+/** Maximum number of times that tests are run when the test that fails passes by itself. */
+const MAX_RUNS = 3;
+
+/**
+ * Runs tests until they pass, or until a test fails twice in a row: on a busy machine, a test that
+ * measures time may fail without a cause, and would count a mutant as noticed.
+ */
+async function runConfirmed(folder: string, args: readonly string[]): Promise<CommandResult> {
+  for (let count = 1;; count++) {
+    const run = await runDeno(folder, args);
+    const failed = run.status === "failed" ? failedTest(run) : undefined;
+    if (failed === undefined || count === MAX_RUNS) return run;
+    const [command, ...others] = args;
+    const again = await runDeno(folder, [command!, `--filter=${failed}`, ...others]);
+    if (again.status !== "passed") return run;
+  }
 }
 
 async function tryMutant(
@@ -105,10 +128,10 @@ async function tryMutant(
   const path = `${folder}/${mutant.file}`;
   return await withText(path, (text) => applyMutant(text, mutant), async () => {
     for (const { result, args } of stages) {
-      const run = await runDeno(folder, args);
+      const run = await runConfirmed(folder, args);
       if (run.status === "timeout") return { mutant, result: "timeout" };
       if (run.status === "failed") {
-        return { mutant, result, ...(result === "tests" && { test: failedTest(run) }) };
+        return { mutant, result, ...(result === "tests" && { test: whyFailed(run) }) };
       }
     }
     return { mutant, result: "survived" };
@@ -169,6 +192,15 @@ function printTotals(outcomes: readonly Outcome[]): void {
   }
   print("total", outcomes);
 }
+
+/** Exit code of a program that SIGINT ends. */
+const INTERRUPTED = 130;
+
+Deno.addSignalListener("SIGINT", () => {
+  killAll();
+  removeCopies();
+  Deno.exit(INTERRUPTED);
+});
 
 const words = Deno.args.filter((word) => word !== "--");
 const numbers = words.filter((word) => /^\d+$/.test(word)).map(Number);
