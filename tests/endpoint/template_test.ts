@@ -289,6 +289,10 @@ for (const [template, given, expanded] of colons) {
   });
 }
 
+Deno.test("endpoint() expands :name when it is the first character of a relative URL", () => {
+  assertEquals(at(":id/x", { id: 7 }).url, `${root}/7/x`);
+});
+
 Deno.test(":name is no placeholder in a host, a port or a password", () => {
   assertEquals(at("https://host:8080/a/:id", { id: 7 }).url, "https://host:8080/a/7");
   assertEquals(at("https://user:pw@host/a/:id", { id: 7 }).url, "https://user:pw@host/a/7");
