@@ -49,7 +49,11 @@ for (const [filter, text] of forms) {
 const wrong: [name: string, make: () => unknown, message: string][] = [
   ["an empty list", () => isIn("DOI", []), "an empty list: wanted a list of at least one"],
   ["a text for a list", () => isIn("DOI", "x" as never), 'in "x": wanted a list'],
-  ["nothing among those to join", () => and(eq("DOI", "x"), undefined as never), "Cannot join undefined"],
+  [
+    "nothing among those to join",
+    () => and(eq("DOI", "x"), undefined as never),
+    "Cannot join undefined",
+  ],
   ["text among those to join", () => and(eq("DOI", "x"), "DOI eq 'y'" as never), "made by eq()"],
   ["nothing to join", () => and(), "wanted at least one"],
   [
