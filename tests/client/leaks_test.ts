@@ -1,61 +1,13 @@
 // After each end of each stream: no listener, no timer and no permit of the rate limiter is left.
 import { assertEquals } from "@std/assert";
 import { DataStream, DataStreamError } from "../../mod.ts";
+import { createSandbox } from "../../src/sandbox/service.ts";
 import { DEADLINE } from "../helpers/deadline.ts";
 import { FakeClock } from "../helpers/fake_clock.ts";
-import { createSandbox } from "../../src/sandbox/service.ts";
+import { ListenerCount } from "../helpers/listener_count.ts";
 
 /** Time (ms) between two requests at the default rate. */
 const GAP = 530;
-
-/** Listeners on abort signals that were added and neither removed nor called. */
-class ListenerCount {
-  readonly #listeners = new Map<AbortSignal, Set<string>>();
-  readonly #ids = new Map<unknown, number>();
-  readonly #add = EventTarget.prototype.addEventListener;
-  readonly #remove = EventTarget.prototype.removeEventListener;
-
-  constructor() {
-    // deno-lint-ignore no-this-alias -- the methods have the event target as `this`
-    const count = this;
-    EventTarget.prototype.addEventListener = function (
-      ...args: Parameters<EventTarget["addEventListener"]>
-    ) {
-      if (this instanceof AbortSignal && !this.aborted) count.#of(this).add(count.#keyOf(args));
-      return count.#add.apply(this, args);
-    };
-    EventTarget.prototype.removeEventListener = function (
-      ...args: Parameters<EventTarget["removeEventListener"]>
-    ) {
-      if (this instanceof AbortSignal) count.#of(this).delete(count.#keyOf(args));
-      return count.#remove.apply(this, args);
-    };
-  }
-
-  /** Listeners on all signals that have not aborted: an aborted one calls its listeners no more. */
-  get left(): number {
-    return [...this.#listeners]
-      .reduce((sum, [signal, { size }]) => signal.aborted ? sum : sum + size, 0);
-  }
-
-  [Symbol.dispose](): void {
-    EventTarget.prototype.addEventListener = this.#add;
-    EventTarget.prototype.removeEventListener = this.#remove;
-  }
-
-  #of(signal: AbortSignal): Set<string> {
-    const listeners = this.#listeners.get(signal) ?? new Set();
-    this.#listeners.set(signal, listeners);
-    return listeners;
-  }
-
-  /** An event's name and a listener, as text. */
-  #keyOf([type, listener]: readonly [string, unknown, ...unknown[]]): string {
-    const id = this.#ids.get(listener) ?? this.#ids.size;
-    this.#ids.set(listener, id);
-    return `${type} ${id}`;
-  }
-}
 
 /** Lets everything settle that needs no timer; the fake clock does not move. */
 async function settle(): Promise<void> {
@@ -393,5 +345,35 @@ Deno.test(
     const service = serve([]);
     for await (const _ of queryOf(service)) break;
     await assertNothingLeft(service, listeners);
+  },
+);
+
+Deno.test(
+  "iteration leaves no listener, timer or permit when return() ends its request",
+  DEADLINE,
+  async () => {
+    using listeners = new ListenerCount();
+    const service = serve(["none"]);
+    const sent = service.sent(1);
+    const rows = queryOf(service)[Symbol.asyncIterator]();
+    const next = rows.next();
+    await sent;
+    await settle();
+    await rows.return?.();
+    assertEquals((await next).done, true);
+    await assertNothingLeft(service, listeners);
+  },
+);
+
+Deno.test(
+  "toArray() leaves no listener when it waits by the clock of the process",
+  DEADLINE,
+  async () => {
+    using listeners = new ListenerCount();
+    const { apiKey, url: baseUrl, fetch } = createSandbox({ requestsPerSecond: Infinity });
+    const client = new DataStream({ apiKey, baseUrl, fetch, requestsPerSecond: 200 });
+    const { signal } = new AbortController();
+    assertEquals((await client.locations({ top: 30, signal }).toArray()).length, 60);
+    assertEquals(listeners.left, 0);
   },
 );

@@ -49,34 +49,6 @@ Deno.test(
   },
 );
 
-Deno.test("streams that ended leave nothing on a signal that lives on", DEADLINE, async () => {
-  const { signal } = new AbortController();
-  let listeners = 0;
-  const { addEventListener, removeEventListener } = signal;
-  signal.addEventListener = (...given: Parameters<typeof addEventListener>) => {
-    listeners++;
-    addEventListener.apply(signal, given);
-  };
-  signal.removeEventListener = (...given: Parameters<typeof removeEventListener>) => {
-    listeners--;
-    removeEventListener.apply(signal, given);
-  };
-  const { options } = upstream(
-    page([{ Id: 1 }]),
-    Response.json({}, { status: 400 }),
-    page([{ Id: 1 }]),
-  );
-  const query = new DataStream(options).locations({ signal });
-  const drain = () => query.rows().pipeTo(new WritableStream());
-  await drain();
-  await assertRejects(drain, DataStreamError);
-  const reader = query.rows().getReader();
-  await reader.read();
-  await reader.cancel();
-  query.rows(); // never read
-  assertEquals(listeners <= 0, true);
-});
-
 Deno.test(
   "rows() goes on past pages without rows, and errors where a page does",
   DEADLINE,
