@@ -101,7 +101,7 @@ async function readUntil(
   const reading = (async () => {
     while (!(await reader.read()).done);
   })().catch((error) => error);
-  await sent(number);
+  await Promise.race([sent(number), reading]);
   await settle();
   return { reader, reading };
 }
@@ -302,7 +302,7 @@ const PROMISE_ENDS: Record<string, { answers?: readonly Answer[]; end: PromiseEn
     async end(call, service) {
       const sent = service.sent(1);
       const ending = call(service).catch((error) => error);
-      await sent;
+      await Promise.race([sent, ending]);
       await settle();
       service.stop.abort("enough");
       assertEquals(await ending, "enough");
@@ -313,7 +313,7 @@ const PROMISE_ENDS: Record<string, { answers?: readonly Answer[]; end: PromiseEn
     async end(call, service) {
       const sent = service.sent(1);
       const ending = call(service).catch((error) => error);
-      await sent;
+      await Promise.race([sent, ending]);
       await settle();
       service.stop.abort("enough");
       assertEquals(await ending, "enough");
@@ -357,10 +357,10 @@ Deno.test(
     const sent = service.sent(1);
     const rows = queryOf(service)[Symbol.asyncIterator]();
     const next = rows.next();
-    await sent;
+    await Promise.race([sent, next]);
     await settle();
     await rows.return?.();
-    assertEquals((await next).done, true);
+    assertEquals([(await next).done, service.starts.length], [true, 1]);
     await assertNothingLeft(service, listeners);
   },
 );
