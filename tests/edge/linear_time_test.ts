@@ -4,7 +4,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { citeAs, toDisposition, toFileName } from "../../edge/download.ts";
 import { negotiate } from "../../edge/negotiate.ts";
 import { readForm, toFormQuery } from "../../edge/page/form.ts";
-import { originOf } from "../../edge/page/links.ts";
+import { publicOrigin } from "../../edge/page/links.ts";
 import { badRequest } from "../../edge/problem.ts";
 import { BadOption } from "../../edge/search_params.ts";
 import { assertLinear } from "../helpers/doubling.ts";
@@ -112,9 +112,9 @@ const others: [name: string, text: Text, read: (text: string) => unknown][] = [
     (text) => toFormQuery(readForm(new URLSearchParams(text))),
   ],
   [
-    "originOf() takes linear time when a header has n commas",
+    "publicOrigin() takes linear time when a header has n commas",
     (n) => ",".repeat(n),
-    (host) => originOf(new Request("http://a", { headers: { "x-forwarded-host": host } })),
+    (host) => publicOrigin(new Request("http://a", { headers: { "x-forwarded-host": host } })),
   ],
 ];
 for (const [name, text, read] of others) {
