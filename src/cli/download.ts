@@ -10,7 +10,7 @@ import { type CsvFormat, toCsvFormat } from "../formats/csv_options.ts";
 import { geojsonWriter } from "../formats/geojson.ts";
 import { jsonWriter, NdjsonWriter } from "../formats/json.ts";
 import type { PageWriter, WriterState } from "../formats/page_writer.ts";
-import { checkOptions, isMeasured, type QueryOptions } from "../odata/query_options.ts";
+import { type CheckedQuery, checkQuery, isMeasured } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import { citeAfter } from "./cite.ts";
@@ -46,7 +46,7 @@ export async function download(
     const service = toService(options);
     const counted = createQuery<object>(resource, { ...asked, signal }, service);
     if (format === "geojson") counted.geojson?.();
-    return { service, counted, query: checkOptions(resource, asked), csvFormat: toCsvFormat(csv) };
+    return { service, counted, query: checkQuery(resource, asked), csvFormat: toCsvFormat(csv) };
   });
   const tellValues = () => {
     for (const line of valueHints(query.clauses ?? [], flags)) io.error(line);
@@ -142,7 +142,7 @@ const KEEP_OR_RESTART = "start again with --force, or keep them with --resume --
 function writerOf(
   resource: ResourceName,
   format: Format,
-  { select }: QueryOptions,
+  { select }: CheckedQuery,
   csv: CsvFormat,
   from: WriterState | undefined,
 ): PageWriter {
@@ -166,7 +166,7 @@ function writerOf(
  */
 function collecting(
   writer: PageWriter,
-  { resource, select = fieldNames(resource) }: QueryOptions,
+  { resource, select = fieldNames(resource) }: CheckedQuery,
   from: WriterState | undefined,
 ): PageWriter | DoiCollector {
   const before = from === undefined ? [] : doisOf(from);
@@ -181,7 +181,7 @@ function collecting(
  * @param baseUrl The root address of the service
  */
 function questionOf(
-  { resource, select, filter, box, limit, partition }: QueryOptions,
+  { resource, select, filter, box, limit, partition }: CheckedQuery,
   baseUrl: string,
   format: Format,
   csv: CsvFormat,

@@ -1,6 +1,5 @@
 import type { Filter } from "../odata/filter.ts";
-import { MAXIMUM_TOP } from "../odata/query_options.ts";
-import type { FilterFieldOf } from "../odata/resources.ts";
+import { type FilterFieldOf, MAXIMUM_TOP } from "../odata/resources.ts";
 import type { Selection } from "../odata/selection.ts";
 import { requireOptions } from "../validation.ts";
 import { type Citation, CITED_FIELDS, toCitation, toCitedFilter } from "./citations.ts";
@@ -210,7 +209,7 @@ export class DataStream {
     filter?: Filter<FilterFieldOf<"Metadata">> | string,
     options: { signal?: AbortSignal | undefined } = {},
   ): Promise<Citation[]> {
-    requireOptions("The options of citations()", options, ["signal"]);
+    requireOptions("citations()", options, ["signal"]);
     const { signal } = options;
     const query = this.metadata({
       select: CITED_FIELDS,

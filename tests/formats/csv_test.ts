@@ -194,9 +194,9 @@ const wrong: [options: object, message: string][] = [
   [{ columns: [] }, "without columns"],
   [{ columns: ["a", ["a", "b"]] }, '"a" twice'],
   [{ seperator: ";" }, 'did you mean "separator"?'],
-  [{ separator: [","] }, "separate cells by a list"],
+  [{ separator: [","] }, "separate cells by an array"],
   [{ columns: "a" }, 'A column must be a field, or a field and its header in a list, got "a"'],
-  [{ columns: [["a"]] }, "got a list"],
+  [{ columns: [["a"]] }, "got an array"],
   [{ columns: [5] }, "got 5"],
 ];
 for (const [options, message] of wrong) {
