@@ -13,7 +13,7 @@ import { createAccess } from "./access.ts";
 import { type AppOptions, type Settings, toSettings } from "./options.ts";
 import { answerCitations, CITATION_PATHS } from "./citations.ts";
 import { Downloads } from "./download.ts";
-import { formatsOf } from "./negotiate.ts";
+import { formatsOf } from "../src/formats/formats.ts";
 import { Gate } from "./concurrency_limit.ts";
 import { HttpProblem, problemResponse } from "./problem.ts";
 import { addPage } from "./page/page.ts";

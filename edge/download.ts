@@ -1,5 +1,7 @@
 import type { DataStream } from "../src/client/datastream.ts";
 import { DataStreamError, oneLine } from "../src/errors.ts";
+import type { CsvOptions } from "../src/formats/csv_options.ts";
+import { type FormatName, FORMATS } from "../src/formats/formats.ts";
 import type { BoundingBox } from "../src/odata/bounding_box.ts";
 import { parseFilter } from "../src/odata/parse_filter.ts";
 import { isMeasured, placeBox } from "../src/odata/query_options.ts";
@@ -7,7 +9,7 @@ import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import type { Access } from "./access.ts";
 import type { Gate } from "./concurrency_limit.ts";
 import { downloadResponse } from "./download_response.ts";
-import { type AnyQuery, type FormatName, FORMATS, negotiate } from "./negotiate.ts";
+import { type AnyQuery, type Bytes, negotiate } from "./negotiate.ts";
 import type { Settings } from "./options.ts";
 import { HttpProblem, refusing, tellFault } from "./problem.ts";
 import {
@@ -68,7 +70,7 @@ export class Downloads {
     const { stream, headers } = refusing(() => {
       requirePlace(resource, options);
       return {
-        stream: FORMATS[format].stream(queryOf(client, resource, asked), options.csv),
+        stream: streamOf(queryOf(client, resource, asked), format, options.csv),
         headers: this.#headers(resource, extension, format, options),
       };
     });
@@ -116,6 +118,10 @@ export class Downloads {
       ...(link && { link }),
     };
   }
+}
+
+function streamOf(query: AnyQuery, format: FormatName, csv: CsvOptions): Bytes {
+  return format === "csv" ? query.csv(csv) : query[format]!();
 }
 
 /** The problem of a result with more rows than a download may have; undefined for any other error. */

@@ -1,6 +1,6 @@
 import { accepts } from "@std/http/negotiation";
 import type { LocationsQuery, Query } from "../src/client/query.ts";
-import type { CsvOptions } from "../src/formats/csv_options.ts";
+import { type FormatName, FORMATS, formatsOf } from "../src/formats/formats.ts";
 import type { ResourceName } from "../src/odata/resources.ts";
 import { didYouMean } from "../src/validation.ts";
 import { HttpProblem } from "./problem.ts";
@@ -12,19 +12,6 @@ export type AnyQuery = Query<object> & Partial<Pick<LocationsQuery<object>, "geo
 /** A stream of bytes, a chunk a page. */
 export type Bytes = ReadableStream<Uint8Array<ArrayBuffer>>;
 
-interface Format {
-  mediaType: string;
-  stream(query: AnyQuery, csv: CsvOptions): Bytes;
-}
-
-/** The formats of a download, by the extension of its file; the first that fits is the default. */
-export const FORMATS = {
-  csv: { mediaType: "text/csv", stream: (query, csv) => query.csv(csv) },
-  ndjson: { mediaType: "application/x-ndjson", stream: (query) => query.ndjson() },
-  json: { mediaType: "application/json", stream: (query) => query.json() },
-  geojson: { mediaType: "application/geo+json", stream: (query) => query.geojson!() },
-} as const satisfies Record<string, Format>;
-
 /** Names of formats that are here an option of another one. */
 const FORMAT_HINTS = new Map([
   ["jsonl", "use ndjson"],
@@ -32,16 +19,6 @@ const FORMAT_HINTS = new Map([
   ["xlsx", "use csv with bom=true"],
   ["tsv", "use csv with separator=tab"],
 ]);
-
-/** The extension of a format. */
-export type FormatName = keyof typeof FORMATS;
-
-const NAMES = Object.keys(FORMATS) as FormatName[];
-
-/** The formats that a resource has: only locations can be drawn on a map. */
-export function formatsOf(resource: ResourceName): FormatName[] {
-  return NAMES.filter((name) => name !== "geojson" || resource === "Locations");
-}
 
 /**
  * The format that a request asks for where its path has no extension: by `$format`, a name or a

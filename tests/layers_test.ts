@@ -23,7 +23,15 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/signing",
     "edge/page",
   ],
-  "edge/page": ["src", "src/client", "src/endpoint", "src/odata", "src/signing", "edge"],
+  "edge/page": [
+    "src",
+    "src/client",
+    "src/endpoint",
+    "src/odata",
+    "src/formats",
+    "src/signing",
+    "edge",
+  ],
 };
 /** The entry files, which alone may use what only some runtimes have. */
 const ENTRIES = ["edge/demo.ts", "edge/serve.ts", "edge/node.ts"];

@@ -1,6 +1,6 @@
 import { signUrl } from "../../src/signing/signed_url.ts";
 import type { Settings } from "../options.ts";
-import { type FormatName, formatsOf } from "../negotiate.ts";
+import { type FormatName, FORMATS, formatsOf, missingFields } from "../../src/formats/formats.ts";
 import { downloadUrl, type Form, type FormQuery } from "./form.ts";
 
 /** A button of the page that downloads. */
@@ -20,13 +20,6 @@ interface Links {
   expires: Date | undefined;
 }
 
-const LABELS: Record<FormatName, string> = {
-  csv: "Download CSV",
-  ndjson: "NDJSON",
-  json: "JSON",
-  geojson: "GeoJSON",
-};
-
 /**
  * Makes the URLs of a form, signed where access is by signature.
  *
@@ -39,11 +32,10 @@ export async function makeLinks(
   query: FormQuery,
 ): Promise<Links> {
   const { resource, select } = query;
-  // A map needs the position.
-  const isPlaced = ["Longitude", "Latitude"].every((name) =>
-    select?.split(",").includes(name) ?? true
+  const selected = select?.split(",");
+  const formats = formatsOf(resource).filter((format) =>
+    missingFields(format, selected).length === 0
   );
-  const formats = formatsOf(resource).filter((format) => format !== "geojson" || isPlaced);
   const expires = access === "signed" ? new Date(now() + Number(days) * 86_400_000) : undefined;
   const urlOf = async (extension: string, more?: Record<string, string>) => {
     const url = downloadUrl(origin, `/${resource}.${extension}`, query, more);
@@ -51,8 +43,13 @@ export async function makeLinks(
   };
   const excel = await urlOf("csv", { bom: "true", escapeFormulas: "true" });
   const buttons: DownloadLink[] = [];
-  for (const format of formats) {
-    buttons.push({ label: LABELS[format], url: await urlOf(format), format });
+  for (const [index, format] of formats.entries()) {
+    const { label } = FORMATS[format];
+    buttons.push({
+      label: index === 0 ? `Download ${label}` : label,
+      url: await urlOf(format),
+      format,
+    });
     if (format === "csv") buttons.push({ label: "CSV for Excel", url: excel, format });
   }
   return { buttons, excel, expires };

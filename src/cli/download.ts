@@ -5,10 +5,8 @@ import { toService } from "../client/options.ts";
 import { readPages } from "../client/query_pages.ts";
 import { readBytes } from "../client/read_page.ts";
 import { DataStreamError } from "../errors.ts";
-import { CsvWriter } from "../formats/csv.ts";
 import { type CsvFormat, toCsvFormat } from "../formats/csv_options.ts";
-import { geojsonWriter } from "../formats/geojson.ts";
-import { jsonWriter, NdjsonWriter } from "../formats/json.ts";
+import { createWriter, type FormatName } from "../formats/formats.ts";
 import type { PageWriter, WriterState } from "../formats/page_writer.ts";
 import { type CheckedQuery, checkQuery, isMeasured } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
@@ -22,7 +20,7 @@ import { valueHints } from "./no_rows.ts";
 import { openOutput, requireFlags, requireTwoFiles } from "./output.ts";
 import { completionOf } from "./part_state.ts";
 import { ProgressReport } from "./progress_report.ts";
-import { type Format, readCsvOptions, readFormat, readQuery, serviceOf } from "./query_flags.ts";
+import { readCsvOptions, readFormat, readQuery, serviceOf } from "./query_flags.ts";
 import { told, UsageError } from "./usage_error.ts";
 
 /** Downloads the rows of a resource, or counts them. */
@@ -86,7 +84,7 @@ export async function download(
   const requestDatasets = () => readDatasetVersions(new DataStream(options), query, signal);
   const { sink, from } = await openOutput(file, question, requestDatasets, flags, io);
   const writer = collecting(
-    writerOf(resource, format, query, csvFormat, from?.writer),
+    createWriter(format, { resource, select: query.select, csv, state: from?.writer }),
     query,
     from?.writer,
   );
@@ -138,26 +136,6 @@ const RESUME = "the same command with --resume goes on from there";
 /** What to do about a part whose query ended with fewer rows than the service counted. */
 const KEEP_OR_RESTART = "start again with --force, or keep them with --resume --allow-incomplete";
 
-/** The writer of a format, at its beginning or where another one has come to. */
-function writerOf(
-  resource: ResourceName,
-  format: Format,
-  { select }: CheckedQuery,
-  csv: CsvFormat,
-  from: WriterState | undefined,
-): PageWriter {
-  switch (format) {
-    case "csv":
-      return new CsvWriter(csv, select ?? fieldNames(resource), select === undefined, from);
-    case "ndjson":
-      return new NdjsonWriter();
-    case "json":
-      return jsonWriter(from);
-    case "geojson":
-      return geojsonWriter(from);
-  }
-}
-
 /**
  * Makes a writer collect the DOIs of its rows, if the output has a column of them, and those of the
  * rows before are known.
@@ -183,7 +161,7 @@ function collecting(
 function questionOf(
   { resource, select, filter, box, limit, partition }: CheckedQuery,
   baseUrl: string,
-  format: Format,
+  format: FormatName,
   csv: CsvFormat,
 ): string {
   const rows = limit === Infinity ? undefined : limit;

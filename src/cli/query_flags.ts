@@ -1,5 +1,6 @@
 import type { DataStreamOptions } from "../client/options.ts";
 import type { CsvOptions } from "../formats/csv_options.ts";
+import { FORMAT_NAMES, type FormatName, formatOfExtension, formatsOf } from "../formats/formats.ts";
 import { type BoundingBox, parseBox } from "../odata/bounding_box.ts";
 import { commonFilter } from "../odata/filter.ts";
 import { type Partition, placeBox, type UntypedQuery } from "../odata/query_options.ts";
@@ -92,17 +93,6 @@ function readNumber(flags: FlagValues, name: string): number | undefined {
   throw new UsageError(`--${name} wants a whole number, got "${text}"`);
 }
 
-/** A format of rows. */
-export type Format = "csv" | "ndjson" | "json" | "geojson";
-
-const EXTENSIONS: Record<string, Format> = {
-  csv: "csv",
-  ndjson: "ndjson",
-  jsonl: "ndjson",
-  json: "json",
-  geojson: "geojson",
-};
-
 /**
  * The format to write: as it is said, else as the file's name ends, else CSV.
  *
@@ -112,25 +102,24 @@ export function readFormat(
   resource: ResourceName,
   said: string | undefined,
   file: string | undefined,
-): Format {
-  const extension = file && /\.([^./\\]+)$/.exec(file)?.[1]?.toLowerCase();
-  const names = [...new Set(Object.values(EXTENSIONS))];
+): FormatName {
+  const extension = file && /\.([^./\\]+)$/.exec(file)?.[1];
   const format = said === undefined
-    ? extension ? EXTENSIONS[extension] : "csv"
-    : names.find((name) => name === said);
+    ? extension ? formatOfExtension(extension) : FORMAT_NAMES[0]
+    : FORMAT_NAMES.find((name) => name === said);
   if (format === undefined) {
     throw new UsageError(
       said === undefined
         ? `The name "${file}" does not end in a format: pass --format with one of ${
-          names.join(", ")
+          FORMAT_NAMES.join(", ")
         }`
-        : `There is no format "${said}": ${formatHint(said, names)}`,
+        : `There is no format "${said}": ${formatHint(said, FORMAT_NAMES)}`,
     );
   }
-  if (format === "geojson" && resource !== "Locations") {
+  if (!formatsOf(resource).includes(format)) {
     throw new UsageError(
       `GeoJSON is of locations alone: ask for ${resource} as one of ${
-        names.filter((name) => name !== "geojson").join(", ")
+        formatsOf(resource).join(", ")
       }`,
     );
   }

@@ -1,11 +1,9 @@
-import { CsvWriter } from "../formats/csv.ts";
-import { type CsvFormat, toCsvFormat } from "../formats/csv_options.ts";
-import { geojsonWriter } from "../formats/geojson.ts";
-import { jsonWriter, NdjsonWriter } from "../formats/json.ts";
+import type { CsvOptions } from "../formats/csv_options.ts";
+import { createWriter, type FormatName, FORMATS } from "../formats/formats.ts";
 import type { PageWriter } from "../formats/page_writer.ts";
 import { checkQuery, type UntypedQuery } from "../odata/query_options.ts";
-import { fieldNames, type ResourceName } from "../odata/resources.ts";
-import { describe, didYouMean, requireOptions } from "../validation.ts";
+import type { ResourceName } from "../odata/resources.ts";
+import { describe, requireOptions } from "../validation.ts";
 import { requireShortTarget, Run, type Service, toRequestOptions } from "./fetch_page.ts";
 import { toWireSelect } from "./paginate.ts";
 import type { Progress } from "./progress.ts";
@@ -90,27 +88,20 @@ export function createQuery<R extends object>(
   }
 
   const pages = () => streamOf((stop) => run(stop, readRows<R>));
-  const bytes = (writer: PageWriter) => streamOf((stop) => write(stop, writer));
+  const bytes = (format: FormatName, csv?: CsvOptions) => {
+    const writer = createWriter(format, { resource, select, csv, unchecked: given.unchecked });
+    return streamOf((stop) => write(stop, writer));
+  };
 
   return {
     url,
     count: () => countAll(start(new AbortController()), query),
     pages,
     rows: () => streamRows(pages(), signal),
-    csv(options) {
-      const format = toCsvFormat(options);
-      const fields = select ?? fieldNames(resource);
-      if (!given.unchecked) requireColumns(format, fields);
-      return bytes(new CsvWriter(format, fields, select === undefined));
-    },
-    ndjson: () => bytes(new NdjsonWriter()),
-    json: () => bytes(jsonWriter()),
-    ...(resource === "Locations" && {
-      geojson() {
-        requirePosition(select);
-        return bytes(geojsonWriter());
-      },
-    }),
+    csv: (options) => bytes("csv", options),
+    ndjson: () => bytes("ndjson"),
+    json: () => bytes("json"),
+    ...(FORMATS.geojson.resources.includes(resource) && { geojson: () => bytes("geojson") }),
     async toArray() {
       const all: R[][] = [];
       for await (const rows of pages()) all.push(rows);
@@ -134,22 +125,6 @@ function streamOf<T>(
     },
     cancel: (reason) => stop.abort(reason),
   }, { highWaterMark: 0 });
-}
-
-function requireColumns({ columns = [] }: CsvFormat, fields: readonly string[]): void {
-  const wrong = columns.find(([field]) => !fields.includes(field));
-  if (wrong === undefined) return;
-  throw new TypeError(
-    `Cannot write column "${wrong[0]}", which is not selected: ${
-      didYouMean(wrong[0], fields, "select it too, or leave the column out")
-    }`,
-  );
-}
-
-function requirePosition(select: readonly string[] | undefined): void {
-  const missing = ["Longitude", "Latitude"].filter((name) => select && !select.includes(name));
-  if (missing.length === 0) return;
-  throw new TypeError(`Cannot write GeoJSON without ${missing.join(" and ")}: select it too`);
 }
 
 /** Refuses a controller in place of its signal, above all. */

@@ -1,3 +1,4 @@
+import { ValidationError } from "../errors.ts";
 import { describe, firstRepeated, requireOptions } from "../validation.ts";
 
 /** A column: a field, or a field and the name that the header row has for it. */
@@ -57,45 +58,49 @@ const KEYS: Record<keyof CsvOptions, true> = {
   escapeFormulas: true,
 };
 
+/** One ASCII punctuation mark or a tab: nothing that is part of a number, a quote or a line end. */
+const SEPARATOR = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;
+
 /**
- * Checks options of CSV, and fills in the rest.
+ * Checks options of CSV and sets the defaults.
  *
- * @throws {TypeError} If an option is unknown, the separator could be part of a number or a line
- *   end, or there is no column, or one twice
+ * @throws {ValidationError} If an option is unknown, the separator is not accepted, or a column is
+ *   malformed or repeated
  */
 export function toCsvFormat(options: CsvOptions = {}): CsvFormat {
   requireOptions("CSV", options, Object.keys(KEYS));
   const { separator = ",", header = true, bom = false, escapeFormulas = false } = options;
-  if (typeof separator !== "string" || !/^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/.test(separator)) {
-    throw new TypeError(
-      `Cannot separate cells by ${
-        describe(separator)
-      }: wanted one mark such as "," or ";", or a tab`,
-    );
+  if (typeof separator !== "string" || !SEPARATOR.test(separator)) {
+    const problem = `must be one punctuation mark such as "," or ";", or a tab, got ${
+      describe(separator)
+    }`;
+    throw new ValidationError("separator", problem, { received: separator });
   }
   const columns = options.columns === undefined ? undefined : toColumns(options.columns);
-  const twice = firstRepeated(columns?.map(([field]) => field) ?? []);
-  if (columns?.length === 0 || twice !== undefined) {
-    throw new TypeError(
-      twice === undefined
-        ? "Cannot write CSV without columns: leave them out for all"
-        : `Cannot write column "${twice}" twice: wanted each field once`,
-    );
-  }
   return { columns, separator, header, bom, escapeFormulas };
 }
 
 function toColumns(columns: readonly CsvColumn[]): (readonly [field: string, header: string])[] {
-  const isPair = (column: unknown): column is [string, string] =>
-    Array.isArray(column) && column.length === 2 &&
-    column.every((text) => typeof text === "string");
-  const wrong = (column: unknown): never => {
-    throw new TypeError(
-      `A column must be a field, or a field and its header in a list, got ${describe(column)}`,
-    );
+  const reject = (problem: string, received: unknown, hint?: string): never => {
+    throw new ValidationError("columns", problem, { received, ...(hint && { hint }) });
   };
-  if (!Array.isArray(columns)) return wrong(columns);
-  return columns.map((column) =>
-    typeof column === "string" ? [column, column] : isPair(column) ? column : wrong(column)
-  );
+  if (!Array.isArray(columns)) return reject(`must be a list, got ${describe(columns)}`, columns);
+  if (columns.length === 0) {
+    reject("must not be empty", columns, "leave it out to write all columns");
+  }
+  const pairs = columns.map((column): readonly [string, string] => {
+    if (typeof column === "string") return [column, column];
+    if (isPair(column)) return column;
+    return reject(`must hold fields or [field, header] pairs, got ${describe(column)}`, column);
+  });
+  const repeated = firstRepeated(pairs.map(([field]) => field));
+  if (repeated !== undefined) {
+    reject(`must name each field once, got "${repeated}" twice`, columns);
+  }
+  return pairs;
+}
+
+function isPair(column: unknown): column is readonly [field: string, header: string] {
+  return Array.isArray(column) && column.length === 2 &&
+    column.every((text) => typeof text === "string");
 }

@@ -99,10 +99,7 @@ function requireRange(option: string, low: Side, high: Side, most: number): void
     throw new ValidationError(
       `${option}.${low[0]}`,
       `must be below ${high[0]}, got ${low[1]} and ${high[1]}`,
-      {
-        received: low[1],
-        hint: most === 180 ? "send two queries for a box across the 180th meridian" : "",
-      },
+      { received: low[1] },
     );
   }
 }

@@ -256,7 +256,7 @@ const misused: [line: string[], ...said: string[]][] = [
   [["locations", "--sandbox", "--format=geojson", "--select=Id"], "Longitude and Latitude"],
   [["records", "--sandbox", "--output=a.xlsx"], "pass --format with one of csv"],
   [["records", "--sandbox", "--format=json", "--bom"], "do not go with json"],
-  [["records", "--sandbox", "--separator=xx"], "separate cells"],
+  [["records", "--sandbox", "--separator=xx"], "must be one punctuation mark"],
   [["records", "--sandbox", "--resume"], "name it with --output"],
   [["records", "--sandbox", "--force"], "name it with --output"],
   [["records", "--sandbox", "--output=a.csv", "--resume", "--force"], "pass one of them"],

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { type AppOptions, createApp } from "../../edge/app.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
-import { overSandbox, problemOf, SECRET } from "../helpers/edge.ts";
+import { overSandbox, overUpstream, problemOf, SECRET } from "../helpers/edge.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 import { ask } from "../helpers/sandbox.ts";
 import { upstream } from "../helpers/upstream.ts";
@@ -146,6 +146,18 @@ Deno.test("without a log of its own the app tells standard error of a fault, and
   assertEquals(logged.length, 1);
   assertStringIncludes(logged.join(), "A download of Records failed");
   assertEquals(logged.join().includes("k3y-of-a-test"), false);
+});
+
+Deno.test("createApp() logs a mark in place of a token and the signing secret", async () => {
+  const tokens = ["the-token-of-a-test"];
+  const body = { message: `no ${tokens[0]}, no ${SECRET}.` };
+  const { app, log } = overUpstream([Response.json(body, { status: 500 })], {
+    signingSecret: SECRET,
+    tokens,
+  });
+  await problemOf(await app.request("/Records.csv"));
+  assertEquals(log.length, 1);
+  assertStringIncludes(log[0]!, "no [secret], no [secret].");
 });
 
 Deno.test("every answer has the headers that keep a browser safe", async () => {

@@ -77,6 +77,13 @@ Deno.test("readConfig() takes an empty variable for one that is not set", () => 
   assertEquals(read({ ...empty, WEIR_ACCESS: "caller" }), { access: "caller", tokens: [] });
 });
 
+Deno.test("readConfig() takes the smallest and the largest number of rows on a page", () => {
+  for (const rows of [1, 10_000]) {
+    const { pageRows } = readConfig({ WEIR_ACCESS: "caller", WEIR_PAGE_ROWS: String(rows) });
+    assertEquals(pageRows, rows);
+  }
+});
+
 Deno.test("readConfig() takes a star for pages of any origin", () => {
   assertEquals(read({ WEIR_ACCESS: "caller", WEIR_CORS_ORIGINS: "*" }).corsOrigins, "*");
 });
@@ -84,6 +91,7 @@ Deno.test("readConfig() takes a star for pages of any origin", () => {
 Deno.test("readConfig() serves the sandbox when asked for by name, and says it is synthetic", async () => {
   const config = readConfig({ WEIR_SANDBOX: "1", DATASTREAM_API_KEY: "k" });
   assertEquals([config.access, config.synthetic, config.apiKey], ["public", true, "sandbox"]);
+  assertEquals(config.requestsPerSecond, 2);
   const response = await createApp(config).request("/Records.csv?$select=Id&$filter=DOI eq 'x'");
   assertEquals(await response.text(), "Id\r\n");
 });

@@ -1,7 +1,7 @@
 // What right CSV is, cell by cell and page by page, by the fast way and by the general one.
 import { assertEquals, assertThrows } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { csvFromPage, type CsvOptions } from "../../mod.ts";
+import { csvFromPage, type CsvOptions, ValidationError } from "../../mod.ts";
 import { csvOfBytes } from "../../src/formats/csv_transcoder.ts";
 import { toCsvFormat } from "../../src/formats/csv_options.ts";
 import { fastLines, generalLines } from "../helpers/csv_ways.ts";
@@ -183,27 +183,32 @@ Deno.test("the options shape the file", () => {
   assertEquals(csvOf(page, { columns: ["c", ["a", "name, new"]] }), 'c,"name, new"\r\n0,x;y\r\n');
 });
 
-const wrong: [options: object, message: string][] = [
-  [{ separator: "" }, 'Cannot separate cells by ""'],
-  [{ separator: ",," }, "wanted one mark"],
-  [{ separator: '"' }, "wanted one mark"],
-  [{ separator: "\n" }, "wanted one mark"],
-  [{ separator: "." }, "wanted one mark"],
-  [{ separator: "5" }, "wanted one mark"],
-  [{ separator: "é" }, "wanted one mark"],
-  [{ columns: [] }, "without columns"],
-  [{ columns: ["a", ["a", "b"]] }, '"a" twice'],
-  [{ seperator: ";" }, 'did you mean "separator"?'],
-  [{ separator: [","] }, "separate cells by an array"],
-  [{ columns: "a" }, 'A column must be a field, or a field and its header in a list, got "a"'],
-  [{ columns: [["a"]] }, "got an array"],
-  [{ columns: [5] }, "got 5"],
+const invalid: [options: object, option: string, message: string][] = [
+  [{ separator: "" }, "separator", 'or a tab, got ""'],
+  [{ separator: ",," }, "separator", 'got ",,"'],
+  [{ separator: '"' }, "separator", "must be one punctuation mark"],
+  [{ separator: "\n" }, "separator", "must be one punctuation mark"],
+  [{ separator: "." }, "separator", "must be one punctuation mark"],
+  [{ separator: "5" }, "separator", "must be one punctuation mark"],
+  [{ separator: "é" }, "separator", "must be one punctuation mark"],
+  [{ separator: [","] }, "separator", "got an array"],
+  [{ columns: [] }, "columns", "must not be empty: leave it out to write all columns"],
+  [{ columns: ["a", ["a", "b"]] }, "columns", 'must name each field once, got "a" twice'],
+  [{ columns: "a" }, "columns", 'must be a list, got "a"'],
+  [{ columns: [["a"]] }, "columns", "must hold fields or [field, header] pairs, got an array"],
+  [{ columns: [5] }, "columns", "must hold fields or [field, header] pairs, got 5"],
 ];
-for (const [options, message] of wrong) {
-  Deno.test(`CSV refuses ${JSON.stringify(options)}`, () => {
-    assertThrows(() => csvOf('{"value":[]}', options), TypeError, message);
+for (const [options, option, message] of invalid) {
+  Deno.test(`csvFromPage() throws a ValidationError when the options are ${JSON.stringify(options)}`, () => {
+    const error = assertThrows(() => csvOf('{"value":[]}', options), ValidationError, message);
+    assertEquals(error.option, option);
   });
 }
+
+Deno.test("csvFromPage() suggests the nearest option when it does not know one", () => {
+  const options = { seperator: ";" } as CsvOptions;
+  assertThrows(() => csvOf('{"value":[]}', options), TypeError, 'did you mean "separator"?');
+});
 
 // Each of them looks like a page, and is none: no row of it may be given.
 const broken = [

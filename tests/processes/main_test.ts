@@ -25,7 +25,7 @@ async function load(
 }
 
 Deno.test("the entry serves the sandbox where WEIR_SANDBOX=1 asks for it", async () => {
-  const { get, logged } = await load({ WEIR_SANDBOX: "1" }, () => import("../../edge/main.ts#a"));
+  const { get, logged } = await load({ WEIR_SANDBOX: "1" }, () => import("../../edge/serve.ts#a"));
   const response = await get("/Records.csv?$select=Id&$filter=DOI%20eq%20%27none%27");
   assertEquals([response.status, await response.text(), logged], [200, "Id\r\n", []]);
   assertEquals(response.headers.get("x-weir-data"), "synthetic");
@@ -33,7 +33,7 @@ Deno.test("the entry serves the sandbox where WEIR_SANDBOX=1 asks for it", async
 
 Deno.test("the entry with a key and no access stays up, closed, and logs what to set", async () => {
   const environment = { DATASTREAM_API_KEY: "secret-key" };
-  const { get, logged } = await load(environment, () => import("../../edge/main.ts#b"));
+  const { get, logged } = await load(environment, () => import("../../edge/serve.ts#b"));
   assertEquals((await get("/healthz")).status, 200);
   const response = await get("/Records.csv");
   assertEquals(response.status, 503);
@@ -44,7 +44,7 @@ Deno.test("the entry with a key and no access stays up, closed, and logs what to
 
 Deno.test("the entry refuses a wrong value with its name, and says so once", async () => {
   const environment = { WEIR_ACCESS: "caller", DATASTREAM_BASE_URL: "ftp://example.org" };
-  const { get, logged } = await load(environment, () => import("../../edge/main.ts#c"));
+  const { get, logged } = await load(environment, () => import("../../edge/serve.ts#c"));
   assertEquals([(await get("/Records")).status, (await get("/")).status], [503, 503]);
   assertEquals(logged.length, 1);
   assertMatch(logged[0]!, /^Not serving: DATASTREAM_BASE_URL must begin with https/);
@@ -52,14 +52,14 @@ Deno.test("the entry refuses a wrong value with its name, and says so once", asy
 
 Deno.test("the entry refuses a key that is none, and does not show it", async () => {
   const environment = { WEIR_ACCESS: "public", DATASTREAM_API_KEY: "no key\n" };
-  const { logged } = await load(environment, () => import("../../edge/main.ts#key"));
+  const { logged } = await load(environment, () => import("../../edge/serve.ts#key"));
   assertMatch(logged[0]!, /^Not serving: DATASTREAM_API_KEY must be visible ASCII/);
   assertEquals(logged[0]!.includes("no key"), false);
 });
 
 Deno.test("the entry refuses a pace that the service does not allow", async () => {
   const environment = { WEIR_ACCESS: "caller", WEIR_REQUESTS_PER_SECOND: "3" };
-  const { get, logged } = await load(environment, () => import("../../edge/main.ts#d"));
+  const { get, logged } = await load(environment, () => import("../../edge/serve.ts#d"));
   assertEquals((await get("/Records")).status, 503);
   assertMatch(
     logged.join(),
@@ -68,13 +68,13 @@ Deno.test("the entry refuses a pace that the service does not allow", async () =
 });
 
 Deno.test("the entry is what Bun and Workers take, and takes the environment that Workers bring", async () => {
-  const { default: entry } = await import("../../edge/main.ts#a");
+  const { default: entry } = await import("../../edge/serve.ts#a");
   assertEquals([Object.keys(entry), entry.idleTimeout], [["idleTimeout", "fetch"], 255]);
   const { navigator } = globalThis;
   const agent = { userAgent: "Cloudflare-Workers" };
   Object.defineProperty(globalThis, "navigator", { value: agent, configurable: true });
   try {
-    const { default: worker } = await import("../../edge/main.ts#worker");
+    const { default: worker } = await import("../../edge/serve.ts#worker");
     const request = new Request("http://host/Records.csv?$select=Id&$filter=DOI%20eq%20%27none%27");
     const response = await worker.fetch(request, { WEIR_SANDBOX: "1" });
     assertEquals(await response.text(), "Id\r\n");

@@ -1,0 +1,152 @@
+import { assertEquals } from "@std/assert";
+import type { EdgeApp } from "../../edge/app.ts";
+import { Document, type Element, formEntries } from "./dom.ts";
+
+type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
+
+/** Options of a page. */
+export interface PageOptions {
+  /** Form that is sent, such as `?endpoint=Records`. Default: none. */
+  query?: string;
+  /** Headers of the request for the page. */
+  headers?: Record<string, string>;
+  /** Changes the document before the script runs, as a browser that restores values does. */
+  restore?: (document: Document) => void;
+  /** What the script's `fetch` does. Default: asks the app. */
+  fetch?: Fetch;
+  /** `navigator.clipboard`. Default: one that keeps the texts. */
+  clipboard?: { writeText(text: string): Promise<void> } | undefined;
+  /** Whether the browser has the Navigation API. Default: true. */
+  hasNavigation?: boolean;
+  /** The time in milliseconds, as `Date.now()` gives it to the script. Default: 0. */
+  now?: { value: number };
+  /** `showSaveFilePicker`, which only some browsers have. */
+  showSaveFilePicker?: (options: { suggestedName: string }) => Promise<unknown>;
+}
+
+/** A page whose script ran. */
+export interface OpenPage {
+  document: Document;
+  /** Texts that were copied. */
+  copied: string[];
+  /** Blobs that were saved, by the name of their file. */
+  saved(): Promise<Record<string, string>>;
+  /** URLs of blobs that were released. */
+  released: string[];
+  /** Runs the timers of the script, and returns their delays in milliseconds. */
+  runTimers(): number[];
+  /** Sends an event to the window. */
+  dispatch(type: string, properties?: object): void;
+  /** Sends an event to `navigation`. */
+  dispatchNavigation(type: string): void;
+  /** Returns the element; fails without one. */
+  find(selector: string): Element;
+}
+
+/** Opens the app's page and runs the script that it names, over a small DOM. */
+export async function openPage(app: EdgeApp, options: PageOptions = {}): Promise<OpenPage> {
+  const { query = "", headers = {}, restore, hasNavigation = true, showSaveFilePicker } = options;
+  const { now = { value: 0 } } = options;
+  const baseUrl = `http://localhost/${query}`;
+  const html = await (await app.request(baseUrl, { headers })).text();
+  const document = new Document(html, baseUrl);
+  const scripts = document.querySelectorAll("script");
+  assertEquals(scripts.map((script) => script.getAttribute("type")), ["module"]);
+  const scriptUrl = new URL(scripts[0]!.getAttribute("src")!, baseUrl);
+  const script = await app.request(scriptUrl);
+  assertEquals(
+    [script.status, script.headers.get("content-type")],
+    [200, "text/javascript; charset=utf-8"],
+  );
+  restore?.(document);
+
+  const listeners = {
+    window: new Map<string, Listener[]>(),
+    navigation: new Map<string, Listener[]>(),
+  };
+  const copied: string[] = [];
+  const blobs = new Map<string, Blob>();
+  const released: string[] = [];
+  let timers: [run: () => void, delay: number][] = [];
+  const clipboard = "clipboard" in options
+    ? options.clipboard
+    : { writeText: (text: string) => Promise.resolve(void copied.push(text)) };
+  class PageUrl extends URL {
+    static override createObjectURL(blob: Blob): string {
+      const url = `blob:${blobs.size + 1}`;
+      blobs.set(url, blob);
+      return url;
+    }
+    static override revokeObjectURL(url: string): void {
+      released.push(url);
+    }
+  }
+  const window: Record<string, unknown> = {
+    document,
+    navigator: { clipboard },
+    navigation: hasNavigation ? { addEventListener: adder(listeners.navigation) } : undefined,
+    showSaveFilePicker,
+    addEventListener: adder(listeners.window),
+    fetch: options.fetch ?? ((url: string, init?: RequestInit) => app.request(url, init)),
+    setTimeout: (run: () => void, delay: number) => void timers.push([run, delay]),
+    DOMParser: class {
+      parseFromString(text: string, type: string): Document {
+        assertEquals(type, "text/html");
+        return new Document(text, baseUrl);
+      }
+    },
+    FormData: class {
+      readonly #entries: [string, string][];
+      constructor(form: Element) {
+        this.#entries = formEntries(form);
+      }
+      [Symbol.iterator]() {
+        return this.#entries[Symbol.iterator]();
+      }
+    },
+    Date: { now: () => now.value },
+    URL: PageUrl,
+  };
+  Object.assign(window, { window, self: window, globalThis: window });
+  // A module is in strict mode.
+  const code = `"use strict";\n${await script.text()}`;
+  new Function(...Object.keys(window), code)(...Object.values(window));
+
+  const send = (to: Map<string, Listener[]>, type: string, properties: object = {}) => {
+    for (const listener of to.get(type) ?? []) listener({ type, ...properties });
+  };
+  return {
+    document,
+    copied,
+    async saved() {
+      const files: Record<string, string> = {};
+      for (const link of document.saved) {
+        const name = link.getAttribute("download") ?? "";
+        files[name] = await blobs.get(link.getAttribute("href") ?? "")!.text();
+      }
+      return files;
+    },
+    released,
+    runTimers() {
+      const due = timers;
+      timers = [];
+      for (const [run] of due) run();
+      return due.map(([, delay]) => delay);
+    },
+    dispatch: (type, properties) => send(listeners.window, type, properties),
+    dispatchNavigation: (type) => send(listeners.navigation, type),
+    find(selector) {
+      const element = document.querySelector(selector);
+      if (element === null) throw new Error(`The page has no "${selector}"`);
+      return element;
+    },
+  };
+}
+
+type Listener = (event: object) => void;
+
+function adder(listeners: Map<string, Listener[]>) {
+  return (type: string, listener: Listener) => {
+    listeners.set(type, [...listeners.get(type) ?? [], listener]);
+  };
+}
