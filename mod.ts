@@ -37,7 +37,8 @@ export type { Clock } from "./src/client/clock.ts";
 export type { Citation } from "./src/client/citations.ts";
 export type { DataStreamOptions } from "./src/client/options.ts";
 export type { Progress } from "./src/client/progress.ts";
-export type { LocationsQuery, Query } from "./src/client/query.ts";
+export type { Batch, BatchOptions, Cursor } from "./src/client/batches.ts";
+export type { AnyResourceQuery, LocationsQuery, Query } from "./src/client/query.ts";
 export type { MeasuredInput, QueryInput, ResourceQuery, ResourceRow } from "./src/client/query.ts";
 export type { RetryPolicy } from "./src/client/retry.ts";
 export type { Timeouts } from "./src/client/timeouts.ts";
@@ -62,6 +63,7 @@ export type {
 } from "./src/errors.ts";
 export type { BoundingBox } from "./src/odata/bounding_box.ts";
 export type { Clause, Comparison, Literal } from "./src/odata/clause.ts";
+export type { FormatName } from "./src/formats/formats.ts";
 export type { CsvColumn, CsvOptions } from "./src/formats/csv_options.ts";
 export type { Filter } from "./src/odata/filter.ts";
 export type { FilterName, FilterValue } from "./src/odata/clause.ts";

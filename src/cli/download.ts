@@ -13,7 +13,7 @@ import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import { citeAfter } from "./cite.ts";
 import { readDatasetVersions } from "./dataset_versions.ts";
-import { DoiCollector, doisOf } from "./doi_collector.ts";
+import { DoiCollector, doisOf } from "../formats/doi_collector.ts";
 import { isStandardOutput, requireReplaceable, resolveOutput, statIfExists } from "./files.ts";
 import type { Io } from "./io.ts";
 import { valueHints } from "./no_rows.ts";

@@ -1,15 +1,26 @@
-import type { CsvOptions } from "../formats/csv_options.ts";
-import { createWriter, type FormatName, FORMATS } from "../formats/formats.ts";
+import { ValidationError } from "../errors.ts";
+import { type CsvOptions, toCsvFormat } from "../formats/csv_options.ts";
+import { DoiCollector } from "../formats/doi_collector.ts";
+import { createWriter, type FormatName, FORMATS, type WriterOptions } from "../formats/formats.ts";
 import type { PageWriter } from "../formats/page_writer.ts";
 import { checkQuery, type UntypedQuery } from "../odata/query_options.ts";
-import type { ResourceName } from "../odata/resources.ts";
+import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import { describe, requireOptions } from "../validation.ts";
+import {
+  type BatchOptions,
+  checkCursor,
+  type CheckedCursor,
+  type Cursor,
+  fingerprintOf,
+  type Output,
+  requestBatches,
+} from "./batches.ts";
 import { requireShortTarget, Run, type Service, toRequestOptions } from "./fetch_page.ts";
 import { toWireSelect } from "./paginate.ts";
 import type { Progress } from "./progress.ts";
 import type { LocationsQuery, Query } from "./query.ts";
-import { firstPages, readPages } from "./query_pages.ts";
-import { type PageReader, readBytes, readRows } from "./read_page.ts";
+import { firstPages } from "./query_pages.ts";
+import { readBytes, readRows } from "./read_page.ts";
 import { countAll, ownUrl, requireRoom } from "./shards.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -68,40 +79,85 @@ export function createQuery<R extends object>(
   requireShortTarget(ownUrl(query, service));
   if (query.box) requireRoom(query, service);
 
-  const start = (stop: AbortController) =>
-    new Run(service, signal ? AbortSignal.any([signal, stop.signal]) : stop.signal, onProgress);
+  const start = <T>(
+    stop: AbortSignal,
+    output: Output<T>,
+    fingerprint: Cursor["query"] = {},
+    after?: CheckedCursor,
+  ) => requestBatches(toRun(stop), query, output, fingerprint, after);
+  const toRun = (stop: AbortSignal) =>
+    new Run(service, signal ? AbortSignal.any([signal, stop]) : stop, onProgress);
+  const toWriter = (format: FormatName, options: Pick<WriterOptions, "csv" | "state">) =>
+    createWriter(format, { resource, select, unchecked: given.unchecked, ...options });
 
-  async function* run<T>(
-    stop: AbortController,
-    read: PageReader<T>,
-  ): AsyncGenerator<T, void, void> {
-    for await (const { content } of readPages(start(stop), query, read)) yield content;
-  }
-
-  async function* write(
-    stop: AbortController,
-    writer: PageWriter,
-  ): AsyncGenerator<Bytes, void, void> {
-    for await (const bytes of run(stop, readBytes(writer))) if (bytes.length > 0) yield bytes;
-    const end = writer.end();
-    if (end.length > 0) yield end;
-  }
-
-  const pages = () => streamOf((stop) => run(stop, readRows<R>));
-  const bytes = (format: FormatName, csv?: CsvOptions) => {
-    const writer = createWriter(format, { resource, select, csv, unchecked: given.unchecked });
-    return streamOf((stop) => write(stop, writer));
+  const pages = () =>
+    toStream((stop) => {
+      const next = start(stop, rowsOutput<R>());
+      return async () => {
+        const batch = await next();
+        return batch?.isLast ? undefined : batch?.data;
+      };
+    });
+  const bytes = (format: FormatName, options: { csv?: CsvOptions | undefined } = {}) => {
+    requireOptions("The options of bytes()", options, ["csv"]);
+    const output = bytesOutput(toWriter(format, { csv: options.csv }));
+    return toStream((stop) => {
+      const next = start(stop, output);
+      return async () => {
+        for (;;) {
+          const batch = await next();
+          if (batch?.data.length !== 0) return batch?.data;
+        }
+      };
+    });
   };
+
+  function toBatches(options: BatchOptions): (stop: AbortSignal) => () => Promise<unknown> {
+    requireOptions("The options of batches()", options, ["format", "csv", "after", "dois"]);
+    const { format, csv, dois = false } = options;
+    if (typeof dois !== "boolean") {
+      throw new ValidationError("dois", `must be true or false, got ${describe(dois)}`, {
+        received: dois,
+      });
+    }
+    if (format === undefined && csv !== undefined) {
+      throw new ValidationError("csv", "must not be set without a format", {
+        received: csv,
+        hint: 'pass {format} "csv" too',
+      });
+    }
+    const csvFormat = format === "csv" ? toCsvFormat(csv) : undefined;
+    const fingerprint = fingerprintOf(query, service.baseUrl, format, csvFormat);
+    const after = options.after === undefined ? undefined : checkCursor(options.after, fingerprint);
+    // Of the rows before a cursor, no DOI is known unless all are.
+    const collectsDois = dois && (select ?? fieldNames(resource)).includes("DOI") &&
+      (after === undefined || after.dois !== undefined);
+    const known = collectsDois ? after?.dois ?? [] : undefined;
+    const toOutput = (): Output<unknown> =>
+      format === undefined
+        ? rowsOutput<R>(known)
+        : bytesOutput(toWriter(format, { csv, state: after?.writer }), known);
+    // Creates a writer, which checks the format and its options.
+    toOutput();
+    return (stop) => start(stop, toOutput(), fingerprint, after);
+  }
 
   return {
     url,
-    count: () => countAll(start(new AbortController()), query),
+    count: () => countAll(toRun(new AbortController().signal), query),
     pages,
     rows: () => streamRows(pages(), signal),
-    csv: (options) => bytes("csv", options),
+    bytes,
+    csv: (options) => bytes("csv", { csv: options }),
     ndjson: () => bytes("ndjson"),
     json: () => bytes("json"),
     ...(FORMATS.geojson.resources.includes(resource) && { geojson: () => bytes("geojson") }),
+    batches(options: BatchOptions = {}): AsyncIterable<never> {
+      const requestNext = toBatches(options);
+      return { [Symbol.asyncIterator]: () => iterate(toStream(requestNext)) } as AsyncIterable<
+        never
+      >;
+    },
     async toArray() {
       const all: R[][] = [];
       for await (const rows of pages()) all.push(rows);
@@ -111,20 +167,75 @@ export function createQuery<R extends object>(
   };
 }
 
-/** A stream of what is generated, when it is pulled; cancelling it stops the request in flight. */
-function streamOf<T>(
-  generate: (stop: AbortController) => AsyncGenerator<T, void, void>,
+/** Creates the output that passes rows on. */
+function rowsOutput<R extends object>(known?: readonly string[]): Output<R[]> {
+  let dois = known && new Set(known);
+  return {
+    read(answer, hidesId) {
+      const page = readRows<R>(answer, hidesId);
+      const before = dois;
+      if (dois) dois = new Set([...dois, ...page.content.flatMap(doiOf)]);
+      return { ...page, undo: () => dois = before };
+    },
+    end: () => [],
+    state: () => ({ dois: dois && [...dois] }),
+  };
+}
+
+function doiOf(row: { DOI?: unknown }): string | [] {
+  return typeof row.DOI === "string" ? row.DOI : [];
+}
+
+/** Creates the output that writes bytes. */
+function bytesOutput(plainWriter: PageWriter, known?: readonly string[]): Output<Bytes> {
+  const collector = known && new DoiCollector(plainWriter, known);
+  const writer = collector ?? plainWriter;
+  return {
+    read: readBytes(writer),
+    end: () => writer.end(),
+    state: () => ({ writer: plainWriter.state, dois: collector?.dois }),
+  };
+}
+
+/**
+ * Creates a stream that requests nothing ahead; cancelling it stops the request in flight.
+ *
+ * @param start Starts the work, and returns a function that returns each chunk and `undefined` at the end
+ */
+function toStream<T>(
+  start: (stop: AbortSignal) => () => Promise<T | undefined>,
 ): ReadableStream<T> {
   const stop = new AbortController();
-  const source = generate(stop);
+  const next = start(stop.signal);
   return new ReadableStream<T>({
     async pull(controller) {
-      const { done, value } = await source.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
+      const chunk = await next();
+      if (chunk === undefined) controller.close();
+      else controller.enqueue(chunk);
     },
     cancel: (reason) => stop.abort(reason),
   }, { highWaterMark: 0 });
+}
+
+/**
+ * Iterates over a stream. By hand, because `return()` of a generator, and of a stream's own iterator,
+ * waits for an earlier `next()`, and would not stop the request in flight.
+ */
+function iterate<T>(stream: ReadableStream<T>): AsyncIterableIterator<T, void, void> {
+  const reader = stream.getReader();
+  return {
+    async next() {
+      const { done, value } = await reader.read();
+      return done ? { done, value: undefined } : { done: false, value };
+    },
+    async return() {
+      await reader.cancel();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
 }
 
 /** Refuses a controller in place of its signal, above all. */

@@ -1,12 +1,24 @@
 import type { Filter } from "../odata/filter.ts";
-import { type FilterFieldOf, MAXIMUM_TOP } from "../odata/resources.ts";
+import {
+  type FilterFieldOf,
+  MAXIMUM_TOP,
+  type ResourceName,
+  RESOURCES,
+} from "../odata/resources.ts";
 import type { Selection } from "../odata/selection.ts";
-import { requireOptions } from "../validation.ts";
+import { ValidationError } from "../errors.ts";
+import { didYouMean, requireOptions } from "../validation.ts";
 import { type Citation, CITED_FIELDS, toCitation, toCitedFilter } from "./citations.ts";
 import { createQuery } from "./create_query.ts";
 import type { Service } from "./fetch_page.ts";
 import { type DataStreamOptions, toService } from "./options.ts";
-import type { LocationsQuery, Query, ResourceQuery, ResourceRow } from "./query.ts";
+import type {
+  AnyResourceQuery,
+  LocationsQuery,
+  Query,
+  ResourceQuery,
+  ResourceRow,
+} from "./query.ts";
 
 /**
  * A client of the DataStream service.
@@ -174,6 +186,54 @@ export class DataStream {
     query: ResourceQuery<"Records", S, U> = {},
   ): Query<ResourceRow<"Records", S, U>> {
     return createQuery("Records", query, this.#service);
+  }
+
+  /**
+   * Creates a query of a resource that is known only at run time.
+   *
+   * @param resource Name of the resource
+   * @param options Fields, filter, bounding box, page size, limit and partition, as the method of the
+   *   resource takes them
+   * @returns A query, not yet sent; for a literal name, its rows have the type of that resource
+   * @throws {ValidationError} If there is no such resource, or an option is invalid
+   *
+   * @example
+   * ```ts
+   * import { DataStream, type ResourceName, RESOURCES } from "@weir/datastream";
+   * import { createSandbox } from "@weir/datastream/sandbox";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const { apiKey, url, fetch } = createSandbox({ requestsPerSecond: Infinity });
+   * const client = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
+   * const counts: Record<string, number> = {};
+   * for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
+   *   counts[resource] = await client.query(resource, { filter: "DOI eq '10.25976/weir-aa00'" }).count();
+   * }
+   * assertEquals(counts.Metadata, 1);
+   * ```
+   */
+  query<
+    const N extends ResourceName,
+    const S extends Selection<N> | undefined = undefined,
+    U extends boolean = false,
+  >(
+    resource: N & (ResourceName extends N ? never : unknown),
+    options?: ResourceQuery<N, S, U>,
+  ): Query<ResourceRow<N, S, U>>;
+  /** Creates a query of a resource that is known only at run time. */
+  query<N extends ResourceName>(
+    resource: N & (ResourceName extends N ? unknown : never),
+    options?: AnyResourceQuery,
+  ): Query<Record<string, unknown>>;
+  query(resource: ResourceName, options: AnyResourceQuery = {}): Query<Record<string, unknown>> {
+    if (!Object.hasOwn(RESOURCES, resource)) {
+      const names = Object.keys(RESOURCES);
+      throw new ValidationError("resource", `must be one of ${names.join(", ")}`, {
+        received: resource,
+        hint: didYouMean(String(resource), names, ""),
+      });
+    }
+    return createQuery(resource, options, this.#service);
   }
 
   /**

@@ -46,6 +46,11 @@ export class Run {
     readonly onProgress: (progress: Progress) => void = () => {},
   ) {}
 
+  /** How far the query has come. */
+  get progress(): Progress {
+    return this.#progress;
+  }
+
   /** Counts a page that is about to be passed on, and reports it. */
   passOn(rows: number): void {
     const { pages, rows: before } = this.#progress;

@@ -1,9 +1,11 @@
 import type { CsvOptions } from "../formats/csv_options.ts";
+import type { FormatName } from "../formats/formats.ts";
 import type { BoundingBox } from "../odata/bounding_box.ts";
 import type { Filter } from "../odata/filter.ts";
 import type { Partition } from "../odata/query_options.ts";
 import type { FilterFieldOf, MeasuredResource, ResourceName } from "../odata/resources.ts";
 import type { FittingSelection, SelectedRow, Selection } from "../odata/selection.ts";
+import type { Batch, BatchOptions } from "./batches.ts";
 import type { Progress } from "./progress.ts";
 
 /**
@@ -84,6 +86,75 @@ export interface Query<R> extends AsyncIterable<R> {
    */
   json(): ReadableStream<Uint8Array<ArrayBuffer>>;
   /**
+   * Returns the rows in a format that is known only at run time, such as the extension of a file.
+   * `csv()`, `ndjson()` and `json()` are this method with a fixed format.
+   *
+   * @param format Name of the format; the resource must have it
+   * @param options Options of CSV, if that is the format
+   * @returns A stream of UTF-8 bytes, one chunk per page; it errors with a `DataStreamError` if a
+   *   request fails
+   * @throws {ValidationError} If the resource does not have the format, the selection leaves out a
+   *   field that it needs, or an option is invalid
+   *
+   * @example
+   * ```ts
+   * import { DataStream } from "@weir/datastream";
+   * import { createSandbox } from "@weir/datastream/sandbox";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const { apiKey, url, fetch } = createSandbox();
+   * const client = new DataStream({ apiKey, baseUrl: url, fetch });
+   * const format = "geojson"; // from a file name or a command line
+   * const bytes = client.locations({ limit: 1 }).bytes(format);
+   * assertEquals((await new Response(bytes).json()).type, "FeatureCollection");
+   * ```
+   */
+  bytes(
+    format: FormatName,
+    options?: { csv?: CsvOptions | undefined },
+  ): ReadableStream<Uint8Array<ArrayBuffer>>;
+  /**
+   * Returns the result in batches, one per page, each with a cursor. A query with the same options
+   * continues after any of them, in another process too: after an interruption, no page is requested
+   * again.
+   *
+   * @param options Format, and the cursor to continue after
+   * @returns Batches of rows or, with a format, of bytes; each iteration runs the query again.
+   *   Iterating throws a `DataStreamError` if a request fails. Leaving the loop stops the request in
+   *   flight
+   * @throws {ValidationError} If an option is invalid, such as a cursor of another query
+   *
+   * @example Continue a download where it was interrupted
+   * ```ts
+   * import { type Cursor, DataStream } from "@weir/datastream";
+   * import { createSandbox } from "@weir/datastream/sandbox";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const { apiKey, url, fetch } = createSandbox({ requestsPerSecond: Infinity });
+   * const client = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
+   * const query = client.records({ select: ["Id"], limit: 20, top: 10 });
+   *
+   * let text = "";
+   * let saved = "";
+   * const decoder = new TextDecoder();
+   * for await (const { data, cursor } of query.batches({ format: "csv" })) {
+   *   text += decoder.decode(data);
+   *   saved = JSON.stringify(cursor); // to be stored after the data
+   *   break; // an interruption
+   * }
+   * const after: Cursor = JSON.parse(saved);
+   * for await (const { data } of query.batches({ format: "csv", after })) {
+   *   text += decoder.decode(data);
+   * }
+   * assertEquals(text, await new Response(query.csv()).text());
+   * ```
+   */
+  batches(options: BatchOptions & { format: FormatName }): AsyncIterable<
+    Batch<Uint8Array<ArrayBuffer>>
+  >;
+  /** Returns the rows in batches, one per page, each with a cursor. */
+  batches(options?: BatchOptions & { format?: undefined }): AsyncIterable<Batch<R[]>>;
+  /**
    * All rows at once.
    *
    * @returns The rows, in the service's order, which is part by part where the query is split
@@ -117,6 +188,12 @@ export interface LocationsQuery<R> extends Query<R> {
 
 /** What every query takes. */
 export interface QueryInput {
+  /**
+   * Bounding box of the locations of the rows; its edges are outside. Metadata and Locations filter by
+   * it. Observations and Records have no positions: the locations in the box are requested first, with
+   * the clauses of the filter that Locations takes. Default: none.
+   */
+  within?: BoundingBox | undefined;
   /** The page size, 1 to 10000, not the number of rows. Default 10000, of Metadata 100. */
   top?: number | undefined;
   /** The most rows to give; no page is fetched more than they need. Default: all. */
@@ -144,11 +221,6 @@ export interface QueryInput {
 
 /** What only the large resources take. */
 export interface MeasuredInput {
-  /**
-   * Gives the rows of the locations inside a box alone; its edges are outside. Locations is asked
-   * for them first, with the box and what it can take of the filter.
-   */
-  within?: BoundingBox | undefined;
   /**
    * How a query is split; the rows of one part come after those of another.
    *
@@ -189,6 +261,16 @@ export type ResourceQuery<
     unchecked?: U | undefined;
   }
   & (R extends MeasuredResource ? MeasuredInput : unknown);
+
+/** Options for a query of a resource that is known only at run time. */
+export interface AnyResourceQuery extends QueryInput, MeasuredInput {
+  /** Fields to select, in order, as a list or separated by commas. Default: all. */
+  select?: readonly string[] | string | undefined;
+  /** An expression, or an OData filter as text, not encoded. Default: none. */
+  filter?: Filter<string> | string | undefined;
+  /** Whether to accept names and filters that Weir does not know. Default false. */
+  unchecked?: boolean | undefined;
+}
 
 /** A row of a query: its fields where they are checked, else any. */
 export type ResourceRow<R extends ResourceName, S, U extends boolean> = U extends true

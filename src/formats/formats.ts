@@ -46,21 +46,24 @@ export interface WriterOptions {
 
 const ALL_RESOURCES = Object.keys(RESOURCES) as ResourceName[];
 
+/** Name of a format. */
+export type FormatName = "csv" | "ndjson" | "json" | "geojson";
+
 /**
  * The formats, by name. The first one is the default.
  *
  * The methods of a query, `--format`, the extensions of download URLs, content negotiation and the
  * buttons of the web page derive from this table. To add a format, add a row and its writer.
  */
-export const FORMATS = {
+export const FORMATS: Readonly<Record<FormatName, Format>> = {
   csv: {
     extension: "csv",
     aliases: [],
     mediaType: "text/csv",
     label: "CSV",
-    resources: ALL_RESOURCES as readonly ResourceName[],
-    requiredFields: [] as readonly string[],
-    createWriter({ resource, select, csv, state, unchecked }: WriterOptions): PageWriter {
+    resources: ALL_RESOURCES,
+    requiredFields: [],
+    createWriter({ resource, select, csv, state, unchecked }) {
       const format = toCsvFormat(csv);
       const fields = select ?? fieldNames(resource);
       if (!unchecked) requireKnownColumns(format.columns ?? [], fields);
@@ -72,32 +75,29 @@ export const FORMATS = {
     aliases: ["jsonl"],
     mediaType: "application/x-ndjson",
     label: "NDJSON",
-    resources: ALL_RESOURCES as readonly ResourceName[],
-    requiredFields: [] as readonly string[],
-    createWriter: (_: WriterOptions): PageWriter => new NdjsonWriter(),
+    resources: ALL_RESOURCES,
+    requiredFields: [],
+    createWriter: () => new NdjsonWriter(),
   },
   json: {
     extension: "json",
     aliases: [],
     mediaType: "application/json",
     label: "JSON",
-    resources: ALL_RESOURCES as readonly ResourceName[],
-    requiredFields: [] as readonly string[],
-    createWriter: ({ state }: WriterOptions): PageWriter => jsonWriter(state),
+    resources: ALL_RESOURCES,
+    requiredFields: [],
+    createWriter: ({ state }) => jsonWriter(state),
   },
   geojson: {
     extension: "geojson",
     aliases: [],
     mediaType: "application/geo+json",
     label: "GeoJSON",
-    resources: ["Locations"] as readonly ResourceName[],
-    requiredFields: ["Longitude", "Latitude"] as readonly string[],
-    createWriter: ({ state }: WriterOptions): PageWriter => geojsonWriter(state),
+    resources: ["Locations"],
+    requiredFields: ["Longitude", "Latitude"],
+    createWriter: ({ state }) => geojsonWriter(state),
   },
-} as const satisfies Record<string, Format>;
-
-/** Name of a format. */
-export type FormatName = keyof typeof FORMATS;
+};
 
 /** Names of all formats, the default first. */
 export const FORMAT_NAMES: readonly FormatName[] = Object.keys(FORMATS) as FormatName[];
@@ -111,7 +111,7 @@ export function formatsOf(resource: ResourceName): FormatName[] {
 export function formatOfExtension(extension: string): FormatName | undefined {
   const wanted = extension.toLowerCase();
   return FORMAT_NAMES.find((name) => {
-    const { extension, aliases }: Format = FORMATS[name];
+    const { extension, aliases } = FORMATS[name];
     return extension === wanted || aliases.includes(wanted);
   });
 }
@@ -121,7 +121,7 @@ export function missingFields(
   format: FormatName,
   select: readonly string[] | undefined,
 ): readonly string[] {
-  const { requiredFields }: Format = FORMATS[format];
+  const { requiredFields } = FORMATS[format];
   return select === undefined ? [] : requiredFields.filter((field) => !select.includes(field));
 }
 

@@ -150,6 +150,12 @@ export function passValue(page: Uint8Array, at: number, depth = 0): number {
   }
 }
 
+/**
+ * Maximum number of lists and objects beside the rows. More of them may be nested deeper than the
+ * general path accepts, so that it has to read the page.
+ */
+const MAX_NESTED = 1_000;
+
 const VALUE = new TextEncoder().encode('"value"');
 
 /**
@@ -203,7 +209,8 @@ export function passRows(
  *
  * @param start The place after the bracket that opens their list
  * @param end The place of the bracket that closes it
- * @returns The members; undefined where they are no JSON, or name their rows twice
+ * @returns The members; undefined if they are not JSON, name their rows twice, or hold more than
+ *   `MAX_NESTED` lists and objects
  */
 export function readEnvelope(
   page: Uint8Array,
@@ -215,6 +222,7 @@ export function readEnvelope(
     // A byte order mark can begin a page, and nothing else.
     const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
     const after = strict.decode(page.subarray(end + 1));
+    if (`${before}${after}`.split(/[[{]/, MAX_NESTED + 2).length > MAX_NESTED + 1) return undefined;
     // No text in the envelope is as long as the envelope: a `value` that equals this one is the rows.
     const rows = " ".repeat(before.length + after.length);
     const { value, ...rest } = JSON.parse(`${before}${JSON.stringify(rows)}${after}`);

@@ -268,7 +268,7 @@ function toFilter<F extends string>(clauses: readonly Clause<F>[]): Filter<F> {
 }
 
 /** Values of the most common filter fields. Empty arrays and `undefined` add no clause. */
-interface CommonFilterValues {
+export interface CommonFilterValues {
   dois?: readonly string[];
   regions?: readonly string[];
   characteristics?: readonly string[];

@@ -74,7 +74,7 @@ Deno.test("metadata() joins the texts of a list in a cell", async () => {
   );
 });
 
-Deno.test("locations() gives GeoJSON, and wants the position for it", async () => {
+Deno.test("geojson() writes points, and throws when a coordinate is not selected", async () => {
   const { client } = sandboxAndClient();
   const { features } = JSON.parse(await read(client.locations({ top: 7 }).geojson()));
   const wanted = await ask().rows("Locations");
@@ -85,7 +85,7 @@ Deno.test("locations() gives GeoJSON, and wants the position for it", async () =
     wanted.map(({ Longitude, Latitude }) => [Longitude, Latitude]),
   );
   const query = client.locations({ select: ["Id", "Latitude"] });
-  assertThrows(() => query.geojson(), TypeError, "must contain Longitude for GeoJSON");
+  assertThrows(() => query.geojson(), ValidationError, "select must contain Longitude for GeoJSON");
   assertEquals("geojson" in client.records(), false);
 });
 
@@ -98,7 +98,7 @@ Deno.test("numbers keep the digits that the service sent, on every page", async 
   assertEquals(await read(query().csv()), "Id,Latitude\r\n1,46.10\r\n2,4.50e1\r\n");
 });
 
-Deno.test("csv() takes options, and columns of what is selected alone", async () => {
+Deno.test("csv() applies its options, and throws when a column is not selected", async () => {
   const { client } = sandboxAndClient({ records: 3 });
   const query = client.records({ select: ["Id", "ResultValue"] });
   const options = { separator: ";", bom: true, columns: [["ResultValue", "value"], "Id"] } as const;
@@ -108,7 +108,7 @@ Deno.test("csv() takes options, and columns of what is selected alone", async ()
   assertThrows(
     () => query.csv({ columns: ["ResultUnit"] }),
     ValidationError,
-    "columns must be selected fields",
+    "must be selected fields",
   );
   assertThrows(
     () => client.records().csv({ columns: ["ResultVale"] }),

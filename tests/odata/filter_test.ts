@@ -47,6 +47,10 @@ for (const [filter, text] of forms) {
   });
 }
 
+Deno.test("eq() formats a field when its name has one letter", () => {
+  assertEquals(String(eq<string>("a", "x")), "a eq 'x'");
+});
+
 const wrong: [name: string, make: () => unknown, option: string, problem: string][] = [
   [
     "isIn() throws a ValidationError when the array is empty",

@@ -175,6 +175,12 @@ for (const [method, resource, size] of methods) {
     });
   }
 
+  Deno.test(`${method}() accepts numbers when they are at the ends of their ranges`, () => {
+    assert(query({ top: 1 }).url.includes("top=1"));
+    assert(query({ top: 10_000 }).url.includes("top=10000"));
+    for (const limit of [0, 1, Infinity]) assert(query({ limit }).url.length > 0);
+  });
+
   Deno.test(`${method}() throws a TypeError when signal or onProgress has another type`, () => {
     const others: [options: object, message: string][] = [
       [{ signal: new AbortController() }, "got an AbortController"],

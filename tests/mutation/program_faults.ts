@@ -116,9 +116,9 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   },
   {
     name: "a resumed download forgets the DOIs of its first pages",
-    file: "src/cli/doi_collector.ts",
+    file: "src/formats/doi_collector.ts",
     find: "this.#writer = writer;\n    this.#dois = new Set(dois);",
     replacement: "this.#writer = writer;\n    this.#dois = new Set();",
-    test: "tests/cli/doi_collector_test.ts",
+    test: "tests/formats/doi_collector_test.ts",
   },
 ];

@@ -1,7 +1,7 @@
 // DOIs of the rows that a writer writes.
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { DoiCollector, doisOf } from "../../src/cli/doi_collector.ts";
+import { DoiCollector, doisOf } from "../../src/formats/doi_collector.ts";
 import { CsvWriter } from "../../src/formats/csv.ts";
 import { toCsvFormat } from "../../src/formats/csv_options.ts";
 import { geojsonWriter } from "../../src/formats/geojson.ts";

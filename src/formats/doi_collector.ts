@@ -1,5 +1,5 @@
-import { BACKSLASH, passColon, passString, QUOTE } from "../formats/json_scanner.ts";
-import type { PageWriter, WriterState, WrittenPage } from "../formats/page_writer.ts";
+import { BACKSLASH, passColon, passString, QUOTE } from "./json_scanner.ts";
+import type { PageWriter, WriterState, WrittenPage } from "./page_writer.ts";
 
 const D = 0x44;
 const O = 0x4f;

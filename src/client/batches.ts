@@ -1,0 +1,268 @@
+import { ValidationError } from "../errors.ts";
+import type { CsvFormat, CsvOptions } from "../formats/csv_options.ts";
+import type { FormatName } from "../formats/formats.ts";
+import type { WriterState } from "../formats/page_writer.ts";
+import type { Clause } from "../odata/clause.ts";
+import type { CheckedQuery } from "../odata/query_options.ts";
+import type { Run } from "./fetch_page.ts";
+import { isObject } from "./json_body.ts";
+import { readPages } from "./query_pages.ts";
+import type { PageReader } from "./read_page.ts";
+import type { Leg } from "./shards.ts";
+
+/** Options for {@linkcode Query.batches}. */
+export interface BatchOptions {
+  /** Format of the data. Default: rows. */
+  format?: FormatName | undefined;
+  /** Options of CSV, if that is the format. */
+  csv?: CsvOptions | undefined;
+  /** Cursor of the batch to continue after. Default: the start of the result. */
+  after?: Cursor | undefined;
+  /** Whether to collect the DOIs of the rows in {@linkcode Batch.dois}. Default false. */
+  dois?: boolean | undefined;
+}
+
+/**
+ * One page of a result, and the cursor to continue after it.
+ *
+ * @typeParam T Type of the data: a list of rows, or bytes
+ */
+export interface Batch<T> {
+  /** Rows or bytes. Concatenated, the data of all batches are the whole result. */
+  readonly data: T;
+  /** Number of rows in this batch. */
+  readonly rows: number;
+  /** Number of rows in this and all earlier batches, including those before the option `after`. */
+  readonly totalRows: number;
+  /** Option `after` of a query that continues after this batch. */
+  readonly cursor: Cursor;
+  /**
+   * Whether this is the last batch: the result is complete. The last batch has no rows; its data are
+   * the end of the document, such as `]}` in JSON.
+   */
+  readonly isLast: boolean;
+  /**
+   * Whether the service announced more rows that the query wants. False for a result of one page,
+   * which may still be followed by a request that looks for a lost page.
+   */
+  readonly hasMore: boolean;
+  /** Number of rows that the service counted for the query; `undefined` if it was not counted. */
+  readonly expectedRows: number | undefined;
+  /** Number of counted rows that are missing and accepted, because of `incomplete: "warn"`. */
+  readonly missingRows: number;
+  /**
+   * DOIs of the datasets of all rows so far, each once; `undefined` if the option `dois` is not set,
+   * if `DOI` is not selected, or if the batches before `after` were requested without the option.
+   */
+  readonly dois: readonly string[] | undefined;
+}
+
+/** Version of the cursor's format. */
+const VERSION: Cursor["version"] = 1;
+
+/**
+ * A position in the result of a query: an opaque value that survives
+ * `JSON.parse(JSON.stringify(cursor))`.
+ *
+ * It contains no API key. Its size grows with the number of shards that the query was split into,
+ * which can be 100,000. Those are in `remaining`: from one cursor to the next, only the first elements
+ * of that list change, and all others are the same objects. A program that stores each cursor can
+ * therefore store the tail of the list once.
+ */
+export interface Cursor {
+  /** Version of the format. */
+  readonly version: 1;
+  /** Options that determine the result. A cursor is valid for an equal query only. */
+  readonly query: Readonly<Record<string, unknown>>;
+  /** Parts of the query that are still to be requested, the current one first. Opaque. */
+  readonly remaining: readonly unknown[];
+  /** Number of rows before this position. */
+  readonly rows: number;
+  /** Number of rows that the service counted for the query. */
+  readonly expectedRows?: number | undefined;
+  /** Number of counted rows that are missing and accepted. */
+  readonly missingRows?: number | undefined;
+  /** Whether the result ends here. */
+  readonly isComplete?: boolean | undefined;
+  /** State of the writer of the format. Opaque. */
+  readonly writer?: unknown;
+  /** DOIs of the rows before this position. */
+  readonly dois?: readonly string[] | undefined;
+}
+
+/** A cursor that was checked. */
+export interface CheckedCursor extends Cursor {
+  readonly remaining: readonly Leg[];
+  readonly writer?: WriterState | undefined;
+}
+
+/** Converts the pages of one result to data of one form. */
+export interface Output<T> {
+  /** Converts a page. */
+  readonly read: PageReader<T>;
+  /** Returns what follows after the last page. */
+  end(): T;
+  /** State after the pages so far, for a cursor. */
+  state(): Pick<CheckedCursor, "writer" | "dois">;
+}
+
+/**
+ * Starts to request the batches of a query.
+ *
+ * @param output Converts the pages; used for this call only
+ * @param fingerprint Options that determine the result
+ * @param after Cursor to continue after
+ * @returns A function that requests the next batch; it returns `undefined` after the last one
+ */
+export function requestBatches<T>(
+  run: Run,
+  query: CheckedQuery,
+  output: Output<T>,
+  fingerprint: Cursor["query"],
+  after?: CheckedCursor,
+): () => Promise<Batch<T> | undefined> {
+  const pages = readPages(
+    run,
+    query,
+    output.read,
+    after && { rest: after.remaining, rows: after.rows },
+  );
+  let remaining: readonly Leg[];
+  let totalRows = after?.rows ?? 0;
+  let isEnded = after?.isComplete === true;
+  return async () => {
+    if (isEnded) return undefined;
+    const { value: page } = await pages.next();
+    isEnded = page === undefined;
+    remaining = page?.rest ?? [];
+    const { content: data = output.end(), rows = 0, hasMore = false } = page ?? {};
+    totalRows += rows;
+    const expectedRows = run.progress.expectedRows ?? after?.expectedRows;
+    const missingRows = (after?.missingRows ?? 0) + (run.progress.missingRows ?? 0);
+    const state = output.state();
+    return {
+      data,
+      rows,
+      totalRows,
+      cursor: {
+        version: VERSION,
+        query: fingerprint,
+        remaining,
+        rows: totalRows,
+        expectedRows,
+        missingRows,
+        isComplete: isEnded,
+        ...state,
+      },
+      isLast: isEnded,
+      hasMore: hasMore && totalRows < query.limit,
+      expectedRows,
+      missingRows,
+      dois: state.dois,
+    };
+  };
+}
+
+/** Collects the options that determine the result of a query, by their public names. */
+export function fingerprintOf(
+  { resource, select, filter, box, limit, skipToken, partition }: CheckedQuery,
+  baseUrl: string,
+  format: FormatName | undefined,
+  csv: CsvFormat | undefined,
+): Cursor["query"] {
+  return {
+    resource,
+    baseUrl,
+    select,
+    filter,
+    within: box,
+    limit: limit === Infinity ? undefined : limit,
+    skipToken,
+    partition,
+    format,
+    ...csv,
+  };
+}
+
+/**
+ * Checks the option `after`.
+ *
+ * @param fingerprint Options that determine the result of the query that continues
+ * @throws {ValidationError} If it is not a cursor, or belongs to another query
+ */
+export function checkCursor(after: unknown, fingerprint: Cursor["query"]): CheckedCursor {
+  if (!isCursor(after)) {
+    throw new ValidationError("after", "must be a cursor that batches() returned", {
+      received: after,
+      hint: "start again without {after}",
+    });
+  }
+  const names = [...new Set([...Object.keys(fingerprint), ...Object.keys(after.query)])];
+  const differing = names.find((name) =>
+    JSON.stringify(fingerprint[name]) !== JSON.stringify(after.query[name])
+  );
+  if (differing === undefined) return after;
+  throw new ValidationError(
+    "after",
+    `must be a cursor of the same query, got one with another ${differing}`,
+    { received: after, hint: `pass the same {${differing}} as before, or start without {after}` },
+  );
+}
+
+/** Whether a value has the form of a cursor, in all of its parts: it may have been read from a file. */
+function isCursor(value: unknown): value is CheckedCursor {
+  if (!isObject(value)) return false;
+  const { version, query, remaining, rows, expectedRows, missingRows, isComplete, writer, dois } =
+    value;
+  return version === VERSION && isObject(query) && Array.isArray(remaining) &&
+    remaining.every(isShard) && isCount(rows) && isOptional(expectedRows, isCount) &&
+    isOptional(missingRows, isCount) && isOptional(isComplete, isBoolean) &&
+    isOptional(writer, isWriterState) && (writer === undefined) === (query.format === undefined) &&
+    isOptional(dois, isTexts);
+}
+
+function isShard(value: unknown): value is Leg {
+  if (!isObject(value)) return false;
+  const { clauses, skipToken, locations, isUncounted, count, rows, isJoined } = value;
+  return Array.isArray(clauses) && clauses.every(isClause) && isOptional(skipToken, isText) &&
+    isOptional(locations, (ids) => Array.isArray(ids) && ids.every(isCount)) &&
+    isOptional(isUncounted, isBoolean) && isOptional(count, isCount) &&
+    isOptional(rows, isCount) && isOptional(isJoined, isBoolean);
+}
+
+/** Operators of the clauses that a query is split by. */
+const SPLIT_OPERATORS = ["gte", "lt", "in"];
+
+function isClause(value: unknown): value is Clause {
+  if (!isObject(value)) return false;
+  const { field, operator, values } = value;
+  return isText(field) && SPLIT_OPERATORS.includes(operator as string) && Array.isArray(values) &&
+    values.every((literal) =>
+      isObject(literal) && isText(literal.text) && isBoolean(literal.quoted)
+    );
+}
+
+function isWriterState(value: unknown): value is WriterState {
+  return isObject(value) && isBoolean(value.isBegun) && isOptional(value.hasRows, isBoolean) &&
+    isOptional(value.fields, isTexts);
+}
+
+function isOptional(value: unknown, isValid: (value: unknown) => boolean): boolean {
+  return value === undefined || isValid(value);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+function isBoolean(value: unknown): boolean {
+  return typeof value === "boolean";
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string";
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isText);
+}
