@@ -48,7 +48,7 @@ for (const [specifier, target] of Object.entries(jsrImports)) {
 Deno.test("every bare import of the sources is in the maps, and every entry is used", async () => {
   const tree = await sourceFiles("mod.ts", "src", "edge", "tests");
   const bare = tree
-    .filter((path) => !/^tests\/(bench|browser|package|properties)\//.test(path))
+    .filter((path) => !/^tests\/(bench|browser|mutation|package|properties)\//.test(path))
     .flatMap(importsOf)
     .filter((specifier) => !/^(\.|node:)/.test(specifier));
   assertEquals([...new Set(bare)].sort(), Object.keys(denoImports).sort());

@@ -71,7 +71,8 @@ export function skipRows(
  *
  * @param start Offset after the opening bracket of the rows
  * @param end Offset of their closing bracket
- * @returns The members; `undefined` if they are malformed, or if there is a second member `value`
+ * @returns The members; `undefined` if they are malformed, if there is a second member `value`, or if
+ *   they may be nested more than `MAX_NESTING` levels
  */
 export function readEnvelope(
   page: Uint8Array,
@@ -83,6 +84,8 @@ export function readEnvelope(
     // A page may begin with a byte order mark; elsewhere it is malformed.
     const afterDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
     const after = afterDecoder.decode(page.subarray(end + 1));
+    const openBrackets = `${before}${after}`.match(/[[{]/g)?.length ?? 0;
+    if (openBrackets > MAX_NESTING) return undefined;
     // Stands in for the rows. Longer than every text of the envelope, so it equals none of them.
     const placeholder = " ".repeat(before.length + after.length);
     const { value, ...envelope } = JSON.parse(`${before}${JSON.stringify(placeholder)}${after}`);
@@ -91,6 +94,9 @@ export function readEnvelope(
     return undefined;
   }
 }
+
+/** Maximum nesting of a value. The values of the service have two levels at most. */
+export const MAX_NESTING = 1_000;
 
 /** Maximum nesting of a value that is scanned. `skipValue` is recursive, and returns -1 beyond it. */
 const MAX_SCANNED_NESTING = 100;

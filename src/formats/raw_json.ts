@@ -1,3 +1,4 @@
+import { MAX_NESTING } from "./json_scanner.ts";
 import { PageFault } from "./page_writer.ts";
 import { completeIds, ID_FIELD, type RowId, toRowId } from "./row_id.ts";
 
@@ -81,9 +82,6 @@ export function digitsOf(json: RawJson | undefined): string | undefined {
     ? (json as RawNumber).n
     : undefined;
 }
-
-/** Maximum nesting of a value. The values of the service have two levels at most. */
-const MAX_NESTING = 1_000;
 
 /**
  * Stringifies a value without white space, with the digits of the source.

@@ -262,7 +262,7 @@ function compare<F extends string>(
 }
 
 /** What people filter by most; empty lists and what is undefined are left out. */
-interface CommonConditions {
+export interface CommonConditions {
   dois?: readonly string[];
   regions?: readonly string[];
   characteristics?: readonly string[];

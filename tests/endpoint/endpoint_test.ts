@@ -1,4 +1,4 @@
-import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import {
   endpoint,
   type EndpointOptions,
@@ -407,7 +407,8 @@ Deno.test("endpoint() names a parameter when it refers to itself", () => {
   for (const route of ["GET /x", "POST /x", "/x/{loop}"]) {
     assertThrows(() => endpoint(route, { loop: circle } as never), TypeError, '"loop"');
   }
-  assertThrows(() => endpoint.merge({ loop: circle }), TypeError, '"loop"');
+  const error = assertThrows(() => endpoint.merge({ loop: circle }), TypeError, '"loop"');
+  assert(error.cause instanceof Error);
   assertThrows(() => endpoint.defaults({ loop: circle }), TypeError, '"loop"');
   const merged = { ...endpoint.merge("POST /x"), loop: circle };
   assertThrows(() => endpoint.parse(merged), TypeError, '"loop"');
@@ -463,9 +464,17 @@ Deno.test("a query value is text as a template's is", () => {
   );
 });
 
-for (const deep of [{ a: 1 }, [{ a: 1 }], [[1]], () => 1, new Date(NaN)]) {
+const withoutText: [deep: unknown, got: string][] = [
+  [{ a: 1 }, "a value of type object"],
+  [[{ a: 1 }], "a value of type object"],
+  [[[1]], "a list in a list"],
+  [() => 1, "a value of type function"],
+  [new Date(NaN), "an invalid date"],
+];
+for (const [deep, got] of withoutText) {
   Deno.test(`a query value without a text is an error that names it: ${Deno.inspect(deep)}`, () => {
-    assertThrows(() => endpoint("/x", { deep }), TypeError, '"deep"');
+    const error = assertThrows(() => endpoint("/x", { deep }), TypeError, '"deep"');
+    assert(error.message.endsWith(`, got ${got}`), error.message);
   });
 }
 
@@ -480,11 +489,31 @@ const hosts: [url: string, values: Record<string, unknown>, expected: string | n
   ["https://a.org:{port}/x", { port: 80 }, "https://a.org:80/x"],
   ["https://{sub}.a.org/x", { sub: "b" }, "https://b.a.org/x"],
   ["web+x://a.org/:p", { p: 1 }, "web+x://a.org/1"],
+  ["https://a{+p}", { p: "/x" }, "https://a/x"],
+  ["https://a{+p}", { p: "#x" }, "https://a#x"],
+  ["https://a{+p}", { p: "@evil.org/" }, null],
+  ["https://a{p}", { p: ".evil.org" }, null],
+  ["https://ab{+p}", { p: "@evil.org/" }, null],
+  ["x://a{+p}", { p: "@evil.org/" }, null],
+  ["HTTPS://A{+p}", { p: "@evil.org/" }, null],
+  ["h2-a.b+c://a.org{+p}", { p: "@evil.org/" }, null],
+  ["https://[::1]{+p}", { p: "@evil.org/" }, null],
+  ["https://a.org:80{+p}", { p: "80/" }, null],
+  ["https://user@a{+p}", { p: ".evil.org" }, null],
+  ["https://a.{tld}/x", { tld: "org" }, "https://a.org/x"],
+  ["https://user@{host}/x", { host: "a.org" }, "https://user@a.org/x"],
+  ["https://a.org/{+p}", { p: "@b.org" }, "https://a.org/@b.org"],
+  ["https://a.org?{+p}", { p: "@b.org" }, "https://a.org?@b.org"],
+  ["https://a.org#{+p}", { p: "@b.org" }, "https://a.org#@b.org"],
 ];
 for (const [url, values, expected] of hosts) {
   Deno.test(`no value changes a host that is spelled out: ${url} ${JSON.stringify(values)}`, () => {
     if (expected !== null) assertEquals(endpoint(url, values).url, expected);
-    else assertThrows(() => endpoint(url, values), TypeError, "wanted a path after the host");
+    else {
+      const host = url.slice(0, url.indexOf("{"));
+      const message = `wanted a path after the host, got "${host}`;
+      assertThrows(() => endpoint(url, values), TypeError, message);
+    }
   });
 }
 
@@ -503,6 +532,10 @@ for (const [url, baseUrl, expected] of addresses) {
     assertEquals(endpoint({ url, baseUrl }).url, expected);
   });
 }
+
+Deno.test("endpoint() keeps the route's url when the option url is null", () => {
+  assertEquals(endpoint("/x", { url: null as never }).url, `${PRODUCTION_URL}/x`);
+});
 
 // What changes nothing.
 

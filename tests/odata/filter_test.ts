@@ -46,10 +46,18 @@ for (const [filter, text] of forms) {
   });
 }
 
+Deno.test("eq() takes a field when its name has one letter", () => {
+  assertEquals(String(eq<string>("a", "x")), "a eq 'x'");
+});
+
 const wrong: [name: string, make: () => unknown, message: string][] = [
   ["an empty list", () => isIn("DOI", []), "an empty list: wanted a list of at least one"],
   ["a text for a list", () => isIn("DOI", "x" as never), 'in "x": wanted a list'],
-  ["nothing among those to join", () => and(eq("DOI", "x"), undefined as never), "undefined"],
+  [
+    "nothing among those to join",
+    () => and(eq("DOI", "x"), undefined as never),
+    "Cannot join undefined",
+  ],
   ["text among those to join", () => and(eq("DOI", "x"), "DOI eq 'y'" as never), "made by eq()"],
   ["nothing to join", () => and(), "wanted at least one"],
   [

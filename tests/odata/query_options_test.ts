@@ -74,6 +74,12 @@ for (const [method, resource, size] of methods) {
     }
   });
 
+  Deno.test(`${method}() accepts numbers when they are at the ends of their ranges`, () => {
+    assert(query({ top: 1 }).url.includes("top=1"));
+    assert(query({ top: 10_000 }).url.includes("top=10000"));
+    for (const limit of [0, 1, Infinity]) assert(query({ limit }).url.length > 0);
+  });
+
   Deno.test(`${method}() refuses an option that there is not, and names the nearest`, () => {
     assertThrows(
       () => query({ fitler: "DOI eq 'x'" }),

@@ -10,6 +10,26 @@ const texts = (row: Record<string, unknown>) =>
   Object.values(row).filter((value) => typeof value === "string");
 const every = records.flatMap(texts);
 
+/** SHA-256 of the rows of each resource as JSON; a deliberate change of the data changes them. */
+const DIGESTS: readonly [resource: string, rows: readonly unknown[], digest: string][] = [
+  ["Metadata", datasets, "fe77241fd8dac9e9b39c3aa2aec66e77efa551a15bad2e556d2ee1ac62632ad9"],
+  ["Locations", locations, "6153f3e7c302f987e9d42c176f2d779f852d5ef54f5f21576360bc8fbcf85020"],
+  [
+    "Observations",
+    observations,
+    "d9e51bf40d125ee7ffed166b08ff125eb47c058d7395fad951f56c118fb04124",
+  ],
+  ["Records", records, "8bc4da1657c04bc47b8789da75cb602eb1edd330075a065430c33ed41d6c4256"],
+];
+
+for (const [resource, given, digest] of DIGESTS) {
+  Deno.test(`createSandbox() gives the same ${resource} in each version`, async () => {
+    const bytes = new TextEncoder().encode(JSON.stringify(given));
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    assertEquals(hash.toHex(), digest);
+  });
+}
+
 Deno.test("there are datasets with a citation that links to the DOI, and a licence", () => {
   assert(datasets.length >= 4);
   for (const { Citation, DOI, Licence, Id } of datasets) {

@@ -1,10 +1,10 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type FilterField, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import { ask } from "../helpers/sandbox.ts";
 
 // Every name on every resource is held against a join of all rows that is made here, from the
 // columns alone: what the sandbox computes by number must be what its own rows say.
-const { rows, count } = ask({ records: 6_000, locations: 30 });
+const { get, rows, count } = ask({ records: 6_000, locations: 30 });
 const datasets = await rows("Metadata");
 const locations = await rows("Locations");
 const observations = await rows("Observations");
@@ -195,6 +195,24 @@ Deno.test("a number may have an exponent", async () => {
     await count("Records", "LocationId eq 1001"),
   );
 });
+
+const wrongValues: [filter: string, message: string][] = [
+  ["LocationId eq '5x'", "LocationId is compared with a number, got '5x'"],
+  ["LocationId eq 'x5'", "LocationId is compared with a number, got 'x5'"],
+  ["LocationId eq ''", "LocationId is compared with a number, got ''"],
+  ["DOI eq 5", "DOI is compared with a quoted text, got 5"],
+  ["CreateTimestamp gt '2020'", "CreateTimestamp is compared with a date 'YYYY-MM-DD', got '2020'"],
+  ["CreateTimestamp gt 'x2020-01-01'", "'YYYY-MM-DD', got 'x2020-01-01'"],
+  ["CreateTimestamp gt '2020-01-01x'", "'YYYY-MM-DD', got '2020-01-01x'"],
+  ["CreateTimestamp gt '2020-13-01'", "'YYYY-MM-DD', got '2020-13-01'"],
+];
+for (const [filter, message] of wrongValues) {
+  Deno.test(`fetch() answers 400 when a value is of the wrong kind: ${filter}`, async () => {
+    const response = await get("Metadata", { $filter: filter });
+    assertEquals(response.status, 400);
+    assertStringIncludes(await response.text(), message);
+  });
+}
 
 Deno.test("each province has locations where it lies", async () => {
   const alberta = await rows("Locations", { $filter: "RegionId eq 'admin.4.ca.ab'" });

@@ -101,6 +101,12 @@ Deno.test("a URL without a signature is unsigned", async () => {
   assertEquals(await verify(`${plain}&expires=${expires}`), "unsigned");
 });
 
+Deno.test("signUrl() takes a time when it is the earliest or the latest", async () => {
+  for (const expires of [0, 32_503_680_000]) {
+    assert((await signUrl(plain, { secret, expires })).includes(`&expires=${expires}&`));
+  }
+});
+
 const refused: [
   name: string,
   url: string,
@@ -111,6 +117,7 @@ const refused: [
   ["no secret", plain, { secret: undefined as unknown as string, expires }, "got 0"],
   ["a path alone", "/Records.csv", { secret, expires }, "absolute URL"],
   ["milliseconds", plain, { secret, expires: expires * 1000 }, "not milliseconds"],
+  ["a time after the year 3000", plain, { secret, expires: 32_503_680_001 }, "not milliseconds"],
   ["half a second", plain, { secret, expires: 0.5 }, "whole Unix seconds"],
   ["a date that is none", plain, { secret, expires: new Date(NaN) }, "whole Unix seconds"],
   ["a time before 1970", plain, { secret, expires: -1 }, "whole Unix seconds"],

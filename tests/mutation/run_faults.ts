@@ -1,13 +1,12 @@
 // Patches one deliberate fault after another into a copy of the project, and demands that a test
 // fails: `deno task test:faults`, with words of a fault's name after it for those that have them.
-import { cp } from "node:fs/promises";
 import deno from "../../deno.json" with { type: "json" };
+import { inCopies, withText } from "./copies.ts";
 import type { Fault } from "./fault.ts";
 import { FAULTS } from "./list.ts";
 
-const COPIED = ["deno.json", "deno.lock", "edge", "jsr.json", "mod.ts", "src", "tests"];
-/** So many copies are tested at once. */
-const AT_ONCE = 2;
+/** Number of copies of the project that are tested at the same time. */
+const COPIES = 2;
 /** A test that hangs catches nothing. */
 const LONGEST = 60_000;
 
@@ -39,25 +38,6 @@ async function runTests(folder: string, { test, only }: Fault): Promise<Outcome>
   return { passed: success && ran, failed, output: report + faults };
 }
 
-/** Does work on each item, in several copies of the project at once. */
-async function inCopies<T>(
-  items: Iterable<T>,
-  work: (item: T, folder: string) => Promise<void>,
-): Promise<void> {
-  const left = [...items];
-  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    const folder = await Deno.makeTempDir({ prefix: "weir-faults-" });
-    try {
-      for (const path of COPIED) await cp(path, `${folder}/${path}`, { recursive: true });
-      for (let item = left.shift(); item !== undefined; item = left.shift()) {
-        await work(item, folder);
-      }
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
-  }));
-}
-
 /** What is wrong with the list itself, or with the unchanged project. */
 async function wrongBefore(faults: readonly Fault[]): Promise<string[]> {
   const wrong: string[] = [];
@@ -67,7 +47,7 @@ async function wrongBefore(faults: readonly Fault[]): Promise<string[]> {
   }
   if (wrong.length > 0) return wrong;
   const tests = new Map(faults.map((fault) => [`${fault.test} ${fault.only ?? ""}`, fault]));
-  await inCopies(tests.values(), async (fault, folder) => {
+  await inCopies(tests.values(), COPIES, async (fault, folder) => {
     const { passed, output } = await runTests(folder, fault);
     if (!passed) wrong.push(`${fault.test} does not pass without a fault:\n${output}`);
   });
@@ -76,14 +56,8 @@ async function wrongBefore(faults: readonly Fault[]): Promise<string[]> {
 
 /** Patches a fault in, runs its tests, and takes it out. */
 async function tryFault(fault: Fault, folder: string): Promise<Outcome> {
-  const path = `${folder}/${fault.file}`;
-  const text = await Deno.readTextFile(path);
-  await Deno.writeTextFile(path, text.replace(fault.find, () => fault.replacement));
-  try {
-    return await runTests(folder, fault);
-  } finally {
-    await Deno.writeTextFile(path, text);
-  }
+  const change = (text: string) => text.replace(fault.find, () => fault.replacement);
+  return await withText(`${folder}/${fault.file}`, change, () => runTests(folder, fault));
 }
 
 const words = Deno.args.join(" ");
@@ -94,7 +68,7 @@ if (wrong.length === 0) {
   const width = Math.max(...faults.map(({ name }) => name.length));
   const show = (fault: string, by: string) => console.log(`${fault.padEnd(width)} | ${by}`);
   show("fault", "caught by");
-  await inCopies(faults, async (fault, folder) => {
+  await inCopies(faults, COPIES, async (fault, folder) => {
     const { failed, output } = await tryFault(fault, folder);
     show(fault.name, failed === undefined ? "nothing" : `${fault.test}: ${failed}`);
     if (failed === undefined) {

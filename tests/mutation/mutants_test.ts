@@ -1,0 +1,117 @@
+import { assert, assertEquals } from "@std/assert";
+import { findTestCommands, testsThatReach } from "./gate.ts";
+import { applyMutant, findMutants, regexMutations } from "./mutants.ts";
+import { randomSample } from "./random_sample.ts";
+
+/** The mutated texts of a program. */
+function mutated(text: string): string[] {
+  return findMutants("a.ts", text).map((mutant) => applyMutant(text, mutant));
+}
+
+const CASES: readonly [text: string, mutants: readonly string[]][] = [
+  ["if (a) b();", ["if (!(a)) b();", "if (a) ;"]],
+  ["const a = b ? c : d;", ["const a = !(b) ? c : d;"]],
+  ["const a = b < 1;", ["const a = b <= 1;", "const a = b < 2;"]],
+  ["const a = b && c;", ["const a = b || c;"]],
+  ["const a = b ?? c;", ["const a = b!;"]],
+  ["const a = !b;", ["const a = b;"]],
+  ["const a = -b;", ["const a = b;"]],
+  ["a++;", [";", "a--;"]],
+  ["const a = true;", ["const a = false;"]],
+  ['const a = "b";', ['const a = "";']],
+  ['const a = "";', ['const a = "mutant";']],
+  ["const a = `b${c}`;", ["const a = ``;"]],
+  ["const a = b?.c;", ["const a = b!.c;"]],
+  ["const a = b?.[c];", ["const a = b![c];"]],
+  ["const a = b?.(c);", ["const a = b!(c);"]],
+  ["const a = [b];", ["const a = [];"]],
+  ["const a = { b };", ["const a = {};"]],
+  ["[a, b] = c;", [";"]],
+  ["for (;;) break;", ["for (;;) ;"]],
+  ["throw a;", [";"]],
+  ["const a = () => b;", ["const a = () => (undefined as never);"]],
+  ["function a() { return b; }", ["function a() { return (undefined as never); }"]],
+  ["const a = b.some(c);", ["const a = b.every(c);"]],
+  ["const a = /b*/;", ["const a = /b+/;"]],
+];
+
+for (const [text, mutants] of CASES) {
+  Deno.test(`findMutants() lists ${mutants.length} mutants of ${text}`, () => {
+    assertEquals(mutated(text).sort(), mutants.toSorted());
+  });
+}
+
+Deno.test("findMutants() lists nothing when a program has only types, imports and comments", () => {
+  const program = [
+    'import { a } from "./a.ts";',
+    'export { b } from "./b.ts";',
+    'type C = "c" | 1 | true;',
+    "interface D { d?: [1]; }",
+    "// if (e) return 1;",
+    "declare const f: 0;",
+  ];
+  assertEquals(mutated(program.join("\n")), []);
+});
+
+Deno.test("findMutants() leaves names of members and modules when they are strings", () => {
+  assertEquals(mutated('const a = { "b": c };'), ["const a = {};"]);
+  assertEquals(mutated('const a = import("./b.ts");'), []);
+});
+
+Deno.test("findMutants() gives the line of each mutant", () => {
+  const lines = findMutants("a.ts", "let a = b;\n\na = 1;").map(({ line }) => line);
+  assertEquals(lines, [3, 3]);
+});
+
+Deno.test("regexMutations() changes each part but not escapes or the inside of classes", () => {
+  const literal = String.raw`/^(?=a)\*[*+]*[^?](?<name>b)?$/g`;
+  const mutants = regexMutations(literal).map(({ at, length, replacement }) =>
+    literal.slice(0, at) + replacement + literal.slice(at + length)
+  );
+  assertEquals(mutants, [
+    String.raw`/(?=a)\*[*+]*[^?](?<name>b)?$/g`,
+    String.raw`/^(?!a)\*[*+]*[^?](?<name>b)?$/g`,
+    String.raw`/^(?=a)\*[^*+]*[^?](?<name>b)?$/g`,
+    String.raw`/^(?=a)\*[*+]+[^?](?<name>b)?$/g`,
+    String.raw`/^(?=a)\*[*+]*[?](?<name>b)?$/g`,
+    String.raw`/^(?=a)\*[*+]*[^?](?<name>b)$/g`,
+    String.raw`/^(?=a)\*[*+]*[^?](?<name>b)?/g`,
+  ]);
+});
+
+Deno.test("randomSample() gives the same items when the seed is the same", () => {
+  const items = Array.from({ length: 100 }, (_, index) => index);
+  const sample = randomSample(items, 10, 7);
+  assertEquals(randomSample(items, 10, 7), sample);
+  assertEquals(new Set(sample).size, 10);
+  assert(randomSample(items, 10, 8).join() !== sample.join());
+  assertEquals(randomSample(items, 1_000, 7).sort((a, b) => a - b), items);
+});
+
+Deno.test("findTestCommands() finds each deno test in the tasks that the gate calls", () => {
+  const tasks = {
+    test: { command: "deno fmt --check && deno task unit && deno task e2e" },
+    unit: { command: "deno test --doc --no-prompt mod.ts src tests/unit" },
+    e2e: "deno test --allow-run tests/e2e",
+    other: "deno test tests/other",
+  };
+  const files = ["tests/unit/a_test.ts", "tests/unit/help.ts", "tests/e2e/b_test.ts"];
+  assertEquals(findTestCommands(tasks, files), [
+    {
+      task: "unit",
+      flags: ["--no-prompt"],
+      tests: ["tests/unit/a_test.ts"],
+      examples: ["mod.ts", "src"],
+    },
+    { task: "e2e", flags: ["--allow-run"], tests: ["tests/e2e/b_test.ts"], examples: [] },
+  ]);
+});
+
+Deno.test("testsThatReach() finds the tests that import a file through others", () => {
+  const importers = new Map([
+    ["src/a.ts", ["src/b.ts", "tests/a_test.ts"]],
+    ["src/b.ts", ["src/a.ts", "tests/b_test.ts"]],
+    ["src/c.ts", ["tests/c_test.ts"]],
+  ]);
+  assertEquals(testsThatReach("src/a.ts", importers), ["tests/a_test.ts", "tests/b_test.ts"]);
+});
