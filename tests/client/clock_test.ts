@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { systemClock } from "../../src/client/clock.ts";
+import { ListenerCount } from "../helpers/listener_count.ts";
 
 Deno.test("sleep() wakes after the time, which never goes back", async () => {
   const before = systemClock.now();
@@ -22,17 +23,7 @@ Deno.test("sleep() rejects where the signal has been aborted before", async () =
 });
 
 Deno.test("sleep() leaves no listener on a signal that lives on", async () => {
-  const { signal } = new AbortController();
-  const listeners = new Set<unknown>();
-  const { addEventListener, removeEventListener } = EventTarget.prototype;
-  signal.addEventListener = (...args: Parameters<typeof addEventListener>) => {
-    listeners.add(args[1]);
-    addEventListener.apply(signal, args);
-  };
-  signal.removeEventListener = (...args: Parameters<typeof removeEventListener>) => {
-    listeners.delete(args[1]);
-    removeEventListener.apply(signal, args);
-  };
-  await systemClock.sleep(0, signal);
-  assertEquals(listeners.size, 0);
+  using listeners = new ListenerCount();
+  await systemClock.sleep(0, new AbortController().signal);
+  assertEquals(listeners.left, 0);
 });

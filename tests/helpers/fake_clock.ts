@@ -1,8 +1,12 @@
 import type { Clock } from "../../mod.ts";
 
+/** Maximum number of timers that one clock fires: code that never gets its turn would wait forever. */
+const MAX_TIMERS = 100_000;
+
 interface Timer {
   at: number;
   wake: () => void;
+  fail: (reason: unknown) => void;
 }
 
 /** Runs when everything else has come to rest; a browser has its timers alone for that. */
@@ -19,6 +23,12 @@ export class FakeClock implements Clock {
   #timers: Timer[] = [];
   #running = false;
   #still: Promise<unknown> = Promise.resolve();
+  #fired = 0;
+
+  /** Number of timers that have not fired. */
+  get pending(): number {
+    return this.#timers.length;
+  }
 
   now(): number {
     return this.#now;
@@ -43,12 +53,17 @@ export class FakeClock implements Clock {
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
-      const timer = { at: this.#now + Math.max(0, milliseconds), wake: resolve };
-      this.#timers.push(timer);
-      signal?.addEventListener("abort", () => {
+      const abort = () => {
         this.#timers = this.#timers.filter((other) => other !== timer);
-        reject(signal.reason);
-      }, { once: true });
+        reject(signal?.reason);
+      };
+      const wake = () => {
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      };
+      const timer = { at: this.#now + Math.max(0, milliseconds), wake, fail: reject };
+      this.#timers.push(timer);
+      signal?.addEventListener("abort", abort, { once: true });
       if (!this.#running) this.#run();
     });
   }
@@ -61,6 +76,12 @@ export class FakeClock implements Clock {
       this.#timers.sort((a, b) => a.at - b.at);
       const next = this.#timers.shift();
       if (next === undefined) break;
+      if (++this.#fired > MAX_TIMERS) {
+        next.fail(
+          new Error(`The fake clock has fired ${MAX_TIMERS} timers: something waits forever`),
+        );
+        continue;
+      }
       this.#now = Math.max(this.#now, next.at);
       next.wake();
     }

@@ -42,11 +42,16 @@ function describeDifference(expected: string, actual: string): string {
   let index = 0;
   while (expectedLines[index] === actualLines[index]) index++;
   const show = (mark: string, line: string | undefined) =>
-    `${mark} ${line === undefined ? "(end of text)" : JSON.stringify(line).slice(1, -1)}`;
+    `${mark} ${line === undefined ? "(end of text)" : escapeControls(line)}`;
   return [
     `line ${index + 1}:`,
     ...expectedLines.slice(Math.max(0, index - CONTEXT), index).map((line) => show(" ", line)),
     show("-", expectedLines[index]),
     show("+", actualLines[index]),
   ].join("\n");
+}
+
+function escapeControls(line: string): string {
+  // deno-lint-ignore no-control-regex -- they would not be seen
+  return line.replace(/[\x00-\x1f\x7f]/g, (control) => JSON.stringify(control).slice(1, -1));
 }

@@ -166,4 +166,28 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     replacement: "{ isJoined: true }",
     test: "tests/client/page_size_test.ts",
   },
+  {
+    name: "a held-back request sleeps until the penalty ends",
+    file: "src/client/rate_limiter.ts",
+    find: "if (held > 0) return Math.min(held, STALE / 2);",
+    replacement: "if (held > 0) return held;",
+    test: "tests/client/wire_log_test.ts",
+    only: "clients with two keys send the recorded requests when one key is held back for 8 s",
+  },
+  {
+    name: "a wait that is over leaves its listener",
+    file: "src/client/clock.ts",
+    find: 'removeEventListener("abort", abort)',
+    replacement: 'removeEventListener("aborted", abort)',
+    test: "tests/client/leaks_test.ts",
+    only: "toArray() leaves no listener when it waits by the clock of the process",
+  },
+  {
+    name: "a stream that ends leaves its listener",
+    file: "src/client/create_query.ts",
+    find: 'removeEventListener("abort", stop)',
+    replacement: 'removeEventListener("aborted", stop)',
+    test: "tests/client/leaks_test.ts",
+    only: "rows() leaves no listener, timer or permit when it is read to its end",
+  },
 ];

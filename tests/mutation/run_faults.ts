@@ -10,8 +10,11 @@ const COPIES = 2;
 /** A test that hangs catches nothing. */
 const LONGEST = 60_000;
 
-/** What a file of tests needs to run; the tests of the parts need no permission. */
-const PERMISSIONS = deno.tasks["test:process"].command.match(/--allow-\S+/g)!;
+/** Permissions of the tests that start processes, and of the others. */
+const [PROCESS_PERMISSIONS, UNIT_PERMISSIONS] = [
+  deno.tasks["test:process"],
+  deno.tasks["test:unit"],
+].map(({ command }) => command.match(/--allow-\S+/g)!);
 
 /** What a run of tests came to. */
 interface Outcome {
@@ -23,7 +26,7 @@ interface Outcome {
 
 /** Runs the tests that a fault names, in a copy. Types are not checked: a fault is to be run. */
 async function runTests(folder: string, { test, only }: Fault): Promise<Outcome> {
-  const permissions = test.startsWith("tests/processes/") ? PERMISSIONS : [];
+  const permissions = test.startsWith("tests/processes/") ? PROCESS_PERMISSIONS : UNIT_PERMISSIONS;
   const filter = only === undefined ? [] : ["--filter", only];
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["test", "--no-check", "--no-prompt", "--reporter=tap", ...permissions, ...filter, test],
