@@ -164,7 +164,7 @@ export class ValidationError extends TypeError {
     this.received = received;
     this.hint = hint;
     this.canBeUnchecked = canBeUnchecked;
-    this.message = this.messageFor({ unchecked: "unchecked: true" });
+    this.message = this.messageFor(option === "unchecked" ? {} : { unchecked: "unchecked: true" });
   }
 
   /**
@@ -188,7 +188,7 @@ export class ValidationError extends TypeError {
     const nameOf = (option: string) => Object.hasOwn(names, option) ? names[option]! : option;
     const hint = this.hint.replace(/\{([\w.]+)\}/g, (_, option) => nameOf(option));
     const unchecked = this.canBeUnchecked && names.unchecked !== undefined
-      ? ` (or pass ${names.unchecked}, if the service has added it)`
+      ? ` (or pass ${names.unchecked}, if the service accepts it)`
       : "";
     return `${nameOf(this.option)} ${this.problem}${hint && `: ${hint}`}${unchecked}`;
   }
