@@ -1,5 +1,5 @@
 import type { Clock } from "../src/client/clock.ts";
-import { letGo } from "../src/formats/page_writer.ts";
+import { releaseBuffer } from "../src/formats/page_writer.ts";
 import type { Bytes } from "./negotiate.ts";
 
 /** What a download needs. */
@@ -105,6 +105,6 @@ function toPieces(chunk: Uint8Array<ArrayBuffer> = new Uint8Array()): Uint8Array
     { length: Math.ceil(chunk.length / PIECE) },
     (_, index) => chunk.slice(index * PIECE, (index + 1) * PIECE),
   );
-  letGo(chunk);
+  releaseBuffer(chunk);
   return pieces;
 }

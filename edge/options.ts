@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "../src/client/clock.ts";
 import type { DataStreamOptions } from "../src/client/options.ts";
-import { MAXIMUM_TOP } from "../src/odata/query_options.ts";
+import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import { requireSecret } from "../src/signing/signed_url.ts";
 import { requireOptions } from "../src/validation.ts";
 

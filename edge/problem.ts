@@ -1,6 +1,4 @@
-import { DataStreamError, oneLine } from "../src/errors.ts";
-import { UNCHECKED_HINT } from "../src/odata/name_hints.ts";
-import { fieldNames } from "../src/odata/resources.ts";
+import { DataStreamError, oneLine, ValidationError } from "../src/errors.ts";
 import { BadOption } from "./search_params.ts";
 
 /** A problem to answer with (RFC 9457). */
@@ -65,26 +63,37 @@ const SOME_SECONDS = 5;
 
 /** The problem for a request that cannot be read: 400, with the hint of the error. */
 export function badRequest(error: unknown): HttpProblem {
-  const message = withOptions(oneLine(error));
+  if (error instanceof ValidationError) {
+    const message = error.messageFor(PARAMETERS);
+    const end = message.indexOf(error.problem) + error.problem.length;
+    return toBadRequest(oneLine(message.slice(0, end)), oneLine(message.slice(end + 2)));
+  }
+  const message = oneLine(error);
   const found = /^(.*\S): ((?:did you mean|filter|find|give|leave|select|use) .*)$/s.exec(message);
-  const [, detail, hint] = found ?? [undefined, message, "correct that part of the request"];
-  return new HttpProblem({ status: 400, title: TITLES[400]!, detail: detail!, hint });
+  return toBadRequest(found?.[1] ?? message, found?.[2]);
 }
 
-/** Replaces the names of the client's options in a message by those of a URL. */
-function withOptions(message: string): string {
-  return message
-    .replace(
-      "give the query within: { west, south, east, north }",
-      "give the option bbox=west,south,east,north",
-    )
-    .replace(
-      /RESOURCES\.(Metadata|Locations|Observations|Records)\.fields/,
-      (_, resource) => fieldNames(resource).join(", "),
-    )
-    .replace(`?${UNCHECKED_HINT}`, "?")
-    .replace(UNCHECKED_HINT, "; a URL can only have names that Weir knows");
+function toBadRequest(detail: string, hint?: string): HttpProblem {
+  return new HttpProblem({
+    status: 400,
+    title: TITLES[400]!,
+    detail,
+    hint: hint || "correct that part of the request",
+  });
 }
+
+/** URL parameters by option. */
+const PARAMETERS: Record<string, string> = {
+  select: "$select",
+  filter: "$filter",
+  within: "bbox",
+  "within.west": "The west side of the box",
+  "within.south": "The south side of the box",
+  "within.east": "The east side of the box",
+  "within.north": "The north side of the box",
+  top: "$top",
+  skipToken: "$skiptoken",
+};
 
 /**
  * Runs what reads a request, or makes a query of it; what it is refused by is the caller's matter.

@@ -1,6 +1,6 @@
 import type { CsvOptions } from "../src/formats/csv_options.ts";
 import { type BoundingBox, parseBox } from "../src/odata/bounding_box.ts";
-import { MAXIMUM_TOP } from "../src/odata/query_options.ts";
+import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import { didYouMean } from "../src/validation.ts";
 
 /** What a download URL asks for. */

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { DataStream } from "../../src/client/datastream.ts";
-import { MAXIMUM_TOP } from "../../src/odata/query_options.ts";
+import { MAXIMUM_TOP } from "../../src/odata/resources.ts";
 
 /** A dataset that the form offers. */
 export interface Dataset {

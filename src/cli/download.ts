@@ -5,10 +5,10 @@ import { toService } from "../client/options.ts";
 import { readPages } from "../client/query_pages.ts";
 import { readBytes } from "../client/read_page.ts";
 import { DataStreamError } from "../errors.ts";
-import { type CsvFormat, toCsvFormat } from "../formats/csv_options.ts";
+import { checkCsvOptions, type CheckedCsvOptions } from "../formats/csv_options.ts";
 import { createWriter, type FormatName } from "../formats/formats.ts";
 import type { PageWriter, WriterState } from "../formats/page_writer.ts";
-import { checkOptions, isMeasured, type QueryOptions } from "../odata/query_options.ts";
+import { type CheckedQuery, checkQuery, isMeasured } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import { citeAfter } from "./cite.ts";
@@ -44,7 +44,12 @@ export async function download(
     const service = toService(options);
     const counted = createQuery<object>(resource, { ...asked, signal }, service);
     if (format === "geojson") counted.geojson?.();
-    return { service, counted, query: checkOptions(resource, asked), csvFormat: toCsvFormat(csv) };
+    return {
+      service,
+      counted,
+      query: checkQuery(resource, asked),
+      csvFormat: checkCsvOptions(csv),
+    };
   });
   const tellValues = () => {
     for (const line of valueHints(query.clauses ?? [], flags)) io.error(line);
@@ -144,7 +149,7 @@ const KEEP_OR_RESTART = "start again with --force, or keep them with --resume --
  */
 function collecting(
   writer: PageWriter,
-  { resource, select = fieldNames(resource) }: QueryOptions,
+  { resource, select = fieldNames(resource) }: CheckedQuery,
   from: WriterState | undefined,
 ): PageWriter | DoiCollector {
   const before = from === undefined ? [] : doisOf(from);
@@ -159,10 +164,10 @@ function collecting(
  * @param baseUrl The root address of the service
  */
 function questionOf(
-  { resource, select, filter, box, limit, partition }: QueryOptions,
+  { resource, select, filter, box, limit, partition }: CheckedQuery,
   baseUrl: string,
   format: FormatName,
-  csv: CsvFormat,
+  csv: CheckedCsvOptions,
 ): string {
   const rows = limit === Infinity ? undefined : limit;
   const form = format === "csv" ? csv : undefined;

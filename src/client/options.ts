@@ -139,7 +139,7 @@ function withDefaults<T extends object>(
   defaults: T,
   given: Partial<T> | undefined = {},
 ): T {
-  requireOptions(name, given, Object.keys(defaults));
+  requireOptions("DataStream", given, Object.keys(defaults), name);
   const set = Object.entries(given).filter(([, value]) => value !== undefined);
   return { ...defaults, ...Object.fromEntries(set) };
 }

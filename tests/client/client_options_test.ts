@@ -32,12 +32,12 @@ const wrongOptions: [
   [
     "an option that is like none",
     { banana: 1 } as never,
-    'no option "banana": use one of apiKey, baseUrl,',
+    "banana is not an option of DataStream: use one of apiKey, baseUrl,",
   ],
   [
     "a misspelt option",
     { apikey: "secret-key" } as never,
-    'no option "apikey": did you mean "apiKey"?',
+    'apikey is not an option of DataStream: did you mean "apiKey"?',
   ],
   ["a misspelt limit", { retry: { atempts: 3 } } as never, 'did you mean "attempts"?'],
   ["a misspelt time", { timeouts: { header: 3 } } as never, 'did you mean "headers"?'],

@@ -258,7 +258,7 @@ const refused: [name: string, options: Partial<AppOptions>, message: string][] =
   [
     "an unknown option",
     { maxRow: 1 } as Partial<AppOptions>,
-    'createApp() has no option "maxRow": did you mean "maxRows"?',
+    'maxRow is not an option of createApp(): did you mean "maxRows"?',
   ],
   ["an option like none", { banana: 1 } as Partial<AppOptions>, "use one of access, apiKey,"],
   [
