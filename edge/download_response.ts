@@ -1,7 +1,7 @@
 import type { Clock } from "../src/client/clock.ts";
 import { ValidationError } from "../src/errors.ts";
 import { FORMAT_NAMES, type FormatName, FORMATS } from "../src/formats/formats.ts";
-import { letGo } from "../src/formats/page_writer.ts";
+import { releaseBuffer } from "../src/formats/page_writer.ts";
 import { parseFilter } from "../src/odata/parse_filter.ts";
 import type { ResourceName } from "../src/odata/resources.ts";
 import type { Access } from "./access.ts";
@@ -111,7 +111,7 @@ function splitChunk(chunk: Bytes = new Uint8Array()): Bytes[] {
     { length: Math.ceil(chunk.length / MAX_CHUNK) },
     (_, index) => chunk.slice(index * MAX_CHUNK, (index + 1) * MAX_CHUNK),
   );
-  letGo(chunk);
+  releaseBuffer(chunk);
   return chunks;
 }
 

@@ -5,7 +5,7 @@ import { toService } from "../client/options.ts";
 import { readPages } from "../client/query_pages.ts";
 import { readBytes } from "../client/read_page.ts";
 import { DataStreamError } from "../errors.ts";
-import { type CsvFormat, toCsvFormat } from "../formats/csv_options.ts";
+import { checkCsvOptions, type CheckedCsvOptions } from "../formats/csv_options.ts";
 import { createWriter, type FormatName } from "../formats/formats.ts";
 import type { PageWriter, WriterState } from "../formats/page_writer.ts";
 import { checkOptions, isMeasured, type QueryOptions } from "../odata/query_options.ts";
@@ -44,7 +44,12 @@ export async function download(
     const service = toService(options);
     const counted = createQuery<object>(resource, { ...asked, signal }, service);
     if (format === "geojson") counted.geojson?.();
-    return { service, counted, query: checkOptions(resource, asked), csvFormat: toCsvFormat(csv) };
+    return {
+      service,
+      counted,
+      query: checkOptions(resource, asked),
+      csvFormat: checkCsvOptions(csv),
+    };
   });
   const tellValues = () => {
     for (const line of valueHints(query.clauses ?? [], flags)) io.error(line);
@@ -162,7 +167,7 @@ function questionOf(
   { resource, select, filter, box, limit, partition }: QueryOptions,
   baseUrl: string,
   format: FormatName,
-  csv: CsvFormat,
+  csv: CheckedCsvOptions,
 ): string {
   const rows = limit === Infinity ? undefined : limit;
   const form = format === "csv" ? csv : undefined;

@@ -1,5 +1,5 @@
 import { ValidationError } from "../errors.ts";
-import type { CsvFormat, CsvOptions } from "../formats/csv_options.ts";
+import type { CheckedCsvOptions, CsvOptions } from "../formats/csv_options.ts";
 import type { FormatName } from "../formats/formats.ts";
 import type { WriterState } from "../formats/page_writer.ts";
 import type { Clause } from "../odata/clause.ts";
@@ -168,7 +168,7 @@ export function fingerprintOf(
   { resource, select, filter, box, limit, skipToken, partition }: QueryOptions,
   baseUrl: string,
   format: FormatName | undefined,
-  csv: CsvFormat | undefined,
+  csv: CheckedCsvOptions | undefined,
 ): Cursor["query"] {
   return {
     resource,

@@ -1,5 +1,5 @@
 import { ValidationError } from "../errors.ts";
-import { type CsvOptions, toCsvFormat } from "../formats/csv_options.ts";
+import { checkCsvOptions, type CsvOptions } from "../formats/csv_options.ts";
 import { DoiCollector } from "../formats/doi_collector.ts";
 import { createWriter, type FormatName, FORMATS, type WriterOptions } from "../formats/formats.ts";
 import type { PageWriter } from "../formats/page_writer.ts";
@@ -126,7 +126,7 @@ export function createQuery<R extends object>(
         hint: 'pass {format} "csv" too',
       });
     }
-    const csvFormat = format === "csv" ? toCsvFormat(csv) : undefined;
+    const csvFormat = format === "csv" ? checkCsvOptions(csv) : undefined;
     const fingerprint = fingerprintOf(query, service.baseUrl, format, csvFormat);
     const after = options.after === undefined ? undefined : checkCursor(options.after, fingerprint);
     // Of the rows before a cursor, no DOI is known unless all are.
@@ -171,8 +171,8 @@ export function createQuery<R extends object>(
 function rowsOutput<R extends object>(known?: readonly string[]): Output<R[]> {
   let dois = known && new Set(known);
   return {
-    read(answer, hidesId) {
-      const page = readRows<R>(answer, hidesId);
+    read(answer, omitsId) {
+      const page = readRows<R>(answer, omitsId);
       const before = dois;
       if (dois) dois = new Set([...dois, ...page.content.flatMap(doiOf)]);
       return { ...page, undo: () => dois = before };

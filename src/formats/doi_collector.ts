@@ -1,4 +1,4 @@
-import { BACKSLASH, passColon, passString, QUOTE } from "./json_scanner.ts";
+import { BACKSLASH, QUOTE, skipColon, skipString } from "./json_scanner.ts";
 import type { PageWriter, WriterState, WrittenPage } from "./page_writer.ts";
 
 const D = 0x44;
@@ -58,8 +58,8 @@ export class DoiCollector implements PageWriter {
     this.#known = noneKnown();
   }
 
-  write(page: Uint8Array, hidesId?: boolean): WrittenPage {
-    const written = this.#writer.write(page, hidesId);
+  write(page: Uint8Array, omitsId?: boolean): WrittenPage {
+    const written = this.#writer.write(page, omitsId);
     const { rows, offsets } = written;
     if (offsets !== undefined) {
       for (let row = 0; row < rows; row++) {
@@ -89,7 +89,7 @@ export class DoiCollector implements PageWriter {
     }
     const known = this.#known[hash & (HASHES - 1)]!;
     if (known.length > 0 && isAt(page, at, known)) return end;
-    end = passString(page, at);
+    end = skipString(page, at);
     const json = page.slice(at, end);
     this.#known[hash & (HASHES - 1)] = json;
     this.#dois.add(JSON.parse(new TextDecoder().decode(json)));
@@ -111,7 +111,7 @@ function findDoi(page: Uint8Array, from: number, to = page.length): number {
       page[at] === O && page[at - 1] === D && page[at + 1] === I && page[at - 2] === QUOTE &&
       page[at + 2] === QUOTE
     ) {
-      const value = passColon(page, at + 3);
+      const value = skipColon(page, at + 3);
       if (value >= 0) return value;
     }
   }

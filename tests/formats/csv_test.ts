@@ -2,9 +2,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { csvFromPage, type CsvOptions, ValidationError } from "../../mod.ts";
-import { csvOfBytes } from "../../src/formats/csv_transcoder.ts";
-import { toCsvFormat } from "../../src/formats/csv_options.ts";
-import { fastLines, generalLines } from "../helpers/csv_ways.ts";
+import { parsedLines, transcode, transcodedLines } from "../helpers/csv_ways.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 
 const encoder = new TextEncoder();
@@ -55,8 +53,8 @@ for (const [json, cell] of cells) {
   const lines = `x,${cell},"y,z"\r\n1,2,3\r\n`;
   Deno.test(`${json.slice(0, 40)} becomes the cell ${JSON.stringify(cell).slice(0, 40)}`, () => {
     assertEquals(csvOf(page), `a,b,c\r\n${lines}`);
-    assertEquals(fastLines(page, ["a", "b", "c"]), lines);
-    assertEquals(generalLines(page, ["a", "b", "c"]), lines);
+    assertEquals(transcodedLines(page, ["a", "b", "c"]), lines);
+    assertEquals(parsedLines(page, ["a", "b", "c"]), lines);
   });
 }
 
@@ -75,8 +73,8 @@ for (const [json, cell] of nested) {
     assertEquals(csvOf(`{"value":[{"a":1,"b":${json}}]}`), `a,b\r\n1,${cell}\r\n`);
     const page = `{"value":[{"a":1,"b":${json},"c":"x"},{"a":2,"b":3,"c":${json}}]}`;
     const lines = `1,${cell},x\r\n2,3,${cell}\r\n`;
-    assertEquals(fastLines(page, ["a", "b", "c"]), lines);
-    assertEquals(generalLines(page, ["a", "b", "c"]), lines);
+    assertEquals(transcodedLines(page, ["a", "b", "c"]), lines);
+    assertEquals(parsedLines(page, ["a", "b", "c"]), lines);
   });
 }
 
@@ -100,8 +98,8 @@ for (const [json, cell] of formulas) {
   Deno.test(`${json} becomes the cell ${cell} where formulas are escaped`, () => {
     const page = `{"value":[{"a":${json},"b":5}]}`;
     const options = { escapeFormulas: true };
-    assertEquals(fastLines(page, ["a", "b"], options), `${cell},5\r\n`);
-    assertEquals(generalLines(page, ["a", "b"], options), `${cell},5\r\n`);
+    assertEquals(transcodedLines(page, ["a", "b"], options), `${cell},5\r\n`);
+    assertEquals(parsedLines(page, ["a", "b"], options), `${cell},5\r\n`);
     assertEquals(csvOf(`{"value":[{"a":["=x"]}]}`, options), "a\r\n'=x\r\n");
     assertEquals(csvOf(`{"value":[{"=a":1}]}`, options), "'=a\r\n1\r\n");
   });
@@ -111,9 +109,9 @@ Deno.test("a row keeps its columns, whatever the order of its keys, with some mi
   const page =
     '{"value":[{"a":1,"b":2,"c":3},{"c":6,"a":4,"b":5},{"b":8},{"a":10,"b":11,"c":12,"d":0}]}';
   const lines = "1,2,3\r\n4,5,6\r\n,8,\r\n10,11,12\r\n";
-  assertEquals(fastLines(page, ["a", "b", "c"]), lines);
-  assertEquals(generalLines(page, ["a", "b", "c"]), lines);
-  assertEquals(fastLines(page, ["c", "x", "a"]), "3,,1\r\n6,,4\r\n,,\r\n12,,10\r\n");
+  assertEquals(transcodedLines(page, ["a", "b", "c"]), lines);
+  assertEquals(parsedLines(page, ["a", "b", "c"]), lines);
+  assertEquals(transcodedLines(page, ["c", "x", "a"]), "3,,1\r\n6,,4\r\n,,\r\n12,,10\r\n");
   assertEquals(csvOf(page), "a,b,c,d\r\n1,2,3,\r\n4,5,6,\r\n,8,,\r\n10,11,12,0\r\n");
 });
 
@@ -121,9 +119,9 @@ Deno.test("white space between tokens is none of the data", () => {
   const page =
     '\n{ "x" : [ "value", {"value": [1]} ],\t"value"\r\n: [ {"a" : 1 , "b":\n"x" }\n,\n{"a":2,"b":"y"} , { } ] , "y": {} }\n';
   const lines = "1,x\r\n2,y\r\n";
-  assertEquals(generalLines(page, ["a", "b"]), `${lines},\r\n`);
+  assertEquals(parsedLines(page, ["a", "b"]), `${lines},\r\n`);
   assertEquals(csvOf(page), `a,b\r\n${lines},\r\n`);
-  assertEquals(fastLines(page.replace(", { }", ""), ["a", "b"]), lines);
+  assertEquals(transcodedLines(page.replace(", { }", ""), ["a", "b"]), lines);
 });
 
 const alike: [name: string, other: string][] = [
@@ -138,8 +136,8 @@ for (const [name, other] of alike) {
     const rows = [name, name, other, name].map((name, index) => `{"${name}":${index},"b":"x"}`);
     const page = `{"value":[${rows.join()}]}`;
     const lines = "0,,x\r\n1,,x\r\n,2,x\r\n3,,x\r\n";
-    assertEquals(fastLines(page, [name, other, "b"]), lines);
-    assertEquals(generalLines(page, [name, other, "b"]), lines);
+    assertEquals(transcodedLines(page, [name, other, "b"]), lines);
+    assertEquals(parsedLines(page, [name, other, "b"]), lines);
   });
 }
 
@@ -148,8 +146,8 @@ Deno.test("two names with the same sum are two columns", () => {
   const rows = ["Aa", "BB", "Aa", "BB"].map((name, index) => `{"${name}":${index}}`);
   const page = `{"value":[{"b":9},{},${rows.join(",{},")}]}`;
   const lines = "9,,\r\n,,\r\n,0,\r\n,,\r\n,,1\r\n,,\r\n,2,\r\n,,\r\n,,3\r\n";
-  assertEquals(fastLines(page, ["b", "Aa", "BB"]), lines);
-  assertEquals(generalLines(page, ["b", "Aa", "BB"]), lines);
+  assertEquals(transcodedLines(page, ["b", "Aa", "BB"]), lines);
+  assertEquals(parsedLines(page, ["b", "Aa", "BB"]), lines);
 });
 
 Deno.test("a page without rows has its header alone, where the columns are known", () => {
@@ -160,8 +158,8 @@ Deno.test("a page without rows has its header alone, where the columns are known
 
 Deno.test("a column alone has an empty cell in quotes: a blank line would be no row", () => {
   const page = '{"value":[{"a":1},{"a":null},{"a":""},{"b":2}]}';
-  assertEquals(fastLines(page, ["a"]), '1\r\n""\r\n""\r\n""\r\n');
-  assertEquals(generalLines(page, ["a"]), '1\r\n""\r\n""\r\n""\r\n');
+  assertEquals(transcodedLines(page, ["a"]), '1\r\n""\r\n""\r\n""\r\n');
+  assertEquals(parsedLines(page, ["a"]), '1\r\n""\r\n""\r\n""\r\n');
 });
 
 Deno.test("names are quoted as cells are, and may be any text", () => {
@@ -294,9 +292,7 @@ Deno.test("a page can be a Buffer of Node", () => {
   const page = '{"value":[{"a":1,"long name":"x"},{"a":2,"long name":"y"}]}';
   const lines = "a,long name\r\n1,x\r\n2,y\r\n";
   assertEquals(new TextDecoder().decode(csvFromPage(Buffer.from(page))), lines);
-  const format = toCsvFormat({ header: false });
-  const target = { fields: ["a"], isOpen: false, before: new Uint8Array(), format };
-  const written = csvOfBytes(Buffer.from(page), target);
+  const written = transcode(Buffer.from(page), ["a"]);
   assertEquals(new TextDecoder().decode(written?.bytes), "1\r\n2\r\n");
 });
 

@@ -3,16 +3,16 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { DoiCollector, doisOf } from "../../src/formats/doi_collector.ts";
 import { CsvWriter } from "../../src/formats/csv.ts";
-import { toCsvFormat } from "../../src/formats/csv_options.ts";
-import { geojsonWriter } from "../../src/formats/geojson.ts";
-import { jsonWriter, NdjsonWriter } from "../../src/formats/json.ts";
+import { checkCsvOptions } from "../../src/formats/csv_options.ts";
+import { createGeojsonWriter } from "../../src/formats/geojson.ts";
+import { createJsonWriter, createNdjsonWriter } from "../../src/formats/json.ts";
 import type { PageWriter } from "../../src/formats/page_writer.ts";
 
 const writers: Record<string, () => PageWriter> = {
-  csv: () => new CsvWriter(toCsvFormat(), ["Id", "DOI"], true),
-  ndjson: () => new NdjsonWriter(),
-  json: () => jsonWriter(),
-  geojson: () => geojsonWriter(),
+  csv: () => new CsvWriter(checkCsvOptions(), ["Id", "DOI"], { addsNewFields: true }),
+  ndjson: () => createNdjsonWriter(),
+  json: () => createJsonWriter(),
+  geojson: () => createGeojsonWriter(),
 };
 
 const pages: [name: string, page: string, dois: string[]][] = [
@@ -67,7 +67,7 @@ for (const [format, writer] of Object.entries(writers)) {
 
 Deno.test("DoiCollector has each DOI once when there are more than it has hashes", () => {
   const dois = Array.from({ length: 10_000 }, (_, index) => `10.25976/${index}`);
-  const collector = new DoiCollector(new NdjsonWriter());
+  const collector = new DoiCollector(createNdjsonWriter());
   for (let time = 0; time < 2; time++) {
     collector.write(toPage(dois.map((doi) => row(doi)).join("")));
   }

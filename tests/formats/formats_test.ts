@@ -2,8 +2,8 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../mod.ts";
-import { geojsonWriter } from "../../src/formats/geojson.ts";
-import { jsonWriter, NdjsonWriter } from "../../src/formats/json.ts";
+import { createGeojsonWriter } from "../../src/formats/geojson.ts";
+import { createJsonWriter, createNdjsonWriter } from "../../src/formats/json.ts";
 import type { PageWriter } from "../../src/formats/page_writer.ts";
 
 const encoder = new TextEncoder();
@@ -23,20 +23,20 @@ const rows = [String.raw`{"a":0.10,"b c":"x  \" ] } y"}`, '{"a":[1,{"d":null}],"
 Deno.test("ndjson has a row a line, its bytes as sent but for white space between tokens", () => {
   assertEquals(text(ndjsonFromPage(bytes(odd))), `${rows.join("\n")}\n`);
   assertEquals(text(ndjsonFromPage(bytes('{"value":[ ]}'))), "");
-  const { envelope, rows: count } = new NdjsonWriter().write(bytes(odd));
+  const { envelope, rows: count } = createNdjsonWriter().write(bytes(odd));
   assertEquals([envelope["@odata.nextLink"], count], ["x", 2]);
 });
 
 Deno.test("json is one document over all pages, also of none, and of pages without rows", () => {
-  const document = whole(jsonWriter(), [
+  const document = whole(createJsonWriter(), [
     '{"value":[]}',
     odd,
     '{"value":[]}',
     '{"value":[{"z":1}]}',
   ]);
   assertEquals(document, `{"value":[${[...rows, '{"z":1}'].join()}]}\n`);
-  assertEquals(whole(jsonWriter(), []), '{"value":[]}\n');
-  assertEquals(whole(jsonWriter(), ['{"value":[]}']), '{"value":[]}\n');
+  assertEquals(whole(createJsonWriter(), []), '{"value":[]}\n');
+  assertEquals(whole(createJsonWriter(), ['{"value":[]}']), '{"value":[]}\n');
 });
 
 Deno.test("geojson has a point for each location, longitude first, with the digits as they came", () => {
@@ -78,15 +78,15 @@ Deno.test("geojson has a point for each location, longitude first, with the digi
       },
     ],
   });
-  assertEquals(JSON.parse(whole(geojsonWriter(), [])).features, []);
-  assertEquals(JSON.parse(whole(geojsonWriter(), [page, page])).features.length, 8);
+  assertEquals(JSON.parse(whole(createGeojsonWriter(), [])).features, []);
+  assertEquals(JSON.parse(whole(createGeojsonWriter(), [page, page])).features.length, 8);
 });
 
 Deno.test("a page that is none gives no row in any format, and changes nothing", () => {
   for (
     const page of ["", "[]", '{"value":[1]}', '{"value":[{"a":01}]}', '{"value":[{}]', '{"x":1}']
   ) {
-    for (const writer of [new NdjsonWriter(), jsonWriter(), geojsonWriter()]) {
+    for (const writer of [createNdjsonWriter(), createJsonWriter(), createGeojsonWriter()]) {
       const before = text(writer.write(bytes('{"value":[{"Id":1}]}')).bytes);
       assertThrows(() => writer.write(bytes(page)), SyntaxError);
       const after = text(writer.write(bytes('{"value":[{"Id":2}]}')).bytes);
@@ -110,7 +110,7 @@ const doubled: [page: string, rows: string[]][] = [
 for (const [page, rows] of doubled) {
   Deno.test(`${page} has the rows that JSON says`, () => {
     assertEquals(text(ndjsonFromPage(bytes(page))), rows.map((row) => `${row}\n`).join(""));
-    assertEquals(whole(jsonWriter(), [page]), `{"value":[${rows.join()}]}\n`);
+    assertEquals(whole(createJsonWriter(), [page]), `{"value":[${rows.join()}]}\n`);
     const values = rows.map((row) => `${Object.values(JSON.parse(row))}\r\n`);
     assertEquals(text(csvFromPage(bytes(page), { columns: ["a"] })), ["a\r\n", ...values].join(""));
   });

@@ -1,7 +1,7 @@
 // Malformed and odd pages: each takes linear time, and an error is a SyntaxError.
 import { assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../mod.ts";
-import { jsonWriter } from "../../src/formats/json.ts";
+import { createJsonWriter } from "../../src/formats/json.ts";
 import { assertLinear } from "../helpers/doubling.ts";
 
 type Text = (size: number) => string;
@@ -88,7 +88,7 @@ Deno.test("every writer throws a SyntaxError when a value is nested a million de
     open,
   ];
   for (const page of pages.map((text) => encoder.encode(text))) {
-    for (const make of [...Object.values(makers), () => jsonWriter().write(page)]) {
+    for (const make of [...Object.values(makers), () => createJsonWriter().write(page)]) {
       assertThrows(() => make(page), SyntaxError);
     }
   }

@@ -4,10 +4,10 @@ import { assert, assertEquals } from "@std/assert";
 import { stringify } from "@std/csv/stringify";
 import fc from "fast-check";
 import { csvFromPage, type CsvOptions, ndjsonFromPage } from "../../mod.ts";
-import { toCsvFormat } from "../../src/formats/csv_options.ts";
+import { checkCsvOptions } from "../../src/formats/csv_options.ts";
 import { CsvWriter } from "../../src/formats/csv.ts";
 import type { PageWriter } from "../../src/formats/page_writer.ts";
-import { fastLines, GeneralCsv, generalLines } from "../helpers/csv_ways.ts";
+import { ParsedCsvWriter, parsedLines, transcodedLines } from "../helpers/csv_ways.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 
 /** A longer run: `deno task test:csv` sets it. */
@@ -112,9 +112,9 @@ let compared = 0;
 Deno.test("both ways give the same bytes, which read back to the cells", () => {
   fc.assert(
     fc.property(pageOf(flat), ({ json, rows }) => {
-      const fast = fastLines(json, columns);
+      const fast = transcodedLines(json, columns);
       assert(fast !== undefined, "the fast way knows every page of flat values");
-      assertEquals(fast, generalLines(json, columns));
+      assertEquals(fast, parsedLines(json, columns));
       assertEquals(readCsv(fast), cellsOf(rows));
       compared += rows.length * columns.length;
     }),
@@ -133,7 +133,7 @@ Deno.test("they are the bytes of JSON.parse and @std/csv, where a double keeps t
       fc.pre(cells.flat().every(isRight));
       const digits = json.replace(/"(?:[^"\\]|\\.)*"/g, "").match(/-?\d[\d.eE+-]*/g) ?? [];
       fc.pre(digits.every((text) => String(Number(text)) === text));
-      assertEquals(fastLines(json, columns), stringify(cells));
+      assertEquals(transcodedLines(json, columns), stringify(cells));
     }),
     { ...runs, numRuns: runs.numRuns / 4 },
   );
@@ -142,8 +142,8 @@ Deno.test("they are the bytes of JSON.parse and @std/csv, where a double keeps t
 Deno.test("lists of texts are joined, and the general way writes the rest of the row alike", () => {
   fc.assert(
     fc.property(pageOf(fc.oneof({ weight: 4, arbitrary: flat }, list)), ({ json, rows }) => {
-      assertEquals(readCsv(generalLines(json, columns)), cellsOf(rows));
-      assertEquals(fastLines(json, columns), generalLines(json, columns));
+      assertEquals(readCsv(parsedLines(json, columns)), cellsOf(rows));
+      assertEquals(transcodedLines(json, columns), parsedLines(json, columns));
     }),
     { ...runs, numRuns: runs.numRuns / 4 },
   );
@@ -161,7 +161,7 @@ Deno.test("both ways give the same bytes whatever the options", () => {
       options,
       fc.shuffledSubarray(columns, { minLength: 1 }),
       (page, given, some) => {
-        assertEquals(fastLines(page.json, some, given), generalLines(page.json, some, given));
+        assertEquals(transcodedLines(page.json, some, given), parsedLines(page.json, some, given));
       },
     ),
     { ...runs, numRuns: runs.numRuns / 2 },
@@ -252,11 +252,11 @@ Deno.test("CsvWriter.write() gives the general way's bytes and errors when field
       fc.boolean(),
       fc.constantFrom(",", "\t", ";"),
       fc.boolean(),
-      (given, known, isOpen, separator, header) => {
-        const format = toCsvFormat({ separator, header });
+      (given, known, addsNewFields, separator, header) => {
+        const csv = checkCsvOptions({ separator, header });
         const writers = [
-          new CsvWriter(format, known, isOpen),
-          new GeneralCsv(format, known, isOpen),
+          new CsvWriter(csv, known, { addsNewFields }),
+          new ParsedCsvWriter(csv, known, addsNewFields),
         ];
         for (const text of given) {
           const bytes = new TextEncoder().encode(text);
