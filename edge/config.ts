@@ -1,7 +1,8 @@
 import { ValidationError } from "../src/errors.ts";
-import { MAXIMUM_TOP } from "../src/odata/query_options.ts";
+import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import { createSandbox } from "../src/sandbox/service.ts";
-import { didYouMean } from "../src/validation.ts";
+import { didYouMean, requireWholeNumber } from "../src/validation.ts";
+import { parseWholeNumber } from "./search_params.ts";
 import { ACCESS_MODES, type AccessMode, type AppOptions } from "./options.ts";
 
 /** Environment variables by name. */
@@ -108,7 +109,7 @@ function readLimits(environment: Environment): Limits {
   if (rate && !(Number(rate) > 0)) {
     throw invalid("WEIR_REQUESTS_PER_SECOND", rate, "must be a number above 0");
   }
-  const whole = (name: Variable, max = Number.MAX_SAFE_INTEGER) => {
+  const whole = (name: Variable, max?: number) => {
     const text = environment[name];
     return text ? readWholeNumber(name, text, 1, max) : undefined;
   };
@@ -122,10 +123,10 @@ function readLimits(environment: Environment): Limits {
   };
 }
 
-function readWholeNumber(name: string, text: string, min: number, max: number): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-  throw invalid(name, text, `must be a whole number from ${min} to ${max}`);
+function readWholeNumber(name: string, text: string, min: number, max?: number): number {
+  const value = parseWholeNumber(text);
+  requireWholeNumber(name, value, min, max);
+  return Number(value);
 }
 
 function invalid(name: string, text: string, problem: string, hint = ""): ValidationError {

@@ -107,7 +107,7 @@ export function negotiateFormat(
     const wanted = given.toLowerCase().split(";")[0]!.trim().replace(" ", "+");
     const found = names.find((name) => name === wanted || FORMATS[name].mediaType === wanted);
     if (found !== undefined) return found;
-    throw new ValidationError("$format", `"${given}" is not a format of ${resource}`, {
+    throw new ValidationError("$format", `must be a format of ${resource}, got "${given}"`, {
       received: given,
       hint: FORMAT_HINTS.get(given.toLowerCase()) ?? didYouMean(given, names),
     });
@@ -143,14 +143,14 @@ function requireValidCombination(
   if (skipToken !== undefined && within !== undefined && isMeasured(resource)) {
     throw new ValidationError("$skiptoken", "cannot be combined with bbox", {
       received: skipToken,
-      hint: "remove one of them: with bbox, rows are ordered by location, not by Id",
+      hint: "omit one of them: with bbox, rows are ordered by location, not by Id",
     });
   }
   const unused = skipToken !== undefined ? "$skiptoken" : "limit";
   if (count && (skipToken !== undefined || limit !== undefined)) {
     throw new ValidationError(unused, "cannot be combined with $count", {
       received: skipToken ?? limit,
-      hint: "remove it: $count is the number of all rows",
+      hint: "omit it: $count is the number of all rows",
     });
   }
 }

@@ -62,15 +62,19 @@ function createBody(
   let isDone = first.done;
   let timeout = new AbortController();
   const startTimeout = (controller: ReadableStreamDefaultController) => {
-    timeout = new AbortController();
-    clock.sleep(readerTimeout, timeout.signal).then(() => {
-      const error = new Error(`the client read nothing for ${readerTimeout / 1000} s`);
+    const { signal } = timeout = new AbortController();
+    const expire = async () => {
+      await clock.sleep(readerTimeout, signal);
+      throw new Error(`the client read nothing for ${readerTimeout / 1000} s`);
+    };
+    expire().catch((error) => {
+      if (signal.aborted) return;
       chunks = [];
       controller.error(error);
       void reader.cancel(error);
       onError(error);
       onEnd();
-    }, () => {});
+    });
   };
   return new ReadableStream<Bytes>({
     start: startTimeout,

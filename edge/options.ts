@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from "../src/client/clock.ts";
 import type { DataStreamOptions } from "../src/client/options.ts";
 import { oneLine, ValidationError } from "../src/errors.ts";
-import { MAXIMUM_TOP } from "../src/odata/query_options.ts";
+import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import { requireSecret } from "../src/signing/signed_url.ts";
-import { describe, requireOptions } from "../src/validation.ts";
+import { describe, requireOptions, requireWholeNumber } from "../src/validation.ts";
 
 /** Credentials that a download needs. */
 export type AccessMode = "caller" | "signed" | "token" | "public";
@@ -148,10 +148,10 @@ export function toSettings(options: AppOptions): Settings {
     throw new ValidationError("tokens", "must be set for token access");
   }
   for (const token of tokens) requireToken(token);
-  if (maxRows !== Infinity) requireWhole("maxRows", maxRows, 1, Number.MAX_SAFE_INTEGER);
-  if (maxWaiting !== Infinity) requireWhole("maxWaiting", maxWaiting, 1, Number.MAX_SAFE_INTEGER);
-  requireWhole("pageRows", pageRows, 1, MAXIMUM_TOP);
-  requireWhole("readerTimeout", readerTimeout, 1, MAX_READER_TIMEOUT);
+  requireWholeNumber("maxRows", maxRows, 1);
+  requireWholeNumber("maxWaiting", maxWaiting, 1);
+  requireWholeNumber("pageRows", pageRows, 1, MAXIMUM_TOP);
+  requireWholeNumber("readerTimeout", readerTimeout, 1, MAX_READER_TIMEOUT);
   for (const origin of corsOrigins === "*" ? [] : corsOrigins) requireOrigin(origin);
   return {
     access,
@@ -194,12 +194,6 @@ function requireToken(token: string): void {
   if (/^[\w\-.~+/]{16,}=*$/.test(token)) return;
   const problem = "must each have at least 16 letters, digits and -._~+/, got another (not shown)";
   throw new ValidationError("tokens", problem, { hint: 'make one with "openssl rand -hex 32"' });
-}
-
-function requireWhole(option: string, value: number, min: number, max: number): void {
-  if (Number.isInteger(value) && value >= min && value <= max) return;
-  const problem = `must be a whole number from ${min} to ${max}, got ${describe(value)}`;
-  throw new ValidationError(option, problem, { received: value });
 }
 
 function requireOrigin(origin: string): void {

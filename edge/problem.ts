@@ -39,16 +39,17 @@ export function problemResponse(problem: Problem, headers: Record<string, string
 
 /** Names in a request of the options that a {@linkcode ValidationError} can name. */
 const REQUEST_NAMES: Readonly<Record<string, string>> = {
+  url: "The URL",
   select: "$select",
   filter: "$filter",
   top: "$top",
   skipToken: "$skiptoken",
   format: "$format",
   within: "bbox",
-  "within.west": "The west of bbox",
-  "within.south": "The south of bbox",
-  "within.east": "The east of bbox",
-  "within.north": "The north of bbox",
+  "within.west": "The west side of the box",
+  "within.south": "The south side of the box",
+  "within.east": "The east side of the box",
+  "within.north": "The north side of the box",
   apiKey: "The header x-api-key",
 };
 

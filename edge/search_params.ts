@@ -1,8 +1,8 @@
 import { ValidationError } from "../src/errors.ts";
 import type { CsvOptions } from "../src/formats/csv_options.ts";
 import { type BoundingBox, parseBox } from "../src/odata/bounding_box.ts";
-import { MAXIMUM_TOP } from "../src/odata/query_options.ts";
-import { didYouMean } from "../src/validation.ts";
+import { MAXIMUM_TOP } from "../src/odata/resources.ts";
+import { didYouMean, requireWholeNumber } from "../src/validation.ts";
 
 /** Parameters of a download URL. */
 export interface DownloadParameters {
@@ -55,7 +55,7 @@ export function readDownloadParameters(
   if (extension !== undefined && values.has("$format")) {
     throw new ValidationError("$format", `cannot be combined with the extension .${extension}`, {
       received: values.get("$format"),
-      hint: "remove one of them",
+      hint: "omit one of them",
     });
   }
   const separator = values.get("separator");
@@ -80,16 +80,16 @@ export function readDownloadParameters(
 
 /** Names of parameters in other services and in the client, with what to use in a URL. */
 const PARAMETER_HINTS = new Map([
-  ["$orderby", "remove it, rows are ordered by Id"],
+  ["$orderby", "omit it: rows are ordered by Id"],
   ["$skip", 'use "$skiptoken", with Id: and the last Id'],
   ["columns", 'use "$select"'],
   ["fields", 'use "$select"'],
   ["rows", 'use "limit"'],
   ["delimiter", 'use "separator"'],
   ["within", 'use "bbox"'],
-  ["unchecked", "remove it, a URL accepts known names only"],
+  ["unchecked", "omit it: a URL accepts known names only"],
   ...["apikey", "api_key", "key", "x-api-key"].map((name) =>
-    [name, "remove it, an API key does not belong in a URL"] as const
+    [name, "omit it: an API key does not belong in a URL"] as const
   ),
 ]);
 
@@ -104,8 +104,8 @@ export function readParameters(url: URL, known: readonly string[]): Map<string, 
   const values = new Map<string, string>();
   for (const [name, value] of url.searchParams) {
     if (!known.includes(name)) {
-      throw new ValidationError(name || '""', "is not a known URL parameter", {
-        received: value,
+      throw new ValidationError("url", `has an unknown parameter "${name}"`, {
+        received: name,
         hint: PARAMETER_HINTS.get(name.toLowerCase()) ?? didYouMean(name, known),
       });
     }
@@ -118,7 +118,7 @@ export function readParameters(url: URL, known: readonly string[]): Map<string, 
     if (value.trim() === "" && name !== "separator") {
       throw new ValidationError(name, "must not be empty", {
         received: value,
-        hint: "give it a value, or remove it",
+        hint: "omit it, or give it a value",
       });
     }
     values.set(name, value);
@@ -138,7 +138,7 @@ export function readBoundingBox(text: string | undefined): BoundingBox | undefin
   if (box !== undefined) return box;
   throw new ValidationError(
     "bbox",
-    `must be west,south,east,north in degrees, such as -64.5,45.9,-62,47.1, got ${quote(text)}`,
+    `must be west,south,east,north in degrees, such as -64.5,45.9,-62,47.1, got "${shorten(text)}"`,
     { received: text },
   );
 }
@@ -151,11 +151,14 @@ function readWholeNumber(
 ): number | undefined {
   const text = values.get(name);
   if (text === undefined) return undefined;
-  const value = Number(text);
-  if (/^\d{1,15}$/.test(text) && value >= min && value <= (max ?? value)) return value;
-  const range = max === undefined ? `${min} or more` : `from ${min} to ${max}`;
-  const problem = `must be a whole number, ${range}, got ${quote(text)}`;
-  throw new ValidationError(name, problem, { received: text });
+  const value = parseWholeNumber(text);
+  requireWholeNumber(name, value, min, max);
+  return Number(value);
+}
+
+/** Parses a whole number of at most 15 digits; returns any other text, shortened for a message. */
+export function parseWholeNumber(text: string): number | string {
+  return /^\d{1,15}$/.test(text) ? Number(text) : shorten(text);
 }
 
 const BOOLEANS: Record<string, boolean> = { true: true, 1: true, false: false, 0: false };
@@ -163,10 +166,14 @@ const BOOLEANS: Record<string, boolean> = { true: true, 1: true, false: false, 0
 function readBoolean(values: ReadonlyMap<string, string>, name: string): boolean | undefined {
   const text = values.get(name);
   if (text === undefined || Object.hasOwn(BOOLEANS, text)) return BOOLEANS[text ?? ""];
-  throw new ValidationError(name, `must be true or false, got ${quote(text)}`, { received: text });
+  throw new ValidationError(name, `must be true or false, got "${shorten(text)}"`, {
+    received: text,
+  });
 }
 
-/** Quotes a value for a message, shortened to 60 characters. */
-function quote(text: string): string {
-  return `"${text.length > 60 ? `${text.slice(0, 60)}…` : text}"`;
+/** Maximum length of a value in a message. */
+const MAX_SHOWN_LENGTH = 60;
+
+function shorten(text: string): string {
+  return text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
 }

@@ -164,7 +164,7 @@ export class ValidationError extends TypeError {
     this.received = received;
     this.hint = hint;
     this.canBeUnchecked = canBeUnchecked;
-    this.message = this.messageFor({ unchecked: "unchecked: true" });
+    this.message = this.messageFor(option === "unchecked" ? {} : { unchecked: "unchecked: true" });
   }
 
   /**
@@ -187,7 +187,7 @@ export class ValidationError extends TypeError {
   messageFor(names: Readonly<Record<string, string>>): string {
     const hint = this.hintFor(names);
     const unchecked = this.canBeUnchecked && names.unchecked !== undefined
-      ? ` (or pass ${names.unchecked}, if the service has added it)`
+      ? ` (or pass ${names.unchecked}, if the service accepts it)`
       : "";
     return `${nameIn(names, this.option)} ${this.problem}${hint && `: ${hint}`}${unchecked}`;
   }

@@ -41,7 +41,7 @@ Deno.test("messageFor() puts an interface's names of options into the message", 
   });
   assertEquals(
     error.message,
-    'filter has an unknown field "{top}": use within instead (or pass unchecked: true, if the service has added it)',
+    'filter has an unknown field "{top}": use within instead (or pass unchecked: true, if the service accepts it)',
   );
   assertEquals(
     error.messageFor({ filter: "$filter", within: "bbox" }),

@@ -3,7 +3,7 @@ import { citationsOfDois } from "../client/citations_of_dois.ts";
 import { DataStream } from "../client/datastream.ts";
 import { oneLine } from "../errors.ts";
 import { parseFilter } from "../odata/parse_filter.ts";
-import { type GivenOptions, placeBox } from "../odata/query_options.ts";
+import { placeBox, type UntypedQuery } from "../odata/query_options.ts";
 import type { Arguments } from "./arguments.ts";
 import { FILTER_FLAGS, SERVICE_FLAGS } from "./commands.ts";
 import { writing } from "./files.ts";
@@ -45,7 +45,7 @@ const MAX_TYPED = 6;
 /** A download that is to be cited. */
 interface Cited {
   /** What was asked for. */
-  query: GivenOptions;
+  query: UntypedQuery;
   /** DOIs of the rows; undefined if the output has no column of them. */
   dois: readonly string[] | undefined;
   /** Why the DOIs are unknown. Default: the output has no column of them. */
@@ -101,7 +101,7 @@ function firstOf(dois: readonly string[]): string {
 }
 
 /** Returns the filter of a query as Metadata takes it. */
-function citedFilterOf({ filter, within }: GivenOptions): string | undefined {
+function citedFilterOf({ filter, within }: UntypedQuery): string | undefined {
   return placeBox("Metadata", filter === undefined ? undefined : String(filter), within).filter;
 }
 
@@ -118,7 +118,7 @@ function citeCommand({ query, dois, flags }: Cited): string {
 }
 
 /** Whether `weir cite` takes the filter of a query. */
-function canCite(query: GivenOptions): boolean {
+function canCite(query: UntypedQuery): boolean {
   try {
     const filter = citedFilterOf(query);
     if (filter !== undefined) toCitedFilter(filter);

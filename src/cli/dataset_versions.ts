@@ -3,8 +3,8 @@ import { toCitedFilter } from "../client/citations.ts";
 import type { DataStream } from "../client/datastream.ts";
 import { amendError, DataStreamError } from "../errors.ts";
 import { formatClauses } from "../odata/clause.ts";
-import { MAXIMUM_TOP, type QueryOptions } from "../odata/query_options.ts";
-import { RESOURCES } from "../odata/resources.ts";
+import type { CheckedQuery } from "../odata/query_options.ts";
+import { MAXIMUM_TOP, RESOURCES } from "../odata/resources.ts";
 import { FileError } from "./files.ts";
 import { datasetsPathOf, partPathOf, replaceFile, RESTART } from "./part_state.ts";
 
@@ -113,7 +113,7 @@ const MAX_CHANGES = 3;
  */
 export async function readDatasetVersions(
   client: DataStream,
-  query: QueryOptions,
+  query: CheckedQuery,
   signal: AbortSignal,
 ): Promise<DatasetVersion[]> {
   const request = (filter: string | undefined) =>
@@ -143,7 +143,7 @@ export async function readDatasetVersions(
  * The part of a query's filter that Metadata can take. Without the rest, more datasets match and
  * none is missing, so a change may be reported that does not concern the query's rows.
  */
-function toMetadataFilter({ clauses = [], box = [] }: QueryOptions): string | undefined {
+function toMetadataFilter({ clauses = [], box = [] }: CheckedQuery): string | undefined {
   const names: readonly string[] = RESOURCES.Metadata.filters;
   const taken = [...clauses, ...box].filter(({ field }) => names.includes(field));
   return taken.length === 0 ? undefined : toCitedFilter(formatClauses(taken));

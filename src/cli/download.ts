@@ -8,7 +8,7 @@ import { DataStreamError } from "../errors.ts";
 import { checkCsvOptions, type CheckedCsvOptions } from "../formats/csv_options.ts";
 import { createWriter, type FormatName } from "../formats/formats.ts";
 import type { PageWriter, WriterState } from "../formats/page_writer.ts";
-import { checkOptions, isMeasured, type QueryOptions } from "../odata/query_options.ts";
+import { type CheckedQuery, checkQuery, isMeasured } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import { citeAfter } from "./cite.ts";
@@ -47,7 +47,7 @@ export async function download(
     return {
       service,
       counted,
-      query: checkOptions(resource, asked),
+      query: checkQuery(resource, asked),
       csvFormat: checkCsvOptions(csv),
     };
   });
@@ -149,7 +149,7 @@ const KEEP_OR_RESTART = "start again with --force, or keep them with --resume --
  */
 function collecting(
   writer: PageWriter,
-  { resource, select = fieldNames(resource) }: QueryOptions,
+  { resource, select = fieldNames(resource) }: CheckedQuery,
   from: WriterState | undefined,
 ): PageWriter | DoiCollector {
   const before = from === undefined ? [] : doisOf(from);
@@ -164,7 +164,7 @@ function collecting(
  * @param baseUrl The root address of the service
  */
 function questionOf(
-  { resource, select, filter, box, limit, partition }: QueryOptions,
+  { resource, select, filter, box, limit, partition }: CheckedQuery,
   baseUrl: string,
   format: FormatName,
   csv: CheckedCsvOptions,

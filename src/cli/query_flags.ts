@@ -3,7 +3,7 @@ import type { CsvOptions } from "../formats/csv_options.ts";
 import { FORMAT_NAMES, type FormatName, formatOfExtension, formatsOf } from "../formats/formats.ts";
 import { type BoundingBox, parseBox } from "../odata/bounding_box.ts";
 import { commonFilter } from "../odata/filter.ts";
-import { type GivenOptions, type Partition, placeBox } from "../odata/query_options.ts";
+import { type Partition, placeBox, type UntypedQuery } from "../odata/query_options.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { createSandbox } from "../sandbox/service.ts";
 import { QA_URL } from "../service_roots.ts";
@@ -17,7 +17,7 @@ import { told, UsageError } from "./usage_error.ts";
 type FlagValues = Arguments["flags"];
 
 /** What the flags ask of a resource. */
-export function readQuery(resource: ResourceName, flags: FlagValues): GivenOptions {
+export function readQuery(resource: ResourceName, flags: FlagValues): UntypedQuery {
   const [select] = flags.get("select") ?? [];
   const [partition] = flags.get("partition") ?? [];
   const unchecked = flags.has("unchecked");

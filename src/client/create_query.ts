@@ -3,7 +3,7 @@ import { checkCsvOptions, type CsvOptions } from "../formats/csv_options.ts";
 import { DoiCollector } from "../formats/doi_collector.ts";
 import { createWriter, type FormatName, FORMATS, type WriterOptions } from "../formats/formats.ts";
 import type { PageWriter } from "../formats/page_writer.ts";
-import { checkOptions, type GivenOptions } from "../odata/query_options.ts";
+import { checkQuery, type UntypedQuery } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import { describe, requireOptions } from "../validation.ts";
 import {
@@ -26,7 +26,7 @@ import { countAll, ownUrl, requireRoom } from "./shards.ts";
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /** What to ask for, when to stop, and whom to tell. */
-interface RunOptions extends GivenOptions {
+interface RunOptions extends UntypedQuery {
   signal?: AbortSignal | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
 }
@@ -58,13 +58,13 @@ export function createQuery<R extends object>(
   options: RunOptions,
   service: Service,
 ): Query<R> & Partial<Pick<LocationsQuery<R>, "geojson">> {
-  requireOptions(`A query of ${resource}`, options, Object.keys(KEYS));
+  requireOptions(`a query of ${resource}`, options, Object.keys(KEYS));
   const { signal, onProgress, ...given } = options;
   requireSignal(signal);
   if (onProgress !== undefined && typeof onProgress !== "function") {
     throw new TypeError(`onProgress must be a function, got ${describe(onProgress)}`);
   }
-  const query = checkOptions(resource, given);
+  const query = checkQuery(resource, given);
   const { select, limit } = query;
   const first = firstPages(query);
   const isOwn = first.resource === resource;

@@ -50,6 +50,9 @@ const everyFilter = [
   "RegionId",
 ] as const satisfies FilterField[];
 
+/** Highest `$top`: the maximum number of rows on a page (DataStream Public API, "URL Parameters"). */
+export const MAXIMUM_TOP = 10_000;
+
 /**
  * The four resources: their path, the page size that Weir asks for, the fields to select in the
  * order of the service's documentation, and the names to filter by.
@@ -76,19 +79,19 @@ export const RESOURCES = {
   },
   Locations: {
     path: "/Locations",
-    pageSize: 10_000,
+    pageSize: MAXIMUM_TOP as typeof MAXIMUM_TOP,
     fields: LOCATION_FIELDS as typeof LOCATION_FIELDS,
     filters: [...everyFilter, "Latitude", "Longitude", "Name"],
   },
   Observations: {
     path: "/Observations",
-    pageSize: 10_000,
+    pageSize: MAXIMUM_TOP as typeof MAXIMUM_TOP,
     fields: OBSERVATION_FIELDS as typeof OBSERVATION_FIELDS,
     filters: everyFilter as typeof everyFilter,
   },
   Records: {
     path: "/Records",
-    pageSize: 10_000,
+    pageSize: MAXIMUM_TOP as typeof MAXIMUM_TOP,
     fields: RECORD_FIELDS as typeof RECORD_FIELDS,
     filters: everyFilter as typeof everyFilter,
   },

@@ -1,10 +1,11 @@
 import type { Clause } from "../odata/clause.ts";
-import { FilterSyntaxError, parseFilter } from "../odata/parse_filter.ts";
-import { MAXIMUM_TOP } from "../odata/query_options.ts";
+import { ValidationError } from "../errors.ts";
+import { parseFilter } from "../odata/parse_filter.ts";
 import {
   fieldNames,
   FILTER_FIELDS,
   type FilterField,
+  MAXIMUM_TOP,
   type ResourceName,
   RESOURCES,
   type Row,
@@ -293,7 +294,9 @@ function readFilter(resource: ResourceName, text?: string): Condition[] {
   try {
     return toConditions(resource, parseFilter(text));
   } catch (error) {
-    if (error instanceof FilterSyntaxError) throw new BadRequest(error.message);
+    if (error instanceof ValidationError) {
+      throw new BadRequest(error.messageFor({ filter: "$filter" }));
+    }
     throw error;
   }
 }

@@ -265,7 +265,7 @@ const misused: [line: string[], ...said: string[]][] = [
   [["records", "--sandbox", "--count", "--limit=3"], "leave --limit out"],
   [["records", "--sandbox", "--qa"], "--qa and --sandbox are two services"],
   [["records", "--sandbox", "--bbox=1,2,3"], "--bbox is west,south,east,north"],
-  [["records", "--sandbox", "--bbox=2,1,1,3"], "below its east"],
+  [["records", "--sandbox", "--bbox=2,1,1,3"], "below east"],
   [["records", "--sandbox", "--select", "LocationId"], '"LocationId"'],
   [["records", "--sandbox", "--filter", "DOI ge 'x'"], 'use "gte"'],
   [["locations", "--sandbox", "--filter", "Nam eq 'x'"], 'did you mean "Name"?'],

@@ -331,7 +331,7 @@ const refused: [name: string, options: Partial<AppOptions>, message: string][] =
   [
     "an unknown option",
     { maxRow: 1 } as Partial<AppOptions>,
-    'createApp() has no option "maxRow": did you mean "maxRows"?',
+    'maxRow is not an option of createApp(): did you mean "maxRows"?',
   ],
   [
     "an unknown option that is similar to none",

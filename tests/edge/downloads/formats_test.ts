@@ -70,6 +70,6 @@ for (const [format, wanted] of wrongFormats) {
     const response = await app.request(`/Records?$format=${format}`);
     assertEquals([response.status, stats.requests], [400, 0]);
     const { detail, hint } = await problemOf(response);
-    assertEquals([detail, hint], [`$format "${format}" is not a format of Records`, wanted]);
+    assertEquals([detail, hint], [`$format must be a format of Records, got "${format}"`, wanted]);
   });
 }
