@@ -1,5 +1,6 @@
 import type { Clock } from "../../src/client/clock.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
+import { MAXIMUM_TOP } from "../../src/odata/resources.ts";
 import { addBox } from "../citations.ts";
 import type { FormQuery } from "./form.ts";
 import type { Found } from "./results.ts";
@@ -88,7 +89,7 @@ export class DatasetList {
   async refresh(client: DataStream, signal: AbortSignal): Promise<void> {
     // Not shared while it is on its way: an edge runtime kills who waits for another's promise.
     const select = ["DOI", "DatasetName"] as const;
-    const rows = await client.metadata({ select, top: 10_000, signal }).toArray();
+    const rows = await client.metadata({ select, top: MAXIMUM_TOP, signal }).toArray();
     this.#datasets = rows
       .map(({ DOI, DatasetName }) => ({
         DOI: String(DOI),

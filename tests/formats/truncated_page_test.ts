@@ -1,4 +1,4 @@
-// A page that ends too early, as a gateway leaves one when it drops the connection.
+// Truncated pages, such as a gateway sends when it drops the connection.
 import { assert, assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage, type ResourceName } from "../../mod.ts";
 import { fieldNames } from "../../src/odata/resources.ts";
