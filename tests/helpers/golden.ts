@@ -1,0 +1,52 @@
+/** Number of equal lines to show before a difference. */
+const CONTEXT = 3;
+
+/**
+ * Compares a text with a recorded file. A test that was started with `-- --update` records the text
+ * instead.
+ *
+ * @param actual The text that the test produced
+ * @param path The path of the recorded file, relative to `tests/fixtures`
+ * @throws {Error} If they differ; the message names the first line that does
+ */
+export async function assertGolden(actual: string, path: string): Promise<void> {
+  const file = new URL(`../fixtures/${path}`, import.meta.url);
+  if (Deno.args.includes("--update")) {
+    await Deno.mkdir(new URL(".", file), { recursive: true });
+    await Deno.writeTextFile(file, actual);
+    return;
+  }
+  const expected = await readIfExists(file);
+  if (expected === actual) return;
+  const difference = expected === undefined
+    ? "does not exist"
+    : `differs from the actual text:\n${describeDifference(expected, actual)}`;
+  throw new Error(
+    `tests/fixtures/${path} ${difference}\n` +
+      `If the change is intended, record it: deno test --allow-all <this test file> -- --update`,
+  );
+}
+
+async function readIfExists(file: URL): Promise<string | undefined> {
+  try {
+    return await Deno.readTextFile(file);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** Describes the first line that differs, with the equal lines before it. */
+function describeDifference(expected: string, actual: string): string {
+  const [expectedLines, actualLines] = [expected.split("\n"), actual.split("\n")];
+  let index = 0;
+  while (expectedLines[index] === actualLines[index]) index++;
+  const show = (mark: string, line: string | undefined) =>
+    `${mark} ${line === undefined ? "(end of text)" : JSON.stringify(line).slice(1, -1)}`;
+  return [
+    `line ${index + 1}:`,
+    ...expectedLines.slice(Math.max(0, index - CONTEXT), index).map((line) => show(" ", line)),
+    show("-", expectedLines[index]),
+    show("+", actualLines[index]),
+  ].join("\n");
+}
