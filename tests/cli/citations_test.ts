@@ -1,5 +1,6 @@
 // Citations on standard error after a download.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { record } from "../helpers/transcript.ts";
 import { weir } from "../helpers/weir.ts";
 
 const links = (lines: readonly string[]) =>
@@ -69,6 +70,8 @@ async function withDatasets(
   const asked: string[] = [];
   const { fetch } = globalThis;
   globalThis.fetch = (input) => {
+    // An endless loop of requests would block the timer of the test's time limit.
+    if (asked.length === 100) throw new Error("More than 100 requests");
     const { pathname, searchParams } = new URL(new Request(input).url);
     const filter = searchParams.get("$filter") ?? "";
     asked.push(`${pathname.split("/").at(-1)} ${filter}`);
@@ -116,4 +119,18 @@ Deno.test("weir prints the DOIs in the command for all citations when Metadata c
   const { errors } = await withDatasets(8, ...line);
   assertStringIncludes(errors.at(-1)!, "weir cite --doi 10.25976/0 --doi 10.25976/1 ");
   assertStringIncludes(errors.at(-1)!, " --doi 10.25976/7 --base-url ");
+});
+
+Deno.test("weir cites the DOIs of the column DOI alone when other names are similar", async () => {
+  const names = ["NO3", "OI", "DO", "XDOI", "DOIX", "DXI", "DOX", "XOI", "doi"];
+  const row = Object.fromEntries(names.map((name) => [name, `10.25976/${name}`]));
+  const { code, requests } = await record({
+    line: ["records", "--unchecked", `--select=${names.join(",")},DOI`],
+    answer: ({ url }) =>
+      Response.json({ value: url.includes("/Metadata") ? [] : [{ ...row, DOI: "10.25976/own" }] }),
+  });
+  assertEquals(code, 0);
+  assertEquals(requests.slice(1).map((url) => /&(\$filter=[^&]+)/.exec(url)?.[1]), [
+    "$filter=DOI eq '10.25976/own'",
+  ]);
 });
