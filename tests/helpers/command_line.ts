@@ -100,11 +100,20 @@ export async function serving(
   handler: (request: Request) => Response | Promise<Response>,
   test: (line: CommandLine, baseUrl: string) => Promise<void>,
 ): Promise<void> {
-  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler);
+  const stop = new AbortController();
+  const { signal } = stop;
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, signal, onListen() {} }, handler);
   const { port } = server.addr;
   const environment = { DATASTREAM_API_KEY: "sandbox", WEIR_REQUESTS_PER_SECOND: "Infinity" };
   const line = { port, hasFiles: true, environment };
-  await withFiles(() => test(line, `--base-url=http://127.0.0.1:${port}/v1/odata/v4`));
+  try {
+    await withFiles(() => test(line, `--base-url=http://127.0.0.1:${port}/v1/odata/v4`));
+  } catch (error) {
+    // shutdown() would wait for an answer that the failed test never gives.
+    stop.abort();
+    throw error;
+  }
+  await server.shutdown();
 }
 
 /** The names of the files that are there. */
