@@ -61,6 +61,7 @@ Deno.test("weir prints the version for every way to request it", async () => {
     ...COMMANDS.flatMap((command) => [
       [command, "--version"],
       [command, "-V", "--help"],
+      [command, "--version", "--version"],
     ]),
   ];
   for (const line of lines) {
@@ -441,15 +442,15 @@ Deno.test("weir requests the citations of a download with the recorded filters",
           ? Response.json({ message: "no" }, { status: 404 })
           : Response.json({ value: [{ DOI: "10.25976/weir-aa00" }] }),
     },
-    {
-      line: ["records", "--limit=5", "--select=DOI"],
+    ...[3, 4, 5].map((count): Scenario => ({
+      line: ["records", `--limit=${count}`, "--select=DOI"],
       answer: ({ url }) =>
         Response.json({
           value: url.includes("/Metadata")
             ? []
-            : Array.from({ length: 5 }, (_, index) => ({ DOI: `10.25976/none-${index}` })),
+            : Array.from({ length: count }, (_, index) => ({ DOI: `10.25976/none-${index}` })),
         }),
-    },
+    })),
     {
       line: ["records", "--cite=-", "--limit=1", "--select=DOI", "--output=-"],
     },
