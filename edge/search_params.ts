@@ -1,5 +1,6 @@
 import { ValidationError } from "../src/errors.ts";
 import type { CsvOptions } from "../src/formats/csv_options.ts";
+import { type FormatName, FORMATS } from "../src/formats/formats.ts";
 import { type BoundingBox, parseBox } from "../src/odata/bounding_box.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import { didYouMean, requireWholeNumber } from "../src/validation.ts";
@@ -43,17 +44,18 @@ const DOWNLOAD_PARAMETERS: readonly string[] = [
  *
  * @param url URL of the request
  * @param accessParameters Names of parameters that belong to the access mode
- * @param extension Format in the path, if any
+ * @param formatInPath Format of the extension in the path, if any
  * @throws {ValidationError} If a parameter is unknown, repeated, empty or invalid
  */
 export function readDownloadParameters(
   url: URL,
   accessParameters: readonly string[],
-  extension: string | undefined,
+  formatInPath: FormatName | undefined,
 ): DownloadParameters {
   const values = readParameters(url, [...DOWNLOAD_PARAMETERS, ...accessParameters]);
-  if (extension !== undefined && values.has("$format")) {
-    throw new ValidationError("$format", `cannot be combined with the extension .${extension}`, {
+  if (formatInPath !== undefined && values.has("$format")) {
+    const problem = `cannot be combined with the extension .${FORMATS[formatInPath].extension}`;
+    throw new ValidationError("$format", problem, {
       received: values.get("$format"),
       hint: "omit one of them",
     });
