@@ -167,7 +167,7 @@ function addRoutes(app: Hono, context: AppContext): Map<string, string> {
   return allowedMethods;
 }
 
-/** Returns what to do about a path that the app does not have. */
+/** Returns a hint for an unknown path: near matches, or the valid paths. */
 function pathHint(path: string, known: readonly string[]): string {
   // A path of the service with the prefix of its base URL.
   const suffix = known.find((other) => other !== "/" && path.endsWith(other));

@@ -58,7 +58,7 @@ export async function respondWithDownload(
     isNegotiated: formatInPath === undefined,
     access,
   });
-  // Hono would run the whole download for HEAD and drop its body.
+  // For HEAD, Hono calls this handler and drops the body, so the download must not start.
   if (request.method === "HEAD") return new Response(null, { headers });
   const permit = downloadLimit.acquire();
   try {
@@ -83,7 +83,7 @@ export async function respondWithDownload(
   }
 }
 
-/** Names of formats that Weir does not have, with what to use instead. */
+/** Replacements for formats that Weir does not have. */
 const FORMAT_HINTS = new Map([
   ["excel", "use csv with bom=true"],
   ["xlsx", "use csv with bom=true"],
@@ -162,10 +162,10 @@ function requireValidCombination(
   }
 }
 
-/** Minimum page size where the caller asks for smaller pages, because each request takes 0.5 s. */
+/** Lower bound for `$top`, because the service allows only two requests per second. */
 const MIN_PAGE_ROWS = 1_000;
 
-/** Returns the page size for `$top`: not smaller than useful, and not larger than the server allows. */
+/** Returns the page size: `$top` within `MIN_PAGE_ROWS` and the maximum of the server. */
 function pageSize(
   resource: ResourceName,
   { top, limit = Infinity }: DownloadParameters,

@@ -27,8 +27,8 @@ interface Download {
 
 /**
  * Creates a streaming response once the first chunk of the stream has arrived, so that an error before
- * it can still become a status. A later error aborts the transfer, so that no client takes the part
- * that it has for the whole document.
+ * it can still become a status. A later error aborts the transfer, so that no client mistakes a
+ * partial document for a complete one.
  *
  * @throws The error of the stream if it fails before its first chunk
  */
@@ -51,7 +51,7 @@ export async function streamResponse(download: Download): Promise<Response> {
   }
 }
 
-/** Splits the chunks of a reader; reads the next one when the client has read all of the last. */
+/** Creates a body of smaller chunks. Reads the next chunk once the client has read the last one. */
 function createBody(
   reader: ReadableStreamDefaultReader<Bytes>,
   first: ReadableStreamReadResult<Bytes>,
@@ -149,7 +149,7 @@ export function downloadHeaders(
 
 /** Maximum length of a file name in characters. File systems limit it to 255 bytes. */
 const MAX_NAME_LENGTH = 60;
-/** Maximum length of the parameter `filename`; a longer one takes long to read. */
+/** Maximum length of the parameter `filename` in characters. */
 const MAX_PARAMETER_LENGTH = 1_000;
 /** Extension of any format. */
 const EXTENSION = new RegExp(

@@ -5,7 +5,7 @@ import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import { requireSecret } from "../src/signing/signed_url.ts";
 import { describe, requireOptions, requireWholeNumber } from "../src/validation.ts";
 
-/** Credentials that a download needs. */
+/** Who may download; see {@linkcode AppOptions.access}. */
 export type AccessMode = "caller" | "signed" | "token" | "public";
 
 /** All access modes. */

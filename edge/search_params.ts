@@ -80,7 +80,7 @@ export function readDownloadParameters(
   };
 }
 
-/** Names of parameters in other services and in the client, with what to use in a URL. */
+/** Hints for parameters of other services and options of the client. */
 const PARAMETER_HINTS = new Map([
   ["$orderby", "omit it: rows are ordered by Id"],
   ["$skip", 'use "$skiptoken", with Id: and the last Id'],
@@ -153,14 +153,8 @@ function readWholeNumber(
 ): number | undefined {
   const text = values.get(name);
   if (text === undefined) return undefined;
-  const value = parseWholeNumber(text);
-  requireWholeNumber(name, value, min, max);
-  return Number(value);
-}
-
-/** Parses a whole number of at most 15 digits; returns any other text, shortened for a message. */
-export function parseWholeNumber(text: string): number | string {
-  return /^\d{1,15}$/.test(text) ? Number(text) : shorten(text);
+  requireWholeNumber(name, /^\d{1,15}$/.test(text) ? Number(text) : shorten(text), min, max);
+  return Number(text);
 }
 
 const BOOLEANS: Record<string, boolean> = { true: true, 1: true, false: false, 0: false };
