@@ -153,10 +153,10 @@ function requireValidCombination(
       hint: "omit one of them: with bbox, rows are ordered by location, not by Id",
     });
   }
-  const unused = skipToken !== undefined ? "$skiptoken" : "limit";
-  if (count && (skipToken !== undefined || limit !== undefined)) {
+  if (count && (limit !== undefined || skipToken !== undefined)) {
+    const unused = limit !== undefined ? "limit" : "$skiptoken";
     throw new ValidationError(unused, "cannot be combined with $count", {
-      received: skipToken ?? limit,
+      received: limit ?? skipToken,
       hint: "omit it: $count is the number of all rows",
     });
   }
