@@ -26,7 +26,7 @@ export interface Form {
 /** Names on the page for the options that a `ValidationError` can have. */
 export const FORM_LABELS = {
   apiKey: "Your API key",
-  filter: "The filter of this form",
+  filter: "Filter",
   select: "Fields",
   from: "From year",
   to: "To year",
@@ -120,13 +120,8 @@ function toBoundingBox(form: Form): BoundingBox | undefined {
   const missing = SIDES.filter((side) => form[side] === "");
   if (missing.length === SIDES.length) return undefined;
   if (missing.length > 0) {
-    throw new ValidationError(
-      "within",
-      `must have four sides, got none for ${missing.join(", ")}`,
-      {
-        hint: "fill in all four, or none",
-      },
-    );
+    const problem = `must have four sides, got none for ${missing.join(", ")}`;
+    throw new ValidationError("within", problem, { hint: "fill in all four, or none" });
   }
   const [west, south, east, north] = SIDES.map((side) => {
     const degrees = parseDegrees(form[side]);

@@ -65,36 +65,26 @@ export function renderForm(content: FormContent): ReturnType<typeof html> {
 }
 
 function renderCredential(access: AccessMode): ReturnType<typeof html> | undefined {
-  switch (access) {
-    case "public":
-      return undefined;
-    case "caller":
-      // Only the script can send a key. The field has no name, so that a form without script does
-      // not put the key into a URL.
-      return html`
-        <fieldset class="credential" hidden data-script>
-          <legend><label for="credential">${FORM_LABELS.apiKey}</label></legend>
-          <input id="credential" type="password" autocomplete="off" spellcheck="false"
-            aria-describedby="credential-use">
-          <p id="credential-use"><small>Stored only in this page until you close it. Sent with each
-            request.</small></p>
-        </fieldset>
-        <noscript>
-          <p>Without JavaScript, this page shows the URL and a curl command that sends your key.</p>
-        </noscript>
-      `;
-    case "token":
-    case "signed":
-      return html`
-        <fieldset class="credential">
-          <legend><label for="credential">Your token</label></legend>
-          <input id="credential" type="password" autocomplete="off" spellcheck="false"
-            aria-describedby="credential-use" name="token">
-          <p id="credential-use"><small>Issued by the operator of this server. Stored only in this
-            page until you close it.</small></p>
-        </fieldset>
-      `;
-  }
+  if (access === "public") return undefined;
+  const isKey = access === "caller";
+  // Only the script can send a key. Without a name, a form without script does not put it into a URL.
+  const attributes = isKey ? html`hidden data-script` : undefined;
+  const name = isKey ? undefined : html`name="token"`;
+  return html`
+    <fieldset class="credential" ${attributes}>
+      <legend><label for="credential">${isKey ? FORM_LABELS.apiKey : "Your token"}</label></legend>
+      <input id="credential" type="password" autocomplete="off" spellcheck="false"
+        aria-describedby="credential-use" ${name}>
+      <p id="credential-use"><small>${isKey
+        ? "Sent with each request."
+        : "Issued by the operator of this server."} Stored only in this page until you close it.</small></p>
+    </fieldset>
+    ${isKey && html`
+      <noscript>
+        <p>Without JavaScript, this page shows the URL and a curl command that sends your key.</p>
+      </noscript>
+    `}
+  `;
 }
 
 /** Descriptions of the endpoints, in the order of the form. */

@@ -11,8 +11,7 @@ const access = form.getAttribute("data-access");
 const credential = document.querySelector("#credential");
 const showButton = form.querySelector("[type=submit]");
 const formStatus = document.querySelector("#form-status");
-// Settings of the results. They are read from the attributes, which are as the server sent them,
-// because a browser may have restored other values after a reload.
+// Settings of the results, read from the attributes: a browser may have restored other values.
 let resultSettings = settingsOf(new DOMParser().parseFromString(form.outerHTML, "text/html").forms[0]);
 // Number of submits that are still loading.
 let loadingCount = 0;
@@ -24,13 +23,11 @@ enableResults();
 update();
 for (const type of ["input", "change"]) form.addEventListener(type, formChanged);
 form.addEventListener("submit", credential ? showResults : () => setLoading(loadingCount + 1));
-// A browser may restore the form's values after this script has run, but before this event. The
-// event is persisted if the back/forward cache restored the whole page.
+// A browser may restore the form's values between the end of this script and this event. With
+// "persisted", the back/forward cache restored the whole page.
 addEventListener("pageshow", ({ persisted }) => persisted ? setLoading(0) : update());
-// Fires if the user presses Stop, and if a second submit replaces a request, after that submit.
-if (!credential) {
-  window.navigation?.addEventListener("navigateerror", () => setLoading(loadingCount - 1));
-}
+// Fires after Stop, and for a request that a second submit replaces, after that submit.
+if (!credential) window.navigation?.addEventListener("navigateerror", () => setLoading(loadingCount - 1));
 
 /** Returns the header with the key or token. Only the form's field stores it. */
 function credentialHeader() {
@@ -48,7 +45,7 @@ function showFields() {
   }
 }
 
-/** Returns the form's settings as a query string, which is equal for forms that select the same data. */
+/** Returns the form's settings as a query string, equal for forms that select the same data. */
 function settingsOf(element) {
   const pairs = [];
   for (const [name, value] of new FormData(element)) {
@@ -63,13 +60,13 @@ function settingsOf(element) {
 
 function formChanged() {
   if (credential || window.navigation) update();
-  // Without the Navigation API, a script cannot detect that the user pressed Stop.
+  // Only the Navigation API reports that the user pressed Stop.
   else setLoading(0);
 }
 
 function setLoading(count) {
   loadingCount = Math.max(0, count);
-  // The button stays enabled, so that the user can press it again after Stop.
+  // Not disabled, so that the user can press it again after Stop.
   showButton.setAttribute("aria-busy", String(loadingCount > 0));
   update();
 }
@@ -98,7 +95,7 @@ function update() {
   if (formStatus.textContent !== text) formStatus.textContent = text;
 }
 
-/** Loads the results without leaving the page, so that the key or token stays in its field. */
+/** Loads the results within the page, so that the key or token stays in its field. */
 async function showResults(event) {
   event.preventDefault();
   resultsRequest.abort();
@@ -110,16 +107,14 @@ async function showResults(event) {
     const response = await fetch("/?" + settings, { headers: credentialHeader(), signal });
     if (!response.headers.get("content-type")?.startsWith("text/html")) throw await toError(response);
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    const newResults = page.querySelector("#results");
-    if (!newResults) throw new Error("unexpected response with status " + response.status);
-    results.replaceChildren(...newResults.childNodes);
+    const content = page.querySelector("#results")?.childNodes;
+    if (!content) throw new Error("unexpected response with status " + response.status);
+    results.replaceChildren(...content);
     resultSettings = settings;
-    // The first page has a text field for datasets if their list needs a key or token.
-    const datasetList = page.querySelector("details.chooser .list:not([data-fields])");
-    const textField = form.querySelector("input[name=dataset]:not([type=checkbox])");
-    if (datasetList && textField) {
-      textField.closest("fieldset").replaceWith(datasetList.closest("details"));
-    }
+    // Replaces the text field for datasets, if they were not known without the key or token.
+    const list = page.querySelector("details.chooser .list:not([data-fields])");
+    const field = form.querySelector("input[name=dataset]:not([type=checkbox])");
+    if (list && field) field.closest("fieldset").replaceWith(list.closest("details"));
   } catch (error) {
     // A later submit has aborted this one.
     if (signal.aborted) return;
@@ -127,14 +122,14 @@ async function showResults(event) {
   }
   enableResults();
   setLoading(0);
-  // Do not move the focus if the user has changed the form in the meantime.
+  // The user has changed the form in the meantime, so the focus stays there.
   if (settingsOf(form) !== settings) return;
   const heading = results.querySelector("#results-heading");
   heading.focus({ preventScroll: true });
   heading.scrollIntoView();
 }
 
-/** Adds what needs a script to new results: downloads with a header, and copy buttons. */
+/** Adds downloads with a header, and copy buttons, to new results. */
 function enableResults() {
   for (const link of results.querySelectorAll("[data-needs-header]")) {
     link.hidden = false;
@@ -161,8 +156,8 @@ function enableResults() {
 }
 
 /**
- * Downloads the URL of a link with a key or token, because a link cannot send a header. Streams to a
- * file if the browser has showSaveFilePicker, and otherwise collects the rows in memory.
+ * Downloads the URL of a link with a header, which a link cannot send: to a file if the browser has
+ * showSaveFilePicker, otherwise to memory.
  */
 async function download(event) {
   event.preventDefault();
@@ -206,7 +201,6 @@ async function download(event) {
   }
 }
 
-/** Saves a blob as a file, in the folder for downloads. */
 function saveBlob(blob, name) {
   const url = URL.createObjectURL(blob);
   const link = document.createElement("a");
@@ -216,7 +210,7 @@ function saveBlob(blob, name) {
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
-/** Converts a response without a result to an error: a problem document (RFC 9457), or any other. */
+/** Converts a problem document (RFC 9457), or another unexpected response, to an error. */
 async function toError(response) {
   const { detail, hint } = await response.json().catch(() => ({}));
   return new Error(detail ? [detail, hint].filter(Boolean).join(": ") : "status " + response.status);

@@ -168,6 +168,7 @@ const wrong: [query: string, said: string][] = [
   ["west=1&east=x&south=3&north=4", "East must be a number of degrees, got &quot;x&quot;"],
   ["west=5&east=1&south=3&north=4", "West must be below east"],
   ["from=2020&to=2010", "From year must not be after 2010, got 2020: change From year or To year"],
+  ["dataset=" + "10.25976/a".repeat(1_000), "Filter makes a request of"],
   [`west=${"1".repeat(20_000)}&east=2&south=3&north=4`, "West must be a number of degrees"],
 ];
 for (const [query, said] of wrong) {
