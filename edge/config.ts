@@ -1,3 +1,4 @@
+import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import { didYouMean } from "../src/validation.ts";
 import { createSandbox } from "../src/sandbox/service.ts";
 import { ACCESS_MODES, type AppOptions } from "./options.ts";
@@ -88,7 +89,7 @@ function readBounds(environment: Environment): Bounds {
     requestsPerSecond: rate ? Number(rate) : undefined,
     maxRows: readWhole(environment, "WEIR_MAX_ROWS"),
     maxWaiting: readWhole(environment, "WEIR_MAX_WAITING"),
-    pageRows: readWhole(environment, "WEIR_PAGE_ROWS", 10_000),
+    pageRows: readWhole(environment, "WEIR_PAGE_ROWS", MAXIMUM_TOP),
     corsOrigins: origins === "*" ? "*" : origins ? readList(origins) : undefined,
   };
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../../src/client/clock.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
 import { placeBox } from "../../src/odata/query_options.ts";
+import { MAXIMUM_TOP } from "../../src/odata/resources.ts";
 import { queryOf } from "../download.ts";
 import { refusing } from "../problem.ts";
 import type { FormQuery } from "./form.ts";
@@ -91,7 +92,7 @@ export class DatasetList {
   async refresh(client: DataStream, signal: AbortSignal): Promise<void> {
     // Not shared while it is on its way: an edge runtime kills who waits for another's promise.
     const select = ["DOI", "DatasetName"] as const;
-    const rows = await client.metadata({ select, top: 10_000, signal }).toArray();
+    const rows = await client.metadata({ select, top: MAXIMUM_TOP, signal }).toArray();
     this.#datasets = rows
       .map(({ DOI, DatasetName }) => ({
         DOI: String(DOI),
