@@ -150,7 +150,10 @@ export function createWriter(format: FormatName, options: WriterOptions): PageWr
   const missing = missingFields(format, select);
   if (missing.length > 0) {
     const problem = `must contain ${missing.join(" and ")} for ${FORMATS[format].label}`;
-    throw new ValidationError("select", problem, { received: select, hint: "select it too" });
+    throw new ValidationError("select", problem, {
+      received: select,
+      hint: "add the missing fields, or choose another format",
+    });
   }
   return FORMATS[format].createWriter(options);
 }
