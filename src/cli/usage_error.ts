@@ -16,9 +16,7 @@ export function told<T>(read: () => T): T {
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(
-      error instanceof ValidationError
-        ? oneLine(error.messageFor(FLAGS))
-        : withFlags(oneLine(error)),
+      error instanceof ValidationError ? oneLine(error.messageFor(FLAGS)) : oneLine(error),
     );
   }
 }
@@ -36,11 +34,7 @@ const FLAGS: Record<string, string> = {
   limit: "--limit",
   partition: "--partition",
   unchecked: "--unchecked",
+  apiKey: "the API key",
+  baseUrl: "--base-url (or DATASTREAM_BASE_URL)",
+  requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
 };
-
-/** Replaces the names of options in a message by those of flags and variables. */
-function withFlags(message: string): string {
-  return message
-    .replace(/^baseUrl /, "--base-url (or DATASTREAM_BASE_URL) ")
-    .replace(/^requestsPerSecond /, "WEIR_REQUESTS_PER_SECOND ");
-}

@@ -5,12 +5,17 @@ import type { SystemQueryOptions } from "../odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { PageSize } from "./page_size.ts";
 import type { Progress } from "./progress.ts";
-import { holdBack } from "./rate_limiter.ts";
-import { Attempts, type RetryPolicy } from "./retry.ts";
-import { type Answer, FailedAttempt, send, type Transport } from "./transport.ts";
+import { penalize } from "./rate_limiter.ts";
+import { createRetries, type RetryPolicy } from "./retry.ts";
+import {
+  FailedAttempt,
+  sendRequest,
+  type ServiceResponse,
+  type TransportOptions,
+} from "./transport.ts";
 
 /** What a run needs of the client. */
-export interface Service extends Transport {
+export interface Service extends TransportOptions {
   baseUrl: string;
   headers: Record<string, string | undefined>;
   retry: RetryPolicy;
@@ -24,7 +29,7 @@ interface Question<T> {
   /** The request for a page of that size. */
   request(top: number | undefined): RequestOptions;
   /** Reads a whole answer to a request for `top` rows; throws if it is not what was requested. */
-  read(answer: Answer, top: number | undefined): T;
+  read(answer: ServiceResponse, top: number | undefined): T;
 }
 
 /** One consumption of a query: its signal, its progress, and the page size that the service can bear. */
@@ -83,7 +88,7 @@ export class Run {
     const { service, signal } = this;
     const { clock } = service;
     const { origin } = new URL(service.baseUrl);
-    const attempts = new Attempts(service.retry);
+    const decide = createRetries(service.retry);
     const pageSize = this.pageSizeOf(resource);
     for (;;) {
       const top = wanted === undefined ? undefined : pageSize.limit(wanted);
@@ -94,23 +99,23 @@ export class Run {
       };
       try {
         const content = read(
-          await send(request(top), service, signal, onStart),
+          await sendRequest(request(top), service, signal, onStart),
           top,
         );
         if (top !== undefined) pageSize.succeeded(top, wanted!);
         return content;
       } catch (error) {
         const failed = toFailedAttempt(error);
-        const { end, hold, wait, top: nextTop } = attempts.after(failed, top);
-        if (hold !== undefined) holdBack(origin, { clock, key: service.apiKey }, hold);
-        if (end !== undefined) throw end;
+        const { error: final, penalty, delay, top: nextTop } = decide(failed, top);
+        if (penalty !== undefined) penalize(origin, { clock, key: service.apiKey }, penalty);
+        if (final !== undefined) throw final;
         if (nextTop !== undefined && nextTop !== top) {
           pageSize.shrinkTo(nextTop);
         }
-        const retrying = { fault: failed.fault, wait };
+        const retrying = { fault: failed.error, wait: delay };
         this.#report({ retries: this.#progress.retries + 1, retrying });
         // Whoever is held back waits in line, where the wait is counted.
-        if (hold === undefined) await this.#pause(wait);
+        if (penalty === undefined) await this.#pause(delay);
         this.#update({ retrying: undefined });
       }
     }

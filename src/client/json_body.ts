@@ -1,12 +1,12 @@
 import { DataStreamError } from "../errors.ts";
-import { type Answer, isJson } from "./transport.ts";
+import { isJson, type ServiceResponse } from "./transport.ts";
 
 /**
  * Refuses an answer of another type.
  *
  * @throws {DataStreamError} If it does not say that it is JSON
  */
-export function requireJson(answer: Answer): void {
+export function requireJson(answer: ServiceResponse): void {
   const { headers } = answer;
   if (!isJson(headers)) throw broken(answer, headers.get("content-type") ?? "no content type");
 }
@@ -16,7 +16,7 @@ export function requireJson(answer: Answer): void {
  *
  * @throws {DataStreamError} If the answer is of another type, or broken
  */
-export function readJson(answer: Answer): unknown {
+export function readJson(answer: ServiceResponse): unknown {
   requireJson(answer);
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(answer.bytes));
@@ -28,7 +28,7 @@ export function readJson(answer: Answer): unknown {
 
 /** The error for an answer that is not what the service gives there. */
 export function broken(
-  { url }: Answer,
+  { url }: ServiceResponse,
   came: string,
   wanted = "a page of JSON",
   hint = "check the base URL, then try again",
@@ -50,7 +50,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
  *
  * @throws {DataStreamError} If there is no count in it
  */
-export function readCount(answer: Answer): number {
+export function readCount(answer: ServiceResponse): number {
   const body = readJson(answer);
   if (isObject(body) && (body.error ?? undefined) !== undefined) {
     throw broken(answer, "an error", "a count");

@@ -2,7 +2,7 @@ import { DataStreamError, oneLine } from "../errors.ts";
 import { parseFilter } from "../odata/parse_filter.ts";
 import type { SystemQueryOptions } from "../odata/query_options.ts";
 import { parseSelect } from "../odata/selection.ts";
-import type { Answer } from "./transport.ts";
+import type { ServiceResponse } from "./transport.ts";
 
 /**
  * The skip token of the next page. The link is taken from `@odata.nextLink`, `odata.nextLink` or the
@@ -19,7 +19,7 @@ import type { Answer } from "./transport.ts";
  */
 export function readSkipToken(
   body: Record<string, unknown>,
-  { url: asked, headers }: Answer,
+  { url: asked, headers }: ServiceResponse,
   sent: SystemQueryOptions,
   followed: ReadonlySet<string>,
 ): string | undefined {

@@ -4,7 +4,7 @@ import { completeIds, type RowId, toRowId } from "../formats/row_id.ts";
 import type { SystemQueryOptions } from "../odata/query_options.ts";
 import { broken, isObject, readJson, requireJson } from "./json_body.ts";
 import { numberOf, readSkipToken } from "./next_link.ts";
-import { type Answer, FailedAttempt } from "./transport.ts";
+import { FailedAttempt, type ServiceResponse } from "./transport.ts";
 
 /** One page: what it holds, and where the next one begins. */
 export interface Page<T> {
@@ -28,12 +28,12 @@ interface PageContent<T> extends ReceivedRows {
 
 /** Reads an answer as a page, whole or not at all. */
 export type PageReader<T> = (
-  answer: Answer,
+  answer: ServiceResponse,
   omitsId: boolean,
 ) => PageContent<T>;
 
 /** Reads a page as rows. */
-export function readRows<R>(answer: Answer, omitsId: boolean): PageContent<R[]> {
+export function readRows<R>(answer: ServiceResponse, omitsId: boolean): PageContent<R[]> {
   const body = readJson(answer);
   if (!isObject(body) || !Array.isArray(body.value) || !body.value.every(isObject)) {
     throw broken(answer, 'no list of rows under "value"');
@@ -87,7 +87,7 @@ interface SentRequest extends PageRequest {
  * @throws {DataStreamError} If the answer is not the requested page, or its next link leads elsewhere
  */
 export function readPage<T>(
-  answer: Answer,
+  answer: ServiceResponse,
   read: PageReader<T>,
   omitsId: boolean,
   sent: SentRequest,
@@ -117,7 +117,11 @@ const TRY_LATER = "try again later; if it stays so, report it to the service";
 const MOST_ERROR_BYTES = 10_000;
 
 /** Reads a page; an answer that is an error in place of a page is reported with its message. */
-function readOrTell<T>(answer: Answer, read: PageReader<T>, omitsId: boolean): PageContent<T> {
+function readOrTell<T>(
+  answer: ServiceResponse,
+  read: PageReader<T>,
+  omitsId: boolean,
+): PageContent<T> {
   const { bytes } = answer;
   // A copy, because a reader may release the bytes.
   const start = bytes.length > MOST_ERROR_BYTES ? undefined : bytes.slice();
@@ -135,8 +139,8 @@ function readOrTell<T>(answer: Answer, read: PageReader<T>, omitsId: boolean): P
   }
 }
 
-function errorInPage(answer: Answer, message: string): DataStreamError {
-  return broken(answer, `an error in the page${answer.withoutKey(message)}`, undefined, TRY_LATER);
+function errorInPage(answer: ServiceResponse, message: string): DataStreamError {
+  return broken(answer, `an error in the page${answer.redact(message)}`, undefined, TRY_LATER);
 }
 
 /** The message of an in-stream error, in parentheses; undefined if a page has no error. */
