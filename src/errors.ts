@@ -185,13 +185,26 @@ export class ValidationError extends TypeError {
    * ```
    */
   messageFor(names: Readonly<Record<string, string>>): string {
-    const nameOf = (option: string) => Object.hasOwn(names, option) ? names[option]! : option;
-    const hint = this.hint.replace(/\{([\w.]+)\}/g, (_, option) => nameOf(option));
+    const hint = this.hintFor(names);
     const unchecked = this.canBeUnchecked && names.unchecked !== undefined
       ? ` (or pass ${names.unchecked}, if the service accepts it)`
       : "";
-    return `${nameOf(this.option)} ${this.problem}${hint && `: ${hint}`}${unchecked}`;
+    return `${nameIn(names, this.option)} ${this.problem}${hint && `: ${hint}`}${unchecked}`;
   }
+
+  /**
+   * Formats only the hint for an interface that has other names for the options.
+   *
+   * @param names Names by option; an option that is missing keeps its own
+   * @returns What to do next; empty if the problem says what is accepted
+   */
+  hintFor(names: Readonly<Record<string, string>>): string {
+    return this.hint.replace(/\{([\w.]+)\}/g, (_, option) => nameIn(names, option));
+  }
+}
+
+function nameIn(names: Readonly<Record<string, string>>, option: string): string {
+  return Object.hasOwn(names, option) ? names[option]! : option;
 }
 
 /** Copies an error with another detail, another hint or other properties. */

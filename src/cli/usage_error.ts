@@ -16,7 +16,9 @@ export function told<T>(read: () => T): T {
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(
-      error instanceof ValidationError ? oneLine(error.messageFor(FLAGS)) : oneLine(error),
+      error instanceof ValidationError
+        ? oneLine(error.messageFor(FLAGS))
+        : withFlags(oneLine(error)),
     );
   }
 }
@@ -38,3 +40,10 @@ const FLAGS: Record<string, string> = {
   baseUrl: "--base-url (or DATASTREAM_BASE_URL)",
   requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
 };
+
+/** Replaces the names of options in a message by those of flags and variables. */
+function withFlags(message: string): string {
+  return message
+    .replace(/^baseUrl /, "--base-url (or DATASTREAM_BASE_URL) ")
+    .replace(/^requestsPerSecond /, "WEIR_REQUESTS_PER_SECOND ");
+}

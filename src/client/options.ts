@@ -1,5 +1,5 @@
-import { PRODUCTION_URL, QA_URL } from "../service_roots.ts";
 import { ValidationError } from "../errors.ts";
+import { PRODUCTION_URL, QA_URL } from "../service_roots.ts";
 import { describe, requireOptions, requireWholeNumber } from "../validation.ts";
 import { VERSION } from "../version.ts";
 import { type Clock, systemClock } from "./clock.ts";

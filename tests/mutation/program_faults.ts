@@ -5,7 +5,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   {
     name: "a signature is not checked",
     file: "src/signing/signed_url.ts",
-    find: 'if (!isRight) return "wrong";',
+    find: 'if (!isValid) return "invalid";',
     replacement: "",
     test: "tests/signing/signed_url_test.ts",
   },
@@ -26,23 +26,23 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   {
     name: "without WEIR_ACCESS the server is open",
     file: "edge/config.ts",
-    find: "(mode) => mode === environment.WEIR_ACCESS)",
-    replacement: '(mode) => mode === (environment.WEIR_ACCESS || "public"))',
+    find: "(mode) => mode === (text || fallback)",
+    replacement: '(mode) => mode === (text || "public")',
     test: "tests/edge/config_test.ts",
   },
   {
     name: "a download that breaks in its midst ends clean",
     file: "edge/download_response.ts",
-    find: "        onFault(error);\n        onEnd();\n        throw error;",
-    replacement: "        onFault(error);\n        onEnd();\n        return controller.close();",
+    find: "        onError(error);\n        onEnd();\n        throw error;",
+    replacement: "        onError(error);\n        onEnd();\n        return controller.close();",
     test: "tests/edge/downloads/faults_test.ts",
   },
   {
-    name: "a cell's <script> runs in the page",
-    file: "edge/page/results.ts",
-    find: "                toCell(row[field])\n",
+    name: "a <script> in a cell is not escaped on the page",
+    file: "edge/page/preview.ts",
+    find: '"number" : "text"}">${shown}</td>`',
     replacement:
-      "                Object.assign(new String(toCell(row[field])), { isEscaped: true })\n",
+      '"number" : "text"}">${Object.assign(new String(shown), { isEscaped: true })}</td>`',
     test: "tests/edge/page/page_test.ts",
   },
   {
