@@ -9,7 +9,7 @@ const OR_REQUEST_ONE = `or request one at ${KEY_SOURCE}`;
  * Source: DataStream Public API, "Errors".
  */
 const HINTS: Record<number, string> = {
-  400: "check the field names and the filter",
+  400: "check the names and the filter",
   401: `send an API key, ${OR_REQUEST_ONE}`,
   403: `check the API key, which the service may have replaced, ${OR_REQUEST_ONE}`,
   404: "check the base URL",

@@ -157,7 +157,7 @@ function requireKey(apiKey: unknown): void {
     })
     : new ValidationError(
       "apiKey",
-      "must be visible ASCII characters, got another value (not shown)",
+      "must be visible ASCII characters, got others (not shown)",
     );
 }
 

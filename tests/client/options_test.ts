@@ -52,7 +52,7 @@ const invalidOptions: [name: string, options: unknown, option: string, message: 
   ["the base URL has a fragment", { baseUrl: `https://a.org/#${SECRET}` }, "baseUrl", "fragment"],
   ["the key is empty", { apiKey: "" }, "apiKey", "visible ASCII characters"],
   ["the key is a number", { apiKey: 5 }, "apiKey", "visible ASCII characters"],
-  ["the key contains a space", { apiKey: "secret key" }, "apiKey", "got another value (not shown)"],
+  ["the key contains a space", { apiKey: "secret key" }, "apiKey", "got others (not shown)"],
   ["the key contains a line feed", { apiKey: `${SECRET}\nx: y` }, "apiKey", "visible ASCII"],
   ["the key ends with a line feed", { apiKey: `${SECRET}\n` }, "apiKey", "such as a line feed"],
   ["the key ends with CRLF", { apiKey: `${SECRET}\r\n` }, "apiKey", "pass apiKey.trim()"],
