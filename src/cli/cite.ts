@@ -1,5 +1,9 @@
-import { type Citation, citationsText, toCitedFilter } from "../client/citations.ts";
-import { citationsOfDois } from "../client/citations_of_dois.ts";
+import {
+  type Citation,
+  citationsOfDois,
+  citationsText,
+  toCitedFilter,
+} from "../client/citations.ts";
 import { DataStream } from "../client/datastream.ts";
 import { oneLine } from "../errors.ts";
 import { parseFilter } from "../odata/parse_filter.ts";

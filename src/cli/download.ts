@@ -1,6 +1,6 @@
 import { createQuery } from "../client/create_query.ts";
 import { DataStream } from "../client/datastream.ts";
-import { Run } from "../client/fetch_page.ts";
+import { Execution } from "../client/fetch_page.ts";
 import { toService } from "../client/options.ts";
 import { readPages } from "../client/query_pages.ts";
 import { readBytes } from "../client/read_page.ts";
@@ -96,12 +96,13 @@ export async function download(
   const canDraw = output !== undefined || !io.showsOutput;
   const shows = { isQuiet: flags.has("quiet"), canDraw, limit: query.limit };
   const report = new ProgressReport(io, shows, from);
-  const run = new Run(service, signal, (progress) => report.update(progress));
+  const execution = new Execution(service, signal, (progress) => report.update(progress));
+  const after = from && { remaining: from.rest, rows: from.rows };
   let rows = from?.rows ?? 0;
   try {
-    for await (const page of readPages(run, query, readBytes(writer), from)) {
+    for await (const page of readPages(execution, query, readBytes(writer), after)) {
       await sink.write(page.content);
-      const { rest } = page;
+      const { remaining: rest } = page;
       const { expectedRows, missingRows } = report;
       const progressed = {
         rest,

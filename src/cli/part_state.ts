@@ -1,11 +1,14 @@
 import { lstat, readFile, rename, rm, writeFile } from "node:fs/promises";
-import type { Leg } from "../client/shards.ts";
-import type { Place } from "../client/query_pages.ts";
+import type { Shard } from "../client/shards.ts";
 import type { WriterState } from "../formats/page_writer.ts";
 import { FileError, statIfExists } from "./files.ts";
 
 /** How far a file has come, after a whole page. */
-export interface Progressed extends Place {
+export interface Progressed {
+  /** Shards of the query that are still to be requested. */
+  rest: readonly Shard[];
+  /** Number of rows so far. */
+  rows: number;
   /** Number of bytes of the part that are whole pages. */
   bytes: number;
   /** How many rows are expected in all, where they were counted. */
@@ -22,7 +25,7 @@ export interface Progressed extends Place {
  */
 export interface State extends Omit<Progressed, "rest"> {
   /** The leg that is gone on with; none at the end. */
-  next: readonly Leg[];
+  next: readonly Shard[];
   /** How many of the last legs come after it. */
   after: number;
   /** Which of the two files has these legs. */
@@ -211,7 +214,7 @@ export async function readLegs(
   path: string,
   count: number,
   slot: 0 | 1,
-): Promise<readonly Leg[]> {
+): Promise<readonly Shard[]> {
   if (count === 0) return [];
   const legsPath = legsPathOf(path, slot);
   const legs: unknown = await readFile(legsPath, "utf8").then(JSON.parse).catch(() => undefined);
@@ -219,7 +222,7 @@ export async function readLegs(
   return legs.slice(-count);
 }
 
-function isLegs(value: unknown): value is readonly Leg[] {
+function isLegs(value: unknown): value is readonly Shard[] {
   return Array.isArray(value) &&
     value.every((leg) =>
       typeof leg === "object" && leg !== null && Array.isArray(leg.clauses) &&

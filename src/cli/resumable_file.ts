@@ -1,6 +1,6 @@
 import { createHash, type Hash, randomUUID } from "node:crypto";
 import { type FileHandle, lstat, open, readFile, rename } from "node:fs/promises";
-import type { Leg } from "../client/shards.ts";
+import type { Shard } from "../client/shards.ts";
 import { DatasetRecord, type DatasetVersion } from "./dataset_versions.ts";
 import { copyPermissions, FileError, requireReplaceable, statIfExists } from "./files.ts";
 import {
@@ -106,7 +106,7 @@ export interface PartOptions extends Pick<State, "question"> {
 /** What an earlier run wrote. */
 interface EarlierRun extends Pick<State, "bytes" | "rows" | "slot"> {
   hash: Hash;
-  legs: readonly Leg[];
+  legs: readonly Shard[];
   datasets: DatasetRecord;
 }
 
@@ -141,7 +141,7 @@ export class PartFile {
   readonly #isResumed: boolean;
   #bytes: number;
   /** The legs in the file of the current slot. */
-  #legs: readonly Leg[];
+  #legs: readonly Shard[];
   #slot: 0 | 1;
   /** The state file as this run last wrote it. */
   #stateText = "";
