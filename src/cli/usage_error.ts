@@ -36,6 +36,7 @@ const FLAGS: Record<string, string> = {
   limit: "--limit",
   partition: "--partition",
   unchecked: "--unchecked",
+  apiKey: "the API key",
   baseUrl: "--base-url (or DATASTREAM_BASE_URL)",
   requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
 };

@@ -36,7 +36,7 @@ const brokenPages: [name: string, reply: () => Response, came: string][] = [
   ["a list alone", () => Response.json([]), "no list of rows"],
 ];
 for (const [name, reply, came] of brokenPages) {
-  Deno.test(`locations() fails at ${name}, and says what came`, async () => {
+  Deno.test(`locations() fails and names what it received when a page is ${name}`, async () => {
     const { options } = upstream(page([{ Id: 1 }], next("Id:1")), reply());
     const pages = new DataStream(options).locations().pages().getReader();
     assertEquals((await pages.read()).value?.length, 1);
@@ -45,7 +45,7 @@ for (const [name, reply, came] of brokenPages) {
   });
 }
 
-Deno.test("locations() takes any JSON type, in any case", async () => {
+Deno.test("locations() accepts any JSON media type, in any case", async () => {
   for (const type of ["Application/JSON", "application/vnd.api+json; charset=utf-8"]) {
     const { options } = upstream(
       new Response('{"value":[]}', { headers: { "content-type": type } }),
@@ -63,12 +63,12 @@ const hints: [status: number, hint: RegExp][] = [
   [404, /base URL/],
   [408, /narrow the filter/],
   [413, /fewer fields/],
-  [429, /2 requests a second/],
+  [429, /2 requests per second/],
   [500, /again/],
   [504, /lower top/],
 ];
 for (const [status, hint] of hints) {
-  Deno.test(`the hint at status ${status} says what to do`, async () => {
+  Deno.test(`locations() fails with a hint when the status is ${status}`, async () => {
     const { options } = upstream(new Response(null, { status }));
     const query = new DataStream(options).locations();
     const error = await assertRejects(() => query.toArray(), DataStreamError, `status ${status}:`);
@@ -76,13 +76,13 @@ for (const [status, hint] of hints) {
   });
 }
 
-Deno.test("a status of success with a part of the page is no page", async () => {
+Deno.test("locations() fails when a success status has a part of a page", async () => {
   const { options } = upstream(Response.json({ value: [] }, { status: 206 }));
   const query = new DataStream(options).locations();
   await assertRejects(() => query.toArray(), DataStreamError, "status 206");
 });
 
-Deno.test("an error's body is read as far as a message may go, and then dropped", async () => {
+Deno.test("locations() stops reading the body of an error after the maximum size of a message", async () => {
   let chunks = 0;
   let cancelled = false;
   const body = new ReadableStream({
@@ -98,7 +98,7 @@ Deno.test("an error's body is read as far as a message may go, and then dropped"
   assertEquals([chunks < 10, cancelled], [true, true]);
 });
 
-Deno.test("HTML without an end is not read to its end", async () => {
+Deno.test("locations() stops reading when a page is endless HTML", async () => {
   let cancelled = false;
   const body = new ReadableStream({
     pull: (controller) => controller.enqueue(new TextEncoder().encode("<p>".repeat(100))),
@@ -110,7 +110,7 @@ Deno.test("HTML without an end is not read to its end", async () => {
   assertEquals(cancelled, true);
 });
 
-Deno.test("an error's message comes whole out of any chunks, and only where it is a text", async () => {
+Deno.test("locations() reads the message of an error when it is split into chunks, and only if it is text", async () => {
   const bytes = new TextEncoder().encode(JSON.stringify({ message: `né${"à".repeat(500)}` }));
   const body = new ReadableStream({
     start(controller) {
@@ -131,7 +131,7 @@ Deno.test("an error's message comes whole out of any chunks, and only where it i
 });
 
 for (const status of [400, 401, 403, 408, 413, 429, 500, 504]) {
-  Deno.test(`locations() fails at status ${status} with its hint and what the service said`, async () => {
+  Deno.test(`locations() fails with a hint and the message of the service when the status is ${status}`, async () => {
     const { options, requests } = upstream(Response.json({ message: "Said\nso" }, { status }));
     const query = new DataStream(options).locations();
     const error = await assertRejects(
@@ -146,7 +146,7 @@ for (const status of [400, 401, 403, 408, 413, 429, 500, 504]) {
   });
 }
 
-Deno.test("locations() drops the body of any redirect, an opaque one too", async () => {
+Deno.test("locations() cancels the body when the response is a redirect, also an opaque one", async () => {
   for (const status of [301, 308]) {
     let cancelled = false;
     const body = new ReadableStream({ cancel: () => void (cancelled = true) });
@@ -163,7 +163,7 @@ Deno.test("locations() drops the body of any redirect, an opaque one too", async
   );
 });
 
-Deno.test("locations() follows no redirect, and says so", async () => {
+Deno.test("locations() fails when the response is a redirect", async () => {
   const { options, requests } = upstream(
     new Response("moved", { status: 302, headers: { location: "https://evil.invalid/" } }),
   );
@@ -172,7 +172,7 @@ Deno.test("locations() follows no redirect, and says so", async () => {
   assertEquals(requests.map(({ redirect }) => redirect), ["manual"]);
 });
 
-Deno.test("locations() tells a fault of the network, with its cause", async () => {
+Deno.test("locations() fails with the cause when the network fails", async () => {
   const fault = new TypeError("fetch failed", { cause: new Error("connection\nreset") });
   const { options } = upstream(fault);
   const query = new DataStream(options).locations();
@@ -193,7 +193,7 @@ Deno.test("locations() tells a fault of the network, with its cause", async () =
   assertEquals(plain.cause, fault);
 });
 
-Deno.test("causes that go round are told as far as they go", async () => {
+Deno.test("locations() reports an error when its causes form a cycle", async () => {
   const fault = new Error("round");
   fault.cause = new Error("and round", { cause: fault });
   const { options } = upstream(fault);
@@ -205,7 +205,7 @@ Deno.test("causes that go round are told as far as they go", async () => {
   assert(error.message.length < 300);
 });
 
-Deno.test("locations() tells a body that breaks off", async () => {
+Deno.test("locations() fails when a body breaks off", async () => {
   const body = new ReadableStream({
     start(controller) {
       controller.enqueue(new TextEncoder().encode('{"value":['));
@@ -220,7 +220,7 @@ Deno.test("locations() tells a body that breaks off", async () => {
   assertEquals(error.kind, "network");
 });
 
-Deno.test("no error shows the key, even where the service repeats it", async () => {
+Deno.test("locations() removes the key from an error when the service repeats it", async () => {
   const apiKey = 'k3y-"quoted"-of-a-test';
   const replies = [
     Response.json({ message: `bad key ${apiKey} given, ${apiKey}` }, { status: 403 }),
