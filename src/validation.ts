@@ -1,39 +1,79 @@
+import { ValidationError } from "./errors.ts";
+
 /**
- * Refuses what is no object of options, and a key that it must not have: misspelt, it would be
- * ignored.
+ * Checks that a value is an object and that each of its keys is an option. A misspelt option would
+ * otherwise be ignored.
  *
- * @param what The options, as an error names them
- * @throws {TypeError} If it is another thing, or there is such a key; the message names the nearest
- *   right one
+ * @param owner What has the options, such as `a query of Records`
+ * @param options The value to check
+ * @param known Names of the options
+ * @param path Option that holds the object, such as `retry`. Default: none, for the outermost object
+ * @throws {ValidationError} If a key is not an option; `option` is that key after the path, such as
+ *   `retry.attemps`. If the value is not an object, `option` is the path, or `options` without one
  */
-export function requireOptions(what: string, options: unknown, known: readonly string[]): void {
+export function requireOptions(
+  owner: string,
+  options: unknown,
+  known: readonly string[],
+  path = "",
+): void {
   if (Object.prototype.toString.call(options) !== "[object Object]") {
-    throw new TypeError(
-      `${what} must be an object such as { ${known[0]}: … }, got ${describe(options)}`,
+    // A string is not shown: it may be an API key that was passed in place of the options.
+    const got = typeof options === "string" ? "a string" : describe(options);
+    throw new ValidationError(
+      path || "options",
+      `${path ? "" : `of ${owner} `}must be an object such as { ${known[0]}: … }, got ${got}`,
     );
   }
   const unknown = Object.keys(options as object).find((name) => !known.includes(name));
   if (unknown === undefined) return;
-  throw new TypeError(`${what} has no option "${unknown}": ${didYouMean(unknown, known)}`);
+  throw new ValidationError(
+    path ? `${path}.${unknown}` : unknown,
+    `is not an option of ${owner}`,
+    { hint: didYouMean(unknown, known) },
+  );
 }
 
-/** A value as an error shows it: text in quotes, other things by their kind. */
+/**
+ * Checks that an option is a whole number in a range.
+ *
+ * @param option Name of the option
+ * @param value The value to check
+ * @param least Lowest valid number
+ * @param most Highest valid number. Default `Infinity`, which is then valid itself and means no limit
+ * @throws {ValidationError} If it is not
+ */
+export function requireWholeNumber(
+  option: string,
+  value: unknown,
+  least: number,
+  most = Infinity,
+): void {
+  const isWhole = Number.isInteger(value) || most === Infinity && value === Infinity;
+  if (isWhole && (value as number) >= least && (value as number) <= most) return;
+  const range = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`;
+  throw new ValidationError(option, `must be a whole number ${range}, got ${describe(value)}`, {
+    received: value,
+  });
+}
+
+/** Describes a value for a message: a string in quotes, an object or a function by its kind. */
 export function describe(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "function") return "a function";
   if (typeof value !== "object" || value === null) return String(value);
-  return Array.isArray(value)
-    ? "a list"
-    : `an ${Object.prototype.toString.call(value).slice(8, -1)}`;
+  if (Array.isArray(value)) return "an array";
+  const kind = Object.prototype.toString.call(value).slice(8, -1);
+  return `${/^[AEIOU]/.test(kind) ? "an" : "a"} ${kind}`;
 }
 
-/** Maximum edit distance of a suggestion: with a word more or less, a long name is another one. */
+/** Maximum edit distance of a suggestion: with one word more or less, a long name is another name. */
 const MAX_EDITS = 5;
-/** Maximum number of names that a hint suggests for the beginning of a name. */
+/** Maximum number of names in a suggestion. */
 const MAX_SUGGESTIONS = 3;
 
 /**
- * Returns a hint for an unknown name: the known name that is near, or what to do instead.
+ * Returns a hint for an unknown name: the nearest known name, or what to do instead.
  *
  * A known name is near if its edit distance is at most a third of the unknown name's length, or if
  * it begins with the unknown name. Case is ignored.
@@ -45,8 +85,13 @@ export function didYouMean(
   known: readonly string[],
   otherwise = `use one of ${known.join(", ")}`,
 ): string {
-  const near = nearNames(unknown, known);
-  return near.length === 0 ? otherwise : `did you mean "${near.join('" or "')}"?`;
+  return suggest(nearNames(unknown, known)) ?? otherwise;
+}
+
+/** Returns a hint that suggests up to three names; `undefined` if there are none or more. */
+export function suggest(names: readonly string[]): string | undefined {
+  if (names.length === 0 || names.length > MAX_SUGGESTIONS) return undefined;
+  return `did you mean "${names.join('" or "')}"?`;
 }
 
 function nearNames(unknown: string, known: readonly string[]): readonly string[] {
@@ -55,13 +100,13 @@ function nearNames(unknown: string, known: readonly string[]): readonly string[]
     const nearest = known.find((name) => isNear(wanted, name.toLowerCase(), edits));
     if (nearest !== undefined) return [nearest];
   }
-  const longer = known.filter((name) => name.toLowerCase().startsWith(wanted));
-  return wanted.length > 1 && longer.length <= MAX_SUGGESTIONS ? longer : [];
+  return wanted.length < 2 ? [] : known.filter((name) => name.toLowerCase().startsWith(wanted));
 }
 
 /**
- * Whether one text becomes the other by at most `edits` edits: a character added, removed or replaced,
- * or two neighbours swapped. Its recursion is bounded by the known name's length and `edits`.
+ * Whether one string becomes the other by at most `edits` edits: a character inserted, removed or
+ * replaced, or two neighbours swapped. The recursion is bounded by the known name's length and
+ * `edits`.
  */
 function isNear(a: string, b: string, edits: number): boolean {
   if (Math.abs(a.length - b.length) > edits) return false;

@@ -2,6 +2,7 @@ import { type Citation, citationsText } from "../client/citations.ts";
 import { citationsOfDois } from "../client/citations_of_dois.ts";
 import { DataStream } from "../client/datastream.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
+import { ValidationError } from "../errors.ts";
 import { boundingBox } from "../odata/filter.ts";
 import { type Arguments, formatFlag, formatFlags } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
@@ -129,7 +130,8 @@ function canCite(client: DataStream, download: Download): boolean {
   try {
     client.metadata({ filter: toMetadataFilter(download) });
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    if (error instanceof ValidationError) return false;
+    throw error;
   }
 }

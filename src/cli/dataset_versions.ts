@@ -6,8 +6,8 @@ import { amendError, DataStreamError, ValidationError } from "../errors.ts";
 import { formatClauses } from "../odata/clause.ts";
 import { boundingBox } from "../odata/filter.ts";
 import { parseFilter } from "../odata/parse_filter.ts";
-import { MAXIMUM_TOP } from "../odata/query_options.ts";
-import { RESOURCES } from "../odata/resources.ts";
+
+import { MAXIMUM_TOP, RESOURCES } from "../odata/resources.ts";
 import { FileError } from "./output.ts";
 import { datasetsPathOf, partPathOf, replaceFile, RESTART } from "./part_state.ts";
 
@@ -157,8 +157,9 @@ function toMetadataFilter({ filter, within }: AnyResourceQuery): string | undefi
 function parseIfPossible(filter: AnyResourceQuery["filter"]): ReturnType<typeof parseFilter> {
   try {
     return filter === undefined ? [] : parseFilter(String(filter));
-  } catch {
-    return [];
+  } catch (error) {
+    if (error instanceof ValidationError) return [];
+    throw error;
   }
 }
 

@@ -1,3 +1,4 @@
+import { ValidationError } from "../errors.ts";
 import { parseFilter } from "../odata/parse_filter.ts";
 import { REGIONS } from "../odata/regions.ts";
 import { didYouMean } from "../validation.ts";
@@ -42,12 +43,13 @@ export function valueHints(filter: string | undefined, flags: FlagValues): strin
   return lines;
 }
 
-function clausesOf(filter = ""): ReturnType<typeof parseFilter> {
+function clausesOf(filter: string | undefined): ReturnType<typeof parseFilter> {
   try {
-    return parseFilter(filter);
-  } catch {
+    return filter === undefined ? [] : parseFilter(filter);
+  } catch (error) {
     // An unchecked filter can have another grammar.
-    return [];
+    if (error instanceof ValidationError) return [];
+    throw error;
   }
 }
 

@@ -1,9 +1,9 @@
 import { ValidationError } from "../errors.ts";
-import type { CsvFormat, CsvOptions } from "../formats/csv_options.ts";
+import type { CheckedCsvOptions, CsvOptions } from "../formats/csv_options.ts";
 import type { FormatName } from "../formats/formats.ts";
 import type { WriterState } from "../formats/page_writer.ts";
 import type { Clause } from "../odata/clause.ts";
-import type { QueryOptions } from "../odata/query_options.ts";
+import type { CheckedQuery } from "../odata/query_options.ts";
 import type { Run } from "./fetch_page.ts";
 import { isObject } from "./json_body.ts";
 import { readPages } from "./query_pages.ts";
@@ -116,7 +116,7 @@ export interface Output<T> {
  */
 export function requestBatches<T>(
   run: Run,
-  query: QueryOptions,
+  query: CheckedQuery,
   output: Output<T>,
   fingerprint: Cursor["query"],
   after?: CheckedCursor,
@@ -165,10 +165,10 @@ export function requestBatches<T>(
 
 /** Collects the options that determine the result of a query, by their public names. */
 export function fingerprintOf(
-  { resource, select, filter, box, limit, skipToken, partition }: QueryOptions,
+  { resource, select, filter, box, limit, skipToken, partition }: CheckedQuery,
   baseUrl: string,
   format: FormatName | undefined,
-  csv: CsvFormat | undefined,
+  csv: CheckedCsvOptions | undefined,
 ): Cursor["query"] {
   return {
     resource,

@@ -1,9 +1,9 @@
 import { ValidationError } from "../errors.ts";
-import { type CsvOptions, toCsvFormat } from "../formats/csv_options.ts";
+import { checkCsvOptions, type CsvOptions } from "../formats/csv_options.ts";
 import { DoiCollector } from "../formats/doi_collector.ts";
 import { createWriter, type FormatName, FORMATS, type WriterOptions } from "../formats/formats.ts";
 import type { PageWriter } from "../formats/page_writer.ts";
-import { checkOptions, type GivenOptions } from "../odata/query_options.ts";
+import { checkQuery, type UntypedQuery } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import { describe, requireOptions } from "../validation.ts";
 import {
@@ -26,7 +26,7 @@ import { countAll, ownUrl, requireRoom } from "./shards.ts";
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /** What to ask for, when to stop, and whom to tell. */
-interface RunOptions extends GivenOptions {
+interface RunOptions extends UntypedQuery {
   signal?: AbortSignal | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
 }
@@ -58,13 +58,13 @@ export function createQuery<R extends object>(
   options: RunOptions,
   service: Service,
 ): Query<R> & Partial<Pick<LocationsQuery<R>, "geojson">> {
-  requireOptions(`A query of ${resource}`, options, Object.keys(KEYS));
+  requireOptions(`a query of ${resource}`, options, Object.keys(KEYS));
   const { signal, onProgress, ...given } = options;
   requireSignal(signal);
   if (onProgress !== undefined && typeof onProgress !== "function") {
     throw new TypeError(`onProgress must be a function, got ${describe(onProgress)}`);
   }
-  const query = checkOptions(resource, given);
+  const query = checkQuery(resource, given);
   const { select, limit } = query;
   const first = firstPages(query);
   const isOwn = first.resource === resource;
@@ -126,7 +126,7 @@ export function createQuery<R extends object>(
         hint: 'pass {format} "csv" too',
       });
     }
-    const csvFormat = format === "csv" ? toCsvFormat(csv) : undefined;
+    const csvFormat = format === "csv" ? checkCsvOptions(csv) : undefined;
     const fingerprint = fingerprintOf(query, service.baseUrl, format, csvFormat);
     const after = options.after === undefined ? undefined : checkCursor(options.after, fingerprint);
     // Of the rows before a cursor, no DOI is known unless all are.
@@ -171,8 +171,8 @@ export function createQuery<R extends object>(
 function rowsOutput<R extends object>(known?: readonly string[]): Output<R[]> {
   let dois = known && new Set(known);
   return {
-    read(answer, hidesId) {
-      const page = readRows<R>(answer, hidesId);
+    read(answer, omitsId) {
+      const page = readRows<R>(answer, omitsId);
       const before = dois;
       if (dois) dois = new Set([...dois, ...page.content.flatMap(doiOf)]);
       return { ...page, undo: () => dois = before };

@@ -1,6 +1,10 @@
 import type { Filter } from "../odata/filter.ts";
-import { MAXIMUM_TOP } from "../odata/query_options.ts";
-import { type FilterFieldOf, type ResourceName, RESOURCES } from "../odata/resources.ts";
+import {
+  type FilterFieldOf,
+  MAXIMUM_TOP,
+  type ResourceName,
+  RESOURCES,
+} from "../odata/resources.ts";
 import type { Selection } from "../odata/selection.ts";
 import { ValidationError } from "../errors.ts";
 import { didYouMean, requireOptions } from "../validation.ts";
@@ -265,7 +269,7 @@ export class DataStream {
     filter?: Filter<FilterFieldOf<"Metadata">> | string,
     options: { signal?: AbortSignal | undefined } = {},
   ): Promise<Citation[]> {
-    requireOptions("The options of citations()", options, ["signal"]);
+    requireOptions("citations()", options, ["signal"]);
     const { signal } = options;
     const query = this.metadata({
       select: CITED_FIELDS,

@@ -1,4 +1,4 @@
-import { ID } from "../formats/row_reader.ts";
+import { ID_FIELD } from "../formats/row_id.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { type Run, toRequestOptions } from "./fetch_page.ts";
 import { readCount } from "./json_body.ts";
@@ -69,9 +69,9 @@ export async function* follow<T>(
       request: (rows) => toRequestOptions(run.service, resource, toOptions(rows!)),
       read: (answer, rows) => {
         const options = toOptions(rows!);
-        const hidesId = options.$select !== query.select?.join(",");
+        const omitsId = options.$select !== query.select?.join(",");
         const sent = { options, top: rows!, position, seenIds, seenTokens };
-        return readPage(answer, read, hidesId, sent);
+        return readPage(answer, read, omitsId, sent);
       },
     });
     const { content, rows, ids } = page;
@@ -107,8 +107,8 @@ export function toWireSelect(
   { select, hasIds }: Pick<PageQuery, "select" | "hasIds">,
   isWhole: boolean,
 ): readonly string[] | undefined {
-  const isComplete = select === undefined || !hasIds || isWhole || select.includes(ID);
-  return isComplete ? select : [...select, ID];
+  const isComplete = select === undefined || !hasIds || isWhole || select.includes(ID_FIELD);
+  return isComplete ? select : [...select, ID_FIELD];
 }
 
 /** Whether a page without a next link may not be the last. */

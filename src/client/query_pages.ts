@@ -1,5 +1,5 @@
 import { amendError, DataStreamError } from "../errors.ts";
-import { narrow, type QueryOptions } from "../odata/query_options.ts";
+import { type CheckedQuery, narrow } from "../odata/query_options.ts";
 import type { Run } from "./fetch_page.ts";
 import { numberOf } from "./next_link.ts";
 import { countRows, follow, type PageQuery } from "./paginate.ts";
@@ -33,7 +33,7 @@ export interface Place {
  */
 export async function* readPages<T>(
   run: Run,
-  query: QueryOptions,
+  query: CheckedQuery,
   read: PageReader<T>,
   from?: Place,
 ): AsyncGenerator<PlacedPage<T>, void, void> {
@@ -79,7 +79,7 @@ interface PlacedPage<T> extends Page<T> {
 }
 
 /** What a query asks for first. */
-export function firstPages(query: QueryOptions): PageQuery {
+export function firstPages(query: CheckedQuery): PageQuery {
   if (query.box !== undefined || query.partition === "location") return locationsOf(query);
   if (query.partition === "year") return datasetsOf(query);
   return pagesOf(query, { clauses: [] });
@@ -96,7 +96,7 @@ export function firstPages(query: QueryOptions): PageQuery {
  */
 async function* allPages<T>(
   run: Run,
-  query: QueryOptions,
+  query: CheckedQuery,
   read: PageReader<T>,
   left: () => number,
   from?: readonly Leg[],
@@ -174,7 +174,7 @@ function isCountDue({ isUncounted, skipToken }: Leg): boolean {
 /** Counts a leg, if the service can, and splits it if it has too many rows. */
 async function countAndSplit(
   run: Run,
-  query: QueryOptions,
+  query: CheckedQuery,
   leg: Leg,
 ): Promise<{ leg: Leg; parts: Leg[] | undefined }> {
   const rows = leg.count ?? await countLeg(run, query, leg);
@@ -187,7 +187,7 @@ async function countAndSplit(
 }
 
 /** Notes the count of a leg; for a query that begins at a position, a count says nothing about its rows. */
-function withCount(query: QueryOptions, leg: Leg, count: number | undefined): Leg {
+function withCount(query: CheckedQuery, leg: Leg, count: number | undefined): Leg {
   return query.skipToken === undefined ? { ...leg, count } : leg;
 }
 
@@ -198,7 +198,7 @@ function withCount(query: QueryOptions, leg: Leg, count: number | undefined): Le
  */
 async function countForMaxRows(
   run: Run,
-  query: QueryOptions,
+  query: CheckedQuery,
   legs: readonly Leg[],
 ): Promise<[Leg, ...Leg[]]> {
   const isByPart = query.partition === "location" || query.partition === "year";
@@ -220,7 +220,7 @@ async function countForMaxRows(
  *
  * @throws {DataStreamError} Of kind `too-many-rows` if there are more
  */
-function requireFewRows(run: Run, query: QueryOptions, rows: number): void {
+function requireFewRows(run: Run, query: CheckedQuery, rows: number): void {
   const { resource, maxRows } = query;
   if (rows <= maxRows) return;
   throw new DataStreamError(`${resource} has ${rows} rows for this query, more than ${maxRows}`, {
@@ -231,7 +231,7 @@ function requireFewRows(run: Run, query: QueryOptions, rows: number): void {
   });
 }
 
-function pagesOf(query: QueryOptions, { clauses }: Pick<Leg, "clauses">): PageQuery {
+function pagesOf(query: CheckedQuery, { clauses }: Pick<Leg, "clauses">): PageQuery {
   const { resource, select, top } = query;
   return { resource, select, hasIds: true, filter: narrow(query, clauses), top };
 }
@@ -244,7 +244,7 @@ const COUNT_INACCURACY = 0.000_005;
  *
  * @throws {DataStreamError} Of kind `incomplete` if rows are missing and the query does not accept that
  */
-async function requireComplete(run: Run, query: QueryOptions, leg: Leg): Promise<void> {
+async function requireComplete(run: Run, query: CheckedQuery, leg: Leg): Promise<void> {
   const { resource, partition, acceptsIncomplete } = query;
   const isByYear = partition === "year" && leg.count === undefined;
   const { rows = 0, skipToken } = leg;
@@ -273,7 +273,7 @@ function isShort(rows: number, count: number): boolean {
 }
 
 /** Counts the rows of a query again; returns the earlier count if the service cannot. */
-async function countAgain(run: Run, query: QueryOptions, earlier: number): Promise<number> {
+async function countAgain(run: Run, query: CheckedQuery, earlier: number): Promise<number> {
   try {
     return await countAll(run, query);
   } catch (error) {
@@ -288,7 +288,7 @@ async function countAgain(run: Run, query: QueryOptions, earlier: number): Promi
  * @returns The count; undefined if the filter excludes those rows, or the query begins at a position,
  *   which a count disregards
  */
-async function countForYears(run: Run, query: QueryOptions): Promise<number | undefined> {
+async function countForYears(run: Run, query: CheckedQuery): Promise<number | undefined> {
   const excludes = query.clauses?.some(({ field, operator }) =>
     /^ActivityStart(?:Date)?Year$/.test(field) && operator !== "ne"
   );

@@ -1,6 +1,6 @@
 import { DataStreamError, oneLine } from "../errors.ts";
-import { letGo, PageFault, type PageWriter, type RowId } from "../formats/page_writer.ts";
-import { allIds, toRowId } from "../formats/row_reader.ts";
+import { PageFault, type PageWriter, releaseBuffer } from "../formats/page_writer.ts";
+import { completeIds, type RowId, toRowId } from "../formats/row_id.ts";
 import type { SystemQueryOptions } from "../odata/query_options.ts";
 import { broken, isObject, readJson, requireJson } from "./json_body.ts";
 import { numberOf, readSkipToken } from "./next_link.ts";
@@ -29,35 +29,35 @@ interface PageContent<T> extends ReceivedRows {
 /** Reads an answer as a page, whole or not at all. */
 export type PageReader<T> = (
   answer: Answer,
-  hidesId: boolean,
+  omitsId: boolean,
 ) => PageContent<T>;
 
 /** Reads a page as rows. */
-export function readRows<R>(answer: Answer, hidesId: boolean): PageContent<R[]> {
+export function readRows<R>(answer: Answer, omitsId: boolean): PageContent<R[]> {
   const body = readJson(answer);
   if (!isObject(body) || !Array.isArray(body.value) || !body.value.every(isObject)) {
     throw broken(answer, 'no list of rows under "value"');
   }
   const { value, ...envelope } = body;
   const ids = value.map(({ Id }) => toRowId(Id));
-  if (hidesId) { for (const row of value) delete row.Id; }
-  return { content: value as R[], rows: value.length, ids: allIds(ids), envelope };
+  if (omitsId) { for (const row of value) delete row.Id; }
+  return { content: value as R[], rows: value.length, ids: completeIds(ids), envelope };
 }
 
 /** Reads a page as the bytes that a writer makes of it. */
 export function readBytes(writer: PageWriter): PageReader<Uint8Array<ArrayBuffer>> {
-  return (answer, hidesId) => {
+  return (answer, omitsId) => {
     requireJson(answer);
     const { state } = writer;
     try {
-      const { bytes, ...page } = writer.write(answer.bytes, hidesId);
-      letGo(answer.bytes);
+      const { bytes, ...page } = writer.write(answer.bytes, omitsId);
+      releaseBuffer(answer.bytes);
       return { content: bytes, ...page, undo: () => writer.state = state };
     } catch (error) {
       if (!(error instanceof PageFault)) throw error;
-      const { came, hint } = error;
-      if (hint === undefined) throw broken(answer, came);
-      const fault = new DataStreamError(came, { kind: "page", url: answer.url, hint });
+      const { received, hint } = error;
+      if (hint === undefined) throw broken(answer, received);
+      const fault = new DataStreamError(received, { kind: "page", url: answer.url, hint });
       throw new FailedAttempt(fault, true);
     }
   };
@@ -89,10 +89,10 @@ interface SentRequest extends PageRequest {
 export function readPage<T>(
   answer: Answer,
   read: PageReader<T>,
-  hidesId: boolean,
+  omitsId: boolean,
   sent: SentRequest,
 ): CheckedPage<T> {
-  const page = readOrTell(answer, read, hidesId);
+  const page = readOrTell(answer, read, omitsId);
   const { content, rows, ids, envelope, undo = () => {} } = page;
   try {
     const error = errorIn(envelope);
@@ -117,12 +117,12 @@ const TRY_LATER = "try again later; if it stays so, report it to the service";
 const MOST_ERROR_BYTES = 10_000;
 
 /** Reads a page; an answer that is an error in place of a page is reported with its message. */
-function readOrTell<T>(answer: Answer, read: PageReader<T>, hidesId: boolean): PageContent<T> {
+function readOrTell<T>(answer: Answer, read: PageReader<T>, omitsId: boolean): PageContent<T> {
   const { bytes } = answer;
   // A copy, because a reader may release the bytes.
   const start = bytes.length > MOST_ERROR_BYTES ? undefined : bytes.slice();
   try {
-    return read(answer, hidesId);
+    return read(answer, omitsId);
   } catch (fault) {
     if (start === undefined) throw fault;
     let error: string | undefined;

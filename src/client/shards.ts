@@ -1,7 +1,7 @@
 import { amendError, DataStreamError } from "../errors.ts";
 import { type Clause, formatClauses } from "../odata/clause.ts";
-import { isMeasured, MAXIMUM_TOP, narrow, type QueryOptions } from "../odata/query_options.ts";
-import { type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { type CheckedQuery, isMeasured, narrow } from "../odata/query_options.ts";
+import { MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
 import {
   LONGEST_TARGET,
   requireShortTarget,
@@ -35,7 +35,7 @@ export interface Leg {
 }
 
 /** The legs of a query as its partition has them, before any is counted. */
-export async function legsOf(run: Run, query: QueryOptions): Promise<Leg[]> {
+export async function legsOf(run: Run, query: CheckedQuery): Promise<Leg[]> {
   const { skipToken, partition, limit } = query;
   const parts = await partsOf(run, query);
   switch (partition) {
@@ -67,7 +67,7 @@ export async function legsOf(run: Run, query: QueryOptions): Promise<Leg[]> {
 }
 
 /** The query as a whole; where it has a box, as lists of locations. */
-async function partsOf(run: Run, query: QueryOptions): Promise<Leg[]> {
+async function partsOf(run: Run, query: CheckedQuery): Promise<Leg[]> {
   if (query.box === undefined) return [{ clauses: [] }];
   const ids = await locationIds(run, query);
   return groupsOf(ids, query, run.service)
@@ -75,7 +75,7 @@ async function partsOf(run: Run, query: QueryOptions): Promise<Leg[]> {
 }
 
 /** How many rows a query has, whatever its limit and the place where it begins. */
-export async function countAll(run: Run, query: QueryOptions): Promise<number> {
+export async function countAll(run: Run, query: CheckedQuery): Promise<number> {
   let rows = 0;
   for (const { clauses } of await partsOf(run, query)) {
     rows += await countRows(run, query.resource, narrow(query, clauses));
@@ -86,7 +86,7 @@ export async function countAll(run: Run, query: QueryOptions): Promise<number> {
 /** How many rows a leg has, wherever it begins; undefined if the service cannot tell. */
 export function countLeg(
   run: Run,
-  query: QueryOptions,
+  query: CheckedQuery,
   { clauses }: Pick<Leg, "clauses">,
 ): Promise<number | undefined> {
   return countRows(run, query.resource, narrow(query, clauses)).catch(
@@ -108,7 +108,7 @@ export function countLeg(
  */
 export async function splitByCount(
   run: Run,
-  query: QueryOptions,
+  query: CheckedQuery,
   leg: Leg,
   rows: number,
 ): Promise<Leg[]> {
@@ -136,7 +136,7 @@ const MOST_PARTS = 16;
  */
 export async function splitByLocation(
   run: Run,
-  query: QueryOptions,
+  query: CheckedQuery,
   leg: Leg,
   refusal: DataStreamError,
   left: number,
@@ -305,12 +305,12 @@ const LONGEST_LIST = LONGEST_TARGET / 2;
 const SOME_LOCATIONS = Array.from({ length: 50 }, () => 1_000_000);
 
 /** Asks for the locations that the rows of a query can have. */
-export function locationsOf(query: QueryOptions): PageQuery {
+export function locationsOf(query: CheckedQuery): PageQuery {
   return related("Locations", "Id", query);
 }
 
 /** Asks for the first and last dates of the datasets that the rows of a query can be of. */
-export function datasetsOf(query: QueryOptions): PageQuery {
+export function datasetsOf(query: CheckedQuery): PageQuery {
   return related("Metadata", "TemporalExtent", query);
 }
 
@@ -318,7 +318,7 @@ export function datasetsOf(query: QueryOptions): PageQuery {
  * What a resource can take of a query's filter without leaving out anything that has a row: `ne`
  * stays behind, for there it may be read as "has none" where the query means "has one that differs".
  */
-function related(resource: ResourceName, field: string, { clauses, box }: QueryOptions): PageQuery {
+function related(resource: ResourceName, field: string, { clauses, box }: CheckedQuery): PageQuery {
   const names: readonly string[] = RESOURCES[resource].filters;
   const taken = (clauses ?? []).filter(({ field, operator }) =>
     operator !== "ne" && names.includes(field)
@@ -337,13 +337,13 @@ function related(resource: ResourceName, field: string, { clauses, box }: QueryO
 const idsOfRun = new WeakMap<Run, Promise<number[]>>();
 
 /** The ids of the locations that the rows of a query can have, rising. */
-function locationIds(run: Run, query: QueryOptions): Promise<readonly number[]> {
+function locationIds(run: Run, query: CheckedQuery): Promise<readonly number[]> {
   const ids = idsOfRun.get(run) ?? requestLocationIds(run, query);
   idsOfRun.set(run, ids);
   return ids;
 }
 
-async function requestLocationIds(run: Run, query: QueryOptions): Promise<number[]> {
+async function requestLocationIds(run: Run, query: CheckedQuery): Promise<number[]> {
   const ids = new Set<number>();
   const pages = follow(run, locationsOf(query), readRows<{ Id?: unknown }>);
   for await (const { content } of pages) {
@@ -363,7 +363,7 @@ async function requestLocationIds(run: Run, query: QueryOptions): Promise<number
 }
 
 /** The years in which the rows of a query can begin, as far as the datasets say, rising. */
-async function years(run: Run, query: QueryOptions): Promise<number[]> {
+async function years(run: Run, query: CheckedQuery): Promise<number[]> {
   const found = new Set<number>();
   const pages = follow(run, datasetsOf(query), readRows<{ TemporalExtent?: unknown }>);
   for await (const { content } of pages) {
@@ -399,7 +399,7 @@ function mayHoldIn(year: number): (clause: Clause) => boolean {
 /** Lists of locations that each fit into a request of the query. */
 function groupsOf(
   ids: readonly number[],
-  query: QueryOptions,
+  query: CheckedQuery,
   service: Service,
 ): number[][] {
   const groups: number[][] = [];
@@ -417,12 +417,12 @@ function groupsOf(
 }
 
 /** The URL of a page of the query itself, whole. */
-export function ownUrl(query: QueryOptions, service: Service): string {
+export function ownUrl(query: CheckedQuery, service: Service): string {
   return toUrl(query.filter, query, service);
 }
 
 /** Refuses a query that has no room left for a list of some locations: it would take very many. */
-export function requireRoom(query: QueryOptions, service: Service): void {
+export function requireRoom(query: CheckedQuery, service: Service): void {
   requireShortTarget(urlWith(SOME_LOCATIONS, query, service));
 }
 
@@ -435,17 +435,17 @@ function inLocations(ids: readonly number[]): Clause {
   };
 }
 
-function lengthWith(ids: readonly number[], query: QueryOptions, service: Service): number {
+function lengthWith(ids: readonly number[], query: CheckedQuery, service: Service): number {
   return targetLength(urlWith(ids, query, service));
 }
 
-function urlWith(ids: readonly number[], query: QueryOptions, service: Service): string {
+function urlWith(ids: readonly number[], query: CheckedQuery, service: Service): string {
   return toUrl(narrow(query, [inLocations(ids)]), query, service);
 }
 
 function toUrl(
   filter: string | undefined,
-  { resource, select, top }: QueryOptions,
+  { resource, select, top }: CheckedQuery,
   service: Service,
 ): string {
   const fields = toWireSelect({ select, hasIds: true }, false);

@@ -1,24 +1,29 @@
-import { guardFormula, toCell, toLines } from "./csv_cells.ts";
-import { type CsvFormat, type CsvOptions, toCsvFormat } from "./csv_options.ts";
-import { csvOfBytes, type CsvPage } from "./csv_transcoder.ts";
-import { findRows, passSpace } from "./json_scanner.ts";
-import { PageFault, type PageWriter, type WriterState, type WrittenPage } from "./page_writer.ts";
-import { readSourcePage, type Source } from "./raw_json.ts";
-import { learnLayout } from "./row_reader.ts";
+import { stringify } from "@std/csv/stringify";
+import { checkCsvOptions, type CheckedCsvOptions, type CsvOptions } from "./csv_options.ts";
+import { type CsvPage, startsFormula, transcodeCsv } from "./csv_transcoder.ts";
+import {
+  concatBytes,
+  PageFault,
+  type PageWriter,
+  type WriterState,
+  type WrittenPage,
+} from "./page_writer.ts";
+import { digitsOf, parsePage, parseRawJson, type RawJson, stringifyRaw } from "./raw_json.ts";
+import { fieldsOfFirstRow } from "./row_reader.ts";
 
 /**
- * Makes one page of the service into CSV: for those who have pages already.
+ * Converts one page of the service to CSV, for callers that request pages themselves.
  *
- * Line ends are CRLF; a cell is in quotes where it holds the separator, a quote, a line feed or a
- * carriage return. A number keeps the digits that were sent; null is an empty cell; a list of texts is
- * joined with `; `, and any other list or object is JSON.
+ * Lines end in CRLF. A cell is quoted if it contains the separator, a quote, a line feed or a carriage
+ * return. Numbers keep the digits that the service sent; null becomes an empty cell; a list of texts
+ * is joined with `; `; other lists and objects become JSON.
  *
- * @param page The bytes of a page: an object of JSON with its rows under `value`
+ * @param page Bytes of a page: a JSON object with its rows under `value`
  * @param options Columns, separator, header, byte order mark, formulas. Default columns: the fields
- *   of the rows, in the order in which they come
- * @returns The bytes of the CSV, UTF-8
- * @throws {SyntaxError} If the bytes are no page; none of its rows are given then
- * @throws {TypeError} If an option is wrong
+ *   of the rows, in order of appearance
+ * @returns The CSV in UTF-8
+ * @throws {SyntaxError} If the bytes are not a page
+ * @throws {ValidationError} If an option is invalid
  *
  * Source: RFC 4180.
  *
@@ -33,39 +38,42 @@ import { learnLayout } from "./row_reader.ts";
  * ```
  */
 export function csvFromPage(page: Uint8Array, options: CsvOptions = {}): Uint8Array<ArrayBuffer> {
-  const writer = new CsvWriter(toCsvFormat(options), [], true);
+  const writer = new CsvWriter(checkCsvOptions(options), [], { addsNewFields: true });
   const { bytes } = writer.write(page);
-  // Of a page without rows, the header is all there is.
+  // A page without rows writes nothing: the document is only the header.
   return bytes.length > 0 ? bytes : writer.end();
 }
 
 const BYTE_ORDER_MARK = "\ufeff";
 
-/** Writes pages as one CSV file. */
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Writes pages as one CSV document. */
 export class CsvWriter implements PageWriter {
-  readonly #format: CsvFormat;
-  readonly #encoder = new TextEncoder();
-  /** Fields that no column is there for are columns too on the first page, and a fault later. */
-  readonly #isOpen: boolean;
+  readonly #csv: CheckedCsvOptions;
+  readonly #addsNewFields: boolean;
   #fields: readonly string[];
-  #isBegun = false;
+  #isBegun: boolean;
 
   /**
-   * @param format The options; its columns, where there are any, are the only ones
-   * @param known The columns otherwise
-   * @param isOpen Whether fields beyond the known ones are columns too
-   * @param from The state of the writer to go on from
+   * @param csv Options; their columns replace `fields`
+   * @param fields Fields of the columns, in order
+   * @param options `addsNewFields`: whether other fields of the first page become columns too, and
+   *   are an error on later pages. Otherwise they are left out. `state`: state to continue from
    */
   constructor(
-    format: CsvFormat,
-    known: readonly string[],
-    isOpen: boolean,
-    from?: WriterState,
+    csv: CheckedCsvOptions,
+    fields: readonly string[],
+    { addsNewFields = false, state }: {
+      addsNewFields?: boolean;
+      state?: WriterState | undefined;
+    } = {},
   ) {
-    this.#format = format;
-    this.#fields = from?.fields ?? format.columns?.map(([field]) => field) ?? known;
-    this.#isOpen = isOpen && format.columns === undefined;
-    this.#isBegun = from?.isBegun ?? false;
+    this.#csv = csv;
+    this.#addsNewFields = addsNewFields && csv.columns === undefined;
+    this.#fields = state?.fields ?? csv.columns?.map(([field]) => field) ?? fields;
+    this.#isBegun = state?.isBegun ?? false;
   }
 
   get state(): WriterState {
@@ -78,92 +86,130 @@ export class CsvWriter implements PageWriter {
   }
 
   write(page: Uint8Array): WrittenPage {
-    let fields = this.#isBegun || !this.#isOpen ? this.#fields : this.#fieldsWithFirstRow(page);
-    let written = this.#writeBytes(page, fields);
+    let fields = this.#fields;
+    if (this.#addsNewFields && !this.#isBegun) {
+      // Usually all fields, so that the page is transcoded only once.
+      fields = this.#withNewFields(fields, fieldsOfFirstRow(page));
+    }
+    let written = this.#transcode(page, fields);
     if (written !== undefined && written.newFields.length > 0) {
       fields = this.#withNewFields(fields, written.newFields);
-      written = this.#writeBytes(page, fields);
+      written = this.#transcode(page, fields);
     }
-    if (written === undefined) return this.#writeAny(page);
-    return this.#finish(written, fields);
+    return written === undefined ? this.#writeParsed(page) : this.#finishPage(written, fields);
   }
 
   end(): Uint8Array<ArrayBuffer> {
-    const before = this.#before(this.#fields);
+    const head = this.#head(this.#fields);
     this.#begin(this.#fields);
-    return before;
+    return head;
   }
 
-  #writeBytes(page: Uint8Array, fields: readonly string[]): CsvPage | undefined {
-    const before = this.#before(fields);
-    return csvOfBytes(page, { fields, isOpen: this.#isOpen, before, format: this.#format });
+  #transcode(page: Uint8Array, fields: readonly string[]): CsvPage | undefined {
+    return transcodeCsv(page, {
+      fields,
+      collectsNewFields: this.#addsNewFields,
+      head: this.#head(fields),
+      csv: this.#csv,
+      toNestedCell: (json) => toNestedCell(json, this.#csv),
+    });
   }
 
-  /** The general way, for any page. */
-  #writeAny(page: Uint8Array): WrittenPage {
-    const { rows, ids, envelope } = readSourcePage(page);
-    const late = this.#isOpen ? newFields(rows, this.#fields) : [];
-    const fields = this.#withNewFields(this.#fields, late);
-    const cells = rows.map((row) => fields.map((field) => toCell(row.get(field), this.#format)));
-    const lines = this.#encoder.encode(toLines(cells, this.#format.separator));
-    const bytes = concat(this.#before(fields), lines);
-    return this.#finish({ bytes, rows: rows.length, ids, envelope }, fields);
+  /** Writes a page that the transcoder does not support, by way of parsed rows. */
+  #writeParsed(page: Uint8Array): WrittenPage {
+    const { rows, ids, envelope } = parsePage(page);
+    const names = this.#addsNewFields ? rows.flatMap((row) => [...row.keys()]) : [];
+    const fields = this.#withNewFields(this.#fields, names);
+    const lines = rows.map((row) =>
+      stringifyCells(fields.map((field) => toCell(row.get(field), this.#csv)), this.#csv.separator)
+    );
+    const bytes = concatBytes(this.#head(fields), encoder.encode(lines.join("")));
+    return this.#finishPage({ bytes, rows: rows.length, ids, envelope }, fields);
   }
 
   /**
-   * Adds columns for new fields.
+   * Adds the names that are not yet fields.
    *
-   * @throws {PageFault} If the header is written
+   * @throws {PageFault} If there are any and the header was written
    */
-  #withNewFields(fields: readonly string[], added: readonly string[]): readonly string[] {
+  #withNewFields(fields: readonly string[], names: readonly string[]): readonly string[] {
+    const known = new Set(fields);
+    const added = [...new Set(names)].filter((name) => !known.has(name));
     if (this.#isBegun && added.length > 0) {
       throw new PageFault(
         `Field "${added[0]}" came after the header was written`,
-        "the rows so far are not all; select the fields wanted",
+        "the result is incomplete; select the fields you need",
       );
     }
     return [...fields, ...added];
   }
 
-  /** Fixes the columns with the first page that has rows and columns; other pages have no bytes. */
-  #finish(page: WrittenPage, fields: readonly string[]): WrittenPage {
+  /** The first page with rows and columns fixes the columns. A page without them has no bytes. */
+  #finishPage(page: WrittenPage, fields: readonly string[]): WrittenPage {
     if (page.rows === 0 || fields.length === 0) return { ...page, bytes: new Uint8Array() };
     this.#begin(fields);
     return page;
   }
 
-  /** What stands before the first row: the mark and the header, where they are due. */
-  #before(fields: readonly string[]): Uint8Array<ArrayBuffer> {
+  /** Returns the byte order mark and the header, unless they were written. */
+  #head(fields: readonly string[]): Uint8Array<ArrayBuffer> {
     if (this.#isBegun) return new Uint8Array();
-    const { bom, header, columns, separator, escapeFormulas } = this.#format;
-    const given = columns?.map(([, name]) => name) ?? fields;
-    const names = escapeFormulas ? given.map(guardFormula) : given;
-    const line = header && names.length > 0 ? toLines([names], separator) : "";
-    return this.#encoder.encode(`${bom ? BYTE_ORDER_MARK : ""}${line}`);
+    const { bom, header, columns, separator, escapeFormulas } = this.#csv;
+    const names = columns?.map(([, name]) => name) ?? fields;
+    const cells = escapeFormulas ? names.map(escapeFormula) : names;
+    const line = header && cells.length > 0 ? stringifyCells(cells, separator) : "";
+    return encoder.encode(`${bom ? BYTE_ORDER_MARK : ""}${line}`);
   }
 
   #begin(fields: readonly string[]): void {
     this.#fields = fields;
     this.#isBegun = true;
   }
-
-  #fieldsWithFirstRow(page: Uint8Array): readonly string[] {
-    const start = findRows(page);
-    const names = start < 0 ? [] : learnLayout(page, passSpace(page, start))?.names ?? [];
-    return [...this.#fields, ...names.filter((name) => !this.#fields.includes(name))];
-  }
 }
 
-/** The fields that rows have beyond the known ones, in the order in which they come. */
-function newFields(rows: readonly Map<string, Source>[], known: readonly string[]): string[] {
-  const fields = new Set(known);
-  for (const row of rows) for (const name of row.keys()) fields.add(name);
-  return [...fields].slice(known.length);
+/** Converts a value to the text of its cell, without quotes. */
+export function toCell(
+  value: RawJson | undefined,
+  { escapeFormulas }: Pick<CheckedCsvOptions, "escapeFormulas">,
+): string {
+  if (value === undefined || value === null) return "";
+  if (typeof value === "boolean") return String(value);
+  const digits = digitsOf(value);
+  if (digits !== undefined) return digits;
+  const text = typeof value === "string" ? value.slice(1) : joinTexts(value) ?? stringifyRaw(value);
+  return escapeFormulas ? escapeFormula(text) : text;
 }
 
-function concat(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(first.length + second.length);
-  bytes.set(first);
-  bytes.set(second, first.length);
-  return bytes;
+/** Converts a list or an object in bytes to its cell, quoted if necessary. */
+export function toNestedCell(json: Uint8Array, csv: CheckedCsvOptions): Uint8Array<ArrayBuffer> {
+  const text = toCell(parseRawJson(decoder.decode(json)), csv);
+  return encoder.encode(quoteCell(text, csv.separator));
+}
+
+/** Joins a list of texts; `undefined` for any other value. */
+function joinTexts(value: RawJson): string | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const isText = (item: RawJson): item is string => typeof item === "string";
+  return value.every(isText) ? value.map((item) => item.slice(1)).join("; ") : undefined;
+}
+
+/** Prefixes an apostrophe to text that a spreadsheet would run as a formula. */
+function escapeFormula(text: string): string {
+  return text !== "" && startsFormula(text.charCodeAt(0)) ? `'${text}` : text;
+}
+
+/**
+ * Formats cells as a line of CSV. `@std/csv` does it, except for two cases in which readers would lose
+ * data: a blank line, which many of them skip, and a carriage return that is not quoted.
+ */
+export function stringifyCells(cells: readonly string[], separator: string): string {
+  if (cells.length === 1 && cells[0] === "") return '""\r\n';
+  if (!cells.some((cell) => cell.includes("\r"))) return stringify([cells], { separator });
+  return `${cells.map((cell) => quoteCell(cell, separator)).join(separator)}\r\n`;
+}
+
+/** Quotes a cell if necessary. */
+function quoteCell(cell: string, separator: string): string {
+  const quoted = stringify([[cell]], { separator }).slice(0, -"\r\n".length);
+  return quoted === cell && cell.includes("\r") ? `"${cell}"` : quoted;
 }

@@ -1,13 +1,13 @@
 import { ValidationError } from "../errors.ts";
 import { describe, firstRepeated, requireOptions } from "../validation.ts";
 
-/** A column: a field, or a field and the name that the header row has for it. */
+/** A column: a field, or a field and its name in the header row. */
 export type CsvColumn = string | readonly [field: string, header: string];
 
 /**
- * Options for CSV.
+ * Options of CSV.
  *
- * @example For a spreadsheet: columns by other names, UTF-8 that Excel knows, no formula that runs
+ * @example CSV for a spreadsheet: renamed columns, UTF-8 that Excel detects, escaped formulas
  * ```ts
  * import { csvFromPage, type CsvOptions } from "@weir/datastream";
  * import { assertEquals } from "@std/assert";
@@ -24,25 +24,26 @@ export type CsvColumn = string | readonly [field: string, header: string];
  */
 export interface CsvOptions {
   /**
-   * The columns in order, with other names in the header row where wanted. Default: the fields
-   * selected, else all in the documented order and new ones of the first page after them.
+   * Columns in order, each with an optional name for the header row. Default: the selected fields;
+   * without a selection, all fields in the documented order, followed by new fields of the first
+   * page.
    */
   columns?: readonly CsvColumn[] | undefined;
-  /** What stands between two cells: `,`, `;`, a tab, or another mark of ASCII. Default `,`. */
+  /** Separator between cells: `,`, `;`, a tab, or another ASCII punctuation mark. Default `,`. */
   separator?: string | undefined;
-  /** Whether the first line names the columns. Default true. */
+  /** Whether the first line contains the column names. Default true. */
   header?: boolean | undefined;
-  /** Whether the file begins with a byte order mark, by which Excel knows UTF-8. Default false. */
+  /** Whether the file begins with a byte order mark, from which Excel detects UTF-8. Default false. */
   bom?: boolean | undefined;
   /**
-   * Whether a text that a spreadsheet would take for a formula (it begins with `=`, `+`, `-`, `@`, a
-   * tab or a carriage return) gets a `'` in front. Numbers never do. Default false.
+   * Whether to write a `'` before text that a spreadsheet would run as a formula: text that begins
+   * with `=`, `+`, `-`, `@`, a tab or a carriage return. Numbers are not changed. Default false.
    */
   escapeFormulas?: boolean | undefined;
 }
 
-/** The options of CSV, checked and whole. */
-export interface CsvFormat extends Required<Omit<CsvOptions, "columns">> {
+/** Validated options of CSV, with their defaults. */
+export interface CheckedCsvOptions {
   columns: readonly (readonly [field: string, header: string])[] | undefined;
   separator: string;
   header: boolean;
@@ -50,7 +51,26 @@ export interface CsvFormat extends Required<Omit<CsvOptions, "columns">> {
   escapeFormulas: boolean;
 }
 
-const KEYS: Record<keyof CsvOptions, true> = {
+/**
+ * Checks options of CSV and sets the defaults.
+ *
+ * @throws {ValidationError} If an option is unknown, the separator is not accepted, or a column is
+ *   malformed or repeated
+ */
+export function checkCsvOptions(options: CsvOptions = {}): CheckedCsvOptions {
+  requireOptions("CSV", options, Object.keys(OPTION_NAMES));
+  const { separator = ",", header = true, bom = false, escapeFormulas = false } = options;
+  if (typeof separator !== "string" || !SEPARATOR_PATTERN.test(separator)) {
+    const problem = `must be one punctuation mark such as "," or ";", or a tab, got ${
+      describe(separator)
+    }`;
+    throw new ValidationError("separator", problem, { received: separator });
+  }
+  const columns = options.columns === undefined ? undefined : checkColumns(options.columns);
+  return { columns, separator, header, bom, escapeFormulas };
+}
+
+const OPTION_NAMES: Record<keyof CsvOptions, true> = {
   columns: true,
   separator: true,
   header: true,
@@ -58,35 +78,16 @@ const KEYS: Record<keyof CsvOptions, true> = {
   escapeFormulas: true,
 };
 
-/** One ASCII punctuation mark or a tab: nothing that is part of a number, a quote or a line end. */
-const SEPARATOR = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;
+/** One ASCII mark that cannot occur in a number and is not a quote. */
+const SEPARATOR_PATTERN = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;
 
-/**
- * Checks options of CSV and sets the defaults.
- *
- * @throws {ValidationError} If an option is unknown, the separator is not accepted, or a column is
- *   malformed or repeated
- */
-export function toCsvFormat(options: CsvOptions = {}): CsvFormat {
-  requireOptions("CSV", options, Object.keys(KEYS));
-  const { separator = ",", header = true, bom = false, escapeFormulas = false } = options;
-  if (typeof separator !== "string" || !SEPARATOR.test(separator)) {
-    const problem = `must be one punctuation mark such as "," or ";", or a tab, got ${
-      describe(separator)
-    }`;
-    throw new ValidationError("separator", problem, { received: separator });
-  }
-  const columns = options.columns === undefined ? undefined : toColumns(options.columns);
-  return { columns, separator, header, bom, escapeFormulas };
-}
-
-function toColumns(columns: readonly CsvColumn[]): (readonly [field: string, header: string])[] {
-  const reject = (problem: string, received: unknown, hint?: string): never => {
-    throw new ValidationError("columns", problem, { received, ...(hint && { hint }) });
+function checkColumns(columns: readonly CsvColumn[]): (readonly [field: string, header: string])[] {
+  const reject = (problem: string, received: unknown, hint = ""): never => {
+    throw new ValidationError("columns", problem, { received, hint });
   };
   if (!Array.isArray(columns)) return reject(`must be a list, got ${describe(columns)}`, columns);
   if (columns.length === 0) {
-    reject("must not be empty", columns, "leave it out to write all columns");
+    return reject("must not be empty", columns, "leave it out to write all columns");
   }
   const pairs = columns.map((column): readonly [string, string] => {
     if (typeof column === "string") return [column, column];
@@ -94,9 +95,7 @@ function toColumns(columns: readonly CsvColumn[]): (readonly [field: string, hea
     return reject(`must hold fields or [field, header] pairs, got ${describe(column)}`, column);
   });
   const repeated = firstRepeated(pairs.map(([field]) => field));
-  if (repeated !== undefined) {
-    reject(`must name each field once, got "${repeated}" twice`, columns);
-  }
+  if (repeated !== undefined) reject(`must name each field once, got "${repeated}" twice`, columns);
   return pairs;
 }
 

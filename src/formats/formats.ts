@@ -1,14 +1,13 @@
-import type { ResourceName } from "../odata/resources.ts";
-import { fieldNames, RESOURCES } from "../odata/resources.ts";
 import { ValidationError } from "../errors.ts";
+import { fieldNames, type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { didYouMean } from "../validation.ts";
 import { CsvWriter } from "./csv.ts";
-import { type CsvOptions, toCsvFormat } from "./csv_options.ts";
-import { geojsonWriter } from "./geojson.ts";
-import { jsonWriter, NdjsonWriter } from "./json.ts";
+import { checkCsvOptions, type CsvOptions } from "./csv_options.ts";
+import { createGeojsonWriter } from "./geojson.ts";
+import { createJsonWriter, createNdjsonWriter } from "./json.ts";
 import type { PageWriter, WriterState } from "./page_writer.ts";
 
-/** A format of documents: one row of {@linkcode FORMATS}. */
+/** A row of {@linkcode FORMATS}. */
 export interface Format {
   /** File extension, without the dot. */
   extension: string;
@@ -23,7 +22,8 @@ export interface Format {
   /** Fields that every row needs; a selection must contain them. */
   requiredFields: readonly string[];
   /**
-   * Creates a writer of one document. {@linkcode createWriter} checks the options first.
+   * Creates a writer of one document. Called by the function `createWriter`, which checks the options
+   * that all formats have in common.
    *
    * @throws {ValidationError} If an option of the format is invalid
    */
@@ -64,10 +64,10 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
     resources: ALL_RESOURCES,
     requiredFields: [],
     createWriter({ resource, select, csv, state, unchecked }) {
-      const format = toCsvFormat(csv);
+      const checked = checkCsvOptions(csv);
       const fields = select ?? fieldNames(resource);
-      if (!unchecked) requireKnownColumns(format.columns ?? [], fields);
-      return new CsvWriter(format, fields, select === undefined, state);
+      if (!unchecked) requireKnownColumns(checked.columns ?? [], fields);
+      return new CsvWriter(checked, fields, { addsNewFields: select === undefined, state });
     },
   },
   ndjson: {
@@ -77,7 +77,7 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
     label: "NDJSON",
     resources: ALL_RESOURCES,
     requiredFields: [],
-    createWriter: () => new NdjsonWriter(),
+    createWriter: () => createNdjsonWriter(),
   },
   json: {
     extension: "json",
@@ -86,7 +86,7 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
     label: "JSON",
     resources: ALL_RESOURCES,
     requiredFields: [],
-    createWriter: ({ state }) => jsonWriter(state),
+    createWriter: ({ state }) => createJsonWriter(state),
   },
   geojson: {
     extension: "geojson",
@@ -95,7 +95,7 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
     label: "GeoJSON",
     resources: ["Locations"],
     requiredFields: ["Longitude", "Latitude"],
-    createWriter: ({ state }) => geojsonWriter(state),
+    createWriter: ({ state }) => createGeojsonWriter(state),
   },
 };
 

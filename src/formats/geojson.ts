@@ -1,26 +1,15 @@
-import { JsonDocumentWriter } from "./json.ts";
-import type { PageWriter, WriterState, WrittenPage } from "./page_writer.ts";
-import { digitsOf, readSourcePage, rowToJson, type Source, toJson } from "./raw_json.ts";
-import { ID } from "./row_reader.ts";
+import { JsonListWriter } from "./json.ts";
+import { concatBytes, type PageWriter, type WriterState, type WrittenPage } from "./page_writer.ts";
+import { digitsOf, parsePage, type RawJson, stringifyRaw, stringifyRow } from "./raw_json.ts";
+import { ID_FIELD } from "./row_id.ts";
 
 /**
- * Writes pages of Locations as one FeatureCollection: a point for each location, `[longitude,
- * latitude]`, its other fields as properties; one without a position has a geometry of null.
+ * Converts one page of Locations to GeoJSON, for callers that request pages themselves.
  *
- * Source: RFC 7946.
- *
- * @param from The state of the writer to go on from
- */
-export function geojsonWriter(from?: WriterState): PageWriter {
-  return new JsonDocumentWriter('{"type":"FeatureCollection","features":[', "]}\n", features, from);
-}
-
-/**
- * Makes one page of Locations into GeoJSON: for those who have pages already.
- *
- * @param page The bytes of a page: an object of JSON with its rows under `value`
- * @returns A FeatureCollection of points, in WGS84 as the service gives it, with the digits as they came
- * @throws {SyntaxError} If the bytes are no page; none of its rows are given then
+ * @param page Bytes of a page: a JSON object with its rows under `value`
+ * @returns A FeatureCollection of points in WGS 84, as the service gives them. Numbers keep the digits
+ *   that the service sent. A location without a position has the geometry null
+ * @throws {SyntaxError} If the bytes are not a page
  *
  * Source: RFC 7946.
  *
@@ -35,43 +24,47 @@ export function geojsonWriter(from?: WriterState): PageWriter {
  * ```
  */
 export function geojsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
-  const writer = geojsonWriter();
+  const writer = createGeojsonWriter();
   const { bytes } = writer.write(page);
-  const end = writer.end();
-  const whole = new Uint8Array(bytes.length + end.length);
-  whole.set(bytes);
-  whole.set(end, bytes.length);
-  return whole;
+  return concatBytes(bytes, writer.end());
 }
 
-function features(page: Uint8Array, hidesId?: boolean): WrittenPage {
-  const { rows, ids, envelope } = readSourcePage(page);
-  if (hidesId) { for (const row of rows) row.delete(ID); }
-  const bytes = new TextEncoder().encode(
-    rows.map((row) => `${toFeature(row)},`).join(""),
-  );
+/**
+ * Creates a writer of one FeatureCollection with the rows of Locations as points.
+ *
+ * @param state State to continue from
+ */
+export function createGeojsonWriter(state?: WriterState): PageWriter {
+  const head = '{"type":"FeatureCollection","features":[';
+  return new JsonListWriter({ head, tail: "]}\n", writeItems: writeFeatures }, state);
+}
+
+function writeFeatures(page: Uint8Array, omitsId?: boolean): WrittenPage {
+  const { rows, ids, envelope } = parsePage(page);
+  if (omitsId) { for (const row of rows) row.delete(ID_FIELD); }
+  const bytes = new TextEncoder().encode(rows.map((row) => `${toFeature(row)},`).join(""));
   return { bytes, rows: rows.length, ids, envelope };
 }
 
-function toFeature(row: Map<string, Source>): string {
-  const id = row.get("Id");
-  const longitude = toNumber(row.get("Longitude"));
-  const latitude = toNumber(row.get("Latitude"));
+function toFeature(row: Map<string, RawJson>): string {
+  const id = row.get(ID_FIELD);
+  const longitude = numberText(row.get("Longitude"));
+  const latitude = numberText(row.get("Latitude"));
   const geometry = longitude === undefined || latitude === undefined
     ? "null"
     : `{"type":"Point","coordinates":[${longitude},${latitude}]}`;
-  return `{"type":"Feature",${isId(id) ? `"id":${toJson(id)},` : ""}` +
-    `"geometry":${geometry},"properties":${rowToJson(row)}}`;
+  return `{"type":"Feature",${isFeatureId(id) ? `"id":${stringifyRaw(id)},` : ""}` +
+    `"geometry":${geometry},"properties":${stringifyRow(row)}}`;
 }
 
-/** A text or a number, as RFC 7946 has it. */
-function isId(source: Source | undefined): source is Source {
-  return typeof source === "string" || digitsOf(source) !== undefined;
+/** Whether a value can be the `id` of a feature: text or a number (RFC 7946, section 3.2). */
+function isFeatureId(json: RawJson | undefined): json is RawJson {
+  return typeof json === "string" || digitsOf(json) !== undefined;
 }
 
-/** The digits of a number, or of a text that is one; undefined for null and others. */
-function toNumber(source: Source | undefined): string | undefined {
-  const digits = typeof source === "string" ? source.slice(1) : digitsOf(source) ?? "";
+/** Returns the digits of a finite number, or of text that is one; `undefined` for other values. */
+function numberText(json: RawJson | undefined): string | undefined {
+  const digits = typeof json === "string" ? json.slice(1) : digitsOf(json) ?? "";
   const isNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(digits);
   return isNumber && Number.isFinite(Number(digits)) ? digits : undefined;
 }

@@ -1,43 +1,14 @@
-import { COMMA } from "./json_scanner.ts";
-import { compactRows } from "./minify.ts";
-import type { PageWriter, WriterState, WrittenPage } from "./page_writer.ts";
+import { COMMA, LINE_FEED } from "./json_scanner.ts";
+import { minifyRows } from "./minify.ts";
+import { concatBytes, type PageWriter, type WriterState, type WrittenPage } from "./page_writer.ts";
 
 /**
- * Writes all pages as one document of JSON, its rows under `value`, as the service has them.
+ * Converts one page of the service to NDJSON, for callers that request pages themselves.
  *
- * @param from The state of the writer to go on from
- */
-export function jsonWriter(from?: WriterState): PageWriter {
-  return new JsonDocumentWriter(
-    '{"value":[',
-    "]}\n",
-    (page, hidesId) => compactRows(page, COMMA, hidesId),
-    from,
-  );
-}
-
-const LINE_FEED = 0x0a;
-
-/** Writes pages as lines of JSON, one a row, as the service sent them but for white space between tokens. */
-export class NdjsonWriter implements PageWriter {
-  state: WriterState = { isBegun: true };
-
-  write(page: Uint8Array, hidesId?: boolean): WrittenPage {
-    return compactRows(page, LINE_FEED, hidesId);
-  }
-
-  end(): Uint8Array<ArrayBuffer> {
-    return new Uint8Array();
-  }
-}
-
-/**
- * Makes one page of the service into lines of JSON, one a row: for those who have pages already.
- *
- * @param page The bytes of a page: an object of JSON with its rows under `value`
- * @returns The lines, each row as its bytes came but for white space between its tokens, so that
- *   numbers keep their digits
- * @throws {SyntaxError} If the bytes are no page; none of its rows are given then
+ * @param page Bytes of a page: a JSON object with its rows under `value`
+ * @returns One line per row, with the bytes of the row without the white space between tokens.
+ *   Numbers therefore keep their digits
+ * @throws {SyntaxError} If the bytes are not a page
  *
  * @example
  * ```ts
@@ -49,39 +20,52 @@ export class NdjsonWriter implements PageWriter {
  * ```
  */
 export function ndjsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
-  return new NdjsonWriter().write(page).bytes;
+  return minifyRows(page, LINE_FEED).bytes;
 }
 
-const SEPARATOR = ",";
+/** Creates a writer of NDJSON: one line per row. */
+export function createNdjsonWriter(): PageWriter {
+  return {
+    state: { isBegun: true },
+    write: (page, omitsId) => minifyRows(page, LINE_FEED, omitsId),
+    end: () => new Uint8Array(),
+  };
+}
 
 /**
- * Writes lists of JSON values, page by page, as one document: what stands before and after them is
- * the document's own.
+ * Creates a writer of one JSON object with the rows of all pages under `value`.
+ *
+ * @param state State to continue from
  */
-export class JsonDocumentWriter implements PageWriter {
-  readonly #encoder = new TextEncoder();
-  readonly #before: string;
-  readonly #after: string;
-  readonly #values: PageWriter["write"];
-  #hasRows = false;
-  #isBegun = false;
+export function createJsonWriter(state?: WriterState): PageWriter {
+  return new JsonListWriter({
+    head: '{"value":[',
+    tail: "]}\n",
+    writeItems: (page, omitsId) => minifyRows(page, COMMA, omitsId),
+  }, state);
+}
 
-  /**
-   * @param before What stands before the first value
-   * @param after What stands after the last
-   * @param values The values of a page, a comma after each
-   * @param from The state of the writer to go on from
-   */
-  constructor(
-    before: string,
-    after: string,
-    values: PageWriter["write"],
-    from?: WriterState,
-  ) {
-    this.#before = before;
-    this.#after = after;
-    this.#values = values;
-    this.state = from ?? { isBegun: false };
+/** The parts of a JSON document that contains one list. */
+export interface JsonList {
+  /** Text before the first item. */
+  head: string;
+  /** Text after the last item. */
+  tail: string;
+  /** Writes the items of a page, each followed by a comma. */
+  writeItems: PageWriter["write"];
+}
+
+/** Writes the items of all pages as the list of one JSON document. */
+export class JsonListWriter implements PageWriter {
+  readonly #encoder = new TextEncoder();
+  readonly #list: JsonList;
+  #isBegun = false;
+  #hasRows = false;
+
+  /** @param state State to continue from */
+  constructor(list: JsonList, state?: WriterState) {
+    this.#list = list;
+    if (state !== undefined) this.state = state;
   }
 
   get state(): WriterState {
@@ -93,25 +77,20 @@ export class JsonDocumentWriter implements PageWriter {
     this.#hasRows = hasRows;
   }
 
-  write(page: Uint8Array, hidesId?: boolean): WrittenPage {
-    const { bytes, rows, ...others } = this.#values(page, hidesId);
-    const head = this.#head(rows);
-    const whole = new Uint8Array(head.length + Math.max(0, bytes.length - SEPARATOR.length));
-    whole.set(head);
-    whole.set(bytes.subarray(0, whole.length - head.length), head.length);
+  write(page: Uint8Array, omitsId?: boolean): WrittenPage {
+    const { bytes, rows, ...others } = this.#list.writeItems(page, omitsId);
+    const comma = this.#hasRows && rows > 0 ? "," : "";
+    const start = this.#encoder.encode(this.#isBegun ? comma : this.#list.head);
+    // Without the comma after the last item: the next page may be empty, or the last.
+    const items = bytes.subarray(0, Math.max(0, bytes.length - 1));
     this.#isBegun = true;
     this.#hasRows ||= rows > 0;
-    return { bytes: whole, rows, ...others };
+    return { bytes: concatBytes(start, items), rows, ...others };
   }
 
   end(): Uint8Array<ArrayBuffer> {
-    const head = this.#isBegun ? "" : this.#before;
+    const head = this.#isBegun ? "" : this.#list.head;
     this.#isBegun = true;
-    return this.#encoder.encode(head + this.#after);
-  }
-
-  #head(rows: number): Uint8Array {
-    const joint = this.#hasRows && rows > 0 ? SEPARATOR : "";
-    return this.#encoder.encode(this.#isBegun ? joint : this.#before);
+    return this.#encoder.encode(head + this.#list.tail);
   }
 }

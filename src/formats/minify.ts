@@ -1,111 +1,110 @@
 import {
+  BACKSLASH,
   COMMA,
   findRows,
   OPEN_OBJECT,
-  passRows,
-  passSpace,
-  passString,
   QUOTE,
   readEnvelope,
+  skipRows,
+  skipWhiteSpace,
+  SPACE,
 } from "./json_scanner.ts";
-import { cutOff, type RowId, type WrittenPage } from "./page_writer.ts";
-import { readSourcePage, rowToJson } from "./raw_json.ts";
-import {
-  allIds,
-  AS_IT_IS,
-  type Cells,
-  EMPTY,
-  ID,
-  NESTED,
-  readRowId,
-  RowReader,
-  startOfMember,
-} from "./row_reader.ts";
+import { truncate, type WrittenPage } from "./page_writer.ts";
+import { parsePage, stringifyRow } from "./raw_json.ts";
+import { completeIds, ID_FIELD, type RowId } from "./row_id.ts";
+import { EMPTY, LITERAL, NESTED, readRowId, RowReader, type RowValues } from "./row_reader.ts";
 
 /**
- * The rows of a page one after the other, each as its bytes came but for the white space between
- * its tokens.
+ * Minifies the rows of a page: copies their bytes without the white space between tokens.
  *
- * @param between The byte after each row
- * @param hidesId Whether `Id` is left out of each row
- * @throws {PageFault} If the bytes are no page
+ * @param terminator Byte to write after each row
+ * @param omitsId Whether to leave out `Id`
+ * @throws {PageFault} If the bytes are not a page
  */
-export function compactRows(
-  page: Uint8Array,
-  between: number,
-  hidesId = false,
-): WrittenPage {
-  return compactBytes(page, between, hidesId) ?? compactAny(page, between, hidesId);
+export function minifyRows(page: Uint8Array, terminator: number, omitsId = false): WrittenPage {
+  return minifyBytes(page, terminator, omitsId) ?? minifyParsed(page, terminator, omitsId);
 }
 
-/** The way from bytes to bytes; undefined where only the general way can tell. */
-function compactBytes(
+/** Minifies from bytes to bytes; `undefined` if the page has to be parsed instead. */
+function minifyBytes(
   page: Uint8Array,
-  between: number,
-  hidesId: boolean,
+  terminator: number,
+  omitsId: boolean,
 ): WrittenPage | undefined {
   const start = findRows(page);
   if (start < 0) return undefined;
   const out = new Uint8Array(page.length + 1);
-  const reader = new RowReader(page, COMMA, [ID]);
+  const reader = new RowReader(page, COMMA, [ID_FIELD]);
   const ids: (RowId | undefined)[] = [];
   const offsets: number[] = [];
   let to = 0;
-  const close = passRows(page, start, (at) => {
-    const end = reader.read(at, false);
+  const close = skipRows(page, start, (at) => {
+    const end = reader.read(at);
     if (end < 0) return end;
-    ids.push(readRowId(page, reader.cells, 0));
+    ids.push(readRowId(page, reader.values, 0));
     offsets.push(at);
-    const [from, after] = hidesId ? spanOfId(page, reader.cells) : [end, end];
-    if (from < 0) return -1;
-    to = copyTokens(page, at, from, out, to);
-    to = copyTokens(page, after, end, out, to);
-    out[to++] = between;
+    const [omitStart, omitEnd] = omitsId ? findIdMember(page, reader.values) : [end, end];
+    if (omitStart < 0) return -1;
+    to = copyTokens(page, at, omitStart, out, to);
+    to = copyTokens(page, omitEnd, end, out, to);
+    out[to++] = terminator;
     return end;
   });
   const envelope = close < 0 ? undefined : readEnvelope(page, start, close);
   if (envelope === undefined) return undefined;
-  const bytes = cutOff(out, to);
-  return { bytes, rows: ids.length, ids: allIds(ids), offsets, envelope };
+  const bytes = truncate(out, to);
+  return { bytes, rows: ids.length, ids: completeIds(ids), offsets, envelope };
 }
 
-/** Where the Id of a row and one comma beside it stand; -1 if it is neither a number nor a text. */
-function spanOfId(page: Uint8Array, { starts, ends, needs }: Cells): [from: number, to: number] {
-  if (needs[0] === EMPTY || needs[0] === NESTED) return [-1, -1];
-  const quote = needs[0] === AS_IT_IS ? 0 : 1;
-  const name = startOfMember(page, starts[0]! - quote);
+/** Finds the member `Id` of a row with one adjacent comma; -1 if its value is neither number nor text. */
+function findIdMember(
+  page: Uint8Array,
+  { starts, ends, kinds }: RowValues,
+): [start: number, end: number] {
+  if (kinds[0] === EMPTY || kinds[0] === NESTED) return [-1, -1];
+  const quote = kinds[0] === LITERAL ? 0 : 1;
+  const start = findNameBefore(page, starts[0]! - quote);
   const end = ends[0]! + quote;
-  const after = passSpace(page, end);
-  if (page[after] === COMMA) return [name, after + 1];
-  let before = name - 1;
-  while (page[before] !== COMMA && page[before] !== OPEN_OBJECT) before--;
-  return [page[before] === COMMA ? before : name, end];
+  const next = skipWhiteSpace(page, end);
+  if (page[next] === COMMA) return [start, next + 1];
+  let previous = start - 1;
+  while (page[previous] !== COMMA && page[previous] !== OPEN_OBJECT) previous--;
+  return [page[previous] === COMMA ? previous : start, end];
+}
+
+/** Returns the offset of the name of a value, whose quotes are the last two before it. */
+function findNameBefore(page: Uint8Array, value: number): number {
+  let at = value - 1;
+  while (page[at] !== QUOTE) at--;
+  do at--; while (page[at] !== QUOTE);
+  return at;
 }
 
 /** Copies well-formed JSON without the white space between its tokens. */
 function copyTokens(
   page: Uint8Array,
-  at: number,
+  start: number,
   end: number,
   out: Uint8Array,
   to: number,
 ): number {
-  for (at = passSpace(page, at); at < end; at = passSpace(page, at)) {
-    const next = page[at] === QUOTE ? passString(page, at) : at + 1;
-    while (at < next) out[to++] = page[at++]!;
+  let isInString = false;
+  for (let at = start; at < end; at++) {
+    const byte = page[at]!;
+    // Outside strings, exactly the white space is up to the space (RFC 8259, section 2).
+    if (!isInString && byte <= SPACE) continue;
+    out[to++] = byte;
+    if (byte === QUOTE) isInString = !isInString;
+    else if (byte === BACKSLASH) out[to++] = page[++at]!;
   }
   return to;
 }
 
-/** The general way, for any page. */
-function compactAny(
-  page: Uint8Array,
-  between: number,
-  hidesId: boolean,
-): WrittenPage {
-  const { rows, ids, envelope } = readSourcePage(page);
-  if (hidesId) { for (const row of rows) row.delete(ID); }
-  const mark = String.fromCharCode(between);
-  const bytes = new TextEncoder().encode(rows.map((row) => rowToJson(row) + mark).join(""));
+/** Minifies a page of which only `JSON.parse` can tell whether it is well-formed, and its rows. */
+function minifyParsed(page: Uint8Array, terminator: number, omitsId: boolean): WrittenPage {
+  const { rows, ids, envelope } = parsePage(page);
+  if (omitsId) { for (const row of rows) row.delete(ID_FIELD); }
+  const end = String.fromCharCode(terminator);
+  const bytes = new TextEncoder().encode(rows.map((row) => stringifyRow(row) + end).join(""));
   return { bytes, rows: rows.length, ids, envelope };
 }

@@ -1,75 +1,88 @@
-/** The Id of a row: an integer, or a text such as Metadata's UUIDs. */
-export type RowId = number | string;
-
-/** A page of the service, made into other bytes. */
-export interface WrittenPage {
-  bytes: Uint8Array<ArrayBuffer>;
-  /** Number of rows. */
-  rows: number;
-  /** The Ids of the rows; undefined if a row has none. */
-  ids: readonly RowId[] | undefined;
-  /** Offset of each of these rows in the page, if the rows were read one by one. */
-  offsets?: readonly number[];
-  /** What the page holds beside its rows: the link to the next one. */
-  envelope: Record<string, unknown>;
-}
-
-/** How far a writer has come, as JSON: for another one to go on from. */
-export interface WriterState {
-  /** Whether what stands before the first row is written. */
-  isBegun: boolean;
-  /** Whether a row is written. */
-  hasRows?: boolean;
-  /** The columns. */
-  fields?: readonly string[];
-}
+import type { RowId } from "./row_id.ts";
 
 /**
- * Makes pages of JSON into one document of another format, page by page.
+ * Writes the JSON pages of the service as one document of another format.
  *
- * A page that is refused changes nothing: the same page can be given again.
+ * A page that is rejected changes nothing: the next call can pass the same page again.
  */
 export interface PageWriter {
-  /** How far it has come; set to an earlier state, it writes again from there. */
+  /** Progress of the document. Set it to an earlier value to continue from there. */
   state: WriterState;
   /**
    * Writes a page.
    *
-   * @param page The bytes of a page, as the service sent them
-   * @param hidesId Whether `Id` is left out: it was requested for the checks of pages alone
-   * @throws {PageFault} If they are not a page, or a row does not fit what was written before
+   * @param page Bytes of a page, as the service sent them
+   * @param omitsId Whether to leave out `Id`, which was requested only to check the pages. CSV
+   *   ignores it, because it writes only its columns
+   * @throws {PageFault} If the bytes are not a page, or a row does not fit the document so far
    */
-  write(page: Uint8Array, hidesId?: boolean): WrittenPage;
-  /** What comes after the last page. */
+  write(page: Uint8Array, omitsId?: boolean): WrittenPage;
+  /** Returns the bytes after the last page. */
   end(): Uint8Array<ArrayBuffer>;
 }
 
-/** Bytes that cannot be written: no page of the service, or not like the pages before. */
+/** A page in the bytes of another format. */
+export interface WrittenPage {
+  /** Bytes to append to the document. */
+  bytes: Uint8Array<ArrayBuffer>;
+  /** Number of rows. */
+  rows: number;
+  /** Ids of the rows; `undefined` if a row has none. */
+  ids: readonly RowId[] | undefined;
+  /** Offset of each row in the page. Missing if the page was parsed instead of scanned. */
+  offsets?: readonly number[];
+  /** Members of the page other than its rows, such as the link to the next page. */
+  envelope: Record<string, unknown>;
+}
+
+/**
+ * Progress of a document, JSON-serialisable. Another writer of the same format and options can
+ * continue from it. Files keep it between runs, so its property names must stay.
+ */
+export interface WriterState {
+  /** Whether the bytes before the first row were written. */
+  isBegun: boolean;
+  /** Whether a row was written. JSON and GeoJSON only. */
+  hasRows?: boolean;
+  /** Columns. CSV only. */
+  fields?: readonly string[];
+}
+
+/** A page that cannot be written: it is malformed, or does not fit the pages before it. */
 export class PageFault extends SyntaxError {
   override readonly name = "PageFault";
+
   /**
-   * @param came What came instead of what was wanted
-   * @param hint What to do, where asking again would bring the same
+   * @param received What the page is or contains
+   * @param hint What to do, if requesting the page again would not help
    */
-  constructor(readonly came: string, readonly hint?: string) {
-    super(hint === undefined ? `Wanted a page of JSON, got ${came}` : `${came}: ${hint}`);
+  constructor(readonly received: string, readonly hint?: string) {
+    super(hint === undefined ? `Expected a page of JSON, got ${received}` : `${received}: ${hint}`);
   }
 }
 
 /**
- * Gives the memory of bytes back at once, where the runtime can: what is collected in its own time is
- * still held when the next page comes.
+ * Frees the memory of bytes immediately, if the runtime has `ArrayBuffer.prototype.transfer`.
+ * Otherwise garbage collection frees it, often only after the next page has arrived.
  */
-export function letGo({ buffer }: Uint8Array<ArrayBuffer>): void {
+export function releaseBuffer({ buffer }: Uint8Array<ArrayBuffer>): void {
   buffer.transfer?.(0);
 }
 
-/** The first so many bytes, in memory of their own; the rest is let go. */
-export function cutOff(
+/** Copies the first `length` bytes and releases the buffer of all. */
+export function truncate(
   bytes: Uint8Array<ArrayBuffer>,
   length: number,
 ): Uint8Array<ArrayBuffer> {
-  const kept = bytes.slice(0, length);
-  letGo(bytes);
-  return kept;
+  const copy = bytes.slice(0, length);
+  releaseBuffer(bytes);
+  return copy;
+}
+
+/** Concatenates two byte arrays. */
+export function concatBytes(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(first.length + second.length);
+  bytes.set(first);
+  bytes.set(second, first.length);
+  return bytes;
 }

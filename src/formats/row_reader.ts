@@ -2,113 +2,141 @@ import {
   BACKSLASH,
   CLOSE_OBJECT,
   COMMA,
+  findRows,
   OPEN_LIST,
   OPEN_OBJECT,
-  passColon,
-  passLiteral,
-  passNumber,
-  passSpace,
-  passSpecial,
-  passString,
-  passValue,
   QUOTE,
+  skipColon,
+  skipEscapeOrMultibyte,
+  skipLiteral,
+  skipNumber,
+  skipString,
+  skipValue,
+  skipWhiteSpace,
+  startsWith,
+  ZERO,
 } from "./json_scanner.ts";
-import type { RowId } from "./page_writer.ts";
+import { MAX_SAFE_DIGITS, type RowId, toRowId } from "./row_id.ts";
 
-/** What a value needs to become a cell. */
+// Kinds of values, by what a CSV cell of the value needs.
+/** No value: null, empty text, or a field that the row does not have. */
 export const EMPTY = 0;
-export const AS_IT_IS = 1;
-const TEXT = 2;
+/** A number, `true` or `false`. */
+export const LITERAL = 1;
+/** Text whose bytes are those of the cell. */
+export const PLAIN_TEXT = 2;
+/** Text with the separator but without escape sequences: the cell needs quotes. */
 export const QUOTED_TEXT = 3;
+/** Text with escape sequences. */
 export const ESCAPED_TEXT = 4;
+/** A list or an object. */
 export const NESTED = 5;
 
-/** What a byte inside a string means. */
-const PLAIN = 0;
-const SEPARATOR = 1;
-const SPECIAL = 2;
-const OTHER = 3;
-
-const NULL = new DataView(new TextEncoder().encode("null").buffer).getInt32(0, true);
-/** So often a layout is learnt on a page; rows that change more often are read without one. */
-const MOST_LAYOUTS = 16;
-
-/** Where the value of each column stands in a row, and what it needs. */
-export interface Cells {
-  /** The place of the first byte, a text's after its quote. */
+/** The values of a row by column. The entry after the last column is for all other fields. */
+export interface RowValues {
+  /** Offset of the first byte of each value; of text, the byte after its quote. */
   starts: Int32Array;
-  /** The place after the last byte. */
+  /** Offset after the last byte of each value; of text, its closing quote. */
   ends: Int32Array;
-  needs: Uint8Array;
+  /** Kind of each value. The offsets of an `EMPTY` value are undefined. */
+  kinds: Uint8Array;
 }
 
-/** Reads rows in bytes. */
+/** Number of times that a shape is learned per page. Further rows of other shapes are read by name. */
+const MAX_SHAPES = 16;
+
+/** `null` as a little-endian integer. One comparison instead of four: 1.1 to 1.5 times as fast. */
+const NULL = new DataView(new TextEncoder().encode("null").buffer).getInt32(0, true);
+
+/**
+ * Reads the rows of a page in bytes, without creating objects or strings.
+ *
+ * The rows of a page nearly always have the same shape. A row is first read by the shape of the rows
+ * before it (see `RowShape`); if it differs, it is read member by member, by the names of its fields.
+ * With the shape, a page of records takes 1/3 to 1/7 of the time of reading every row by name.
+ *
+ * The ratios in this file are the times of `csvFromPage` with and without the measure, on the three
+ * pages of 10,000 records of `tests/bench/csv_pages.ts`, interleaved, with Deno 2.9.
+ */
 export class RowReader {
-  /** What was read last. */
-  cells: Cells;
-  /** Fields of open rows that are not columns, in order of appearance. */
+  /** Values of the row that was read last. */
+  values: RowValues;
+  /** Fields that are not columns, in order of appearance. */
   readonly newFields: Set<string> = new Set();
   readonly #page: Uint8Array;
   readonly #view: DataView;
-  readonly #meaning: Uint8Array;
-  readonly #names: FieldNames;
-  /** Cells of rows that are laid out as learnt, and of others: the former leave the same ones empty. */
-  readonly #regular: Cells;
-  readonly #other: Cells;
-  #layout: RowLayout | undefined;
-  /** The column of each value of the layout. */
-  #columns = new Int32Array();
-  #layouts = 0;
-  #wasRegular = false;
+  readonly #byteClasses: Uint8Array;
+  readonly #fieldNames: FieldNames;
+  readonly #collectsNewFields: boolean;
+  /**
+   * Values of rows of the learned shape. Separate from those of other rows, because the columns that
+   * the shape does not have stay empty without being reset for each row.
+   */
+  readonly #shapedValues: RowValues;
+  readonly #otherValues: RowValues;
+  #shape: RowShape | undefined;
+  /** Column of each value of the shape. */
+  #shapeColumns = new Int32Array();
+  #learnedShapes = 0;
+  #wasShaped = false;
 
   /**
-   * @param separator The byte that a text needs quotes for, beside quotes and line ends
-   * @param fields The columns
+   * @param page Bytes of the page
+   * @param separator Byte for which text needs quotes in CSV
+   * @param columns Fields of the columns, in order
+   * @param collectsNewFields Whether to collect fields that are not columns in `newFields`. Reading by
+   *   name collects them; the row from which a shape is learned is read by name as well
    */
-  constructor(page: Uint8Array, separator: number, fields: readonly string[]) {
+  constructor(
+    page: Uint8Array,
+    separator: number,
+    columns: readonly string[],
+    collectsNewFields = false,
+  ) {
     this.#page = page;
     this.#view = new DataView(page.buffer, page.byteOffset, page.byteLength);
-    this.#meaning = meaningOfBytes(separator);
-    this.#names = new FieldNames(fields);
-    this.#regular = toCells(fields.length);
-    this.#other = toCells(fields.length);
-    this.cells = this.#other;
+    this.#byteClasses = classifyBytes(separator);
+    this.#fieldNames = new FieldNames(columns);
+    this.#collectsNewFields = collectsNewFields;
+    this.#shapedValues = createRowValues(columns.length);
+    this.#otherValues = createRowValues(columns.length);
+    this.values = this.#otherValues;
   }
 
   /**
-   * Reads a row: by the layout of those before it, else member by member.
+   * Reads a row.
    *
-   * @param isOpen Whether to add fields that are not columns to `newFields`
-   * @returns The place after it; -1 if it is not JSON
+   * @param at Offset of its opening brace
+   * @returns The offset after its closing brace; -1 if it is malformed or nested too deep
    */
-  read(at: number, isOpen: boolean): number {
-    const end = this.#readRegular(at);
+  read(at: number): number {
+    const end = this.#readByShape(at);
     if (end >= 0) {
-      this.#wasRegular = true;
-      this.cells = this.#regular;
+      this.#wasShaped = true;
+      this.values = this.#shapedValues;
       return end;
     }
-    // One row among others is odd; two in a row are the beginning of more.
-    if (!this.#wasRegular && this.#layouts < MOST_LAYOUTS) this.#learn(at);
-    this.#wasRegular = false;
-    this.cells = this.#other;
-    return this.#readAny(at, isOpen);
+    // A single different row keeps the shape; the second in sequence replaces it.
+    if (!this.#wasShaped && this.#learnedShapes < MAX_SHAPES) this.#learnShape(at);
+    this.#wasShaped = false;
+    this.values = this.#otherValues;
+    return this.#readByName(at);
   }
 
-  #learn(at: number): void {
-    const layout = learnLayout(this.#page, at);
-    if (layout === undefined) return;
-    this.#layouts++;
-    this.#layout = layout;
-    this.#columns = Int32Array.from(layout.names, (name) => this.#names.columnOf(name));
-    this.#regular.needs.fill(EMPTY);
+  #learnShape(at: number): void {
+    const shape = readRowShape(this.#page, at);
+    if (shape === undefined) return;
+    this.#learnedShapes++;
+    this.#shape = shape;
+    this.#shapeColumns = Int32Array.from(shape.names, (name) => this.#fieldNames.columnOf(name));
+    this.#shapedValues.kinds.fill(EMPTY);
   }
 
-  /** Reads a row that is laid out as the one that was learnt; -1 for any other. */
-  #readRegular(at: number): number {
-    if (this.#layout === undefined) return -1;
-    const { lengths, firsts, lasts, words, tail } = this.#layout;
-    const columns = this.#columns;
+  /** Reads a row of the learned shape; returns -1 for any other row. */
+  #readByShape(at: number): number {
+    if (this.#shape === undefined) return -1;
+    const { lengths, firsts, lasts, words, tail } = this.#shape;
+    const columns = this.#shapeColumns;
     const page = this.#page;
     const view = this.#view;
     let word = 0;
@@ -125,7 +153,7 @@ export class RowReader {
         }
         if (view.getFloat64(start - 8, true) !== words[word++]) return -1;
       }
-      at = this.#readValue(start, columns[value]!, this.#regular);
+      at = this.#readValue(start, columns[value]!, this.#shapedValues);
       if (at < 0) return -1;
     }
     for (let index = 0; index < tail.length; index++) {
@@ -134,265 +162,242 @@ export class RowReader {
     return at;
   }
 
-  /** Reads any row, member by member. */
-  #readAny(at: number, isOpen: boolean): number {
+  #readByName(at: number): number {
     const page = this.#page;
-    this.#other.needs.fill(EMPTY);
+    this.#otherValues.kinds.fill(EMPTY);
     if (page[at] !== OPEN_OBJECT) return -1;
-    at = passSpace(page, at + 1);
+    at = skipWhiteSpace(page, at + 1);
     if (page[at] === CLOSE_OBJECT) return at + 1;
     for (;;) {
-      const end = passString(page, at);
+      const end = skipString(page, at);
       if (end < 0) return -1;
-      const column = this.#names.columnAt(page, at, end);
-      if (isOpen && column === this.#names.none) this.newFields.add(readName(page, at, end));
-      at = passColon(page, end);
-      if (at < 0 || (at = this.#readValue(at, column, this.#other)) < 0) return -1;
-      at = passSpace(page, at);
+      const column = this.#fieldNames.columnAt(page, at, end);
+      if (this.#collectsNewFields && column === this.#fieldNames.noColumn) {
+        this.newFields.add(readName(page, at, end));
+      }
+      at = skipColon(page, end);
+      if (at < 0 || (at = this.#readValue(at, column, this.#otherValues)) < 0) return -1;
+      at = skipWhiteSpace(page, at);
       if (page[at] === CLOSE_OBJECT) return at + 1;
       if (page[at] !== COMMA) return -1;
-      at = passSpace(page, at + 1);
+      at = skipWhiteSpace(page, at + 1);
     }
   }
 
-  /** Reads a value; gives the place after it, or -1. */
-  #readValue(at: number, column: number, { starts, ends, needs }: Cells): number {
+  /** Reads a value into a column. Returns the offset after it, or -1. */
+  #readValue(at: number, column: number, { starts, ends, kinds }: RowValues): number {
     const page = this.#page;
     const byte = page[at]!;
     if (byte === QUOTE) {
-      const meaning = this.#meaning;
-      const from = ++at;
-      let need = TEXT;
+      const classes = this.#byteClasses;
+      const start = ++at;
+      let kind = PLAIN_TEXT;
       for (;;) {
-        let kind: number;
-        while ((kind = meaning[page[at]!]!) === PLAIN) at++;
-        if (kind === SEPARATOR) {
-          if (need === TEXT) need = QUOTED_TEXT;
+        let byteClass: number;
+        while ((byteClass = classes[page[at]!]!) === PLAIN_BYTE) at++;
+        if (byteClass === SEPARATOR_BYTE) {
+          if (kind === PLAIN_TEXT) kind = QUOTED_TEXT;
           at++;
-        } else if (kind === SPECIAL) {
-          if (page[at] === BACKSLASH) need = ESCAPED_TEXT;
-          if ((at = passSpecial(page, at)) < 0) return -1;
+        } else if (byteClass === ESCAPE_OR_MULTIBYTE) {
+          if (page[at] === BACKSLASH) kind = ESCAPED_TEXT;
+          if ((at = skipEscapeOrMultibyte(page, at)) < 0) return -1;
         } else break;
       }
       if (page[at] !== QUOTE) return -1;
-      starts[column] = from;
+      starts[column] = start;
       ends[column] = at;
-      needs[column] = from === at ? EMPTY : need;
+      kinds[column] = start === at ? EMPTY : kind;
       return at + 1;
     }
     if (at + 4 <= page.length && this.#view.getInt32(at, true) === NULL) {
-      needs[column] = EMPTY;
+      kinds[column] = EMPTY;
       return at + 4;
     }
     const isNested = byte === OPEN_OBJECT || byte === OPEN_LIST;
+    // Below 0x40 are the first bytes of numbers, not those of literals.
     const end = isNested
-      ? passValue(page, at)
+      ? skipValue(page, at)
       : byte < 0x40
-      ? passNumber(page, at)
-      : passLiteral(page, at);
+      ? skipNumber(page, at)
+      : skipLiteral(page, at);
     starts[column] = at;
     ends[column] = end;
-    needs[column] = isNested ? NESTED : AS_IT_IS;
+    kinds[column] = isNested ? NESTED : LITERAL;
     return end;
   }
 }
 
-/** The last place is for what is no column. */
-function toCells(columns: number): Cells {
+function createRowValues(columns: number): RowValues {
   return {
     starts: new Int32Array(columns + 1),
     ends: new Int32Array(columns + 1),
-    needs: new Uint8Array(columns + 1),
+    kinds: new Uint8Array(columns + 1),
   };
 }
 
-/** What each byte means inside a string; from the closing quote on there is nothing to pass. */
-function meaningOfBytes(separator: number): Uint8Array {
+// Classes of bytes inside a string.
+const PLAIN_BYTE = 0;
+const SEPARATOR_BYTE = 1;
+const ESCAPE_OR_MULTIBYTE = 2;
+/** The closing quote, or a byte that JSON does not allow in a string. */
+const END_BYTE = 3;
+
+/** One look-up per byte of text instead of five comparisons: 1.2 to 1.4 times as fast. */
+function classifyBytes(separator: number): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, byte) => {
-    if (byte < 0x20 || byte === QUOTE) return OTHER;
-    if (byte === BACKSLASH || byte > 0x7f) return SPECIAL;
-    return byte === separator ? SEPARATOR : PLAIN;
+    if (byte < 0x20 || byte === QUOTE) return END_BYTE;
+    if (byte === BACKSLASH || byte > 0x7f) return ESCAPE_OR_MULTIBYTE;
+    return byte === separator ? SEPARATOR_BYTE : PLAIN_BYTE;
   });
 }
 
 /**
- * How a row is laid out: what stands before each of its values, and after the last, to the byte.
+ * The bytes of a row between its values: braces, commas, names, colons and white space.
  *
- * One serializer writes its rows alike, so that a row can be told by comparing eight bytes at a time,
- * as doubles. Of those, two are equal where their bytes are, but for zeros, which no text has, and
- * for what is not a number, which equals nothing: such a row goes another way.
+ * A serializer writes these bytes alike in every row, so a row has the shape if they are equal. They
+ * are compared eight at a time, as doubles, which is 1.2 to 1.6 times as fast as one at a time. Two
+ * doubles are equal if their bytes are, with two exceptions: zeros, which JSON text cannot contain,
+ * and NaN, which equals nothing, so that such a row is read by name.
  */
-interface RowLayout {
-  /** The names of the values, in order. */
+interface RowShape {
+  /** Names of the values, in order. */
   names: string[];
-  /** How many bytes stand before each value. */
+  /** Number of bytes before each value. */
   lengths: Int32Array;
-  /** The first and the last four of them: of less than eight, these are all. */
+  /** First four of them. At least four come before each value: brace or comma, quotes, colon. */
   firsts: Int32Array;
+  /** Last four of them. Of fewer than eight, these and the first four are all. */
   lasts: Int32Array;
-  /** All of them, where they are eight or more; the last eight may overlap those before. */
+  /** Where there are eight or more: all of them, eight at a time; the last eight may overlap. */
   words: Float64Array;
-  /** What stands after the last value. */
+  /** The bytes after the last value. */
   tail: Uint8Array;
 }
 
-/**
- * Learns the layout of a row.
- *
- * @param at The place of its opening brace
- * @returns The layout; undefined where the row has no members or a name twice, or is no JSON
- */
-export function learnLayout(page: Uint8Array, at: number): RowLayout | undefined {
+/** Returns the shape of a row; `undefined` if it has no members, a repeated name, or is malformed. */
+function readRowShape(page: Uint8Array, at: number): RowShape | undefined {
   const names: string[] = [];
-  const glue: Uint8Array[] = [];
-  let from = at;
+  const pieces: Uint8Array[] = [];
+  let start = at;
   if (page[at] !== OPEN_OBJECT) return undefined;
   do {
-    const name = passSpace(page, at + 1);
-    const nameEnd = passString(page, name);
+    const name = skipWhiteSpace(page, at + 1);
+    const nameEnd = skipString(page, name);
     if (nameEnd < 0) return undefined;
     names.push(readName(page, name, nameEnd));
-    const value = passColon(page, nameEnd);
+    const value = skipColon(page, nameEnd);
     if (value < 0) return undefined;
-    // A copy, which the slice of a Buffer would not be.
-    glue.push(new Uint8Array(page.subarray(from, value)));
-    from = passValue(page, value);
-    if (from < 0) return undefined;
-    at = passSpace(page, from);
+    pieces.push(copyOf(page, start, value));
+    start = skipValue(page, value);
+    if (start < 0) return undefined;
+    at = skipWhiteSpace(page, start);
   } while (page[at] === COMMA);
   if (page[at] !== CLOSE_OBJECT || new Set(names).size < names.length) return undefined;
-  return { names, ...toWords(glue), tail: page.slice(from, at + 1) };
-}
-
-/** Each piece is of four bytes at least: a brace or comma, a name in quotes, a colon. */
-function toWords(glue: readonly Uint8Array[]): Omit<RowLayout, "names" | "tail"> {
-  const views = glue.map(({ buffer }) => new DataView(buffer));
-  const words: number[] = [];
-  for (const view of views.filter(({ byteLength }) => byteLength >= 8)) {
-    for (let at = 0; at < view.byteLength; at += 8) {
-      words.push(view.getFloat64(Math.min(at, view.byteLength - 8), true));
-    }
-  }
+  const views = pieces.map(({ buffer }) => new DataView(buffer));
   return {
-    lengths: Int32Array.from(glue, ({ length }) => length),
+    names,
+    lengths: Int32Array.from(pieces, ({ length }) => length),
     firsts: Int32Array.from(views, (view) => view.getInt32(0, true)),
     lasts: Int32Array.from(views, (view) => view.getInt32(view.byteLength - 4, true)),
-    words: Float64Array.from(words),
+    words: Float64Array.from(views.flatMap(wordsOf)),
+    tail: copyOf(page, start, at + 1),
   };
 }
 
-const decoder = new TextDecoder();
-
-/** The text of a name, from its first quote to its last. */
-function readName(page: Uint8Array, at: number, end: number): string {
-  return JSON.parse(decoder.decode(page.subarray(at, end)));
+function wordsOf(piece: DataView): number[] {
+  const last = piece.byteLength - 8;
+  const words: number[] = [];
+  for (let at = 0; last >= 0 && at < piece.byteLength; at += 8) {
+    words.push(piece.getFloat64(Math.min(at, last), true));
+  }
+  return words;
 }
 
-/** So many names are known by their bytes; others are read anew each time. */
-const MOST_KNOWN = 1_000;
+/** Copies bytes of a page. `slice()` would not: that of a Node.js `Buffer` shares its memory. */
+function copyOf(page: Uint8Array, start: number, end: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(page.subarray(start, end));
+}
 
-interface Known {
+/** Maximum number of names whose bytes are kept. Further names are parsed each time. */
+const MAX_KNOWN_NAMES = 1_000;
+
+/** The bytes of a name, with its quotes, and its column. */
+interface KnownName {
   bytes: Uint8Array;
   column: number;
 }
 
-/** The columns of fields, by their names as text or as bytes. */
+/**
+ * Finds the columns of field names, by text or by bytes. Names in bytes are looked up by a hash
+ * instead of being parsed: 2.8 times as fast on a page in which the shape changes with every row.
+ */
 class FieldNames {
-  /** What stands for a name that is no column's. */
-  readonly none: number;
+  /** Column of a name that has none. */
+  readonly noColumn: number;
   readonly #columns: Map<string, number>;
-  /** By a sum of their bytes; those with the same sum in one list. */
-  readonly #known = new Map<number, Known[]>();
+  /** By a hash of their bytes. */
+  readonly #known = new Map<number, KnownName[]>();
   #size = 0;
 
-  /** @param fields The columns in order */
   constructor(fields: readonly string[]) {
-    this.none = fields.length;
+    this.noColumn = fields.length;
     this.#columns = new Map(fields.map((field, column) => [field, column]));
   }
 
-  /** The column of a name. */
   columnOf(name: string): number {
-    return this.#columns.get(name) ?? this.none;
+    return this.#columns.get(name) ?? this.noColumn;
   }
 
-  /** The column of a name that stands in a page, from its first quote to its last. */
-  columnAt(page: Uint8Array, at: number, end: number): number {
-    let sum = 0;
-    for (let place = at; place < end; place++) sum = Math.imul(sum, 31) + page[place]! | 0;
-    const alike = this.#known.get(sum) ?? [];
-    for (const { bytes, column } of alike) {
-      if (isSame(bytes, page, at, end)) return column;
+  /** Returns the column of a name in a page. Its offsets include the quotes. */
+  columnAt(page: Uint8Array, start: number, end: number): number {
+    let hash = 0;
+    for (let at = start; at < end; at++) hash = Math.imul(hash, 31) + page[at]! | 0;
+    const sameHash = this.#known.get(hash) ?? [];
+    for (const { bytes, column } of sameHash) {
+      if (bytes.length === end - start && startsWith(page, start, bytes)) return column;
     }
-    const column = this.columnOf(readName(page, at, end));
-    if (this.#size++ < MOST_KNOWN) {
-      this.#known.set(sum, [...alike, { bytes: new Uint8Array(page.subarray(at, end)), column }]);
+    const column = this.columnOf(readName(page, start, end));
+    if (this.#size++ < MAX_KNOWN_NAMES) {
+      this.#known.set(hash, [...sameHash, { bytes: copyOf(page, start, end), column }]);
     }
     return column;
   }
 }
 
-function isSame(bytes: Uint8Array, page: Uint8Array, at: number, end: number): boolean {
-  if (bytes.length !== end - at) return false;
-  for (let index = 0; index < bytes.length; index++) {
-    if (bytes[index] !== page[at + index]) return false;
-  }
-  return true;
+const decoder = new TextDecoder();
+
+/** Parses a name with its quotes. */
+function readName(page: Uint8Array, start: number, end: number): string {
+  return JSON.parse(decoder.decode(page.subarray(start, end)));
 }
 
-/** The field that identifies a row, by which its position in a result is known. */
-export const ID = "Id";
-
-/** Longest run of digits that is always a safe integer. */
-const MOST_DIGITS = 15;
+/** Returns the fields of the first row of a page; none if there is no such row or it is malformed. */
+export function fieldsOfFirstRow(page: Uint8Array): readonly string[] {
+  const rows = findRows(page);
+  return rows < 0 ? [] : readRowShape(page, skipWhiteSpace(page, rows))?.names ?? [];
+}
 
 /**
- * Reads the Id of a row: a safe integer as a number, also where it came as a text of digits; any
- * other text as it is.
- *
- * @returns The Id; undefined for any other value
+ * Reads a value as the Id of a row, as `toRowId` converts it. Integers are read without `JSON.parse`:
+ * 1.1 to 1.2 times as fast.
  */
-export function toRowId(value: unknown): RowId | undefined {
-  if (typeof value === "number") return Number.isSafeInteger(value) ? value : undefined;
-  if (typeof value !== "string" || value === "") return undefined;
-  return /^\d{1,15}$/.test(value) ? Number(value) : value;
-}
-
-/** Returns the Ids of all rows; undefined if one has none. */
-export function allIds(ids: readonly (RowId | undefined)[]): readonly RowId[] | undefined {
-  return ids.every((id) => id !== undefined) ? ids : undefined;
-}
-
-/** Reads the Id of a row in bytes, as `toRowId` reads that of an object. */
 export function readRowId(
   page: Uint8Array,
-  { starts, ends, needs }: Cells,
+  { starts, ends, kinds }: RowValues,
   column: number,
 ): RowId | undefined {
-  const need = needs[column];
-  if (need === EMPTY || need === NESTED) return undefined;
+  const kind = kinds[column];
+  if (kind === EMPTY || kind === NESTED) return undefined;
   const start = starts[column]!;
   const end = ends[column]!;
   let id = 0;
   let at = start;
-  for (; at < end && at - start < MOST_DIGITS; at++) {
-    const digit = page[at]! - 0x30;
+  for (; at < end && at - start < MAX_SAFE_DIGITS; at++) {
+    const digit = page[at]! - ZERO;
     if (digit < 0 || digit > 9) break;
     id = 10 * id + digit;
   }
   if (at === end) return id;
-  const json = need === AS_IT_IS ? page.subarray(start, end) : page.subarray(start - 1, end + 1);
-  return toRowId(JSON.parse(decoder.decode(json)));
-}
-
-/**
- * Returns where the member of a row begins whose value begins at `value`: at its name.
- *
- * @param page Well-formed JSON
- */
-export function startOfMember(page: Uint8Array, value: number): number {
-  let at = value - 1;
-  while (page[at] !== QUOTE) at--;
-  do at--; while (page[at] !== QUOTE);
-  return at;
+  const quote = kind === LITERAL ? 0 : 1;
+  return toRowId(JSON.parse(decoder.decode(page.subarray(start - quote, end + quote))));
 }

@@ -1,10 +1,11 @@
+import { ValidationError } from "../errors.ts";
 import { describe } from "../validation.ts";
 import type { Clause } from "./clause.ts";
 
 /**
- * A box of longitudes and latitudes, in decimal degrees; what lies on its edge is outside.
+ * A box of longitudes and latitudes, in decimal degrees (WGS 84). Positions on its edges are outside.
  *
- * @example The rows of the locations inside
+ * @example The observations of the locations inside a box
  * ```ts
  * import { type BoundingBox, DataStream } from "@weir/datastream";
  * import { assert } from "@std/assert";
@@ -14,28 +15,22 @@ import type { Clause } from "./clause.ts";
  * ```
  */
 export interface BoundingBox {
-  /** The least longitude, -180 to 180. */
+  /** Lowest longitude, from -180 to 180. */
   west: number;
-  /** The least latitude, -90 to 90. */
+  /** Lowest latitude, from -90 to 90. */
   south: number;
-  /** The greatest longitude, above `west`. */
+  /** Highest longitude, above `west`. */
   east: number;
-  /** The greatest latitude, above `south`. */
+  /** Highest latitude, above `south`. */
   north: number;
 }
 
-/** The number of degrees that a text is; undefined where it is none. */
-export function parseDegrees(text: string): number | undefined {
-  const trimmed = text.trim();
-  return /^[-+]?(\d{1,3}(\.\d*)?|\.\d+)$/.test(trimmed) ? Number(trimmed) : undefined;
-}
-
 /**
- * The box that a text is: `west,south,east,north` in degrees.
+ * Parses a box in the form `west,south,east,north`, in degrees.
  *
- * Source: OGC API Features, 7.15.3.
+ * Source: OGC API - Features, Part 1, section 7.15.3.
  *
- * @returns The box; undefined where the text is not four numbers
+ * @returns The box, or `undefined` if the text is not four numbers
  */
 export function parseBox(text: string): BoundingBox | undefined {
   const [west, south, east, north, ...more] = text.split(",").map(parseDegrees);
@@ -45,18 +40,35 @@ export function parseBox(text: string): BoundingBox | undefined {
   return more.length > 0 ? undefined : { west, south, east, north };
 }
 
+/** Parses a number of degrees; returns `undefined` if the text is not one. */
+export function parseDegrees(text: string): number | undefined {
+  const trimmed = text.trim();
+  return /^[-+]?(\d{1,3}(\.\d*)?|\.\d+)$/.test(trimmed) ? Number(trimmed) : undefined;
+}
+
 /**
- * The clauses that a position inside a box meets, in the documented form, numbers quoted.
+ * Converts a box to clauses that match the positions inside it. The service wants the numbers in
+ * quotes.
  *
- * Source: water-quality-api, Filter forms, 4.
+ * Source: DataStream Public API, "URL Parameters", `$filter`.
  *
- * @throws {RangeError} If a side is no number of degrees, or the box has no inside
+ * @param option Name of the option that holds the box, for errors
+ * @throws {ValidationError} If a side is not a number of degrees, or the box is empty
  */
 export function toBoxClauses(
-  { west, south, east, north }: BoundingBox,
+  box: BoundingBox,
+  option: string,
 ): Clause<"Longitude" | "Latitude">[] {
-  requireSides("west", west, "east", east, 180);
-  requireSides("south", south, "north", north, 90);
+  if (typeof box !== "object" || box === null) {
+    throw new ValidationError(
+      option,
+      `must be an object { west, south, east, north }, got ${describe(box)}`,
+      { received: box },
+    );
+  }
+  const { west, south, east, north } = box;
+  requireRange(option, ["west", west], ["east", east], 180);
+  requireRange(option, ["south", south], ["north", north], 90);
   const side = <F extends string>(field: F, operator: "gt" | "lt", degrees: number): Clause<F> => ({
     field,
     operator,
@@ -70,25 +82,24 @@ export function toBoxClauses(
   ];
 }
 
-function requireSides(
-  lowName: string,
-  low: number,
-  highName: string,
-  high: number,
-  most: number,
-): void {
-  for (const [name, degrees] of [[lowName, low], [highName, high]] as const) {
+/** A side of a box: its name and its degrees. */
+type Side = readonly [name: string, degrees: number];
+
+function requireRange(option: string, low: Side, high: Side, most: number): void {
+  for (const [name, degrees] of [low, high]) {
     if (!(typeof degrees === "number" && Math.abs(degrees) <= most)) {
-      throw new RangeError(
-        `The ${name} of a box must be a number of degrees from -${most} to ${most}, got ${
-          describe(degrees)
-        }`,
+      throw new ValidationError(
+        `${option}.${name}`,
+        `must be a number of degrees from -${most} to ${most}, got ${describe(degrees)}`,
+        { received: degrees },
       );
     }
   }
-  if (low >= high) {
-    throw new RangeError(
-      `The ${lowName} of a box must be below its ${highName}, got ${low} and ${high}`,
+  if (low[1] >= high[1]) {
+    throw new ValidationError(
+      `${option}.${low[0]}`,
+      `must be below ${high[0]}, got ${low[1]} and ${high[1]}`,
+      { received: low[1] },
     );
   }
 }

@@ -1,32 +1,33 @@
+import { ValidationError } from "../errors.ts";
 import { describe } from "../validation.ts";
 import { FILTER_FIELDS, type FilterField } from "./resources.ts";
 
-/** A comparison of a field with one literal. */
+/** An operator that compares a field with one value. */
 export type Comparison = "eq" | "ne" | "lt" | "lte" | "gt" | "gte";
 
-/** A literal as it stands in a filter: `'pH'` is quoted, `2015` is not. */
+/** A value in a filter: a string in quotes such as `'pH'`, or a number such as `2015`. */
 export interface Literal {
-  /** The text without its quotes, a quote inside it once. */
+  /** The text without its quotes; a doubled quote inside it is one quote. */
   text: string;
-  /** Whether it stands in quotes. */
+  /** Whether it has quotes. */
   quoted: boolean;
 }
 
 /**
- * One condition of a filter.
+ * One comparison of a filter.
  *
- * @typeParam F The name that it compares
+ * @typeParam F Name of the field
  */
 export interface Clause<F extends string = string> {
-  /** The name that is compared. */
+  /** Name of the field that is compared. */
   field: F;
-  /** How it is compared. */
+  /** The operator. */
   operator: Comparison | "in" | "endswith";
-  /** One literal, or the list of an `in`. */
+  /** The value that the field is compared with; for `in`, one or more. */
   values: readonly Literal[];
 }
 
-/** The text of a filter that rows meet which meet every clause, as the service takes it. */
+/** Formats clauses as an OData filter, joined with `and`. */
 export function formatClauses(clauses: readonly Clause[]): string {
   return clauses.map(formatClause).join(" and ");
 }
@@ -37,41 +38,53 @@ function formatClause({ field, operator, values }: Clause): string {
   return `${field} ${operator} ${operator === "in" ? `(${texts.join(",")})` : texts[0]}`;
 }
 
-/** What a name is compared with: a number, or text; a date is text, `YYYY-MM-DD`. */
+/** Type of the value that a field is compared with. A date is a string, `YYYY-MM-DD`. */
 export type FilterValue<F extends string> = F extends FilterField
   ? (typeof FILTER_FIELDS)[F] extends "number" | "degrees" ? number : string
   : string | number;
 
-/** A name to filter by: a documented one, or any other where a query is unchecked. */
+/** A name to filter by: a documented one, or any other for a query with `unchecked: true`. */
 export type FilterName = FilterField | (string & Record<never, never>);
 
-/** What a name is compared as; undefined where nobody documents it. */
-export function kindOf(field: string): (typeof FILTER_FIELDS)[FilterField] | undefined {
+/** Returns the type by which a filter field is compared, or `undefined` if it is not documented. */
+export function filterTypeOf(field: string): (typeof FILTER_FIELDS)[FilterField] | undefined {
   return Object.hasOwn(FILTER_FIELDS, field) ? FILTER_FIELDS[field as FilterField] : undefined;
 }
 
-/** The literal of a value, quoted as the field's type asks, or the value's own. */
-export function toLiteral(field: string, value: string | number): Literal {
-  requireName(field);
-  const kind = kindOf(field);
-  const isNumber = kind === undefined ? typeof value === "number" : /^(number|degrees)$/.test(kind);
-  const fits = isNumber ? Number.isFinite(value) : typeof value === "string";
-  if (!fits) {
-    throw new TypeError(
-      `Cannot compare "${field}" with ${describe(value)}: wanted ${
-        isNumber ? "a finite number" : kind === "date" ? "a date as text, YYYY-MM-DD" : "a text"
-      }`,
-    );
+/**
+ * Converts a value to a literal, with quotes if the field's type requires them.
+ *
+ * @param option Name of the parameter that holds the value, for errors
+ * @throws {ValidationError} If the value does not have the field's type, or is not a finite number
+ */
+export function toLiteral(field: string, value: string | number, option: string): Literal {
+  requireFieldName(field);
+  const type = filterTypeOf(field);
+  const isNumber = type === undefined
+    ? typeof value === "number"
+    : type === "number" || type === "degrees";
+  if (!(isNumber ? Number.isFinite(value) : typeof value === "string")) {
+    const expected = isNumber
+      ? "a finite number"
+      : type === "date"
+      ? "a date in the form YYYY-MM-DD"
+      : "a string";
+    const problem = `must be ${expected} to compare with ${field}, got ${describe(value)}`;
+    throw new ValidationError(option, problem, { received: value });
   }
-  return { text: String(value), quoted: !isNumber || kind === "degrees" };
+  return { text: String(value), quoted: !isNumber || type === "degrees" };
 }
 
 /**
- * Refuses what can be no name.
+ * Checks that a field can stand in a filter. Other characters could add clauses.
  *
- * @throws {TypeError} If it holds other than letters, digits and "_"
+ * @throws {ValidationError} If it has a character other than letters, digits and `_`
  */
-export function requireName(field: string): void {
+export function requireFieldName(field: string): void {
   if (/^[A-Za-z_]\w*$/.test(field)) return;
-  throw new TypeError(`Cannot filter by "${field}": wanted a name of letters, digits and "_"`);
+  throw new ValidationError(
+    "field",
+    `must be a name of letters, digits and "_", got ${describe(field)}`,
+    { received: field },
+  );
 }

@@ -1,24 +1,25 @@
+import { ValidationError } from "../errors.ts";
 import { describe } from "../validation.ts";
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import {
   type Clause,
   type Comparison,
   type FilterName,
+  filterTypeOf,
   type FilterValue,
   formatClauses,
-  kindOf,
-  requireName,
+  requireFieldName,
   toLiteral,
 } from "./clause.ts";
 import type { FilterFieldOf } from "./resources.ts";
 
 /**
- * A filter as an expression: conditions, all of which a row meets.
+ * A filter expression: one or more clauses, all of which a row must match.
  *
- * @typeParam F The names that it compares, so that a query takes only those of its resource. Default:
- *   the names that every resource can be filtered by
+ * @typeParam F Names that the clauses compare, so that a query accepts only those of its resource.
+ *   Default: the names that every resource can be filtered by
  *
- * @example A filter that grows
+ * @example Add a clause to a filter
  * ```ts
  * import { and, eq, type Filter, gte } from "@weir/datastream";
  * import { assertEquals } from "@std/assert";
@@ -29,18 +30,19 @@ import type { FilterFieldOf } from "./resources.ts";
  * ```
  */
 export interface Filter<F extends string = FilterFieldOf<"Records">> {
-  /** The conditions. */
+  /** The clauses. */
   readonly clauses: readonly Clause<F>[];
-  /** The filter as the service takes it, not encoded. */
+  /** Returns the filter in OData's syntax, not URL-encoded. */
   toString(): string;
 }
 
 /**
- * Rows that meet every one of some filters: `and`. The service has no `or`: send two queries.
+ * Joins filters with `and`: a row must match all of them. The service has no `or`: send two queries.
  *
  * @param filters At least one filter
  * @returns The filter
- * @throws {TypeError} If there is none
+ * @throws {ValidationError} If there is no filter, or one of them was not made by a function such as
+ *   {@linkcode eq}
  *
  * @example
  * ```ts
@@ -54,25 +56,26 @@ export interface Filter<F extends string = FilterFieldOf<"Records">> {
 export function and<F extends string>(...filters: readonly Filter<F>[]): Filter<F> {
   const wrong = filters.findIndex((filter) => !Array.isArray(filter?.clauses));
   if (filters.length === 0 || wrong >= 0) {
-    throw new TypeError(
-      `Cannot join ${
-        wrong < 0 ? "no filters" : describe(filters[wrong])
-      }: wanted at least one filter, each made by eq(), isIn() and the like`,
+    const got = wrong < 0 ? "none" : describe(filters[wrong]);
+    throw new ValidationError(
+      "filters",
+      `must be one or more filters made by eq(), isIn() and similar functions, got ${got}`,
+      { received: filters[wrong] },
     );
   }
   return toFilter(filters.flatMap(({ clauses }) => clauses));
 }
 
 /**
- * Locations, or datasets with a location, inside a box: for Metadata and Locations, which alone can
- * be filtered by `Latitude` and `Longitude`. Observations and Records take `within` in the query.
+ * Matches the positions inside a box. Only Metadata and Locations can be filtered by `Latitude` and
+ * `Longitude`; the query option `within` works for every resource.
  *
- * @param box Its four sides in decimal degrees; a position on the edge is outside
+ * @param box Four sides in decimal degrees; a position on an edge is outside
  * @returns The filter
- * @throws {RangeError} If a side is no number of degrees, or the box has no inside; for one across
- *   the 180th meridian, send two queries
+ * @throws {ValidationError} If a side is not a number of degrees, or the box is empty. For a box
+ *   across the 180th meridian, send two queries
  *
- * Source: water-quality-api, Filter forms, 4.
+ * Source: DataStream Public API, "URL Parameters", `$filter`.
  *
  * @example
  * ```ts
@@ -86,23 +89,18 @@ export function and<F extends string>(...filters: readonly Filter<F>[]): Filter<
  * ```
  */
 export function boundingBox(box: BoundingBox): Filter<"Latitude" | "Longitude"> {
-  return toFilter(toBoxClauses(box));
-}
-
-/** The expression of some conditions. */
-function toFilter<F extends string>(clauses: readonly Clause<F>[]): Filter<F> {
-  return { clauses, toString: () => formatClauses(clauses) };
+  return toFilter(toBoxClauses(box, "box"));
 }
 
 /**
- * Rows whose field equals a value: `eq`.
+ * Matches rows whose field equals a value: `eq`.
  *
- * @param field The name to compare
- * @param value A text, or a number for `LocationId`, the years, `Latitude` and `Longitude`
+ * @param field Name of the field
+ * @param value A string; a number for `LocationId`, the years, `Latitude` and `Longitude`
  * @returns The filter
- * @throws {TypeError} If the value is not of that type, or no finite number
+ * @throws {ValidationError} If the value has another type, or is not a finite number
  *
- * Source: water-quality-api, Query options.
+ * Source: DataStream Public API, "URL Parameters", `$filter`.
  *
  * @example
  * ```ts
@@ -118,7 +116,7 @@ export function eq<const F extends FilterName>(field: F, value: FilterValue<F>):
 }
 
 /**
- * Rows whose field differs from a value, or is null: `ne`. Else as {@linkcode eq}.
+ * Matches rows whose field differs from a value or is null: `ne`. Parameters as in {@linkcode eq}.
  *
  * @example
  * ```ts
@@ -133,7 +131,7 @@ export function ne<const F extends FilterName>(field: F, value: FilterValue<F>):
 }
 
 /**
- * Rows whose field is below a value: `lt`. Else as {@linkcode eq}.
+ * Matches rows whose field is less than a value: `lt`. Parameters as in {@linkcode eq}.
  *
  * @example
  * ```ts
@@ -148,7 +146,8 @@ export function lt<const F extends FilterName>(field: F, value: FilterValue<F>):
 }
 
 /**
- * Rows whose field is at most a value: `lte`, where OData says `le`. Else as {@linkcode eq}.
+ * Matches rows whose field is at most a value: `lte` (`le` in standard OData). Parameters as in
+ * {@linkcode eq}.
  *
  * @example
  * ```ts
@@ -163,7 +162,7 @@ export function lte<const F extends FilterName>(field: F, value: FilterValue<F>)
 }
 
 /**
- * Rows whose field is above a value: `gt`. Else as {@linkcode eq}.
+ * Matches rows whose field is greater than a value: `gt`. Parameters as in {@linkcode eq}.
  *
  * @example
  * ```ts
@@ -178,7 +177,8 @@ export function gt<const F extends FilterName>(field: F, value: FilterValue<F>):
 }
 
 /**
- * Rows whose field is at least a value: `gte`, where OData says `ge`. Else as {@linkcode eq}.
+ * Matches rows whose field is at least a value: `gte` (`ge` in standard OData). Parameters as in
+ * {@linkcode eq}.
  *
  * @example
  * ```ts
@@ -193,12 +193,12 @@ export function gte<const F extends FilterName>(field: F, value: FilterValue<F>)
 }
 
 /**
- * Rows whose field is one of a list of values: `in`.
+ * Matches rows whose field equals one of several values: `in`.
  *
- * @param field The name to compare
+ * @param field Name of the field
  * @param values At least one value, of the type that {@linkcode eq} takes
  * @returns The filter
- * @throws {TypeError} If there is no value, or one is of another type
+ * @throws {ValidationError} If there is no value, or one has another type
  *
  * @example
  * ```ts
@@ -214,24 +214,22 @@ export function isIn<const F extends FilterName>(
   values: readonly FilterValue<F>[],
 ): Filter<F> {
   if (!Array.isArray(values) || values.length === 0) {
-    throw new TypeError(
-      `Cannot filter by "${field}" in ${
-        Array.isArray(values) ? "an empty list" : describe(values)
-      }: wanted a list of at least one value`,
-    );
+    const got = Array.isArray(values) ? "an empty array" : describe(values);
+    throw new ValidationError("values", `must be an array of at least one value, got ${got}`, {
+      received: values,
+    });
   }
-  return toFilter([
-    { field, operator: "in", values: values.map((value) => toLiteral(field, value)) },
-  ]);
+  const literals = values.map((value) => toLiteral(field, value, "values"));
+  return toFilter([{ field, operator: "in", values: literals }]);
 }
 
 /**
- * Rows whose field ends with a text: `endswith`, for DOIs without their prefix.
+ * Matches rows whose field ends with a string: `endswith`, for DOIs without their prefix.
  *
- * @param field The name of a text
- * @param text Its end
+ * @param field Name of a field that holds strings
+ * @param text End of the field's value
  * @returns The filter
- * @throws {TypeError} If the field is no text, or the end is none
+ * @throws {ValidationError} If the field does not hold strings, or `text` is not a string
  *
  * @example
  * ```ts
@@ -242,13 +240,17 @@ export function isIn<const F extends FilterName>(
  * ```
  */
 export function endsWith<const F extends FilterName>(field: F, text: string): Filter<F> {
-  requireName(field);
-  if ((kindOf(field) ?? "text") !== "text" || typeof text !== "string") {
-    throw new TypeError(
-      `Cannot filter by the end of "${field}": wanted the name of a text and its end, got ${
-        describe(text)
-      }`,
-    );
+  requireFieldName(field);
+  const type = filterTypeOf(field) ?? "text";
+  if (type !== "text") {
+    throw new ValidationError("field", `must hold strings, but ${field} holds a ${type}`, {
+      received: field,
+    });
+  }
+  if (typeof text !== "string") {
+    throw new ValidationError("text", `must be a string, got ${describe(text)}`, {
+      received: text,
+    });
   }
   return toFilter([{ field, operator: "endswith", values: [{ text, quoted: true }] }]);
 }
@@ -258,23 +260,27 @@ function compare<F extends string>(
   field: F,
   value: string | number,
 ): Filter<F> {
-  return toFilter([{ field, operator, values: [toLiteral(field, value)] }]);
+  return toFilter([{ field, operator, values: [toLiteral(field, value, "value")] }]);
 }
 
-/** What people filter by most; empty lists and what is undefined are left out. */
-export interface CommonConditions {
+function toFilter<F extends string>(clauses: readonly Clause<F>[]): Filter<F> {
+  return { clauses, toString: () => formatClauses(clauses) };
+}
+
+/** Values of the most common filter fields. Empty arrays and `undefined` add no clause. */
+export interface CommonFilterValues {
   dois?: readonly string[];
   regions?: readonly string[];
   characteristics?: readonly string[];
-  /** The first year of `ActivityStartYear`. */
+  /** First `ActivityStartYear`. */
   from?: number | undefined;
-  /** The last year of `ActivityStartYear`. */
+  /** Last `ActivityStartYear`. */
   to?: number | undefined;
 }
 
-/** The filter that rows meet which meet all conditions; undefined where there are none. */
+/** Formats a filter from the values of common fields; returns `undefined` if there are none. */
 export function commonFilter(
-  { dois = [], regions = [], characteristics = [], from, to }: CommonConditions,
+  { dois = [], regions = [], characteristics = [], from, to }: CommonFilterValues,
 ): string | undefined {
   const clauses = [
     ...oneOf("DOI", dois),

@@ -1,22 +1,20 @@
-import { describe, firstRepeated } from "../validation.ts";
+import { ValidationError } from "../errors.ts";
+import { describe, firstRepeated, requireWholeNumber } from "../validation.ts";
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { type Clause, formatClauses } from "./clause.ts";
 import type { Filter } from "./filter.ts";
 import { fieldHint } from "./name_hints.ts";
 import { checkFilter, parseFilter } from "./parse_filter.ts";
-import { fieldNames, type ResourceName, RESOURCES } from "./resources.ts";
+import { fieldNames, MAXIMUM_TOP, type ResourceName, RESOURCES } from "./resources.ts";
 import { parseSelect } from "./selection.ts";
 
-/** The most rows that the service puts on a page (water-quality-api, Limits). */
-export const MAXIMUM_TOP = 10_000;
-
-/** How a large query is split; see the query's own options. */
+/** How a large query is split; see the option of this name. */
 export type Partition = "auto" | "never" | "location" | "year";
 
 const PARTITIONS: readonly Partition[] = ["auto", "never", "location", "year"];
 
-/** What a query asks for, as it was given. */
-export interface GivenOptions {
+/** Options of a query of any resource. The public type `ResourceQuery` narrows them by resource. */
+export interface UntypedQuery {
   select?: readonly string[] | string | undefined;
   filter?: Filter<string> | string | undefined;
   within?: BoundingBox | undefined;
@@ -29,180 +27,181 @@ export interface GivenOptions {
   maxRows?: number | undefined;
 }
 
-/** What a query asks for, checked. */
-export interface QueryOptions {
+/** A valid query with its defaults filled in. */
+export interface CheckedQuery {
   resource: ResourceName;
-  /** The fields to select, in order; all where there is none. */
+  /** Fields to select, in order; `undefined` for all. */
   select: readonly string[] | undefined;
-  /** The filter, as the service takes it. */
+  /** The filter in OData's syntax. */
   filter: string | undefined;
-  /** The filter's clauses; undefined where it is of another grammar, and was not checked. */
+  /** Clauses of the filter; `undefined` if the filter is unchecked and cannot be parsed. */
   clauses: readonly Clause[] | undefined;
-  /** Bounding box of the locations of the rows, as a filter of Locations. */
+  /** Clauses that match the locations inside `within`, if the resource has no position itself. */
   box: readonly Clause[] | undefined;
-  /** The page size. */
+  /** Page size. */
   top: number;
-  /** The most rows to give. */
+  /** Maximum number of rows to return. */
   limit: number;
   skipToken: string | undefined;
   partition: Partition;
-  /** Whether a result that is short of the service's count is accepted. */
+  /** Whether a result with fewer rows than the service counted is accepted. */
   acceptsIncomplete: boolean;
-  /** The number of counted rows past which the query fails before its first page. */
+  /** Maximum number of rows that the service may count. */
   maxRows: number;
 }
 
 /**
- * Checks what a query asks for, before any request is spent on it.
+ * Checks a query before any request is sent, and fills in its defaults.
  *
- * @throws {TypeError} If a name is not one of the resource, or given twice, or an option is empty
- *   or not for this resource
- * @throws {SyntaxError} If the filter is not of the service's grammar
- * @throws {RangeError} If a number is out of range
+ * @throws {ValidationError} If an option is not valid for the resource
  */
-export function checkOptions(resource: ResourceName, given: GivenOptions): QueryOptions {
+export function checkQuery(resource: ResourceName, query: UntypedQuery): CheckedQuery {
   const {
+    select,
+    filter,
     within,
     top = RESOURCES[resource].pageSize,
     limit = Infinity,
     skipToken,
-    partition = "auto",
+    partition,
     unchecked = false,
     incomplete = "error",
     maxRows = Infinity,
-  } = given;
-  requireTexts(given);
-  const filter = given.filter === undefined ? undefined : String(given.filter);
-  if (filter?.trim() === "" || given.select?.length === 0 || skipToken === "") {
-    const empty = filter?.trim() === "" ? "filter" : skipToken === "" ? "skipToken" : "select";
-    throw new TypeError(
-      `Cannot ask ${resource} with an empty ${empty}: leave it out for all there is`,
-    );
+  } = query;
+  requireTypes(query);
+  requireNotEmpty(query);
+  requireWholeNumber("top", top, 1, MAXIMUM_TOP);
+  requireWholeNumber("limit", limit, 0);
+  requireWholeNumber("maxRows", maxRows, 1);
+  requireOneOf("incomplete", incomplete, ["error", "warn"]);
+  if (partition !== undefined) {
+    requireOneOf("partition", partition, PARTITIONS);
+    if (!isMeasured(resource)) {
+      throw new ValidationError("partition", `is not an option of ${resource}`, {
+        received: partition,
+        hint: "omit it: only Observations and Records are split",
+      });
+    }
   }
-  if (!Number.isInteger(top) || top < 1 || top > MAXIMUM_TOP) {
-    throw new RangeError(
-      `Cannot ask for pages of ${
-        describe(top)
-      } rows: wanted a whole number from 1 to ${MAXIMUM_TOP}`,
-    );
-  }
-  if (limit !== Infinity && !(Number.isInteger(limit) && limit >= 0)) {
-    throw new RangeError(
-      `Cannot stop after ${describe(limit)} rows: wanted a whole number from 0, or no limit`,
-    );
-  }
-  if (maxRows !== Infinity && !(Number.isInteger(maxRows) && maxRows >= 1)) {
-    throw new RangeError(
-      `maxRows must be a whole number from 1, or Infinity for any number, got ${describe(maxRows)}`,
-    );
-  }
-  if (incomplete !== "error" && incomplete !== "warn") {
-    throw new TypeError(
-      `incomplete must be "error" or "warn", got ${describe(incomplete)}`,
-    );
-  }
-  if (!PARTITIONS.includes(partition)) {
-    throw new TypeError(
-      `Cannot split by ${describe(partition)}: wanted one of ${PARTITIONS.join(", ")}`,
-    );
-  }
-  if (!isMeasured(resource) && given.partition !== undefined) {
-    throw new TypeError(
-      `Cannot split ${resource}: leave partition out, it is for Observations and Records`,
-    );
-  }
-  const clauses = filter === undefined
-    ? []
-    : unchecked
-    ? parseIfPossible(filter)
-    : checkFilter(resource, filter, true);
-  const box = within && toBoxClauses(within);
-  // Metadata and Locations have positions of their own to filter by.
-  const positions = isMeasured(resource) ? [] : box ?? [];
+  const fields = select === undefined ? undefined : parseSelect(select);
+  if (fields !== undefined) requireFields(resource, fields, unchecked);
+  const checkedFilter = filter === undefined
+    ? { filter, clauses: [] }
+    : readFilter(resource, String(filter), unchecked);
+  const box = within === undefined ? undefined : toBoxClauses(within, "within");
   return {
     resource,
-    select: given.select === undefined
-      ? undefined
-      : checkSelect(resource, parseSelect(given.select), unchecked),
-    filter: narrow({ filter, clauses }, positions),
-    clauses: clauses && [...clauses, ...positions],
+    select: fields,
+    ...(box && !isMeasured(resource) ? addClauses(checkedFilter, box) : checkedFilter),
     box: isMeasured(resource) ? box : undefined,
     top,
     limit,
     skipToken,
-    partition: isMeasured(resource) ? partition : "never",
+    partition: isMeasured(resource) ? partition ?? "auto" : "never",
     acceptsIncomplete: incomplete === "warn",
     maxRows,
   };
 }
 
-/** The system query options of one request, under the names of OData. */
-export interface SystemQueryOptions {
-  $select?: string | undefined;
-  $filter?: string | undefined;
-  $top?: number | undefined;
-  $skiptoken?: string | undefined;
-  $count?: "true";
-}
-
-/** The filter and more clauses, all of which a row meets. */
-export function narrow(
-  { filter, clauses }: Pick<QueryOptions, "filter" | "clauses">,
-  more: readonly Clause[],
-): string | undefined {
-  if (more.length === 0 || filter === undefined) {
-    return more.length === 0 ? filter : formatClauses(more);
-  }
-  // One of another grammar may hold an "or", which binds less than the "and" that is added.
-  return `${clauses === undefined ? `(${filter})` : filter} and ${formatClauses(more)}`;
-}
-
-/** Refuses what is no text where text is wanted, as it can come from plain JavaScript. */
-function requireTexts({ select, filter, skipToken, unchecked }: GivenOptions): void {
-  const isText = (value: unknown) => value === undefined || typeof value === "string";
-  const isList = Array.isArray(select) && select.every((name) => typeof name === "string");
-  const isFilter = typeof filter === "object" && Array.isArray(filter?.clauses);
-  const wrong: [name: string, wanted: string, value: unknown][] = [];
-  if (!isText(select) && !isList) wrong.push(["select", "a list of fields or a text", select]);
-  if (!isText(filter) && !isFilter) {
-    wrong.push(["filter", "a text or one expression (join several with and())", filter]);
-  }
-  if (!isText(skipToken)) wrong.push(["skipToken", "a text", skipToken]);
-  if (unchecked !== undefined && typeof unchecked !== "boolean") {
-    wrong.push(["unchecked", "true or false", unchecked]);
-  }
-  for (const [name, wanted, value] of wrong) {
-    throw new TypeError(`${name} must be ${wanted}, got ${describe(value)}`);
-  }
-}
-
-/** The large resources, which are measured at a location and split by it. */
+/** Whether the rows of a resource are measurements, which have a location but no position. */
 export function isMeasured(resource: ResourceName): boolean {
   return resource === "Observations" || resource === "Records";
 }
 
-function checkSelect(resource: ResourceName, select: string[], unchecked: boolean): string[] {
-  const fields: string[] = fieldNames(resource);
-  const unknown = select.find((name) => name === "" || !(unchecked || fields.includes(name)));
-  if (unknown !== undefined) {
-    throw new TypeError(
-      `Cannot select "${unknown}" from ${resource}: ${fieldHint(resource, unknown)}`,
-    );
-  }
-  const twice = firstRepeated(select);
-  if (twice !== undefined) {
-    throw new TypeError(`Cannot select "${twice}" twice: wanted each field once`);
-  }
-  return select;
+/** Checks the types of the options that are not numbers or one of a list of words. */
+function requireTypes({ select, filter, skipToken, unchecked }: UntypedQuery): void {
+  const isString = (value: unknown) => value === undefined || typeof value === "string";
+  const isArray = Array.isArray(select) && select.every((name) => typeof name === "string");
+  const isExpression = typeof filter === "object" && Array.isArray(filter?.clauses);
+  const requireType = (option: string, isValid: boolean, expected: string, value: unknown) => {
+    if (isValid) return;
+    throw new ValidationError(option, `must be ${expected}, got ${describe(value)}`, {
+      received: value,
+      hint: option === "filter" ? "combine several expressions with and()" : "",
+    });
+  };
+  requireType("select", isString(select) || isArray, "an array of fields or a string", select);
+  requireType("filter", isString(filter) || isExpression, "a string or one expression", filter);
+  requireType("skipToken", isString(skipToken), "a string", skipToken);
+  requireType("unchecked", /^(undefined|boolean)$/.test(typeof unchecked), "a boolean", unchecked);
 }
 
-/** Returns the clauses of a filter, or `undefined` if it is not in the grammar that Weir knows. */
-function parseIfPossible(filter: string): Clause[] | undefined {
-  try {
-    return parseFilter(filter);
-  } catch {
-    return undefined;
+function requireNotEmpty({ select, filter, skipToken }: UntypedQuery): void {
+  const isEmpty = (option: string, received: unknown, hint: string) =>
+    new ValidationError(option, "must not be empty", { received, hint });
+  if (filter !== undefined && String(filter).trim() === "") {
+    throw isEmpty("filter", filter, "omit it for all rows");
   }
+  if (skipToken === "") throw isEmpty("skipToken", skipToken, "omit it to start at the first row");
+  if (select?.length === 0) throw isEmpty("select", select, "omit it for all fields");
+}
+
+function requireOneOf(option: string, value: string, known: readonly string[]): void {
+  if (known.includes(value)) return;
+  const problem = `must be one of ${known.join(", ")}, got ${describe(value)}`;
+  throw new ValidationError(option, problem, { received: value });
+}
+
+function requireFields(
+  resource: ResourceName,
+  select: readonly string[],
+  unchecked: boolean,
+): void {
+  if (select.includes("")) {
+    throw new ValidationError("select", 'includes the empty name ""', {
+      received: select,
+      hint: "remove the extra comma",
+    });
+  }
+  const known: readonly string[] = fieldNames(resource);
+  const unknown = unchecked ? undefined : select.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw new ValidationError(
+      "select",
+      `includes "${unknown}", which is not a field of ${resource}`,
+      {
+        received: select,
+        hint: fieldHint(resource, unknown),
+        canBeUnchecked: true,
+      },
+    );
+  }
+  const repeated = firstRepeated(select);
+  if (repeated !== undefined) {
+    throw new ValidationError("select", `includes "${repeated}" twice`, {
+      received: select,
+      hint: "list each field once",
+    });
+  }
+}
+
+/** A filter and its clauses; `clauses` is `undefined` if the filter cannot be parsed. */
+type ParsedFilter = Pick<CheckedQuery, "filter" | "clauses">;
+
+function readFilter(resource: ResourceName, filter: string, unchecked: boolean): ParsedFilter {
+  try {
+    return { filter, clauses: unchecked ? parseFilter(filter) : checkFilter(resource, filter) };
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    if (unchecked) return { filter, clauses: undefined };
+    const { option, problem, received, hint } = error;
+    throw new ValidationError(option, problem, { received, hint, canBeUnchecked: true });
+  }
+}
+
+function addClauses({ filter, clauses }: ParsedFilter, more: readonly Clause[]): ParsedFilter {
+  return { filter: narrow({ filter, clauses }, more), clauses: clauses && [...clauses, ...more] };
+}
+
+/** Adds clauses to a filter with `and`. */
+export function narrow(
+  { filter, clauses }: ParsedFilter,
+  more: readonly Clause[],
+): string | undefined {
+  if (more.length === 0) return filter;
+  if (filter === undefined) return formatClauses(more);
+  // A filter that cannot be parsed may have an `or`, which binds more weakly than `and`.
+  return `${clauses === undefined ? `(${filter})` : filter} and ${formatClauses(more)}`;
 }
 
 /** Where a query of a resource has a box. */
@@ -212,26 +211,27 @@ interface PlacedBox {
 }
 
 /**
- * A filter and a box as a resource takes them: the box joined to the filter where it has positions of
- * its own, else beside it, as `within`.
+ * Adds a box to a filter if the resource has positions; otherwise returns it as `within`.
  *
- * @param unchecked Whether the filter may have names and a grammar that Weir does not know
- * @throws {TypeError} If the resource cannot be filtered by a name
- * @throws {SyntaxError} If the filter is not of the service's grammar
- * @throws {RangeError} If a side of the box is out of range
+ * @param unchecked Whether the filter may have names and syntax that Weir does not know
+ * @throws {ValidationError} If the filter or the box is not valid for the resource
  */
 export function placeBox(
   resource: ResourceName,
   filter: string | undefined,
-  box: BoundingBox | undefined,
+  within: BoundingBox | undefined,
   unchecked = false,
 ): PlacedBox {
-  if (box === undefined) return { filter };
-  if (isMeasured(resource)) return { filter, within: box };
-  const clauses = filter === undefined
-    ? []
-    : unchecked
-    ? parseIfPossible(filter)
-    : checkFilter(resource, filter);
-  return { filter: narrow({ filter, clauses }, toBoxClauses(box)) };
+  if (within === undefined) return { filter };
+  if (isMeasured(resource)) return { filter, within };
+  return { filter: checkQuery(resource, { filter, within, unchecked }).filter };
+}
+
+/** System query options of one request, by their OData names. */
+export interface SystemQueryOptions {
+  $select?: string | undefined;
+  $filter?: string | undefined;
+  $top?: number | undefined;
+  $skiptoken?: string | undefined;
+  $count?: "true";
 }

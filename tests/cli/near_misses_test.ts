@@ -1,5 +1,6 @@
 // Hints for names that the command line does not have.
 import { assertEquals } from "@std/assert";
+import { fieldNames } from "../../src/odata/resources.ts";
 import { weir } from "../helpers/weir.ts";
 
 const FIELDS_OF_ALL =
@@ -49,27 +50,29 @@ const hints: [line: string[], message: string][] = [
   // Fields and names to filter by, in the words of the command line.
   [
     ["records", "--sandbox", "--select=WellID"],
-    'Cannot select "WellID" from Records: use a field that weir fields records lists (or pass ' +
-    "--unchecked, if the service has added it)",
+    '--select includes "WellID", which is not a field of Records: use one of ' +
+    `${fieldNames("Records").join(", ")} (or pass --unchecked, if the service accepts it)`,
   ],
   [
     ["records", "--sandbox", "--select=LocationId"],
-    'Cannot select "LocationId" from Records: use Observations, where it is a field ' +
-    "(MonitoringLocationID is another identifier)",
+    '--select includes "LocationId", which is not a field of Records: use Observations, which has ' +
+    "this field (MonitoringLocationID is another identifier) (or pass --unchecked, if the service " +
+    "accepts it)",
   ],
   [
     ["records", "--sandbox", "--filter=WellID eq '5'"],
-    `Cannot filter Records by "WellID" at character 1 of the filter: use one of ${FIELDS_OF_ALL} ` +
-    "(or pass --unchecked, if the service has added it)",
+    '--filter uses "WellID" at character 1, which is not a filter field of Records: use one of ' +
+    `${FIELDS_OF_ALL} (or pass --unchecked, if the service accepts it)`,
   ],
   [
     ["observations", "--sandbox", "--filter=Latitude gt '5'"],
-    'Cannot filter Observations by "Latitude" at character 1 of the filter: use --bbox=W,S,E,N',
+    '--filter uses "Latitude" at character 1, which is not a filter field of Observations: use ' +
+    "--bbox to filter by position (or pass --unchecked, if the service accepts it)",
   ],
   [
     ["cite", "--sandbox", "--filter=Wells eq '5'"],
-    `Cannot filter Metadata by "Wells" at character 1 of the filter: use one of ${FIELDS_OF_ALL}, ` +
-    "Latitude, Longitude, DatasetName, CreateTimestamp",
+    '--filter uses "Wells" at character 1, which is not a filter field of Metadata: use one of ' +
+    `${FIELDS_OF_ALL}, Latitude, Longitude, DatasetName, CreateTimestamp`,
   ],
   // Options of the client that are flags here.
   [

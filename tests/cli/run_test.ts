@@ -265,7 +265,7 @@ const misused: [line: string[], ...said: string[]][] = [
   [["records", "--sandbox", "--count", "--limit=3"], "leave --limit out"],
   [["records", "--sandbox", "--qa"], "--qa and --sandbox are two services"],
   [["records", "--sandbox", "--bbox=1,2,3"], "--bbox is west,south,east,north"],
-  [["records", "--sandbox", "--bbox=2,1,1,3"], "below its east"],
+  [["records", "--sandbox", "--bbox=2,1,1,3"], "below east"],
   [["records", "--sandbox", "--select", "LocationId"], '"LocationId"'],
   [["records", "--sandbox", "--filter", "DOI ge 'x'"], 'use "gte"'],
   [["locations", "--sandbox", "--filter", "Nam eq 'x'"], 'did you mean "Name"?'],
@@ -383,4 +383,21 @@ Deno.test("run() leaves no progress on a terminal when it ends within a second",
   const shown = await weir(line, { isTerminal: true, showsOutput: true });
   assertEquals(shown.drawn, "");
   assertEquals((await weir([...line, "--quiet"], { isTerminal: true })).drawn, "");
+});
+
+Deno.test("run() reports rows per second, and the time left while rows are expected", async () => {
+  const line = ["observations", "--sandbox", "--top=10", "--limit=30", "--select=Id"];
+  const { errors } = await weir(line);
+  assertMatch(errors[0]!, /^10 of 30 rows \(33%\), [\d,]+ rows\/s, \d+ s left/);
+  assertMatch(errors[1]!, /^20 of 30 rows \(66%\), [\d,]+ rows\/s, \d+ s left/);
+  assertMatch(errors[2]!, /^30 of 30 rows \(100%\), [\d,]+ rows\/s$/);
+});
+
+Deno.test("run() reports the number of rows when a download without a terminal ends below the limit", async () => {
+  const line = ["locations", "--sandbox", "--select=Id"];
+  assertEquals((await weir([...line, "--limit=80"])).errors.at(-1), "Complete: 60 rows");
+  for (const more of [[], ["--limit=60"], ["--limit=0"], ["--limit=80", "--quiet"]]) {
+    const { errors } = await weir([...line, ...more]);
+    assertEquals(errors.filter((text) => text.startsWith("Complete")), []);
+  }
 });

@@ -68,7 +68,7 @@ async function problemLine(request: string, response: Response): Promise<string>
   const { type, status, title, detail, hint, ...rest } = await response.json();
   const others = JSON.stringify({ ...rest, ...(type !== "about:blank" && { type }) });
   const authenticate = response.headers.get("www-authenticate");
-  return `${request}\n  ${status} ${title} | ${detail} | ${hint}` +
+  return `${request}\n  ${status} ${title} | ${detail} | ${hint ?? "(no hint)"}` +
     (others === "{}" ? "" : ` | ${others}`) +
     (authenticate === null ? "" : ` | www-authenticate: ${authenticate}`);
 }

@@ -2,10 +2,10 @@
 // malformed page must fail on both; a page that both accept must give the same rows.
 import { assert, assertEquals } from "@std/assert";
 import { csvFromPage, DataStream, DataStreamError, type Query } from "../../mod.ts";
-import { fastLines } from "../helpers/csv_ways.ts";
+import { transcodedLines } from "../helpers/csv_ways.ts";
 import {
   assertAgreement,
-  forGeneralPath,
+  forParsedPath,
   insertBytes,
   readAsCsv,
   readAsGeoJson,
@@ -30,10 +30,10 @@ function without(page: Uint8Array, at: number): Uint8Array {
   return Uint8Array.from([...page.subarray(0, at), ...page.subarray(at + 1)]);
 }
 
-Deno.test("forGeneralPath() gives a page that the path from bytes to bytes does not read", () => {
+Deno.test("forParsedPath() gives a page that the path from bytes to bytes does not read", () => {
   const text = (page: Uint8Array) => new TextDecoder().decode(page);
-  assert(fastLines(text(PAGE), ["Id"]) !== undefined);
-  assertEquals(fastLines(text(forGeneralPath(PAGE)), ["Id"]), undefined);
+  assert(transcodedLines(text(PAGE), ["Id"]) !== undefined);
+  assertEquals(transcodedLines(text(forParsedPath(PAGE)), ["Id"]), undefined);
 });
 
 for (const [name, bytes] of STRAY_BYTES) {
@@ -148,7 +148,7 @@ for (const depth of [1_001, 2_000, 200_000]) {
   for (const [name, text] of Object.entries(pages)) {
     Deno.test(`each format rejects a page on both paths when ${name} is nested ${depth} deep`, () => {
       const page = encoder.encode(text);
-      for (const given of [page, forGeneralPath(page)]) {
+      for (const given of [page, forParsedPath(page)]) {
         for (const read of [readAsCsv, readAsNdjson, readAsJson, readAsGeoJson]) {
           assertEquals(read(given), { error: "SyntaxError" }, read.name);
         }

@@ -1,17 +1,18 @@
-// Fields that no column is known for: on the first page they become columns, later they are an error.
+// Fields without a column: new columns on the first page, an error on later pages.
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { csvFromPage } from "../../mod.ts";
 import { fieldNames } from "../../src/odata/resources.ts";
-import { csvOfBytes } from "../../src/formats/csv_transcoder.ts";
-import { toCsvFormat } from "../../src/formats/csv_options.ts";
+import { checkCsvOptions } from "../../src/formats/csv_options.ts";
 import { CsvWriter } from "../../src/formats/csv.ts";
+import { transcode } from "../helpers/csv_ways.ts";
 import { ask } from "../helpers/sandbox.ts";
 
 const bytes = (page: string) => new TextEncoder().encode(page);
 const text = (page: Uint8Array) => new TextDecoder().decode(page);
-const writer = (known: readonly string[]) => new CsvWriter(toCsvFormat(), known, true);
+const writer = (known: readonly string[]) =>
+  new CsvWriter(checkCsvOptions(), known, { addsNewFields: true });
 
-/** First pages, where `a` and `b` are known. */
+/** First pages. The known fields are `a` and `b`. */
 const added: [name: string, rows: string, csv: string][] = [
   ["on the first row", '{"a":1,"x":2},{"a":3}', "a,b,x\r\n1,,2\r\n3,,\r\n"],
   ["on a later row", '{"a":1,"b":2},{"x":3,"a":4}', "a,b,x\r\n1,2,\r\n4,,3\r\n"],
@@ -49,11 +50,15 @@ Deno.test("CsvWriter.write() names the first new field, and keeps its state, whe
   assertEquals(text(csv.write(bytes('{"value":[{"a":5}]}')).bytes), "5\r\n");
 });
 
-Deno.test("csvOfBytes() lists new fields in order of appearance when the target is open", () => {
+Deno.test("transcodeCsv() lists new fields in order of appearance when it collects them", () => {
   const page = bytes('{"value":[{"a":1},{"y":2,"x":3},{"z":4,"y":5},{"w":6}]}');
-  const target = { fields: ["a"], isOpen: true, before: new Uint8Array(), format: toCsvFormat() };
-  assertEquals(csvOfBytes(page, target)?.newFields, ["y", "x", "z", "w"]);
-  assertEquals(csvOfBytes(page, { ...target, isOpen: false })?.newFields, []);
+  assertEquals(transcode(page, ["a"], { collectsNewFields: true })?.newFields, [
+    "y",
+    "x",
+    "z",
+    "w",
+  ]);
+  assertEquals(transcode(page, ["a"])?.newFields, []);
 });
 
 Deno.test("CsvWriter.write() stays fast when one row of the first page has a new field", async () => {
@@ -69,6 +74,6 @@ Deno.test("CsvWriter.write() stays fast when one row of the first page has a new
     }
   }
   const [known, unknown] = times;
-  // Twice as long, for the page is read twice; by way of strings it takes at least 20 times as long.
+  // Twice as long, because the page is transcoded twice. Parsing it takes 20 times as long.
   assert(unknown! < 6 * known!, `${unknown} ms with a new field, ${known} ms without`);
 });

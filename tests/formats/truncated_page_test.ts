@@ -1,8 +1,8 @@
-// A page that ends too early, as a gateway leaves one when it drops the connection.
+// Truncated pages, such as a gateway sends when it drops the connection.
 import { assert, assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage, type ResourceName } from "../../mod.ts";
 import { fieldNames } from "../../src/odata/resources.ts";
-import { jsonWriter } from "../../src/formats/json.ts";
+import { createJsonWriter } from "../../src/formats/json.ts";
 import { assertLinear } from "../helpers/doubling.ts";
 import { FORMATS_OF, RESOURCE_NAMES, samplePage, truncatedPage } from "../helpers/sample_pages.ts";
 
@@ -17,7 +17,7 @@ const MAKERS: Record<string, readonly [symbol: string, make: Make][]> = {
     ],
   ],
   ndjson: [["ndjsonFromPage", ndjsonFromPage]],
-  json: [["jsonWriter().write", (page) => jsonWriter().write(page).bytes]],
+  json: [["createJsonWriter().write", (page) => createJsonWriter().write(page).bytes]],
   geojson: [["geojsonFromPage", geojsonFromPage]],
 };
 

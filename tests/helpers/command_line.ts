@@ -1,11 +1,17 @@
 // The command line as a process, with the least permissions that the README names for it.
 
+import { withDeadline } from "./deadline.ts";
 import { PROJECT } from "./project.ts";
 
 /** The folder that its files go to. */
 export const FOLDER = "tests/processes/files";
 /** The module of the command line. */
 export const MAIN = `${PROJECT}src/cli/main.ts`;
+
+/** Time limit (ms) of a test that runs processes. */
+const TEST_LIMIT = 60_000;
+/** Command lines of the processes that are running. */
+const running = new Map<Deno.ChildProcess, string>();
 
 /** What a process came to. */
 export interface Ended {
@@ -39,7 +45,7 @@ export function denoArguments(
 
 /** Starts it. */
 export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
-  return new Deno.Command(Deno.execPath(), {
+  const child = new Deno.Command(Deno.execPath(), {
     args: denoArguments(line, args),
     cwd: FOLDER,
     env: line.environment ?? {},
@@ -47,6 +53,9 @@ export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
     stdout: "piped",
     stderr: "piped",
   }).spawn();
+  running.set(child, `weir ${args.join(" ")}`);
+  child.status.finally(() => running.delete(child));
+  return child;
 }
 
 /** Runs it to its end. */
@@ -61,10 +70,20 @@ export async function withFiles(test: () => Promise<void>): Promise<void> {
   // What a run that was killed has left is nobody's.
   await removeFolder();
   await Deno.mkdir(FOLDER, { recursive: true });
+  const unfinished = () => ["The test", ...running.values()].join(" / ");
   try {
-    await test();
+    await withDeadline(test(), unfinished, TEST_LIMIT);
   } finally {
+    running.keys().forEach(killIfRunning);
     await removeFolder();
+  }
+}
+
+function killIfRunning(child: Deno.ChildProcess): void {
+  try {
+    child.kill("SIGKILL");
+  } catch {
+    // It has ended, and its status is not known yet.
   }
 }
 
@@ -81,11 +100,20 @@ export async function serving(
   handler: (request: Request) => Response | Promise<Response>,
   test: (line: CommandLine, baseUrl: string) => Promise<void>,
 ): Promise<void> {
-  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler);
+  const stop = new AbortController();
+  const { signal } = stop;
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, signal, onListen() {} }, handler);
   const { port } = server.addr;
   const environment = { DATASTREAM_API_KEY: "sandbox", WEIR_REQUESTS_PER_SECOND: "Infinity" };
   const line = { port, hasFiles: true, environment };
-  await withFiles(() => test(line, `--base-url=http://127.0.0.1:${port}/v1/odata/v4`));
+  try {
+    await withFiles(() => test(line, `--base-url=http://127.0.0.1:${port}/v1/odata/v4`));
+  } catch (error) {
+    // shutdown() would wait for an answer that the failed test never gives.
+    stop.abort();
+    throw error;
+  }
+  await server.shutdown();
 }
 
 /** The names of the files that are there. */

@@ -1,42 +1,68 @@
-import { csvOfBytes } from "../../src/formats/csv_transcoder.ts";
-import { toCell, toLines } from "../../src/formats/csv_cells.ts";
-import { type CsvFormat, type CsvOptions, toCsvFormat } from "../../src/formats/csv_options.ts";
-import { readSourcePage } from "../../src/formats/raw_json.ts";
+import { stringifyCells, toCell, toNestedCell } from "../../src/formats/csv.ts";
+import {
+  checkCsvOptions,
+  type CheckedCsvOptions,
+  type CsvOptions,
+} from "../../src/formats/csv_options.ts";
+import { type CsvPage, transcodeCsv } from "../../src/formats/csv_transcoder.ts";
 import { PageFault, type WriterState, type WrittenPage } from "../../src/formats/page_writer.ts";
+import { parsePage } from "../../src/formats/raw_json.ts";
 
-/** The lines of a page by the fast way alone, without a header; undefined where it does not know the page. */
-export function fastLines(
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** Transcodes a page of bytes without a header; `undefined` if it has to be parsed. */
+export function transcode(
+  page: Uint8Array,
+  fields: readonly string[],
+  { collectsNewFields = false, ...options }: CsvOptions & { collectsNewFields?: boolean } = {},
+): CsvPage | undefined {
+  const csv = checkCsvOptions(options);
+  return transcodeCsv(page, {
+    fields,
+    collectsNewFields,
+    head: new Uint8Array(),
+    csv,
+    toNestedCell: (json) => toNestedCell(json, csv),
+  });
+}
+
+/** Returns the lines of a page from the byte path alone, without a header. */
+export function transcodedLines(
   page: string,
   fields: readonly string[],
   options: CsvOptions = {},
 ): string | undefined {
-  const format = toCsvFormat(options);
-  const target = { fields, isOpen: false, before: new Uint8Array(), format };
-  const written = csvOfBytes(new TextEncoder().encode(page), target);
-  return written && new TextDecoder("utf-8", { ignoreBOM: true }).decode(written.bytes);
+  const written = transcode(encoder.encode(page), fields, options);
+  return written && decoder.decode(written.bytes);
 }
 
-/** The lines of a page by the general way alone, without a header. */
-export function generalLines(
+/** Returns the lines of a page from parsed rows alone, without a header. */
+export function parsedLines(
   page: string,
   fields: readonly string[],
   options: CsvOptions = {},
 ): string {
-  const format = toCsvFormat(options);
-  const { rows } = readSourcePage(new TextEncoder().encode(page));
-  const cells = rows.map((row) => fields.map((field) => toCell(row.get(field), format)));
-  const bytes = new TextEncoder().encode(toLines(cells, format.separator));
-  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  const csv = checkCsvOptions(options);
+  const { rows } = parsePage(encoder.encode(page));
+  const lines = rows.map((row) =>
+    stringifyCells(fields.map((field) => toCell(row.get(field), csv)), csv.separator)
+  );
+  return decoder.decode(encoder.encode(lines.join("")));
 }
 
-/** Writes pages as rows of strings, never from bytes to bytes: what a `CsvWriter` has to give. */
-export class GeneralCsv {
+/** Writes pages by way of parsed rows alone: the reference for `CsvWriter`. */
+export class ParsedCsvWriter {
   #fields: readonly string[];
   #isBegun = false;
 
-  /** @param format Without columns, a byte order mark or escaped formulas */
-  constructor(readonly format: CsvFormat, known: readonly string[], readonly isOpen: boolean) {
-    this.#fields = known;
+  /** @param csv Options without columns, byte order mark and escaped formulas */
+  constructor(
+    readonly csv: CheckedCsvOptions,
+    fields: readonly string[],
+    readonly addsNewFields: boolean,
+  ) {
+    this.#fields = fields;
   }
 
   get state(): WriterState {
@@ -44,24 +70,24 @@ export class GeneralCsv {
   }
 
   write(page: Uint8Array): WrittenPage {
-    const { rows, ids, envelope } = readSourcePage(page);
-    const names = this.isOpen ? rows.flatMap((row) => [...row.keys()]) : [];
+    const { rows, ids, envelope } = parsePage(page);
+    const names = this.addsNewFields ? rows.flatMap((row) => [...row.keys()]) : [];
     const added = [...new Set(names)].filter((name) => !this.#fields.includes(name));
     if (this.#isBegun && added.length > 0) {
       throw new PageFault(
         `Field "${added[0]}" came after the header was written`,
-        "the rows so far are not all; select the fields wanted",
+        "the result is incomplete; select the fields you need",
       );
     }
     const fields = [...this.#fields, ...added];
     if (rows.length === 0 || fields.length === 0) {
       return { bytes: new Uint8Array(), rows: rows.length, ids, envelope };
     }
-    const cells = rows.map((row) => fields.map((field) => toCell(row.get(field), this.format)));
-    const lines = this.#isBegun || !this.format.header ? cells : [fields, ...cells];
+    const cells = rows.map((row) => fields.map((field) => toCell(row.get(field), this.csv)));
+    const lines = this.#isBegun || !this.csv.header ? cells : [fields, ...cells];
     this.#isBegun = true;
     this.#fields = fields;
-    const bytes = new TextEncoder().encode(toLines(lines, this.format.separator));
-    return { bytes, rows: rows.length, ids, envelope };
+    const text = lines.map((line) => stringifyCells(line, this.csv.separator)).join("");
+    return { bytes: encoder.encode(text), rows: rows.length, ids, envelope };
   }
 }

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { csvFromPage, type CsvOptions, geojsonFromPage, ndjsonFromPage } from "../../mod.ts";
-import { jsonWriter } from "../../src/formats/json.ts";
+import { createJsonWriter } from "../../src/formats/json.ts";
 
 const encoder = new TextEncoder();
 
@@ -51,7 +51,7 @@ const ESCAPED_VALUE = encoder.encode(String.raw`"\u0076alue"`);
  * Returns a page in which each `"value"` is spelled with an escape. It means the same, but the path
  * from bytes to bytes does not find the rows, so that the general path reads the page.
  */
-export function forGeneralPath(page: Uint8Array): Uint8Array {
+export function forParsedPath(page: Uint8Array): Uint8Array {
   const bytes: number[] = [];
   for (let at = 0; at < page.length;) {
     if (VALUE.every((byte, index) => page[at + index] === byte)) {
@@ -113,7 +113,7 @@ export function readAsNdjson(page: Uint8Array): Reading {
 /** Makes a JSON document of a page; returns the rows that it holds. */
 export function readAsJson(page: Uint8Array): Reading {
   return outcomeOf(() => {
-    const writer = jsonWriter();
+    const writer = createJsonWriter();
     const text = decode(writer.write(page).bytes) + decode(writer.end());
     return { rows: (parseDigits(text) as { value: unknown[] }).value };
   });
@@ -143,7 +143,7 @@ const CSV_OPTIONS: readonly (CsvOptions | undefined)[] = [
 /** Fails if a format does not give the rows of the page, or if the two paths differ. */
 export function assertAgreement(page: Uint8Array, message: string): void {
   const wanted = readStrictly(page);
-  const general = forGeneralPath(page);
+  const general = forParsedPath(page);
   assertEquals(readStrictly(general), wanted, `the escape changes ${message}`);
   for (const given of [page, general]) {
     assertEquals(readAsNdjson(given), wanted, `NDJSON: ${message}`);

@@ -1,5 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { parseBox, parseDegrees } from "../../src/odata/bounding_box.ts";
+import { ValidationError } from "../../src/errors.ts";
 import { placeBox } from "../../src/odata/query_options.ts";
 import { REGIONS } from "../../src/odata/regions.ts";
 
@@ -53,13 +54,16 @@ Deno.test("placeBox() adds the box to the filter when the resource has a positio
   assertEquals(placeBox("Locations", "LocationId eq 1", box), {
     filter: `LocationId eq 1 and ${inBox}`,
   });
-  assertThrows(() => placeBox("Locations", "LocationId eq 1 or LocationId eq 2", box), SyntaxError);
+  assertThrows(
+    () => placeBox("Locations", "LocationId eq 1 or LocationId eq 2", box),
+    ValidationError,
+  );
   assertEquals(placeBox("Locations", "LocationId eq 1 or LocationId eq 2", box, true), {
     filter: `(LocationId eq 1 or LocationId eq 2) and ${inBox}`,
   });
 });
 
-Deno.test("REGIONS lists the hubs, provinces and territories by name", () => {
+Deno.test("REGIONS has the documented names when its groups are listed", () => {
   assertEquals(REGIONS.map(([label, regions]) => [label, Object.values(regions).join(", ")]), [
     ["Hubs", "Atlantic, Great Lakes, Lake Winnipeg, Mackenzie, Pacific"],
     [

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { type CommonConditions, commonFilter } from "../../src/odata/filter.ts";
+import { commonFilter, type CommonFilterValues } from "../../src/odata/filter.ts";
 import { parseFilter } from "../../src/odata/parse_filter.ts";
 
-const CASES: readonly [conditions: CommonConditions, filter: string | undefined][] = [
+const CASES: readonly [conditions: CommonFilterValues, filter: string | undefined][] = [
   [{}, undefined],
   [{ dois: [], regions: [], characteristics: [] }, undefined],
   [{ dois: ["10.1/a"] }, "DOI eq '10.1/a'"],

@@ -12,9 +12,10 @@ import {
   lt,
   lte,
   ne,
+  ValidationError,
 } from "../../mod.ts";
 
-// water-quality-api, Query options and Filter forms.
+// DataStream Public API, "URL Parameters", $filter.
 const forms: [filter: Filter<string>, text: string][] = [
   [eq("CharacteristicName", "pH"), "CharacteristicName eq 'pH'"],
   [ne("MonitoringLocationType", "Well"), "MonitoringLocationType ne 'Well'"],
@@ -39,46 +40,130 @@ const forms: [filter: Filter<string>, text: string][] = [
   ],
 ];
 for (const [filter, text] of forms) {
-  Deno.test(`an expression reads ${text}`, () => {
+  Deno.test(`toString() returns the filter when it is ${text}`, () => {
     assertEquals(String(filter), text);
     const query = new DataStream().records({ filter, unchecked: true });
     assertEquals(query.url, new DataStream().records({ filter: text, unchecked: true }).url);
   });
 }
 
-Deno.test("eq() takes a field when its name has one letter", () => {
+Deno.test("eq() formats a field when its name has one letter", () => {
   assertEquals(String(eq<string>("a", "x")), "a eq 'x'");
 });
 
-const wrong: [name: string, make: () => unknown, message: string][] = [
-  ["an empty list", () => isIn("DOI", []), "an empty list: wanted a list of at least one"],
-  ["a text for a list", () => isIn("DOI", "x" as never), 'in "x": wanted a list'],
+const wrong: [name: string, make: () => unknown, option: string, problem: string][] = [
   [
-    "nothing among those to join",
+    "isIn() throws a ValidationError when the array is empty",
+    () => isIn("DOI", []),
+    "values",
+    "must be an array of at least one value, got an empty array",
+  ],
+  [
+    "isIn() throws a ValidationError when the values are a string",
+    () => isIn("DOI", "x" as never),
+    "values",
+    'must be an array of at least one value, got "x"',
+  ],
+  [
+    "isIn() throws a ValidationError when a value is infinite",
+    () => isIn("Latitude", [1, Infinity]),
+    "values",
+    "must be a finite number to compare with Latitude, got Infinity",
+  ],
+  [
+    "and() throws a ValidationError when a filter is undefined",
     () => and(eq("DOI", "x"), undefined as never),
-    "Cannot join undefined",
+    "filters",
+    "must be one or more filters made by eq(), isIn() and similar functions, got undefined",
   ],
-  ["text among those to join", () => and(eq("DOI", "x"), "DOI eq 'y'" as never), "made by eq()"],
-  ["nothing to join", () => and(), "wanted at least one"],
   [
-    "a number for a text",
-    () => eq("DOI", 5 as never),
-    'Cannot compare "DOI" with 5: wanted a text',
+    "and() throws a ValidationError when a filter is a string",
+    () => and(eq("DOI", "x"), "DOI eq 'y'" as never),
+    "filters",
+    "must be one or more filters made by eq(), isIn() and similar functions, got \"DOI eq 'y'\"",
   ],
-  ["a text for a number", () => eq("LocationId", "5" as never), 'with "5": wanted a finite number'],
-  ["no number", () => eq("LocationId", NaN), "wanted a finite number"],
-  ["a number without end", () => isIn("Latitude", [1, Infinity]), "wanted a finite number"],
-  ["a function", () => eq("Name", (() => "x") as never), "with a function: wanted a text"],
-  ["null", () => eq("Name", null as never), "with null: wanted a text"],
-  ["a date that is no text", () => gt("CreateTimestamp", new Date(0) as never), "YYYY-MM-DD"],
-  ["the end of a number", () => endsWith("LocationId", "5"), "wanted the name of a text"],
-  ["the end of a date", () => endsWith("CreateTimestamp", "5"), "wanted the name of a text"],
-  ["an end that is no text", () => endsWith("DOI", 5 as never), "got 5"],
-  ["a name that could be a clause", () => eq("DOI eq 'x' and Name", "y"), "letters, digits"],
-  ["an empty name", () => endsWith("", "x"), "letters, digits"],
+  [
+    "and() throws a ValidationError when there is no filter",
+    () => and(),
+    "filters",
+    "must be one or more filters made by eq(), isIn() and similar functions, got none",
+  ],
+  [
+    "eq() throws a ValidationError when a text field gets a number",
+    () => eq("DOI", 5 as never),
+    "value",
+    "must be a string to compare with DOI, got 5",
+  ],
+  [
+    "eq() throws a ValidationError when a number field gets a string",
+    () => eq("LocationId", "5" as never),
+    "value",
+    'must be a finite number to compare with LocationId, got "5"',
+  ],
+  [
+    "eq() throws a ValidationError when the value is NaN",
+    () => eq("LocationId", NaN),
+    "value",
+    "must be a finite number to compare with LocationId, got NaN",
+  ],
+  [
+    "eq() throws a ValidationError when the value is a function",
+    () => eq("Name", (() => "x") as never),
+    "value",
+    "must be a string to compare with Name, got a function",
+  ],
+  [
+    "eq() throws a ValidationError when the value is null",
+    () => eq("Name", null as never),
+    "value",
+    "must be a string to compare with Name, got null",
+  ],
+  [
+    "eq() throws a ValidationError when the field has a space",
+    () => eq("DOI eq 'x' and Name", "y"),
+    "field",
+    'must be a name of letters, digits and "_", got "DOI eq \'x\' and Name"',
+  ],
+  [
+    "gt() throws a ValidationError when a date is a Date",
+    () => gt("CreateTimestamp", new Date(0) as never),
+    "value",
+    "must be a date in the form YYYY-MM-DD to compare with CreateTimestamp, got a Date",
+  ],
+  [
+    "endsWith() throws a ValidationError when the field is a number",
+    () => endsWith("LocationId", "5"),
+    "field",
+    "must hold strings, but LocationId holds a number",
+  ],
+  [
+    "endsWith() throws a ValidationError when the field is a date",
+    () => endsWith("CreateTimestamp", "5"),
+    "field",
+    "must hold strings, but CreateTimestamp holds a date",
+  ],
+  [
+    "endsWith() throws a ValidationError when the end is a number",
+    () => endsWith("DOI", 5 as never),
+    "text",
+    "must be a string, got 5",
+  ],
+  [
+    "endsWith() throws a ValidationError when the field is empty",
+    () => endsWith("", "x"),
+    "field",
+    'must be a name of letters, digits and "_", got ""',
+  ],
+  [
+    "boundingBox() throws a ValidationError when a side is out of range",
+    () => boundingBox({ west: -181, south: 0, east: 0, north: 1 }),
+    "box.west",
+    "must be a number of degrees from -180 to 180, got -181",
+  ],
 ];
-for (const [name, make, message] of wrong) {
-  Deno.test(`a filter refuses ${name}`, () => {
-    assertThrows(make, TypeError, message);
+for (const [name, make, option, problem] of wrong) {
+  Deno.test(name, () => {
+    const error = assertThrows(make, ValidationError);
+    assertEquals([error.option, error.problem], [option, problem]);
   });
 }

@@ -1,18 +1,19 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { FilterSyntaxError, parseFilter } from "../../src/odata/parse_filter.ts";
+import { ValidationError } from "../../mod.ts";
+import { parseFilter } from "../../src/odata/parse_filter.ts";
 
 const quoted = (text: string) => ({ text, quoted: true });
 const bare = (text: string) => ({ text, quoted: false });
 
 for (const operator of ["eq", "ne", "lt", "lte", "gt", "gte"] as const) {
-  Deno.test(`parseFilter() reads ${operator}`, () => {
+  Deno.test(`parseFilter() reads a comparison when its operator is ${operator}`, () => {
     assertEquals(parseFilter(`ActivityStartYear ${operator} 2015`), [
       { field: "ActivityStartYear", operator, values: [bare("2015")], position: 0 },
     ]);
   });
 }
 
-Deno.test("parseFilter() reads clauses joined by and, with their positions", () => {
+Deno.test("parseFilter() returns clauses and their positions when they are joined with and", () => {
   assertEquals(parseFilter("DOI eq '10.25976/a' and LocationId in (1, '2',-3.5e2)"), [
     { field: "DOI", operator: "eq", values: [quoted("10.25976/a")], position: 0 },
     {
@@ -24,78 +25,86 @@ Deno.test("parseFilter() reads clauses joined by and, with their positions", () 
   ]);
 });
 
-Deno.test("parseFilter() reads endswith, spaced or not", () => {
+Deno.test("parseFilter() reads endswith when it has spaces or none", () => {
   const clause = { field: "DOI", operator: "endswith" as const, values: [quoted("aa00")] };
   assertEquals(parseFilter("endswith(DOI,'aa00')"), [{ ...clause, position: 9 }]);
   assertEquals(parseFilter(" endswith( DOI , 'aa00' ) "), [{ ...clause, position: 11 }]);
 });
 
-Deno.test("parseFilter() reads two quotes inside a text as one", () => {
+Deno.test("parseFilter() reads a doubled quote as one when it is inside a string", () => {
   const [clause] = parseFilter("Name eq 'l''eau and ''d''''or'''");
   assertEquals(clause?.values, [quoted("l'eau and 'd''or'")]);
 });
 
-Deno.test("parseFilter() takes a field named like a word of the grammar", () => {
+Deno.test("parseFilter() reads a field when its name is a keyword", () => {
   assertEquals(parseFilter("endswith eq 'in'")[0]?.field, "endswith");
 });
 
-const faults: [filter: string, message: string, position: number][] = [
-  ["", "Wanted a field name, got the end", 0],
-  ["  ", "Wanted a field name, got the end", 0],
-  ["DOI", "got the end", 3],
-  ["DOI ge 'x'", 'got "ge" (use "gte")', 4],
-  ["DOI le 'x'", 'got "le" (use "lte")', 4],
-  ["DOI constructor 'x'", 'got "constructor" at', 4],
-  ["DOI EQ 'x'", 'got "EQ" (use "eq")', 4],
-  ["DOI eq 'x' AND Name eq 'y'", 'got "AND" (use "and")', 11],
-  ["ActivityStartYear >= 2015", 'got ">=" (use "gte")', 18],
-  ["DOI == 'x'", 'got "==" (use "eq")', 4],
-  ['DOI eq "x"', 'got """ (use single quotes)', 7],
-  ["DOI eq", "Wanted a space", 6],
-  ["DOI eq ", "Wanted a quoted text or a number, got the end", 6],
-  ["DOI eq x", 'Wanted a quoted text or a number, got "x"', 7],
-  ["DOI eq'x'", "Wanted a space", 6],
-  ["DOI eq 'x", "Wanted a closing quote", 7],
-  ["DOI eq 'x'y'", "Wanted a closing quote (a quote inside a text is written twice)", 11],
-  ["DOI eq 'x' or DOI eq 'y'", 'got "or" (use one query for each side', 11],
-  ["not DOI eq 'x'", 'got "DOI"', 4],
-  ["DOI eq 'x' DOI eq 'y'", 'Wanted "and", got "DOI"', 11],
-  ["DOI eq 'x' and", "Wanted a space", 14],
-  ["DOI eq 'x'and DOI eq 'y'", 'Wanted "and", got "and" at character', 10],
-  ["DOI LIKE 'x'", 'got "LIKE" at character', 4],
+const LITERAL = "a quoted string or a number";
+const TOKEN = "a name, a quoted string or a number";
+const OPERATOR = 'one of the operators "eq", "ne", "lt", "lte", "gt", "gte", "in"';
+const CLOSING = "write a quote inside a string twice";
+const SINGLE = "use single quotes";
+
+const faults: [filter: string, expected: string, at: number, got: string, hint?: string][] = [
+  ["", "a field name", 1, "the end"],
+  ["  ", "a field name", 1, "the end"],
+  ["DOI", OPERATOR, 4, "the end"],
+  ["DOI ge 'x'", OPERATOR, 5, '"ge"', 'use "gte"'],
+  ["DOI le 'x'", OPERATOR, 5, '"le"', 'use "lte"'],
+  ["DOI constructor 'x'", OPERATOR, 5, '"constructor"'],
+  ["DOI EQ 'x'", OPERATOR, 5, '"EQ"', 'use "eq"'],
+  ["DOI eq 'x' AND Name eq 'y'", '"and"', 12, '"AND"', 'use "and"'],
+  ["ActivityStartYear >= 2015", TOKEN, 19, '">="', 'use "gte"'],
+  ["DOI == 'x'", TOKEN, 5, '"=="', 'use "eq"'],
+  ['DOI eq "x"', TOKEN, 8, '"""', SINGLE],
+  ["DOI eq", "a space", 7, "the end"],
+  ["DOI eq ", LITERAL, 7, "the end"],
+  ["DOI eq x", LITERAL, 8, '"x"'],
+  ["DOI eq'x'", "a space", 7, "\"'x'\""],
+  ["DOI eq 'x", "a closing quote", 8, "the end", CLOSING],
+  ["DOI eq 'x'y'", "a closing quote", 12, "the end", CLOSING],
   [
-    "DOI like 'x'",
-    'Wanted one of the operators "eq", "ne", "lt", "lte", "gt", "gte", "in", got "like" at',
-    4,
+    "DOI eq 'x' or DOI eq 'y'",
+    '"and"',
+    12,
+    '"or"',
+    'send one query for each side, or use "in" with a list of values',
   ],
-  ["DOI IN ('x')", 'got "IN" (use "in")', 4],
-  ["DOI not 'x'", 'got "not" (use "ne")', 4],
-  ["DOI in ()", "Wanted a quoted text or a number", 8],
-  ["DOI in ('x'", 'Wanted ")"', 11],
-  ["DOI in ('x',)", "Wanted a quoted text or a number", 12],
-  ["DOI in 'x'", 'Wanted "("', 7],
-  ["DOI in('x')", "Wanted a space", 6],
-  ["endswith(DOI 'x')", 'Wanted ","', 13],
-  ["endswith(DOI, 'x'", 'Wanted ")"', 17],
-  ["(DOI eq 'x')", 'Wanted a field name, got "(" (use no parentheses', 0],
-  ["Latitude gt 1.", "Wanted a name, a quoted text or a number", 13],
-  ["Latitude gt 1and DOI eq 'x'", "Wanted a space after 1", 13],
-  ["DOI eq 5x", "Wanted a space after 5", 8],
-  ["DOI eq null", 'got "null"', 7],
-  ["DOI != 'x'", 'got "!=" (use "ne")', 4],
-  ["DOI <> 'x'", 'got "<>" (use "ne")', 4],
-  ["DOI < 'x'", 'got "<" (use "lt")', 4],
-  ["DOI <= 'x'", 'got "<=" (use "lte")', 4],
-  ["DOI > 'x'", 'got ">" (use "gt")', 4],
-  ["DOI = 'x'", 'Wanted a name, a quoted text or a number, got "=" (use "eq")', 4],
-  ["DOI eq “x”", 'got "“" (use single quotes)', 7],
-  ["DOI eq ‘x’", 'got "‘" (use single quotes)', 7],
-  ["🌊 eq 'x'", 'got "🌊"', 0],
+  ["not DOI eq 'x'", OPERATOR, 5, '"DOI"'],
+  ["DOI eq 'x' DOI eq 'y'", '"and"', 12, '"DOI"'],
+  ["DOI eq 'x' and", "a space", 15, "the end"],
+  ["DOI eq 'x'and DOI eq 'y'", '"and"', 11, '"and"'],
+  ["DOI LIKE 'x'", OPERATOR, 5, '"LIKE"'],
+  ["DOI like 'x'", OPERATOR, 5, '"like"'],
+  ["DOI IN ('x')", OPERATOR, 5, '"IN"', 'use "in"'],
+  ["DOI not 'x'", OPERATOR, 5, '"not"', 'use "ne"'],
+  ["DOI in ()", LITERAL, 9, '")"'],
+  ["DOI in ('x'", '")"', 12, "the end"],
+  ["DOI in ('x',)", LITERAL, 13, '")"'],
+  ["DOI in 'x'", '"("', 8, "\"'x'\""],
+  ["DOI in('x')", "a space", 7, '"("', 'use parentheses only for the list of "in"'],
+  ["endswith(DOI 'x')", '","', 14, "\"'x'\""],
+  ["endswith(DOI, 'x'", '")"', 18, "the end"],
+  ["(DOI eq 'x')", "a field name", 1, '"("', 'use parentheses only for the list of "in"'],
+  ["Latitude gt 1.", TOKEN, 14, '"."'],
+  ["Latitude gt 1and DOI eq 'x'", "a space after 1", 14, '"and"'],
+  ["DOI eq 5x", "a space after 5", 9, '"x"'],
+  ["DOI eq null", LITERAL, 8, '"null"'],
+  ["DOI != 'x'", TOKEN, 5, '"!="', 'use "ne"'],
+  ["DOI <> 'x'", TOKEN, 5, '"<>"', 'use "ne"'],
+  ["DOI < 'x'", TOKEN, 5, '"<"', 'use "lt"'],
+  ["DOI <= 'x'", TOKEN, 5, '"<="', 'use "lte"'],
+  ["DOI > 'x'", TOKEN, 5, '">"', 'use "gt"'],
+  ["DOI = 'x'", TOKEN, 5, '"="', 'use "eq"'],
+  ["DOI eq “x”", TOKEN, 8, '"“"', SINGLE],
+  ["DOI eq ‘x’", TOKEN, 8, '"‘"', SINGLE],
+  ["🌊 eq 'x'", TOKEN, 1, '"🌊"'],
 ];
-for (const [filter, message, position] of faults) {
-  Deno.test(`parseFilter() refuses ${JSON.stringify(filter)}`, () => {
-    const error = assertThrows(() => parseFilter(filter), FilterSyntaxError, message);
-    assertEquals(error.position, position);
-    assertEquals(error.message.endsWith(` at character ${position + 1} of the filter`), true);
+for (const [filter, expected, at, got, hint = ""] of faults) {
+  Deno.test(`parseFilter() throws a ValidationError when the filter is ${JSON.stringify(filter)}`, () => {
+    const error = assertThrows(() => parseFilter(filter), ValidationError);
+    assertEquals([error.option, error.received, error.hint], ["filter", filter, hint]);
+    assertEquals(error.problem, `must have ${expected} at character ${at}, got ${got}`);
   });
 }

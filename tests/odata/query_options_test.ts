@@ -1,11 +1,13 @@
-// What a query may ask for, told before any request is spent.
+// Options of a query, which are checked before any request.
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { boundingBox, DataStream, eq, PRODUCTION_URL, type ResourceName } from "../../mod.ts";
+import { DataStream, eq, PRODUCTION_URL, type ResourceName, ValidationError } from "../../mod.ts";
 import { fieldNames } from "../../src/odata/resources.ts";
 
 const box = { west: -64, south: 46, east: -62, north: 47 };
+const BOX_FILTER =
+  "Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and Latitude lt '47'";
 const client = new DataStream();
-// Past the compiler, as from plain JavaScript.
+// Without the compiler's checks, as from plain JavaScript.
 const loose = client as unknown as Record<string, (query: object) => { url: string }>;
 const methods: [method: string, resource: ResourceName, size: number][] = [
   ["metadata", "Metadata", 100],
@@ -16,63 +18,162 @@ const methods: [method: string, resource: ResourceName, size: number][] = [
 
 for (const [method, resource, size] of methods) {
   const query = (options: object) => loose[method]!(options);
+  const errorOf = (options: unknown) =>
+    assertThrows(() => query(options as object), ValidationError);
 
-  Deno.test(`${method}() asks ${resource} for pages of ${size}`, () => {
+  Deno.test(`${method}() requests pages of ${size} rows when no option is given`, () => {
     assertEquals(query({}).url, `${PRODUCTION_URL}/${resource}?%24top=${size}`);
+    assertEquals(query({ filter: undefined, select: undefined }).url, query({}).url);
   });
 
-  Deno.test(`${method}() selects each field of ${resource}, as a list or a text`, () => {
+  Deno.test(`${method}() selects every field when they are an array or a string`, () => {
     const names = fieldNames(resource);
-    const encoded = names.join("%2C");
-    assertEquals(query({ select: names }).url.includes(`?%24select=${encoded}&`), true);
+    assertEquals(query({ select: names }).url.includes(`?%24select=${names.join("%2C")}&`), true);
     assertEquals(query({ select: names.join(" , ") }).url, query({ select: names }).url);
   });
 
-  Deno.test(`${method}() refuses a misspelt field, and names the field, the endpoint and the right one`, () => {
+  Deno.test(`${method}() throws a ValidationError when a field is unknown`, () => {
     for (const select of [["Id", "Doi"], "Id,Doi"]) {
-      assertThrows(() => query({ select }), TypeError, `Cannot select "Doi" from ${resource}`);
-      assertThrows(() => query({ select }), TypeError, 'did you mean "DOI"?');
+      const error = errorOf({ select });
+      assertEquals([error.option, error.canBeUnchecked], ["select", true]);
+      assertEquals(error.received, ["Id", "Doi"]);
+      assertEquals(
+        error.messageFor({}),
+        `select includes "Doi", which is not a field of ${resource}: did you mean "DOI"?`,
+      );
     }
     assertEquals(query({ select: "Id,Doi", unchecked: true }).url.includes("Id%2CDoi"), true);
   });
 
-  Deno.test(`${method}() refuses a name that ${resource} cannot be filtered by, with its place and the right one`, () => {
+  Deno.test(`${method}() throws a ValidationError when a filter field is unknown`, () => {
     const filter = "DOI eq 'x' and charactristicName eq 'pH'";
-    assertThrows(() => query({ filter }), TypeError, `Cannot filter ${resource} by`);
-    assertThrows(() => query({ filter }), TypeError, '"charactristicName" at character 16');
-    assertThrows(() => query({ filter }), TypeError, 'did you mean "CharacteristicName"?');
-    assertThrows(() => query({ filter: eq("Doi", "x") }), TypeError, 'did you mean "DOI"?');
+    const error = errorOf({ filter });
+    assertEquals([error.option, error.canBeUnchecked], ["filter", true]);
+    assertEquals(error.received, filter);
+    assertEquals(
+      error.messageFor({}),
+      'filter uses "charactristicName" at character 16, which is not a filter field of ' +
+        `${resource}: did you mean "CharacteristicName"?`,
+    );
+    assertEquals(errorOf({ filter: eq("Doi", "x") }).hint, 'did you mean "DOI"?');
     assertMatch(query({ filter, unchecked: true }).url, /charactristicName%20eq%20%27pH%27/);
   });
 
-  Deno.test(`${method}() refuses a filter that is none, with its place and the remedy`, () => {
+  Deno.test(`${method}() throws a ValidationError when the filter has a syntax error`, () => {
     const wrong = { filter: "ActivityStartYear ge 2015" };
-    assertThrows(() => query(wrong), SyntaxError, 'got "ge" (use "gte") at character 19');
-    assertThrows(() => query({ filter: "DOI eq 'x" }), SyntaxError, "a closing quote");
+    const error = errorOf(wrong);
+    assertEquals([error.option, error.canBeUnchecked], ["filter", true]);
+    assertMatch(error.message, /at character 19, got "ge": use "gte" \(or pass unchecked: true/);
     assertEquals(query({ ...wrong, unchecked: true }).url.includes("ge%202015"), true);
   });
 
-  Deno.test(`${method}() refuses what is empty, or given twice`, () => {
-    for (const filter of ["", " "]) {
-      assertThrows(() => query({ filter }), TypeError, "an empty filter");
-    }
-    for (const select of ["", []]) {
-      assertThrows(() => query({ select }), TypeError, "an empty select");
-    }
-    assertThrows(() => query({ select: "Id,,DOI" }), TypeError, 'Cannot select ""');
-    assertThrows(() => query({ select: "Id,,DOI", unchecked: true }), TypeError, 'select ""');
-    assertThrows(() => query({ select: ["Id", "DOI", "Id"] }), TypeError, '"Id" twice');
-    assertThrows(() => query({ skipToken: "" }), TypeError, "an empty skipToken");
-  });
-
-  Deno.test(`${method}() refuses numbers that are out of range`, () => {
-    for (const top of [0, -1, 1.5, 10_001, NaN, Infinity, "5"]) {
-      assertThrows(() => query({ top }), RangeError, "1 to 10000");
-    }
-    for (const limit of [-1, 1.5, NaN, "5"]) {
-      assertThrows(() => query({ limit }), RangeError, "a whole number from 0");
-    }
-  });
+  const wrong: [name: string, options: unknown, option: string, message: string][] = [
+    ["filter is empty", { filter: "" }, "filter", "must not be empty: omit it for all rows"],
+    ["filter is a space", { filter: " " }, "filter", "must not be empty: omit it for all rows"],
+    ["select is empty", { select: "" }, "select", "must not be empty: omit it for all fields"],
+    ["select has no field", { select: [] }, "select", "must not be empty: omit it for all fields"],
+    [
+      "select has two commas",
+      { select: "Id,,DOI", unchecked: true },
+      "select",
+      'includes the empty name "": remove the extra comma',
+    ],
+    [
+      "a field is repeated",
+      { select: ["Id", "DOI", "Id"] },
+      "select",
+      'includes "Id" twice: list each field once',
+    ],
+    [
+      "skipToken is empty",
+      { skipToken: "" },
+      "skipToken",
+      "must not be empty: omit it to start at the first row",
+    ],
+    ...[0, -1, 1.5, 10_001, NaN, Infinity].map((top) =>
+      [
+        `top is ${top}`,
+        { top },
+        "top",
+        `must be a whole number from 1 to 10000, got ${top}`,
+      ] as const
+    ).map((row) => [...row] as [string, unknown, string, string]),
+    ["top is a string", { top: "5" }, "top", 'must be a whole number from 1 to 10000, got "5"'],
+    ["limit is negative", { limit: -1 }, "limit", "must be a whole number of at least 0, got -1"],
+    ["limit is 1.5", { limit: 1.5 }, "limit", "must be a whole number of at least 0, got 1.5"],
+    ["limit is NaN", { limit: NaN }, "limit", "must be a whole number of at least 0, got NaN"],
+    ["limit is a string", { limit: "5" }, "limit", 'must be a whole number of at least 0, got "5"'],
+    ["maxRows is 0", { maxRows: 0 }, "maxRows", "must be a whole number of at least 1, got 0"],
+    [
+      "incomplete is unknown",
+      { incomplete: "ignore" },
+      "incomplete",
+      'must be one of error, warn, got "ignore"',
+    ],
+    [
+      "partition is unknown",
+      { partition: "month" },
+      "partition",
+      'must be one of auto, never, location, year, got "month"',
+    ],
+    [
+      "an option is unknown",
+      { fitler: "DOI eq 'x'" },
+      "fitler",
+      `is not an option of a query of ${resource}: did you mean "filter"?`,
+    ],
+    [
+      "the options are null",
+      null,
+      "options",
+      `of a query of ${resource} must be an object such as { select: … }, got null`,
+    ],
+    [
+      "the options are a string",
+      "DOI eq 'x'",
+      "options",
+      `of a query of ${resource} must be an object such as { select: … }, got a string`,
+    ],
+    [
+      "select is null",
+      { select: null },
+      "select",
+      "must be an array of fields or a string, got null",
+    ],
+    [
+      "select has a number",
+      { select: [5] },
+      "select",
+      "must be an array of fields or a string, got an array",
+    ],
+    [
+      "filter is an object",
+      { filter: { DOI: "x" } },
+      "filter",
+      "must be a string or one expression, got an Object: combine several expressions with and()",
+    ],
+    [
+      "filter is an array",
+      { filter: [eq("DOI", "x"), eq("DOI", "y")] },
+      "filter",
+      "must be a string or one expression, got an array: combine several expressions with and()",
+    ],
+    ["skipToken is a number", { skipToken: 5 }, "skipToken", "must be a string, got 5"],
+    ["unchecked is a string", { unchecked: "yes" }, "unchecked", 'must be a boolean, got "yes"'],
+    [
+      "within is null",
+      { within: null },
+      "within",
+      "must be an object { west, south, east, north }, got null",
+    ],
+  ];
+  for (const [name, options, option, message] of wrong) {
+    Deno.test(`${method}() throws a ValidationError when ${name}`, () => {
+      const error = errorOf(options);
+      assertEquals([error.option, error.canBeUnchecked], [option, false]);
+      assertEquals(error.message, `${option} ${message}`);
+    });
+  }
 
   Deno.test(`${method}() accepts numbers when they are at the ends of their ranges`, () => {
     assert(query({ top: 1 }).url.includes("top=1"));
@@ -80,118 +181,102 @@ for (const [method, resource, size] of methods) {
     for (const limit of [0, 1, Infinity]) assert(query({ limit }).url.length > 0);
   });
 
-  Deno.test(`${method}() refuses an option that there is not, and names the nearest`, () => {
-    assertThrows(
-      () => query({ fitler: "DOI eq 'x'" }),
-      TypeError,
-      `A query of ${resource} has no option "fitler": did you mean "filter"?`,
-    );
-    assertEquals(query({ filter: undefined, select: undefined }).url, query({}).url);
-  });
-
-  Deno.test(`${method}() refuses what is of another kind, as it comes from plain JavaScript`, () => {
-    const wrong: [options: unknown, message: string][] = [
-      [null, "must be an object such as { select: … }, got null"],
-      [5, "got 5"],
-      ["DOI eq 'x'", 'got "DOI eq '],
-      [{ select: null }, "select must be a list of fields or a text, got null"],
-      [{ select: [5] }, "got a list"],
-      [{ filter: { DOI: "x" } }, "filter must be a text or one expression"],
-      [{ filter: [eq("DOI", "x"), eq("DOI", "y")] }, "join several with and()"],
-      [{ skipToken: 5 }, "skipToken must be a text, got 5"],
-      [{ unchecked: "yes" }, 'unchecked must be true or false, got "yes"'],
+  Deno.test(`${method}() throws a TypeError when signal or onProgress has another type`, () => {
+    const others: [options: object, message: string][] = [
       [{ signal: new AbortController() }, "got an AbortController"],
       [{ signal: null }, "signal must be an AbortSignal"],
       [{ onProgress: 5 }, "onProgress must be a function, got 5"],
     ];
-    for (const [options, message] of wrong) {
-      assertThrows(() => query(options as object), TypeError, message);
+    for (const [options, message] of others) {
+      assertThrows(() => query(options), TypeError, message);
     }
-    assertThrows(() => query({ top: "5" }), RangeError, 'pages of "5" rows');
   });
 
-  Deno.test(`${method}() refuses a request of over 8000 bytes, with the remedy`, () => {
+  Deno.test(`${method}() throws when the request has more than 8000 bytes`, () => {
     const filter = (ids: number) => ({
       filter: `LocationId in (${Array.from({ length: ids }, (_, index) => 100_000 + index)})`,
     });
     const { url } = query(filter(870));
     assert(url.length - "https://api.datastream.org".length <= 8_000);
-    assertThrows(() => query(filter(900)), RangeError, "split a long list of the filter");
+    assertThrows(() => query(filter(900)), Error, "8000");
   });
 }
 
 for (const method of ["observations", "records"]) {
-  Deno.test(`${method}() asks Locations first for a box, with what it can take of the filter`, () => {
+  Deno.test(`${method}() requests Locations first when it has a box, with the clauses that Locations takes`, () => {
     const filter = "CharacteristicName eq 'pH' and MonitoringLocationType ne 'Well' and DOI eq 'x'";
     const { url } = loose[method]!({ filter, within: box });
     assertEquals(
       decodeURIComponent(url),
       `${PRODUCTION_URL}/Locations?$select=Id&$filter=CharacteristicName eq 'pH' and DOI eq 'x' and ` +
-        "Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and Latitude lt '47'&$top=10000",
+        `${BOX_FILTER}&$top=10000`,
     );
   });
 
-  Deno.test(`${method}() says that a field alone cannot be filtered by`, () => {
-    const filter = "ResultValue gt 3";
-    assertThrows(() => loose[method]!({ filter }), TypeError, "filter the rows that come");
-  });
-
-  Deno.test(`${method}() points to within where a filter has a box`, () => {
-    const filter = "Latitude gt '46'";
-    assertThrows(() => loose[method]!({ filter }), TypeError, "give the query within: { west");
-  });
-
-  Deno.test(`${method}() refuses a box without room in the request, and a partition that there is not`, () => {
-    // Locations is not asked with it, and so has room enough.
+  Deno.test(`${method}() throws when the filter and the box do not fit into one request`, () => {
+    // The request to Locations does not have this clause, and is short.
     const filter = `CharacteristicName ne '${"x".repeat(7_880)}'`;
     loose[method]!({ filter });
-    assertThrows(() => loose[method]!({ filter, within: box }), RangeError, "wanted at most 8000");
+    assertThrows(() => loose[method]!({ filter, within: box }), Error, "8000");
     const longer = { filter: filter.replace("x'", `${"x".repeat(500)}'`) };
     for (const partition of ["auto", "location", "year"]) {
-      assertThrows(() => loose[method]!({ ...longer, partition }), RangeError, "at most 8000");
+      assertThrows(() => loose[method]!({ ...longer, partition }), Error, "8000");
     }
-    assertThrows(() => loose[method]!({ partition: "month" }), TypeError, "auto, never, location");
   });
 }
 
 for (const method of ["metadata", "locations"]) {
-  Deno.test(`${method}() filters by position when it has a bounding box`, () => {
-    const filter = "DOI eq 'x'";
-    const joined = { filter: `${filter} and ${boundingBox(box)}` };
+  Deno.test(`${method}() adds the box to the filter when it has one`, () => {
+    const filterOf = (options: object) =>
+      new URL(loose[method]!({ within: box, ...options }).url).searchParams.get("$filter");
+    assertEquals(filterOf({}), BOX_FILTER);
+    assertEquals(filterOf({ filter: "DOI eq 'x'" }), `DOI eq 'x' and ${BOX_FILTER}`);
     assertEquals(
-      loose[method]!({ within: box }).url,
-      loose[method]!({ filter: boundingBox(box) }).url,
+      filterOf({ filter: "DOI eq 'x' or DOI eq 'y'", unchecked: true }),
+      `(DOI eq 'x' or DOI eq 'y') and ${BOX_FILTER}`,
     );
-    assertEquals(loose[method]!({ filter, within: box }).url, loose[method]!(joined).url);
-    const { url } = loose[method]!({
-      filter: "New eq 1 or Newer eq 2",
-      within: box,
-      unchecked: true,
-    });
-    assertMatch(decodeURIComponent(url), /filter=\(New eq 1 or Newer eq 2\) and Longitude/);
   });
 
-  Deno.test(`${method}() throws when it has a partition`, () => {
-    assertThrows(() => loose[method]!({ partition: "auto" }), TypeError, "Cannot split");
+  Deno.test(`${method}() throws a ValidationError when it has a partition`, () => {
+    const error = assertThrows(() => loose[method]!({ partition: "auto" }), ValidationError);
+    assertEquals(error.option, "partition");
+    assertEquals(error.hint, "omit it: only Observations and Records are split");
   });
 }
 
-const wrongBoxes: [name: string, sides: object, message: string][] = [
-  ["a side missing", { west: undefined }, "The west of a box must be a number of degrees"],
-  ["a side that is text", { north: "47" }, "The north of a box must be a number"],
-  ["a side that is no number", { south: NaN }, "The south of a box must be a number"],
-  ["a longitude past the globe", { east: 181 }, "from -180 to 180, got 181"],
-  ["a latitude past the pole", { north: 91 }, "from -90 to 90, got 91"],
-  ["west at east", { west: -62 }, "The west of a box must be below its east"],
-  ["south above north", { south: 48 }, "The south of a box must be below its north"],
+const wrongBoxes: [name: string, sides: object, option: string, problem: string][] = [
+  [
+    "a side is missing",
+    { west: undefined },
+    "west",
+    "must be a number of degrees from -180 to 180, got undefined",
+  ],
+  [
+    "a side is a string",
+    { north: "47" },
+    "north",
+    'must be a number of degrees from -90 to 90, got "47"',
+  ],
+  ["a side is NaN", { south: NaN }, "south", "must be a number of degrees from -90 to 90, got NaN"],
+  [
+    "a longitude is above 180",
+    { east: 181 },
+    "east",
+    "must be a number of degrees from -180 to 180, got 181",
+  ],
+  [
+    "a latitude is above 90",
+    { north: 91 },
+    "north",
+    "must be a number of degrees from -90 to 90, got 91",
+  ],
+  ["west equals east", { west: -62 }, "west", "must be below east, got -62 and -62"],
+  ["south is above north", { south: 48 }, "south", "must be below north, got 48 and 47"],
 ];
-for (const [name, sides, message] of wrongBoxes) {
-  Deno.test(`a box with ${name} is an error`, () => {
-    assertThrows(() => loose.records!({ within: { ...box, ...sides } }), RangeError, message);
+for (const [name, sides, side, problem] of wrongBoxes) {
+  Deno.test(`records() throws a ValidationError when ${name} in a box`, () => {
+    const within = { ...box, ...sides };
+    const error = assertThrows(() => loose.records!({ within }), ValidationError);
+    assertEquals([error.option, error.problem], [`within.${side}`, problem]);
   });
 }
-
-Deno.test("locations() points from Id to the name that it is filtered by", () => {
-  const filter = "Id eq 1001";
-  assertThrows(() => loose.locations!({ filter }), TypeError, "filter by LocationId");
-});

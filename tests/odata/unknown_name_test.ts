@@ -1,6 +1,6 @@
 // Hints for names that a resource does not have.
 import { assertEquals, assertThrows } from "@std/assert";
-import { DataStream, type ResourceName, RESOURCES } from "../../mod.ts";
+import { DataStream, type ResourceName, RESOURCES, ValidationError } from "../../mod.ts";
 
 const client = new DataStream();
 // As from plain JavaScript, without the compiler's checks.
@@ -12,48 +12,40 @@ const queries: Record<ResourceName, (query: object) => unknown> = {
 };
 const every = Object.keys(RESOURCES) as ResourceName[];
 
-function selectMessage(resource: ResourceName, field: string): string {
-  return assertThrows(() => queries[resource]({ select: [field] }), TypeError)
-    .message;
-}
+const fieldsOf = (resource: ResourceName) => Object.keys(RESOURCES[resource].fields).join(", ");
 
-function filterMessage(resource: ResourceName, name: string): string {
-  return assertThrows(
-    () => queries[resource]({ filter: `${name} eq 'x'` }),
-    TypeError,
-  ).message;
+function errorOf(resource: ResourceName, query: object): ValidationError {
+  return assertThrows(() => queries[resource](query), ValidationError);
 }
-
-const UNCHECKED = " (or pass unchecked: true, if the service has added it)";
 
 const fields: [resource: ResourceName, field: string, hint: string][] = [
   // A near name.
-  ["Records", "ResultVal", `did you mean "ResultValue"?${UNCHECKED}`],
+  ["Records", "ResultVal", 'did you mean "ResultValue"?'],
   [
     "Records",
     "CharacteristcName",
-    `did you mean "CharacteristicName"?${UNCHECKED}`,
+    'did you mean "CharacteristicName"?',
   ],
-  ["Records", "DIO", `did you mean "DOI"?${UNCHECKED}`],
+  ["Records", "DIO", 'did you mean "DOI"?'],
   [
     "Records",
     "Characteristic",
-    `did you mean "CharacteristicName"?${UNCHECKED}`,
+    'did you mean "CharacteristicName"?',
   ],
   [
     "Observations",
     "Laboratory",
-    `did you mean "LaboratoryName" or "LaboratorySampleID"?${UNCHECKED}`,
+    'did you mean "LaboratoryName" or "LaboratorySampleID"?',
   ],
-  ["Metadata", "License", `did you mean "Licence"?${UNCHECKED}`],
+  ["Metadata", "License", 'did you mean "Licence"?'],
   // No near name.
-  ["Records", "banana", `use one of RESOURCES.Records.fields${UNCHECKED}`],
-  ["Records", "WellID", `use one of RESOURCES.Records.fields${UNCHECKED}`],
-  ["Records", "Result", `use one of RESOURCES.Records.fields${UNCHECKED}`],
+  ["Records", "banana", `use one of ${fieldsOf("Records")}`],
+  ["Records", "WellID", `use one of ${fieldsOf("Records")}`],
+  ["Records", "Result", `use one of ${fieldsOf("Records")}`],
   [
     "Locations",
     "WellDepthUnit",
-    `use one of RESOURCES.Locations.fields${UNCHECKED}`,
+    `use one of ${fieldsOf("Locations")}`,
   ],
   // The same under another name.
   ["Records", "Latitude", 'did you mean "MonitoringLocationLatitude"?'],
@@ -67,37 +59,42 @@ const fields: [resource: ResourceName, field: string, hint: string][] = [
   ["Locations", "MonitoringLocationId", 'did you mean "ID"?'],
   ["Metadata", "Name", 'did you mean "DatasetName"?'],
   ["Metadata", "DatasetId", 'did you mean "Id"?'],
+  ["Records", "LocationName", 'did you mean "MonitoringLocationName"?'],
+  ["Records", "LocationType", 'did you mean "MonitoringLocationType"?'],
+  ["Locations", "LocationName", 'did you mean "Name"?'],
+  ["Locations", "LocationType", 'did you mean "MonitoringLocationType"?'],
+  ["Records", "ActivityDate", 'did you mean "ActivityStartDate" or "ActivityEndDate"?'],
   // A field of another resource.
+  ["Observations", "LocationType", 'use "MonitoringLocationType" of Locations'],
+  ["Observations", "LocationName", 'use "MonitoringLocationName" of Records'],
   ["Locations", "LocationId", "use Id, which is the same number"],
   [
     "Records",
     "LocationId",
-    "use Observations, where it is a field (MonitoringLocationID is another identifier)",
+    "use Observations, which has this field (MonitoringLocationID is another identifier)",
   ],
-  ["Observations", "Latitude", "use Locations, where it is a field"],
-  ["Observations", "ID", "use Locations, where it is a field"],
-  ["Observations", "MonitoringLocationID", "use Records, where it is a field"],
+  ["Observations", "Latitude", "use Locations, which has this field"],
+  ["Observations", "ID", "use Locations, which has this field"],
+  ["Observations", "MonitoringLocationID", "use Records, which has this field"],
   [
     "Observations",
     "DatasetName",
-    "use Metadata or Records, where it is a field",
+    "use Metadata or Records, which has this field",
   ],
-  ["Records", "Citation", "use Metadata, where it is a field"],
+  ["Records", "Citation", "use Metadata, which has this field"],
   // A name to filter by.
   ...every.map((resource) =>
     [
       resource,
       "RegionId",
-      "use it in the filter only, it is not a field",
+      "use it in {filter} only, because no resource returns it",
     ] as const
   ).map((row) => [...row] as [ResourceName, string, string]),
 ];
 for (const [resource, field, hint] of fields) {
   Deno.test(`${resource.toLowerCase()}() hints "${hint}" when "${field}" is selected`, () => {
-    assertEquals(
-      selectMessage(resource, field),
-      `Cannot select "${field}" from ${resource}: ${hint}`,
-    );
+    const error = errorOf(resource, { select: [field] });
+    assertEquals([error.hint, error.canBeUnchecked], [hint, true]);
   });
 }
 
@@ -105,13 +102,31 @@ const filters: [resource: ResourceName, name: string, hint: string][] = [
   [
     "Records",
     "charactristicName",
-    `did you mean "CharacteristicName"?${UNCHECKED}`,
+    'did you mean "CharacteristicName"?',
   ],
-  ["Records", "Region", `did you mean "RegionId"?${UNCHECKED}`],
+  ...every.map((resource): [ResourceName, string, string] => [
+    resource,
+    "LocationType",
+    'did you mean "MonitoringLocationType"?',
+  ]),
+  ["Locations", "LocationName", 'did you mean "Name"?'],
+  ["Records", "locationid", 'did you mean "LocationId"?'],
+  ["Records", "LocationLatitude", "use {within} to filter by position"],
+  [
+    "Records",
+    "LocationName",
+    "look up the location in Locations, then filter by LocationId, which is its Id there",
+  ],
+  [
+    "Records",
+    "ActivityDate",
+    "filter by ActivityStartYear, then select the dates from the returned rows",
+  ],
+  ["Records", "Region", 'did you mean "RegionId"?'],
   [
     "Records",
     "banana",
-    `use one of ${RESOURCES.Records.filters.join(", ")}${UNCHECKED}`,
+    `use one of ${RESOURCES.Records.filters.join(", ")}`,
   ],
   ["Locations", "MonitoringLocationName", 'did you mean "Name"?'],
   ["Metadata", "MonitoringLocationLatitude", 'did you mean "Latitude"?'],
@@ -120,55 +135,61 @@ const filters: [resource: ResourceName, name: string, hint: string][] = [
   [
     "Records",
     "MonitoringLocationLongitude",
-    "give the query within: { west, south, east, north }",
+    "use {within} to filter by position",
   ],
   [
     "Observations",
     "Latitude",
-    "give the query within: { west, south, east, north }",
+    "use {within} to filter by position",
   ],
   [
     "Observations",
     "ActivityStartDate",
-    "filter by ActivityStartYear, and then the rows that come",
+    "filter by ActivityStartYear, then select the dates from the returned rows",
   ],
   [
     "Metadata",
     "Year",
-    "filter by ActivityStartYear, and then the rows that come",
+    "filter by ActivityStartYear, then select the dates from the returned rows",
   ],
-  ["Locations", "Id", "filter by LocationId, which is the Id"],
-  ["Locations", "ID", "filter the rows that come, the service cannot do it"],
+  ["Locations", "Id", "filter by LocationId, which is the same number"],
+  [
+    "Locations",
+    "ID",
+    "filter the returned rows instead, because the service cannot filter by this field",
+  ],
   [
     "Locations",
     "MonitoringLocationID",
-    "filter the rows that come, the service cannot do it",
+    "filter the returned rows instead, because the service cannot filter by this field",
   ],
-  ["Records", "Id", "filter the rows that come, the service cannot do it"],
+  [
+    "Records",
+    "Id",
+    "filter the returned rows instead, because the service cannot filter by this field",
+  ],
   [
     "Records",
     "ResultValue",
-    "filter the rows that come, the service cannot do it",
+    "filter the returned rows instead, because the service cannot filter by this field",
   ],
   [
     "Records",
     "Name",
-    "find it in Locations and filter by LocationId, its Id there",
+    "look up the location in Locations, then filter by LocationId, which is its Id there",
   ],
   [
     "Records",
     "MonitoringLocationID",
-    "find it in Locations and filter by LocationId, its Id there",
+    "look up the location in Locations, then filter by LocationId, which is its Id there",
   ],
-  ["Observations", "DatasetName", "find it in Metadata and filter by DOI"],
-  ["Locations", "CreateTimestamp", "find it in Metadata and filter by DOI"],
+  ["Observations", "DatasetName", "look up the dataset in Metadata, then filter by its DOI"],
+  ["Locations", "CreateTimestamp", "look up the dataset in Metadata, then filter by its DOI"],
 ];
 for (const [resource, name, hint] of filters) {
   Deno.test(`${resource.toLowerCase()}() hints "${hint.slice(0, 60)}" when "${name}" is filtered by`, () => {
-    assertEquals(
-      filterMessage(resource, name),
-      `Cannot filter ${resource} by "${name}" at character 1 of the filter: ${hint}`,
-    );
+    const error = errorOf(resource, { filter: `${name} eq 'x'` });
+    assertEquals([error.hint, error.canBeUnchecked], [hint, true]);
   });
 }
 
@@ -205,17 +226,15 @@ Deno.test("every query points to unchecked when a field of DataStream schema 3.0
   ];
   for (const resource of every) {
     for (const field of added) {
-      const hint = `use one of RESOURCES.${resource}.fields${UNCHECKED}`;
-      assertEquals(
-        selectMessage(resource, field),
-        `Cannot select "${field}" from ${resource}: ${hint}`,
-      );
+      const error = errorOf(resource, { select: [field] });
+      assertEquals(error.hint, `use one of ${fieldsOf(resource)}`);
+      assertEquals(error.canBeUnchecked, true);
       queries[resource]({ select: [field], unchecked: true });
     }
   }
 });
 
-Deno.test("citations() does not mention unchecked when a name is unknown, because it has no such option", async () => {
+Deno.test("citations() does not suggest unchecked when a name is unknown, because it has no such option", async () => {
   const message = await client.citations("Regionn eq 'x'").catch((error) => error.message);
   assertEquals(message.includes("unchecked"), false);
   assertEquals(message.endsWith('did you mean "RegionId"?'), true);

@@ -165,7 +165,7 @@ const wrong: [query: string, said: string][] = [
   ["to=soon", "To year is a year of four digits"],
   ["west=1&east=2", "A box has four sides"],
   ["west=1&east=x&south=3&north=4", "The east of a box is a number of degrees"],
-  ["west=5&east=1&south=3&north=4", "must be below its east"],
+  ["west=5&east=1&south=3&north=4", "must be below east"],
   ["from=2020&to=2010", "From year is after To year"],
   [`west=${"1".repeat(20_000)}&east=2&south=3&north=4`, "The west of a box"],
 ];
@@ -207,7 +207,7 @@ Deno.test("the page needs no place among the open downloads, and no more than th
   for (let times = 0; times < 3; times++) busy.request("/");
   const fourth = await busy.request("/");
   assertEquals([fourth.status, fourth.headers.get("retry-after")], [503, "30"]);
-  assertStringIncludes(await fourth.text(), "3 pages are open");
+  assertStringIncludes(await fourth.text(), "3 concurrent pages");
 });
 
 Deno.test("the datasets and what was found are kept for a while, and no longer", async () => {
