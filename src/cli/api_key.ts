@@ -49,7 +49,7 @@ async function writeKey(key: string, context: Context): Promise<string> {
   const path = keyPath(context.environment);
   if (path === undefined) {
     throw new UsageError(
-      "No folder for the key: set HOME or XDG_CONFIG_HOME, and permit reading it",
+      "No directory for the key: set HOME or XDG_CONFIG_HOME, and permit reading it",
     );
   }
   // Without `recursive`, which would need the permission to read every folder above.

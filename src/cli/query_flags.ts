@@ -127,7 +127,7 @@ export const FLAG_NAMES: Readonly<Record<string, string>> = {
   baseUrl: "--base-url (or DATASTREAM_BASE_URL)",
   apiKey: "DATASTREAM_API_KEY",
   requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
-  url: "URL",
+  url: "The URL",
   expires: "--expires",
   secret: "WEIR_SIGNING_SECRET",
 };
