@@ -84,8 +84,8 @@ Deno.test("run() takes a value with an equals sign or spaces unchanged", async (
 
 const refused: [line: string[], ...said: string[]][] = [
   [["help", "recrds"], '"recrds"', 'did you mean "records"?'],
-  [["help", "help"], "Unexpected argument "--help" after help"],
-  [["--version", "records"], 'got "records"'],
+  [["help", "help"], 'Unexpected argument "--help" after help'],
+  [["--version", "records"], '"records" after --version'],
   [["records", "--version=1"], "--version takes no value"],
   [["records", "--", "help"], 'got "help"'],
   [["records", "--", "-q"], 'got "-q"'],

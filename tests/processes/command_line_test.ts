@@ -202,7 +202,10 @@ Deno.test("a file is whole though its citations are not to be had, and weir says
     const ask = ["records", baseUrl, "--limit=1", "--select=Id"];
     const told = await runToEnd(line, ...ask, "--output=a.csv");
     assertEquals(told.code, 0);
-    assertMatch(told.stderr, /a\.csv: 1 row, 0\.0 MB, 1 s\na\.csv is complete, but its citations are not/);
+    assertMatch(
+      told.stderr,
+      /a\.csv: 1 row, 0\.0 MB, 1 s\na\.csv is complete, but its citations are not/,
+    );
     const asked = await runToEnd(line, ...ask, "--output=b.csv", "--cite=c.txt");
     assertEquals([asked.code, await fileNames()], [1, ["a.csv", "b.csv"]]);
     assertStringIncludes(asked.stderr, `To print them: weir cite ${baseUrl.replace("=", " ")}\n`);
