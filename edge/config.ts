@@ -2,7 +2,6 @@ import { ValidationError } from "../src/errors.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import { createSandbox } from "../src/sandbox/service.ts";
 import { didYouMean, requireWholeNumber } from "../src/validation.ts";
-import { parseWholeNumber } from "./search_params.ts";
 import { ACCESS_MODES, type AccessMode, type AppOptions } from "./options.ts";
 
 /** Environment variables by name. */
@@ -124,9 +123,8 @@ function readLimits(environment: Environment): Limits {
 }
 
 function readWholeNumber(name: string, text: string, min: number, max?: number): number {
-  const value = parseWholeNumber(text);
-  requireWholeNumber(name, value, min, max);
-  return Number(value);
+  requireWholeNumber(name, /^\d{1,15}$/.test(text) ? Number(text) : text, min, max);
+  return Number(text);
 }
 
 function invalid(name: string, text: string, problem: string, hint = ""): ValidationError {

@@ -1,6 +1,6 @@
 import { accepts } from "@std/http/negotiation";
 import { oneLine, ValidationError } from "../src/errors.ts";
-import { type FormatName, FORMATS, formatsOf } from "../src/formats/formats.ts";
+import { type FormatName, formatOfExtension, FORMATS, formatsOf } from "../src/formats/formats.ts";
 import { isMeasured } from "../src/odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import { didYouMean } from "../src/validation.ts";
@@ -22,7 +22,7 @@ export interface AppContext {
 /**
  * Responds to a request for the rows of a resource, or for their number.
  *
- * @param extension Format in the path; `undefined` to negotiate it
+ * @param formatInPath Format of the extension in the path; `undefined` to negotiate it
  * @throws {HttpProblem} If the request is not authorized or acceptable, the server is at its limit, or
  *   the service fails before the first page
  * @throws {ValidationError} If a URL parameter is invalid
@@ -30,12 +30,12 @@ export interface AppContext {
 export async function respondWithDownload(
   request: Request,
   resource: ResourceName,
-  extension: FormatName | undefined,
+  formatInPath: FormatName | undefined,
   { settings, access, downloadLimit }: AppContext,
 ): Promise<Response> {
   const client = await access.authorize(request);
-  const parameters = readDownloadParameters(new URL(request.url), access.parameters, extension);
-  const format = extension ?? negotiateFormat(request, resource, parameters.format);
+  const parameters = readDownloadParameters(new URL(request.url), access.parameters, formatInPath);
+  const format = formatInPath ?? negotiateFormat(request, resource, parameters.format);
   requireValidCombination(parameters, resource);
   const { select, filter, within, limit, skipToken, count, csv } = parameters;
   const { signal } = request;
@@ -53,8 +53,12 @@ export async function respondWithDownload(
     ...(count && { signal }),
   });
   const stream = query.bytes(format, { csv });
-  const headers = downloadHeaders(resource, extension, format, parameters, { settings, access });
-  // Hono would run the whole download for HEAD and drop its body.
+  const headers = downloadHeaders(resource, format, parameters, {
+    synthetic: settings.synthetic,
+    isNegotiated: formatInPath === undefined,
+    access,
+  });
+  // For HEAD, Hono calls this handler and drops the body, so the download must not start.
   if (request.method === "HEAD") return new Response(null, { headers });
   const permit = downloadLimit.acquire();
   try {
@@ -79,9 +83,8 @@ export async function respondWithDownload(
   }
 }
 
-/** Names of formats that Weir does not have, with what to use instead. */
+/** Replacements for formats that Weir does not have. */
 const FORMAT_HINTS = new Map([
-  ["jsonl", "use ndjson"],
   ["excel", "use csv with bom=true"],
   ["xlsx", "use csv with bom=true"],
   ["tsv", "use csv with separator=tab"],
@@ -107,9 +110,13 @@ export function negotiateFormat(
     const wanted = given.toLowerCase().split(";")[0]!.trim().replace(" ", "+");
     const found = names.find((name) => name === wanted || FORMATS[name].mediaType === wanted);
     if (found !== undefined) return found;
+    const byAlias = formatOfExtension(wanted);
+    const hint = byAlias !== undefined && names.includes(byAlias)
+      ? `use ${byAlias}`
+      : FORMAT_HINTS.get(wanted) ?? didYouMean(given, names);
     throw new ValidationError("$format", `must be a format of ${resource}, got "${given}"`, {
       received: given,
-      hint: FORMAT_HINTS.get(given.toLowerCase()) ?? didYouMean(given, names),
+      hint,
     });
   }
   const headers = new Headers(request.headers);
@@ -155,10 +162,10 @@ function requireValidCombination(
   }
 }
 
-/** Minimum page size where the caller asks for smaller pages, because each request takes 0.5 s. */
+/** Lower bound for `$top`, because the service allows only two requests per second. */
 const MIN_PAGE_ROWS = 1_000;
 
-/** Returns the page size for `$top`: not smaller than useful, and not larger than the server allows. */
+/** Returns the page size: `$top` within `MIN_PAGE_ROWS` and the maximum of the server. */
 function pageSize(
   resource: ResourceName,
   { top, limit = Infinity }: DownloadParameters,

@@ -5,7 +5,7 @@ import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import { requireSecret } from "../src/signing/signed_url.ts";
 import { describe, requireOptions, requireWholeNumber } from "../src/validation.ts";
 
-/** Credentials that a download needs. */
+/** Who may download; see {@linkcode AppOptions.access}. */
 export type AccessMode = "caller" | "signed" | "token" | "public";
 
 /** All access modes. */
@@ -192,7 +192,8 @@ function withoutSecrets(
 /** Rejects a token that is short, or that cannot be sent as a Bearer token (RFC 6750). */
 function requireToken(token: string): void {
   if (/^[\w\-.~+/]{16,}=*$/.test(token)) return;
-  const problem = "must each have at least 16 letters, digits and -._~+/, got another (not shown)";
+  const problem =
+    "must be tokens of at least 16 letters, digits and -._~+/, got another (not shown)";
   throw new ValidationError("tokens", problem, { hint: 'make one with "openssl rand -hex 32"' });
 }
 

@@ -1,5 +1,4 @@
-import { type Citation, citationsText } from "../client/citations.ts";
-import { citationsOfDois } from "../client/citations_of_dois.ts";
+import { type Citation, citationsOfDois, citationsText } from "../client/citations.ts";
 import { DataStream } from "../client/datastream.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import { ValidationError } from "../errors.ts";

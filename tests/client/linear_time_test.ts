@@ -4,7 +4,7 @@ import { assert, assertThrows } from "@std/assert";
 import { DataStreamError } from "../../mod.ts";
 import { citationsText, toCitedFilter } from "../../src/client/citations.ts";
 import { readRetryAfter, statusError } from "../../src/client/http_error.ts";
-import { nextTarget, readSkipToken } from "../../src/client/next_link.ts";
+import { nextLinkTarget, readSkipToken } from "../../src/client/next_link.ts";
 import { toUserAgent } from "../../src/client/options.ts";
 import { isJson } from "../../src/client/transport.ts";
 import { assertLinear } from "../helpers/doubling.ts";
@@ -27,9 +27,9 @@ const badLinks: Record<string, Text> = {
   "n parameters": (n) => `<u>${"; a=b".repeat(n)}"`,
 };
 for (const [what, header] of Object.entries(badLinks)) {
-  Deno.test(`nextTarget() throws in linear time when the header has ${what}`, async () => {
-    await assertLinear(header, nextTarget);
-    assertThrows(() => nextTarget(header(1_000)), SyntaxError, "cannot be read");
+  Deno.test(`nextLinkTarget() throws in linear time when the header has ${what}`, async () => {
+    await assertLinear(header, nextLinkTarget);
+    assertThrows(() => nextLinkTarget(header(1_000)), SyntaxError, "cannot be read");
   });
 }
 
@@ -39,8 +39,8 @@ const links: Record<string, Text> = {
   "n spaces": (n) => " ".repeat(n),
 };
 for (const [what, header] of Object.entries(links)) {
-  Deno.test(`nextTarget() takes linear time when the header has ${what}`, async () =>
-    await assertLinear(header, nextTarget));
+  Deno.test(`nextLinkTarget() takes linear time when the header has ${what}`, async () =>
+    await assertLinear(header, nextLinkTarget));
 }
 
 const skipTokenOf = (query: string) =>

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { nextTarget } from "../../src/client/next_link.ts";
+import { nextLinkTarget } from "../../src/client/next_link.ts";
 
 const found: [header: string | null, target: string | undefined][] = [
   [null, undefined],
@@ -22,12 +22,12 @@ const found: [header: string | null, target: string | undefined][] = [
   ["<u>; rev=next", undefined],
 ];
 for (const [header, target] of found) {
-  Deno.test(`nextTarget() of ${header} is ${target}`, () =>
-    assertEquals(nextTarget(header), target));
+  Deno.test(`nextLinkTarget() of ${header} is ${target}`, () =>
+    assertEquals(nextLinkTarget(header), target));
 }
 
 for (const header of ["u; rel=next", "<u; rel=next", '<u>; title="x; rel=next', "<u> rel=next"]) {
-  Deno.test(`nextTarget() refuses ${header}`, () => {
-    assertThrows(() => nextTarget(header), SyntaxError, "cannot be read");
+  Deno.test(`nextLinkTarget() refuses ${header}`, () => {
+    assertThrows(() => nextLinkTarget(header), SyntaxError, "cannot be read");
   });
 }

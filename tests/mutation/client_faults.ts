@@ -13,14 +13,14 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   {
     name: "a next link that repeats is followed for ever",
     file: "src/client/next_link.ts",
-    find: "if (token === before || followed.has(token))",
+    find: "if (token === position || seenTokens.has(token))",
     replacement: "if (token === undefined)",
     test: "tests/client/paging_test.ts",
   },
   {
     name: "a next link to another host is taken",
     file: "src/client/next_link.ts",
-    find: "to.origin !== from.origin || ",
+    find: "target.origin !== origin || ",
     replacement: "",
     test: "tests/client/paging_test.ts",
   },
@@ -75,17 +75,17 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   },
   {
     name: "a page that is asked for again, smaller, begins at the start",
-    file: "src/client/paginate.ts",
-    find: "toRequestOptions(run.service, resource, toOptions(rows!))",
+    file: "src/client/fetch_page.ts",
+    find: "const sent: R = { ...request, top };",
     replacement:
-      "toRequestOptions(run.service, resource, { ...toOptions(rows!), ...(rows! < top && { $skiptoken: undefined }) })",
+      "const sent: R = { ...request, top, ...(top !== request.top && { position: undefined }) };",
     test: "tests/client/retry_test.ts",
   },
   {
     name: "a limit gives a page more",
     file: "src/client/paginate.ts",
-    find: "top: Math.min(top, left()),",
-    replacement: "top,",
+    find: "top: Math.min(first.top, wanted), position,",
+    replacement: "position,",
     test: "tests/client/paging_test.ts",
   },
   {
@@ -120,8 +120,8 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   {
     name: "an error member in a page is not seen",
     file: "src/client/read_page.ts",
-    find: "if (error !== undefined) {",
-    replacement: "if (error === null) {",
+    find: "if (error !== undefined) throw errorInPage",
+    replacement: "if (error === null as never) throw errorInPage",
     test: "tests/client/completeness_test.ts",
   },
   {
@@ -134,8 +134,8 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   {
     name: "nothing is requested after a lost link",
     file: "src/client/paginate.ts",
-    find: "isExtra = isLast && mayHaveMore(page, missing);",
-    replacement: "isExtra = false;",
+    find: "isLinkCheck = isLast && mayHaveMore(page, missing);",
+    replacement: "isLinkCheck = false;",
     test: "tests/client/completeness_test.ts",
   },
   {
@@ -147,9 +147,9 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   },
   {
     name: "the page size stays small",
-    file: "src/client/page_size.ts",
-    find: "this.#most = 2 * top >= wanted ? Infinity : 2 * top;",
-    replacement: "this.#most = top;",
+    file: "src/client/fetch_page.ts",
+    find: "this.#max = 2 * top >= wanted ? Infinity : 2 * top;",
+    replacement: "this.#max = top;",
     test: "tests/client/page_size_test.ts",
   },
   {
@@ -162,7 +162,7 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   {
     name: "the parts of a refused query lose their position",
     file: "src/client/shards.ts",
-    find: "{ skipToken: leg.skipToken, isJoined: true }",
+    find: "{ skipToken: shard.skipToken, isJoined: true }",
     replacement: "{ isJoined: true }",
     test: "tests/client/page_size_test.ts",
   },
@@ -185,8 +185,8 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   {
     name: "a stream that ends leaves its listener",
     file: "src/client/create_query.ts",
-    find: 'removeEventListener("abort", stop)',
-    replacement: 'removeEventListener("aborted", stop)',
+    find: 'removeEventListener("abort", onAbort)',
+    replacement: 'removeEventListener("aborted", onAbort)',
     test: "tests/client/leaks_test.ts",
     only: "rows() leaves no listener, timer or permit when it is read to its end",
   },

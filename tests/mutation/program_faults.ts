@@ -38,11 +38,11 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     test: "tests/edge/downloads/faults_test.ts",
   },
   {
-    name: "a cell's <script> runs in the page",
-    file: "edge/page/results.ts",
-    find: "                toCell(row[field])\n",
+    name: "a <script> in a cell is not escaped on the page",
+    file: "edge/page/preview.ts",
+    find: '"number" : "text"}">${shown}</td>`',
     replacement:
-      "                Object.assign(new String(toCell(row[field])), { isEscaped: true })\n",
+      '"number" : "text"}">${Object.assign(new String(shown), { isEscaped: true })}</td>`',
     test: "tests/edge/page/page_test.ts",
   },
   {
