@@ -103,7 +103,7 @@ Deno.test("a key that may not be read is said to be one, and how to let it be", 
       /setup \(its file cannot be read: .*"config.weir.key", .* --allow-read flag\); request a key/,
     );
     const allowed = await runToEnd({ environment, hasFiles: true }, "records", "--limit=1");
-    assertMatch(allowed.stderr, /run weir setup; ask for one/);
+    assertMatch(allowed.stderr, /run weir setup; request a key/);
   }));
 
 Deno.test("weir setup says in a line that its folder cannot be made", () =>
