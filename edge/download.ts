@@ -3,10 +3,10 @@ import { oneLine, ValidationError } from "../src/errors.ts";
 import { type FormatName, formatOfExtension, FORMATS, formatsOf } from "../src/formats/formats.ts";
 import { isMeasured } from "../src/odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
-import { didYouMean } from "../src/validation.ts";
+import { didYouMean, invalidValue } from "../src/validation.ts";
 import type { Access } from "./access.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
-import { downloadHeaders, streamResponse } from "./download_response.ts";
+import { downloadHeaders, streamDownload } from "./download_response.ts";
 import type { Settings } from "./options.ts";
 import { HttpProblem, toServiceProblem } from "./problem.ts";
 import { type DownloadParameters, readDownloadParameters } from "./search_params.ts";
@@ -67,7 +67,7 @@ export async function respondWithDownload(
       permit.release();
       return new Response(`${JSON.stringify(body)}\n`, { headers });
     }
-    return await streamResponse({
+    return await streamDownload({
       stream,
       headers,
       signal,
@@ -114,10 +114,7 @@ export function negotiateFormat(
     const hint = byAlias !== undefined && names.includes(byAlias)
       ? `use ${byAlias}`
       : FORMAT_HINTS.get(wanted) ?? didYouMean(given, names);
-    throw new ValidationError("$format", `must be a format of ${resource}, got "${given}"`, {
-      received: given,
-      hint,
-    });
+    throw invalidValue("$format", `a format of ${resource}`, given, hint);
   }
   const headers = new Headers(request.headers);
   headers.set("accept", normalizeAccept(headers.get("accept") ?? "*/*"));
@@ -153,10 +150,10 @@ function requireValidCombination(
       hint: "omit one of them: with bbox, rows are ordered by location, not by Id",
     });
   }
-  const unused = skipToken !== undefined ? "$skiptoken" : "limit";
-  if (count && (skipToken !== undefined || limit !== undefined)) {
+  if (count && (limit !== undefined || skipToken !== undefined)) {
+    const unused = limit !== undefined ? "limit" : "$skiptoken";
     throw new ValidationError(unused, "cannot be combined with $count", {
-      received: skipToken ?? limit,
+      received: limit ?? skipToken,
       hint: "omit it: $count is the number of all rows",
     });
   }

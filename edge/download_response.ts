@@ -4,6 +4,7 @@ import { FORMAT_NAMES, type FormatName, FORMATS } from "../src/formats/formats.t
 import { releaseBuffer } from "../src/formats/page_writer.ts";
 import { parseFilter } from "../src/odata/parse_filter.ts";
 import type { ResourceName } from "../src/odata/resources.ts";
+import { invalidValue } from "../src/validation.ts";
 import type { Access } from "./access.ts";
 import type { DownloadParameters } from "./search_params.ts";
 
@@ -32,7 +33,7 @@ interface Download {
  *
  * @throws The error of the stream if it fails before its first chunk
  */
-export async function streamResponse(download: Download): Promise<Response> {
+export async function streamDownload(download: Download): Promise<Response> {
   const { stream, headers, signal, onEnd } = download;
   const reader = stream.getReader();
   const cancel = () => void reader.cancel(signal.reason);
@@ -180,9 +181,7 @@ export function toFileName(wanted: string, extension: string): string {
   while (end > 0 && /[\s.]/.test(bare[end - 1]!)) end--;
   const name = Array.from(bare.slice(0, end)).slice(0, MAX_NAME_LENGTH).join("").trimEnd();
   if (name === "") {
-    throw new ValidationError("filename", `must be a file name, got "${wanted}"`, {
-      received: wanted,
-    });
+    throw invalidValue("filename", "a file name", wanted);
   }
   return `${DEVICE_NAME.test(name) ? "_" : ""}${name}.${extension}`;
 }

@@ -3,7 +3,7 @@ import type { CsvOptions } from "../src/formats/csv_options.ts";
 import { type FormatName, FORMATS } from "../src/formats/formats.ts";
 import { type BoundingBox, parseBox } from "../src/odata/bounding_box.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
-import { didYouMean, requireWholeNumber } from "../src/validation.ts";
+import { didYouMean, invalidValue, requireWholeNumber } from "../src/validation.ts";
 
 /** Parameters of a download URL. */
 export interface DownloadParameters {
@@ -138,11 +138,8 @@ export function readBoundingBox(text: string | undefined): BoundingBox | undefin
   if (text === undefined) return undefined;
   const box = parseBox(text);
   if (box !== undefined) return box;
-  throw new ValidationError(
-    "bbox",
-    `must be west,south,east,north in degrees, such as -64.5,45.9,-62,47.1, got "${shorten(text)}"`,
-    { received: text },
-  );
+  const expected = "west,south,east,north in degrees, such as -64.5,45.9,-62,47.1";
+  throw invalidValue("bbox", expected, shorten(text));
 }
 
 function readWholeNumber(
@@ -162,9 +159,7 @@ const BOOLEANS: Record<string, boolean> = { true: true, 1: true, false: false, 0
 function readBoolean(values: ReadonlyMap<string, string>, name: string): boolean | undefined {
   const text = values.get(name);
   if (text === undefined || Object.hasOwn(BOOLEANS, text)) return BOOLEANS[text ?? ""];
-  throw new ValidationError(name, `must be true or false, got "${shorten(text)}"`, {
-    received: text,
-  });
+  throw invalidValue(name, "true or false", shorten(text));
 }
 
 /** Maximum length of a value in a message. */

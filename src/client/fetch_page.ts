@@ -5,12 +5,17 @@ import { ID_FIELD } from "../formats/row_id.ts";
 import type { SystemQueryOptions } from "../odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import type { Progress } from "./progress.ts";
-import { holdBack } from "./rate_limiter.ts";
-import { Attempts, type RetryPolicy } from "./retry.ts";
-import { type Answer, FailedAttempt, send, type Transport } from "./transport.ts";
+import { penalize } from "./rate_limiter.ts";
+import { createRetries, type RetryPolicy } from "./retry.ts";
+import {
+  FailedAttempt,
+  sendRequest,
+  type ServiceResponse,
+  type TransportOptions,
+} from "./transport.ts";
 
 /** A client's checked options. */
-export interface Service extends Transport {
+export interface Service extends TransportOptions {
   baseUrl: string;
   headers: Record<string, string | undefined>;
   retry: RetryPolicy;
@@ -71,12 +76,12 @@ export class Execution {
    */
   async fetchPage<T, R extends PageRequest | CountRequest>(
     request: R,
-    read: (response: Answer, sent: R) => T,
+    read: (response: ServiceResponse, sent: R) => T,
   ): Promise<T> {
     const { service, signal } = this;
     const { clock } = service;
     const { origin } = new URL(service.baseUrl);
-    const attempts = new Attempts(service.retry);
+    const decide = createRetries(service.retry);
     const pageSize = this.pageSizeOf(request.resource);
     for (;;) {
       const top = request.top && pageSize.limit(request.top);
@@ -87,20 +92,21 @@ export class Execution {
         this.#update({ requests: requests + 1, waits: waits + clock.now() - queuedAt });
       };
       try {
-        const response = await send(toRequestOptions(service, sent), service, signal, onStart);
+        const options = toRequestOptions(service, sent);
+        const response = await sendRequest(options, service, signal, onStart);
         const content = read(response, sent);
         if (top !== undefined) pageSize.succeeded(top, request.top!);
         return content;
       } catch (error) {
         const failed = toFailedAttempt(error);
-        const { end, hold, wait, top: nextTop } = attempts.after(failed, top);
-        if (hold !== undefined) holdBack(origin, { clock, key: service.apiKey }, hold);
-        if (end !== undefined) throw end;
+        const { error: final, penalty, delay, top: nextTop } = decide(failed, top);
+        if (penalty !== undefined) penalize(origin, { clock, key: service.apiKey }, penalty);
+        if (final !== undefined) throw final;
         if (nextTop !== undefined && nextTop !== top) pageSize.shrinkTo(nextTop);
-        const retrying = { fault: failed.fault, wait };
+        const retrying = { fault: failed.error, wait: delay };
         this.#report({ retries: this.#progress.retries + 1, retrying });
         // After a 429, the rate limiter delays the next request, and that wait is counted there.
-        if (hold === undefined) await this.#sleep(wait);
+        if (penalty === undefined) await this.#sleep(delay);
         this.#update({ retrying: undefined });
       }
     }

@@ -2,7 +2,7 @@ import { DataStreamError, oneLine } from "../errors.ts";
 import { parseFilter } from "../odata/parse_filter.ts";
 import type { SystemQueryOptions } from "../odata/query_options.ts";
 import { parseSelect } from "../odata/selection.ts";
-import type { Answer } from "./transport.ts";
+import type { ServiceResponse } from "./transport.ts";
 
 /**
  * Reads the skip token of the next page. The link comes from `@odata.nextLink`, `odata.nextLink` or the
@@ -19,7 +19,7 @@ import type { Answer } from "./transport.ts";
  */
 export function readSkipToken(
   envelope: Record<string, unknown>,
-  { url, headers }: Answer,
+  { url, headers }: ServiceResponse,
   sent: SystemQueryOptions,
   seenTokens: ReadonlySet<string>,
 ): string | undefined {

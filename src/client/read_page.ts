@@ -3,7 +3,7 @@ import { PageFault, type PageWriter, releaseBuffer } from "../formats/page_write
 import { completeIds, type RowId, toRowId } from "../formats/row_id.ts";
 import { type PageRequest, requestedFields, toSystemQueryOptions } from "./fetch_page.ts";
 import { readSkipToken, toIdNumber } from "./next_link.ts";
-import { type Answer, FailedAttempt, isJson } from "./transport.ts";
+import { FailedAttempt, isJson, type ServiceResponse } from "./transport.ts";
 
 /** A page that was read and checked. */
 export interface CheckedPage<T> extends PageRows {
@@ -25,7 +25,7 @@ interface PageRows {
 }
 
 /** Converts a response to content. It may keep state from page to page. */
-export type PageReader<T> = (response: Answer, omitsId: boolean) => PageContent<T>;
+export type PageReader<T> = (response: ServiceResponse, omitsId: boolean) => PageContent<T>;
 
 /** A page as its reader returns it. */
 interface PageContent<T> extends PageRows {
@@ -54,7 +54,7 @@ export interface SeenPages {
  * @throws {DataStreamError} If the response is not the requested page, or its next link leads elsewhere
  */
 export function readPage<T>(
-  response: Answer,
+  response: ServiceResponse,
   read: PageReader<T>,
   sent: PageRequest,
   seen: SeenPages,
@@ -76,7 +76,7 @@ export function readPage<T>(
 }
 
 /** Reads a page as rows. */
-export function readRows<R>(response: Answer, omitsId: boolean): PageContent<R[]> {
+export function readRows<R>(response: ServiceResponse, omitsId: boolean): PageContent<R[]> {
   const body = readJson(response);
   if (!isObject(body) || !Array.isArray(body.value) || !body.value.every(isObject)) {
     throw bodyError(response, 'no list of rows under "value"');
@@ -114,7 +114,7 @@ export function readBytes(writer: PageWriter): PageReader<Uint8Array<ArrayBuffer
  *
  * @throws {DataStreamError} If there is no count in it
  */
-export function readCount(response: Answer): number {
+export function readCount(response: ServiceResponse): number {
   const body = readJson(response);
   if (isObject(body) && (body.error ?? undefined) !== undefined) {
     throw bodyError(response, "an error", "a count");
@@ -135,7 +135,7 @@ const MAX_ERROR_SIZE = 10_000;
 
 /** Reads a page; reports an error object in place of a page with its own message. */
 function readOrFindError<T>(
-  response: Answer,
+  response: ServiceResponse,
   read: PageReader<T>,
   omitsId: boolean,
 ): PageContent<T> {
@@ -156,8 +156,8 @@ function readOrFindError<T>(
   }
 }
 
-function errorInPage(response: Answer, message: string): DataStreamError {
-  const received = `an error in the page${response.withoutKey(message)}`;
+function errorInPage(response: ServiceResponse, message: string): DataStreamError {
+  const received = `an error in the page${response.redact(message)}`;
   return bodyError(response, received, undefined, TRY_LATER);
 }
 
@@ -226,7 +226,7 @@ function isRising(ids: readonly number[]): boolean {
 }
 
 /** Parses the JSON of a response. */
-function readJson(response: Answer): unknown {
+function readJson(response: ServiceResponse): unknown {
   requireJson(response);
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(response.bytes));
@@ -236,7 +236,7 @@ function readJson(response: Answer): unknown {
   }
 }
 
-function requireJson(response: Answer): void {
+function requireJson(response: ServiceResponse): void {
   const { headers } = response;
   if (!isJson(headers)) {
     throw bodyError(response, headers.get("content-type") ?? "no content type");
@@ -245,7 +245,7 @@ function requireJson(response: Answer): void {
 
 /** Creates the error for a response body that is not the requested one. */
 function bodyError(
-  { url }: Answer,
+  { url }: ServiceResponse,
   received: string,
   expected = "a page of JSON",
   hint = "check the base URL, then try again",

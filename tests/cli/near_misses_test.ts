@@ -77,8 +77,8 @@ const hints: [line: string[], message: string][] = [
   // Options of the client that are flags here.
   [
     ["url", "records", "--base-url=ftp://example.org"],
-    "--base-url (or DATASTREAM_BASE_URL) must begin with https:// (http:// with a key is for " +
-    'loopback alone), got "ftp://example.org"',
+    '--base-url (or DATASTREAM_BASE_URL) must begin with https://, got "ftp://example.org": http:// ' +
+    "is accepted for loopback addresses, and for other hosts without the API key",
   ],
 ];
 for (const [line, message] of hints) {

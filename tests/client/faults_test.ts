@@ -63,7 +63,7 @@ const hints: [status: number, hint: RegExp][] = [
   [404, /base URL/],
   [408, /narrow the filter/],
   [413, /fewer fields/],
-  [429, /2 requests a second/],
+  [429, /2 requests per second/],
   [500, /again/],
   [504, /lower top/],
 ];

@@ -1,11 +1,10 @@
 // Malformed headers, links and texts of the service: each takes linear time.
 
 import { assert, assertThrows } from "@std/assert";
-import { DataStreamError } from "../../mod.ts";
+import { DataStream, DataStreamError } from "../../mod.ts";
 import { citationsText, toCitedFilter } from "../../src/client/citations.ts";
 import { readRetryAfter, statusError } from "../../src/client/http_error.ts";
 import { nextLinkTarget, readSkipToken } from "../../src/client/next_link.ts";
-import { toUserAgent } from "../../src/client/options.ts";
 import { isJson } from "../../src/client/transport.ts";
 import { assertLinear } from "../helpers/doubling.ts";
 import { ROOT } from "../helpers/upstream.ts";
@@ -94,10 +93,10 @@ const others: [symbol: string, what: string, text: Text, read: (text: string) =>
   ...["a", "a/", "a/a ", "(a) ", "(", " "].map((
     part,
   ): [string, string, Text, (text: string) => unknown] => [
-    "toUserAgent",
-    `the product repeats "${part}"`,
+    "new DataStream",
+    `the user agent repeats "${part}"`,
     (n) => `${part.repeat(n)}\n`,
-    toUserAgent,
+    (userAgent) => new DataStream({ userAgent }),
   ]),
   ...["a", "+", "a+", "."].map((part): [string, string, Text, (text: string) => unknown] => [
     "isJson",

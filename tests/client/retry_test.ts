@@ -429,7 +429,7 @@ Deno.test("what the runtime does not allow is not tried again", async () => {
   const { client, requests } = persistent([denied]);
   const error = await assertRejects(() => client.locations().toArray(), DataStreamError);
   assertEquals([error.hint, requests.length], [
-    "let it reach the service: deno run --allow-net=upstream.invalid",
+    "allow access to the service: deno run --allow-net=upstream.invalid",
     1,
   ]);
 });
