@@ -125,7 +125,7 @@ export const FLAG_NAMES: Readonly<Record<string, string>> = {
   bom: "--bom",
   escapeFormulas: "--escape-formulas",
   baseUrl: "--base-url (or DATASTREAM_BASE_URL)",
-  apiKey: "DATASTREAM_API_KEY",
+  apiKey: "the API key",
   requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
   url: "The URL",
   expires: "--expires",
