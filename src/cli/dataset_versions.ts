@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { toCitedFilter } from "../client/citations.ts";
 import type { DataStream } from "../client/datastream.ts";
-import { amendError, DataStreamError } from "../errors.ts";
+import { amendError, DataStreamError, ValidationError } from "../errors.ts";
 import { formatClauses } from "../odata/clause.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
 import { MAXIMUM_TOP, RESOURCES } from "../odata/resources.ts";
@@ -128,7 +128,7 @@ export async function readDatasetVersions(
     datasets = request(toMetadataFilter(query));
   } catch (error) {
     // The filter fits into a URL of the query, but not into one of Metadata.
-    if (!(error instanceof RangeError)) throw error;
+    if (!(error instanceof ValidationError)) throw error;
     datasets = request(undefined);
   }
   return (await datasets.toArray())
