@@ -24,7 +24,7 @@ export const OPTION_VARIABLES = {
 /** Names of all environment variables that {@linkcode readConfig} reads. */
 export const VARIABLES = [...Object.values(OPTION_VARIABLES), "WEIR_SANDBOX"] as const;
 
-type Variable = typeof VARIABLES[number];
+type EnvironmentVariable = typeof VARIABLES[number];
 
 /**
  * Reads the options of the app from the environment. `createApp` checks most values.
@@ -42,7 +42,7 @@ export function readConfig(environment: Environment): AppOptions {
     if (access === "public") return { ...options, ...sandboxOptions(options) };
     throw invalidValue("WEIR_ACCESS", "public if WEIR_SANDBOX is 1", access, "omit it");
   }
-  const requireSet = (name: Variable, content: string) => {
+  const requireSet = (name: EnvironmentVariable, content: string) => {
     if (environment[name]?.trim()) return;
     throw new ValidationError(name, `must be set if WEIR_ACCESS is ${access}`, {
       hint: `set it to ${content}`,
@@ -95,7 +95,7 @@ export function sandboxOptions(
  * @throws {ValidationError} If it is not a port number
  */
 export function readPort(text: string | undefined): number {
-  return readWholeNumber("PORT", text || "8000", 0, 65_535);
+  return toWholeNumber("PORT", text || "8000", 0, 65_535);
 }
 
 type Limits = Pick<
@@ -108,9 +108,9 @@ function readLimits(environment: Environment): Limits {
   if (rate && !(Number(rate) > 0)) {
     throw invalidValue("WEIR_REQUESTS_PER_SECOND", "a number above 0", rate);
   }
-  const whole = (name: Variable, max?: number) => {
+  const whole = (name: EnvironmentVariable, max?: number) => {
     const text = environment[name];
-    return text ? readWholeNumber(name, text, 1, max) : undefined;
+    return text ? toWholeNumber(name, text, 1, max) : undefined;
   };
   const origins = environment.WEIR_CORS_ORIGINS;
   return {
@@ -122,7 +122,7 @@ function readLimits(environment: Environment): Limits {
   };
 }
 
-function readWholeNumber(name: string, text: string, min: number, max?: number): number {
+function toWholeNumber(name: string, text: string, min: number, max?: number): number {
   requireWholeNumber(name, /^\d{1,15}$/.test(text) ? Number(text) : text, min, max);
   return Number(text);
 }

@@ -6,7 +6,7 @@ import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import { didYouMean, invalidValue } from "../src/validation.ts";
 import type { Access } from "./access.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
-import { downloadHeaders, streamResponse } from "./download_response.ts";
+import { downloadHeaders, streamDownload } from "./download_response.ts";
 import type { Settings } from "./options.ts";
 import { HttpProblem, toServiceProblem } from "./problem.ts";
 import { type DownloadParameters, readDownloadParameters } from "./search_params.ts";
@@ -67,7 +67,7 @@ export async function respondWithDownload(
       permit.release();
       return new Response(`${JSON.stringify(body)}\n`, { headers });
     }
-    return await streamResponse({
+    return await streamDownload({
       stream,
       headers,
       signal,

@@ -33,7 +33,7 @@ interface Download {
  *
  * @throws The error of the stream if it fails before its first chunk
  */
-export async function streamResponse(download: Download): Promise<Response> {
+export async function streamDownload(download: Download): Promise<Response> {
   const { stream, headers, signal, onEnd } = download;
   const reader = stream.getReader();
   const cancel = () => void reader.cancel(signal.reason);

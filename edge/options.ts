@@ -165,13 +165,13 @@ export function toSettings(options: AppOptions): Settings {
     readerTimeout,
     clock: clientOptions.clock ?? systemClock,
     now,
-    log: withoutSecrets(log, [apiKey, signingSecret, ...tokens]),
+    log: redactedLog(log, [apiKey, signingSecret, ...tokens]),
     clientOptions,
   };
 }
 
-/** Wraps a log so that it never receives a secret and never throws. */
-function withoutSecrets(
+/** Returns a log that replaces secrets and never throws. */
+function redactedLog(
   log: (line: string) => void,
   secrets: readonly (string | undefined)[],
 ): (line: string) => void {

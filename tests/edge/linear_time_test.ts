@@ -77,7 +77,7 @@ Deno.test("toFileName() throws when a name has only dots and spaces", () => {
   }
 });
 
-const others: [name: string, text: Text, read: (text: string) => unknown][] = [
+const texts: [name: string, text: Text, read: (text: string) => unknown][] = [
   [
     "toProblem() takes linear time when an error repeats a character of an option in its texts",
     (n) => "{".repeat(n),
@@ -119,6 +119,6 @@ const others: [name: string, text: Text, read: (text: string) => unknown][] = [
     (host) => publicOrigin(new Request("http://a", { headers: { "x-forwarded-host": host } })),
   ],
 ];
-for (const [name, text, read] of others) {
+for (const [name, text, read] of texts) {
   Deno.test(name, async () => await assertLinear(text, read));
 }

@@ -95,7 +95,7 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     find: 'bound("gte", from)',
     replacement: 'bound("gt" as "gte", from)',
     test: "tests/client/partition_test.ts",
-    only: "a count that says too little or too much loses no row",
+    only: "observations() returns each row once when a count is wrong",
   },
   {
     name: "Deno reuses a connection and repeats the request after a reset",
