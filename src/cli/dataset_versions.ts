@@ -131,7 +131,7 @@ export async function requestDatasetVersions(
     datasets = request(toMetadataFilter(query));
   } catch (error) {
     // The filter fits into a URL of the query, but not into a URL of Metadata.
-    if (!(error instanceof ValidationError || error instanceof RangeError)) throw error;
+    if (!(error instanceof ValidationError)) throw error;
     datasets = request(undefined);
   }
   return (await datasets.toArray())

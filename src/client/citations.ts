@@ -5,9 +5,9 @@ import { formatClauses } from "../odata/clause.ts";
 import { commonFilter, type Filter } from "../odata/filter.ts";
 
 /**
- * How a dataset is to be cited; use of the data requires it.
+ * Citation of a dataset. Use of the data requires it.
  *
- * @example A line for a list of references
+ * @example One line for a list of references
  * ```ts
  * import type { Citation } from "@weir/datastream";
  * import { assertEquals } from "@std/assert";
@@ -25,17 +25,17 @@ import { commonFilter, type Filter } from "../odata/filter.ts";
  * ```
  */
 export interface Citation {
-  /** Its DOI, as `10.25976/xxxx-xx00`. */
+  /** DOI of the dataset, such as `10.25976/xxxx-xx00`. */
   doi: string;
-  /** The link of the form `https://doi.org/<doi>` that a citation must hold. */
+  /** Link `https://doi.org/<doi>`, which a citation must contain. */
   link: string;
-  /** Its name. */
+  /** Name of the dataset. */
   name: string;
-  /** The version of the data, as `1.0.0`. */
+  /** Version of the data, such as `1.0.0`. */
   version: string;
-  /** The text to cite, as its publisher words it. */
+  /** Text of the citation, by the publisher. */
   citation: string;
-  /** The address of the licence. */
+  /** URL of the licence. */
   licence: string;
 }
 

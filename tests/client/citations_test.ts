@@ -6,7 +6,7 @@ import { sandboxAndClient } from "../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../helpers/upstream.ts";
 
 Deno.test(
-  "citations() gives DOI, link, name, version, citation and licence of each dataset",
+  "citations() returns DOI, link, name, version, citation and licence of each dataset",
   DEADLINE,
   async () => {
     const { client } = sandboxAndClient();
@@ -24,7 +24,7 @@ Deno.test(
   },
 );
 
-Deno.test("citations() takes the filter of the data, as text or expression", DEADLINE, async () => {
+Deno.test("citations() accepts a filter as text or expression", DEADLINE, async () => {
   const { client } = sandboxAndClient();
   const [text] = await client.citations(
     "DOI eq '10.81029/weir-ee00' and ActivityStartYear gte 2015",
@@ -36,7 +36,7 @@ Deno.test("citations() takes the filter of the data, as text or expression", DEA
 });
 
 Deno.test(
-  "citations() leaves out what would leave out a dataset with other rows beside",
+  "citations() omits ne clauses that would exclude a dataset whose other rows match",
   DEADLINE,
   async () => {
     const { options } = upstream();
@@ -60,7 +60,7 @@ Deno.test(
 );
 
 Deno.test(
-  "citations() asks Metadata for what it gives, and stops at the signal",
+  "citations() requests the fields that it returns, and stops when its signal aborts",
   DEADLINE,
   async () => {
     const { options, requests } = upstream(page([]));

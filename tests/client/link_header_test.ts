@@ -22,12 +22,12 @@ const found: [header: string | null, target: string | undefined][] = [
   ["<u>; rev=next", undefined],
 ];
 for (const [header, target] of found) {
-  Deno.test(`nextLinkTarget() of ${header} is ${target}`, () =>
+  Deno.test(`nextLinkTarget() returns ${target} when the header is ${header}`, () =>
     assertEquals(nextLinkTarget(header), target));
 }
 
 for (const header of ["u; rel=next", "<u; rel=next", '<u>; title="x; rel=next', "<u> rel=next"]) {
-  Deno.test(`nextLinkTarget() refuses ${header}`, () => {
+  Deno.test(`nextLinkTarget() throws when the header is ${header}`, () => {
     assertThrows(() => nextLinkTarget(header), SyntaxError, "cannot be read");
   });
 }
