@@ -1,4 +1,4 @@
-// What is no page, or no answer: each with what came and what to do, never with the key.
+// Responses that are not a page, and network errors: message, hint, and no API key in either.
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError } from "../../mod.ts";
 import { page, ROOT, upstream } from "../helpers/upstream.ts";

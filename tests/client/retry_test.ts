@@ -1,4 +1,4 @@
-// Faults that pass are met by asking again, by rules; the rest are errors that say what to do.
+// Retries: which errors are retried, how often, and how long each wait is.
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type Clock, DataStream, DataStreamError, type DataStreamOptions } from "../../mod.ts";
 import { page, type Reply, ROOT, upstream } from "../helpers/upstream.ts";
