@@ -4,7 +4,7 @@ import { type Clock, DataStream } from "../../mod.ts";
 import { DEADLINE } from "../helpers/deadline.ts";
 import { FakeClock } from "../helpers/fake_clock.ts";
 import { sandboxAndClient } from "../helpers/sandbox.ts";
-import { page, upstream } from "../helpers/upstream.ts";
+import { page, retryingClient, ROOT, upstream } from "../helpers/upstream.ts";
 
 const ORIGIN = "https://upstream.invalid";
 const OTHER_ORIGIN = "https://other.invalid";
@@ -459,4 +459,50 @@ Deno.test("DataStream keeps the permit when a response takes 20 s", DEADLINE, as
   });
   await Promise.all([client.metadata().toArray(), client.metadata().toArray()]);
   assert(starts[1]! >= 20_000, `started at ${starts}`);
+});
+
+Deno.test("DataStream starts the next request after a slow response has ended", async () => {
+  const { client, clock, times } = retryingClient([
+    async () => {
+      await clock.sleep(44_000);
+      const body = new ReadableStream({
+        async pull(controller) {
+          await clock.sleep(29_000);
+          controller.enqueue(new TextEncoder().encode('{"value":[]}'));
+          controller.close();
+        },
+      }, { highWaterMark: 0 });
+      return new Response(body, { headers: { "content-type": "application/json" } });
+    },
+    page([]),
+  ]);
+  await Promise.all([client.locations().toArray(), client.locations().toArray()]);
+  assert(times[1]! >= 73_000, `the second started at ${times[1]}`);
+});
+
+Deno.test("DataStream counts the interval from the response when the first request is slow", async () => {
+  const late = async () => {
+    await clock.sleep(200);
+    return page([], `${ROOT}/Locations?$skiptoken=Id:1`);
+  };
+  const { client, clock, times } = retryingClient([late, page([])]);
+  await client.locations().toArray();
+  assertEquals(times, [0, 730]);
+});
+
+Deno.test("locations() sends no request when the signal aborts as the permit is given", async () => {
+  const { options, requests } = upstream(page([]), page([]));
+  const stop = new AbortController();
+  const clock: Clock = {
+    now: () => options.clock.now(),
+    async sleep(milliseconds) {
+      await options.clock.sleep(milliseconds);
+      stop.abort("enough");
+    },
+  };
+  const client = new DataStream({ ...options, clock });
+  await client.locations().toArray();
+  const query = client.locations({ signal: stop.signal });
+  assertEquals(await query.toArray().catch((error) => error), "enough");
+  assertEquals(requests.length, 1);
 });

@@ -29,14 +29,14 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     file: "src/endpoint/to_request.ts",
     find: 'redirect: "manual"',
     replacement: 'redirect: "follow"',
-    test: "tests/client/faults_test.ts",
+    test: "tests/client/transport_test.ts",
   },
   {
     name: "an error shows the key that the service repeats",
     file: "src/client/http_error.ts",
     find: "redact(messageIn(body))",
     replacement: "messageIn(body)",
-    test: "tests/client/faults_test.ts",
+    test: "tests/client/transport_test.ts",
   },
   {
     name: "the gap between requests has no margin",
