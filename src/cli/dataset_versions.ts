@@ -1,18 +1,24 @@
 import { readFile } from "node:fs/promises";
 import { toCitedFilter } from "../client/citations.ts";
 import type { DataStream } from "../client/datastream.ts";
-import { amendError, DataStreamError } from "../errors.ts";
+import type { AnyResourceQuery } from "../client/query.ts";
+import { amendError, DataStreamError, ValidationError } from "../errors.ts";
 import { formatClauses } from "../odata/clause.ts";
-import type { CheckedQuery } from "../odata/query_options.ts";
+import { boundingBox } from "../odata/filter.ts";
+import { parseFilter } from "../odata/parse_filter.ts";
+
 import { MAXIMUM_TOP, RESOURCES } from "../odata/resources.ts";
-import { FileError } from "./files.ts";
+import { FileError } from "./output.ts";
 import { datasetsPathOf, partPathOf, replaceFile, RESTART } from "./part_state.ts";
 
+/** A published dataset: its `DOI`, `Version` and `PublishedTimestamp`. */
+export type DatasetVersion = readonly [doi: string, version: string, published: string];
+
 /**
- * The versions of the datasets that a part's rows come from.
+ * The versions of the datasets that the rows of a part come from.
  *
- * They are in a file of their own, which is written once: a service can have hundreds of datasets,
- * and the state file is written for each page.
+ * They have a file of their own, which is written once: a service can have hundreds of datasets, and
+ * the state file is written for each page.
  */
 export class DatasetRecord {
   readonly #path: string;
@@ -21,7 +27,7 @@ export class DatasetRecord {
   #isWritten = true;
 
   /**
-   * @param path The path of the file that is downloaded
+   * @param path Path of the file that is downloaded
    * @param request Requests the current versions
    */
   constructor(path: string, request: () => Promise<readonly DatasetVersion[]>) {
@@ -35,17 +41,18 @@ export class DatasetRecord {
   }
 
   /**
-   * Reads what an earlier run recorded.
+   * Reads the versions that an earlier run recorded.
    *
-   * @param length The number of datasets, as the state file has it
-   * @throws {FileError} If they are lost
+   * @param length Number of datasets according to the state file
+   * @throws {FileError} If the record is missing or invalid
    */
   async read(length: number): Promise<void> {
     const path = datasetsPathOf(this.#path);
     const datasets: unknown = await readFile(path, "utf8").then(JSON.parse).catch(() => undefined);
     if (!isDatasets(datasets) || datasets.length !== length) {
-      const part = partPathOf(this.#path);
-      throw new FileError(`${path} does not say which datasets ${part} is of: ${RESTART}`);
+      throw new FileError(
+        `${path} does not list the datasets of ${partPathOf(this.#path)}: ${RESTART}`,
+      );
     }
     this.#datasets = datasets;
   }
@@ -57,18 +64,17 @@ export class DatasetRecord {
     this.#isWritten = false;
   }
 
-  /** Requests the current versions; an error says what they are requested for. */
+  /** Requests the current versions. An error says why they are requested. */
   async #requestVersions(): Promise<readonly DatasetVersion[]> {
     return await this.#request().catch((error) => {
       if (!(error instanceof DataStreamError)) throw error;
-      const hint =
-        `${error.hint}; weir compares the versions of the datasets when it writes a file ` +
-        "of several pages, and not when it writes to standard output";
+      const hint = `${error.hint}; weir compares dataset versions for a file of several pages, ` +
+        "not for standard output";
       throw amendError(error, { hint });
     });
   }
 
-  /** Writes the record to its file, unless it is there. */
+  /** Writes the record to its file, unless it is already written. */
   async write(): Promise<void> {
     if (this.#isWritten) return;
     await replaceFile(datasetsPathOf(this.#path), this.#datasets);
@@ -76,7 +82,7 @@ export class DatasetRecord {
   }
 
   /**
-   * Requests the current versions and compares them with those that were recorded, if any.
+   * Requests the current versions and compares them with the recorded ones, if any.
    *
    * @throws {FileError} If they differ
    */
@@ -86,7 +92,7 @@ export class DatasetRecord {
     if (changes === undefined) return;
     const part = partPathOf(this.#path);
     throw new FileError(
-      `The service has published other data since ${part} was started (${changes}): ${RESTART}`,
+      `The service has published new data since ${part} was started (${changes}): ${RESTART}`,
     );
   }
 }
@@ -99,21 +105,18 @@ function isDatasets(value: unknown): value is readonly DatasetVersion[] {
     );
 }
 
-/** A published dataset: its `DOI`, `Version` and `PublishedTimestamp`. */
-export type DatasetVersion = readonly [doi: string, version: string, published: string];
-
 /** Maximum number of changes that a message names. */
 const MAX_CHANGES = 3;
 
 /**
- * Requests the versions of every dataset that a query's rows can come from.
+ * Requests the versions of every dataset that the rows of a query can come from.
  *
- * @param query The query of the download
+ * @param query Query of the download
  * @throws {DataStreamError} If the request fails
  */
-export async function readDatasetVersions(
+export async function requestDatasetVersions(
   client: DataStream,
-  query: CheckedQuery,
+  query: AnyResourceQuery,
   signal: AbortSignal,
 ): Promise<DatasetVersion[]> {
   const request = (filter: string | undefined) =>
@@ -127,8 +130,8 @@ export async function readDatasetVersions(
   try {
     datasets = request(toMetadataFilter(query));
   } catch (error) {
-    // The filter fits into a URL of the query, but not into one of Metadata.
-    if (!(error instanceof RangeError)) throw error;
+    // The filter fits into a URL of the query, but not into a URL of Metadata.
+    if (!(error instanceof ValidationError)) throw error;
     datasets = request(undefined);
   }
   return (await datasets.toArray())
@@ -140,16 +143,27 @@ export async function readDatasetVersions(
 }
 
 /**
- * The part of a query's filter that Metadata can take. Without the rest, more datasets match and
- * none is missing, so a change may be reported that does not concern the query's rows.
+ * Returns the clauses of a query that Metadata can be filtered by. Without the others, more datasets
+ * match and none is missing, so a reported change may not concern the rows of the query.
  */
-function toMetadataFilter({ clauses = [], box = [] }: CheckedQuery): string | undefined {
+function toMetadataFilter({ filter, within }: AnyResourceQuery): string | undefined {
   const names: readonly string[] = RESOURCES.Metadata.filters;
-  const taken = [...clauses, ...box].filter(({ field }) => names.includes(field));
-  return taken.length === 0 ? undefined : toCitedFilter(formatClauses(taken));
+  const clauses = [...parseIfPossible(filter), ...(within ? boundingBox(within).clauses : [])]
+    .filter(({ field }) => names.includes(field));
+  return clauses.length === 0 ? undefined : toCitedFilter(formatClauses(clauses));
 }
 
-/** Describes how the datasets changed; undefined if they did not. */
+/** Returns the clauses of a filter; none if it is unchecked and cannot be parsed. */
+function parseIfPossible(filter: AnyResourceQuery["filter"]): ReturnType<typeof parseFilter> {
+  try {
+    return filter === undefined ? [] : parseFilter(String(filter));
+  } catch (error) {
+    if (error instanceof ValidationError) return [];
+    throw error;
+  }
+}
+
+/** Describes the differences between two lists of datasets; `undefined` if there are none. */
 function describeChanges(
   before: readonly DatasetVersion[],
   after: readonly DatasetVersion[],
@@ -171,7 +185,7 @@ function describeChanges(
   return texts.length === 0 ? undefined : texts.join("; ");
 }
 
-/** Returns the datasets of a list that another list does not have in the same version. */
+/** Returns the datasets of a list that are not in another list in the same version. */
 function without(
   list: readonly DatasetVersion[],
   other: readonly DatasetVersion[],

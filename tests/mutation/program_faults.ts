@@ -48,18 +48,18 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   {
     name: "a file has its name before it is whole",
     file: "src/cli/download.ts",
-    find: "    await sink.leave(rows, isIncomplete ? KEEP_OR_RESTART : RESUME);\n",
-    replacement: "    await sink.finish();\n",
+    find: "await output.abandon(rows)",
+    replacement: "(await output.finish(0), undefined)",
     test: "tests/processes/command_line_test.ts",
     only: "a fault before the first page leaves nothing, one after it the part and how to go on",
   },
   {
     name: "--resume goes on with another query",
     file: "src/cli/part_state.ts",
-    find: "state.question !== question",
-    replacement: 'state.question === ""',
+    find: "    throw state.fingerprint === fingerprint ? invalid() : otherQuery();\n",
+    replacement: "",
     test: "tests/processes/resume_test.ts",
-    only: "another question does not go on with a part, nor does one whose state is lost",
+    only: "weir --resume refuses a part of another query, and a part whose state is invalid",
   },
   {
     name: "--resume continues a part that was changed",
@@ -109,9 +109,9 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   },
   {
     name: "a fault ends the command line with 0",
-    file: "src/cli/run.ts",
-    find: "if (!(error instanceof UsageError)) return 1;",
-    replacement: "if (!(error instanceof UsageError)) return 0;",
+    file: "src/cli/commands.ts",
+    find: "  return 1;\n",
+    replacement: "  return 0;\n",
     test: "tests/cli/run_test.ts",
   },
   {
@@ -124,7 +124,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   {
     name: "files that a killed run did not rename are left",
     file: "src/cli/part_state.ts",
-    find: "return paths.flatMap((name) => [name, newPathOf(name)]);",
+    find: "return [...paths, ...[...paths, incompletePathOf(path)].map(newPathOf)];",
     replacement: "return paths;",
     test: "tests/processes/resume_matrix_test.ts",
     only: "weir --resume removes files that a killed run did not rename",
