@@ -89,8 +89,8 @@ function renderCredential(access: AccessMode): ReturnType<typeof html> | undefin
 
 /** Descriptions of the endpoints, in the order of the form. */
 const ENDPOINTS: Record<ResourceName, string> = {
-  Records: "measurements, with all columns",
-  Observations: "measurements, with fewer columns",
+  Records: "measurements in full",
+  Observations: "measurements in brief",
   Locations: "monitoring locations",
   Metadata: "datasets",
 };

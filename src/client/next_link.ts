@@ -45,7 +45,7 @@ export function readSkipToken(
   for (const name of ["$select", "$filter"] as const) {
     const texts = optionTexts(link, name).flatMap(decodings);
     if (texts.length > 0 && !texts.some((text) => isSameOption(name, text, sent[name]))) {
-      throw linkError(`has another ${name} than was asked`);
+      throw linkError(`has another ${name} than the request`);
     }
   }
   const [encoded] = optionTexts(link, "$skiptoken");

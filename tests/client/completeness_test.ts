@@ -1,4 +1,4 @@
-// A result is complete or an error: lost links, empty pages, in-stream errors, repeated rows.
+// Completeness of results: lost links, empty pages, in-stream errors, repeated rows.
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type DataStream, DataStreamError, type Progress, type Query } from "../../mod.ts";
 import {

@@ -1,4 +1,4 @@
-// A query's own documents: every row of every page, each once, or an error and no clean end.
+// CSV, NDJSON, JSON and GeoJSON documents of a query.
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { DataStream, DataStreamError, type Query, ValidationError } from "../../mod.ts";
 import { fieldNames } from "../../src/odata/resources.ts";

@@ -1,4 +1,4 @@
-// The page size falls when pages are too large or too slow, and grows back; outages are waited for.
+// Adaptive page size: it shrinks when pages are too large or too slow, and grows back.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError } from "../../mod.ts";
 import { FakeClock } from "../helpers/fake_clock.ts";

@@ -1,4 +1,4 @@
-// More than a million rows: in parts, and each row once, for hardly more requests than pages.
+// Splitting of queries into shards.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, type Progress, type Query } from "../../mod.ts";
 import { rangesOfAtMost } from "../../src/client/shards.ts";

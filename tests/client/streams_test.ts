@@ -1,4 +1,4 @@
-// The ways to consume a query: lazily, one page at a time, and to leave it at any moment.
+// Streams and iterators of a query: laziness, cancellation, signals.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, PRODUCTION_URL } from "../../mod.ts";
 import { DEADLINE } from "../helpers/deadline.ts";

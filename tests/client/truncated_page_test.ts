@@ -1,4 +1,4 @@
-// A page that ends too early, as a gateway leaves one when it drops the connection.
+// Pages that end too early, as when a gateway drops the connection.
 import { assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, type Query, type ResourceName } from "../../mod.ts";
 import { assertLinear } from "../helpers/doubling.ts";

@@ -1,4 +1,4 @@
-// A box of longitudes and latitudes on what has none: the rows of its locations, no others, all.
+// Bounding boxes of Observations and Records, whose rows have no position.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { and, DataStream, DataStreamError, eq, ne, type Progress } from "../../mod.ts";
 import { locationAt } from "../../src/sandbox/locations.ts";

@@ -191,4 +191,28 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     test: "tests/client/leaks_test.ts",
     only: "rows() leaves no listener, timer or permit when it is read to its end",
   },
+  {
+    name: "a cursor of another query is accepted",
+    file: "src/client/batches.ts",
+    find: "if (differing === undefined) return after;",
+    replacement: "if (differing !== null as never) return after;",
+    test: "tests/client/batches_test.ts",
+    only: "batches() throw when the cursor is of a query with another",
+  },
+  {
+    name: "a document after a cursor has its header again",
+    file: "src/client/create_query.ts",
+    find: "{ csv, state: after?.writer }",
+    replacement: "{ csv, state: undefined }",
+    test: "tests/client/batches_test.ts",
+    only: "batches() continue after each cursor",
+  },
+  {
+    name: "a cursor does not advance",
+    file: "src/client/query_pages.ts",
+    find: "remaining = skipToken === undefined ? endShard(shard, shards) : [shard, ...shards];",
+    replacement: "remaining ??= [shard, ...shards];",
+    test: "tests/client/batches_test.ts",
+    only: "batches() continue after each cursor",
+  },
 ];
