@@ -35,7 +35,7 @@ export function statusError(
 ): DataStreamError {
   const { status } = response;
   const { origin, pathname } = new URL(url);
-  const subject = `${origin}${pathname} answered`;
+  const subject = `${origin}${pathname} responded with`;
   if (isRedirect(response)) {
     return new DataStreamError(`${subject} a redirect`, {
       kind: "status",

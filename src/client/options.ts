@@ -205,7 +205,7 @@ function requireRate(requestsPerSecond: unknown, baseUrl: string): void {
   const hostname = new URL(baseUrl).hostname.replace(/\.$/, "");
   const isService = [PRODUCTION_URL, QA_URL].some((root) => hostname === new URL(root).hostname);
   if (isService && requestsPerSecond > MAX_REQUESTS_PER_SECOND) {
-    fail(`at most ${MAX_REQUESTS_PER_SECOND} for DataStream's own service`);
+    fail(`at most ${MAX_REQUESTS_PER_SECOND} for the service`);
   }
 }
 

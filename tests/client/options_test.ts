@@ -138,7 +138,7 @@ for (
     const error = assertThrows(
       () => new DataStream({ baseUrl, requestsPerSecond: 3 }),
       ValidationError,
-      "requestsPerSecond must be at most 2 for DataStream's own service, got 3",
+      "requestsPerSecond must be at most 2 for the service, got 3",
     );
     assertEquals([error.option, error.received], ["requestsPerSecond", 3]);
   });

@@ -70,7 +70,7 @@ Deno.test("locations() requests a page at most six times, with at most 30 s of b
     );
     const error = await assertRejects(() => client.locations().toArray(), DataStreamError);
     assertEquals(requests.length, 6);
-    assertEquals(error.detail.endsWith("answered status 500 (no), 6 times"), true);
+    assertEquals(error.detail.endsWith("responded with status 500 (no), 6 times"), true);
     assertEquals([error.status, error.hint], [500, "try again later"]);
     assert(clock.now() >= 15_000 && clock.now() <= 30_000, `gave up after ${clock.now()} ms`);
   }

@@ -81,7 +81,7 @@ Deno.test("locations() fails with the status when the body of an error response 
   const { client, requests } = retryingClient([new Response(body, { status: 403 })]);
   const error = await assertRejects(() => client.locations().toArray(), DataStreamError);
   assertEquals([error.status, requests.length], [403, 1]);
-  assertMatch(error.message, /answered status 403: check the API key/);
+  assertMatch(error.message, /responded with status 403: check the API key/);
 });
 
 Deno.test("locations() fails when the clock fails", async () => {

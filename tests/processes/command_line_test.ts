@@ -82,7 +82,7 @@ Deno.test("a fault before the first page leaves nothing, one after it the part a
       const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
       const broken = await runToEnd(line, ...ask);
       assertEquals([broken.code, await readFile("a.csv.part")], [1, await idLines(20)]);
-      assertStringIncludes(broken.stderr, "answered status 404");
+      assertStringIncludes(broken.stderr, "responded with status 404");
       assertStringIncludes(
         broken.stderr,
         "a.csv.part has 20 rows: run the same command with --resume",

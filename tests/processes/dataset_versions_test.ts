@@ -245,7 +245,7 @@ Deno.test("weir fails, and can resume, when the dataset versions cannot be had",
       const { code, stderr } = await runToEnd(line, ...ask);
       // Nothing is recorded yet that a later run could continue.
       assertEquals([code, await fileNames()], [1, []]);
-      assertStringIncludes(stderr, "Metadata answered status 404");
+      assertStringIncludes(stderr, "Metadata responded with status 404");
       isDown = false;
       assertEquals((await runToEnd(line, ...ask, "--resume")).code, 0);
       assertEquals((await readFile("a.csv")).split("\r\n").length, 302);

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DataStream } from "../../../mod.ts";
 import { fieldNames } from "../../../src/odata/resources.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
 import { overSandbox, overUpstream, SECRET } from "../../helpers/edge.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { page } from "../../helpers/upstream.ts";
@@ -355,7 +356,9 @@ Deno.test("POST / returns 413 when the form is too large", async () => {
   const { app } = overSandbox({}, signedAccess);
   const headers = { "content-length": "100001" };
   const body = "x".repeat(100_001);
-  assertEquals((await app.request("/", { method: "POST", headers, body })).status, 413);
+  const response = await app.request("/", { method: "POST", headers, body });
+  assertEquals(response.status, 413);
+  assertEquals((await response.json()).title, "Form too large");
 });
 
 Deno.test("GET / returns snippets that send the token, and hidden buttons, when access is token", async () => {
@@ -380,6 +383,28 @@ Deno.test("GET / returns 502 and logs the cause when the connection to the servi
   assertEquals(response.status, 502);
   assertEquals((await response.text()).includes("inner detail"), false);
   assertStringIncludes(log.join(), "inner detail");
+});
+
+Deno.test("GET / aborts every request to the service when the client disconnects", async () => {
+  const parts = ["DatasetName%2CId", "count=true", "Records?%24top", "Citation"];
+  for (const part of parts) {
+    const client = new AbortController();
+    const { fetch } = createSandbox({ records: 3, requestsPerSecond: Infinity });
+    const seen: boolean[] = [];
+    const { app } = overSandbox({}, {
+      requestsPerSecond: Infinity,
+      fetch: (request) => {
+        if (request.url.includes(part)) {
+          client.abort();
+          seen.push(request.signal.aborted);
+        }
+        return fetch(request);
+      },
+    });
+    const url = "http://localhost/?endpoint=Records";
+    await app.fetch(new Request(url, { signal: client.signal }));
+    assertEquals(seen, [true], part);
+  }
 });
 
 Deno.test("GET / returns 500 and logs the error when the page has a bug", async () => {
