@@ -4,8 +4,8 @@
  *
  * @module
  */
+import { setExitCode } from "./context.ts";
 import { main } from "./main.ts";
-import { setExitCode } from "./process.ts";
 import { useProxy } from "./proxy.ts";
 
 await useProxy();

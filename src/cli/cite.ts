@@ -23,7 +23,7 @@ export async function cite({ flags }: Arguments, context: Context): Promise<void
   if (format !== "txt" && format !== "json") {
     throw new UsageError(`--format must be txt or json for citations, got "${format}"`);
   }
-  const filter = toMetadataFilter({ filter: readFilter(flags), within: readBox(flags) });
+  const filter = toCitationFilter({ filter: readFilter(flags), within: readBox(flags) });
   const client = new DataStream(await readClientOptions(flags, context));
   const citations = await client.citations(filter, { signal: context.signal });
   await context.print(
@@ -66,7 +66,7 @@ export async function citeDownload(
   let citations: Citation[];
   try {
     citations = dois === undefined
-      ? await client.citations(toMetadataFilter(download), { signal: context.signal })
+      ? await client.citations(toCitationFilter(download), { signal: context.signal })
       : await citationsOfDois(client, dois, context.signal);
     if (path !== undefined) {
       await explainingErrors(path, writeText(path, citationsText(citations), context));
@@ -104,7 +104,7 @@ function formatDois(dois: readonly string[]): string {
 }
 
 /** Returns the filter and the bounding box of a query as a filter of Metadata. */
-function toMetadataFilter(
+function toCitationFilter(
   { filter, within }: Pick<Download, "filter" | "within">,
 ): string | undefined {
   const parts = [filter, within && boundingBox(within)].filter((part) => part !== undefined);
@@ -127,7 +127,7 @@ function citeCommand(client: DataStream, download: Download): string {
 /** Whether `weir cite` accepts the filter of a download. */
 function canCite(client: DataStream, download: Download): boolean {
   try {
-    client.metadata({ filter: toMetadataFilter(download) });
+    client.metadata({ filter: toCitationFilter(download) });
     return true;
   } catch (error) {
     if (error instanceof ValidationError) return false;

@@ -4,10 +4,9 @@ import { VERSION } from "../version.ts";
 import { setup } from "./api_key.ts";
 import { type Arguments, type Flags, parseArguments, type Syntax } from "./arguments.ts";
 import { cite } from "./cite.ts";
-import { CommandError, type Context, UsageError } from "./context.ts";
+import { CommandError, type Context, INTERRUPTED, UsageError } from "./context.ts";
 import { download } from "./download.ts";
 import { printFields, printSignedUrl, printUrl } from "./offline_commands.ts";
-import { INTERRUPTED } from "./process.ts";
 import {
   FILTER_FLAGS,
   messageOf,

@@ -1,3 +1,5 @@
+import process from "node:process";
+
 /** What a command uses of its process. `main()` connects it to the real one. */
 export interface Context {
   /**
@@ -46,4 +48,13 @@ export class UsageError extends Error {
  */
 export class CommandError extends Error {
   override readonly name: string = "CommandError";
+}
+
+/** Exit code of a process that a signal ended: 128 plus the number of SIGINT. */
+export const INTERRUPTED = 130;
+
+/** Sets the exit code. After a signal it also exits, because a pending write keeps the process alive. */
+export function setExitCode(code: number): void {
+  process.exitCode = code;
+  if (code === INTERRUPTED) process.exit();
 }

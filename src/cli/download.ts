@@ -1,13 +1,17 @@
 import { resolve } from "node:path";
 import type { Cursor } from "../client/batches.ts";
+import { toCitedFilter } from "../client/citations.ts";
 import { DataStream } from "../client/datastream.ts";
-import { DataStreamError } from "../errors.ts";
+import type { AnyResourceQuery } from "../client/query.ts";
+import { DataStreamError, ValidationError } from "../errors.ts";
+import { formatClauses } from "../odata/clause.ts";
+import { boundingBox } from "../odata/filter.ts";
+import { parseFilter } from "../odata/parse_filter.ts";
 import { isMeasured } from "../odata/query_options.ts";
-import type { ResourceName } from "../odata/resources.ts";
+import { MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import { citeDownload } from "./cite.ts";
 import { type Context, UsageError } from "./context.ts";
-import { requestDatasetVersions } from "./dataset_versions.ts";
 import {
   isStandardOutput,
   openStandardOutput,
@@ -18,7 +22,7 @@ import {
   resolveOutput,
   statIfExists,
 } from "./output.ts";
-import { describeFinished, pathsOf } from "./part_state.ts";
+import { type DatasetVersion, describeFinished, pathsOf } from "./part_state.ts";
 import { ProgressReport } from "./progress_report.ts";
 import {
   type FlagValues,
@@ -199,4 +203,59 @@ function resumeHint(error: unknown): string {
   return error instanceof DataStreamError && error.kind === "incomplete"
     ? "start again with --force, or accept them with --resume --allow-incomplete"
     : "run the same command with --resume to continue";
+}
+
+/**
+ * Requests the versions of every dataset that the rows of a query can come from.
+ *
+ * @param query Query of the download
+ * @throws {DataStreamError} If the request fails
+ */
+async function requestDatasetVersions(
+  client: DataStream,
+  query: AnyResourceQuery,
+  signal: AbortSignal,
+): Promise<DatasetVersion[]> {
+  const request = (filter: string | undefined) =>
+    client.metadata({
+      select: ["DOI", "Version", "PublishedTimestamp"],
+      filter,
+      top: MAXIMUM_TOP,
+      signal,
+    });
+  let datasets;
+  try {
+    datasets = request(toDatasetFilter(query));
+  } catch (error) {
+    // The filter fits into a URL of the query, but not into a URL of Metadata.
+    if (!(error instanceof ValidationError)) throw error;
+    datasets = request(undefined);
+  }
+  return (await datasets.toArray())
+    .map(({ DOI, Version, PublishedTimestamp }) => [
+      String(DOI),
+      String(Version),
+      String(PublishedTimestamp),
+    ]);
+}
+
+/**
+ * Returns the clauses of a query that Metadata can be filtered by. Without the others, more datasets
+ * match and none is missing, so a reported change may not concern the rows of the query.
+ */
+function toDatasetFilter({ filter, within }: AnyResourceQuery): string | undefined {
+  const names: readonly string[] = RESOURCES.Metadata.filters;
+  const clauses = [...parseIfPossible(filter), ...(within ? boundingBox(within).clauses : [])]
+    .filter(({ field }) => names.includes(field));
+  return clauses.length === 0 ? undefined : toCitedFilter(formatClauses(clauses));
+}
+
+/** Returns the clauses of a filter; none if it is unchecked and cannot be parsed. */
+function parseIfPossible(filter: AnyResourceQuery["filter"]): ReturnType<typeof parseFilter> {
+  try {
+    return filter === undefined ? [] : parseFilter(String(filter));
+  } catch (error) {
+    if (error instanceof ValidationError) return [];
+    throw error;
+  }
 }

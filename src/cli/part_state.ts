@@ -1,6 +1,8 @@
+// The files beside FILE.part: its state, the shards and datasets that are too long for the state, and
+// the record of a finished file that lacks rows.
 import { lstat, readFile, rename, rm, writeFile } from "node:fs/promises";
 import type { Cursor } from "../client/batches.ts";
-import { ValidationError } from "../errors.ts";
+import { amendError, DataStreamError, ValidationError } from "../errors.ts";
 import { FileError, statIfExists } from "./output.ts";
 
 /** Version of the state file's format. */
@@ -196,6 +198,134 @@ export async function removeState(path: string): Promise<void> {
 export async function removePart(path: string): Promise<void> {
   await rm(partPathOf(path), { force: true });
   await removeState(path);
+}
+
+/** A published dataset: its `DOI`, `Version` and `PublishedTimestamp`. */
+export type DatasetVersion = readonly [doi: string, version: string, published: string];
+
+/**
+ * The versions of the datasets that the rows of a part come from.
+ *
+ * They have a file of their own, which is written once: a service can have hundreds of datasets, and
+ * the state file is written for each page.
+ */
+export class DatasetRecord {
+  readonly #path: string;
+  readonly #request: () => Promise<readonly DatasetVersion[]>;
+  #datasets: readonly DatasetVersion[] | undefined;
+  #isWritten = true;
+
+  /**
+   * @param path Path of the file that is downloaded
+   * @param request Requests the current versions
+   */
+  constructor(path: string, request: () => Promise<readonly DatasetVersion[]>) {
+    this.#path = path;
+    this.#request = request;
+  }
+
+  /** Number of recorded datasets; undefined if none were recorded. */
+  get length(): number | undefined {
+    return this.#datasets?.length;
+  }
+
+  /**
+   * Reads the versions that an earlier run recorded.
+   *
+   * @param length Number of datasets according to the state file
+   * @throws {FileError} If the record is missing or invalid
+   */
+  async read(length: number): Promise<void> {
+    const path = datasetsPathOf(this.#path);
+    const datasets: unknown = await readFile(path, "utf8").then(JSON.parse).catch(() => undefined);
+    if (!isDatasets(datasets) || datasets.length !== length) {
+      throw new FileError(
+        `${path} does not list the datasets of ${partPathOf(this.#path)}: ${RESTART}`,
+      );
+    }
+    this.#datasets = datasets;
+  }
+
+  /** Requests the current versions, unless some were recorded. */
+  async record(): Promise<void> {
+    if (this.#datasets !== undefined) return;
+    this.#datasets = await this.#requestVersions();
+    this.#isWritten = false;
+  }
+
+  /** Requests the current versions. An error says why they are requested. */
+  async #requestVersions(): Promise<readonly DatasetVersion[]> {
+    return await this.#request().catch((error) => {
+      if (!(error instanceof DataStreamError)) throw error;
+      const hint = `${error.hint}; weir compares dataset versions for a file of several pages, ` +
+        "not for standard output";
+      throw amendError(error, { hint });
+    });
+  }
+
+  /** Writes the record to its file, unless it is already written. */
+  async write(): Promise<void> {
+    if (this.#isWritten) return;
+    await replaceFile(datasetsPathOf(this.#path), this.#datasets);
+    this.#isWritten = true;
+  }
+
+  /**
+   * Requests the current versions and compares them with the recorded ones, if any.
+   *
+   * @throws {FileError} If they differ
+   */
+  async compare(): Promise<void> {
+    if (this.#datasets === undefined) return;
+    const changes = describeChanges(this.#datasets, await this.#requestVersions());
+    if (changes === undefined) return;
+    const part = partPathOf(this.#path);
+    throw new FileError(
+      `The service has published new data since ${part} was started (${changes}): ${RESTART}`,
+    );
+  }
+}
+
+function isDatasets(value: unknown): value is readonly DatasetVersion[] {
+  return Array.isArray(value) &&
+    value.every((dataset) =>
+      Array.isArray(dataset) && dataset.length === 3 &&
+      dataset.every((text) => typeof text === "string")
+    );
+}
+
+/** Maximum number of changes that a message names. */
+const MAX_CHANGES = 3;
+
+/** Describes the differences between two lists of datasets; `undefined` if there are none. */
+function describeChanges(
+  before: readonly DatasetVersion[],
+  after: readonly DatasetVersion[],
+): string | undefined {
+  const removed = without(before, after);
+  const added = without(after, before);
+  const texts = added.map(([doi, version, published]) => {
+    const old = removed.find((dataset) => dataset[0] === doi);
+    if (old === undefined) return `${doi} was added`;
+    return `${doi} was version ${old[1]}, published ${old[2]}, and is now version ${version}, ` +
+      `published ${published}`;
+  });
+  for (const [doi] of removed) {
+    if (!added.some((dataset) => dataset[0] === doi)) texts.push(`${doi} was removed`);
+  }
+  if (texts.length > MAX_CHANGES) {
+    texts.push(`and ${texts.splice(MAX_CHANGES).length} more`);
+  }
+  return texts.length === 0 ? undefined : texts.join("; ");
+}
+
+/** Returns the datasets of a list that are not in another list in the same version. */
+function without(
+  list: readonly DatasetVersion[],
+  other: readonly DatasetVersion[],
+): readonly DatasetVersion[] {
+  const known = new Set(other.map((dataset) => JSON.stringify(dataset)));
+  return list.filter((dataset) => !known.has(JSON.stringify(dataset)));
 }
 
 /** The record beside a finished file that lacks rows. */

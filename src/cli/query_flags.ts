@@ -170,9 +170,13 @@ export function readQuery(
   };
 }
 
+/** Flags that are short for conditions of `--filter`. */
+const SHORT_FILTERS = ["doi", "characteristic", "region", "from", "to"];
+
 /** Joins the flags that filter, except the bounding box, to an OData filter. */
 export function readFilter(flags: FlagValues): string | undefined {
   const [filter] = flags.get("filter") ?? [];
+  if (!SHORT_FILTERS.some((name) => flags.has(name))) return filter;
   const [from, to] = [readYear(flags, "from"), readYear(flags, "to")];
   if (from !== undefined && to !== undefined && from > to) {
     throw new UsageError(`--from must not be after --to, got ${from} and ${to}`);

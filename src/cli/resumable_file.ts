@@ -1,7 +1,6 @@
 import { createHash, type Hash, randomUUID } from "node:crypto";
 import { type FileHandle, lstat, open, readFile, rename } from "node:fs/promises";
 import type { Cursor } from "../client/batches.ts";
-import { DatasetRecord, type DatasetVersion } from "./dataset_versions.ts";
 import {
   copyPermissions,
   explainingErrors,
@@ -11,6 +10,8 @@ import {
   statIfExists,
 } from "./output.ts";
 import {
+  DatasetRecord,
+  type DatasetVersion,
   type EmptyState,
   type Identity,
   partPathOf,

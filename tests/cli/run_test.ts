@@ -7,7 +7,7 @@ import { VERSION } from "../../src/version.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 import { ask } from "../helpers/sandbox.ts";
 import { screenOf } from "../helpers/screen.ts";
-import { weir } from "../helpers/weir.ts";
+import { type Ran, weir } from "../helpers/weir.ts";
 
 const sandbox = ["--sandbox", "--quiet"];
 
@@ -399,5 +399,39 @@ Deno.test("run() reports the number of rows when a download without a terminal e
   for (const more of [[], ["--limit=60"], ["--limit=0"], ["--limit=80", "--quiet"]]) {
     const { errors } = await weir([...line, ...more]);
     assertEquals(errors.filter((text) => text.startsWith("Complete")), []);
+  }
+});
+
+/** Runs a command line whose output throws `error`, as a bug in the program would. */
+function withBug(error: unknown, ...flags: string[]): Promise<Ran> {
+  return weir(["url", "records", ...flags], { print: () => Promise.reject(error) });
+}
+
+const bug = () => {
+  try {
+    return (undefined as unknown as string).length;
+  } catch (error) {
+    return error;
+  }
+};
+
+Deno.test("run() returns 1 and says how to print the stack when a command has a bug", async () => {
+  const { code, output, errors } = await withBug(bug());
+  assertEquals([code, output, errors.length], [1, "", 2]);
+  assertStringIncludes(errors[0]!, "Cannot read properties of undefined (reading 'length')");
+  assertEquals(errors[1], "This is a bug in weir. Pass --debug to print the stack, and report it");
+});
+
+Deno.test("run() prints the stack of a bug when --debug is given", async () => {
+  const { code, errors } = await withBug(bug(), "--debug");
+  assertEquals([code, errors.length], [1, 2]);
+  assertMatch(errors[1]!, /^TypeError: Cannot read properties.*\n\s+at bug .*run_test\.ts/);
+});
+
+Deno.test("run() does not call an error a bug when a file cannot be read or written", async () => {
+  const error = Object.assign(new Error("no such device"), { code: "ENXIO" });
+  for (const expected of [error, new Deno.errors.NotCapable("Requires read access")]) {
+    const { code, errors } = await withBug(expected);
+    assertEquals([code, errors], [1, [expected.message]]);
   }
 });

@@ -21,6 +21,8 @@ export interface Given {
   secret?: string;
   networkHint?: () => string | undefined;
   signal?: AbortSignal;
+  /** Replaces the function that writes text to standard output. */
+  print?: (text: string) => Promise<void>;
 }
 
 /** Runs a command line in this process. */
@@ -42,7 +44,7 @@ export async function weir(line: readonly string[], given: Given = {}): Promise<
     networkHint: given.networkHint ?? (() => undefined),
     isStdoutTerminal: given.isStdoutTerminal ?? false,
     stdout: new WritableStream({ write: (chunk) => void chunks.push(decoder.decode(chunk)) }),
-    print: (text) => Promise.resolve(void chunks.push(text)),
+    print: given.print ?? ((text) => Promise.resolve(void chunks.push(text))),
     printError: (text) => errors.push(text),
     terminal: given.isTerminal ? { columns: () => 80, write: (text) => drawn += text } : undefined,
     promptSecret: () => Promise.resolve(given.secret ?? ""),
