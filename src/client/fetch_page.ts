@@ -1,7 +1,7 @@
 import { endpoint } from "../endpoint/endpoint.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
-import { ID_FIELD } from "../formats/row_id.ts";
+import { ID_FIELD } from "../formats/page_writer.ts";
 import type { SystemQueryOptions } from "../odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import type { Progress } from "./progress.ts";
