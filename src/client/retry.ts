@@ -25,6 +25,9 @@ export interface RetryPolicy {
 /** Default retry options. */
 export const DEFAULT_RETRY: RetryPolicy = { attempts: 6, backoff: 30_000, retryAfter: 120_000 };
 
+/** Maximum backoff (ms) after the first failed attempt. It doubles with each attempt. */
+const FIRST_BACKOFF = 1_000;
+
 /** How to retry after an error. */
 interface RetryRule {
   /** Whether to wait for a delay that grows with each attempt. */
@@ -96,7 +99,7 @@ export function createRetries(
     const rule = nextRule(error);
     const backoff = Math.min(backoffDelay(attempts), backoffLeft);
     const penalty = rule?.penalize ? Math.min(retryAfter ?? backoff, policy.retryAfter) : undefined;
-    const fail = (error: DataStreamError) => ({ error, penalty, delay: 0, top });
+    const fail = (final: DataStreamError) => ({ error: final, penalty, delay: 0, top });
     const retry = (delay: number, top: number | undefined) => ({
       error: undefined,
       penalty,
@@ -114,7 +117,7 @@ export function createRetries(
     if (!rule.backOff && !rule.penalize) {
       return canHalve ? retry(retryAfter ?? 0, nextTop) : fail(withAttempts(error, attempts));
     }
-    // `Retry-After` replaces the backoff, but it shortens only the one after a 429.
+    // `Retry-After` replaces the backoff, and only after a 429 may it be shorter.
     if (retryAfter !== undefined && (rule.penalize || retryAfter >= backoff)) {
       return retry(retryAfter, nextTop);
     }
@@ -128,9 +131,6 @@ function rulesFor({ kind, status }: DataStreamError): readonly RetryRule[] {
   if (kind !== "status" || status === undefined) return RULES_BY_KIND[kind];
   return RULES_BY_STATUS[status] ?? (status >= 500 ? BACK_OFF : RULES_BY_KIND.status);
 }
-
-/** Maximum backoff (ms) after the first failed attempt. It doubles with each attempt. */
-const FIRST_BACKOFF = 1_000;
 
 /**
  * Returns the time (ms) to back off. It is random between half of the maximum and the maximum, so

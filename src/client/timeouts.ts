@@ -28,16 +28,16 @@ export const DEFAULT_TIMEOUTS: Timeouts = { headers: 45_000, bytes: 30_000 };
  */
 const CHECK_INTERVAL = 1_000;
 
-/** The running timeouts of one request. */
-interface RunningTimeouts {
-  /** Restarts the idle timeout, because headers or bytes have arrived. */
+/** The timer of one request: for the headers first, then for each chunk of the body. */
+interface TimeoutTimer {
+  /** Restarts the timer with the idle timeout, because headers or bytes have arrived. */
   restart(): void;
-  /** Stops the timeouts. Stopping them again has no effect. */
+  /** Stops the timer. Stopping it again has no effect. */
   stop(): void;
 }
 
 /**
- * Starts the timeouts of a request that is being sent.
+ * Starts the timer of a request that is being sent.
  *
  * @param onCheck Called before each check, at most a second after the one before
  * @param onTimeout Called once, with a `TimeoutError`, if the headers or bytes do not arrive in time;
@@ -48,7 +48,7 @@ export function startTimeouts(
   clock: Clock,
   onCheck: () => void,
   onTimeout: (error: DOMException) => void,
-): RunningTimeouts {
+): TimeoutTimer {
   const stopped = new AbortController();
   let startedAt = clock.now();
   let limit = headers;
