@@ -3,7 +3,7 @@
 import { PROJECT } from "./project.ts";
 
 /** The folder that its files go to. */
-export const FOLDER = "tests/processes/files";
+export const FOLDER = "tests/e2e/processes/files";
 /** The module of the command line. */
 export const MAIN = `${PROJECT}src/cli/main.ts`;
 

@@ -26,7 +26,9 @@ interface Outcome {
 
 /** Runs the tests that a fault names, in a copy. Types are not checked: a fault is to be run. */
 async function runTests(folder: string, { test, only }: Fault): Promise<Outcome> {
-  const permissions = test.startsWith("tests/processes/") ? PROCESS_PERMISSIONS : UNIT_PERMISSIONS;
+  const permissions = test.startsWith("tests/e2e/processes/")
+    ? PROCESS_PERMISSIONS
+    : UNIT_PERMISSIONS;
   const filter = only === undefined ? [] : ["--filter", only];
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["test", "--no-check", "--no-prompt", "--reporter=tap", ...permissions, ...filter, test],

@@ -1,0 +1,195 @@
+// The page that makes download links, used as people use it.
+import { assert, assertEquals } from "@std/assert";
+import axe from "axe-core";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+import {
+  browserTest,
+  clickAndDownload,
+  countOf,
+  onPage,
+  rowsOf,
+  serversKey,
+  signingSecret,
+  token,
+} from "./app_page.ts";
+
+browserTest(
+  "the page is used by keyboard alone, and downloads what it counted",
+  () =>
+    onPage({}, async (page) => {
+      await page.getByLabel("Records").focus();
+      await page.keyboard.press("ArrowRight");
+      assert(await page.getByLabel("Observations").isChecked());
+      await page.getByLabel("Characteristic", { exact: true }).focus();
+      await page.keyboard.type("pH");
+      await page.keyboard.press("Tab");
+      await page.keyboard.type("2016");
+      await page.keyboard.press("Tab");
+      await page.keyboard.type("2018");
+      await page.keyboard.press("Enter");
+      await page.locator("#results h2").waitFor();
+      const count = await countOf(page);
+      const download = await clickAndDownload(page, "Download CSV");
+      assertEquals(download.suggestedFilename(), "observations.csv");
+      const rows = await rowsOf(download);
+      assertEquals(rows.length, count);
+      assertEquals(await page.locator("tbody tr").count(), 20);
+      assertEquals(
+        await page.locator("tbody tr").first().locator("td").first().innerText(),
+        rows[0]![0],
+      );
+      assertEquals((await rowsOf(await clickAndDownload(page, "CSV for Excel"))).length, count);
+    }),
+);
+
+browserTest("the page works without scripts, as a form", () =>
+  onPage({}, async (page) => {
+    await page.locator("summary", { hasText: "Datasets" }).click();
+    await page.getByLabel(/Forêt boréale/).check();
+    await page.locator("select[name=region]").selectOption("British Columbia");
+    await page.getByRole("button", { name: "Show" }).click();
+    const count = await countOf(page);
+    assert(count > 0);
+    assertEquals((await rowsOf(await clickAndDownload(page, "Download CSV"))).length, count);
+    await page.getByText("Réseau synthétique de l’Érable. 2020.").waitFor();
+  }, { context: { javaScriptEnabled: false } }));
+
+browserTest(
+  "data that holds a script is shown, and does not run",
+  () =>
+    onPage({}, async (page) => {
+      await page.getByLabel("Metadata").check();
+      await page.getByRole("button", { name: "Show" }).click();
+      await page.locator("#results h2").waitFor();
+      await page.locator("td", { hasText: '<script>alert("weir")</script>' }).first().waitFor();
+      assertEquals(await page.locator("#results script").count(), 0);
+    }),
+);
+
+browserTest("a caller's key is sent as a header, and kept nowhere", () => {
+  const keys: (string | null)[] = [];
+  const { apiKey, fetch } = createSandbox({ requestsPerSecond: Infinity });
+  const access = {
+    access: "caller",
+    fetch: (request: Request) => {
+      keys.push(request.headers.get("x-api-key"));
+      return fetch(request);
+    },
+  } as const;
+  return onPage(access, async (page, root) => {
+    await page.addInitScript("delete window.showSaveFilePicker");
+    await page.reload();
+    await page.getByLabel("Characteristic", { exact: true }).fill("pH");
+    const show = page.getByRole("button", { name: "Show" });
+    await show.click();
+    await page.getByText("curl --fail --remove-on-error --header").waitFor();
+    assertEquals(keys, []);
+
+    await page.locator("#credential").fill("wrong");
+    await show.click();
+    await page.getByRole("alert").filter({ hasText: "check the API key" }).waitFor();
+
+    await page.locator("#credential").fill(apiKey);
+    await show.click();
+    await page.locator("#preview").waitFor();
+    const count = await countOf(page);
+    const download = await clickAndDownload(page, "Download CSV");
+    assertEquals(download.suggestedFilename(), "records.csv");
+    assertEquals((await rowsOf(download)).length, count);
+    await page.getByText(/^Whole: /).waitFor();
+
+    assertEquals([...new Set(keys)], ["wrong", apiKey]);
+    assertEquals(page.url(), root);
+    const kept = await page.evaluate(
+      "JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }])",
+    );
+    assertEquals(kept, '["",{},{}]');
+    assertEquals((await page.content()).includes(`"${apiKey}"`), false);
+  });
+});
+
+browserTest(
+  "a token opens the page, which signs links that need nothing more",
+  () =>
+    onPage({ ...serversKey, access: "signed", signingSecret }, async (page, root) => {
+      await page.getByLabel("Characteristic", { exact: true }).fill("pH");
+      await page.getByRole("button", { name: "Show" }).click();
+      await page.getByRole("alert").filter({ hasText: "token is needed" }).waitFor();
+      await page.locator("#credential").fill(token);
+      await page.getByRole("button", { name: "Show" }).click();
+      await page.locator("#preview").waitFor();
+      await page.getByText("Whoever has one can use it").waitFor();
+      await page.locator("summary", { hasText: "Datasets" }).click();
+      assert(await page.getByLabel(/Forêt boréale/).isVisible());
+      assertEquals(page.url(), root);
+      const count = await countOf(page);
+      assertEquals((await rowsOf(await clickAndDownload(page, "Download CSV"))).length, count);
+    }),
+);
+
+browserTest(
+  "a token works without scripts, too",
+  () =>
+    onPage({ ...serversKey, access: "signed", signingSecret }, async (page, root) => {
+      await page.locator("#credential").fill(token);
+      await page.getByLabel("Characteristic", { exact: true }).fill("pH");
+      await page.getByRole("button", { name: "Show" }).click();
+      assertEquals(page.url(), `${root}#results-heading`);
+      const count = await countOf(page);
+      assertEquals((await rowsOf(await clickAndDownload(page, "Download CSV"))).length, count);
+    }, { context: { javaScriptEnabled: false } }),
+);
+
+browserTest("a download that breaks is shown as failed", () => {
+  const { fetch } = createSandbox({ requestsPerSecond: Infinity });
+  const broken = (request: Request) =>
+    request.url.includes("skiptoken")
+      ? Promise.resolve(Response.json({}, { status: 500 }))
+      : fetch(request);
+  return onPage({ fetch: broken }, async (page) => {
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.locator("#results h2").waitFor();
+    const download = await clickAndDownload(page, "Download CSV");
+    assertEquals(await download.failure(), "canceled");
+  });
+});
+
+for (const colorScheme of ["light", "dark"] as const) {
+  for (const [name, width] of [["wide", 1280], ["narrow", 360]] as const) {
+    browserTest(
+      `axe-core finds nothing serious on the ${name} page, ${colorScheme}`,
+      () =>
+        onPage(
+          { ...serversKey, access: "signed", signingSecret, synthetic: true },
+          async (page) => {
+            const check = async () => {
+              await page.evaluate(axe.source);
+              const { violations }: axe.AxeResults = await page.evaluate("axe.run()");
+              const serious = violations.filter(({ impact }) =>
+                impact === "serious" || impact === "critical"
+              );
+              assertEquals(serious.map(({ id, nodes }) => [id, nodes[0]?.html]), []);
+              const overflow: number = await page.evaluate(
+                "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+              );
+              assertEquals(overflow, 0);
+            };
+            await check();
+            await page.locator("#credential").fill(token);
+            await page.locator("summary", { hasText: "Fields" }).click();
+            await page.getByRole("button", { name: "Show" }).click();
+            await page.locator("#preview").waitFor();
+            await page.locator("summary", { hasText: "Datasets" }).click();
+            await check();
+            await page.getByLabel("From year").fill("soon");
+            await page.getByText("Settings changed").waitFor();
+            await check();
+            await page.getByRole("button", { name: "Show" }).click();
+            await page.getByRole("alert").waitFor();
+            await check();
+          },
+          { context: { colorScheme, viewport: { width, height: 900 } } },
+        ),
+    );
+  }
+}

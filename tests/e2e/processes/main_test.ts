@@ -1,0 +1,87 @@
+// The entry that servers load, under the environment that they load it in.
+import { assertEquals, assertMatch } from "@std/assert";
+import { VARIABLES } from "../../../edge/config.ts";
+
+interface Entry {
+  fetch(request: Request, bindings?: Record<string, string>): Response | Promise<Response>;
+}
+
+/** Loads the entry anew with that environment, and catches what it logs. */
+async function load(
+  environment: Record<string, string>,
+  module: () => Promise<{ default: Entry }>,
+): Promise<{ get: (path: string) => Promise<Response>; logged: string[] }> {
+  for (const name of VARIABLES) Deno.env.delete(name);
+  for (const [name, value] of Object.entries(environment)) Deno.env.set(name, value);
+  const logged: string[] = [];
+  const { error } = console;
+  console.error = (line: string) => void logged.push(line);
+  try {
+    const entry = (await module()).default;
+    return { get: async (path) => await entry.fetch(new Request(`http://host${path}`)), logged };
+  } finally {
+    console.error = error;
+  }
+}
+
+Deno.test("the entry serves the sandbox where WEIR_SANDBOX=1 asks for it", async () => {
+  const { get, logged } = await load(
+    { WEIR_SANDBOX: "1" },
+    () => import("../../../edge/serve.ts#a"),
+  );
+  const response = await get("/Records.csv?$select=Id&$filter=DOI%20eq%20%27none%27");
+  assertEquals([response.status, await response.text(), logged], [200, "Id\r\n", []]);
+  assertEquals(response.headers.get("x-weir-data"), "synthetic");
+});
+
+Deno.test("the entry with a key and no access stays up, closed, and logs what to set", async () => {
+  const environment = { DATASTREAM_API_KEY: "secret-key" };
+  const { get, logged } = await load(environment, () => import("../../../edge/serve.ts#b"));
+  assertEquals((await get("/healthz")).status, 200);
+  const response = await get("/Records.csv");
+  assertEquals(response.status, 503);
+  assertEquals((await response.text()).includes("secret-key"), false);
+  assertEquals(logged.length, 1);
+  assertMatch(logged[0]!, /WEIR_ACCESS must say who may download/);
+});
+
+Deno.test("the entry refuses a wrong value with its name, and says so once", async () => {
+  const environment = { WEIR_ACCESS: "caller", DATASTREAM_BASE_URL: "ftp://example.org" };
+  const { get, logged } = await load(environment, () => import("../../../edge/serve.ts#c"));
+  assertEquals([(await get("/Records")).status, (await get("/")).status], [503, 503]);
+  assertEquals(logged.length, 1);
+  assertMatch(logged[0]!, /^Not serving: DATASTREAM_BASE_URL must begin with https/);
+});
+
+Deno.test("the entry refuses a key that is none, and does not show it", async () => {
+  const environment = { WEIR_ACCESS: "public", DATASTREAM_API_KEY: "no key\n" };
+  const { logged } = await load(environment, () => import("../../../edge/serve.ts#key"));
+  assertMatch(logged[0]!, /^Not serving: DATASTREAM_API_KEY must be visible ASCII/);
+  assertEquals(logged[0]!.includes("no key"), false);
+});
+
+Deno.test("the entry refuses a pace that the service does not allow", async () => {
+  const environment = { WEIR_ACCESS: "caller", WEIR_REQUESTS_PER_SECOND: "3" };
+  const { get, logged } = await load(environment, () => import("../../../edge/serve.ts#d"));
+  assertEquals((await get("/Records")).status, 503);
+  assertMatch(
+    logged.join(),
+    /^Not serving: WEIR_REQUESTS_PER_SECOND must be at most 2 for the service/,
+  );
+});
+
+Deno.test("the entry is what Bun and Workers take, and takes the environment that Workers bring", async () => {
+  const { default: entry } = await import("../../../edge/serve.ts#a");
+  assertEquals([Object.keys(entry), entry.idleTimeout], [["idleTimeout", "fetch"], 255]);
+  const { navigator } = globalThis;
+  const agent = { userAgent: "Cloudflare-Workers" };
+  Object.defineProperty(globalThis, "navigator", { value: agent, configurable: true });
+  try {
+    const { default: worker } = await import("../../../edge/serve.ts#worker");
+    const request = new Request("http://host/Records.csv?$select=Id&$filter=DOI%20eq%20%27none%27");
+    const response = await worker.fetch(request, { WEIR_SANDBOX: "1" });
+    assertEquals(await response.text(), "Id\r\n");
+  } finally {
+    Object.defineProperty(globalThis, "navigator", { value: navigator, configurable: true });
+  }
+});

@@ -1,0 +1,59 @@
+// What a request carries: as little as the service needs, and the key to one place alone.
+import { assertEquals, assertThrows } from "@std/assert";
+import { DataStream, type DataStreamOptions } from "../../../mod.ts";
+import { VERSION } from "../../../src/version.ts";
+import { page, ROOT, upstream } from "../../helpers/upstream.ts";
+
+async function headersOf(options: DataStreamOptions): Promise<Record<string, string>> {
+  const service = upstream(page([]));
+  const { fetch, clock } = service.options;
+  await new DataStream({ baseUrl: ROOT, fetch, clock, ...options }).metadata().toArray();
+  return Object.fromEntries(service.requests[0]!.headers);
+}
+
+const accept = "application/vnd.api+json";
+
+Deno.test("a request has accept, the user agent, and the key where there is one", async () => {
+  assertEquals(await headersOf({}), { accept, "user-agent": `weir/${VERSION}` });
+  assertEquals(await headersOf({ apiKey: "k3y" }), {
+    accept,
+    "user-agent": `weir/${VERSION}`,
+    "x-api-key": "k3y",
+  });
+});
+
+for (const userAgent of ["my-app", "my-app/1.0", "my-app/1.0 (mailto:me@example.org) lib/2"]) {
+  Deno.test(`userAgent ${userAgent} stands before Weir's own`, async () => {
+    const headers = await headersOf({ userAgent });
+    assertEquals(headers["user-agent"], `${userAgent} weir/${VERSION}`);
+  });
+}
+
+for (
+  const userAgent of ["", " ", "a\r\nx-api-key: b", "a\n", "é", "a/", "/1", "a (b", "a  b", "a\0"]
+) {
+  Deno.test(`userAgent ${JSON.stringify(userAgent)} is refused`, () => {
+    assertThrows(() => new DataStream({ userAgent }), TypeError, "userAgent must be a product");
+  });
+}
+
+Deno.test("in a browser a request has accept, and the key where there is one, and nothing else", async () => {
+  const own = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+  const browser = { userAgent: "Mozilla/5.0 (X11; Linux x86_64) Chrome/156.0.0.0" };
+  Object.defineProperty(globalThis, "navigator", { configurable: true, value: browser });
+  try {
+    assertEquals(await headersOf({ userAgent: "my-app/1.0" }), { accept });
+    assertEquals(await headersOf({ apiKey: "k3y" }), { accept, "x-api-key": "k3y" });
+  } finally {
+    Object.defineProperty(globalThis, "navigator", own!);
+  }
+});
+
+Deno.test("two clients with two keys never mix them", async () => {
+  const { options, requests } = upstream(...Array.from({ length: 6 }, () => () => page([])));
+  const one = new DataStream({ ...options, apiKey: "one" });
+  const two = new DataStream({ ...options, apiKey: "two" });
+  await Promise.all([one, two, one, two, two, one].map((client) => client.locations().toArray()));
+  const keys = requests.map(({ headers }) => headers.get("x-api-key"));
+  assertEquals(keys, ["one", "two", "one", "two", "two", "one"]);
+});

@@ -1,0 +1,23 @@
+// A place among the open downloads, under a clock of which each tick is the test's.
+import { assertThrows } from "@std/assert";
+import { Gate } from "../../../../edge/concurrency_limit.ts";
+import { HttpProblem } from "../../../../edge/problem.ts";
+import { DEADLINE } from "../../../helpers/deadline.ts";
+
+Deno.test(
+  "a download that ends just as it looks at the clock gives its place back",
+  DEADLINE,
+  async () => {
+    const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
+    const sleeps = [woken];
+    const sleep = () => sleeps.pop() ?? new Promise<void>(() => {});
+    const gate = new Gate(1, "downloads", { now: () => 0, sleep });
+    const pass = gate.enter();
+    assertThrows(() => gate.enter(), HttpProblem, "1 downloads are open");
+    wake();
+    pass.end();
+    await woken;
+    await Promise.resolve();
+    gate.enter().end();
+  },
+);

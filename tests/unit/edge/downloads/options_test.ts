@@ -1,0 +1,282 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fieldNames, RESOURCES } from "../../../../src/odata/resources.ts";
+import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
+import { readCsv } from "../../../helpers/rfc4180.ts";
+import { ask } from "../../../helpers/sandbox.ts";
+import { page, ROOT } from "../../../helpers/upstream.ts";
+
+const spellings: [name: string, query: string][] = [
+  ["raw", "$select=Id,ResultComment&$filter=CharacteristicName eq 'Temperature, water'&$top=2000"],
+  [
+    "encoded",
+    "%24select=Id%2CResultComment&%24filter=CharacteristicName%20eq%20%27Temperature%2C%20water%27&%24top=2000",
+  ],
+  [
+    "as a form",
+    "$select=Id,ResultComment&$filter=CharacteristicName+eq+'Temperature%2C+water'&$top=2000",
+  ],
+];
+for (const [name, query] of spellings) {
+  Deno.test(`options are taken ${name}`, async () => {
+    const { app, stats } = overSandbox({ records: 30_000 });
+    const [header, ...rows] = readCsv(await (await app.request(`/Records.csv?${query}`)).text());
+    assertEquals(header, ["Id", "ResultComment"]);
+    const filter = "CharacteristicName eq 'Temperature, water'";
+    const wanted = await ask({ records: 30_000 }).rows("Records", { $filter: filter });
+    assert(wanted.length > 2_000);
+    assertEquals(rows, wanted.map((row) => [String(row.Id), String(row.ResultComment ?? "")]));
+    assertEquals(stats.requests, Math.ceil(wanted.length / 2_000) + 1); // with a count
+  });
+}
+
+Deno.test("a filter without rows gives the header alone", async () => {
+  const { app } = overSandbox();
+  const response = await app.request("/Records.csv?$select=Id,%20DOI&$filter=DOI eq 'none'");
+  assertEquals([response.status, await response.text()], [200, "Id,DOI\r\n"]);
+});
+
+Deno.test("limit is the number of rows, and $skiptoken where they begin", async () => {
+  const { app, stats } = overSandbox();
+  const idsOf = async (query: string) => {
+    const response = await app.request(`/Observations.ndjson?$select=Id&${query}`);
+    return (await response.text()).trim().split("\n").map((line) => JSON.parse(line).Id);
+  };
+  const first = await idsOf("limit=6");
+  assertEquals(first.length, 6);
+  assertEquals(await idsOf(`limit=3&$skiptoken=Id:${first[2]}`), first.slice(3));
+  assertEquals((await idsOf("limit=1")).length, 1);
+  assertEquals(stats.requests, 3);
+});
+
+const sizes: [query: string, top: string, pageRows?: number][] = [
+  ["", "10000"],
+  ["", "2500", 2_500],
+  ["$top=5000", "5000"],
+  ["$top=5000", "2500", 2_500],
+  ["$top=1", "1000"],
+  ["$top=1", "500", 500],
+  ["$top=1&limit=20", "20"],
+  ["$top=1&limit=5000", "1000"],
+  ["$top=2000&limit=5000", "2000"],
+  ["limit=7", "7"],
+];
+for (const [query, top, pageRows] of sizes) {
+  const bound = pageRows === undefined ? "" : ` where pages have ${pageRows} rows at most`;
+  Deno.test(`Records.csv?${query} asks for pages of ${top} rows${bound}`, async () => {
+    const { app, requests } = overUpstream([page([{ Id: 1 }])], { pageRows });
+    await (await app.request(`/Records.csv?$select=Id&${query}`)).text();
+    assertEquals(new URL(requests[0]!.url).searchParams.get("$top"), top);
+  });
+}
+
+for (const [resource, path] of [["Locations", "Locations"], ["Metadata", "Metadata"]] as const) {
+  Deno.test(`bbox is a filter of ${resource}, joined to the caller's`, async () => {
+    const { app, requests } = overUpstream([page([])]);
+    await (await app.request(`/${path}.csv?bbox=-64,46,-62,47&$filter=DOI eq 'a'`)).text();
+    assertEquals(
+      new URL(requests[0]!.url).searchParams.get("$filter"),
+      "DOI eq 'a' and Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and Latitude lt '47'",
+    );
+  });
+}
+
+for (const resource of ["Observations", "Records"]) {
+  Deno.test(`bbox of ${resource} gives the rows of the locations inside`, async () => {
+    const { app, stats } = overSandbox();
+    const response = await app.request(`/${resource}?bbox=-64,46,-62,47&$count=true`);
+    const { count } = await response.json();
+    const rows = await (await app.request(`/${resource}.ndjson?bbox=-64, 46, -62, 47`)).text();
+    assertEquals(rows.trim().split("\n").length, count);
+    assert(count > 0 && count < 40_000);
+    assertEquals(stats.requests, 4);
+  });
+}
+
+Deno.test("$count=true gives the number of rows and no file, in any format", async () => {
+  const { app, stats } = overSandbox({ records: 1_234 });
+  for (const path of ["/Records", "/Records.csv", "/Observations.ndjson"]) {
+    const response = await app.request(`${path}?$count=true`);
+    assertEquals(response.headers.get("content-type"), "application/json; charset=utf-8");
+    assertEquals(response.headers.has("content-disposition"), false);
+    assertEquals(await response.text(), '{"count":1234}\n');
+  }
+  assertEquals(stats.requests, 3);
+  const rows = await app.request("/Records.csv?$count=false&$select=Id&limit=1");
+  assertEquals((await rows.text()).split("\r\n").length, 3);
+});
+
+Deno.test("options of CSV", async () => {
+  const { app } = overSandbox();
+  const textOf = async (query: string) => {
+    const response = await app.request(`/Metadata.csv?$select=DOI,DatasetName&${query}`);
+    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(await response.arrayBuffer());
+  };
+  assert((await textOf("bom=true")).startsWith("\ufeffDOI,"));
+  assert((await textOf("bom=false")).startsWith("DOI,"));
+  assert((await textOf("separator=;")).startsWith("DOI;DatasetName\r\n"));
+  assert((await textOf("separator=%09")).startsWith("DOI\tDatasetName\r\n"));
+  assert((await textOf("separator=tab")).startsWith("DOI\tDatasetName\r\n"));
+  assert((await textOf("header=false")).startsWith("10.25976/weir-aa00,"));
+  assertStringIncludes(await textOf("escapeFormulas=1"), ",'=Synthetic coastal");
+  assertStringIncludes(await textOf("escapeFormulas=0"), ",=Synthetic coastal");
+});
+
+const wrong: [query: string, ...said: string[]][] = [
+  ["$orderby=Id", '"$orderby"', "leave it out"],
+  ["select=Id", '"select"', 'did you mean "$select"?'],
+  ["Limit=5", '"Limit"', 'did you mean "limit"?'],
+  ["expires=1&signature=0", '"expires"'],
+  ["$select=Id&$select=DOI", '"$select" is given twice'],
+  ["$top=2000&%24top=2000", '"$top" is given twice'],
+  ["$top=all", '"all"', "whole number"],
+  ["$top=1e3", '"1e3"'],
+  ["$top=0", "1 to 10000"],
+  ["$top=10001", "1 to 10000"],
+  ["limit=-1", '"-1"', "the number of rows"],
+  ["limit=1.5", '"1.5"'],
+  ["limit=99999999999999999", "whole number"],
+  ["$count=yes", '"yes"', "true or false"],
+  ["bom=TRUE", '"TRUE"'],
+  ["header=no", '"no"'],
+  ["escapeFormulas=2", '"2"'],
+  ["separator=ab", '"ab"'],
+  ["separator=", '""'],
+  ['separator="', "must be one punctuation mark"],
+  ["bbox=1,2,3", "west,south,east,north"],
+  ["bbox=a,b,c,d", "west,south,east,north"],
+  ["bbox=1,2,3,", "west,south,east,north"],
+  ["bbox=-62,46,-64,47", "below east"],
+  ["bbox=-64,46,-62,97", "from -90 to 90"],
+  ["$select=Id,LocationId", '"LocationId"', "use Observations, which has this field"],
+  ["$select=Idd", '"Id"'],
+  ["$select=Id,DOI,Id", '"Id" twice'],
+  ["$filter=Doi eq 'x'", '"DOI"'],
+  ["$filter=Name eq 'x'", '"Name"'],
+  ["$filter=DOI ge 'x'", 'use "gte"'],
+  ["$filter=DOI eq 'x' or DOI eq 'y'", "one query for each side"],
+  ["$filter=", '"$filter" is empty'],
+  ["$select=", '"$select" is empty'],
+  ["$top=", '"$top" is empty'],
+  ["filename=%20", '"filename" is empty'],
+  ["filename=...", "a name of a file"],
+  ["$skiptoken=", '"$skiptoken" is empty'],
+  ["$format=json", "without an extension"],
+  ["$skiptoken=Id:5&bbox=-64,46,-62,47", '"$skiptoken" does not go with "bbox"'],
+  ["$count=true&limit=3", '"limit" does not count'],
+  ["$count=true&$skiptoken=Id:5", '"$skiptoken" does not count'],
+  ["$filter=Longitude gt '1'", "use bbox to filter by position"],
+  ["$select=,", '$select includes the empty name ""'],
+  [`filename=${"a".repeat(1_001)}`, "1000 characters at most"],
+  [`bbox=${"1".repeat(60_000)}x`, "west,south,east,north"],
+];
+for (const [query, ...said] of wrong) {
+  Deno.test(`/Records.csv?${query.slice(0, 60)} is 400, with the remedy, before anything is asked`, async () => {
+    const { app, stats } = overSandbox();
+    const response = await app.request(`/Records.csv?${query}`);
+    assertEquals(response.status, 400);
+    const { detail, hint } = await problemOf(response);
+    assert(hint);
+    for (const part of said) assertStringIncludes(`${detail} ${hint}`, part);
+    assertEquals(stats.requests, 0);
+  });
+}
+
+const URL_OPTIONS =
+  "$select, $filter, $top, $skiptoken, $count, $format, limit, bbox, separator, bom, header, " +
+  "escapeFormulas, filename";
+const hints: [query: string, detail: string, hint: string][] = [
+  ["$banana=1", 'There is no option "$banana"', `use one of ${URL_OPTIONS}`],
+  ["format=csv", 'There is no option "format"', 'did you mean "$format"?'],
+  ["columns=Id", 'There is no option "columns"', 'use "$select"'],
+  [
+    "api_key=s3cret",
+    'There is no option "api_key"',
+    "leave it out, a key does not belong in a URL",
+  ],
+  [
+    "unchecked=true",
+    'There is no option "unchecked"',
+    "leave it out, a URL can only have names that Weir knows",
+  ],
+  ["constructor=1", 'There is no option "constructor"', `use one of ${URL_OPTIONS}`],
+  ["$select=Doi", '$select includes "Doi", which is not a field of Records', 'did you mean "DOI"?'],
+  [
+    "$select=Latitude",
+    '$select includes "Latitude", which is not a field of Records',
+    'did you mean "MonitoringLocationLatitude"?',
+  ],
+  [
+    "$select=WellID",
+    '$select includes "WellID", which is not a field of Records',
+    `use one of ${fieldNames("Records").join(", ")}`,
+  ],
+  [
+    "$filter=WellID eq 'x'",
+    '$filter uses "WellID" at character 1, which is not a filter field of Records',
+    `use one of ${RESOURCES.Records.filters.join(", ")}`,
+  ],
+  [
+    "$filter=Latitude gt '5'",
+    '$filter uses "Latitude" at character 1, which is not a filter field of Records',
+    "use bbox to filter by position",
+  ],
+  [
+    "$filter=ResultValue gt 5",
+    '$filter uses "ResultValue" at character 1, which is not a filter field of Records',
+    "filter the returned rows instead, because the service cannot filter by this field",
+  ],
+  [
+    "$filter=Name eq 'x'",
+    '$filter uses "Name" at character 1, which is not a filter field of Records',
+    "look up the location in Locations, then filter by LocationId, which is its Id there",
+  ],
+  ["$top=", 'Option "$top" is empty', "give it a value, or leave it out"],
+  [
+    "$format=RESOURCES.x.fields",
+    'Option "$format" is for a path without an extension, got .csv too',
+    "correct that part of the request",
+  ],
+];
+for (const [query, detail, hint] of hints) {
+  Deno.test(`/Records.csv?${query} is 400 with the hint apart from the detail`, async () => {
+    const { app } = overSandbox();
+    const response = await app.request(`/Records.csv?${query}`);
+    assertEquals(response.status, 400);
+    assertEquals(await problemOf(response), { detail, hint });
+  });
+}
+
+for (const name of ["separator=;", "bom=true", "header=false", "escapeFormulas=true"]) {
+  Deno.test(`/Records.json?${name} is 400: it is for CSV`, async () => {
+    const { app } = overSandbox();
+    const response = await app.request(`/Records.json?${name}`);
+    assertEquals(response.status, 400);
+    assertStringIncludes((await problemOf(response)).detail, "is for CSV");
+  });
+}
+
+Deno.test("a filename or a box of any length is read in no time to speak of", async () => {
+  const { app } = overSandbox();
+  const timeOf = async (query: string) => {
+    const started = performance.now();
+    await app.request(`/Records.csv?${query}`, { method: "HEAD" });
+    return performance.now() - started;
+  };
+  const plain = "x".repeat(60_000);
+  await timeOf(`filename=${plain}`);
+  const least = await timeOf(`filename=${plain}`);
+  for (const query of [`filename=a${".".repeat(60_000)}b`, `bbox=${"1".repeat(60_000)}x`]) {
+    const taken = await timeOf(query);
+    assert(taken < 50 * (least + 1), `${taken} ms beside ${least} ms`);
+  }
+});
+
+Deno.test("past a million rows a place to go on from is one in the order of Ids", async () => {
+  const { app, requests } = overUpstream([
+    page([{ Id: 6 }], `${ROOT}/Records?$skiptoken=Id:6`),
+    page([{ Id: 7 }]),
+  ]);
+  const response = await app.request("/Records.csv?$select=Id&$skiptoken=Id:5");
+  assertEquals(await response.text(), "Id\r\n6\r\n7\r\n");
+  assertEquals(requests.some(({ url }) => url.includes("count")), false); // never split
+});

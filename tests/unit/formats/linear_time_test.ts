@@ -1,0 +1,95 @@
+// Malformed and odd pages: each takes linear time, and an error is a SyntaxError.
+import { assertThrows } from "@std/assert";
+import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
+import { createJsonWriter } from "../../../src/formats/json.ts";
+import { assertLinear } from "../../helpers/doubling.ts";
+
+type Text = (size: number) => string;
+
+const encoder = new TextEncoder();
+const many = (size: number, item: (index: number) => string) =>
+  Array.from({ length: size }, (_, index) => item(index)).join("");
+
+/** Pages of a size that are not well-formed. */
+const malformed: Record<string, Text> = {
+  "an unclosed string of n characters": (n) => `{"value":[{"a":"${"a".repeat(n)}`,
+  "an unclosed string of n characters of two bytes": (n) => `{"value":[{"a":"${"é".repeat(n)}`,
+  "n backslashes in an unclosed string": (n) => `{"value":[{"a":"${"\\".repeat(n)}`,
+  "n escapes in an unclosed string": (n) => `{"value":[{"a":"${"\\n".repeat(n)}`,
+  "n unknown escapes in an unclosed string": (n) => `{"value":[{"a":"${"\\x".repeat(n)}`,
+  "n quotes": (n) => `{"value":[{"a":${'"'.repeat(n)}`,
+  "n escaped quotes in an unclosed string": (n) => `{"value":[{"a":"${'\\"'.repeat(n)}`,
+  "n strings that end in a backslash": (n) => `{"value":[{"a":${'"\\'.repeat(n)}`,
+  "n opening brackets": (n) => `{"value":[{"a":${"[".repeat(n)}`,
+  "n opening braces": (n) => `{"value":[{"a":${'{"a":'.repeat(n)}`,
+  "n opening brackets beside the rows": (n) => `{"value":[{"a":1}],"b":${"[".repeat(n)}`,
+  "n digits": (n) => `{"value":[{"a":${"1".repeat(n)}`,
+  "n decimal points": (n) => `{"value":[{"a":${"1.".repeat(n)}`,
+  "n exponents": (n) => `{"value":[{"a":${"1e".repeat(n)}`,
+  "n minus signs": (n) => `{"value":[{"a":${"-".repeat(n)}`,
+  "n spaces": (n) => `{"value":[{"a":${" ".repeat(n)}`,
+  "n spaces after the name of the rows": (n) => `{"value"${" ".repeat(n)}`,
+  "n names of the rows": (n) => `{${'"value" '.repeat(n)}`,
+  "n lists of rows": (n) => `{${'"value":[{"a":1}],'.repeat(n)}`,
+  "n commas": (n) => `{"value":[${",".repeat(n)}`,
+  "n rows": (n) => `{"value":[${'{"a":1},'.repeat(n)}`,
+  "n members of one name": (n) => `{"value":[{${'"a":[1],'.repeat(n)}`,
+  "n items of a list": (n) => `{"value":[{"a":[${'"a",'.repeat(n)}`,
+  "n rows that each have a new field": (n) => `{"value":[${many(n, (i) => `{"a${i}":1},`)}`,
+  "n escapes beside the rows": (n) => `{"b":"${"\\u0000".repeat(n)}","value":[{"a":1}]`,
+};
+
+/** Pages of a size that are well-formed. */
+const wellFormed: Record<string, Text> = {
+  "n escapes beside the rows": (n) => `{"b":"${"\\u0000".repeat(n)}","value":[{"a":1}]}`,
+  "n digits": (n) => `{"value":[{"a":${"1".repeat(n)}}]}`,
+  "n items of a list": (n) => `{"value":[{"a":[${'"a",'.repeat(n)}"a"]}]}`,
+  "n fields": (n) => `{"value":[{${many(n, (i) => `"a${i}":1,`)}"a":1}]}`,
+  "n rows, a field new on the last": (n) => `{"value":[${'{"a":1},'.repeat(n)}{"b":1}]}`,
+};
+
+const makers: Record<string, (page: Uint8Array) => unknown> = {
+  csvFromPage,
+  ndjsonFromPage,
+  geojsonFromPage,
+};
+
+for (const [symbol, make] of Object.entries(makers)) {
+  for (const [what, text] of Object.entries(malformed)) {
+    Deno.test(`${symbol}() throws in linear time when a page has ${what}`, async () => {
+      await assertLinear((size) => encoder.encode(text(size)), make);
+      assertThrows(() => make(encoder.encode(text(10_000))), SyntaxError);
+    });
+  }
+
+  for (const [what, text] of Object.entries(wellFormed)) {
+    Deno.test(`${symbol}() takes linear time when a page has ${what}`, async () => {
+      await assertLinear((size) => encoder.encode(text(size)), make);
+      make(encoder.encode(text(100)));
+    });
+  }
+}
+
+Deno.test("csvFromPage() throws in linear time when a page has n fields, then many empty rows", async () => {
+  // Each empty row is a line of n cells, which must not be written before the page is rejected.
+  const page = (n: number) =>
+    `{"value":[{${many(n, (i) => `"a${i}":1,`)}"a":1},${"{},".repeat(20 * n)}`;
+  await assertLinear((size) => encoder.encode(page(size)), csvFromPage, 1_200);
+});
+
+Deno.test("every writer throws a SyntaxError when a value is nested a million deep", () => {
+  const open = "[".repeat(1_000_000);
+  const closed = open + "]".repeat(1_000_000);
+  const pages = [
+    `{"value":[{"a":${closed}}]}`,
+    `{"value":[{"a":1,"b":{"c":${closed}}}]}`,
+    `{"value":${closed}}`,
+    `{"value":[{"a":1}],"b":${open}}`,
+    open,
+  ];
+  for (const page of pages.map((text) => encoder.encode(text))) {
+    for (const make of [...Object.values(makers), () => createJsonWriter().write(page)]) {
+      assertThrows(() => make(page), SyntaxError);
+    }
+  }
+});

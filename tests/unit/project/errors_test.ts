@@ -1,0 +1,50 @@
+import { assert, assertEquals } from "@std/assert";
+import { DataStreamError, PRODUCTION_URL, QA_URL, ValidationError } from "../../../mod.ts";
+import { oneLine } from "../../../src/errors.ts";
+
+Deno.test("DataStreamError has its name and facts, status 0 too", () => {
+  const cause = new Error("cause");
+  const facts = {
+    kind: "status" as const,
+    url: "u",
+    hint: "do this",
+    status: 0,
+    retryAfter: 0,
+    cause,
+  };
+  const error = new DataStreamError("that came", facts);
+  assert(error instanceof Error);
+  assertEquals([error.name, error.message, error.detail], [
+    "DataStreamError",
+    "that came: do this",
+    "that came",
+  ]);
+  assertEquals([error.kind, error.url, error.hint], ["status", "u", "do this"]);
+  assertEquals([error.status, error.retryAfter, error.cause], [0, 0, cause]);
+});
+
+Deno.test("oneLine() takes line ends and control characters out of a message", () => {
+  assertEquals(oneLine(new Error("a\r\n b\tc\x1b]0;d\x07")), "a b c ]0;d ");
+  assertEquals(oneLine("text"), "text");
+});
+
+Deno.test("the addresses are those of the service", () => {
+  assertEquals(PRODUCTION_URL, "https://api.datastream.org/v1/odata/v4");
+  assertEquals(QA_URL, "https://api.qa.datastream.org/v1/odata/v4");
+});
+
+Deno.test("messageFor() puts an interface's names of options into the message", () => {
+  const error = new ValidationError("filter", 'has an unknown field "{top}"', {
+    received: "{top} eq 1",
+    hint: "use {within} instead",
+    canBeUnchecked: true,
+  });
+  assertEquals(
+    error.message,
+    'filter has an unknown field "{top}": use within instead (or pass unchecked: true, if the service accepts it)',
+  );
+  assertEquals(
+    error.messageFor({ filter: "$filter", within: "bbox" }),
+    '$filter has an unknown field "{top}": use bbox instead',
+  );
+});
