@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import { explainWriteError, FileError, writing } from "../../../src/cli/files.ts";
 

@@ -1,4 +1,5 @@
 // The resumable result: batches with cursors.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import {
   type AnyResourceQuery,

@@ -1,4 +1,5 @@
 // After each end of each stream: no listener, no timer and no permit of the rate limiter is left.
+import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { DataStream, DataStreamError } from "../../../mod.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";

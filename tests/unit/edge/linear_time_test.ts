@@ -1,5 +1,6 @@
 // Malformed query strings, headers, names and forms: each is answered in linear time.
 
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { citeAs, toDisposition, toFileName } from "../../../edge/download.ts";
 import { negotiate } from "../../../edge/negotiate.ts";

@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { endpoint } from "../../../mod.ts";
 

@@ -1,5 +1,6 @@
 // DOIs of the rows that a writer writes.
 
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { DoiCollector, doisOf } from "../../../src/formats/doi_collector.ts";
 import { CsvWriter } from "../../../src/formats/csv.ts";

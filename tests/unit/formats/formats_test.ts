@@ -1,5 +1,6 @@
 // NDJSON, JSON and GeoJSON: the service's own bytes, in other documents.
 
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
 import { createGeojsonWriter } from "../../../src/formats/geojson.ts";

@@ -1,5 +1,6 @@
 // A page is made into CSV and NDJSON from bytes to bytes, or on the general path, which parses it. A
 // malformed page must fail on both; a page that both accept must give the same rows.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { csvFromPage, DataStream, DataStreamError, type Query } from "../../../mod.ts";
 import { transcodedLines } from "../../helpers/csv_ways.ts";

@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { releaseBuffer, truncate } from "../../../src/formats/page_writer.ts";
 import { createNdjsonWriter } from "../../../src/formats/json.ts";

@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { parseBox, parseDegrees } from "../../../src/odata/bounding_box.ts";
 import { ValidationError } from "../../../src/errors.ts";

@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { commonFilter, type CommonFilterValues } from "../../../src/odata/filter.ts";
 import { parseFilter } from "../../../src/odata/parse_filter.ts";

@@ -1,5 +1,6 @@
 // Malformed filters and lists: each takes linear time.
 
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { ValidationError } from "../../../mod.ts";
 import { parseBox } from "../../../src/odata/bounding_box.ts";

@@ -1,4 +1,5 @@
 // Options of a query, which are checked before any request.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import {
   DataStream,

@@ -1,3 +1,4 @@
+import "../../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream } from "../../../helpers/edge.ts";
