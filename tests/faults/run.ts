@@ -1,7 +1,6 @@
 // Patches one deliberate fault after another into a copy of the project, and demands that a test
 // fails: `deno task test:faults`, with words of a fault's name after it for those that have them.
 import { cp } from "node:fs/promises";
-import deno from "../../deno.json" with { type: "json" };
 import type { Fault } from "./fault.ts";
 import { FAULTS } from "./list.ts";
 
@@ -10,9 +9,6 @@ const COPIED = ["deno.json", "deno.lock", "edge", "jsr.json", "mod.ts", "src", "
 const AT_ONCE = 2;
 /** A test that hangs catches nothing. */
 const LONGEST = 60_000;
-
-/** What a file of tests needs to run; the tests of the parts need no permission. */
-const PERMISSIONS = deno.tasks["test:process"].command.match(/--allow-\S+/g)!;
 
 /** What a run of tests came to. */
 interface Outcome {
@@ -24,10 +20,9 @@ interface Outcome {
 
 /** Runs the tests that a fault names, in a copy. Types are not checked: a fault is to be run. */
 async function runTests(folder: string, { test, only }: Fault): Promise<Outcome> {
-  const permissions = test.startsWith("tests/e2e/processes/") ? PERMISSIONS : [];
   const filter = only === undefined ? [] : ["--filter", only];
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["test", "--no-check", "--no-prompt", "--reporter=tap", ...permissions, ...filter, test],
+    args: ["test", "-P", "--no-check", "--no-prompt", "--reporter=tap", ...filter, test],
     cwd: folder,
     signal: AbortSignal.timeout(LONGEST),
   }).output();

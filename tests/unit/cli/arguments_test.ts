@@ -1,4 +1,5 @@
 // The spelling of flags, values and requests for help.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { VERSION } from "../../../src/version.ts";

@@ -1,4 +1,5 @@
 // Citations on standard error after a download.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { weir } from "../../helpers/weir.ts";
 

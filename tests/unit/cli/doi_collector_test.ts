@@ -1,4 +1,5 @@
 // DOIs of the rows that a writer writes.
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { DoiCollector, doisOf } from "../../../src/cli/doi_collector.ts";
 import { toCsvFormat } from "../../../src/output/csv_options.ts";

@@ -1,4 +1,5 @@
 // Keys from the environment, and where to request one.
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { weir } from "../../helpers/weir.ts";
 

@@ -1,4 +1,5 @@
 // Long and odd command lines, and texts that the command line shows: each takes linear time.
+import "../../helpers/no_permission.ts";
 import { assertThrows } from "@std/assert";
 import { DataStreamError } from "../../../mod.ts";
 import { readArguments } from "../../../src/cli/arguments.ts";

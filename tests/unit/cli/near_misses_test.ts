@@ -1,4 +1,5 @@
 // Hints for names that the command line does not have.
+import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { weir } from "../../helpers/weir.ts";
 

@@ -1,4 +1,5 @@
 // Hints on values when a filter matches nothing.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { weir } from "../../helpers/weir.ts";
 

@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { DataStreamError } from "../../../mod.ts";
 import type { Io } from "../../../src/cli/io.ts";

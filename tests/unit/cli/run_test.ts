@@ -1,4 +1,5 @@
 // Command lines that need no file; those that do are tested as processes.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { fieldNames, RESOURCES } from "../../../src/odata/resources.ts";

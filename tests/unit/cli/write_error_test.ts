@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import { FileError } from "../../../src/cli/files.ts";
 import { explainWriteError, writing } from "../../../src/cli/write_error.ts";

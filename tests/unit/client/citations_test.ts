@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { and, DataStream, endsWith, eq } from "../../../mod.ts";
 import { DATASETS } from "../../../src/sandbox/datasets.ts";

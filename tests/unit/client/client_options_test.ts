@@ -1,4 +1,5 @@
 // What a client is made of, told at once where it is wrong.
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { DataStream, type DataStreamOptions, PRODUCTION_URL, QA_URL } from "../../../mod.ts";
 

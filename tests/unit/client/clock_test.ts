@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { systemClock } from "../../../src/client/clock.ts";
 

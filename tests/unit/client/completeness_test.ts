@@ -1,4 +1,5 @@
 // A result is complete or an error: lost links, empty pages, in-stream errors, repeated rows.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type DataStream, DataStreamError, type Progress, type Query } from "../../../mod.ts";
 import {

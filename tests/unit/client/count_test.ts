@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, eq } from "../../../mod.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";

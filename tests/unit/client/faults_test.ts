@@ -1,4 +1,5 @@
 // What is no page, or no answer: each with what came and what to do, never with the key.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError } from "../../../mod.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";

@@ -1,4 +1,5 @@
 // What a request carries: as little as the service needs, and the key to one place alone.
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { DataStream, type DataStreamOptions } from "../../../mod.ts";
 import { VERSION } from "../../../src/version.ts";

@@ -1,4 +1,5 @@
 // Malformed headers, links and texts of the service: each takes linear time.
+import "../../helpers/no_permission.ts";
 import { assert, assertThrows } from "@std/assert";
 import { DataStreamError } from "../../../mod.ts";
 import { citationsText, toCitedFilter } from "../../../src/client/citations.ts";

@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { nextTarget } from "../../../src/client/link_header.ts";
 

@@ -1,4 +1,5 @@
 // A query's own documents: every row of every page, each once, or an error and no clean end.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { DataStream, DataStreamError, type Query } from "../../../mod.ts";
 import { fieldNames } from "../../../src/odata/resources.ts";

@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { holdBack, takeTurn } from "../../../src/client/pace.ts";
 import { type Clock, DataStream } from "../../../mod.ts";

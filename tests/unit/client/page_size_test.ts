@@ -1,4 +1,5 @@
 // The page size falls when pages are too large or too slow, and grows back; outages are waited for.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError } from "../../../mod.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";

@@ -1,4 +1,5 @@
 // Page after page: every row once, and a link to the next page that leads astray is an error.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, type Query } from "../../../mod.ts";
 import { VERSION } from "../../../src/version.ts";

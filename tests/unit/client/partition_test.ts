@@ -1,4 +1,5 @@
 // More than a million rows: in parts, and each row once, for hardly more requests than pages.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, type Progress, type Query } from "../../../mod.ts";
 import { rangesOfAtMost } from "../../../src/client/partition.ts";

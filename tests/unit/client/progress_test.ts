@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, type Progress } from "../../../mod.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";

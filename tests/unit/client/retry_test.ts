@@ -1,4 +1,5 @@
 // Faults that pass are met by asking again, by rules; the rest are errors that say what to do.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type Clock, DataStream, DataStreamError, type DataStreamOptions } from "../../../mod.ts";
 import { page, type Reply, ROOT, upstream } from "../../helpers/upstream.ts";

@@ -1,4 +1,5 @@
 // The ways to consume a query: lazily, one page at a time, and to leave it at any moment.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, PRODUCTION_URL } from "../../../mod.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";

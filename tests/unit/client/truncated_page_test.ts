@@ -1,4 +1,5 @@
 // A page that ends too early, as a gateway leaves one when it drops the connection.
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, type Query, type ResourceName } from "../../../mod.ts";
 import { assertLinear } from "../../helpers/doubling.ts";

@@ -1,4 +1,5 @@
 // A box of longitudes and latitudes on what has none: the rows of its locations, no others, all.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { and, DataStream, DataStreamError, eq, ne, type Progress } from "../../../mod.ts";
 import { locationAt } from "../../../src/sandbox/locations.ts";

@@ -1,4 +1,5 @@
 // What is where, and what every answer has; parts have tests of their own.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { type AppOptions, createApp } from "../../../edge/app.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "../../../src/odata/resources.ts";

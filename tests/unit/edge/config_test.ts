@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { createApp } from "../../../edge/app.ts";
 import { readConfig, sandboxOptions, VARIABLES } from "../../../edge/config.ts";

@@ -1,4 +1,5 @@
 // Malformed query strings, headers, names and forms: each is answered in linear time.
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { citeAs } from "../../../edge/downloads/cited_doi.ts";
 import { BadOption } from "../../../edge/downloads/bad_option.ts";

@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { BoundedCache } from "../../../src/endpoint/bounded_cache.ts";
 

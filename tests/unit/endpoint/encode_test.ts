@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { encode } from "../../../src/endpoint/encode.ts";
 

@@ -1,4 +1,5 @@
 // Long inputs take linear time: doubling the input takes less than three times as much work.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { endpoint, toRequest } from "../../../mod.ts";
 import { assertLinear } from "../../helpers/doubling.ts";

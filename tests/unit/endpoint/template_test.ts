@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { endpoint } from "../../../mod.ts";
 

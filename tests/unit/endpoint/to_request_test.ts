@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { Buffer } from "node:buffer";
 import { Readable } from "node:stream";
 import {

@@ -1,4 +1,5 @@
 // What the compiler knows of a route; the expected errors are the tests.
+import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import {
   type Endpoint,

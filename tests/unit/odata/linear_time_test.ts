@@ -1,4 +1,5 @@
 // Malformed filters and lists: each takes linear time.
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { parseBox } from "../../../src/odata/bounding_box.ts";
 import { checkFilter } from "../../../src/odata/check_filter.ts";

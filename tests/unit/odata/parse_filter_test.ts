@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { FilterSyntaxError, parseFilter } from "../../../src/odata/parse_filter.ts";
 

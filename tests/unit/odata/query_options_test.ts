@@ -1,4 +1,5 @@
 // What a query may ask for, told before any request is spent.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { DataStream, eq, PRODUCTION_URL, type ResourceName } from "../../../mod.ts";
 import { fieldNames } from "../../../src/odata/resources.ts";

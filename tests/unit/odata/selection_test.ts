@@ -1,4 +1,5 @@
 // What the compiler makes of a query: rows as narrow as the selection, and no wrong name.
+import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import {
   and,

@@ -1,4 +1,5 @@
 // Hints for names that a resource does not have.
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { DataStream, type ResourceName, RESOURCES } from "../../../mod.ts";
 

@@ -1,4 +1,5 @@
 // What right CSV is, cell by cell and page by page, by the fast way and by the general one.
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { csvFromPage, type CsvOptions } from "../../../mod.ts";

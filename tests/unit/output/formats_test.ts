@@ -1,4 +1,5 @@
 // NDJSON, JSON and GeoJSON: the service's own bytes, in other documents.
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
 import { geojsonWriter } from "../../../src/output/geojson.ts";

@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { cutOff, letGo } from "../../../src/output/let_go.ts";
 import { NdjsonWriter } from "../../../src/output/ndjson.ts";

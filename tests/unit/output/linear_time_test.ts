@@ -1,4 +1,5 @@
 // Malformed and odd pages: each takes linear time, and an error is a SyntaxError.
+import "../../helpers/no_permission.ts";
 import { assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
 import { jsonWriter } from "../../../src/output/json.ts";

@@ -1,4 +1,5 @@
 // Fields that no column is known for: on the first page they become columns, later they are an error.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { csvFromPage } from "../../../mod.ts";
 import { fieldNames } from "../../../src/odata/resources.ts";

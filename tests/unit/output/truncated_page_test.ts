@@ -1,4 +1,5 @@
 // A page that ends too early, as a gateway leaves one when it drops the connection.
+import "../../helpers/no_permission.ts";
 import { assert, assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage, type ResourceName } from "../../../mod.ts";
 import { fieldNames } from "../../../src/odata/resources.ts";

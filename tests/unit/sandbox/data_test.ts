@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { ask } from "../../helpers/sandbox.ts";
 

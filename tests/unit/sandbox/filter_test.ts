@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { type FilterField, type ResourceName, RESOURCES } from "../../../src/odata/resources.ts";
 import { ask } from "../../helpers/sandbox.ts";

@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { createSandbox, type SandboxOptions } from "../../../src/sandbox/service.ts";
 import { ask } from "../../helpers/sandbox.ts";

@@ -1,4 +1,5 @@
 // Malformed query strings: the sandbox answers each in linear time.
+import "../../helpers/no_permission.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { assertEquals } from "@std/assert";
 import { assertLinear } from "../../helpers/doubling.ts";

@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fieldNames, type ResourceName } from "../../../src/odata/resources.ts";
 import { ask } from "../../helpers/sandbox.ts";

@@ -1,5 +1,6 @@
 // Checks every record of a default sandbox against the rules of DataStream's schema, which is based
 // on the Water Quality Exchange (WQX). The source and date are in the fixture.
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import wqx from "../../fixtures/wqx_values.json" with { type: "json" };
 import { ask } from "../../helpers/sandbox.ts";

@@ -1,4 +1,5 @@
 // Long and odd URLs: each is signed and verified in linear time.
+import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { signUrl, verifyUrl } from "../../../src/signing/signed_url.ts";
 import { assertLinear } from "../../helpers/doubling.ts";

@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { signUrl, verifyUrl } from "../../../src/signing/signed_url.ts";
 

@@ -1,3 +1,4 @@
+import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createApp, signUrl } from "../../../../edge/app.ts";
 import { overSandbox, overUpstream, problemOf, SECRET } from "../../../helpers/edge.ts";

@@ -1,3 +1,4 @@
+import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { createApp } from "../../../../edge/app.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";

@@ -1,3 +1,4 @@
+import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { page, type Reply, ROOT } from "../../../helpers/upstream.ts";

@@ -1,3 +1,4 @@
+import "../../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { overSandbox, problemOf } from "../../../helpers/edge.ts";
 

@@ -1,4 +1,5 @@
 // A place among the open downloads, under a clock of which each tick is the test's.
+import "../../../helpers/no_permission.ts";
 import { assertThrows } from "@std/assert";
 import { Gate } from "../../../../edge/downloads/gate.ts";
 import { HttpProblem } from "../../../../edge/downloads/problem.ts";

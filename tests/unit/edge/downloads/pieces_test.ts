@@ -1,4 +1,5 @@
 // What an open download holds: what its reader has not taken yet, and no more.
+import "../../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { downloadResponse } from "../../../../edge/downloads/download.ts";
 

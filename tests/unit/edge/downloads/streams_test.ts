@@ -1,3 +1,4 @@
+import "../../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { overSandbox, overUpstream } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";

@@ -1,3 +1,4 @@
+import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fieldNames } from "../../../../src/odata/resources.ts";
 import { overSandbox, overUpstream, SECRET } from "../../../helpers/edge.ts";

@@ -1,4 +1,5 @@
 // The page states which settings its results and links have, and its form holds the same settings.
+import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { overSandbox, overUpstream, SECRET } from "../../../helpers/edge.ts";
 import { page } from "../../../helpers/upstream.ts";
