@@ -15,7 +15,10 @@ import {
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
-const toFile: CommandLine = { hasFiles: true };
+const toFile: CommandLine = {
+  hasFiles: true,
+  environment: { WEIR_REQUESTS_PER_SECOND: "Infinity" },
+};
 
 Deno.test("weir writes to its standard output without any permission but the key's", () =>
   withFiles(async () => {
@@ -327,6 +330,7 @@ Deno.test("a disk that is full is a fault, and a reader of what is said that lea
           ...denoArguments(toFile, ["records", "--sandbox"]),
         ],
         cwd: FOLDER,
+        env: toFile.environment!,
       }).output();
     const full = await weir('"$@" --quiet > /dev/full');
     assertEquals(full.code, 1);

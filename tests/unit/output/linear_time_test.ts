@@ -4,6 +4,13 @@ import { assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
 import { jsonWriter } from "../../../src/output/json.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
+import { PAGE_WRITERS } from "../../helpers/page_writers.ts";
+import {
+  FORMATS_OF,
+  RESOURCE_NAMES,
+  samplePage,
+  truncatedPage,
+} from "../../helpers/sample_pages.ts";
 
 type Text = (size: number) => string;
 
@@ -94,3 +101,15 @@ Deno.test("every writer throws a SyntaxError when a value is nested a million de
     }
   }
 });
+
+for (const resource of RESOURCE_NAMES) {
+  for (const [symbol, write] of FORMATS_OF[resource].flatMap((format) => PAGE_WRITERS[format]!)) {
+    Deno.test(`${symbol}() takes linear time when a page of ${resource} is truncated`, async () => {
+      const sample = await samplePage(resource);
+      await assertLinear(
+        (copies) => truncatedPage(sample, copies),
+        (page) => write(page, resource),
+      );
+    });
+  }
+}

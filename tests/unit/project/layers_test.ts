@@ -103,3 +103,11 @@ Deno.test("every unit test runs without a permission", async () => {
   );
   assertEquals(wrong, []);
 });
+
+Deno.test("only files named linear_time_test.ts measure time, for the gate runs these by themselves", async () => {
+  const wrong = (await sourceFiles("tests/unit")).filter((path) =>
+    !path.endsWith("/linear_time_test.ts") &&
+    importsOf(path).some((name) => name.endsWith("/doubling.ts"))
+  );
+  assertEquals(wrong, []);
+});
