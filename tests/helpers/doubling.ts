@@ -73,7 +73,8 @@ async function ratioAt<T>(
   return timeOfLarge / time;
 }
 
-async function shortest<T>(
+/** The shortest time (ms) of several runs of some work, which may throw. */
+export async function shortest<T>(
   input: T,
   work: (input: T) => unknown,
   runs: number,
