@@ -1,5 +1,6 @@
 // The command line as a process, with the least permissions that the README names for it.
 
+import { childCommand } from "./programs.ts";
 import { PROJECT } from "./project.ts";
 
 /**
@@ -43,19 +44,9 @@ export function denoArguments(
 /** Processes of `start()` that have not ended. */
 const running = new Set<Deno.ChildProcess>();
 
-// Also where a test file ends by an error outside its tests.
-addEventListener("unload", () => {
-  for (const child of running) child.kill("SIGKILL");
-  try {
-    Deno.removeSync(FOLDER, { recursive: true });
-  } catch {
-    // It has none, as a rule.
-  }
-});
-
 /** Starts it. `withFiles()` kills it where a test fails before it has ended. */
 export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
-  const child = new Deno.Command(Deno.execPath(), {
+  const child = childCommand(Deno.execPath(), {
     args: denoArguments(line, args),
     cwd: FOLDER,
     env: line.environment ?? {},

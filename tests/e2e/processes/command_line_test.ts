@@ -12,6 +12,7 @@ import {
   withFiles,
   writeFile,
 } from "../../helpers/command_line.ts";
+import { childCommand } from "../../helpers/programs.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
@@ -213,7 +214,7 @@ Deno.test("a variable that Deno may not read is told as that", () =>
   withFiles(async () => {
     const args = denoArguments({}, ["records"]).filter((arg) => !arg.startsWith("--allow-env"));
     const env = { DATASTREAM_API_KEY: "k" };
-    const { stderr } = await new Deno.Command(Deno.execPath(), { args, env, cwd: FOLDER }).output();
+    const { stderr } = await childCommand(Deno.execPath(), { args, env, cwd: FOLDER }).output();
     assertStringIncludes(
       new TextDecoder().decode(stderr),
       "let it be read, --allow-env=DATASTREAM_API_KEY,",
