@@ -1,9 +1,13 @@
 // The command line as a process, with the least permissions that the README names for it.
 
+import { childCommand } from "./programs.ts";
 import { PROJECT } from "./project.ts";
 
-/** The folder that its files go to. */
-export const FOLDER = "tests/e2e/processes/files";
+/**
+ * Folder of the running test, which `withFiles()` creates empty and removes. Its name is random,
+ * because test files run at the same time; each one loads this module by itself.
+ */
+export const FOLDER = `tests/tmp/${crypto.randomUUID().slice(0, 8)}`;
 /** The module of the command line. */
 export const MAIN = `${PROJECT}src/cli/main.ts`;
 
@@ -37,9 +41,12 @@ export function denoArguments(
   ];
 }
 
-/** Starts it. */
+/** Processes of `start()` that have not ended. */
+const running = new Set<Deno.ChildProcess>();
+
+/** Starts it. `withFiles()` kills it where a test fails before it has ended. */
 export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
-  return new Deno.Command(Deno.execPath(), {
+  const child = childCommand(Deno.execPath(), {
     args: denoArguments(line, args),
     cwd: FOLDER,
     env: line.environment ?? {},
@@ -47,6 +54,9 @@ export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
     stdout: "piped",
     stderr: "piped",
   }).spawn();
+  running.add(child);
+  child.status.finally(() => running.delete(child));
+  return child;
 }
 
 /** Runs it to its end. */
@@ -56,23 +66,16 @@ export async function runToEnd(line: CommandLine, ...args: string[]): Promise<En
   return { code, stdout: decode(stdout), stderr: decode(stderr) };
 }
 
-/** Runs a test with a folder of its own for files. */
+/** Runs a test with an empty `FOLDER`; removes it afterwards, and kills what `start()` started. */
 export async function withFiles(test: () => Promise<void>): Promise<void> {
-  // What a run that was killed has left is nobody's.
-  await removeFolder();
   await Deno.mkdir(FOLDER, { recursive: true });
   try {
     await test();
   } finally {
-    await removeFolder();
-  }
-}
-
-async function removeFolder(): Promise<void> {
-  try {
+    const left = [...running];
+    for (const child of left) child.kill("SIGKILL");
+    await Promise.all(left.map(({ status }) => status));
     await Deno.remove(FOLDER, { recursive: true });
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }
 

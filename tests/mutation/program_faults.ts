@@ -58,7 +58,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     file: "src/cli/part_state.ts",
     find: "state.question !== question",
     replacement: 'state.question === ""',
-    test: "tests/e2e/processes/resume_test.ts",
+    test: "tests/e2e/processes/resume_refused_test.ts",
     only: "another question does not go on with a part, nor does one whose state is lost",
   },
   {
@@ -66,7 +66,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     file: "src/cli/resumable_file.ts",
     find: 'hash.copy().digest("hex") === sha256',
     replacement: 'hash.copy().digest("hex") !== ""',
-    test: "tests/e2e/processes/resume_test.ts",
+    test: "tests/e2e/processes/resume_refused_test.ts",
     only: "weir --resume refuses a part file with 6 bytes overwritten and leaves it as it is",
   },
   {

@@ -12,10 +12,14 @@ import {
   withFiles,
   writeFile,
 } from "../../helpers/command_line.ts";
+import { childCommand } from "../../helpers/programs.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
-const toFile: CommandLine = { hasFiles: true };
+const toFile: CommandLine = {
+  hasFiles: true,
+  environment: { WEIR_REQUESTS_PER_SECOND: "Infinity" },
+};
 
 Deno.test("weir writes to its standard output without any permission but the key's", () =>
   withFiles(async () => {
@@ -210,7 +214,7 @@ Deno.test("a variable that Deno may not read is told as that", () =>
   withFiles(async () => {
     const args = denoArguments({}, ["records"]).filter((arg) => !arg.startsWith("--allow-env"));
     const env = { DATASTREAM_API_KEY: "k" };
-    const { stderr } = await new Deno.Command(Deno.execPath(), { args, env, cwd: FOLDER }).output();
+    const { stderr } = await childCommand(Deno.execPath(), { args, env, cwd: FOLDER }).output();
     assertStringIncludes(
       new TextDecoder().decode(stderr),
       "let it be read, --allow-env=DATASTREAM_API_KEY,",
@@ -327,6 +331,7 @@ Deno.test("a disk that is full is a fault, and a reader of what is said that lea
           ...denoArguments(toFile, ["records", "--sandbox"]),
         ],
         cwd: FOLDER,
+        env: toFile.environment!,
       }).output();
     const full = await weir('"$@" --quiet > /dev/full');
     assertEquals(full.code, 1);

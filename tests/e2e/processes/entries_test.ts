@@ -1,5 +1,6 @@
 // The entries that people start: the demo, the server for Node, the command line as npm installs it.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { childCommand } from "../../helpers/programs.ts";
 import { VERSION } from "../../../src/version.ts";
 
 /** An entry as a process; what it says goes to `output`. */
@@ -8,7 +9,7 @@ function startEntry(
   environment: Record<string, string>,
   output: "stdout" | "stderr",
 ): Deno.ChildProcess {
-  return new Deno.Command(Deno.execPath(), {
+  return childCommand(Deno.execPath(), {
     args: ["run", "--quiet", "--no-prompt", ...args],
     env: environment,
     stdin: "null",

@@ -14,7 +14,10 @@ import {
 } from "../../helpers/command_line.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
-const toFile: CommandLine = { hasFiles: true };
+const toFile: CommandLine = {
+  hasFiles: true,
+  environment: { WEIR_REQUESTS_PER_SECOND: "Infinity" },
+};
 const LOCATIONS = ["locations", "--sandbox", "--select=Id", "--quiet"];
 
 for (const length of [252, 300]) {

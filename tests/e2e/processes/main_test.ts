@@ -1,18 +1,21 @@
 // The entry that servers load, under the environment that they load it in.
 import { assertEquals, assertMatch } from "@std/assert";
-import { VARIABLES } from "../../../edge/config.ts";
 
 interface Entry {
   fetch(request: Request, bindings?: Record<string, string>): Response | Promise<Response>;
 }
 
-/** Loads the entry anew with that environment, and catches what it logs. */
+/**
+ * Loads the entry with an environment, and records what it logs. The environment of the process
+ * stays as it is: the test files that run at the same time share it.
+ */
 async function load(
   environment: Record<string, string>,
   module: () => Promise<{ default: Entry }>,
 ): Promise<{ get: (path: string) => Promise<Response>; logged: string[] }> {
-  for (const name of VARIABLES) Deno.env.delete(name);
-  for (const [name, value] of Object.entries(environment)) Deno.env.set(name, value);
+  const scope = globalThis as { process?: unknown };
+  const { process } = scope;
+  scope.process = { env: environment };
   const logged: string[] = [];
   const { error } = console;
   console.error = (line: string) => void logged.push(line);
@@ -21,6 +24,7 @@ async function load(
     return { get: async (path) => await entry.fetch(new Request(`http://host${path}`)), logged };
   } finally {
     console.error = error;
+    scope.process = process;
   }
 }
 

@@ -58,7 +58,7 @@ Deno.test("mod.ts reaches neither hono, the edge, the command line nor the sandb
   assert(files.includes("src/client/datastream.ts"));
   assertEquals(
     files.filter((path) =>
-      !/^(mod\.ts$|src\/(client|endpoint|odata|output)\/|src\/\w+\.ts)/.test(path)
+      !/^(mod\.ts$|src\/(client|endpoint|formats|odata)\/|src\/\w+\.ts)/.test(path)
     ),
     [],
   );

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileNames, FOLDER, readFile, withFiles, writeFile } from "../../helpers/command_line.ts";
 import { bundle } from "../../helpers/bundle.ts";
-import { runProgram } from "../../helpers/programs.ts";
+import { childCommand, runProgram } from "../../helpers/programs.ts";
 import { bun, node } from "../../helpers/runtime_programs.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
@@ -28,7 +28,7 @@ for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
         await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler);
         const env = { DATASTREAM_API_KEY: "sandbox", WEIR_REQUESTS_PER_SECOND: "Infinity" };
         const weir = (...args: string[]) =>
-          new Deno.Command(program!, {
+          childCommand(program!, {
             args: ["weir.mjs", ...args],
             ...{ cwd: FOLDER, env, stdin: "null", stdout: "piped", stderr: "piped" },
           });

@@ -16,7 +16,10 @@ import { runProgram } from "../../helpers/programs.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 const isRoot = (await runProgram("id", "-u"))?.stdout === "0\n";
-const toFile: CommandLine = { hasFiles: true };
+const toFile: CommandLine = {
+  hasFiles: true,
+  environment: { WEIR_REQUESTS_PER_SECOND: "Infinity" },
+};
 const LOCATIONS = ["locations", "--sandbox", "--select=Id", "--limit=3", "--quiet"];
 const ROWS = "Id\r\n1001\r\n1008\r\n1015\r\n";
 const RECORDS = ["records", "--sandbox", "--select=Id", "--limit=1", "--quiet"];

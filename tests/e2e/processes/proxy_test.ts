@@ -48,7 +48,8 @@ for (const { name, program, itself, told } of runtimes) {
         const args = name === "Deno" ? denoArguments(line, []) : ["weir.mjs"];
         for (const [variables, isUsed] of uses) {
           proxy.requests.length = 0;
-          const env = { ...line.environment };
+          // Deno's own request for its newest version would go through the proxy, too.
+          const env: Record<string, string> = { ...line.environment, DENO_NO_UPDATE_CHECK: "1" };
           for (const [variable, value] of Object.entries(variables)) {
             env[variable] = value.replace("PROXY", proxy.url);
           }

@@ -1,6 +1,7 @@
 // The CSV of a page with every oddity, as other programs read it: cell by cell, what was sent.
 import { assert, assertEquals } from "@std/assert";
 import { csvFromPage } from "../../../mod.ts";
+import { FOLDER, withFiles } from "../../helpers/command_line.ts";
 import { runProgram } from "../../helpers/programs.ts";
 
 const cells: [json: string, cell: string][] = [
@@ -104,19 +105,16 @@ for (const { name, check, read, rows: parse } of readers) {
     Deno.test({
       name: `${name} reads back every cell of the ${way} way`,
       ignore: !isInstalled,
-      async fn() {
-        const file = `${import.meta.dirname}/read_by_${way}_${name.replace(/\W/g, "_")}.csv`;
-        try {
+      fn: () =>
+        withFiles(async () => {
+          const file = `${FOLDER}/page.csv`;
           const page = pageOf(more && more + text(pageOf("")).slice('{"value":'.length, -1));
           await Deno.writeFile(file, csvFromPage(page));
           const result = await runProgram(...read(file));
           assert(result?.success, result?.stderr);
           const wanted = rows.map((row) => row.map(([, cell]) => cell));
           assertEquals(parse(result.stdout), [names, ...wanted]);
-        } finally {
-          await Deno.remove(file);
-        }
-      },
+        }),
     });
   }
 }

@@ -49,7 +49,8 @@ class Download implements AsyncDisposable {
   }
 
   static async create(): Promise<Download> {
-    const folder = await Deno.makeTempDir({ dir: "tests/e2e/processes", prefix: "resume_matrix_" });
+    await Deno.mkdir("tests/tmp", { recursive: true });
+    const folder = await Deno.makeTempDir({ dir: "tests/tmp", prefix: "resume_matrix_" });
     return new Download(folder);
   }
 

@@ -1,3 +1,4 @@
+import { childCommand } from "../../helpers/programs.ts";
 import { until } from "../../helpers/until.ts";
 
 /** A server in a process of its own. */
@@ -28,7 +29,7 @@ export async function startServer(start: Start): Promise<Server> {
   for (const [name, text] of Object.entries(files)) {
     await Deno.writeTextFile(`${own}/${name}`, text);
   }
-  const child = new Deno.Command(program, {
+  const child = childCommand(program, {
     args,
     cwd: start.folder ?? own,
     env: { ...environment, NO_COLOR: "1" },

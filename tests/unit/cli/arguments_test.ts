@@ -1,6 +1,6 @@
 // The spelling of flags, values and requests for help.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { VERSION } from "../../../src/version.ts";
 import { weir } from "../../helpers/weir.ts";
@@ -121,23 +121,4 @@ Deno.test("run() does not print the value when a flag for a key is unknown", asy
     const { code, errors } = await weir(["records", key]);
     assertEquals([code, errors.join().includes("of-a-test")], [2, false]);
   }
-});
-
-Deno.test("run() takes linear time when there are many arguments or letters", async () => {
-  const timeOf = async (size: number) => {
-    const lines = [
-      ["records", "--help", ...Array<string>(size).fill("--doi=a")],
-      ["records", "--help", ...Array<string>(size).fill("x")],
-      ["records", `-${"h".repeat(size)}`],
-    ];
-    let best = Infinity;
-    for (let run = 0; run < 5; run++) {
-      const start = performance.now();
-      for (const line of lines) assertEquals((await weir(line)).code, 0);
-      best = Math.min(best, performance.now() - start);
-    }
-    return best;
-  };
-  const [once, twice] = [await timeOf(100_000), await timeOf(200_000)];
-  assert(twice / once < 3, `${once} ms, then ${twice} ms`);
 });

@@ -1,7 +1,7 @@
 // Long and odd command lines, and texts that the command line shows: each takes linear time.
 
 import "../../helpers/no_permission.ts";
-import { assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { DataStreamError } from "../../../mod.ts";
 import { readArguments } from "../../../src/cli/arguments.ts";
 import type { Io } from "../../../src/cli/io.ts";
@@ -9,6 +9,7 @@ import { ProgressReport } from "../../../src/cli/progress_report.ts";
 import { readFilter, readFormat } from "../../../src/cli/query_flags.ts";
 import { UsageError } from "../../../src/cli/usage_error.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
+import { weir } from "../../helpers/weir.ts";
 
 const many = (size: number, ...args: string[]) => Array.from({ length: size }, () => args).flat();
 
@@ -58,5 +59,17 @@ for (const part of ["xhttp://-", "http://", "/", "/-"]) {
           retrying: { fault, wait: 5_000 },
         }),
     );
+  });
+}
+
+const valid: Record<string, (size: number) => string[]> = {
+  "n flags": (n) => ["records", "--help", ...many(n, "--doi=a")],
+  "n operands": (n) => ["records", "--help", ...many(n, "x")],
+  "n letters": (n) => ["records", `-${"h".repeat(n)}`],
+};
+for (const [what, args] of Object.entries(valid)) {
+  Deno.test(`run() takes linear time when there are ${what}`, async () => {
+    assertEquals((await weir(args(10))).code, 0);
+    await assertLinear(args, weir);
   });
 }

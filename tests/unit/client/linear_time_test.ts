@@ -9,6 +9,13 @@ import { nextTarget, readSkipToken } from "../../../src/client/next_link.ts";
 import { toUserAgent } from "../../../src/client/options.ts";
 import { isJson } from "../../../src/client/transport.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
+import { queryOver, READERS } from "../../helpers/page_readers.ts";
+import {
+  FORMATS_OF,
+  RESOURCE_NAMES,
+  samplePage,
+  truncatedPage,
+} from "../../helpers/sample_pages.ts";
 import { ROOT } from "../../helpers/upstream.ts";
 
 type Text = (size: number) => string;
@@ -125,4 +132,17 @@ const others: [symbol: string, what: string, text: Text, read: (text: string) =>
 for (const [symbol, what, text, read] of others) {
   Deno.test(`${symbol}() takes linear time when ${what}`, async () =>
     await assertLinear(text, read));
+}
+
+for (const resource of RESOURCE_NAMES) {
+  for (const format of ["rows", ...FORMATS_OF[resource]]) {
+    const symbol = format === "rows" ? "toArray" : format;
+    Deno.test(`${symbol}() rejects in linear time when a page of ${resource} is truncated`, async () => {
+      const sample = await samplePage(resource);
+      await assertLinear(
+        (copies) => truncatedPage(sample, copies),
+        (page) => READERS[format]!(queryOver(resource, page.slice())),
+      );
+    });
+  }
 }

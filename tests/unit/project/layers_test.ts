@@ -1,5 +1,5 @@
 // Imports point down only; DESIGN's picture of the parts, held against the code.
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
 import { importsOf, resolve, sourceFiles } from "../../helpers/tree.ts";
 
@@ -44,33 +44,43 @@ const partOf = (path: string) => path.includes("/") ? path.slice(0, path.lastInd
 const codeOf = (path: string) =>
   Deno.readTextFileSync(path).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
 
-for (const path of files) {
-  Deno.test(`${path} imports down only`, () => {
-    const part = partOf(path);
-    for (const target of local(path)) {
-      const other = partOf(target);
-      assert(other === part || MAY_IMPORT[part]?.includes(other), `${path} imports ${target}`);
-    }
-  });
-
-  Deno.test(`${path} runs in every runtime`, () => {
-    if (path.startsWith("src/cli/") || ENTRIES.includes(path)) return;
-    const statements = codeOf(path);
-    assert(!/\b(Deno|process|Buffer|require)\b[.(]/.test(statements), "a runtime's own global");
-    assert(!importsOf(path).some((name) => name.startsWith("node:")), "a module of Node");
-    assert(!path.startsWith("src/") || !/\bconsole\b/.test(statements), "a library has no console");
-  });
+/** What keeps a file from running in every runtime. */
+function runtimeFaults(path: string): string[] {
+  if (path.startsWith("src/cli/") || ENTRIES.includes(path)) return [];
+  const code = codeOf(path);
+  return [
+    ...(code.match(/\b(Deno|process|Buffer|require)\b(?=[.(])/g) ?? []),
+    ...importsOf(path).filter((name) => name.startsWith("node:")),
+    ...(path.startsWith("src/") ? code.match(/\bconsole\b/g) ?? [] : []),
+  ];
 }
 
-Deno.test("there is no circle of imports", () => {
+Deno.test("imports point down only, and all but the command line and the entries runs in every runtime", () => {
+  const faults = files.flatMap((path) => {
+    const part = partOf(path);
+    const upward = local(path).filter((target) =>
+      partOf(target) !== part && !MAY_IMPORT[part]?.includes(partOf(target))
+    );
+    return [
+      ...upward.map((target) => `${path} imports ${target}`),
+      ...new Set(runtimeFaults(path).map((name) => `${path} uses ${name}`)),
+    ];
+  });
+  assertEquals(faults, []);
+});
+
+Deno.test("no imports form a cycle", () => {
+  const cycles: string[] = [];
   const done = new Set<string>();
   const visit = (path: string, way: string[]) => {
-    assert(!way.includes(path), `a circle: ${[...way, path].join(" → ")}`);
-    if (done.has(path)) return;
+    const start = way.indexOf(path);
+    if (start >= 0) cycles.push([...way.slice(start), path].join(" → "));
+    if (start >= 0 || done.has(path)) return;
     for (const target of local(path)) visit(target, [...way, path]);
     done.add(path);
   };
   for (const path of files) visit(path, []);
+  assertEquals(cycles, []);
 });
 
 Deno.test("no module of an entry awaits at its top: require() could not load it", () => {
@@ -78,11 +88,11 @@ Deno.test("no module of an entry awaits at its top: require() could not load it"
   const visit = (path: string) => {
     if (seen.has(path)) return;
     seen.add(path);
-    // The formatter indents what is inside of anything.
-    assert(!/^(?:\S.*\b)?await\b/m.test(codeOf(path)), path);
     for (const target of local(path)) visit(target);
   };
   for (const entry of Object.values(deno.exports)) visit(entry.slice(2));
+  // The formatter indents what is inside of anything.
+  assertEquals([...seen].filter((path) => /^(?:\S.*\b)?await\b/m.test(codeOf(path))), []);
 });
 
 Deno.test("mod.ts only re-exports", () => {
@@ -96,8 +106,23 @@ Deno.test("there is a test file for each part", async () => {
   const parts = [...new Set(files.map(partOf))].filter((part) =>
     part !== "mod.ts" && part !== "src"
   );
-  for (const part of parts) {
-    const folder = `tests/${part.replace(/^src\//, "")}/`;
-    assert(tests.some((path) => path.startsWith(folder)), `no tests in ${folder}`);
-  }
+  const folders = parts.map((part) => `tests/unit/${part.replace(/^src\//, "")}/`);
+  assertEquals(folders.filter((folder) => !tests.some((path) => path.startsWith(folder))), []);
+});
+
+Deno.test("every unit test runs without a permission, or may only read", async () => {
+  const tests = (await sourceFiles("tests/unit"))
+    .filter((path) => path.endsWith("_test.ts") && !path.startsWith("tests/unit/project/"));
+  const wrong = tests.filter((path) =>
+    !importsOf(path).some((name) => /\/(no_permission|reads_fixtures)\.ts$/.test(name))
+  );
+  assertEquals(wrong, []);
+});
+
+Deno.test("only files named linear_time_test.ts measure time, for the gate runs these by themselves", async () => {
+  const wrong = (await sourceFiles("tests/unit")).filter((path) =>
+    !path.endsWith("/linear_time_test.ts") &&
+    importsOf(path).some((name) => name.endsWith("/doubling.ts"))
+  );
+  assertEquals(wrong, []);
 });

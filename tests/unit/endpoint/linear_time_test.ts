@@ -1,4 +1,4 @@
-// Long inputs take linear time: doubling the input takes less than three times as much work.
+// Long inputs take linear time.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { endpoint, toRequest } from "../../../mod.ts";
