@@ -1,176 +1,167 @@
 import { DataStream } from "../src/client/datastream.ts";
 import { KEY_SOURCE } from "../src/service_roots.ts";
-import { SIGNING_OPTIONS, verifyUrl } from "../src/signing/signed_url.ts";
+import { SIGNATURE_PARAMETERS, verifyUrl } from "../src/signing/signed_url.ts";
 import type { Settings } from "./options.ts";
 import { HttpProblem } from "./problem.ts";
 
-/** Who may download, and with whose key. */
+/** Decides which requests may use the service, and with which API key. */
 export interface Access {
-  /** The options that a download's URL may have for it. */
-  urlOptions: readonly string[];
-  /** What says how long an answer may be kept, and by whom. */
+  /** URL parameters that this access mode adds to those of a query. */
+  parameters: readonly string[];
+  /** Value of `cache-control` for successful responses. */
   cacheControl: string;
-  /** The request header that an answer depends on. */
+  /** Request header that responses vary by. */
   vary: string | undefined;
   /**
-   * The client for a download.
+   * Returns the client for a download.
    *
-   * @throws {HttpProblem} If the request may not download
+   * @throws {HttpProblem} 401 or 403 if the request is not authorized
+   * @throws {ValidationError} If its API key is malformed
    */
-  admit(request: Request): Promise<DataStream>;
+  authorize(request: Request): Promise<DataStream>;
   /**
-   * The client for the page, which counts and previews.
+   * Returns the client for the web page, which counts and previews.
    *
-   * @param token What a form brought, where there is no script to send it as a header
-   * @returns The client; undefined where the caller has not said yet who it is
-   * @throws {HttpProblem} If the caller may not
+   * @param token Token that a form without script sent in its body
+   * @returns The client, or `undefined` if the request has no credentials
+   * @throws {HttpProblem} 401 if its token is wrong
+   * @throws {ValidationError} If its API key is malformed
    */
-  admitToPage(request: Request, token: string | undefined): Promise<DataStream | undefined>;
+  authorizePage(request: Request, token: string | undefined): Promise<DataStream | undefined>;
 }
 
-/** An answer of these modes is for who asked alone, or must not outlive its URL. */
-const NOT_KEPT = "private, no-store, no-transform";
-/** Data changes when a dataset is published anew, which is seldom. */
-const KEPT = "public, max-age=300, no-transform";
+/** For responses that depend on credentials, or must not outlive a signed URL. */
+const NO_CACHE = "private, no-store, no-transform";
+/** For public responses. Data changes only when a dataset is published again, which is rare. */
+const SHORT_CACHE = "public, max-age=300, no-transform";
 
-/** The access that the settings ask for. */
+/**
+ * Creates the access control of an app.
+ *
+ * @throws {ValidationError} If an option of the client is invalid
+ */
 export function createAccess(settings: Settings): Access {
-  const { access, apiKey, service } = settings;
-  if (access === "caller") {
-    // Made once in vain, so that a wrong option stops the server and not each request.
-    new DataStream({ ...service, apiKey: "a-caller's-key" });
-    return callerAccess(service);
-  }
-  const own = new DataStream({ ...service, apiKey });
+  const { access, apiKey, clientOptions } = settings;
+  if (access === "caller") return callerAccess(clientOptions);
+  const client = new DataStream({ ...clientOptions, apiKey });
   switch (access) {
     case "public":
       return {
-        urlOptions: [],
-        cacheControl: KEPT,
+        parameters: [],
+        cacheControl: SHORT_CACHE,
         vary: undefined,
-        admit: () => Promise.resolve(own),
-        admitToPage: () => Promise.resolve(own),
+        authorize: () => Promise.resolve(client),
+        authorizePage: () => Promise.resolve(client),
       };
     case "token":
-      return tokenAccess(own, settings);
+      return tokenAccess(client, settings);
     case "signed":
       return {
-        ...tokenAccess(own, settings),
-        urlOptions: SIGNING_OPTIONS,
+        ...tokenAccess(client, settings),
+        parameters: SIGNATURE_PARAMETERS,
         vary: undefined,
-        admit: (request) => bySignature(request, own, settings),
+        authorize: (request) => authorizeBySignature(request, client, settings),
       };
   }
 }
 
-function callerAccess(service: Settings["service"]): Access {
-  const clientOf = (apiKey: string) => new DataStream({ ...service, apiKey });
+function callerAccess(clientOptions: Settings["clientOptions"]): Access {
+  // Checks the other options when the server starts, not on each request.
+  new DataStream({ ...clientOptions, apiKey: "caller" });
+  const keyOf = ({ headers }: Request) => headers.get("x-api-key")?.trim();
+  const clientOf = (apiKey: string) => new DataStream({ ...clientOptions, apiKey });
   return {
-    urlOptions: [],
-    cacheControl: NOT_KEPT,
+    parameters: [],
+    cacheControl: NO_CACHE,
     vary: "x-api-key",
-    // deno-lint-ignore require-await -- a rejection, as of the other ways
-    async admit({ headers }) {
-      const key = headers.get("x-api-key")?.trim();
-      if (!key) {
-        throw new HttpProblem({
-          status: 401,
-          title: "No API key",
-          detail: "Wanted the header x-api-key, got none",
-          hint:
-            `send your own DataStream API key, or request one at ${KEY_SOURCE}; the server uses ` +
-            "it for this request alone",
-        });
-      }
-      return callersOwn(key);
-    },
-    // deno-lint-ignore require-await -- a rejection, as of the other ways
-    async admitToPage({ headers }) {
-      const key = headers.get("x-api-key")?.trim();
-      return key ? callersOwn(key) : undefined;
-    },
-  };
-
-  function callersOwn(key: string): DataStream {
-    try {
-      return clientOf(key);
-    } catch {
+    // deno-lint-ignore require-await -- a malformed key must reject, not throw
+    async authorize(request) {
+      const key = keyOf(request);
+      if (key) return clientOf(key);
       throw new HttpProblem({
-        status: 400,
-        title: "Bad request",
-        detail: "The header x-api-key holds what no API key does (not shown)",
-        hint: "send the key alone, without quotes or spaces",
+        status: 401,
+        title: "No API key",
+        detail: "The request has no x-api-key header",
+        hint: `send your own DataStream API key, or request one at ${KEY_SOURCE}; the server ` +
+          "uses it for this request only",
       });
-    }
-  }
-}
-
-function tokenAccess(own: DataStream, settings: Settings): Access {
-  return {
-    urlOptions: [],
-    cacheControl: NOT_KEPT,
-    vary: "authorization",
-    admit: (request) => byToken(request, own, settings),
-    async admitToPage(request, token) {
-      const given = token ?? bearerOf(request);
-      return given === undefined ? undefined : await byToken(request, own, settings, given);
+    },
+    // deno-lint-ignore require-await -- a malformed key must reject, not throw
+    async authorizePage(request) {
+      const key = keyOf(request);
+      return key ? clientOf(key) : undefined;
     },
   };
 }
 
-async function bySignature(
+function tokenAccess(client: DataStream, settings: Settings): Access {
+  return {
+    parameters: [],
+    cacheControl: NO_CACHE,
+    vary: "authorization",
+    authorize: (request) => authorizeByToken(bearerToken(request), client, settings),
+    async authorizePage(request, formToken) {
+      const token = formToken ?? bearerToken(request);
+      return token === undefined ? undefined : await authorizeByToken(token, client, settings);
+    },
+  };
+}
+
+async function authorizeBySignature(
   request: Request,
-  own: DataStream,
+  client: DataStream,
   { signingSecret, now }: Settings,
 ): Promise<DataStream> {
-  const verdict = await verifyUrl(new URL(request.url), signingSecret, now());
-  if (verdict === "valid") return own;
+  const status = await verifyUrl(new URL(request.url), signingSecret, now());
+  if (status === "valid") return client;
   const details = {
-    unsigned: "Wanted a signed URL, got one without a signature",
-    expired: "The URL held until a time that has passed",
-    wrong: "The URL is not as it was signed",
+    unsigned: "The URL has no signature",
+    expired: "The signed URL has expired",
+    invalid: "The signature does not match the URL",
   };
   throw new HttpProblem({
     status: 403,
-    title: verdict === "expired" ? "URL expired" : "URL not signed",
-    detail: details[verdict],
-    hint: verdict === "wrong"
-      ? "use the URL whole, as you got it; another query needs a URL of its own"
-      : "ask whoever runs this server for a URL, or make one on the page /",
+    title: status === "expired" ? "URL expired" : "URL not signed",
+    detail: details[status],
+    hint: status === "invalid"
+      ? "use the complete URL without changes; each query needs its own signed URL"
+      : "ask the operator of this server for a signed URL, or make one on the page /",
   });
 }
 
-async function byToken(
-  request: Request,
-  own: DataStream,
+async function authorizeByToken(
+  token: string | undefined,
+  client: DataStream,
   { tokens }: Settings,
-  token = bearerOf(request),
 ): Promise<DataStream> {
-  if (token !== undefined && await isOneOf(token, tokens)) return own;
+  if (token !== undefined && await isKnownToken(token, tokens)) return client;
   throw new HttpProblem({
     status: 401,
     title: token === undefined ? "No token" : "Token refused",
     detail: token === undefined
-      ? "Wanted the header authorization: Bearer, got none"
-      : "The token is none of this server's",
-    hint: "ask whoever runs this server for a token",
+      ? "The request has no authorization: Bearer header"
+      : "The token is not one of this server's tokens",
+    hint: "ask the operator of this server for a token",
   }, { "www-authenticate": token === undefined ? "Bearer" : 'Bearer error="invalid_token"' });
 }
 
-function bearerOf({ headers }: Request): string | undefined {
+function bearerToken({ headers }: Request): string | undefined {
   return /^bearer +(\S+)\s*$/i.exec(headers.get("authorization") ?? "")?.[1];
 }
 
-/** Compares with each token in a time that tells nothing of either: by digest, to the last one. */
-async function isOneOf(token: string, tokens: readonly string[]): Promise<boolean> {
+/**
+ * Compares a token with each known one. Compares SHA-256 digests and does not stop at the first
+ * difference or match, so that the time reveals nothing about the known tokens.
+ */
+async function isKnownToken(token: string, known: readonly string[]): Promise<boolean> {
   const digest = async (text: string) =>
     new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
-  const given = await digest(token);
-  let isFound = false;
-  for (const other of await Promise.all(tokens.map(digest))) {
+  const received = await digest(token);
+  let isKnown = false;
+  for (const expected of await Promise.all(known.map(digest))) {
     let difference = 0;
-    for (const [index, byte] of other.entries()) difference |= byte ^ given[index]!;
-    isFound = difference === 0 || isFound;
+    for (const [index, byte] of expected.entries()) difference |= byte ^ received[index]!;
+    isKnown = difference === 0 || isKnown;
   }
-  return isFound;
+  return isKnown;
 }

@@ -1,6 +1,6 @@
 /**
- * The edge function: URLs that download open water-quality data, streamed page by page, and a page
- * that makes such URLs.
+ * The edge function: URLs that download open water-quality data as a stream, and a web page that
+ * makes such URLs.
  *
  * @module
  */
@@ -8,47 +8,43 @@ import { Hono } from "hono";
 import { cors } from "hono/cors";
 import { secureHeaders } from "hono/secure-headers";
 import { oneLine } from "../src/errors.ts";
+import { FORMATS, formatsOf } from "../src/formats/formats.ts";
 import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
+import { didYouMean } from "../src/validation.ts";
 import { createAccess } from "./access.ts";
+import { CITATION_PATHS, respondWithCitations } from "./citations.ts";
+import { ConcurrencyLimit } from "./concurrency_limit.ts";
+import { type AppContext, respondWithDownload } from "./download.ts";
 import { type AppOptions, type Settings, toSettings } from "./options.ts";
-import { answerCitations, CITATION_PATHS } from "./citations.ts";
-import { Downloads } from "./download.ts";
-import { formatsOf } from "../src/formats/formats.ts";
-import { Gate } from "./concurrency_limit.ts";
-import { HttpProblem, problemResponse } from "./problem.ts";
 import { addPage } from "./page/page.ts";
-import { pathHint } from "./path_hint.ts";
+import { problemResponse, toProblem } from "./problem.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
 export type { AccessMode, AppOptions } from "./options.ts";
 
-/** The status of an answer whose reader has left before it, as some servers' logs have it. */
-const LEFT = 499;
-
-/** What the edge function is to a server: `export default` it, or call it in a test. */
+/** The edge function as a server runs it: `export default` it, or call it in a test. */
 export interface EdgeApp {
-  /** Answers a request; this is what `deno serve`, Bun and Workers call. */
+  /** Responds to a request. `deno serve`, Bun and Workers call this method. */
   fetch(request: Request): Response | Promise<Response>;
-  /** Answers a request made of its arguments: for tests. */
+  /** Responds to a request that is created from the arguments, for tests. */
   request(input: Request | URL | string, init?: RequestInit): Response | Promise<Response>;
 }
 
 /**
- * Makes the edge function.
+ * Creates the edge function.
  *
- * `GET /Records.csv`, and every other resource and format, streams each page as it comes; the query
- * options stand in the URL, their `$` raw or encoded. A fault before the first page is an HTTP error
- * with a problem+json body; a later one breaks the transfer, so that no short file ends clean.
- * `GET /` is a page that makes such URLs, `GET /Citations.txt` says how to cite, `GET /healthz`
- * answers 200.
+ * `GET /Records.csv`, and every other resource and format, streams each page as it arrives; query
+ * options are URL parameters, with `$` encoded or not. An error before the first page is an HTTP
+ * error with a problem document; a later one aborts the transfer, so that an incomplete file does not
+ * look complete. `GET /` is a web page that makes such URLs, `GET /Citations.txt` returns citations,
+ * and `GET /healthz` returns 200.
  *
- * @param options Access, key, address of the service, pace and bounds
+ * @param options Access mode, API key, address of the service and limits
  * @returns The app, for any server of fetch handlers
- * @throws {TypeError} If `access` is no mode, or lacks its key, secret or tokens, or an option of
- *   the client is wrong
- * @throws {RangeError} If a number is out of range
+ * @throws {ValidationError} If an option is unknown or invalid, or the access mode lacks its key,
+ *   secret or tokens
  *
- * @example A download over the sandbox
+ * @example A download from the sandbox
  * ```ts
  * import { createApp } from "@weir/datastream/edge";
  * import { createSandbox } from "@weir/datastream/sandbox";
@@ -63,12 +59,59 @@ export interface EdgeApp {
  */
 export function createApp(options: AppOptions): EdgeApp {
   const settings = toSettings(options);
-  const log = withoutSecrets(settings);
-  const access = createAccess(settings);
-  const gate = new Gate(settings.maxWaiting, "downloads", settings.clock);
-  const downloads = new Downloads({ ...settings, log }, access, gate);
-
+  const context: AppContext = {
+    settings,
+    access: createAccess(settings),
+    downloadLimit: new ConcurrencyLimit(settings.maxWaiting, "downloads", settings.clock),
+  };
   const app = new Hono();
+  addCommonHeaders(app, settings);
+  const allowedMethods = addRoutes(app, context);
+  app.notFound(({ req: { path, method } }) => {
+    const allow = allowedMethods.get(path);
+    if (allow !== undefined) {
+      return problemResponse({
+        status: 405,
+        title: "Method not allowed",
+        detail: `${path} does not allow ${method}`,
+        hint: `use ${allow}`,
+      }, { allow });
+    }
+    return problemResponse({
+      status: 404,
+      title: "Not found",
+      detail: `There is no ${oneLine(path)}`,
+      hint: pathHint(path, [...allowedMethods.keys()]),
+    });
+  });
+  app.onError((error, { req }) => {
+    const problem = toProblem(error);
+    if (problem !== undefined) return problemResponse(problem.problem, problem.headers);
+    if (req.raw.signal.aborted) return new Response(null, { status: CLIENT_CLOSED_REQUEST });
+    settings.log(`Internal error: ${oneLine(error.stack ?? error)}`);
+    return problemResponse({
+      status: 500,
+      title: "Internal error",
+      detail: "The server could not process the request",
+      hint:
+        "try again later; if it fails again, tell the operator of this server, whose log has the details",
+    });
+  });
+  return {
+    fetch: respond,
+    request: (input, init) => respond(new Request(toUrl(input), init)),
+  };
+
+  async function respond(request: Request): Promise<Response> {
+    const response = await app.fetch(request);
+    return request.method === "HEAD" ? new Response(emptyBody(settings), response) : response;
+  }
+}
+
+/** Status, used by nginx, of a response to a client that has already disconnected. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+function addCommonHeaders(app: Hono, { corsOrigins, synthetic }: Settings): void {
   app.use(secureHeaders({
     contentSecurityPolicy: {
       defaultSrc: ["'none'"],
@@ -80,82 +123,72 @@ export function createApp(options: AppOptions): EdgeApp {
       baseUri: ["'none'"],
       frameAncestors: ["'none'"],
     },
-    // Downloads are for other pages too; whether the rest of a host has TLS is not ours to say.
+    // Web pages of other origins may use downloads.
     crossOriginResourcePolicy: "cross-origin",
+    // Without includeSubDomains: the subdomains of the host may lack TLS.
     strictTransportSecurity: "max-age=15552000",
     xFrameOptions: "DENY",
   }));
   app.use(cors({
-    origin: settings.corsOrigins === "*" ? "*" : [...settings.corsOrigins],
+    origin: corsOrigins === "*" ? "*" : [...corsOrigins],
     allowMethods: ["GET", "HEAD"],
     allowHeaders: ["x-api-key", "authorization"],
     exposeHeaders: ["content-disposition", "link", "retry-after", "x-weir-data"],
     maxAge: 86_400,
   }));
-  if (settings.synthetic) {
-    app.use(async ({ header }, next) => {
-      await next();
-      header("x-weir-data", "synthetic");
-    });
-  }
+  if (!synthetic) return;
+  app.use(async ({ header }, next) => {
+    await next();
+    header("x-weir-data", "synthetic");
+  });
+}
 
-  const paths = new Map<string, string>();
-  const get = (path: string, answer: (request: Request) => Response | Promise<Response>) => {
-    paths.set(path, "GET, HEAD");
-    app.get(path, ({ req }) => answer(req.raw));
+/** Adds all routes and returns the allowed methods by path. */
+function addRoutes(app: Hono, context: AppContext): Map<string, string> {
+  const allowedMethods = new Map<string, string>();
+  const get = (path: string, respond: (request: Request) => Response | Promise<Response>) => {
+    allowedMethods.set(path, "GET, HEAD");
+    app.get(path, ({ req }) => respond(req.raw));
   };
   get("/healthz", () => new Response("ok\n", { headers: { "cache-control": "no-store" } }));
   for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
-    get(`/${resource}`, (request) => downloads.answer(request, resource));
+    get(`/${resource}`, (request) => respondWithDownload(request, resource, undefined, context));
     for (const format of formatsOf(resource)) {
-      get(`/${resource}.${format}`, (request) => downloads.answer(request, resource, format));
+      get(
+        `/${resource}.${FORMATS[format].extension}`,
+        (request) => respondWithDownload(request, resource, format, context),
+      );
     }
   }
   for (const path of CITATION_PATHS) {
-    get(path, (request) => answerCitations(request, path, downloads));
+    get(path, (request) => respondWithCitations(request, path, context));
   }
-  addPage(app, paths, downloads);
+  addPage(app, allowedMethods, context);
+  return allowedMethods;
+}
 
-  app.notFound(({ req: { path, method } }) => {
-    const allow = paths.get(path);
-    if (allow !== undefined) {
-      return problemResponse({
-        status: 405,
-        title: "No such method",
-        detail: `Wanted ${allow}, got ${method}`,
-        hint: "downloads are read, nothing is written",
-      }, { allow });
-    }
-    return problemResponse({
-      status: 404,
-      title: "Nothing here",
-      detail: `There is no ${oneLine(path)}`,
-      hint: pathHint(path, [...paths.keys()]),
-    });
-  });
-  app.onError((error, { req }) => {
-    if (error instanceof HttpProblem) return problemResponse(error.problem, error.headers);
-    // Nobody is there to be told.
-    if (req.raw.signal.aborted) return new Response(null, { status: LEFT });
-    log(`A request failed: ${oneLine(error)}`);
-    return problemResponse({
-      status: 500,
-      title: "A fault of this server",
-      detail: "The request could not be answered; the server's log says why",
-      hint: "try again later; if it stays so, tell whoever runs this server",
-    });
-  });
-  return { fetch: answer, request: (input, init) => answer(new Request(toUrl(input), init)) };
-
-  async function answer(request: Request): Promise<Response> {
-    const response = await app.fetch(request);
-    return request.method === "HEAD" ? new Response(emptyBody(settings), response) : response;
+/** Returns what to do about a path that the app does not have. */
+function pathHint(path: string, known: readonly string[]): string {
+  // A path of the service with the prefix of its base URL.
+  const suffix = known.find((other) => other !== "/" && path.endsWith(other));
+  if (suffix !== undefined) return `did you mean "${suffix}"?`;
+  const dot = path.lastIndexOf(".");
+  const base = path.slice(0, dot + 1);
+  const siblings = dot < 0 ? [] : known.filter((other) => other.startsWith(base));
+  if (siblings.length === 0) {
+    const paths = Object.values(RESOURCES).map(({ path }) => path).join(", ");
+    const hint = `use one of ${paths}, each with .csv, .ndjson or .json after it`;
+    return didYouMean(path, known, hint);
   }
+  // Compares only the extensions, because the equal part would make all of them near matches.
+  const extensions = siblings.map((other) => other.slice(dot + 1));
+  return didYouMean(path.slice(dot + 1), extensions, `use one of ${siblings.join(", ")}`)
+    .replace(/"(?=\w)/, `"${base}`);
 }
 
 /**
- * A body that ends only after it has been asked for: of none, or one that has ended at once, a
- * server would say content-length: 0, which is not the download's.
+ * Returns an empty body that ends only after it is read. With no body, or one that has already ended,
+ * a server would send `content-length: 0` in response to `HEAD`, which is wrong for a download.
  */
 function emptyBody({ clock }: Settings): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream({
@@ -163,14 +196,7 @@ function emptyBody({ clock }: Settings): ReadableStream<Uint8Array<ArrayBuffer>>
   }, { highWaterMark: 0 });
 }
 
-/** A log that shows none of the server's secrets, whatever it is told. */
-function withoutSecrets({ log, apiKey, signingSecret, tokens }: Settings): Settings["log"] {
-  const secrets = [apiKey, signingSecret, ...tokens].filter((secret) => secret);
-  return (line) =>
-    log(secrets.reduce<string>((text, secret) => text.replaceAll(secret!, "[secret]"), line));
-}
-
-/** A path stands for one on this host: tests need no host of their own. */
+/** Adds a host to a path, so that tests need none. */
 function toUrl(input: Request | URL | string): Request | URL {
   return input instanceof Request ? input : new URL(input, "http://localhost");
 }

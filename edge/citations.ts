@@ -1,52 +1,75 @@
-import { citationsText } from "../src/client/citations.ts";
+import { type Citation, citationsText } from "../src/client/citations.ts";
 import { citationsOfDois } from "../src/client/citations_of_dois.ts";
+import type { DataStream } from "../src/client/datastream.ts";
+import type { BoundingBox } from "../src/odata/bounding_box.ts";
+import { boundingBox } from "../src/odata/filter.ts";
 import { parseFilter } from "../src/odata/parse_filter.ts";
-import { placeBox } from "../src/odata/query_options.ts";
-import type { Downloads } from "./download.ts";
-import { refusing, tellFault } from "./problem.ts";
-import { readBox, readPairs } from "./search_params.ts";
+import type { AppContext } from "./download.ts";
+import { toServiceProblem } from "./problem.ts";
+import { readBoundingBox, readParameters } from "./search_params.ts";
 
-/** The paths that say how to cite. */
+/** Paths of the citations. */
 export const CITATION_PATHS = ["/Citations.txt", "/Citations.json"] as const;
 
 /**
- * Answers with the citation, licence and DOI link of every dataset that a filter touches.
+ * Responds with the citation, licence and DOI link of every dataset that has a matching row.
  *
- * Source: water-quality-api, What the service does, 2.
+ * @throws {HttpProblem} If the request is not authorized, the server is at its limit, or the service
+ *   fails
+ * @throws {ValidationError} If a URL parameter is invalid
  */
-export async function answerCitations(
+export async function respondWithCitations(
   request: Request,
   path: typeof CITATION_PATHS[number],
-  { access, gate, settings }: Downloads,
+  { access, downloadLimit, settings }: AppContext,
 ): Promise<Response> {
-  const client = await access.admit(request);
+  const client = await access.authorize(request);
+  const url = new URL(request.url);
+  const values = readParameters(url, ["$filter", "bbox", ...access.parameters]);
+  const filter = values.get("$filter");
+  const within = readBoundingBox(values.get("bbox"));
+  const findCitations = prepareCitations(client, filter, within, request.signal);
   const isText = path.endsWith(".txt");
   const headers = {
     "content-type": `${isText ? "text/plain" : "application/json"}; charset=utf-8`,
     "cache-control": access.cacheControl,
     ...(access.vary && { vary: access.vary }),
   };
-  const { signal } = request;
-  const find = refusing(() => {
-    const given = readPairs(new URL(request.url), ["$filter", "bbox", ...access.urlOptions]);
-    const filter = given.get("$filter");
-    const box = readBox(given.get("bbox"));
-    // The name of a location is nothing that a dataset can be asked for by.
-    const byLocation = filter !== undefined &&
-      parseFilter(filter).some(({ field }) => field === "Name");
-    const placed = placeBox(byLocation ? "Locations" : "Metadata", filter, box).filter;
-    if (byLocation) {
-      const locations = client.locations({ select: ["DOI"], filter: placed, signal });
-      return async () =>
-        await citationsOfDois(client, (await locations.toArray()).map(({ DOI }) => DOI), signal);
-    }
-    client.metadata({ filter: placed }); // refuses what it cannot take
-    return () => client.citations(placed, { signal });
-  });
   if (request.method === "HEAD") return new Response(null, { headers });
-  const citations = await gate.hold(find).catch((error) => {
-    throw tellFault(error, "A request for citations", settings);
+  const citations = await downloadLimit.run(findCitations).catch((error) => {
+    throw toServiceProblem(error, "Request for citations", settings);
   });
   const body = isText ? citationsText(citations) : `${JSON.stringify(citations, null, 2)}\n`;
   return new Response(body, { headers });
+}
+
+/**
+ * Prepares to request citations.
+ *
+ * @returns Function that sends the requests
+ * @throws {ValidationError} If the filter or the box is invalid
+ */
+function prepareCitations(
+  client: DataStream,
+  filter: string | undefined,
+  within: BoundingBox | undefined,
+  signal: AbortSignal,
+): () => Promise<Citation[]> {
+  // Datasets cannot be filtered by the name of a location, but locations can.
+  if (filter !== undefined && parseFilter(filter).some(({ field }) => field === "Name")) {
+    const locations = client.locations({ select: ["DOI"], filter, within, signal });
+    return async () =>
+      await citationsOfDois(client, (await locations.toArray()).map(({ DOI }) => DOI), signal);
+  }
+  client.metadata({ filter, within }); // throws if they are invalid
+  return () => client.citations(addBox(filter, within), { signal });
+}
+
+/** Adds a bounding box to a valid filter, for `citations()`, which takes a filter only. */
+export function addBox(
+  filter: string | undefined,
+  within: BoundingBox | undefined,
+): string | undefined {
+  if (within === undefined) return filter;
+  return filter === undefined ? `${boundingBox(within)}` : `${filter} and ${boundingBox(within)}`;
 }

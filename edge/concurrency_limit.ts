@@ -1,80 +1,85 @@
 import type { Clock } from "../src/client/clock.ts";
 import { HttpProblem } from "./problem.ts";
 
-/** How often an open download says that it is still there, in milliseconds. */
-const LOOK = 5_000;
-/** One that has said nothing for so long was dropped by its runtime, which tells nobody. */
-const STALE = 30_000;
+/** Interval (ms) at which the holder of a permit renews it. */
+const RENEWAL_INTERVAL = 5_000;
+/** Age (ms) after which a permit that was not renewed is reclaimed. */
+const PERMIT_TTL = 30_000;
+/** Delay (s) after which a rejected caller may try again. */
+const RETRY_DELAY = 30;
 
-/** Seconds after which a caller who found no place may find one. */
-const COME_BACK = "30";
-
-/** A place among what is open. */
-interface Pass {
-  /** Gives the place back; doing so twice does nothing. */
-  end(): void;
+/** A permit of a {@linkcode ConcurrencyLimit}. */
+export interface Permit {
+  /** Returns the permit. Further calls have no effect. */
+  release(): void;
 }
 
 /**
- * Lets so many downloads, or so much other work, be open at once.
+ * Limits how many tasks run concurrently.
  *
- * Plain data, and every mark expires by itself: an edge runtime may drop a request at any time
- * without running its `finally`, and its timers with it.
+ * Permits expire unless renewed, because workerd can drop a request without running its `finally`
+ * blocks or timers; a counter would leak.
  */
-export class Gate {
-  readonly #open = new Set<{ seen: number }>();
+export class ConcurrencyLimit {
+  readonly #held = new Set<{ renewedAt: number }>();
 
   /**
-   * @param most How many may be open at once
-   * @param things What they are, for who finds no place
-   * @param clock The clock to wait by
+   * @param max Maximum number of concurrent permits
+   * @param label Plural noun for the tasks, used in the 503 message
+   * @param clock Clock for expiry and renewal
    */
-  constructor(readonly most: number, readonly things: string, readonly clock: Clock) {}
+  constructor(readonly max: number, readonly label: string, readonly clock: Clock) {}
 
   /**
-   * Takes a place.
+   * Acquires a permit and renews it until it is released.
    *
-   * @throws {HttpProblem} 503 if there is none
+   * @throws {HttpProblem} 503 if all permits are held
    */
-  enter(): Pass {
+  acquire(): Permit {
     const now = this.clock.now();
-    for (const mark of this.#open) if (now - mark.seen > STALE) this.#open.delete(mark);
-    if (this.#open.size >= this.most) {
+    for (const entry of this.#held) {
+      if (now - entry.renewedAt > PERMIT_TTL) this.#held.delete(entry);
+    }
+    if (this.#held.size >= this.max) {
       throw new HttpProblem({
         status: 503,
-        title: `Too many ${this.things}`,
-        detail: `${this.most} ${this.things} are open, as many as this server takes at once`,
-        hint: `come back in ${COME_BACK} s`,
-      }, { "retry-after": COME_BACK });
+        title: `Too many ${this.label}`,
+        detail: `The server is at its limit of ${this.max} concurrent ${this.label}`,
+        hint: `try again after ${RETRY_DELAY} s`,
+      }, { "retry-after": String(RETRY_DELAY) });
     }
-    const mark = { seen: now };
-    const ended = new AbortController();
-    this.#open.add(mark);
-    const look = async () => {
+    const entry = { renewedAt: now };
+    const released = new AbortController();
+    this.#held.add(entry);
+    const renew = async () => {
       for (;;) {
-        await this.clock.sleep(LOOK, ended.signal);
-        if (ended.signal.aborted) return;
-        mark.seen = this.clock.now();
-        // After a stall of the whole process it may have been taken for dropped.
-        this.#open.add(mark);
+        await this.clock.sleep(RENEWAL_INTERVAL, released.signal);
+        if (released.signal.aborted) return;
+        entry.renewedAt = this.clock.now();
+        // The permit may have expired while the whole process was suspended.
+        this.#held.add(entry);
       }
     };
-    look().catch(() => {});
+    renew().catch(() => {});
     return {
-      end: () => {
-        ended.abort();
-        this.#open.delete(mark);
+      release: () => {
+        released.abort();
+        this.#held.delete(entry);
       },
     };
   }
 
-  /** Does work in a place, and gives the place back. */
-  async hold<T>(work: () => Promise<T>): Promise<T> {
-    const pass = this.enter();
+  /**
+   * Runs a task while it holds a permit.
+   *
+   * @throws {HttpProblem} 503 if all permits are held
+   */
+  async run<T>(task: () => Promise<T>): Promise<T> {
+    const permit = this.acquire();
     try {
-      return await work();
+      return await task();
     } finally {
-      pass.end();
+      permit.release();
     }
   }
 }

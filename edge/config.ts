@@ -1,111 +1,139 @@
-import { didYouMean } from "../src/validation.ts";
+import { ValidationError } from "../src/errors.ts";
+import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import { createSandbox } from "../src/sandbox/service.ts";
-import { ACCESS_MODES, type AppOptions } from "./options.ts";
+import { didYouMean, requireWholeNumber } from "../src/validation.ts";
+import { parseWholeNumber } from "./search_params.ts";
+import { ACCESS_MODES, type AccessMode, type AppOptions } from "./options.ts";
 
-/** The environment's variables by name. */
+/** Environment variables by name. */
 export type Environment = Record<string, string | undefined>;
 
-/** The variables that are read here, all of them. */
-export const VARIABLES = [
-  "DATASTREAM_API_KEY",
-  "DATASTREAM_BASE_URL",
-  "WEIR_ACCESS",
-  "WEIR_CORS_ORIGINS",
-  "WEIR_MAX_ROWS",
-  "WEIR_MAX_WAITING",
-  "WEIR_PAGE_ROWS",
-  "WEIR_REQUESTS_PER_SECOND",
-  "WEIR_SANDBOX",
-  "WEIR_SIGNING_SECRET",
-  "WEIR_TOKENS",
-] as const;
+/** Environment variable of each option that has one. */
+export const OPTION_VARIABLES = {
+  apiKey: "DATASTREAM_API_KEY",
+  baseUrl: "DATASTREAM_BASE_URL",
+  access: "WEIR_ACCESS",
+  corsOrigins: "WEIR_CORS_ORIGINS",
+  maxRows: "WEIR_MAX_ROWS",
+  maxWaiting: "WEIR_MAX_WAITING",
+  pageRows: "WEIR_PAGE_ROWS",
+  requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
+  signingSecret: "WEIR_SIGNING_SECRET",
+  tokens: "WEIR_TOKENS",
+} as const satisfies Partial<Record<keyof AppOptions, string>>;
+
+/** Names of all environment variables that {@linkcode readConfig} reads. */
+export const VARIABLES = [...Object.values(OPTION_VARIABLES), "WEIR_SANDBOX"] as const;
+
+type Variable = typeof VARIABLES[number];
 
 /**
- * Reads the app's options from the environment; what they are worth, the app says itself.
+ * Reads the options of the app from the environment. `createApp` checks most values.
  *
- * @throws {TypeError} If a value is missing or wrong; the message says which variable and what to set
+ * @throws {ValidationError} If a variable is missing or invalid; its `option` is the variable's name
  */
 export function readConfig(environment: Environment): AppOptions {
-  const bounds = readBounds(environment);
-  const sandboxed = environment.WEIR_SANDBOX;
-  if (sandboxed && sandboxed !== "0" && sandboxed !== "1") {
-    throw new TypeError(`WEIR_SANDBOX must be 1 or 0, got "${sandboxed}"`);
+  const options = readLimits(environment);
+  const sandbox = environment.WEIR_SANDBOX || "0";
+  if (sandbox !== "0" && sandbox !== "1") {
+    throw invalid("WEIR_SANDBOX", sandbox, "must be 1 or 0");
   }
-  const access = ACCESS_MODES.find((mode) => mode === environment.WEIR_ACCESS);
-  if (sandboxed === "1" && (access === "public" || !environment.WEIR_ACCESS)) {
-    return { ...bounds, ...sandboxOptions(bounds) };
+  const access = readAccess(environment.WEIR_ACCESS, sandbox === "1" ? "public" : undefined);
+  if (sandbox === "1") {
+    if (access === "public") return { ...options, ...sandboxOptions(options) };
+    throw invalid("WEIR_ACCESS", access, "must be public if WEIR_SANDBOX is 1", "remove it");
   }
-  if (sandboxed === "1" && access !== undefined) {
-    throw new TypeError(`WEIR_SANDBOX=1 is public: leave WEIR_ACCESS out, got "${access}"`);
-  }
-  if (access === undefined) {
-    const given = environment.WEIR_ACCESS;
-    const near = given ? didYouMean(given, ACCESS_MODES, "") : "";
-    throw new TypeError(
-      `WEIR_ACCESS must say who may download, ${
-        ACCESS_MODES.join(", ")
-      } (or set WEIR_SANDBOX=1), got ${given ? `"${given}"` : "nothing"}${near && `: ${near}`}`,
-    );
-  }
-  const need = (name: typeof VARIABLES[number], what: string) => {
+  const requireSet = (name: Variable, content: string) => {
     if (environment[name]?.trim()) return;
-    throw new TypeError(`WEIR_ACCESS is ${access}, so ${name} must hold ${what}`);
+    throw new ValidationError(name, `must be set if WEIR_ACCESS is ${access}`, {
+      hint: `set it to ${content}`,
+    });
   };
-  if (access !== "caller") need("DATASTREAM_API_KEY", "the server's key");
-  if (access === "signed") need("WEIR_SIGNING_SECRET", "what URLs are signed with");
-  if (access === "token") need("WEIR_TOKENS", "tokens, with commas between them");
+  if (access !== "caller") requireSet("DATASTREAM_API_KEY", "the API key of the server");
+  if (access === "signed") requireSet("WEIR_SIGNING_SECRET", "the secret that signs URLs");
+  if (access === "token") requireSet("WEIR_TOKENS", "tokens, separated by commas");
   return {
     access,
-    ...bounds,
+    ...options,
     apiKey: environment.DATASTREAM_API_KEY?.trim() || undefined,
     baseUrl: environment.DATASTREAM_BASE_URL?.trim() || undefined,
-    // A file that a secret is kept in ends with a line feed, as the key's does.
+    // A secret that is read from a file ends with a line feed, as the key does.
     signingSecret: environment.WEIR_SIGNING_SECRET?.trim() || undefined,
     tokens: readList(environment.WEIR_TOKENS),
   };
 }
 
-/** The app over the sandbox, which is public and says that its data is synthetic. */
-export function sandboxOptions(pace: { requestsPerSecond?: number | undefined } = {}): AppOptions {
-  const { requestsPerSecond = 2 } = pace;
+function readAccess(text: string | undefined, fallback: AccessMode | undefined): AccessMode {
+  const access = ACCESS_MODES.find((mode) => mode === (text || fallback));
+  if (access !== undefined) return access;
+  const problem = `must be one of ${ACCESS_MODES.join(", ")}`;
+  throw text
+    ? invalid("WEIR_ACCESS", text, problem, didYouMean(text, ACCESS_MODES, ""))
+    : new ValidationError("WEIR_ACCESS", `${problem}, got nothing`, {
+      hint: "set it, or set WEIR_SANDBOX=1 to serve synthetic data",
+    });
+}
+
+/**
+ * Returns options for an app over the sandbox: public access, and responses that say that the data is
+ * synthetic.
+ *
+ * @param limits Rate limit of the client and of the sandbox. Default 2 requests per second
+ */
+export function sandboxOptions(
+  limits: { requestsPerSecond?: number | undefined } = {},
+): AppOptions {
+  const { requestsPerSecond = 2 } = limits;
   const { apiKey, url, fetch } = createSandbox({ requestsPerSecond });
   const access = "public";
   return { access, apiKey, baseUrl: url, fetch, synthetic: true, requestsPerSecond };
 }
 
-type Bounds = Pick<
+/**
+ * Reads the port to listen on from the variable `PORT`; 0 is any free port.
+ *
+ * @param text Value of the variable. Default 8000
+ * @throws {ValidationError} If it is not a port number
+ */
+export function readPort(text: string | undefined): number {
+  return readWholeNumber("PORT", text || "8000", 0, 65_535);
+}
+
+type Limits = Pick<
   AppOptions,
   "requestsPerSecond" | "maxRows" | "maxWaiting" | "pageRows" | "corsOrigins"
 >;
 
-function readBounds(environment: Environment): Bounds {
+function readLimits(environment: Environment): Limits {
   const rate = environment.WEIR_REQUESTS_PER_SECOND;
   if (rate && !(Number(rate) > 0)) {
-    throw new TypeError(`WEIR_REQUESTS_PER_SECOND must be a number above 0, got "${rate}"`);
+    throw invalid("WEIR_REQUESTS_PER_SECOND", rate, "must be a number above 0");
   }
+  const whole = (name: Variable, max?: number) => {
+    const text = environment[name];
+    return text ? readWholeNumber(name, text, 1, max) : undefined;
+  };
   const origins = environment.WEIR_CORS_ORIGINS;
   return {
     requestsPerSecond: rate ? Number(rate) : undefined,
-    maxRows: readWhole(environment, "WEIR_MAX_ROWS"),
-    maxWaiting: readWhole(environment, "WEIR_MAX_WAITING"),
-    pageRows: readWhole(environment, "WEIR_PAGE_ROWS", 10_000),
+    maxRows: whole("WEIR_MAX_ROWS"),
+    maxWaiting: whole("WEIR_MAX_WAITING"),
+    pageRows: whole("WEIR_PAGE_ROWS", MAXIMUM_TOP),
     corsOrigins: origins === "*" ? "*" : origins ? readList(origins) : undefined,
   };
 }
 
-function readWhole(
-  environment: Environment,
-  name: typeof VARIABLES[number],
-  most = Number.MAX_SAFE_INTEGER,
-): number | undefined {
-  const text = environment[name];
-  if (!text) return undefined;
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= 1 && value <= most) return value;
-  throw new TypeError(`${name} must be a whole number from 1 to ${most}, got "${text}"`);
+function readWholeNumber(name: string, text: string, min: number, max?: number): number {
+  const value = parseWholeNumber(text);
+  requireWholeNumber(name, value, min, max);
+  return Number(value);
 }
 
-/** The texts between the commas. */
+function invalid(name: string, text: string, problem: string, hint = ""): ValidationError {
+  return new ValidationError(name, `${problem}, got "${text}"`, { received: text, hint });
+}
+
+/** Splits a list at its commas. */
 function readList(text = ""): string[] {
   return text.split(",").map((item) => item.trim()).filter((item) => item !== "");
 }

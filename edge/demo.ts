@@ -1,26 +1,26 @@
 /**
- * The demo: the edge app over the sandbox, on loopback.
+ * The demo: the app over the sandbox, on the loopback interface.
  *
  * @module
  */
+import { ValidationError } from "../src/errors.ts";
 import { createApp } from "./app.ts";
-import { sandboxOptions } from "./config.ts";
-import { readPort } from "./port.ts";
+import { readPort, sandboxOptions } from "./config.ts";
 
 try {
   const port = readPort(Deno.env.get("PORT"));
   Deno.serve({ hostname: "127.0.0.1", port, onListen }, createApp(sandboxOptions()).fetch);
 } catch (error) {
-  if (error instanceof TypeError) stop(error.message);
+  if (error instanceof ValidationError) fail(error.message);
   if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-  stop("The port is taken: set PORT to another one, PORT=0 for any that is free");
+  fail("The port is in use: set PORT to another port, or PORT=0 for any free port");
 }
 
 function onListen({ port }: Deno.NetAddr): void {
   const records = `http://127.0.0.1:${port}/Records.csv`;
-  console.log(`Weir serves synthetic data on this machine; Ctrl-C stops it.
+  console.log(`Weir serves synthetic data on this computer. Press Ctrl-C to stop it.
 
-  The page that makes download links:
+  Web page that makes download links:
     http://127.0.0.1:${port}/
 
   All pH values, to open in a browser:
@@ -31,7 +31,7 @@ function onListen({ port }: Deno.NetAddr): void {
 `);
 }
 
-function stop(line: string): never {
+function fail(line: string): never {
   console.error(line);
   Deno.exit(1);
 }

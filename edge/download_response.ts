@@ -1,86 +1,93 @@
 import type { Clock } from "../src/client/clock.ts";
+import { ValidationError } from "../src/errors.ts";
+import { FORMAT_NAMES, type FormatName, FORMATS } from "../src/formats/formats.ts";
 import { releaseBuffer } from "../src/formats/page_writer.ts";
-import type { Bytes } from "./negotiate.ts";
+import { parseFilter } from "../src/odata/parse_filter.ts";
+import type { ResourceName } from "../src/odata/resources.ts";
+import type { Access } from "./access.ts";
+import type { Settings } from "./options.ts";
+import type { DownloadParameters } from "./search_params.ts";
 
-/** What a download needs. */
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** A stream to send as a download. */
 interface Download {
-  /** The bytes, a chunk a page. */
-  stream: Bytes;
+  /** Bytes of the document, one chunk per page. */
+  stream: ReadableStream<Bytes>;
   headers: Record<string, string>;
-  /** Aborts when the reader leaves; later, the body's own end says so. */
+  /** Signal of the request. It is ignored once the response is returned. */
   signal: AbortSignal;
-  /** How long a reader may take nothing, in milliseconds. */
+  /** Time (ms) after which a client that reads nothing is disconnected. */
   readerTimeout: number;
   clock: Clock;
-  /** Told of a fault after the first page, which a broken transfer alone would not explain. */
-  onFault: (error: unknown) => void;
-  /** Told once that nothing more comes: all was taken, the reader left, or it broke. */
+  /** Called if the download fails after its first page. */
+  onError: (error: unknown) => void;
+  /** Called when the download has ended, failed or was cancelled. */
   onEnd: () => void;
 }
 
-/** A page goes out in pieces, so that a reader on a slow line is seen to take some of it. */
-const PIECE = 65_536;
-
 /**
- * Answers with a stream once its first chunk is there, so that a fault before it can still become a
- * status. A later one errors the body: the transfer breaks, and no reader takes it for the end.
+ * Creates a streaming response once the first chunk of the stream has arrived, so that an error before
+ * it can still become a status. A later error aborts the transfer, so that no client takes the part
+ * that it has for the whole document.
  *
- * @throws What the stream errors with before its first chunk
+ * @throws The error of the stream if it fails before its first chunk
  */
-export async function downloadResponse(download: Download): Promise<Response> {
+export async function streamResponse(download: Download): Promise<Response> {
   const { stream, headers, signal, onEnd } = download;
   const reader = stream.getReader();
-  // Some runtimes abort the signal of every request when it has been answered: it counts until then.
-  const leave = () => void reader.cancel(signal.reason);
-  signal.addEventListener("abort", leave, { once: true });
-  if (signal.aborted) leave();
+  const cancel = () => void reader.cancel(signal.reason);
+  signal.addEventListener("abort", cancel, { once: true });
+  if (signal.aborted) cancel();
   try {
     const first = await reader.read();
     signal.throwIfAborted();
-    return new Response(bodyOf(reader, first, download), { headers });
+    return new Response(createBody(reader, first, download), { headers });
   } catch (error) {
     onEnd();
     throw error;
   } finally {
-    signal.removeEventListener("abort", leave);
+    // Deno aborts the signal of each request after its response; cancelling the body is separate.
+    signal.removeEventListener("abort", cancel);
   }
 }
 
-type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
-
-/** The chunks in pieces; the next one is read when the reader has taken all of the last. */
-function bodyOf(
-  reader: Reader,
-  first: Awaited<ReturnType<Reader["read"]>>,
-  { readerTimeout, clock, onFault, onEnd }: Download,
-): Bytes {
-  let pieces = toPieces(first.value);
+/** Splits the chunks of a reader; reads the next one when the client has read all of the last. */
+function createBody(
+  reader: ReadableStreamDefaultReader<Bytes>,
+  first: ReadableStreamReadResult<Bytes>,
+  { readerTimeout, clock, onError, onEnd }: Download,
+): ReadableStream<Bytes> {
+  let chunks = splitChunk(first.value);
   let isDone = first.done;
-  let idle = new AbortController();
-  /** Cuts a reader that does not come back in time. */
-  const expectReader = (controller: ReadableStreamDefaultController) => {
-    idle = new AbortController();
-    clock.sleep(readerTimeout, idle.signal).then(() => {
-      const error = new Error(`the reader took nothing for ${readerTimeout / 1000} s`);
-      pieces = [];
+  let timeout = new AbortController();
+  const startTimeout = (controller: ReadableStreamDefaultController) => {
+    const { signal } = timeout = new AbortController();
+    const expire = async () => {
+      await clock.sleep(readerTimeout, signal);
+      throw new Error(`the client read nothing for ${readerTimeout / 1000} s`);
+    };
+    expire().catch((error) => {
+      if (signal.aborted) return;
+      chunks = [];
       controller.error(error);
       void reader.cancel(error);
-      onFault(error);
+      onError(error);
       onEnd();
-    }, () => {});
+    });
   };
-  return new ReadableStream<Uint8Array<ArrayBuffer>>({
-    start: expectReader,
+  return new ReadableStream<Bytes>({
+    start: startTimeout,
     async pull(controller) {
-      idle.abort();
+      timeout.abort();
       try {
-        while (!isDone && pieces.length === 0) {
+        while (!isDone && chunks.length === 0) {
           const { done, value } = await reader.read();
           isDone = done;
-          pieces = toPieces(value);
+          chunks = splitChunk(value);
         }
       } catch (error) {
-        onFault(error);
+        onError(error);
         onEnd();
         throw error;
       }
@@ -88,23 +95,122 @@ function bodyOf(
         controller.close();
         return onEnd();
       }
-      controller.enqueue(pieces.shift()!);
-      expectReader(controller);
+      controller.enqueue(chunks.shift()!);
+      startTimeout(controller);
     },
     async cancel(reason) {
-      idle.abort();
+      timeout.abort();
       onEnd();
       await reader.cancel(reason);
     },
   }, { highWaterMark: 0 });
 }
 
-/** A chunk in pieces with memory of their own: each is free when its reader has taken it. */
-function toPieces(chunk: Uint8Array<ArrayBuffer> = new Uint8Array()): Uint8Array<ArrayBuffer>[] {
-  const pieces = Array.from(
-    { length: Math.ceil(chunk.length / PIECE) },
-    (_, index) => chunk.slice(index * PIECE, (index + 1) * PIECE),
+/** Maximum size (bytes) of a chunk of the response, so that a slow client is seen to read. */
+const MAX_CHUNK = 65_536;
+
+/** Copies a chunk into smaller ones and releases its buffer: memory is freed as the client reads. */
+function splitChunk(chunk: Bytes = new Uint8Array()): Bytes[] {
+  const chunks = Array.from(
+    { length: Math.ceil(chunk.length / MAX_CHUNK) },
+    (_, index) => chunk.slice(index * MAX_CHUNK, (index + 1) * MAX_CHUNK),
   );
   releaseBuffer(chunk);
-  return pieces;
+  return chunks;
+}
+
+/**
+ * Returns the headers of a download.
+ *
+ * @param extension Format in the path; `undefined` if it was negotiated
+ * @throws {ValidationError} If `filename` cannot be the name of a file
+ */
+export function downloadHeaders(
+  resource: ResourceName,
+  extension: FormatName | undefined,
+  format: FormatName,
+  { filter, fileName = resource.toLowerCase(), count }: DownloadParameters,
+  { settings: { synthetic }, access: { vary, cacheControl } }: {
+    settings: Settings;
+    access: Access;
+  },
+): Record<string, string> {
+  const varies = [...(extension === undefined ? ["accept"] : []), ...(vary ? [vary] : [])];
+  const link = citeAs(filter);
+  const name = `${synthetic ? "synthetic-" : ""}${toFileName(fileName, format)}`;
+  return {
+    "content-type": `${count ? "application/json" : FORMATS[format].mediaType}; charset=utf-8`,
+    "cache-control": cacheControl,
+    ...(!count && { "content-disposition": contentDisposition(name) }),
+    ...(varies.length > 0 && { vary: varies.join(", ") }),
+    ...(link && { link }),
+  };
+}
+
+/** Maximum length of a file name in characters. File systems limit it to 255 bytes. */
+const MAX_NAME_LENGTH = 60;
+/** Maximum length of the parameter `filename`; a longer one takes long to read. */
+const MAX_PARAMETER_LENGTH = 1_000;
+/** Names that Windows reserves for devices, with any extension. */
+const DEVICE_NAME = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
+
+/**
+ * Returns a safe name for the file of a download. Removes characters that could change the folder,
+ * hide the type of the file or end the header, and sets the extension of the format.
+ *
+ * @param wanted Name that the URL asks for, with or without an extension
+ * @param extension Extension of the format
+ * @throws {ValidationError} If the name is too long or nothing is left of it
+ */
+export function toFileName(wanted: string, extension: string): string {
+  if (wanted.length > MAX_PARAMETER_LENGTH) {
+    const problem = `must have at most ${MAX_PARAMETER_LENGTH} characters, got ${wanted.length}`;
+    throw new ValidationError("filename", problem);
+  }
+  // Removes invisible characters: controls, direction marks and unpaired surrogates.
+  const visible = wanted.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "").replace(/[\\/:*?"<>|]/g, "-");
+  const ending = new RegExp(`\\.(${FORMAT_NAMES.join("|")})$`, "i");
+  const bare = visible.trim().replace(ending, "").replace(/^[\s.-]+/, "");
+  let end = bare.length;
+  // A pattern such as /[\s.]+$/ would take quadratic time for many dots.
+  while (end > 0 && /[\s.]/.test(bare[end - 1]!)) end--;
+  const name = Array.from(bare.slice(0, end)).slice(0, MAX_NAME_LENGTH).join("").trimEnd();
+  if (name === "") {
+    throw new ValidationError("filename", `must be a file name, got "${wanted}"`, {
+      received: wanted,
+    });
+  }
+  return `${DEVICE_NAME.test(name) ? "_" : ""}${name}.${extension}`;
+}
+
+/**
+ * Returns a `content-disposition` header that saves a file, with its name in ASCII and in UTF-8.
+ *
+ * Source: RFC 6266, section 4.3 and appendix D; RFC 8187.
+ */
+export function contentDisposition(name: string): string {
+  // Decomposes accented letters. A percent sign could be read as an encoded octet.
+  const ascii = name.normalize("NFKD").replace(/\p{M}/gu, "")
+    .replace(/[^ -~]|[\\/:*?"<>|%]/gu, "_").replace(/^\./, "_.");
+  const encoded = encodeURIComponent(name)
+    .replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
+}
+
+/**
+ * Returns a `link` header with the DOI of the dataset, if the filter names exactly one.
+ *
+ * Source: RFC 8574.
+ *
+ * @param filter A valid filter
+ */
+export function citeAs(filter: string | undefined): string | undefined {
+  if (filter === undefined) return undefined;
+  const dois = parseFilter(filter)
+    .filter(({ field, operator }) => field === "DOI" && (operator === "eq" || operator === "in"))
+    .flatMap(({ values }) => values.map(({ text }) => text));
+  const [doi = ""] = dois;
+  if (new Set(dois).size !== 1 || !/^10\.\d{4,9}\/\S+$/.test(doi)) return undefined;
+  const path = doi.split("/").map(encodeURIComponent).join("/");
+  return `<https://doi.org/${path}>; rel="cite-as"`;
 }

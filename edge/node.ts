@@ -1,15 +1,16 @@
 /**
- * The entry for Node: the same app, behind Node's own HTTP server.
+ * Entry point for Node: the same app, served by Node's own HTTP server.
  *
  * @module
  */
 import { serve } from "@hono/node-server";
 import process from "node:process";
+import { ValidationError } from "../src/errors.ts";
 import type { EdgeApp } from "./app.ts";
-import { readPort } from "./port.ts";
+import { readPort } from "./config.ts";
 import entry from "./serve.ts";
 
-const stop = (line: string) => {
+const fail = (line: string) => {
   console.error(line);
   process.exitCode = 1;
 };
@@ -20,27 +21,28 @@ try {
     entry,
     port,
     (port) => console.error(`Weir listens on port ${port}`),
-    ({ message }) => stop(`Cannot listen on port ${port} (${message}): set PORT to another one`),
+    ({ message }) => fail(`Cannot listen on port ${port} (${message}): set PORT to another port`),
   );
-  // As platforms ask a process to end.
+  // Platforms stop a process with these signals.
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => server.close());
 } catch (error) {
-  if (!(error instanceof TypeError)) throw error;
-  stop(error.message);
+  if (!(error instanceof ValidationError)) throw error;
+  fail(error.message);
 }
 
-/** A server that can be closed. */
+/** A running server. */
 export interface NodeServer {
-  /** Takes no more, and lets what is open come to its end. */
+  /** Stops accepting connections; open ones run to their end. */
   close(): void;
 }
 
 /**
- * Serves an app by Node's own HTTP server.
+ * Serves an app with Node's own HTTP server.
  *
- * @param port Where to listen; 0 is any free port
- * @param onListen Told of the port
- * @param onError Told why it cannot listen
+ * @param app App to serve
+ * @param port Port to listen on; 0 is any free port
+ * @param onListen Called with the port once the server listens
+ * @param onError Called if the server cannot listen
  */
 export function serveNode(
   app: Pick<EdgeApp, "fetch">,
@@ -48,10 +50,11 @@ export function serveNode(
   onListen: (port: number) => void,
   onError: (error: Error) => void,
 ): NodeServer {
-  // The second argument of a handler is the environment on Workers alone.
+  // Only Workers take the environment as second argument; this server would pass its own objects.
   const fetch = async (request: Request) => {
     const response = await app.fetch(request);
-    // Else the first pieces are read before the headers go, and a fault among them is told as it is.
+    // Without this header the server reads the first chunks before it sends the headers, and turns an
+    // error in them into a response that shows its message.
     if (response.headers.has("content-disposition")) {
       response.headers.set("transfer-encoding", "chunked");
     }

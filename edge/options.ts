@@ -1,19 +1,20 @@
 import { type Clock, systemClock } from "../src/client/clock.ts";
 import type { DataStreamOptions } from "../src/client/options.ts";
+import { oneLine, ValidationError } from "../src/errors.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import { requireSecret } from "../src/signing/signed_url.ts";
-import { requireOptions } from "../src/validation.ts";
+import { describe, requireOptions, requireWholeNumber } from "../src/validation.ts";
 
-/** Who may download. */
+/** Credentials that a download needs. */
 export type AccessMode = "caller" | "signed" | "token" | "public";
 
-/** The modes of access, all of them. */
+/** All access modes. */
 export const ACCESS_MODES: readonly AccessMode[] = ["caller", "signed", "token", "public"];
 
 /**
  * Options for `createApp`.
  *
- * @example Open to all, within bounds
+ * @example Downloads for everyone, with a maximum size
  * ```ts
  * import { type AppOptions, createApp } from "@weir/datastream/edge";
  * import { assertEquals } from "@std/assert";
@@ -24,45 +25,49 @@ export const ACCESS_MODES: readonly AccessMode[] = ["caller", "signed", "token",
  */
 export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
   /**
-   * Who may download; there is no default.
+   * Who may download. There is no default.
    *
-   * - `caller`: each request brings its own `x-api-key`, which is used for that request alone;
-   * - `signed`: who has a URL that was signed with `signingSecret`, until it expires;
-   * - `token`: who sends one of `tokens` as `authorization: Bearer …`;
+   * - `caller`: each request brings its own `x-api-key`, which is used for that request only;
+   * - `signed`: anyone with a URL that was signed with `signingSecret`, until it expires;
+   * - `token`: anyone who sends one of `tokens` as `authorization: Bearer …`;
    * - `public`: anyone.
    */
   access: AccessMode;
-  /** The server's key, for all access but `caller`, where it is never used. */
+  /** API key of the server. Required for each access mode except `caller`, which never uses it. */
   apiKey?: string | undefined;
-  /** What URLs are signed with, 32 bytes at least; for `signed` access. */
+  /** Secret that URLs are signed with, at least 32 bytes. Required for `signed` access. */
   signingSecret?: string | undefined;
   /**
-   * What opens the page where access is `signed`, and the downloads too where it is `token`. Without
-   * any there is no page.
+   * Tokens for downloads and the web page if access is `token`, and for the page only if it is
+   * `signed`, which has no page without tokens. Each has at least 16 characters. Default: none.
    */
   tokens?: readonly string[] | undefined;
-  /** Whether the data is the sandbox's: answers and file names then say so. Default false. */
+  /** Whether the data is synthetic: responses and file names then say so. Default false. */
   synthetic?: boolean | undefined;
-  /** How many rows one download may have. Default 5000000 for `public` access, else any number. */
+  /** Maximum number of rows of one download. Default 5,000,000 for `public` access, else unlimited. */
   maxRows?: number | undefined;
-  /** How many downloads may be open at once; more are told to come back. Default 20. */
+  /** Maximum number of concurrent downloads; a further one is answered with 503. Default 20. */
   maxWaiting?: number | undefined;
-  /** The most rows on a page, 1 to 10000: what an open download holds in memory. Default 10000. */
+  /**
+   * Maximum number of rows per page, 1 to 10000. A running download holds one page in memory.
+   * Default 10000.
+   */
   pageRows?: number | undefined;
-  /** Whose pages may read the downloads: `*`, or their origins. Default `*`. */
+  /** Origins whose web pages may read responses, or `*` for all. Default `*`. */
   corsOrigins?: "*" | readonly string[] | undefined;
-  /** How many milliseconds a reader may take nothing before it is cut. Default 60000. */
+  /** Time in milliseconds after which a client that reads nothing is disconnected. Default 60000. */
   readerTimeout?: number | undefined;
-  /** The time in milliseconds since 1970, by which URLs expire. Default `Date.now`. */
+  /** Returns the current time in milliseconds since 1970, for signed URLs. Default `Date.now`. */
   now?: (() => number) | undefined;
   /**
-   * Told, in a line without a key, token, secret or signature, of what went wrong on this side of a
-   * caller: a download that failed or broke, a fault of the server. Default `console.error`.
+   * Called with one line for each failed download and each internal error. The line never contains a
+   * key, token, secret or signature. Default `console.error`.
    */
   log?: ((line: string) => void) | undefined;
 }
 
-const KEYS: Record<keyof AppOptions, true> = {
+/** Names of all options; the type makes a missing or extra name an error. */
+const APP_OPTIONS: Record<keyof AppOptions, true> = {
   access: true,
   apiKey: true,
   signingSecret: true,
@@ -84,7 +89,7 @@ const KEYS: Record<keyof AppOptions, true> = {
   clock: true,
 };
 
-/** The options of the app, checked and whole. */
+/** Valid options of an app, with their defaults filled in. */
 export interface Settings {
   access: AccessMode;
   apiKey: string | undefined;
@@ -99,56 +104,54 @@ export interface Settings {
   clock: Clock;
   now: () => number;
   log: (line: string) => void;
-  /** The options of the client, but for the key. */
-  service: Omit<DataStreamOptions, "apiKey">;
+  /** Options of the client, without the API key. */
+  clientOptions: Omit<DataStreamOptions, "apiKey">;
 }
 
-/** What a public download may have, so that one caller cannot keep the service busy for hours. */
-const PUBLIC_ROWS = 5_000_000;
+/** Default of `maxRows` for public access, so that one caller cannot occupy the service for hours. */
+const PUBLIC_MAX_ROWS = 5_000_000;
+/** Maximum of `readerTimeout` (ms). */
+const MAX_READER_TIMEOUT = 3_600_000;
 
 /**
- * Checks the options of the app, and fills in the rest; those of the client are left to it.
+ * Checks the options of an app and fills in defaults. Options of the client are checked by the client.
  *
- * @throws {TypeError} If an option is unknown, access is no mode, or lacks its key, secret or tokens,
- *   or one of them cannot be used
- * @throws {RangeError} If a number is out of range
+ * @throws {ValidationError} If an option is unknown or invalid, or the access mode lacks its key,
+ *   secret or tokens
  */
 export function toSettings(options: AppOptions): Settings {
-  requireOptions("createApp()", options, Object.keys(KEYS));
+  requireOptions("createApp()", options, Object.keys(APP_OPTIONS));
   const {
     access,
     apiKey,
     signingSecret = "",
     tokens = [],
     synthetic = false,
-    maxRows = access === "public" ? PUBLIC_ROWS : Infinity,
+    maxRows = access === "public" ? PUBLIC_MAX_ROWS : Infinity,
     maxWaiting = 20,
     pageRows = MAXIMUM_TOP,
     corsOrigins = "*",
     readerTimeout = 60_000,
     now = Date.now,
     log = console.error,
-    ...service
+    ...clientOptions
   } = options;
   if (!ACCESS_MODES.includes(access)) {
-    throw new TypeError(`access must be one of ${ACCESS_MODES.join(", ")}, got "${access}"`);
+    const problem = `must be one of ${ACCESS_MODES.join(", ")}, got ${describe(access)}`;
+    throw new ValidationError("access", problem, { received: access });
   }
   if (access !== "caller" && !apiKey) {
-    throw new TypeError(`access is ${access}, so the server must have a key: pass apiKey`);
+    throw new ValidationError("apiKey", `must be set for ${access} access`);
   }
-  if (access === "signed") requireSecret(signingSecret);
+  if (access === "signed") requireSecret("signingSecret", signingSecret);
   if (access === "token" && tokens.length === 0) {
-    throw new TypeError("access is token, so there must be tokens: pass tokens");
+    throw new ValidationError("tokens", "must be set for token access");
   }
-  if (tokens.some((token) => !/^[\w\-.~+/]{16,}=*$/.test(token))) {
-    throw new TypeError(
-      "A token must be 16 or more letters, digits and -._~+/ (RFC 6750), got another (not shown)",
-    );
-  }
-  if (maxRows !== Infinity) requireWhole("maxRows", maxRows, 1, Number.MAX_SAFE_INTEGER);
-  if (maxWaiting !== Infinity) requireWhole("maxWaiting", maxWaiting, 1, Number.MAX_SAFE_INTEGER);
-  requireWhole("pageRows", pageRows, 1, MAXIMUM_TOP);
-  requireWhole("readerTimeout", readerTimeout, 1, 3_600_000);
+  for (const token of tokens) requireToken(token);
+  requireWholeNumber("maxRows", maxRows, 1);
+  requireWholeNumber("maxWaiting", maxWaiting, 1);
+  requireWholeNumber("pageRows", pageRows, 1, MAXIMUM_TOP);
+  requireWholeNumber("readerTimeout", readerTimeout, 1, MAX_READER_TIMEOUT);
   for (const origin of corsOrigins === "*" ? [] : corsOrigins) requireOrigin(origin);
   return {
     access,
@@ -161,21 +164,40 @@ export function toSettings(options: AppOptions): Settings {
     pageRows,
     corsOrigins,
     readerTimeout,
-    clock: service.clock ?? systemClock,
+    clock: clientOptions.clock ?? systemClock,
     now,
-    log,
-    service,
+    log: withoutSecrets(log, [apiKey, signingSecret, ...tokens]),
+    clientOptions,
   };
 }
 
-function requireWhole(name: string, value: number, least: number, most: number): void {
-  if (Number.isInteger(value) && value >= least && value <= most) return;
-  throw new RangeError(`${name} must be a whole number from ${least} to ${most}, got ${value}`);
+/** Wraps a log so that it never receives a secret and never throws. */
+function withoutSecrets(
+  log: (line: string) => void,
+  secrets: readonly (string | undefined)[],
+): (line: string) => void {
+  return (line) => {
+    let text = line;
+    for (const secret of secrets) if (secret) text = text.replaceAll(secret, "[secret]");
+    try {
+      log(text);
+    } catch (error) {
+      // A log that fails must not change the response.
+      console.error(text);
+      console.error(`The option log failed: ${oneLine(error)}`);
+    }
+  };
+}
+
+/** Rejects a token that is short, or that cannot be sent as a Bearer token (RFC 6750). */
+function requireToken(token: string): void {
+  if (/^[\w\-.~+/]{16,}=*$/.test(token)) return;
+  const problem = "must each have at least 16 letters, digits and -._~+/, got another (not shown)";
+  throw new ValidationError("tokens", problem, { hint: 'make one with "openssl rand -hex 32"' });
 }
 
 function requireOrigin(origin: string): void {
   if (URL.canParse(origin) && new URL(origin).origin === origin) return;
-  throw new TypeError(
-    `A CORS origin must be as a browser sends it, such as https://example.org, got "${origin}"`,
-  );
+  const problem = `must be origins such as https://example.org, got ${describe(origin)}`;
+  throw new ValidationError("corsOrigins", problem, { received: origin });
 }

@@ -1,29 +1,31 @@
 import { DataStreamError, oneLine, ValidationError } from "../src/errors.ts";
-import { BadOption } from "./search_params.ts";
+import type { Settings } from "./options.ts";
 
-/** A problem to answer with (RFC 9457). */
+/** A problem document (RFC 9457), without its type. */
 interface Problem {
+  /** HTTP status. */
   status: number;
+  /** Kind of problem, the same text for each request that has it. */
   title: string;
-  /** What was wanted and what came. */
+  /** What failed in this request, and the value received. */
   detail: string;
   /** What to do next. */
-  hint?: string;
+  hint?: string | undefined;
 }
 
-/** A problem that ends the handling of a request. */
+/** An error that ends the handling of a request with a problem document. */
 export class HttpProblem extends Error {
   override readonly name = "HttpProblem";
   /**
-   * @param problem What to answer
-   * @param headers What else to say
+   * @param problem Content of the response
+   * @param headers Further headers of the response
    */
   constructor(readonly problem: Problem, readonly headers: Record<string, string> = {}) {
     super(problem.detail);
   }
 }
 
-/** A problem as an answer. */
+/** Creates the response for a problem. */
 export function problemResponse(problem: Problem, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify({ type: "about:blank", ...problem }), {
     status: problem.status,
@@ -35,7 +37,41 @@ export function problemResponse(problem: Problem, headers: Record<string, string
   });
 }
 
-/** How the service's statuses are told to a caller; any other is 502. */
+/** Names in a request of the options that a {@linkcode ValidationError} can name. */
+const REQUEST_NAMES: Readonly<Record<string, string>> = {
+  url: "The URL",
+  select: "$select",
+  filter: "$filter",
+  top: "$top",
+  skipToken: "$skiptoken",
+  format: "$format",
+  within: "bbox",
+  "within.west": "The west side of the box",
+  "within.south": "The south side of the box",
+  "within.east": "The east side of the box",
+  "within.north": "The north side of the box",
+  apiKey: "The header x-api-key",
+};
+
+/**
+ * Returns the problem that an error describes to the client of the server.
+ *
+ * @returns The problem, 400 for a `ValidationError`; `undefined` for an error of the server itself
+ */
+export function toProblem(error: unknown): HttpProblem | undefined {
+  if (error instanceof HttpProblem) return error;
+  if (!(error instanceof ValidationError)) return undefined;
+  const { option, problem } = error;
+  const name = Object.hasOwn(REQUEST_NAMES, option) ? REQUEST_NAMES[option]! : option;
+  return new HttpProblem({
+    status: 400,
+    title: TITLES[400]!,
+    detail: oneLine(`${name} ${problem}`),
+    hint: oneLine(error.hintFor(REQUEST_NAMES)) || undefined,
+  });
+}
+
+/** Status of the response for a status of the service; 502 for any other. */
 const STATUSES: Record<number, number> = {
   400: 400,
   408: 504,
@@ -48,97 +84,59 @@ const TITLES: Record<number, string> = {
   401: "No API key",
   403: "API key refused",
   413: "Result too large",
-  502: "The service did not give a page",
+  502: "Error of the service",
   503: "The service is busy",
-  504: "The service took too long",
+  504: "Timeout of the service",
 };
-const FEWER = "select fewer fields or narrow the filter";
-/** What a caller can do where the client's hint is of its own options. */
-const HINTS: Record<number, string> = { 413: FEWER, 504: `try again; if it stays so, ${FEWER}` };
-/** What a caller is told where the hint is for whoever runs the server. */
-const SERVERS_HINT =
-  "try again later; if it stays so, tell whoever runs this server, whose log says more";
-/** Seconds to wait where the service does not say how long. */
-const SOME_SECONDS = 5;
-
-/** The problem for a request that cannot be read: 400, with the hint of the error. */
-export function badRequest(error: unknown): HttpProblem {
-  if (error instanceof ValidationError) {
-    const message = error.messageFor(PARAMETERS);
-    const end = message.indexOf(error.problem) + error.problem.length;
-    return toBadRequest(oneLine(message.slice(0, end)), oneLine(message.slice(end + 2)));
-  }
-  const message = oneLine(error);
-  const found = /^(.*\S): ((?:did you mean|filter|find|give|leave|select|use) .*)$/s.exec(message);
-  return toBadRequest(found?.[1] ?? message, found?.[2]);
-}
-
-function toBadRequest(detail: string, hint?: string): HttpProblem {
-  return new HttpProblem({
-    status: 400,
-    title: TITLES[400]!,
-    detail,
-    hint: hint || "correct that part of the request",
-  });
-}
-
-/** URL parameters by option. */
-const PARAMETERS: Record<string, string> = {
-  select: "$select",
-  filter: "$filter",
-  within: "bbox",
-  "within.west": "The west side of the box",
-  "within.south": "The south side of the box",
-  "within.east": "The east side of the box",
-  "within.north": "The north side of the box",
-  top: "$top",
-  skipToken: "$skiptoken",
+const REDUCE = "select fewer fields or narrow the filter";
+/** Hints that replace those of the client, which name its own options. */
+const HINTS: Record<number, string> = {
+  413: REDUCE,
+  504: `try again; if it fails again, ${REDUCE}`,
 };
+/** Hint for an error that only the operator of the server can resolve. */
+const OPERATOR_HINT =
+  "try again later; if it fails again, tell the operator of this server, whose log has the details";
+/** Delay (s) before a retry if the service does not say how long to wait. */
+const DEFAULT_RETRY_DELAY = 5;
 
 /**
- * Runs what reads a request, or makes a query of it; what it is refused by is the caller's matter.
+ * Converts an error of the service to a problem. It never contains the API key; an error that the
+ * client of the server did not cause is logged, and its details are not part of the problem.
  *
- * @throws {HttpProblem} 400 where the request names, or leaves out, what it must not
+ * @param error Error of a query
+ * @param task What failed, for the log
+ * @returns The problem, or the same error if it is not a `DataStreamError`
  */
-export function refusing<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    const isCallers = error instanceof BadOption || error instanceof TypeError ||
-      error instanceof SyntaxError || error instanceof RangeError;
-    throw isCallers ? badRequest(error) : error;
-  }
-}
-
-/** Whose key was refused, and where a fault of the service is told. */
-interface Teller {
-  access: string;
-  log: (line: string) => void;
-}
-
-/**
- * A fault of the service as a problem, never with the key; another error as it is. What is no
- * caller's doing is logged, and the caller told no more of this server's inside.
- *
- * @param error What came instead of rows
- * @param what What was being done, for the log
- */
-export function tellFault(error: unknown, what: string, { access, log }: Teller): unknown {
+export function toServiceProblem(
+  error: unknown,
+  task: string,
+  { access, log, maxRows }: Settings,
+): unknown {
   if (!(error instanceof DataStreamError)) return error;
-  const { status: given, retryAfter } = error;
-  const isCallers = access === "caller" && (given === 401 || given === 403);
-  const isSilence = error.cause instanceof Error && error.cause.name === "TimeoutError";
-  const status = isCallers ? given! : isSilence ? 504 : STATUSES[given ?? 0] ?? 502;
-  if (status >= 500) log(`${what} failed: ${oneLine(error)}`);
+  if (error.kind === "too-many-rows") {
+    return new HttpProblem({
+      status: 413,
+      title: TITLES[413]!,
+      detail: `The result has ${error.expectedRows} rows, and this server allows ${maxRows}`,
+      hint: `narrow the filter, by years or regions, or set limit=${maxRows}`,
+    });
+  }
+  const { status: received, retryAfter } = error;
+  const isCallersKey = access === "caller" && (received === 401 || received === 403);
+  const isTimeout = error.cause instanceof Error && error.cause.name === "TimeoutError";
+  const status = isCallersKey ? received! : isTimeout ? 504 : STATUSES[received ?? 0] ?? 502;
+  if (status >= 500) log(`${task} failed: ${oneLine(error)}`);
   const seconds = retryAfter === undefined
-    ? SOME_SECONDS
+    ? DEFAULT_RETRY_DELAY
     : Math.max(1, Math.ceil(retryAfter / 1000));
+  const isInternal = received === undefined || status === 502;
   return new HttpProblem({
     status,
     title: TITLES[status]!,
-    detail: given === undefined || status === 502
-      ? "The service did not give a whole answer"
+    detail: isInternal
+      ? "The service did not return a complete response"
       : error.detail.replace(/https?:\/\/\S+/g, "The service"),
-    hint: given === undefined || status === 502 ? SERVERS_HINT : HINTS[status] ?? error.hint,
+    hint: isInternal ? OPERATOR_HINT : HINTS[status] ?? error.hint,
   }, status === 503 ? { "retry-after": String(seconds) } : {});
 }

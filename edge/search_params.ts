@@ -1,31 +1,30 @@
+import { ValidationError } from "../src/errors.ts";
 import type { CsvOptions } from "../src/formats/csv_options.ts";
 import { type BoundingBox, parseBox } from "../src/odata/bounding_box.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
-import { didYouMean } from "../src/validation.ts";
+import { didYouMean, requireWholeNumber } from "../src/validation.ts";
 
-/** What a download URL asks for. */
-export interface DownloadOptions {
+/** Parameters of a download URL. */
+export interface DownloadParameters {
   select: string | undefined;
   filter: string | undefined;
-  /** The page size. */
   top: number | undefined;
   skipToken: string | undefined;
-  /** Whether the number of rows is asked for, and not the rows. */
+  /** Whether to return the number of rows instead of the rows. */
   count: boolean;
-  /** A format's name or media type. */
+  /** Name or media type of a format. */
   format: string | undefined;
-  /** The number of rows. */
   limit: number | undefined;
-  box: BoundingBox | undefined;
+  within: BoundingBox | undefined;
   csv: CsvOptions;
   fileName: string | undefined;
 }
 
-/** The options of CSV alone. */
-const CSV_OPTIONS = ["separator", "bom", "header", "escapeFormulas"] as const;
+/** URL parameters that apply only to CSV. */
+const CSV_PARAMETERS = ["separator", "bom", "header", "escapeFormulas"] as const;
 
-/** The query options of a download URL: OData's, then ours. */
-export const OPTIONS: readonly string[] = [
+/** URL parameters of a download: those of OData, then those of Weir. */
+const DOWNLOAD_PARAMETERS: readonly string[] = [
   "$select",
   "$filter",
   "$top",
@@ -34,141 +33,147 @@ export const OPTIONS: readonly string[] = [
   "$format",
   "limit",
   "bbox",
-  ...CSV_OPTIONS,
+  ...CSV_PARAMETERS,
   "filename",
 ];
 
-const KEY_HINT = "leave it out, a key does not belong in a URL";
+/**
+ * Reads the parameters of a download URL. Options of the query itself, such as `$filter`, are checked
+ * by the client.
+ *
+ * @param url URL of the request
+ * @param accessParameters Names of parameters that belong to the access mode
+ * @param extension Format in the path, if any
+ * @throws {ValidationError} If a parameter is unknown, repeated, empty or invalid
+ */
+export function readDownloadParameters(
+  url: URL,
+  accessParameters: readonly string[],
+  extension: string | undefined,
+): DownloadParameters {
+  const values = readParameters(url, [...DOWNLOAD_PARAMETERS, ...accessParameters]);
+  if (extension !== undefined && values.has("$format")) {
+    throw new ValidationError("$format", `cannot be combined with the extension .${extension}`, {
+      received: values.get("$format"),
+      hint: "omit one of them",
+    });
+  }
+  const separator = values.get("separator");
+  return {
+    select: values.get("$select"),
+    filter: values.get("$filter"),
+    top: readWholeNumber(values, "$top", 1, MAXIMUM_TOP),
+    skipToken: values.get("$skiptoken"),
+    count: readBoolean(values, "$count") ?? false,
+    format: values.get("$format"),
+    limit: readWholeNumber(values, "limit", 0),
+    within: readBoundingBox(values.get("bbox")),
+    csv: {
+      separator: separator === "tab" ? "\t" : separator,
+      bom: readBoolean(values, "bom"),
+      header: readBoolean(values, "header"),
+      escapeFormulas: readBoolean(values, "escapeFormulas"),
+    },
+    fileName: values.get("filename"),
+  };
+}
 
-/** Options of other services, and of the client, that a URL does not have. */
-const OPTION_HINTS = new Map([
-  ["$orderby", "leave it out, rows come in the order of their Id"],
+/** Names of parameters in other services and in the client, with what to use in a URL. */
+const PARAMETER_HINTS = new Map([
+  ["$orderby", "omit it: rows are ordered by Id"],
   ["$skip", 'use "$skiptoken", with Id: and the last Id'],
   ["columns", 'use "$select"'],
   ["fields", 'use "$select"'],
   ["rows", 'use "limit"'],
   ["delimiter", 'use "separator"'],
   ["within", 'use "bbox"'],
-  ["unchecked", "leave it out, a URL can only have names that Weir knows"],
-  ["apikey", KEY_HINT],
-  ["api_key", KEY_HINT],
-  ["key", KEY_HINT],
-  ["x-api-key", KEY_HINT],
+  ["unchecked", "omit it: a URL accepts known names only"],
+  ...["apikey", "api_key", "key", "x-api-key"].map((name) =>
+    [name, "omit it: an API key does not belong in a URL"] as const
+  ),
 ]);
 
 /**
- * Reads the query options of a URL, their `$` raw or encoded.
+ * Reads the parameters of a URL by name, `$` encoded or not.
  *
- * @param url The URL
- * @param known The options that it may have
- * @returns The options by name
- * @throws {BadOption} If an option is unknown, given twice or empty
+ * @param url URL of the request
+ * @param known Names that the URL may have
+ * @throws {ValidationError} If a parameter is unknown, repeated or empty
  */
-export function readPairs(url: URL, known: readonly string[]): Map<string, string> {
-  const given = new Map<string, string>();
+export function readParameters(url: URL, known: readonly string[]): Map<string, string> {
+  const values = new Map<string, string>();
   for (const [name, value] of url.searchParams) {
     if (!known.includes(name)) {
-      const hint = OPTION_HINTS.get(name.toLowerCase()) ?? didYouMean(name, known);
-      throw new BadOption(`There is no option "${name}": ${hint}`);
+      throw new ValidationError("url", `has an unknown parameter "${name}"`, {
+        received: name,
+        hint: PARAMETER_HINTS.get(name.toLowerCase()) ?? didYouMean(name, known),
+      });
     }
-    if (given.has(name)) throw new BadOption(`Option "${name}" is given twice: wanted it once`);
+    if (values.has(name)) {
+      throw new ValidationError(name, "must not be repeated", {
+        received: value,
+        hint: "give it once",
+      });
+    }
     if (value.trim() === "" && name !== "separator") {
-      throw new BadOption(`Option "${name}" is empty: give it a value, or leave it out`);
+      throw new ValidationError(name, "must not be empty", {
+        received: value,
+        hint: "omit it, or give it a value",
+      });
     }
-    given.set(name, value);
+    values.set(name, value);
   }
-  return given;
+  return values;
 }
 
 /**
- * Reads what a download URL asks for.
+ * Reads a bounding box.
  *
- * @param given The URL's options by name
- * @param format The format that its path has; undefined where the path has none
- * @throws {BadOption} If the value of an option is none of it, or does not go with the format
+ * @param text Value of the parameter `bbox`, if any
+ * @throws {ValidationError} If it is not four numbers
  */
-export function readOptions(
-  given: ReadonlyMap<string, string>,
-  format: string | undefined,
-): DownloadOptions {
-  if (format !== undefined && given.has("$format")) {
-    throw new BadOption(`Option "$format" is for a path without an extension, got .${format} too`);
-  }
-  const top = readNumber(given, "$top", `the rows on a page, 1 to ${MAXIMUM_TOP}`);
-  if (top !== undefined && (top < 1 || top > MAXIMUM_TOP)) {
-    throw new BadOption(`Option "$top" is the rows on a page, 1 to ${MAXIMUM_TOP}, got "${top}"`);
-  }
-  return {
-    select: given.get("$select"),
-    filter: given.get("$filter"),
-    top,
-    skipToken: given.get("$skiptoken"),
-    count: readBoolean(given, "$count") ?? false,
-    format: given.get("$format"),
-    limit: readNumber(given, "limit", "the number of rows"),
-    box: readBox(given.get("bbox")),
-    csv: {
-      separator: given.get("separator") === "tab" ? "\t" : given.get("separator"),
-      bom: readBoolean(given, "bom"),
-      header: readBoolean(given, "header"),
-      escapeFormulas: readBoolean(given, "escapeFormulas"),
-    },
-    fileName: given.get("filename"),
-  };
-}
-
-/**
- * Refuses options of CSV for another format: they would be ignored.
- *
- * @throws {BadOption} If there is one
- */
-export function requireCsvOptions(given: ReadonlyMap<string, string>, format: string): void {
-  const wrong = CSV_OPTIONS.find((name) => given.has(name));
-  if (wrong === undefined || format === "csv") return;
-  throw new BadOption(`Option "${wrong}" is for CSV, got it with ${format}: leave it out`);
-}
-
-/**
- * Reads a box.
- *
- * @throws {BadOption} If it is not four numbers
- */
-export function readBox(text: string | undefined): BoundingBox | undefined {
+export function readBoundingBox(text: string | undefined): BoundingBox | undefined {
   if (text === undefined) return undefined;
   const box = parseBox(text);
   if (box !== undefined) return box;
-  throw new BadOption(
-    `Option "bbox" is west,south,east,north in degrees, such as -64.5,45.9,-62,47.1, got "${
-      shorten(text)
-    }"`,
+  throw new ValidationError(
+    "bbox",
+    `must be west,south,east,north in degrees, such as -64.5,45.9,-62,47.1, got "${shorten(text)}"`,
+    { received: text },
   );
 }
 
-/** A text as an error shows it. */
-function shorten(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+function readWholeNumber(
+  values: ReadonlyMap<string, string>,
+  name: string,
+  min: number,
+  max?: number,
+): number | undefined {
+  const text = values.get(name);
+  if (text === undefined) return undefined;
+  const value = parseWholeNumber(text);
+  requireWholeNumber(name, value, min, max);
+  return Number(value);
 }
 
-function readNumber(
-  given: ReadonlyMap<string, string>,
-  name: string,
-  meaning: string,
-): number | undefined {
-  const text = given.get(name);
-  if (text === undefined) return undefined;
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new BadOption(`Option "${name}" is ${meaning}: wanted a whole number, got "${text}"`);
+/** Parses a whole number of at most 15 digits; returns any other text, shortened for a message. */
+export function parseWholeNumber(text: string): number | string {
+  return /^\d{1,15}$/.test(text) ? Number(text) : shorten(text);
 }
 
 const BOOLEANS: Record<string, boolean> = { true: true, 1: true, false: false, 0: false };
 
-function readBoolean(given: ReadonlyMap<string, string>, name: string): boolean | undefined {
-  const text = given.get(name);
+function readBoolean(values: ReadonlyMap<string, string>, name: string): boolean | undefined {
+  const text = values.get(name);
   if (text === undefined || Object.hasOwn(BOOLEANS, text)) return BOOLEANS[text ?? ""];
-  throw new BadOption(`Option "${name}" is true or false, got "${text}"`);
+  throw new ValidationError(name, `must be true or false, got "${shorten(text)}"`, {
+    received: text,
+  });
 }
 
-/** A download URL whose options cannot be read; the message says what was wanted. */
-export class BadOption extends Error {
-  override readonly name = "BadOption";
+/** Maximum length of a value in a message. */
+const MAX_SHOWN_LENGTH = 60;
+
+function shorten(text: string): string {
+  return text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
 }

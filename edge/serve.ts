@@ -1,72 +1,62 @@
 /**
- * The entry of the edge function: for `deno serve`, Deno Deploy, Bun and Cloudflare Workers, which
- * all serve a module's default export.
+ * Entry point for `deno serve`, Deno Deploy, Bun and Cloudflare Workers, which all serve the default
+ * export of a module.
  *
  * @module
  */
+import { ValidationError } from "../src/errors.ts";
 import { createApp, type EdgeApp } from "./app.ts";
-import { type Environment, readConfig, VARIABLES } from "./config.ts";
+import { type Environment, OPTION_VARIABLES, readConfig, VARIABLES } from "./config.ts";
 import { problemResponse } from "./problem.ts";
 
-/** What a server calls; Workers hand the environment over with each request. */
+/** Default export that servers call. */
 interface Entry {
-  /** For Bun, in seconds, its longest: by default it cuts a download that waits for ten. */
+  /** Idle timeout (s) of Bun, at its maximum. The default of 10 s would interrupt slow downloads. */
   idleTimeout: number;
+  /** Responds to a request. Workers pass the environment with each request. */
   fetch(request: Request, bindings?: Environment): Response | Promise<Response>;
 }
-
-/** The variables that the app knows by other names. */
-const OPTION_VARIABLES: Record<string, string> = {
-  apiKey: "DATASTREAM_API_KEY",
-  baseUrl: "DATASTREAM_BASE_URL",
-  requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
-};
-
-type Handler = Pick<EdgeApp, "fetch">;
 
 const scope = globalThis as {
   process?: { env: Environment };
   navigator?: { userAgent?: string };
 };
 
-/** Workers have no environment before the first request; elsewhere a wrong one is told at once. */
+/** Workers have no environment before the first request; elsewhere, errors are reported at start. */
 let handler = scope.process && scope.navigator?.userAgent !== "Cloudflare-Workers"
-  ? start()
+  ? createHandler()
   : undefined;
 
 const entry: Entry = {
   idleTimeout: 255,
   fetch(request, bindings) {
-    handler ??= start(bindings);
+    handler ??= createHandler(bindings);
     return handler.fetch(request);
   },
 };
 export default entry;
 
-function start(bindings?: Environment): Handler {
+function createHandler(bindings?: Environment): Pick<EdgeApp, "fetch"> {
   const environment = bindings ?? scope.process?.env ?? {};
   try {
+    // Deno asks for permission for each variable, so only known ones are read.
     return createApp(
       readConfig(Object.fromEntries(VARIABLES.map((name) => [name, environment[name]]))),
     );
   } catch (error) {
-    if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
-    const [option = ""] = /^\w+/.exec(error.message) ?? [];
-    const message = Object.hasOwn(OPTION_VARIABLES, option)
-      ? error.message.replace(option, OPTION_VARIABLES[option]!)
-      : error.message;
-    console.error(`Not serving: ${message}`);
-    return { fetch: notServing };
+    if (!(error instanceof ValidationError)) throw error;
+    console.error(`Not serving: ${error.messageFor(OPTION_VARIABLES)}`);
+    return { fetch: respondNotServing };
   }
 }
 
-/** Up, so that its log is read and not its restarts counted, and closed. */
-function notServing(request: Request): Response {
+/** Passes health checks, so that the platform shows the log and does not restart the server. */
+function respondNotServing(request: Request): Response {
   if (new URL(request.url).pathname === "/healthz") return new Response("ok\n");
   return problemResponse({
     status: 503,
     title: "Not serving",
-    detail: "The server's environment is not as it must be; its log says what to set",
-    hint: "tell whoever runs this server",
+    detail: "The configuration of the server is invalid",
+    hint: "tell the operator of this server, whose log says which environment variable to set",
   }, { "retry-after": "60" });
 }

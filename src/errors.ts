@@ -1,11 +1,11 @@
 /**
- * What went wrong, as a word to switch on.
+ * Kind of a {@linkcode DataStreamError}, for a `switch`.
  *
- * - `status`: the service answered with a status other than 200;
- * - `network`: no whole answer came back;
- * - `page`: the answer is not a page of the service (HTML, broken JSON, no list of rows), or its
- *   rows have a field that a CSV in the making has no column for;
- * - `next-link`: the link to the next page leads elsewhere or does not move on;
+ * - `status`: the service responded with a status other than 200;
+ * - `network`: no complete response arrived;
+ * - `page`: the response is not a page of the service (HTML, invalid JSON, no array of rows), or its
+ *   rows have a field that the header of the CSV does not have;
+ * - `next-link`: the link to the next page has another origin or does not advance;
  * - `incomplete`: fewer rows arrived than the service counted;
  * - `too-many-rows`: the service counted more rows than `maxRows` allows.
  */
@@ -17,17 +17,17 @@ export type DataStreamErrorKind =
   | "incomplete"
   | "too-many-rows";
 
-/** The facts that a {@linkcode DataStreamError} carries beside its message. */
+/** Properties of a {@linkcode DataStreamError}. */
 export interface DataStreamErrorFacts {
-  /** What went wrong, as a word to switch on. */
+  /** Kind of the error. */
   kind: DataStreamErrorKind;
-  /** The URL that was asked; it never holds the key. */
+  /** URL of the request. It never contains the API key. */
   url: string;
   /** What to do next. */
   hint: string;
-  /** The HTTP status, where an answer came. */
+  /** HTTP status, if there was a response. */
   status?: number | undefined;
-  /** How many milliseconds the service asks to wait before the next request, where it does. */
+  /** Time in milliseconds that the service asks to wait before the next request. */
   retryAfter?: number | undefined;
   /** Number of rows that were delivered before the error. Default 0. */
   rows?: number | undefined;
@@ -43,11 +43,11 @@ export interface DataStreamErrorFacts {
 }
 
 /**
- * A request to the service that did not give its rows.
+ * Error of a query whose rows the service did not return completely.
  *
- * The message is one line: what came, and what to do next. It never holds the API key.
+ * The message is one line: what failed, and what to do next. It never contains the API key.
  *
- * @example Tell a refused key from other faults
+ * @example Recognize a rejected API key
  * ```ts
  * import { DataStreamError } from "@weir/datastream";
  * import { assertEquals } from "@std/assert";
@@ -65,17 +65,17 @@ export interface DataStreamErrorFacts {
 export class DataStreamError extends Error {
   /** Always `DataStreamError`. */
   override readonly name = "DataStreamError";
-  /** What went wrong, as a word to switch on. */
+  /** Kind of the error, for a `switch`. */
   readonly kind: DataStreamErrorKind;
-  /** The URL that was asked; it never holds the key. */
+  /** URL of the request. It never contains the API key. */
   readonly url: string;
-  /** What was wanted and what came. */
+  /** What was expected and what was received. */
   readonly detail: string;
   /** What to do next. */
   readonly hint: string;
-  /** The HTTP status, where an answer came. */
+  /** HTTP status, if there was a response. */
   readonly status: number | undefined;
-  /** How many milliseconds the service asks to wait before the next request, where it does. */
+  /** Time in milliseconds that the service asks to wait before the next request. */
   readonly retryAfter: number | undefined;
   /** Number of rows that were delivered before the error. */
   readonly rows: number;
@@ -88,10 +88,10 @@ export class DataStreamError extends Error {
   readonly expectedRows: number | undefined;
 
   /**
-   * Makes an error whose message is the detail and the hint.
+   * Creates an error whose message is the detail and the hint.
    *
-   * @param detail What was wanted and what came, without the key
-   * @param facts The kind, the URL, the hint, and the status, wait and cause where there are any
+   * @param detail What was expected and what was received, without the API key
+   * @param facts Kind, URL, hint, and further properties
    */
   constructor(detail: string, facts: DataStreamErrorFacts) {
     super(`${detail}: ${facts.hint}`, { cause: facts.cause });
@@ -107,7 +107,7 @@ export class DataStreamError extends Error {
   }
 }
 
-/** Facts about an option that a {@linkcode ValidationError} rejects. */
+/** Properties of a {@linkcode ValidationError}. */
 export interface ValidationErrorFacts {
   /** Value of the option. Never the API key or another secret. Default `undefined`. */
   received?: unknown;
@@ -120,13 +120,13 @@ export interface ValidationErrorFacts {
 }
 
 /**
- * An option that was rejected before any request was sent.
+ * Error for an option that is rejected before any request is sent.
  *
  * The message is one line: the option, what is wrong with it, the value, and what to do next. It
- * never holds the API key. The hint names other options in braces, as `{within}`, so that an
- * interface can put its own names there: see {@linkcode ValidationError.messageFor}.
+ * never contains the API key. The hint names other options in braces, such as `{within}`, so that an
+ * interface can replace them with its own names: see {@linkcode ValidationError.messageFor}.
  *
- * @example Tell which option is wrong
+ * @example Find out which option is wrong
  * ```ts
  * import { DataStream, ValidationError } from "@weir/datastream";
  * import { assertThrows } from "@std/assert";
@@ -185,16 +185,29 @@ export class ValidationError extends TypeError {
    * ```
    */
   messageFor(names: Readonly<Record<string, string>>): string {
-    const nameOf = (option: string) => Object.hasOwn(names, option) ? names[option]! : option;
-    const hint = this.hint.replace(/\{([\w.]+)\}/g, (_, option) => nameOf(option));
+    const hint = this.hintFor(names);
     const unchecked = this.canBeUnchecked && names.unchecked !== undefined
       ? ` (or pass ${names.unchecked}, if the service accepts it)`
       : "";
-    return `${nameOf(this.option)} ${this.problem}${hint && `: ${hint}`}${unchecked}`;
+    return `${nameIn(names, this.option)} ${this.problem}${hint && `: ${hint}`}${unchecked}`;
+  }
+
+  /**
+   * Formats only the hint for an interface that has other names for the options.
+   *
+   * @param names Names by option; an option that is missing keeps its own
+   * @returns What to do next; empty if the problem says what is accepted
+   */
+  hintFor(names: Readonly<Record<string, string>>): string {
+    return this.hint.replace(/\{([\w.]+)\}/g, (_, option) => nameIn(names, option));
   }
 }
 
-/** Copies an error with another detail, another hint or more facts. */
+function nameIn(names: Readonly<Record<string, string>>, option: string): string {
+  return Object.hasOwn(names, option) ? names[option]! : option;
+}
+
+/** Copies an error with another detail, another hint or other properties. */
 export function amendError(
   error: DataStreamError,
   { detail = error.detail, ...facts }: Partial<DataStreamErrorFacts> & { detail?: string },
@@ -202,7 +215,7 @@ export function amendError(
   return new DataStreamError(detail, { ...error, cause: error.cause, ...facts });
 }
 
-/** The message of whatever was thrown, on one line and without control characters. */
+/** Returns the message of a thrown value, on one line and without control characters. */
 export function oneLine(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/[\s\p{Cc}]+/gu, " ");
 }

@@ -1,9 +1,9 @@
 /**
- * The root address of the DataStream service, for production data.
+ * Root URL of the service, with production data.
  *
- * Source: water-quality-api, Addresses.
+ * Source: DataStream Public API, "Endpoints".
  *
- * @example What a request without a base URL is sent to
+ * @example Requests without a base URL go to production
  * ```ts
  * import { endpoint, PRODUCTION_URL } from "@weir/datastream";
  * import { assertEquals } from "@std/assert";
@@ -14,9 +14,9 @@
 export const PRODUCTION_URL = "https://api.datastream.org/v1/odata/v4";
 
 /**
- * The root address of the service's test system, for trying out a script.
+ * Root URL of the service's test system, for trying out a script.
  *
- * Source: water-quality-api, Addresses.
+ * Source: DataStream Public API, "Endpoints".
  *
  * @example A client of the test system
  * ```ts
@@ -29,5 +29,5 @@ export const PRODUCTION_URL = "https://api.datastream.org/v1/odata/v4";
  */
 export const QA_URL = "https://api.qa.datastream.org/v1/odata/v4";
 
-/** Where to request an API key. */
+/** Page that says how to request an API key: the DataStream Public API documentation. */
 export const KEY_SOURCE = "https://github.com/datastreamapp/api-docs";

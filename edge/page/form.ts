@@ -1,8 +1,8 @@
 import { endpoint } from "../../src/endpoint/endpoint.ts";
+import { ValidationError } from "../../src/errors.ts";
 import { type BoundingBox, parseDegrees } from "../../src/odata/bounding_box.ts";
 import { commonFilter } from "../../src/odata/filter.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
-import { BadOption } from "../search_params.ts";
 import { regionName } from "./regions.ts";
 
 /** What the page's form holds, as texts. */
@@ -62,13 +62,15 @@ export function readForm(sent: URLSearchParams): Form {
 /**
  * What a form asks for.
  *
- * @throws {BadOption} If a year is none, or a box lacks a side
+ * @throws {ValidationError} If a year is none, or a box lacks a side
  */
 export function toFormQuery(form: Form): FormQuery {
   const { datasets, region, characteristic, fields } = form;
   const [from, to] = [toYear("From year", form.from), toYear("To year", form.to)];
   if (from !== undefined && to !== undefined && from > to) {
-    throw new BadOption(`From year is after To year: there is nothing from ${from} to ${to}`);
+    throw new ValidationError("From year", "is after To year", {
+      hint: `there is nothing from ${from} to ${to}`,
+    });
   }
   const filter = commonFilter({
     dois: datasets,
@@ -105,18 +107,23 @@ function toDays(text: string): string {
 function toYear(name: string, text: string): number | undefined {
   if (text === "") return undefined;
   if (/^\d{4}$/.test(text)) return Number(text);
-  throw new BadOption(`${name} is a year of four digits, got "${text.slice(0, 60)}"`);
+  throw new ValidationError(name, `is a year of four digits, got "${text.slice(0, 60)}"`);
 }
 
 function toBox({ west, south, east, north }: Form): BoundingBox | undefined {
   const sides = { west, south, east, north };
   const given = Object.values(sides).filter((side) => side !== "");
   if (given.length === 0) return undefined;
-  if (given.length < 4) throw new BadOption("A box has four sides: give them all, or none");
+  if (given.length < 4) {
+    throw new ValidationError("A box", "has four sides", { hint: "give them all, or none" });
+  }
   const entries = Object.entries(sides).map(([name, side]) => {
     const degrees = parseDegrees(side);
     if (degrees !== undefined) return [name, degrees];
-    throw new BadOption(`The ${name} of a box is a number of degrees, got "${side.slice(0, 60)}"`);
+    throw new ValidationError(
+      `The ${name} of a box`,
+      `is a number of degrees, got "${side.slice(0, 60)}"`,
+    );
   });
   return Object.fromEntries(entries);
 }

@@ -2,9 +2,9 @@ import type { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { html } from "hono/html";
 import type { DataStream } from "../../src/client/datastream.ts";
-import { Gate } from "../concurrency_limit.ts";
-import type { Downloads } from "../download.ts";
-import { HttpProblem, refusing, tellFault } from "../problem.ts";
+import { ConcurrencyLimit } from "../concurrency_limit.ts";
+import type { AppContext } from "../download.ts";
+import { HttpProblem, toProblem, toServiceProblem } from "../problem.ts";
 import { toLines } from "./code_snippets.ts";
 import { describeForm, type Form, readForm, toFormQuery } from "./form.ts";
 import { type FormControls, renderForm } from "./form_controls.ts";
@@ -34,17 +34,17 @@ class Alerts {
 
 /** The page that makes download links. */
 class Page {
-  readonly #downloads: Downloads;
+  readonly #context: AppContext;
   readonly #datasets: DatasetList;
   readonly #finder: Finder;
-  readonly #gate: Gate;
+  readonly #limit: ConcurrencyLimit;
 
-  constructor(downloads: Downloads) {
-    const { clock, access } = downloads.settings;
-    this.#downloads = downloads;
+  constructor(context: AppContext) {
+    const { clock, access } = context.settings;
+    this.#context = context;
     this.#datasets = new DatasetList(clock);
     this.#finder = new Finder(clock, access !== "caller");
-    this.#gate = new Gate(MOST_ASKING, "pages", clock);
+    this.#limit = new ConcurrencyLimit(MOST_ASKING, "pages", clock);
   }
 
   /**
@@ -54,7 +54,7 @@ class Page {
    * @param token What a form without script brought in its body
    */
   async answer(request: Request, sent: URLSearchParams, token?: string): Promise<Response> {
-    const { settings, access } = this.#downloads;
+    const { settings, access } = this.#context;
     const headers = { "content-type": "text/html; charset=utf-8", "cache-control": "no-store" };
     if (request.method === "HEAD") return new Response(null, { headers });
     const form = readForm(sent);
@@ -64,11 +64,12 @@ class Page {
       try {
         return await work();
       } catch (error) {
-        if (!(error instanceof HttpProblem)) throw error;
-        alerts.add(error);
+        const problem = toProblem(error);
+        if (problem === undefined) throw error;
+        alerts.add(problem);
       }
     };
-    const client = await orAlert(() => access.admitToPage(request, token));
+    const client = await orAlert(() => access.authorizePage(request, token));
     if (client && !this.#datasets.isFresh) {
       await orAlert(() => this.#ask(() => this.#datasets.refresh(client, request.signal)));
     }
@@ -95,8 +96,8 @@ class Page {
 
   /** What the form came to; before the caller has said who it is, its URLs alone. */
   async #results(request: Request, form: Form, client: DataStream | undefined): Promise<Html> {
-    const { settings } = this.#downloads;
-    const query = refusing(() => toFormQuery(form));
+    const { settings } = this.#context;
+    const query = toFormQuery(form);
     const find = client && this.#finder.prepare(client, query, request.signal);
     const found = find && (this.#finder.kept(query) ?? await this.#ask(find));
     const { buttons, excel, expires } = await makeLinks(settings, originOf(request), form, query);
@@ -115,9 +116,9 @@ class Page {
   /** Asks the service, in a place among the pages that do. */
   async #ask<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await this.#gate.hold(work);
+      return await this.#limit.run(work);
     } catch (error) {
-      throw tellFault(error, "A request of the page", this.#downloads.settings);
+      throw toServiceProblem(error, "Request of the page", this.#context.settings);
     }
   }
 }
@@ -149,8 +150,8 @@ const FILES: Record<string, { type: string; body: string }> = {
  *
  * @param paths Told of each path, with its methods
  */
-export function addPage(app: Hono, paths: Map<string, string>, downloads: Downloads): void {
-  const { access, tokens } = downloads.settings;
+export function addPage(app: Hono, paths: Map<string, string>, context: AppContext): void {
+  const { access, tokens } = context.settings;
   const takesToken = access === "signed" || access === "token";
   if (takesToken && tokens.length === 0) return;
   for (const [path, { type, body }] of Object.entries(FILES)) {
@@ -159,7 +160,7 @@ export function addPage(app: Hono, paths: Map<string, string>, downloads: Downlo
     const headers = { "content-type": type, "cache-control": "no-cache" };
     app.get(path, () => new Response(body, { headers }));
   }
-  const page = new Page(downloads);
+  const page = new Page(context);
   paths.set("/", takesToken ? "GET, HEAD, POST" : "GET, HEAD");
   app.get("/", ({ req }) => page.answer(req.raw, new URL(req.url).searchParams));
   if (!takesToken) return;

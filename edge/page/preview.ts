@@ -1,8 +1,7 @@
 import type { Clock } from "../../src/client/clock.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
-import { placeBox } from "../../src/odata/query_options.ts";
-import { queryOf } from "../download.ts";
-import { refusing } from "../problem.ts";
+import { MAXIMUM_TOP } from "../../src/odata/resources.ts";
+import { addBox } from "../citations.ts";
 import type { FormQuery } from "./form.ts";
 import type { Found } from "./results.ts";
 
@@ -33,18 +32,17 @@ export class Finder {
    * Prepares to ask.
    *
    * @returns What asks, and says what was found
-   * @throws {HttpProblem} If the query cannot be asked
+   * @throws {ValidationError} If the query is invalid
    */
   prepare(client: DataStream, query: FormQuery, signal: AbortSignal): () => Promise<Found> {
     const { resource, select, filter, box } = query;
-    const { all, some, cited } = refusing(() => ({
-      all: queryOf(client, resource, { select, filter, box, signal }),
-      some: queryOf(client, resource, { select, filter, box, signal, limit: PREVIEW }),
-      cited: placeBox("Metadata", filter, box).filter,
-    }));
+    const options = { select, filter, within: box, signal };
+    const all = client.query(resource, options);
+    const some = client.query(resource, { ...options, limit: PREVIEW });
+    const cited = addBox(filter, box);
     return async () => {
       const count = await all.count();
-      const rows = count === 0 ? [] : await some.toArray() as Record<string, unknown>[];
+      const rows = count === 0 ? [] : await some.toArray();
       const citations = count === 0 ? [] : await client.citations(cited, { signal });
       const found = { count, rows, citations };
       if (this.keeps) this.#keep(JSON.stringify(query), found);
@@ -91,7 +89,7 @@ export class DatasetList {
   async refresh(client: DataStream, signal: AbortSignal): Promise<void> {
     // Not shared while it is on its way: an edge runtime kills who waits for another's promise.
     const select = ["DOI", "DatasetName"] as const;
-    const rows = await client.metadata({ select, top: 10_000, signal }).toArray();
+    const rows = await client.metadata({ select, top: MAXIMUM_TOP, signal }).toArray();
     this.#datasets = rows
       .map(({ DOI, DatasetName }) => ({
         DOI: String(DOI),

@@ -36,6 +36,8 @@ const FLAGS: Record<string, string> = {
   limit: "--limit",
   partition: "--partition",
   unchecked: "--unchecked",
+  baseUrl: "--base-url (or DATASTREAM_BASE_URL)",
+  requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
 };
 
 /** Replaces the names of options in a message by those of flags and variables. */

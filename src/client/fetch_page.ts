@@ -1,6 +1,6 @@
 import { endpoint } from "../endpoint/endpoint.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
-import { DataStreamError } from "../errors.ts";
+import { DataStreamError, ValidationError } from "../errors.ts";
 import type { SystemQueryOptions } from "../odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { PageSize } from "./page_size.ts";
@@ -160,13 +160,15 @@ export function targetLength(url: string): number {
  * Refuses a request whose target is too long; a place to go on from and a range of locations may
  * still be added to one that passes.
  *
- * @throws {RangeError} If it is; the message says what to do
+ * @throws {ValidationError} If it is; the message says what to do
  */
 export function requireShortTarget(url: string): void {
   const length = targetLength(url);
   if (length <= LONGEST_TARGET) return;
-  throw new RangeError(
-    `Cannot send a request of ${length} bytes: wanted at most ${LONGEST_TARGET}; split a long list ` +
-      `of the filter over several queries, or select fewer fields`,
-  );
+  const option = new URL(url).searchParams.has("$filter") ? "filter" : "select";
+  const problem = `makes a request of ${length} bytes, more than ${LONGEST_TARGET}`;
+  throw new ValidationError(option, problem, {
+    hint:
+      "split a long list of the {filter} over several queries, or reduce the fields of {select}",
+  });
 }

@@ -1,3 +1,4 @@
+import { ValidationError } from "../errors.ts";
 import { PRODUCTION_URL, QA_URL } from "../service_roots.ts";
 import { describe, requireOptions } from "../validation.ts";
 import { VERSION } from "../version.ts";
@@ -77,9 +78,8 @@ const KEYS: Record<keyof DataStreamOptions, true> = {
 /**
  * Checks the options of a client and fills in the rest.
  *
- * @throws {TypeError} If an option is unknown, the base URL is none, or would carry the key
- *   unencrypted, or the key or the user agent cannot stand in a header
- * @throws {RangeError} If a number is out of range
+ * @throws {ValidationError} If an option is unknown or invalid, or the base URL would send the key
+ *   unencrypted
  */
 export function toService(options: DataStreamOptions): Service {
   requireOptions("DataStream", options, Object.keys(KEYS));
@@ -94,14 +94,14 @@ export function toService(options: DataStreamOptions): Service {
   requireAddress(baseUrl, apiKey !== undefined);
   requireRate(requestsPerSecond, baseUrl);
   if (typeof fetch !== "function") {
-    throw new TypeError(`fetch must be a function, got ${describe(fetch)}`);
+    throw new ValidationError("fetch", `must be a function, got ${describe(fetch)}`);
   }
   if (apiKey !== undefined) requireKey(apiKey);
   const retry = withDefaults("retry", DEFAULT_RETRY, options.retry);
   const timeouts = withDefaults("timeouts", DEFAULT_TIMEOUTS, options.timeouts);
   requireNumber("retry.attempts", retry.attempts, 1, 1_000);
   if (!Number.isInteger(retry.attempts)) {
-    throw new RangeError(`retry.attempts must be a whole number, got ${retry.attempts}`);
+    throw new ValidationError("retry.attempts", `must be a whole number, got ${retry.attempts}`);
   }
   requireNumber("retry.backoff", retry.backoff, 0, LONGEST_TIME);
   requireNumber("retry.retryAfter", retry.retryAfter, 0, LONGEST_TIME);
@@ -127,11 +127,11 @@ export function toService(options: DataStreamOptions): Service {
 function requireKey(apiKey: unknown): void {
   const fits = (form: RegExp) => typeof apiKey === "string" && form.test(apiKey);
   if (fits(/^[\x21-\x7e]+$/)) return;
-  throw new TypeError(
-    fits(/^\s*[\x21-\x7e]+\s*$/)
-      ? "apiKey begins or ends with white space, such as a line feed: pass apiKey.trim()"
-      : "apiKey must be visible ASCII characters, got others or none (not shown)",
-  );
+  throw fits(/^\s*[\x21-\x7e]+\s*$/)
+    ? new ValidationError("apiKey", "begins or ends with white space, such as a line feed", {
+      hint: "pass apiKey.trim()",
+    })
+    : new ValidationError("apiKey", "must be visible ASCII characters, got others (not shown)");
 }
 
 function withDefaults<T extends object>(
@@ -146,37 +146,45 @@ function withDefaults<T extends object>(
 
 function requireNumber(name: string, value: number, least: number, most: number): void {
   if (typeof value === "number" && value >= least && value <= most) return;
-  throw new RangeError(
-    `${name} must be a number from ${least} to ${most}, got ${describe(value)}`,
+  throw new ValidationError(
+    name,
+    `must be a number from ${least} to ${most}, got ${describe(value)}`,
+    { received: value },
   );
 }
 
 function requireAddress(baseUrl: string, hasKey: boolean): void {
   if (!URL.canParse(baseUrl)) {
     // What came is not shown: it may be a key that stands in the wrong place.
-    throw new TypeError(
-      `baseUrl must be an absolute URL such as ${PRODUCTION_URL}, got other text`,
+    throw new ValidationError(
+      "baseUrl",
+      `must be an absolute URL such as ${PRODUCTION_URL}, got other text`,
     );
   }
   const { protocol, hostname, username, password } = new URL(baseUrl);
   const loopback = hostname === "localhost" || hostname === "[::1]" ||
     /^127(\.\d{1,3}){3}$/.test(hostname);
   if (protocol !== "https:" && !(protocol === "http:" && (loopback || !hasKey))) {
-    throw new TypeError(
-      `baseUrl must begin with https:// (http:// with a key is for loopback alone), got "${protocol}//${hostname}"`,
+    throw new ValidationError(
+      "baseUrl",
+      `must begin with https:// (http:// with a key is for loopback alone), got "${protocol}//${hostname}"`,
+      { received: baseUrl },
     );
   }
   if (username || password || /[?#]/.test(baseUrl)) {
-    throw new TypeError(
-      "baseUrl must hold no user name, password, query or fragment; pass the path alone",
+    throw new ValidationError(
+      "baseUrl",
+      "must have no user name, password, query or fragment",
     );
   }
 }
 
 function requireRate(requestsPerSecond: number, baseUrl: string): void {
   if (!(typeof requestsPerSecond === "number" && requestsPerSecond > 0)) {
-    throw new RangeError(
-      `requestsPerSecond must be a number above 0, got ${describe(requestsPerSecond)}`,
+    throw new ValidationError(
+      "requestsPerSecond",
+      `must be a number above 0, got ${describe(requestsPerSecond)}`,
+      { received: requestsPerSecond },
     );
   }
   const { hostname } = new URL(baseUrl);
@@ -185,8 +193,10 @@ function requireRate(requestsPerSecond: number, baseUrl: string): void {
     hostname.replace(/\.$/, "") === new URL(root).hostname
   );
   if (isService && requestsPerSecond > SERVICE_LIMIT) {
-    throw new RangeError(
-      `requestsPerSecond must be at most ${SERVICE_LIMIT} for the service, got ${requestsPerSecond}`,
+    throw new ValidationError(
+      "requestsPerSecond",
+      `must be at most ${SERVICE_LIMIT} for the service, got ${requestsPerSecond}`,
+      { received: requestsPerSecond },
     );
   }
 }
@@ -202,14 +212,16 @@ const USER_AGENT = new RegExp(`^${PRODUCT}(?: (?:${PRODUCT}|${COMMENT}))*$`);
  * @param product Products and comments, as `my-app/1.0 (mailto:me@example.org)`
  * @returns The header's value; undefined in a browser, which ignores the header or asks the service
  *   for leave to send it
- * @throws {TypeError} If it is no list of products: it could end the header and begin another
+ * @throws {ValidationError} If it is not a list of products, because it could start another header
  *
  * Source: RFC 9110, section 10.1.5.
  */
 export function toUserAgent(product: string | undefined): string | undefined {
   if (product !== undefined && !(typeof product === "string" && USER_AGENT.test(product))) {
-    throw new TypeError(
-      `userAgent must be a product and its version such as "my-app/1.0", got ${describe(product)}`,
+    throw new ValidationError(
+      "userAgent",
+      `must be a product and its version such as "my-app/1.0", got ${describe(product)}`,
+      { received: product },
     );
   }
   if (isBrowser()) return undefined;

@@ -1,6 +1,5 @@
-import type { ResourceName } from "../odata/resources.ts";
-import { fieldNames, RESOURCES } from "../odata/resources.ts";
 import { ValidationError } from "../errors.ts";
+import { fieldNames, type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { didYouMean } from "../validation.ts";
 import { CsvWriter } from "./csv.ts";
 import { checkCsvOptions, type CsvOptions } from "./csv_options.ts";
@@ -8,7 +7,7 @@ import { createGeojsonWriter } from "./geojson.ts";
 import { createJsonWriter, createNdjsonWriter } from "./json.ts";
 import type { PageWriter, WriterState } from "./page_writer.ts";
 
-/** A format of documents: one row of {@linkcode FORMATS}. */
+/** A row of {@linkcode FORMATS}. */
 export interface Format {
   /** File extension, without the dot. */
   extension: string;
@@ -23,7 +22,8 @@ export interface Format {
   /** Fields that every row needs; a selection must contain them. */
   requiredFields: readonly string[];
   /**
-   * Creates a writer of one document. {@linkcode createWriter} checks the options first.
+   * Creates a writer of one document. Called by the function `createWriter`, which checks the options
+   * that all formats have in common.
    *
    * @throws {ValidationError} If an option of the format is invalid
    */

@@ -4,7 +4,7 @@
 export const TAB = 0x09;
 export const LINE_FEED = 0x0a;
 export const CARRIAGE_RETURN = 0x0d;
-const SPACE = 0x20;
+export const SPACE = 0x20;
 export const QUOTE = 0x22;
 const PLUS = 0x2b;
 export const COMMA = 0x2c;

@@ -1,12 +1,13 @@
 import {
+  BACKSLASH,
   COMMA,
   findRows,
   OPEN_OBJECT,
   QUOTE,
   readEnvelope,
   skipRows,
-  skipString,
   skipWhiteSpace,
+  SPACE,
 } from "./json_scanner.ts";
 import { truncate, type WrittenPage } from "./page_writer.ts";
 import { parsePage, stringifyRow } from "./raw_json.ts";
@@ -87,9 +88,14 @@ function copyTokens(
   out: Uint8Array,
   to: number,
 ): number {
-  for (let at = skipWhiteSpace(page, start); at < end; at = skipWhiteSpace(page, at)) {
-    const next = page[at] === QUOTE ? skipString(page, at) : at + 1;
-    while (at < next) out[to++] = page[at++]!;
+  let isInString = false;
+  for (let at = start; at < end; at++) {
+    const byte = page[at]!;
+    // Outside strings, exactly the white space is up to the space (RFC 8259, section 2).
+    if (!isInString && byte <= SPACE) continue;
+    out[to++] = byte;
+    if (byte === QUOTE) isInString = !isInString;
+    else if (byte === BACKSLASH) out[to++] = page[++at]!;
   }
   return to;
 }

@@ -45,7 +45,7 @@ export interface RowValues {
 /** Number of times that a shape is learned per page. Further rows of other shapes are read by name. */
 const MAX_SHAPES = 16;
 
-/** `null` as a little-endian integer of four bytes. */
+/** `null` as a little-endian integer. One comparison instead of four: 1.1 to 1.5 times as fast. */
 const NULL = new DataView(new TextEncoder().encode("null").buffer).getInt32(0, true);
 
 /**
@@ -53,7 +53,10 @@ const NULL = new DataView(new TextEncoder().encode("null").buffer).getInt32(0, t
  *
  * The rows of a page nearly always have the same shape. A row is first read by the shape of the rows
  * before it (see `RowShape`); if it differs, it is read member by member, by the names of its fields.
- * Measured on 10,000 records of 44 columns: SHAPE_RATIO times as fast as reading every row by name.
+ * With the shape, a page of records takes 1/3 to 1/7 of the time of reading every row by name.
+ *
+ * The ratios in this file are the times of `csvFromPage` with and without the measure, on the three
+ * pages of 10,000 records of `tests/bench/csv_pages.ts`, interleaved, with Deno 2.9.
  */
 export class RowReader {
   /** Values of the row that was read last. */
@@ -239,7 +242,7 @@ const ESCAPE_OR_MULTIBYTE = 2;
 /** The closing quote, or a byte that JSON does not allow in a string. */
 const END_BYTE = 3;
 
-/** A table makes one comparison per byte of text instead of five. */
+/** One look-up per byte of text instead of five comparisons: 1.2 to 1.4 times as fast. */
 function classifyBytes(separator: number): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, byte) => {
     if (byte < 0x20 || byte === QUOTE) return END_BYTE;
@@ -252,9 +255,9 @@ function classifyBytes(separator: number): Uint8Array {
  * The bytes of a row between its values: braces, commas, names, colons and white space.
  *
  * A serializer writes these bytes alike in every row, so a row has the shape if they are equal. They
- * are compared eight at a time, as doubles. Two doubles are equal if their bytes are, with two
- * exceptions: zeros, which JSON text cannot contain, and NaN, which equals nothing, so that such a row
- * is read by name.
+ * are compared eight at a time, as doubles, which is 1.2 to 1.6 times as fast as one at a time. Two
+ * doubles are equal if their bytes are, with two exceptions: zeros, which JSON text cannot contain,
+ * and NaN, which equals nothing, so that such a row is read by name.
  */
 interface RowShape {
   /** Names of the values, in order. */
@@ -324,7 +327,10 @@ interface KnownName {
   column: number;
 }
 
-/** Finds the columns of field names, by text or by bytes. */
+/**
+ * Finds the columns of field names, by text or by bytes. Names in bytes are looked up by a hash
+ * instead of being parsed: 2.8 times as fast on a page in which the shape changes with every row.
+ */
 class FieldNames {
   /** Column of a name that has none. */
   readonly noColumn: number;
@@ -371,7 +377,10 @@ export function fieldsOfFirstRow(page: Uint8Array): readonly string[] {
   return rows < 0 ? [] : readRowShape(page, skipWhiteSpace(page, rows))?.names ?? [];
 }
 
-/** Reads a value as the Id of a row, as `toRowId` converts it; integers without creating a string. */
+/**
+ * Reads a value as the Id of a row, as `toRowId` converts it. Integers are read without `JSON.parse`:
+ * 1.1 to 1.2 times as fast.
+ */
 export function readRowId(
   page: Uint8Array,
   { starts, ends, kinds }: RowValues,

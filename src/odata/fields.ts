@@ -1,9 +1,9 @@
-// The fields of each resource, in the order of the service's documentation.
+// The fields of each resource, in the order of DataStream Public API, "Endpoints".
 
-/** What a field holds: `?` says that it may be null. */
+/** Type of a field's values; with `?`, they can be null. */
 export type FieldType = "integer" | "number" | "number?" | "text" | "text?" | "texts" | "dates?";
 
-/** Of `/Metadata`. */
+/** Fields of `/Metadata`. */
 export const METADATA_FIELDS = {
   Id: "text",
   DOI: "text",
@@ -30,7 +30,7 @@ export const METADATA_FIELDS = {
   TemporalExtent: "dates?",
 } as const satisfies Record<string, FieldType>;
 
-/** Of `/Locations`. */
+/** Fields of `/Locations`. */
 export const LOCATION_FIELDS = {
   Id: "integer",
   DOI: "text",
@@ -81,13 +81,13 @@ const laboratoryFields = {
   LaboratorySampleID: "text?",
 } as const satisfies Record<string, FieldType>;
 
-/** The limit's unit stands before its measure in Observations, after it in Records. */
+/** Observations has the unit of the limit before its measure, Records after it. */
 const limitUnit = { ResultDetectionQuantitationLimitUnit: "text?" } as const;
 const limitMeasure = { ResultDetectionQuantitationLimitMeasure: "number?" } as const;
 
-const observationPlaceFields = { Id: "integer", LocationId: "integer", DOI: "text" } as const;
+const observationKeyFields = { Id: "integer", LocationId: "integer", DOI: "text" } as const;
 
-const recordPlaceFields = {
+const recordLocationFields = {
   Id: "integer",
   DOI: "text",
   DatasetName: "text",
@@ -104,8 +104,8 @@ const recordPlaceFields = {
 } as const satisfies Record<string, FieldType>;
 
 /**
- * The published types are made of each file's text alone: there a name as a value is `any`, and
- * what is spread is left out, unless a cast says what it is.
+ * JSR infers the published types from the text of each file: a variable as a value becomes `any`, and
+ * spread fields are omitted. The casts below state the types.
  */
 type MeasuredFields =
   & typeof activityFields
@@ -113,20 +113,20 @@ type MeasuredFields =
   & typeof limitMeasure
   & typeof laboratoryFields;
 
-/** Of `/Observations`. */
+/** Fields of `/Observations`. */
 export const OBSERVATION_FIELDS = {
-  ...observationPlaceFields,
+  ...observationKeyFields,
   ...activityFields,
   ...limitUnit,
   ...limitMeasure,
   ...laboratoryFields,
-} as typeof observationPlaceFields & MeasuredFields;
+} as typeof observationKeyFields & MeasuredFields;
 
-/** Of `/Records`. */
+/** Fields of `/Records`. */
 export const RECORD_FIELDS = {
-  ...recordPlaceFields,
+  ...recordLocationFields,
   ...activityFields,
   ...limitMeasure,
   ...limitUnit,
   ...laboratoryFields,
-} as typeof recordPlaceFields & MeasuredFields;
+} as typeof recordLocationFields & MeasuredFields;

@@ -1,8 +1,8 @@
 /**
- * The documented regions by `RegionId`, with the names that people know them by. The service may have
- * others: they are for suggestions, not a reason to refuse a value.
+ * Names of the documented regions by `RegionId`. The service can have others, so the list is for
+ * suggestions and not for validation.
  *
- * Source: water-quality-api, Filter forms, RegionId values.
+ * Source: DataStream Public API, "URL Parameters", `$filter`.
  */
 export const REGIONS: readonly (readonly [label: string, regions: Record<string, string>])[] = [
   ["Hubs", {

@@ -7,10 +7,10 @@ import {
 } from "./fields.ts";
 
 /**
- * Every name that a filter can use, and what it is compared as; degrees are numbers that stand in
- * quotes. Which of them a resource takes is in `RESOURCES`.
+ * Names that a filter can use, with the type by which each is compared. `degrees` are numbers that the
+ * service expects in quotes. `RESOURCES` has the names of each resource.
  *
- * @example How a name is compared
+ * @example The type of a filter field
  * ```ts
  * import { FILTER_FIELDS } from "@weir/datastream";
  * import { assertEquals } from "@std/assert";
@@ -35,10 +35,10 @@ export const FILTER_FIELDS = {
   Name: "text",
 } as const satisfies Record<string, "text" | "number" | "degrees" | "date">;
 
-/** A name that a filter can use. */
+/** Name that a filter can use. */
 export type FilterField = keyof typeof FILTER_FIELDS;
 
-const everyFilter = [
+const commonFilters = [
   "DOI",
   "LocationId",
   "ActivityMediaName",
@@ -50,50 +50,50 @@ const everyFilter = [
   "RegionId",
 ] as const satisfies FilterField[];
 
-/** Highest `$top`: the maximum number of rows on a page (DataStream Public API, "URL Parameters"). */
+/** Maximum number of rows on a page (DataStream Public API, "URL Parameters", `$top`). */
 export const MAXIMUM_TOP = 10_000;
 
 /**
- * The four resources: their path, the page size that Weir asks for, the fields to select in the
- * order of the service's documentation, and the names to filter by.
+ * The four resources of the service: path, default page size, fields in documented order, and names to
+ * filter by.
  *
- * Source: water-quality-api, Endpoints; Metadata's `Id` and `TemporalExtent`, `ActivityStartDateYear`
- * and the bounding box from the service's OpenAPI file.
+ * Source: DataStream Public API, "Endpoints"; its OpenAPI file for `Id` and `TemporalExtent` of
+ * Metadata, for `ActivityStartDateYear`, and for the filters by position.
  *
- * @example The columns of a resource
+ * @example The fields of a resource
  * ```ts
  * import { RESOURCES } from "@weir/datastream";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(Object.keys(RESOURCES.Records.fields).length, 44);
- * assertEquals(RESOURCES.Records.fields.ResultValue, "number?"); // null where nothing was found
+ * assertEquals(RESOURCES.Records.fields.ResultValue, "number?"); // null if nothing was detected
  * ```
  */
-// Each cast says what publishing cannot infer: its types are made of this file's text alone.
+// JSR infers the published types from the text of this file; the casts state what it cannot infer.
 export const RESOURCES = {
   Metadata: {
     path: "/Metadata",
     pageSize: 100,
     fields: METADATA_FIELDS as typeof METADATA_FIELDS,
-    filters: [...everyFilter, "Latitude", "Longitude", "DatasetName", "CreateTimestamp"],
+    filters: [...commonFilters, "Latitude", "Longitude", "DatasetName", "CreateTimestamp"],
   },
   Locations: {
     path: "/Locations",
     pageSize: MAXIMUM_TOP as typeof MAXIMUM_TOP,
     fields: LOCATION_FIELDS as typeof LOCATION_FIELDS,
-    filters: [...everyFilter, "Latitude", "Longitude", "Name"],
+    filters: [...commonFilters, "Latitude", "Longitude", "Name"],
   },
   Observations: {
     path: "/Observations",
     pageSize: MAXIMUM_TOP as typeof MAXIMUM_TOP,
     fields: OBSERVATION_FIELDS as typeof OBSERVATION_FIELDS,
-    filters: everyFilter as typeof everyFilter,
+    filters: commonFilters as typeof commonFilters,
   },
   Records: {
     path: "/Records",
     pageSize: MAXIMUM_TOP as typeof MAXIMUM_TOP,
     fields: RECORD_FIELDS as typeof RECORD_FIELDS,
-    filters: everyFilter as typeof everyFilter,
+    filters: commonFilters as typeof commonFilters,
   },
 } as const satisfies Record<string, {
   path: string;
@@ -102,19 +102,19 @@ export const RESOURCES = {
   filters: readonly FilterField[];
 }>;
 
-/** The name of a resource of the service. */
+/** Name of a resource of the service. */
 export type ResourceName = keyof typeof RESOURCES;
 
-/** The resources whose rows are measured at a location: the large ones. */
+/** Resources whose rows are measurements at a location. They are the large ones. */
 export type MeasuredResource = "Observations" | "Records";
 
-/** A field that a resource can select. */
+/** Field of a resource. */
 export type Field<R extends ResourceName> = keyof typeof RESOURCES[R]["fields"] & string;
 
-/** A name that a resource can be filtered by. */
+/** Name that a resource can be filtered by. */
 export type FilterFieldOf<R extends ResourceName> = typeof RESOURCES[R]["filters"][number];
 
-/** What a field of that type holds in a row. */
+/** TypeScript type of the values of a field type. */
 export type FieldValue<T> = T extends "integer" | "number" ? number
   : T extends "number?" ? number | null
   : T extends "text" ? string
@@ -124,23 +124,23 @@ export type FieldValue<T> = T extends "integer" | "number" ? number
   : never;
 
 /**
- * A row of a resource, with all its fields.
+ * Row of a resource with all fields.
  *
- * @example A function of rows
+ * @example A function that takes a row
  * ```ts
  * import type { Row } from "@weir/datastream";
  * import { assertEquals } from "@std/assert";
  *
- * const place = ({ Name, Latitude, Longitude }: Row<"Locations">) =>
+ * const describe = ({ Name, Latitude, Longitude }: Row<"Locations">) =>
  *   `${Name}: ${Latitude}, ${Longitude}`;
- * assertEquals(place.length, 1);
+ * assertEquals(describe.length, 1);
  * ```
  */
 export type Row<R extends ResourceName> = {
   [F in Field<R>]: FieldValue<typeof RESOURCES[R]["fields"][F]>;
 };
 
-/** The fields of a resource in documented order. */
+/** Returns the fields of a resource in documented order. */
 export function fieldNames<R extends ResourceName>(resource: R): Field<R>[] {
   return Object.keys(RESOURCES[resource].fields) as Field<R>[];
 }

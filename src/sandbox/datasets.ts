@@ -1,48 +1,48 @@
 import type { Row } from "../odata/resources.ts";
 
-/** A dataset of the sandbox; `TemporalExtent` depends on the records there are. */
+/** Dataset of the sandbox. `TemporalExtent` depends on the number of records. */
 export type Dataset = Omit<Row<"Metadata">, "TemporalExtent">;
 
-interface Sketch {
-  suffix: string;
+interface DatasetOutline {
+  doi: string;
   name: string;
   organization: string;
   created: string;
   keywords: string[];
 }
 
-/** Names that a page, a file name or a spreadsheet can stumble over. */
-const SKETCHES: Sketch[] = [
+/** Names with characters that HTML, file names or spreadsheets treat specially. */
+const OUTLINES: DatasetOutline[] = [
   {
-    suffix: "10.25976/weir-aa00",
+    doi: "10.25976/weir-aa00",
     name: "Synthetic Rivers, Lakes and Wells",
     organization: "Weir Sandbox Watershed Alliance",
     created: "2019-03-04T12:30:00.000Z",
     keywords: ["synthetic", "rivers", "lakes"],
   },
   {
-    suffix: "10.25976/weir-bb00",
+    doi: "10.25976/weir-bb00",
     name: "Qualité de l’eau synthétique – Forêt boréale",
     organization: "Réseau synthétique de l’Érable",
     created: "2020-06-15T00:00:00.000Z",
     keywords: ["synthétique", "qualité de l’eau"],
   },
   {
-    suffix: "10.25976/weir-cc00",
+    doi: "10.25976/weir-cc00",
     name: 'Synthetic "Citizen Science" Samples <script>alert("weir")</script>',
     organization: "Weir Sandbox Volunteers & Friends",
     created: "2021-01-31T23:59:59.999Z",
     keywords: ["synthetic", "citizen science; volunteers"],
   },
   {
-    suffix: "10.25976/weir-dd00",
+    doi: "10.25976/weir-dd00",
     name: "=Synthetic coastal stations 🌊",
     organization: "Weir Sandbox Coast Watch",
     created: "2022-11-05T06:07:08.009Z",
     keywords: ["synthetic", "coast"],
   },
   {
-    suffix: "10.81029/weir-ee00",
+    doi: "10.81029/weir-ee00",
     name: "Synthetic northern lakes, under ice",
     organization: "Weir Sandbox Northern Programme",
     created: "2024-02-29T17:00:00.000Z",
@@ -50,9 +50,9 @@ const SKETCHES: Sketch[] = [
   },
 ];
 
-/** The datasets, in the order of their ids. */
-export const DATASETS: readonly Dataset[] = SKETCHES.map((sketch, index) => {
-  const { suffix: doi, name, organization, created, keywords } = sketch;
+/** The datasets, in the order of their Ids. */
+export const DATASETS: readonly Dataset[] = OUTLINES.map((outline, index) => {
+  const { doi, name, organization, created, keywords } = outline;
   const year = created.slice(0, 4);
   return {
     Id: `0000000${index + 1}-5eed-4000-8000-0000000000${index + 1}0`,

@@ -9,7 +9,7 @@ interface Province {
   longitude: number;
 }
 
-/** Each province and territory with a partner hub and a point well inside it. */
+/** Provinces and territories, each with a partner hub and a position well inside its borders. */
 const PROVINCES: Province[] = [
   { code: "ab", hub: "hub.mackenzie", latitude: 55, longitude: -114.5 },
   { code: "bc", hub: "hub.pacific", latitude: 54, longitude: -124.5 },
@@ -35,20 +35,21 @@ const NAMES = [
 /** Values of DataStream's schema 3.0.0 (2026-07-14). */
 const TYPES = ["River/Stream", "Lake/Pond", "Reservoir", "Estuary", "Well"];
 
-/** A location of the sandbox: its row, its dataset, and the regions that it lies in. */
+/** Location of the sandbox. */
 export interface Location {
   row: Row<"Locations">;
-  /** The index of its dataset. */
+  /** Index of its dataset. */
   dataset: number;
+  /** `RegionId` of each region that contains it. */
   regions: readonly string[];
 }
 
-/** The number of a location's row; ids have gaps, as the service's do. */
+/** Returns the `Id` of a location. Ids have gaps, as in the service. */
 function locationId(index: number): number {
   return 1001 + 7 * index;
 }
 
-/** The location with that index, counted from 0; always the same. */
+/** Returns the location with an index, which is always the same. */
 export function locationAt(index: number): Location {
   const province = PROVINCES[index % PROVINCES.length]!;
   const dataset = index % DATASETS.length;

@@ -3,7 +3,7 @@ import { DATASETS } from "./datasets.ts";
 import type { Location } from "./locations.ts";
 import { noise, pick } from "./world.ts";
 
-/** Texts that a CSV writer, a page or a spreadsheet can stumble over. */
+/** Comments with characters that CSV, HTML or spreadsheets treat specially. */
 const COMMENTS = [
   "Clear sky, light wind",
   'Bottle labelled "B", lid cracked',
@@ -20,7 +20,7 @@ const COMMENTS = [
 const TIME_ZONES = ["-08:00", "-06:00", "-05:00", "-03:30", "Z"];
 const EQUIPMENT = ["Water Bottle", "Bucket", "Probe/Sensor"];
 
-/** How a record reports a result without a value. WQX allows a limit with some conditions only. */
+/** How a record reports a result without a value. WQX allows a limit only with some conditions. */
 interface Censoring {
   /** `ResultDetectionCondition`. */
   condition: string;
@@ -59,20 +59,19 @@ const CENSORINGS: readonly Censoring[] = [
   ABOVE_DETECTION,
 ];
 
-/** All fields that a record has at one of the two resources that give records. */
+/** Row with the fields of both Records and Observations. */
 export type RecordRow = Row<"Records"> & Row<"Observations">;
 
-/** The number of a record's row; ids have gaps, as the service's do. */
-function recordId(index: number): number {
-  return 500_003 + 3 * index;
-}
+const FIRST_ID = 500_003;
+/** Difference between two Ids. Ids have gaps, as in the service. */
+const ID_STEP = 3;
 
-/** The index of the first record whose id is above the given one. */
+/** Returns the index of the first record whose Id is above an Id. */
 export function recordAfter(id: number): number {
-  return Math.max(0, Math.floor((id - 500_003) / 3) + 1);
+  return Math.max(0, Math.floor((id - FIRST_ID) / ID_STEP) + 1);
 }
 
-/** The row of the record with that index, computed from it, its location and its phase alone. */
+/** Computes the row of a record from its index, its location and its phase. */
 export function recordRow(
   index: number,
   { row: location, dataset }: Location,
@@ -93,7 +92,7 @@ export function recordRow(
   const composite = timed && noise(index, 7) < 0.05;
   const analysisTimed = !field && startDate !== null && noise(index, 15) < 0.2;
   return {
-    Id: recordId(index),
+    Id: FIRST_ID + ID_STEP * index,
     LocationId: location.Id,
     DOI: location.DOI,
     DatasetName: DATASETS[dataset]!.DatasetName,
@@ -147,7 +146,7 @@ function round(value: number, places: number): number {
   return Number(value.toFixed(places));
 }
 
-/** What is measured, and how. */
+/** Characteristic and how it is measured. */
 interface Characteristic {
   name: string;
   unit: string;
@@ -156,7 +155,7 @@ interface Characteristic {
   decimals: number;
   fraction: string | null;
   speciation: string | null;
-  /** Whether it is measured at the site, not in a laboratory. */
+  /** Whether it is measured at the site, and not in a laboratory. */
   field: boolean;
   /** Whether the result itself is a depth; its records have no activity depth. */
   isDepth: boolean;
@@ -239,23 +238,26 @@ const CHARACTERISTICS: readonly Characteristic[] = [
   },
 ];
 
-/** Visits before a location's dates begin anew; two of them have no date: one row in a hundred. */
+/** Number of visits after which a location's dates repeat. Two of them have no date. */
 const VISITS = 200;
 
-/** Everything that a filter can ask of a record depends on its phase, a number below this one. */
+/** Number of phases; see {@linkcode Phase}. */
 export const PHASES = VISITS * CHARACTERISTICS.length;
 
-/** What a filter can ask of a record itself. */
+/**
+ * Visit and characteristic of a record. Everything in a record that a filter can test depends on its
+ * phase. The records of a location run through all phases, then repeat them.
+ */
 export interface Phase {
   characteristic: Characteristic;
-  /** `YYYY-MM-DD`, or null for a row without a start date. */
+  /** `YYYY-MM-DD`; `null` for a record without a start date. */
   startDate: string | null;
   year: number | null;
   media: string;
   activity: Activity;
 }
 
-/** A kind of activity: the type that its records show, and the group that filters find it by. */
+/** Activity type, which records have, and its group, by which they can be filtered. */
 interface Activity {
   type: string;
   group: string;
@@ -273,22 +275,22 @@ const LAB_CONTROL: Activity = {
   type: "Quality Control Sample-Field Replicate",
   group: "Quality Control - Lab Sample",
 };
-/** The schema requires a start time for this one. */
+/** The schema requires a start time for this type. */
 const CONTINUOUS: Activity = {
   type: "Field Msr/Obs-Continuous Time Series",
   group: "Continuous Data",
 };
 
-/** The phase of the `ordinal`th record of a location: a visit measures each characteristic once. */
+/** Returns the phase of a record of a location. Each visit measures each characteristic once. */
 export function phaseOf(location: number, ordinal: number): number {
   const characteristic = ordinal % CHARACTERISTICS.length;
   const visit = Math.floor(ordinal / CHARACTERISTICS.length) % VISITS;
-  // 77 has no factor in common with 200: every visit of the cycle is reached, years well mixed.
+  // 77 and 200 have no common factor, so every visit is reached and the years are mixed.
   const mixed = (visit * 77 + location * 31) % VISITS;
   return mixed * CHARACTERISTICS.length + characteristic;
 }
 
-/** All phases by number. */
+/** All phases, by number. */
 export const PHASE_TABLE: readonly Phase[] = Array.from({ length: PHASES }, (_, number) => {
   const visit = Math.floor(number / CHARACTERISTICS.length);
   const characteristic = characteristicOf(visit, number % CHARACTERISTICS.length);

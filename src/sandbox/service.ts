@@ -1,72 +1,77 @@
 /**
- * The query API in process, over synthetic data: for demos, and for tests of one's own code.
+ * The service in process, with synthetic data: for demos and for tests of your own code.
  *
  * @module
  */
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
-import { BadRequest, countRows, pageBody, readPage, readQuery } from "./search.ts";
+import { ValidationError } from "../errors.ts";
+import { describe, requireWholeNumber } from "../validation.ts";
+import { BadRequest, parseQuery, type SandboxQuery } from "./query.ts";
+import { countRows, findRows } from "./search.ts";
+import { Throttle } from "./throttle.ts";
+import type { World } from "./world.ts";
 
 /** Options for {@linkcode createSandbox}. */
 export interface SandboxOptions {
-  /** The key that callers must send as `x-api-key`. Default `sandbox`. */
+  /** API key that requests must send as `x-api-key`. Default `sandbox`. */
   apiKey?: string;
-  /** How many records there are; they are computed, not kept. Default 40000. */
+  /** Number of records. They are computed, not stored. Default 40000. */
   records?: number;
-  /** How many monitoring locations there are. Default 60. */
+  /** Number of monitoring locations. Default 60. */
   locations?: number;
   /**
-   * How many requests may start in any second, one at a time. Default 2, as the service allows;
-   * Infinity sets no limit.
+   * Maximum number of requests per second, one at a time. `Infinity` disables both limits. Default 2,
+   * as in the service.
    */
   requestsPerSecond?: number;
-  /** The clock of that limit, in milliseconds. Default: the time since the process began. */
+  /** Clock of the rate limit, in milliseconds. Default: the time since the process started. */
   now?: () => number;
 }
 
-/** What a sandbox has seen and sent; the numbers go on changing. */
+/** Statistics of a sandbox. The numbers keep changing. */
 export interface SandboxStats {
-  /** Requests that came, whatever the answer. */
+  /** Number of requests received, whatever the response. */
   readonly requests: number;
-  /** Rows sent. */
+  /** Number of rows sent. */
   readonly rows: number;
-  /** Requests turned away with 429 because too many had started within a second. */
+  /** Number of requests rejected with 429 because too many had started within a second. */
   readonly tooFast: number;
-  /** Requests turned away with 429 because another one was in flight. */
+  /** Number of requests rejected with 429 because another one was in flight. */
   readonly parallel: number;
-  /** The most requests that were in flight at once. */
+  /** Highest number of requests that were in flight concurrently. */
   readonly mostInFlight: number;
 }
 
-/** The API in process. */
+/** The service in process. */
 export interface Sandbox {
-  /** Answers a request as the service would; takes what the global `fetch` takes. */
+  /** Responds to a request as the service would. Takes the arguments of the global `fetch`. */
   fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>;
-  /** The root address, for `baseUrl`; any other origin with the same path does as well. */
+  /** Root URL, for `baseUrl`. Any other origin with the same path works too. */
   url: string;
-  /** The key that callers must send as `x-api-key`. */
+  /** API key that requests must send as `x-api-key`. */
   apiKey: string;
-  /** What was asked and sent so far. */
+  /** Statistics so far. */
   stats: SandboxStats;
 }
 
 const ROOT_PATH = "/v1/odata/v4";
 
 /**
- * Makes the query API in process, over deterministic, plainly synthetic data: five datasets,
- * locations in the provinces and territories, and records from 2012 to 2023 with every oddity that real ones have.
+ * Creates the service in process, with deterministic synthetic data: five datasets, locations in all
+ * provinces and territories, and records from 2012 to 2023 with the irregularities of real ones.
  *
- * It is as strict as the service: a raw `$` in the query is 400, a missing key 401, a wrong one
- * 403, more than two starts in a second or two requests at once 429. It answers on any origin
- * under `/v1/odata/v4`, so it can stand behind a server too. Nothing it holds was ever measured.
- * Detection limits, depths and coded values follow DataStream's schema 3.0.0 (2026-07-14).
+ * It is as strict as the service. A raw `$` in the query string is 400, a missing API key 401, a wrong
+ * one 403, and more than two requests in a second or two concurrent requests 429. It responds on any
+ * origin under `/v1/odata/v4`, so it can be served over HTTP. None of its data was measured. Detection
+ * limits, depths and coded values follow DataStream's schema 3.0.0 (2026-07-14).
  *
- * @param options Key, size of the data, limit and clock
- * @returns Its fetch handler, address, key and statistics
- * @throws {RangeError} If a number of records, locations or requests is out of range
+ * @param options API key, size of the data, rate limit and clock
+ * @returns Its fetch function, root URL, API key and statistics
+ * @throws {ValidationError} If a number of records, locations or requests is out of range
  *
- * Source: water-quality-api, Endpoints, Paging, Errors and Limits.
+ * Source: DataStream Public API, "Endpoints", "URL Parameters", "Response Format" and "Errors".
  *
- * @example Run a client against it
+ * @example Use it with a client
  * ```ts
  * import { DataStream } from "@weir/datastream";
  * import { createSandbox } from "@weir/datastream/sandbox";
@@ -92,49 +97,46 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     requestsPerSecond = 2,
     now = () => performance.now(),
   } = options;
-  requireRange("records", records, 0);
-  requireRange("locations", locations, 1);
+  requireWholeNumber("records", records, 0, Number.MAX_SAFE_INTEGER);
+  requireWholeNumber("locations", locations, 1, Number.MAX_SAFE_INTEGER);
   if (!(requestsPerSecond > 0)) {
-    throw new RangeError(`requestsPerSecond must be above 0, got ${requestsPerSecond}`);
+    const problem = `must be a number above 0, got ${describe(requestsPerSecond)}`;
+    throw new ValidationError("requestsPerSecond", problem, { received: requestsPerSecond });
   }
   const world = { records, locations };
   const throttle = new Throttle(requestsPerSecond, now);
   const stats = { requests: 0, rows: 0, tooFast: 0, parallel: 0, mostInFlight: 0 };
 
-  /** The service's checks in its order: the gateway's, the key's, the limit's, the query's. */
-  function answer(request: Request): Response {
+  /** Responds after the service's checks, in its order: encoding, key, path, rate limit, query. */
+  function respond(request: Request): Response {
     stats.requests++;
     const url = new URL(request.url);
-    if (url.search.includes("$") || !isDecodable(url.search)) return refuse(400, null);
+    if (url.search.includes("$") || !isDecodable(url.search)) return reject(400, null);
     const key = request.headers.get("x-api-key");
-    if (key === null) return refuse(401, "Unauthorized");
-    if (key !== apiKey) return refuse(403, "Forbidden");
+    if (key === null) return reject(401, "Unauthorized");
+    if (key !== apiKey) return reject(403, "Forbidden");
     const resource = toResource(url.pathname);
-    if (resource === undefined) return refuse(404, "Not Found");
-    if (request.method !== "GET") return refuse(405, "Method Not Allowed", { allow: "GET" });
-    const leave = throttle.enter();
-    if (typeof leave === "string") {
-      stats[leave]++;
-      return refuse(429, "Too Many Requests");
+    if (resource === undefined) return reject(404, "Not Found");
+    if (request.method !== "GET") return reject(405, "Method Not Allowed", { allow: "GET" });
+    const admitted = throttle.enter();
+    if (typeof admitted === "string") {
+      stats[admitted]++;
+      return reject(429, "Too Many Requests");
     }
     stats.mostInFlight = throttle.mostInFlight;
     try {
-      const query = readQuery(resource, url.search.slice(1));
+      const query = parseQuery(resource, url.search.slice(1));
       if (query.count) {
-        const count = JSON.stringify({ value: countRows(world, resource, query) });
-        return streamed(request, [count].values(), leave);
+        const count = JSON.stringify({ value: countRows(world, resource, query.tests) });
+        return streamResponse(request, [count].values(), admitted);
       }
-      const page = readPage(world, resource, query, url);
+      const page = createPage(world, resource, query, url);
       stats.rows += page.rows.length;
-      return streamed(
-        request,
-        pageBody(resource, page),
-        leave,
-        page.nextLink ? { link: `<${page.nextLink}>; rel="next"` } : {},
-      );
+      const headers = page.nextLink ? { link: `<${page.nextLink}>; rel="next"` } : undefined;
+      return streamResponse(request, pageBody(resource, page), admitted, headers);
     } catch (error) {
-      leave();
-      if (error instanceof BadRequest) return refuse(400, error.message);
+      admitted();
+      if (error instanceof BadRequest) return reject(400, error.message);
       throw error;
     }
   }
@@ -143,55 +145,13 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     apiKey,
     url: `https://sandbox.invalid${ROOT_PATH}`,
     stats,
-    // deno-lint-ignore require-await -- a rejection, as fetch gives it, not a throw
+    // deno-lint-ignore require-await -- fetch rejects, it does not throw
     fetch: async (input, init) => {
       const request = new Request(input, init);
       request.signal.throwIfAborted();
-      return answer(request);
+      return respond(request);
     },
   };
-}
-
-/** An answer that stays in flight until its body is taken, dropped or aborted. */
-function streamed(
-  request: Request,
-  pieces: Iterator<string>,
-  leave: () => void,
-  headers: Record<string, string> = {},
-): Response {
-  const encoder = new TextEncoder();
-  const { signal } = request;
-  let stop: () => void;
-  const end = () => {
-    // Else the signal would hold the page for as long as the caller holds the signal.
-    signal.removeEventListener("abort", stop);
-    leave();
-  };
-  const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
-    start(controller) {
-      stop = () => {
-        leave();
-        controller.error(signal.reason);
-      };
-      signal.addEventListener("abort", stop, { once: true });
-    },
-    pull(controller) {
-      const { done, value } = pieces.next();
-      if (!done) return controller.enqueue(encoder.encode(value));
-      controller.close();
-      end();
-    },
-    cancel: end,
-  }, { highWaterMark: 0 });
-  return new Response(stream, { headers: { "content-type": "application/json", ...headers } });
-}
-
-function refuse(
-  status: number,
-  message: string | null,
-  headers: Record<string, string> = {},
-): Response {
-  return Response.json({ message }, { status, headers });
 }
 
 function toResource(path: string): ResourceName | undefined {
@@ -208,53 +168,91 @@ function isDecodable(text: string): boolean {
   }
 }
 
-function requireRange(name: string, value: number, least: number): void {
-  if (!Number.isSafeInteger(value) || value < least) {
-    throw new RangeError(`${name} must be a whole number of at least ${least}, got ${value}`);
-  }
+/** A page of rows. */
+interface SandboxPage {
+  /** The rows as JSON, with their fields in the order of the selection. */
+  rows: string[];
+  /** URL of the next page; `undefined` on the last one. */
+  nextLink: string | undefined;
 }
 
-/** Why a request is turned away with 429. */
-export type Violation = "tooFast" | "parallel";
+function createPage(
+  world: World,
+  resource: ResourceName,
+  query: SandboxQuery,
+  url: URL,
+): SandboxPage {
+  const { select, tests, top, after } = query;
+  const rows: string[] = [];
+  let lastId: string | number | undefined;
+  for (const row of findRows(world, resource, tests, after)) {
+    if (rows.length === top) return { rows, nextLink: toNextLink(url, query, lastId!) };
+    rows.push(JSON.stringify(row, select));
+    lastId = row.Id;
+  }
+  return { rows, nextLink: undefined };
+}
 
-/** The service gives up on a request after 30 seconds: none is in flight for longer. */
-const LONGEST_REQUEST = 30_000;
+/** Returns an absolute URL of the same endpoint. Its `$` is not encoded, as in the service. */
+function toNextLink(url: URL, { carried, top }: SandboxQuery, lastId: string | number): string {
+  const kept = carried.map(([name, value]) => `${name}=${encodeURIComponent(value)}&`).join("");
+  return `${url.origin}${url.pathname}?${kept}$skiptoken=Id:${lastId}&$top=${top}`;
+}
+
+/** Number of rows in one chunk of a body. */
+const CHUNK_ROWS = 500;
+
+/** Generates the body of a page in chunks, as a server sends it. */
+function* pageBody(resource: ResourceName, page: SandboxPage): Generator<string> {
+  yield `{"@data.context":"odata/v4/${resource}/$links/Metadata(Id=@DatasetId)","value":[`;
+  for (let start = 0; start < page.rows.length; start += CHUNK_ROWS) {
+    yield (start > 0 ? "," : "") + page.rows.slice(start, start + CHUNK_ROWS).join();
+  }
+  yield page.nextLink ? `],"@odata.nextLink":${JSON.stringify(page.nextLink)}}` : "]}";
+}
 
 /**
- * The service's limit: so many starts in any second, and one request at a time.
+ * Streams a response that is in flight until its body is consumed, cancelled or aborted.
  *
- * A request is in flight until its body has been taken; one that is turned away is no start.
+ * @param leave Ends the request
  */
-class Throttle {
-  /** The most requests that were in flight at once. */
-  mostInFlight = 0;
-  #starts: number[] = [];
-  #inFlight = new Map<number, number>();
-  #last = 0;
+function streamResponse(
+  request: Request,
+  chunks: Iterator<string>,
+  leave: () => void,
+  headers: Record<string, string> = {},
+): Response {
+  const encoder = new TextEncoder();
+  const { signal } = request;
+  let abort: () => void;
+  const end = () => {
+    // Otherwise the signal would keep the page in memory for as long as the caller keeps the signal.
+    signal.removeEventListener("abort", abort);
+    leave();
+  };
+  const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start(controller) {
+      abort = () => {
+        leave();
+        controller.error(signal.reason);
+      };
+      signal.addEventListener("abort", abort, { once: true });
+    },
+    pull(controller) {
+      const { done, value } = chunks.next();
+      if (!done) return controller.enqueue(encoder.encode(value));
+      controller.close();
+      end();
+    },
+    cancel: end,
+  }, { highWaterMark: 0 });
+  return new Response(stream, { headers: { "content-type": "application/json", ...headers } });
+}
 
-  /**
-   * @param requestsPerSecond Infinity sets no limit at all
-   * @param now The clock, in milliseconds
-   */
-  constructor(readonly requestsPerSecond: number, readonly now: () => number) {}
-
-  /** Lets a request in and gives the function that ends it, or says why it is turned away. */
-  enter(): (() => void) | Violation {
-    const now = this.now();
-    for (const [request, start] of this.#inFlight) {
-      if (now - start >= LONGEST_REQUEST) this.#inFlight.delete(request);
-    }
-    if (this.requestsPerSecond !== Infinity) {
-      if (this.#inFlight.size > 0) return "parallel";
-      const starts = Math.max(1, Math.floor(this.requestsPerSecond));
-      const window = 1000 * starts / this.requestsPerSecond;
-      this.#starts = this.#starts.filter((start) => now - start < window);
-      if (this.#starts.length >= starts) return "tooFast";
-      this.#starts.push(now);
-    }
-    const request = ++this.#last;
-    this.#inFlight.set(request, now);
-    this.mostInFlight = Math.max(this.mostInFlight, this.#inFlight.size);
-    return () => this.#inFlight.delete(request);
-  }
+function reject(
+  status: number,
+  message: string | null,
+  headers: Record<string, string> = {},
+): Response {
+  return Response.json({ message }, { status, headers });
 }

@@ -1,39 +1,44 @@
-/** The shape of the sandbox's data: how its records are spread over its locations. */
+// How the sandbox's records are distributed over its locations, and the pseudorandom numbers of its
+// data.
+
+/** Size of the sandbox's data. */
 export interface World {
-  /** How many records there are. */
+  /** Number of records. */
   records: number;
-  /** How many locations there are. */
+  /** Number of locations. */
   locations: number;
 }
 
-/** Where a record belongs. */
-interface Place {
-  /** The location's index. */
-  location: number;
-  /** Which of the location's records it is, counted from 0. */
-  ordinal: number;
-}
-
 /**
- * Records come in rounds: the first location takes a third of each, the others take one record
- * each. A skew like that is what a client that splits by location must cope with.
+ * Returns the number of records of the first location in a round.
+ *
+ * Records come in rounds. The first location has a third of each round, every other location one
+ * record: a client that splits a query by location must handle such a skew.
  */
 function firstShare({ locations }: World): number {
   return locations === 1 ? 1 : Math.ceil((locations - 1) / 2);
 }
 
-/** How many records a round has. */
+/** Returns the number of records in a round. */
 export function roundLength(world: World): number {
   return firstShare(world) + world.locations - 1;
 }
 
-/** The places that a location has in each round, first and past the last. */
+/** Returns the positions of a location's records in each round: the first, and the one after the last. */
 export function slotsOf(world: World, location: number): [first: number, end: number] {
   const share = firstShare(world);
   return location === 0 ? [0, share] : [share + location - 1, share + location];
 }
 
-/** Where the record with that index belongs. */
+/** Position of a record in the data. */
+interface Place {
+  /** Index of the location. */
+  location: number;
+  /** Index among the records of the location. */
+  ordinal: number;
+}
+
+/** Returns the location of the record with an index. */
 export function placeOf(world: World, index: number): Place {
   const share = firstShare(world);
   const round = Math.floor(index / roundLength(world));
@@ -43,7 +48,7 @@ export function placeOf(world: World, index: number): Place {
     : { location: slot - share + 1, ordinal: round };
 }
 
-/** How many records a location has. */
+/** Returns the number of records of a location. */
 export function recordsAt(world: World, location: number): number {
   const [first, end] = slotsOf(world, location);
   const rounds = Math.floor(world.records / roundLength(world));
@@ -52,8 +57,8 @@ export function recordsAt(world: World, location: number): number {
 }
 
 /**
- * A number in [0, 1) that is the same for the same seed and salt, and looks like chance otherwise:
- * rows are computed from their number, so that no row needs to be kept.
+ * Returns a pseudorandom number from 0 (inclusive) to 1 (exclusive) that depends only on seed and salt.
+ * Rows are computed from their index, so that no row is stored.
  */
 export function noise(seed: number, salt: number): number {
   let hash = Math.imul(seed ^ Math.imul(salt + 1, 0x9e3779b1), 0x85ebca6b);
@@ -61,7 +66,7 @@ export function noise(seed: number, salt: number): number {
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
 }
 
-/** One of the items, the same for the same seed and salt. */
+/** Returns a pseudorandom item that depends only on seed and salt. */
 export function pick<T>(items: readonly T[], seed: number, salt: number): T {
   return items[Math.floor(noise(seed, salt) * items.length)]!;
 }

@@ -1,57 +1,46 @@
 /**
- * Download URLs that hold for some time without a key: HMAC-SHA-256 over the path and the query.
+ * Signed URLs: download URLs that work without an API key until they expire.
  *
- * The query is signed as decoded names and values, sorted and encoded again in one way, so that a
- * URL holds however a browser, Excel or R has spelled it. Neither host nor fragment is signed.
+ * The signature is HMAC-SHA-256 over the path and the query. The query is signed as decoded names
+ * and values, sorted and encoded again in one way, so that the signature survives a browser, Excel or
+ * R that encodes the URL differently. Neither host nor fragment is signed.
  *
- * Source: RFC 2104; Web Crypto.
+ * Source: RFC 2104; Web Cryptography API.
  */
+import { ValidationError } from "../errors.ts";
 
-/** The shortest secret, in bytes of UTF-8: as long as what the hash gives (RFC 2104, section 3). */
-const SHORTEST_SECRET = 32;
-/** The year 3000 in Unix seconds: a later time was meant as milliseconds. */
-const LATEST = 32_503_680_000;
+/** Minimum length of a secret, in bytes of UTF-8: the length of the hash (RFC 2104, section 3). */
+const MIN_SECRET_BYTES = 32;
+/** Latest expiry in Unix seconds, the year 3000. A larger number is likely in milliseconds. */
+const MAX_EXPIRES = 32_503_680_000;
 
 const EXPIRES = "expires";
 const SIGNATURE = "signature";
 
-/** The query options that signing adds to a URL. */
-export const SIGNING_OPTIONS: readonly string[] = [EXPIRES, SIGNATURE];
+/** URL parameters that signing adds. */
+export const SIGNATURE_PARAMETERS: readonly string[] = [EXPIRES, SIGNATURE];
 
 /** Options for {@linkcode signUrl}. */
 export interface SignUrlOptions {
-  /** The secret that the server verifies with, `WEIR_SIGNING_SECRET`: 32 bytes of UTF-8 at least. */
+  /** Secret that the server verifies with, `WEIR_SIGNING_SECRET`: at least 32 bytes of UTF-8. */
   secret: string;
-  /** When the URL ceases to hold: a date, or Unix seconds. */
+  /** Time at which the URL expires: a date, or Unix seconds. */
   expires: Date | number;
 }
 
-/** What a URL's signature is worth. */
-type Verdict = "valid" | "expired" | "unsigned" | "wrong";
+/** Result of {@linkcode verifyUrl}. */
+type SignatureStatus = "valid" | "expired" | "unsigned" | "invalid";
 
 /**
- * Refuses a secret that could be guessed.
+ * Signs a download URL. Anyone who has it can use it without changes until it expires.
  *
- * @throws {TypeError} If it has fewer than 32 bytes; the message does not show it
- */
-export function requireSecret(secret: string): void {
-  const bytes = typeof secret === "string" ? new TextEncoder().encode(secret).length : 0;
-  if (bytes >= SHORTEST_SECRET) return;
-  throw new TypeError(
-    `A signing secret must have at least ${SHORTEST_SECRET} bytes, got ${bytes}: make one with "openssl rand -hex 32"`,
-  );
-}
-
-/**
- * Signs a download URL: whoever has it can use it, as it is, until it expires.
+ * @param url Absolute URL to sign, without `expires` and `signature`
+ * @param options Secret and expiry
+ * @returns The URL with its query encoded, followed by `expires` and `signature`
+ * @throws {ValidationError} If the URL is not absolute or already signed, the secret has fewer than
+ *   32 bytes, or the expiry is not a date or a whole number of Unix seconds before the year 3000
  *
- * @param url The URL to sign, absolute, without `expires` and `signature`
- * @param options The secret, and when the URL ceases to hold
- * @returns The URL with its query encoded, and `expires` and `signature` after it
- * @throws {TypeError} If the URL is none or signed already, or the secret has fewer than 32 bytes
- * @throws {RangeError} If the time is no whole number of seconds, or was meant as milliseconds
- *
- * @example A URL for a day
+ * @example A URL that is valid for a day
  * ```ts
  * import { signUrl } from "@weir/datastream/edge";
  * import { assertMatch } from "@std/assert";
@@ -65,58 +54,77 @@ export function requireSecret(secret: string): void {
  */
 export async function signUrl(url: URL | string, options: SignUrlOptions): Promise<string> {
   const { secret, expires } = options;
-  requireSecret(secret);
+  requireSecret("secret", secret);
   if (!URL.canParse(url)) {
-    throw new TypeError("Wanted an absolute URL to sign, such as https://host/Records.csv");
+    throw new ValidationError("url", "must be an absolute URL, such as https://host/Records.csv", {
+      received: url,
+    });
   }
   const seconds = expires instanceof Date ? Math.floor(expires.getTime() / 1000) : expires;
-  if (!Number.isInteger(seconds) || seconds < 0 || seconds > LATEST) {
-    throw new RangeError(
-      `expires must be a date or whole Unix seconds (not milliseconds), got ${String(expires)}`,
-    );
+  if (!Number.isInteger(seconds) || seconds < 0 || seconds > MAX_EXPIRES) {
+    const problem = `must be a date or whole Unix seconds (not milliseconds), got ${
+      String(expires)
+    }`;
+    throw new ValidationError("expires", problem, { received: expires });
   }
   const signed = new URL(url);
-  const twice = SIGNING_OPTIONS.find((name) => signed.searchParams.has(name));
-  if (twice !== undefined) {
-    throw new TypeError(`The URL has "${twice}" already: sign it without`);
+  const existing = SIGNATURE_PARAMETERS.find((name) => signed.searchParams.has(name));
+  if (existing !== undefined) {
+    throw new ValidationError("url", `must not have the parameter "${existing}"`, {
+      hint: "pass the URL without its signature",
+    });
   }
   const pairs: [string, string][] = [...signed.searchParams, [EXPIRES, String(seconds)]];
   const signature = await crypto.subtle.sign(
     "HMAC",
     await importKey(secret),
-    canonical(signed.pathname, pairs),
+    canonicalize(signed.pathname, pairs),
   );
-  // In the caller's order: only what is signed is sorted.
+  // Keeps the order of the parameters: only the signed text is sorted.
   signed.search = encodePairs([...pairs, [SIGNATURE, toHex(new Uint8Array(signature))]]);
   return signed.href;
 }
 
 /**
- * Says what a URL's signature is worth, in a time that does not depend on where it is wrong.
+ * Verifies the signature and the expiry of a URL, in constant time.
  *
- * @param url The URL as it came
- * @param secret The secret that it was signed with
- * @param now The time, in milliseconds since 1970
+ * @param url URL of the request
+ * @param secret Secret that the URL was signed with
+ * @param now Current time in milliseconds since 1970
  */
-export async function verifyUrl(url: URL, secret: string, now: number): Promise<Verdict> {
+export async function verifyUrl(url: URL, secret: string, now: number): Promise<SignatureStatus> {
   const { searchParams, pathname } = url;
   const signatures = searchParams.getAll(SIGNATURE);
   const expiries = searchParams.getAll(EXPIRES);
   if (signatures.length === 0) return "unsigned";
   const [signature = ""] = signatures;
   const [expires = ""] = expiries;
-  if (signatures.length > 1 || expiries.length !== 1) return "wrong";
-  if (!/^[0-9a-f]{64}$/.test(signature) || !/^\d{1,12}$/.test(expires)) return "wrong";
+  if (signatures.length > 1 || expiries.length !== 1) return "invalid";
+  if (!/^[0-9a-f]{64}$/.test(signature) || !/^\d{1,12}$/.test(expires)) return "invalid";
   const pairs = [...searchParams].filter(([name]) => name !== SIGNATURE);
   // Web Crypto compares in constant time.
-  const isRight = await crypto.subtle.verify(
+  const isValid = await crypto.subtle.verify(
     "HMAC",
     await importKey(secret),
     fromHex(signature),
-    canonical(pathname, pairs),
+    canonicalize(pathname, pairs),
   );
-  if (!isRight) return "wrong";
+  if (!isValid) return "invalid";
   return now > Number(expires) * 1000 ? "expired" : "valid";
+}
+
+/**
+ * Rejects a secret that is short enough to guess.
+ *
+ * @param option Name of the option that holds the secret
+ * @throws {ValidationError} If the secret has fewer than 32 bytes; the message does not show it
+ */
+export function requireSecret(option: string, secret: string): void {
+  const bytes = typeof secret === "string" ? new TextEncoder().encode(secret).length : 0;
+  if (bytes >= MIN_SECRET_BYTES) return;
+  throw new ValidationError(option, `must have at least ${MIN_SECRET_BYTES} bytes, got ${bytes}`, {
+    hint: 'make one with "openssl rand -hex 32"',
+  });
 }
 
 function importKey(secret: string): Promise<CryptoKey> {
@@ -125,18 +133,21 @@ function importKey(secret: string): Promise<CryptoKey> {
   return crypto.subtle.importKey("raw", new TextEncoder().encode(secret), algorithm, false, usages);
 }
 
-/** What is signed: one text for all spellings of a path and query. */
-function canonical(path: string, pairs: readonly [string, string][]): Uint8Array<ArrayBuffer> {
+/** Returns the signed text, which is the same for all encodings and orders of a query. */
+function canonicalize(
+  path: string,
+  pairs: readonly [string, string][],
+): Uint8Array<ArrayBuffer> {
   const sorted = pairs.map((pair) => encodePairs([pair])).sort();
   return new TextEncoder().encode(`${path}?${sorted.join("&")}`);
 }
 
-/** Names and values as RFC 3986 has them, with everything encoded that a program might touch. */
+/** Encodes names and values, including the characters that RFC 3986 reserves as sub-delimiters. */
 function encodePairs(pairs: readonly [string, string][]): string {
   const encode = (text: string) =>
     encodeURIComponent(text).replace(
       /[!'()*]/g,
-      (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`,
+      (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
     );
   return pairs.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
 }

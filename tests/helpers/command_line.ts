@@ -1,5 +1,6 @@
 // The command line as a process, with the least permissions that the README names for it.
 
+import { withDeadline } from "./deadline.ts";
 import { childCommand } from "./programs.ts";
 import { PROJECT } from "./project.ts";
 
@@ -10,6 +11,11 @@ import { PROJECT } from "./project.ts";
 export const FOLDER = `tests/tmp/${crypto.randomUUID().slice(0, 8)}`;
 /** The module of the command line. */
 export const MAIN = `${PROJECT}src/cli/main.ts`;
+
+/** Time limit (ms) of a test that runs processes. */
+const TEST_LIMIT = 60_000;
+/** Command lines of the processes that are running. */
+const running = new Map<Deno.ChildProcess, string>();
 
 /** What a process came to. */
 export interface Ended {
@@ -41,9 +47,6 @@ export function denoArguments(
   ];
 }
 
-/** Processes of `start()` that have not ended. */
-const running = new Set<Deno.ChildProcess>();
-
 /** Starts it. `withFiles()` kills it where a test fails before it has ended. */
 export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
   const child = childCommand(Deno.execPath(), {
@@ -54,7 +57,7 @@ export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
     stdout: "piped",
     stderr: "piped",
   }).spawn();
-  running.add(child);
+  running.set(child, `weir ${args.join(" ")}`);
   child.status.finally(() => running.delete(child));
   return child;
 }
@@ -69,13 +72,22 @@ export async function runToEnd(line: CommandLine, ...args: string[]): Promise<En
 /** Runs a test with an empty `FOLDER`; removes it afterwards, and kills what `start()` started. */
 export async function withFiles(test: () => Promise<void>): Promise<void> {
   await Deno.mkdir(FOLDER, { recursive: true });
+  const unfinished = () => ["The test", ...running.values()].join(" / ");
   try {
-    await test();
+    await withDeadline(test(), unfinished, TEST_LIMIT);
   } finally {
-    const left = [...running];
-    for (const child of left) child.kill("SIGKILL");
+    const left = [...running.keys()];
+    left.forEach(killIfRunning);
     await Promise.all(left.map(({ status }) => status));
     await Deno.remove(FOLDER, { recursive: true });
+  }
+}
+
+function killIfRunning(child: Deno.ChildProcess): void {
+  try {
+    child.kill("SIGKILL");
+  } catch {
+    // It has ended, and its status is not known yet.
   }
 }
 
@@ -84,11 +96,20 @@ export async function serving(
   handler: (request: Request) => Response | Promise<Response>,
   test: (line: CommandLine, baseUrl: string) => Promise<void>,
 ): Promise<void> {
-  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler);
+  const stop = new AbortController();
+  const { signal } = stop;
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, signal, onListen() {} }, handler);
   const { port } = server.addr;
   const environment = { DATASTREAM_API_KEY: "sandbox", WEIR_REQUESTS_PER_SECOND: "Infinity" };
   const line = { port, hasFiles: true, environment };
-  await withFiles(() => test(line, `--base-url=http://127.0.0.1:${port}/v1/odata/v4`));
+  try {
+    await withFiles(() => test(line, `--base-url=http://127.0.0.1:${port}/v1/odata/v4`));
+  } catch (error) {
+    // shutdown() would wait for an answer that the failed test never gives.
+    stop.abort();
+    throw error;
+  }
+  await server.shutdown();
 }
 
 /** The names of the files that are there. */

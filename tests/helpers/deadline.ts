@@ -1,3 +1,34 @@
+/** Default time limit (ms) of a step. */
+const LIMIT = 30_000;
+
+/**
+ * Waits for a step of a test, for a limited time.
+ *
+ * @param work The step
+ * @param name Name of the step, for the message; a function is called when the time is over
+ * @param milliseconds Time limit (ms)
+ * @throws {Error} If the step takes longer; the message has its name
+ */
+export async function withDeadline<T>(
+  work: Promise<T>,
+  name: string | (() => string),
+  milliseconds = LIMIT,
+): Promise<T> {
+  const { promise: expired, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => {
+      const step = typeof name === "string" ? name : name();
+      reject(new Error(`${step} did not end within ${milliseconds / 1000} s`));
+    },
+    milliseconds,
+  );
+  try {
+    return await Promise.race([work, expired]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /**
  * Options of a test that waits for the code under test: without a result it fails after 10 s, under
  * its name, instead of hanging. Deno ends loops that never yield, too.

@@ -1,4 +1,5 @@
 import { run } from "../../src/cli/run.ts";
+import { withDeadline } from "./deadline.ts";
 
 /** What a command line came to. */
 export interface Ran {
@@ -34,7 +35,7 @@ export async function weir(line: readonly string[], given: Given = {}): Promise<
     ...given.environment,
   };
   const environment = (name: string) => variables[name];
-  const code = await run(line, {
+  const running = run(line, {
     environment,
     environmentIfAllowed: environment,
     howToAllow: () => "",
@@ -47,5 +48,6 @@ export async function weir(line: readonly string[], given: Given = {}): Promise<
     askSecret: () => Promise.resolve(given.secret ?? ""),
     signal: given.signal ?? new AbortController().signal,
   });
+  const code = await withDeadline(running, `weir ${line.join(" ")}`);
   return { code, output: chunks.join(""), errors, drawn };
 }

@@ -24,7 +24,7 @@ export const FORMAT_FAULTS: readonly Fault[] = [
     test: "tests/unit/formats/csv_test.ts",
   },
   {
-    name: "a lone carriage return goes without quotes",
+    name: "a lone carriage return is not quoted",
     file: "src/formats/csv_transcoder.ts",
     find: "character === LINE_FEED ||\n    character === CARRIAGE_RETURN",
     replacement: "character === LINE_FEED",
@@ -45,14 +45,14 @@ export const FORMAT_FAULTS: readonly Fault[] = [
     test: "tests/unit/formats/csv_test.ts",
   },
   {
-    name: "a row's cells stand under the names of the row before",
+    name: "the cells of a row are written under the names of the row before it",
     file: "src/formats/row_reader.ts",
     find: "if (view.getFloat64(at, true) !== words[word++]) return -1;",
     replacement: "word++;",
     test: "tests/unit/formats/csv_test.ts",
   },
   {
-    name: "an unclosed string is searched again from each quote in it",
+    name: "each quote of an unclosed string starts a search",
     file: "src/formats/raw_json.ts",
     find: '[^"\\\\]*)*"?|',
     replacement: '[^"\\\\]*)*"|',
@@ -60,7 +60,7 @@ export const FORMAT_FAULTS: readonly Fault[] = [
     only: "escaped quotes",
   },
   {
-    name: "a field that is new on a later row is left out",
+    name: "a new field of a later row is left out",
     file: "src/formats/csv.ts",
     find: "written.newFields.length > 0",
     replacement: "false",
@@ -71,7 +71,7 @@ export const FORMAT_FAULTS: readonly Fault[] = [
     file: "src/formats/geojson.ts",
     find: "[${longitude},${latitude}]",
     replacement: "[${latitude},${longitude}]",
-    test: "tests/unit/formats/formats_test.ts",
+    test: "tests/unit/formats/geojson_test.ts",
   },
   {
     name: "a name that is far from every other is suggested",

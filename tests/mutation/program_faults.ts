@@ -5,7 +5,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   {
     name: "a signature is not checked",
     file: "src/signing/signed_url.ts",
-    find: 'if (!isRight) return "wrong";',
+    find: 'if (!isValid) return "invalid";',
     replacement: "",
     test: "tests/unit/signing/signed_url_test.ts",
   },
@@ -26,15 +26,15 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   {
     name: "without WEIR_ACCESS the server is open",
     file: "edge/config.ts",
-    find: "(mode) => mode === environment.WEIR_ACCESS)",
-    replacement: '(mode) => mode === (environment.WEIR_ACCESS || "public"))',
+    find: "(mode) => mode === (text || fallback)",
+    replacement: '(mode) => mode === (text || "public")',
     test: "tests/unit/edge/config_test.ts",
   },
   {
     name: "a download that breaks in its midst ends clean",
     file: "edge/download_response.ts",
-    find: "        onFault(error);\n        onEnd();\n        throw error;",
-    replacement: "        onFault(error);\n        onEnd();\n        return controller.close();",
+    find: "        onError(error);\n        onEnd();\n        throw error;",
+    replacement: "        onError(error);\n        onEnd();\n        return controller.close();",
     test: "tests/unit/edge/downloads/faults_test.ts",
   },
   {

@@ -1,5 +1,5 @@
-// The fast way, the general way and JSON.parse with @std/csv give the same bytes, whatever the page:
-// how it is spaced, how its texts are escaped, which keys its rows have, and in which order.
+// The transcoder, the parser and JSON.parse with @std/csv write the same bytes for pages with random
+// white space, escape sequences, fields and orders of fields.
 import { assert, assertEquals } from "@std/assert";
 import { stringify } from "@std/csv/stringify";
 import fc from "fast-check";
@@ -10,7 +10,7 @@ import type { PageWriter } from "../../src/formats/page_writer.ts";
 import { ParsedCsvWriter, parsedLines, transcodedLines } from "../helpers/csv_ways.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 
-/** A longer run: `deno task test:csv` sets it. */
+/** Number of pages. `deno task test:csv` sets a larger one. */
 const pages = Number(Deno.args[0] ?? 20_000);
 const runs = { numRuns: pages, seed: Number(Deno.args[1] ?? 1) };
 const columns = ["a", "b", "é c", 'd"', "e,"];
@@ -20,7 +20,7 @@ interface Value {
   cell: string;
 }
 
-/** A text in one of the ways in which JSON can spell each of its characters. */
+/** Text in which each character has a random JSON spelling. */
 const character = fc.oneof(
   fc.constantFrom(
     "\r",
@@ -83,7 +83,7 @@ const rowOf = (value: fc.Arbitrary<Value>): fc.Arbitrary<Row> =>
   );
 const gap = fc.constantFrom("", "", "", " ", "\n  ", "\t", "\r\n");
 
-/** A page of rows, each spaced as the first or in a way of its own. */
+/** A page whose rows have equal or different white space. */
 const pageOf = (value: fc.Arbitrary<Value>) =>
   fc.tuple(fc.array(rowOf(value), { maxLength: 6 }), fc.array(gap, { minLength: 4, maxLength: 9 }))
     .map(([rows, gaps]) => {
@@ -109,11 +109,11 @@ const cellsOf = (rows: Row[]) =>
 
 let compared = 0;
 
-Deno.test("both ways give the same bytes, which read back to the cells", () => {
+Deno.test("transcodeCsv() writes the bytes of the parser, which a CSV reader reads back", () => {
   fc.assert(
     fc.property(pageOf(flat), ({ json, rows }) => {
       const fast = transcodedLines(json, columns);
-      assert(fast !== undefined, "the fast way knows every page of flat values");
+      assert(fast !== undefined, "the transcoder supports every page of flat values");
       assertEquals(fast, parsedLines(json, columns));
       assertEquals(readCsv(fast), cellsOf(rows));
       compared += rows.length * columns.length;
@@ -124,7 +124,7 @@ Deno.test("both ways give the same bytes, which read back to the cells", () => {
   assert(compared >= 10 * runs.numRuns);
 });
 
-Deno.test("they are the bytes of JSON.parse and @std/csv, where a double keeps the digits and that is right CSV", () => {
+Deno.test("transcodeCsv() writes the bytes of JSON.parse and @std/csv when doubles keep the digits", () => {
   fc.assert(
     fc.property(pageOf(flat), ({ json }) => {
       const rows: Record<string, unknown>[] = JSON.parse(json).value;
@@ -139,7 +139,7 @@ Deno.test("they are the bytes of JSON.parse and @std/csv, where a double keeps t
   );
 });
 
-Deno.test("lists of texts are joined, and the general way writes the rest of the row alike", () => {
+Deno.test("transcodeCsv() joins lists of texts, as the parser does", () => {
   fc.assert(
     fc.property(pageOf(fc.oneof({ weight: 4, arbitrary: flat }, list)), ({ json, rows }) => {
       assertEquals(readCsv(parsedLines(json, columns)), cellsOf(rows));
@@ -154,7 +154,7 @@ const options = fc.record<CsvOptions>({
   escapeFormulas: fc.boolean(),
 });
 
-Deno.test("both ways give the same bytes whatever the options", () => {
+Deno.test("transcodeCsv() writes the bytes of the parser with any options", () => {
   fc.assert(
     fc.property(
       pageOf(flat),
@@ -168,7 +168,7 @@ Deno.test("both ways give the same bytes whatever the options", () => {
   );
 });
 
-Deno.test("bytes that JSON.parse refuses give no row", () => {
+Deno.test("csvFromPage() and ndjsonFromPage() throw when JSON.parse() throws", () => {
   const damage = fc.tuple(
     fc.nat(),
     fc.constantFrom(
@@ -180,7 +180,7 @@ Deno.test("bytes that JSON.parse refuses give no row", () => {
     fc.property(pageOf(flat), damage, ({ json }, [place, mark]) => {
       const at = place % json.length;
       const damaged = (json.slice(0, at) + mark + json.slice(at + 1)).toWellFormed();
-      // Of a name that ends in a backslash, Deno 2.9's JSON.parse takes later names for it.
+      // JSON.parse of Deno 2.9 confuses names that end in a backslash with later names.
       fc.pre(!/\\\\"\s*:/.test(damaged));
       const bytes = new TextEncoder().encode(damaged);
       let rows: unknown;
@@ -219,7 +219,7 @@ Deno.test("bytes that JSON.parse refuses give no row", () => {
   );
 });
 
-/** Rows that mostly have the known fields, and some of them others, in any order, or one twice. */
+/** Fields of rows: mostly the known ones, some others, in any order, some repeated. */
 const openRow = fc.oneof(
   { weight: 3, arbitrary: fc.constant(["a", "b", "é c"]) },
   fc.shuffledSubarray(["a", "b", "é c", "new", "newer", "\u0001", 'q"', ""]),
@@ -232,7 +232,7 @@ const openPage = fc.tuple(
   fc.boolean(),
   fc.oneof({ weight: 9, arbitrary: fc.constant(Infinity) }, fc.nat(2_000)),
 ).map(([rows, isEscaped, cut]) => {
-  // A name can be spelled with escapes, and is the same name.
+  // Escape sequences do not change a name.
   const nameOf = (name: string, place: number) =>
     isEscaped && place % 2 === 0
       ? JSON.stringify(name).replaceAll("a", "\\u0061").replace("new", "\\u006eew")
@@ -243,7 +243,7 @@ const openPage = fc.tuple(
   return `{"value":[${objects.join()}],"@odata.nextLink":"x"}`.slice(0, cut);
 });
 
-Deno.test("CsvWriter.write() gives the general way's bytes and errors when fields are new on any row of any page", () => {
+Deno.test("CsvWriter.write() has the bytes and errors of the parser when any row of any page has new fields", () => {
   let [later, late] = [0, 0];
   fc.assert(
     fc.property(
@@ -272,7 +272,7 @@ Deno.test("CsvWriter.write() gives the general way's bytes and errors when field
   assert(later > runs.numRuns / 50 && late > runs.numRuns / 200, `${later}, ${late}`);
 });
 
-/** What a writer makes of a page, and its state then. */
+/** Returns the result or the error of writing a page, and the state after it. */
 function outcome(
   writer: Pick<PageWriter, "write" | "state">,
   page: Uint8Array,

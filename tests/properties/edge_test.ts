@@ -2,7 +2,7 @@
 // name, it never leaves its header or its folder.
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
-import { toDisposition, toFileName } from "../../edge/download.ts";
+import { contentDisposition, toFileName } from "../../edge/download_response.ts";
 import { signUrl, verifyUrl } from "../../src/signing/signed_url.ts";
 
 const secret = "0123456789abcdef0123456789abcdef";
@@ -61,7 +61,7 @@ Deno.test("a signed URL holds for no other names and values", async () => {
       for (const key of ["expires", "signature"]) {
         forged.searchParams.set(key, searchParams.get(key)!);
       }
-      assertEquals(await verify(forged), "wrong");
+      assertEquals(await verify(forged), "invalid");
     }),
     { numRuns: 500, seed: 1 },
   );
@@ -78,7 +78,7 @@ Deno.test("a caller's file name stays in its header and its folder, with the for
       }
       assert(name.endsWith(".csv") && name.length > 4 && !/^\./.test(name), name);
       assertEquals(/[\\/:*?"<>|\p{C}\p{Zl}\p{Zp}]/u.test(name), false);
-      const header = toDisposition(name);
+      const header = contentDisposition(name);
       assertMatch(
         header,
         /^attachment; filename="[ !#$&'()+,.0-9;=@A-Z[\]^_`a-z{}~-]+\.csv"; filename\*=UTF-8''[\w%.!~-]+\.csv$/,

@@ -1,4 +1,4 @@
-// The entry that servers load, under the environment that they load it in.
+// The entry point of servers, in different environments.
 import { assertEquals, assertMatch } from "@std/assert";
 
 interface Entry {
@@ -28,7 +28,7 @@ async function load(
   }
 }
 
-Deno.test("the entry serves the sandbox where WEIR_SANDBOX=1 asks for it", async () => {
+Deno.test("fetch() of the entry serves synthetic data when WEIR_SANDBOX is 1", async () => {
   const { get, logged } = await load(
     { WEIR_SANDBOX: "1" },
     () => import("../../../edge/serve.ts#a"),
@@ -38,7 +38,7 @@ Deno.test("the entry serves the sandbox where WEIR_SANDBOX=1 asks for it", async
   assertEquals(response.headers.get("x-weir-data"), "synthetic");
 });
 
-Deno.test("the entry with a key and no access stays up, closed, and logs what to set", async () => {
+Deno.test("fetch() of the entry returns 503, and 200 for /healthz, when WEIR_ACCESS is not set", async () => {
   const environment = { DATASTREAM_API_KEY: "secret-key" };
   const { get, logged } = await load(environment, () => import("../../../edge/serve.ts#b"));
   assertEquals((await get("/healthz")).status, 200);
@@ -46,10 +46,13 @@ Deno.test("the entry with a key and no access stays up, closed, and logs what to
   assertEquals(response.status, 503);
   assertEquals((await response.text()).includes("secret-key"), false);
   assertEquals(logged.length, 1);
-  assertMatch(logged[0]!, /WEIR_ACCESS must say who may download/);
+  assertMatch(
+    logged[0]!,
+    /^Not serving: WEIR_ACCESS must be one of caller, signed, token, public, got nothing/,
+  );
 });
 
-Deno.test("the entry refuses a wrong value with its name, and says so once", async () => {
+Deno.test("fetch() of the entry returns 503, after one log line with the variable, when a value is invalid", async () => {
   const environment = { WEIR_ACCESS: "caller", DATASTREAM_BASE_URL: "ftp://example.org" };
   const { get, logged } = await load(environment, () => import("../../../edge/serve.ts#c"));
   assertEquals([(await get("/Records")).status, (await get("/")).status], [503, 503]);
@@ -57,14 +60,14 @@ Deno.test("the entry refuses a wrong value with its name, and says so once", asy
   assertMatch(logged[0]!, /^Not serving: DATASTREAM_BASE_URL must begin with https/);
 });
 
-Deno.test("the entry refuses a key that is none, and does not show it", async () => {
+Deno.test("the entry logs the variable, and not the key, when the key is malformed", async () => {
   const environment = { WEIR_ACCESS: "public", DATASTREAM_API_KEY: "no key\n" };
   const { logged } = await load(environment, () => import("../../../edge/serve.ts#key"));
   assertMatch(logged[0]!, /^Not serving: DATASTREAM_API_KEY must be visible ASCII/);
   assertEquals(logged[0]!.includes("no key"), false);
 });
 
-Deno.test("the entry refuses a pace that the service does not allow", async () => {
+Deno.test("fetch() of the entry returns 503 when the rate is above the limit of the service", async () => {
   const environment = { WEIR_ACCESS: "caller", WEIR_REQUESTS_PER_SECOND: "3" };
   const { get, logged } = await load(environment, () => import("../../../edge/serve.ts#d"));
   assertEquals((await get("/Records")).status, 503);
@@ -74,7 +77,7 @@ Deno.test("the entry refuses a pace that the service does not allow", async () =
   );
 });
 
-Deno.test("the entry is what Bun and Workers take, and takes the environment that Workers bring", async () => {
+Deno.test("the entry has the shape for Bun, and takes the environment of a request when it runs on Workers", async () => {
   const { default: entry } = await import("../../../edge/serve.ts#a");
   assertEquals([Object.keys(entry), entry.idleTimeout], [["idleTimeout", "fetch"], 255]);
   const { navigator } = globalThis;

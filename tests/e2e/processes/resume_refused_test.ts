@@ -54,6 +54,7 @@ const state = {
   sha256: "0".repeat(64),
   next: [],
   after: 0,
+  slot: 0,
   rows: 1,
   writer: { isBegun: true },
 };
@@ -69,7 +70,28 @@ const unusable: [name: string, state: unknown][] = [
   ["a negative number of legs", { ...state, after: -1 }],
   ["no SHA-256", { ...state, sha256: undefined }],
   ["a negative number of datasets", { ...state, datasets: -1 }],
+  ["a negative number of missing rows", { ...state, missingRows: -1 }],
+  ["a fraction of a row", { ...state, rows: 1.5 }],
+  ["a third list of legs", { ...state, slot: 2 }],
+  ["no list of legs", { ...state, slot: undefined }],
+  ["a leg with a number as its position", { ...state, next: [{ clauses: [], skipToken: 5 }] }],
+  ["null as a leg", { ...state, next: [null] }],
+  ["a text as the next legs", { ...state, next: "[]" }],
+  ["no question", { ...state, question: undefined }],
+  ["a text instead of whether to overwrite", { ...state, force: "false" }],
+  ["a writer without its state", { ...state, writer: {} }],
 ];
+Deno.test("weir --resume compares the query of a state file when the file is valid", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    await writeFile("a.csv.part", "Id\r\n1001\r\n");
+    await writeFile("a.csv.part.json", JSON.stringify(state));
+    const { code, stderr } = await weir.run("locations", "--output=a.csv", "--resume");
+    // Each state of the next test differs from this one in one member alone.
+    assertEquals([code, stderr.includes("is of another query (q)")], [1, true]);
+  });
+});
+
 for (const [name, content] of unusable) {
   Deno.test(`weir --resume refuses a state file with ${name}`, () => {
     const sandbox = createSandbox({ requestsPerSecond: Infinity });

@@ -27,6 +27,6 @@ testOnEach("the published entry without an access stays up, closed", async (runt
   assertEquals([health.status, await health.text()], [200, "ok\n"]);
   const download = await fetch(`${server.root}/Records.csv`);
   assertEquals([download.status, (await download.json()).title], [503, "Not serving"]);
-  assert(server.log().includes("Not serving: WEIR_ACCESS must say who may download"), server.log());
+  assert(server.log().includes("Not serving: WEIR_ACCESS must be one of"), server.log());
   assert(!server.log().includes("a-secret-key"));
 });

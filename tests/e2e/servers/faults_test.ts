@@ -19,7 +19,7 @@ for (const status of [500, 403]) {
     assertEquals(response.headers.get("content-type"), "application/problem+json");
     const problem = await response.json();
     assertEquals([problem.type, problem.status], ["about:blank", 502]);
-    await until(() => server.log().includes("A download of Records failed"), "the log");
+    await until(() => server.log().includes("Download of Records failed"), "the log");
   });
 }
 
@@ -50,7 +50,7 @@ for (const [name, fault] of Object.entries(FAULTS)) {
     const response = await fetch(server.root + DOWNLOAD);
     assertEquals(response.status, 200);
     await assertRejects(() => response.text());
-    await until(() => server.log().includes("A download of Records broke"), "the log");
+    await until(() => server.log().includes("Download of Records failed after"), "the log");
     assertEquals(upstream.pages.length, 2);
   });
 

@@ -26,7 +26,7 @@ testOnEach("a reader that takes nothing is asked no page for, and cut", async (r
   await using server = await startApp(runtime, options);
   const response = await fetch(server.root + DOWNLOAD);
   assertEquals([response.status, await findsPlace(server.root)], [200, false]);
-  await until(() => server.log().includes("the reader took nothing for 1 s"), "the log");
+  await until(() => server.log().includes("the client read nothing for 1 s"), "the log");
   assertEquals(upstream.pages.length, 1);
   assertEquals(await findsPlace(server.root), true);
   await assertRejects(() => response.bytes());
@@ -62,5 +62,5 @@ testOnEach("a reader that takes a page slowly but steadily is not cut", async (r
   }
   assert(isWhole(csv, SLOW));
   assert(performance.now() - start > 2 * readerTimeout);
-  assertEquals(server.log().includes("took nothing"), false);
+  assertEquals(server.log().includes("read nothing"), false);
 });

@@ -2,6 +2,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DEADLINE } from "../../helpers/deadline.ts";
+import { record } from "../../helpers/transcript.ts";
 import { weir } from "../../helpers/weir.ts";
 
 const links = (lines: readonly string[]) =>
@@ -151,3 +152,17 @@ Deno.test(
     assertStringIncludes(errors.at(-1)!, " --doi 10.25976/7 --base-url ");
   },
 );
+
+Deno.test("weir cites the DOIs of the column DOI alone when other names are similar", async () => {
+  const names = ["NO3", "OI", "DO", "XDOI", "DOIX", "DXI", "DOX", "XOI", "doi"];
+  const row = Object.fromEntries(names.map((name) => [name, `10.25976/${name}`]));
+  const { code, requests } = await record({
+    line: ["records", "--unchecked", `--select=${names.join(",")},DOI`],
+    answer: ({ url }) =>
+      Response.json({ value: url.includes("/Metadata") ? [] : [{ ...row, DOI: "10.25976/own" }] }),
+  });
+  assertEquals(code, 0);
+  assertEquals(requests.slice(1).map((url) => /&(\$filter=[^&]+)/.exec(url)?.[1]), [
+    "$filter=DOI eq '10.25976/own'",
+  ]);
+});

@@ -385,3 +385,20 @@ Deno.test("run() leaves no progress on a terminal when it ends within a second",
   assertEquals(shown.drawn, "");
   assertEquals((await weir([...line, "--quiet"], { isTerminal: true })).drawn, "");
 });
+
+Deno.test("run() reports rows per second, and the time left while rows are expected", async () => {
+  const line = ["observations", "--sandbox", "--top=10", "--limit=30", "--select=Id"];
+  const { errors } = await weir(line);
+  assertMatch(errors[0]!, /^10 of 30 rows \(33%\), [\d,]+ rows\/s, \d+ s left/);
+  assertMatch(errors[1]!, /^20 of 30 rows \(66%\), [\d,]+ rows\/s, \d+ s left/);
+  assertMatch(errors[2]!, /^30 of 30 rows \(100%\), [\d,]+ rows\/s$/);
+});
+
+Deno.test("run() reports the number of rows when a download without a terminal ends below the limit", async () => {
+  const line = ["locations", "--sandbox", "--select=Id"];
+  assertEquals((await weir([...line, "--limit=80"])).errors.at(-1), "Complete: 60 rows");
+  for (const more of [[], ["--limit=60"], ["--limit=0"], ["--limit=80", "--quiet"]]) {
+    const { errors } = await weir([...line, ...more]);
+    assertEquals(errors.filter((text) => text.startsWith("Complete")), []);
+  }
+});

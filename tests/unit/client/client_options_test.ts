@@ -1,7 +1,13 @@
 // What a client is made of, told at once where it is wrong.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
-import { DataStream, type DataStreamOptions, PRODUCTION_URL, QA_URL } from "../../../mod.ts";
+import {
+  DataStream,
+  type DataStreamOptions,
+  PRODUCTION_URL,
+  QA_URL,
+  ValidationError,
+} from "../../../mod.ts";
 
 const wrongOptions: [
   name: string,
@@ -67,15 +73,19 @@ Deno.test("DataStream takes a base URL with a slash or white space at its end", 
 Deno.test("DataStream refuses a faster pace than the service allows, for the service", () => {
   const dotted = PRODUCTION_URL.replace(".org/", ".org./");
   for (const baseUrl of [PRODUCTION_URL, QA_URL, dotted]) {
-    assertThrows(() => new DataStream({ baseUrl, requestsPerSecond: 3 }), RangeError, "at most 2");
+    assertThrows(
+      () => new DataStream({ baseUrl, requestsPerSecond: 3 }),
+      ValidationError,
+      "at most 2",
+    );
   }
   const unencrypted = PRODUCTION_URL.replace("https", "http");
   const fast = { baseUrl: unencrypted, requestsPerSecond: 3 };
-  assertThrows(() => new DataStream(fast), RangeError, "at most 2");
-  assertThrows(() => new DataStream({ requestsPerSecond: 0 }), RangeError, "above 0");
-  assertThrows(() => new DataStream({ requestsPerSecond: NaN }), RangeError, "above 0");
+  assertThrows(() => new DataStream(fast), ValidationError, "at most 2");
+  assertThrows(() => new DataStream({ requestsPerSecond: 0 }), ValidationError, "above 0");
+  assertThrows(() => new DataStream({ requestsPerSecond: NaN }), ValidationError, "above 0");
   const text = { requestsPerSecond: "2" } as unknown as DataStreamOptions;
-  assertThrows(() => new DataStream(text), RangeError, 'got "2"');
+  assertThrows(() => new DataStream(text), ValidationError, 'got "2"');
   new DataStream({ baseUrl: "https://example.org", requestsPerSecond: 3 });
 });
 
@@ -105,7 +115,7 @@ const outOfRange: [name: string, options: DataStreamOptions][] = [
 ];
 for (const [name, options] of outOfRange) {
   Deno.test(`DataStream refuses ${JSON.stringify(options)}`, () => {
-    assertThrows(() => new DataStream(options), RangeError, `${name} must be a`);
+    assertThrows(() => new DataStream(options), ValidationError, `${name} must be a`);
   });
 }
 

@@ -1,14 +1,22 @@
-// What is where, and what every answer has; parts have tests of their own.
+// Routes, common headers, internal errors and options of the app.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { type AppOptions, createApp } from "../../../edge/app.ts";
+import { ValidationError } from "../../../src/errors.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "../../../src/odata/resources.ts";
+import { FakeClock } from "../../helpers/fake_clock.ts";
 import { overSandbox, overUpstream, problemOf, SECRET } from "../../helpers/edge.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { ask } from "../../helpers/sandbox.ts";
 import { upstream } from "../../helpers/upstream.ts";
 
-Deno.test("GET /Records.csv downloads every record with all columns", async () => {
+Deno.test("EdgeApp.request() returns every record with all columns for /Records.csv", async () => {
   const { app, stats } = overSandbox({ records: 25_000 });
   const response = await app.request("/Records.csv");
   assertEquals(response.status, 200);
@@ -31,7 +39,7 @@ for (const resource of resources) {
     return await app.request(`/${resource}.${extension}?$select=Id,DOI`);
   };
 
-  Deno.test(`GET /${resource}.csv`, async () => {
+  Deno.test(`EdgeApp.request() returns CSV for /${resource}.csv`, async () => {
     const response = await get("csv");
     assertEquals(response.headers.get("content-type"), "text/csv; charset=utf-8");
     const [header, ...rows] = readCsv(await response.text());
@@ -40,20 +48,20 @@ for (const resource of resources) {
     assertEquals(rows, wanted.map(({ Id, DOI }) => [String(Id), String(DOI)]));
   });
 
-  Deno.test(`GET /${resource}.ndjson`, async () => {
+  Deno.test(`EdgeApp.request() returns NDJSON for /${resource}.ndjson`, async () => {
     const response = await get("ndjson");
     assertEquals(response.headers.get("content-type"), "application/x-ndjson; charset=utf-8");
     const lines = (await response.text()).trimEnd().split("\n");
     assertEquals(lines.map((line) => JSON.parse(line)), await wantedOf());
   });
 
-  Deno.test(`GET /${resource}.json`, async () => {
+  Deno.test(`EdgeApp.request() returns JSON for /${resource}.json`, async () => {
     const response = await get("json");
     assertEquals(response.headers.get("content-type"), "application/json; charset=utf-8");
     assertEquals(await response.json(), { value: await wantedOf() });
   });
 
-  Deno.test(`HEAD /${resource}.csv has the headers of GET and asks nothing`, async () => {
+  Deno.test(`EdgeApp.request() returns the headers of GET and sends no request when the method is HEAD: ${resource}`, async () => {
     const { app, stats } = overSandbox({ records: 10 });
     const head = await app.request(`/${resource}.csv`, { method: "HEAD" });
     assertEquals([head.status, await head.text(), stats.requests], [200, "", 0]);
@@ -65,7 +73,7 @@ for (const resource of resources) {
   });
 }
 
-Deno.test("GET /Locations.geojson is for a map", async () => {
+Deno.test("EdgeApp.request() returns the points inside bbox for /Locations.geojson", async () => {
   const { app } = overSandbox();
   const response = await app.request("/Locations.geojson?bbox=-64,46,-62,47");
   assertEquals(response.headers.get("content-type"), "application/geo+json; charset=utf-8");
@@ -93,7 +101,7 @@ for (
     ],
   ]
 ) {
-  Deno.test(`GET ${path} is 404 with a hint`, async () => {
+  Deno.test(`EdgeApp.request() returns 404 with a hint when the path is ${path}`, async () => {
     const { app } = overSandbox();
     const response = await app.request(path!);
     assertEquals(response.status, 404);
@@ -104,7 +112,7 @@ for (
 }
 
 for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
-  Deno.test(`${method} is 405 with the methods that there are`, async () => {
+  Deno.test(`EdgeApp.request() returns 405 with the allowed methods when the method is ${method}`, async () => {
     const { app, stats } = overSandbox();
     for (const path of ["/Records.csv", "/Locations", "/Citations.json", "/healthz", "/"]) {
       const response = await app.request(path, { method });
@@ -115,25 +123,82 @@ for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
   });
 }
 
-Deno.test("GET /healthz is 200 and asks nothing", async () => {
+Deno.test("EdgeApp.request() returns 200 for /healthz and sends no request", async () => {
   const { app, stats } = overSandbox();
   const response = await app.request("/healthz");
   assertEquals([response.status, await response.text(), stats.requests], [200, "ok\n", 0]);
 });
 
-Deno.test("a fault of the server itself is 500, logged, and not told", async () => {
-  const clock = { now: () => 0, sleep: () => Promise.resolve() };
-  const { app, log } = overSandbox({}, { clock });
-  clock.now = () => {
-    throw new TypeError("inner detail");
-  };
-  const response = await app.request("/Records.csv");
+/** A programming error, as it occurs in JavaScript. */
+const fail = () => (undefined as unknown as string).length;
+const BUG = "Cannot read properties of undefined";
+
+const bugs: [name: string, path: string, options: Partial<AppOptions>][] = [
+  ["clock.now() throws", "/Records.csv", { clock: { now: fail, sleep: () => Promise.resolve() } }],
+  ["clock.now() throws", "/Citations.txt", {
+    clock: { now: fail, sleep: () => Promise.resolve() },
+  }],
+  ["now() throws", `/Records.csv?expires=1&signature=${"0".repeat(64)}`, {
+    access: "signed",
+    signingSecret: SECRET,
+    now: fail,
+  }],
+];
+for (const [name, path, options] of bugs) {
+  Deno.test(`EdgeApp.request() returns 500 and logs the error when ${name}: ${path.slice(0, 20)}`, async () => {
+    const { app, log } = overSandbox({}, options);
+    const response = await app.request(path);
+    assertEquals(response.status, 500);
+    assertEquals((await response.clone().text()).includes(BUG), false);
+    await problemOf(response);
+    assertEquals(log.length, 1);
+    assertStringIncludes(log[0]!, BUG);
+  });
+}
+
+Deno.test("EdgeApp.request() returns 500 and logs the error when clock.sleep() throws before the first page", async () => {
+  const clock = new FakeClock();
+  const { app, log } = overSandbox({}, { clock, requestsPerSecond: 1 });
+  await (await app.request("/Metadata.csv")).text();
+  clock.sleep = fail as unknown as FakeClock["sleep"]; // the next request waits for the rate limit
+  const response = await app.request("/Metadata.csv");
   assertEquals(response.status, 500);
-  assertEquals((await problemOf(response)).detail.includes("inner detail"), false);
-  assertStringIncludes(log.join(), "inner detail");
+  assertStringIncludes(log.join(), BUG);
 });
 
-Deno.test("without a log of its own the app tells standard error of a fault, and not the key", async () => {
+Deno.test("EdgeApp.request() breaks the transfer and logs the error when clock.sleep() throws after the first page", async () => {
+  const clock = new FakeClock();
+  const { app, log } = overSandbox({ records: 3_000 }, { clock });
+  const response = await app.request("/Records.csv?$select=Id&$top=1000");
+  assertEquals(response.status, 200);
+  clock.sleep = fail as unknown as FakeClock["sleep"];
+  await assertRejects(() => response.text());
+  assertStringIncludes(log.join(), "Download of Records failed after its first page");
+  assertStringIncludes(log.join(), BUG);
+});
+
+Deno.test("EdgeApp.request() returns 502 and logs the error when fetch() throws", async () => {
+  const fetch = fail as unknown as AppOptions["fetch"];
+  const { app, log } = overSandbox({}, { fetch });
+  assertEquals((await app.request("/Records.csv")).status, 502);
+  assertStringIncludes(log.join(), BUG);
+});
+
+Deno.test("EdgeApp.request() returns the same response, and logs to standard error, when log() throws", async () => {
+  const logged: unknown[] = [];
+  const { error } = console;
+  console.error = (line) => void logged.push(line);
+  try {
+    const { app } = overUpstream([Response.json({}, { status: 500 })], { log: () => void fail() });
+    assertEquals((await app.request("/Records.csv")).status, 502);
+  } finally {
+    console.error = error;
+  }
+  assertStringIncludes(String(logged[0]), "Download of Records failed");
+  assertStringIncludes(String(logged[1]), BUG);
+});
+
+Deno.test("createApp() logs to standard error, without the key, when it has no log option", async () => {
   const { options } = upstream(Response.json({ message: "no k3y-of-a-test" }, { status: 500 }));
   const logged: unknown[][] = [];
   const { error } = console;
@@ -145,11 +210,11 @@ Deno.test("without a log of its own the app tells standard error of a fault, and
     console.error = error;
   }
   assertEquals(logged.length, 1);
-  assertStringIncludes(logged.join(), "A download of Records failed");
+  assertStringIncludes(logged.join(), "Download of Records failed");
   assertEquals(logged.join().includes("k3y-of-a-test"), false);
 });
 
-Deno.test("createApp() logs a mark in place of a token and the signing secret", async () => {
+Deno.test("createApp() replaces tokens and the signing secret in the log", async () => {
   const tokens = ["the-token-of-a-test"];
   const body = { message: `no ${tokens[0]}, no ${SECRET}.` };
   const { app, log } = overUpstream([Response.json(body, { status: 500 })], {
@@ -161,7 +226,7 @@ Deno.test("createApp() logs a mark in place of a token and the signing secret", 
   assertStringIncludes(log[0]!, "no [secret], no [secret].");
 });
 
-Deno.test("every answer has the headers that keep a browser safe", async () => {
+Deno.test("EdgeApp.request() sets the security headers on every response", async () => {
   const { app } = overSandbox({ records: 1 });
   for (const path of ["/", "/Records.csv", "/Records.csv?x=1", "/nothing", "/weir.js"]) {
     const response = await app.request(path);
@@ -180,7 +245,7 @@ Deno.test("every answer has the headers that keep a browser safe", async () => {
   }
 });
 
-Deno.test("a page of any origin may read, with a key or a token", async () => {
+Deno.test("EdgeApp.request() allows all origins to send a key or a token and read responses", async () => {
   const { app } = overSandbox({ records: 1 });
   const origin = "https://a-page.example";
   const preflight = await app.request("/Records.csv", {
@@ -208,7 +273,7 @@ Deno.test("a page of any origin may read, with a key or a token", async () => {
   }
 });
 
-Deno.test("only pages of the origins that are named may read, where some are", async () => {
+Deno.test("EdgeApp.request() allows only the origins of corsOrigins when it is set", async () => {
   const { app } = overSandbox({ records: 1 }, { corsOrigins: ["https://a.example"] });
   const allowed = async (origin: string) => {
     const response = await app.request("/Records.csv", { headers: { origin } });
@@ -221,7 +286,7 @@ Deno.test("only pages of the origins that are named may read, where some are", a
   assertEquals(await allowed("https://a.example.evil.example"), null);
 });
 
-Deno.test("synthetic data says so in every answer and in its file names", async () => {
+Deno.test("EdgeApp.request() marks every response and file name when the data is synthetic", async () => {
   const { app } = overSandbox({ records: 1 }, { synthetic: true });
   for (const path of ["/Records.csv", "/Locations.geojson", "/?x", "/Records?$count=true", "/no"]) {
     const response = await app.request(path);
@@ -239,43 +304,54 @@ Deno.test("synthetic data says so in every answer and in its file names", async 
 });
 
 const refused: [name: string, options: Partial<AppOptions>, message: string][] = [
-  ["no access", { access: undefined as unknown as "public" }, "access must be one of"],
-  ["another word", { access: "all" as "public" }, '"all"'],
-  ["public without a key", { apiKey: undefined }, "must have a key"],
-  ["public with an empty key", { apiKey: "" }, "must have a key"],
-  ["signed without a key", { access: "signed", apiKey: "", signingSecret: SECRET }, "have a key"],
-  ["signed without a secret", { access: "signed" }, "at least 32 bytes"],
-  ["signed with 31 bytes", { access: "signed", signingSecret: "é".repeat(15) + "x" }, "got 31"],
-  ["token without one", { access: "token" }, "there must be tokens"],
+  ["no access mode", { access: undefined as unknown as "public" }, "access must be one of"],
+  ["an unknown access mode", { access: "all" as "public" }, '"all"'],
+  ["public access without a key", { apiKey: undefined }, "apiKey must be set for public access"],
+  ["public access with an empty key", { apiKey: "" }, "apiKey must be set"],
   [
-    "a token that no header can hold",
+    "signed access without a key",
+    { access: "signed", apiKey: "", signingSecret: SECRET },
+    "apiKey must be set",
+  ],
+  [
+    "signed access without a secret",
+    { access: "signed" },
+    "signingSecret must have at least 32 bytes",
+  ],
+  ["a secret of 31 bytes", { access: "signed", signingSecret: "é".repeat(15) + "x" }, "got 31"],
+  ["token access without tokens", { access: "token" }, "tokens must be set for token access"],
+  [
+    "a token with spaces",
     { access: "token", tokens: ["sixteen and more of them"] },
     "(not shown)",
   ],
-  ["a token that could be guessed", { access: "token", tokens: ["x".repeat(15)] }, "16 or more"],
-  ["an address that is none", { access: "caller", baseUrl: "x" }, "baseUrl"],
-  ["an address without TLS", { access: "caller", baseUrl: "http://example.org/v1" }, "https://"],
-  ["a CORS origin with a path", { corsOrigins: ["https://a.example/"] }, "CORS origin"],
+  ["a token of 15 characters", { access: "token", tokens: ["x".repeat(15)] }, "at least 16"],
+  ["a relative baseUrl", { access: "caller", baseUrl: "x" }, "baseUrl"],
+  ["a baseUrl without TLS", { access: "caller", baseUrl: "http://example.org/v1" }, "https://"],
+  ["a CORS origin with a path", { corsOrigins: ["https://a.example/"] }, "corsOrigins must be"],
   [
     "an unknown option",
     { maxRow: 1 } as Partial<AppOptions>,
     'maxRow is not an option of createApp(): did you mean "maxRows"?',
   ],
-  ["an option like none", { banana: 1 } as Partial<AppOptions>, "use one of access, apiKey,"],
+  [
+    "an unknown option that is similar to none",
+    { banana: 1 } as Partial<AppOptions>,
+    "use one of access, apiKey,",
+  ],
   [
     "a key with a line feed at its end",
     { apiKey: "k\n" },
     "apiKey begins or ends with white space",
   ],
-  ["no rows", { maxRows: 0 }, "maxRows"],
-  ["half a place", { maxWaiting: 0.5 }, "maxWaiting"],
-  ["too many rows on a page", { pageRows: 10_001 }, "pageRows"],
-  ["no time for a reader", { readerTimeout: 0 }, "readerTimeout"],
+  ["a maxRows of 0", { maxRows: 0 }, "maxRows"],
+  ["a maxWaiting of 0.5", { maxWaiting: 0.5 }, "maxWaiting"],
+  ["a pageRows of 10001", { pageRows: 10_001 }, "pageRows"],
+  ["a readerTimeout of 0", { readerTimeout: 0 }, "readerTimeout"],
 ];
 for (const [name, options, message] of refused) {
-  Deno.test(`createApp() refuses to serve with ${name}`, () => {
+  Deno.test(`createApp() throws a ValidationError when given ${name}`, () => {
     const create = () => createApp({ access: "public", apiKey: "k", ...options });
-    const error = assertThrows(create, Error, message);
-    assert(error instanceof TypeError || error instanceof RangeError);
+    assertThrows(create, ValidationError, message);
   });
 }

@@ -2,15 +2,16 @@ import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { createApp } from "../../../edge/app.ts";
 import { readConfig, sandboxOptions, VARIABLES } from "../../../edge/config.ts";
+import { ValidationError } from "../../../src/errors.ts";
 import { SECRET } from "../../helpers/edge.ts";
 
-/** What was read, without what was left out. */
+/** Reads the environment; leaves out options that are not set. */
 const read = (environment: Record<string, string>) =>
   Object.fromEntries(
     Object.entries(readConfig(environment)).filter(([, value]) => value !== undefined),
   );
 
-Deno.test("readConfig() reads every variable there is", () => {
+Deno.test("readConfig() reads every variable", () => {
   const environment: Record<typeof VARIABLES[number], string> = {
     DATASTREAM_API_KEY: "k",
     DATASTREAM_BASE_URL: "https://example.org/v1",
@@ -38,7 +39,7 @@ Deno.test("readConfig() reads every variable there is", () => {
   });
 });
 
-Deno.test("readConfig() takes a secret and a key as they stand in a file, with a line feed", () => {
+Deno.test("readConfig() trims a secret and a key that end with a line feed", () => {
   const { apiKey, signingSecret } = readConfig({
     WEIR_ACCESS: "signed",
     DATASTREAM_API_KEY: "k\n",
@@ -47,18 +48,18 @@ Deno.test("readConfig() takes a secret and a key as they stand in a file, with a
   assertEquals([apiKey, signingSecret], ["k", SECRET]);
 });
 
-Deno.test("readConfig() names the variable that holds nothing but spaces", () => {
+Deno.test("readConfig() throws when a required variable holds only white space", () => {
   const given = { WEIR_ACCESS: "signed", DATASTREAM_API_KEY: "k", WEIR_SIGNING_SECRET: SECRET };
   for (const name of ["DATASTREAM_API_KEY", "WEIR_SIGNING_SECRET"]) {
-    assertThrows(() => readConfig({ ...given, [name]: " \n" }), TypeError, `so ${name} must hold`);
+    assertThrows(() => readConfig({ ...given, [name]: " \n" }), TypeError, `${name} must be set`);
   }
 });
 
-Deno.test("readConfig() needs no key where callers bring theirs", () => {
+Deno.test("readConfig() requires no key when access is caller", () => {
   assertEquals(read({ WEIR_ACCESS: "caller" }), { access: "caller", tokens: [] });
 });
 
-Deno.test("readConfig() takes each mode, and what it makes is served", () => {
+Deno.test("readConfig() returns valid options when access is any of the modes", () => {
   const DATASTREAM_API_KEY = "k";
   for (
     const environment of [
@@ -73,23 +74,23 @@ Deno.test("readConfig() takes each mode, and what it makes is served", () => {
   }
 });
 
-Deno.test("readConfig() takes an empty variable for one that is not set", () => {
+Deno.test("readConfig() ignores a variable when it is empty", () => {
   const empty = Object.fromEntries(VARIABLES.map((name) => [name, ""]));
   assertEquals(read({ ...empty, WEIR_ACCESS: "caller" }), { access: "caller", tokens: [] });
 });
 
-Deno.test("readConfig() takes the smallest and the largest number of rows on a page", () => {
+Deno.test("readConfig() accepts a page size of 1 and of 10000", () => {
   for (const rows of [1, 10_000]) {
     const { pageRows } = readConfig({ WEIR_ACCESS: "caller", WEIR_PAGE_ROWS: String(rows) });
     assertEquals(pageRows, rows);
   }
 });
 
-Deno.test("readConfig() takes a star for pages of any origin", () => {
+Deno.test("readConfig() allows all origins when WEIR_CORS_ORIGINS is *", () => {
   assertEquals(read({ WEIR_ACCESS: "caller", WEIR_CORS_ORIGINS: "*" }).corsOrigins, "*");
 });
 
-Deno.test("readConfig() serves the sandbox when asked for by name, and says it is synthetic", async () => {
+Deno.test("readConfig() returns options over synthetic data when WEIR_SANDBOX is 1", async () => {
   const config = readConfig({ WEIR_SANDBOX: "1", DATASTREAM_API_KEY: "k" });
   assertEquals([config.access, config.synthetic, config.apiKey], ["public", true, "sandbox"]);
   assertEquals(config.requestsPerSecond, 2);
@@ -97,7 +98,7 @@ Deno.test("readConfig() serves the sandbox when asked for by name, and says it i
   assertEquals(await response.text(), "Id\r\n");
 });
 
-Deno.test("sandboxOptions() keeps a pace for both sides", async () => {
+Deno.test("sandboxOptions() sets the rate limit of the client and of the sandbox", async () => {
   const { requestsPerSecond, fetch, apiKey, baseUrl } = sandboxOptions({
     requestsPerSecond: 0.001,
   });
@@ -111,32 +112,35 @@ Deno.test("sandboxOptions() keeps a pace for both sides", async () => {
   assertEquals([await ask(), await ask()], [200, 429]);
 });
 
-Deno.test("readConfig() bounds the sandbox too", () => {
+Deno.test("readConfig() keeps the limits when WEIR_SANDBOX is 1", () => {
   const config = readConfig({ WEIR_SANDBOX: "1", WEIR_MAX_WAITING: "3", WEIR_MAX_ROWS: "10" });
   assertEquals([config.maxWaiting, config.maxRows], [3, 10]);
 });
 
 const wrong: [environment: Record<string, string>, message: string][] = [
   [{}, "got nothing"],
-  [{ DATASTREAM_API_KEY: "k" }, "WEIR_ACCESS must say who may download"],
+  [
+    { DATASTREAM_API_KEY: "k" },
+    "WEIR_ACCESS must be one of caller, signed, token, public, got nothing",
+  ],
   [{ WEIR_ACCESS: "everyone" }, 'got "everyone"'],
   [{ WEIR_ACCESS: "tokens" }, 'got "tokens": did you mean "token"?'],
-  [{ WEIR_ACCESS: "public" }, "DATASTREAM_API_KEY must hold"],
+  [{ WEIR_ACCESS: "public" }, "DATASTREAM_API_KEY must be set"],
   [{ WEIR_SANDBOX: "yes" }, "WEIR_SANDBOX must be 1 or 0"],
   [{ WEIR_ACCESS: "caller", WEIR_REQUESTS_PER_SECOND: "fast" }, 'got "fast"'],
   [{ WEIR_ACCESS: "caller", WEIR_REQUESTS_PER_SECOND: "0" }, "above 0"],
-  [{ WEIR_ACCESS: "signed", DATASTREAM_API_KEY: "k" }, "WEIR_SIGNING_SECRET must hold"],
-  [{ WEIR_ACCESS: "token", DATASTREAM_API_KEY: "k" }, "WEIR_TOKENS must hold"],
-  [{ WEIR_ACCESS: "token", WEIR_TOKENS: "a-token-of-sixteen" }, "DATASTREAM_API_KEY must hold"],
+  [{ WEIR_ACCESS: "signed", DATASTREAM_API_KEY: "k" }, "WEIR_SIGNING_SECRET must be set"],
+  [{ WEIR_ACCESS: "token", DATASTREAM_API_KEY: "k" }, "WEIR_TOKENS must be set"],
+  [{ WEIR_ACCESS: "token", WEIR_TOKENS: "a-token-of-sixteen" }, "DATASTREAM_API_KEY must be set"],
   [{ WEIR_ACCESS: "caller", WEIR_MAX_ROWS: "many" }, "WEIR_MAX_ROWS must be a whole number"],
-  [{ WEIR_ACCESS: "caller", WEIR_MAX_WAITING: "0" }, 'from 1 to 9007199254740991, got "0"'],
+  [{ WEIR_ACCESS: "caller", WEIR_MAX_WAITING: "0" }, "of at least 1, got 0"],
   [{ WEIR_ACCESS: "caller", WEIR_PAGE_ROWS: "10001" }, "WEIR_PAGE_ROWS must be a whole number"],
   [{ WEIR_SANDBOX: "1", WEIR_PAGE_ROWS: "1e3" }, "WEIR_PAGE_ROWS"],
   [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "everyone" }, 'got "everyone"'],
-  [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "token" }, "leave WEIR_ACCESS out"],
+  [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "token" }, "WEIR_ACCESS must be public if WEIR_SANDBOX is 1"],
 ];
 for (const [environment, message] of wrong) {
-  Deno.test(`readConfig() refuses ${JSON.stringify(environment)}`, () => {
-    assertThrows(() => readConfig(environment), TypeError, message);
+  Deno.test(`readConfig() throws a ValidationError when the environment is ${JSON.stringify(environment)}`, () => {
+    assertThrows(() => readConfig(environment), ValidationError, message);
   });
 }

@@ -1,6 +1,7 @@
 // Tables of the app's responses, compared with recorded files: methods of every path, refused query
 // options and pairs of them, and the downloads of every resource in every format.
 import "../../helpers/reads_fixtures.ts";
+import "../../helpers/reads_fixtures.ts";
 import { type AppOptions, createApp, type EdgeApp, signUrl } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
@@ -69,7 +70,7 @@ async function problemLine(request: string, response: Response): Promise<string>
   const { type, status, title, detail, hint, ...rest } = await response.json();
   const others = JSON.stringify({ ...rest, ...(type !== "about:blank" && { type }) });
   const authenticate = response.headers.get("www-authenticate");
-  return `${request}\n  ${status} ${title} | ${detail} | ${hint}` +
+  return `${request}\n  ${status} ${title} | ${detail} | ${hint ?? "(no hint)"}` +
     (others === "{}" ? "" : ` | ${others}`) +
     (authenticate === null ? "" : ` | www-authenticate: ${authenticate}`);
 }

@@ -2,12 +2,12 @@
 
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
-import { citeAs, toDisposition, toFileName } from "../../../edge/download.ts";
-import { negotiate } from "../../../edge/negotiate.ts";
+import { negotiateFormat } from "../../../edge/download.ts";
+import { citeAs, contentDisposition, toFileName } from "../../../edge/download_response.ts";
 import { readForm, toFormQuery } from "../../../edge/page/form.ts";
 import { originOf } from "../../../edge/page/links.ts";
-import { badRequest } from "../../../edge/problem.ts";
-import { BadOption } from "../../../edge/search_params.ts";
+import { toProblem } from "../../../edge/problem.ts";
+import { ValidationError } from "../../../src/errors.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 import { overSandbox } from "../../helpers/edge.ts";
 
@@ -47,10 +47,10 @@ Deno.test("EdgeApp.request() answers in linear time when a path has n characters
   await assertLinear((n) => `/${"a".repeat(n)}`, async (path) => await app.request(path)));
 
 for (const part of [",", ";", '"', '",', "text/csv,", "a/b;q=0.5,", ";q=", "/"]) {
-  Deno.test(`negotiate() takes linear time when the accept header repeats "${part}"`, async () =>
+  Deno.test(`negotiateFormat() takes linear time when the accept header repeats "${part}"`, async () =>
     await assertLinear(
       (n) => new Request("http://a", { headers: { accept: `${part.repeat(n)}x` } }),
-      (request) => negotiate(request, "Records", undefined),
+      (request) => negotiateFormat(request, "Records", undefined),
     ));
 }
 
@@ -73,24 +73,26 @@ for (const part of [".", " ", " .", "a.", ".csv", "/", "-"]) {
 }
 
 Deno.test("toFileName() throws when a name has only dots and spaces", () => {
-  for (const name of [". .", "...", " . "]) assertThrows(() => toFileName(name, "csv"), BadOption);
+  for (const name of [". .", "...", " . "]) {
+    assertThrows(() => toFileName(name, "csv"), ValidationError);
+  }
 });
 
 const others: [name: string, text: Text, read: (text: string) => unknown][] = [
   [
-    "badRequest() takes linear time when a message has n hints",
-    (n) => "give the query within: {".repeat(n),
-    (text) => badRequest(new TypeError(text)),
+    "toProblem() takes linear time when an error repeats a character of an option in its texts",
+    (n) => "{".repeat(n),
+    (text) => toProblem(new ValidationError("filter", text, { hint: text })),
   ],
   [
-    "badRequest() takes linear time when a message has n other hints",
-    (n) => `${": use ".repeat(n)}\n`,
-    (text) => badRequest(new TypeError(text)),
+    "toProblem() takes linear time when an error has n options and spaces in its texts",
+    (n) => "{within} \n".repeat(n),
+    (text) => toProblem(new ValidationError("filter", text, { hint: text })),
   ],
   [
-    "toDisposition() takes linear time when a name has n letters with marks",
+    "contentDisposition() takes linear time when a name has n letters with marks",
     (n) => "ǟ'".repeat(n),
-    toDisposition,
+    contentDisposition,
   ],
   [
     "citeAs() takes linear time when a filter has n clauses",

@@ -1,4 +1,4 @@
-// What right CSV is, cell by cell and page by page, by the fast way and by the general one.
+// csvFromPage(), with the transcoder and with the parser, which have to write the same bytes.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { Buffer } from "node:buffer";
@@ -10,7 +10,7 @@ const encoder = new TextEncoder();
 const csvOf = (page: string, options?: CsvOptions) =>
   new TextDecoder("utf-8", { ignoreBOM: true }).decode(csvFromPage(encoder.encode(page), options));
 
-// RFC 4180, and what the service's own numbers and nulls become.
+// RFC 4180, numbers with the digits of the service, and nulls as empty cells.
 const cells: [json: string, cell: string][] = [
   ["null", ""],
   ['""', ""],
@@ -52,7 +52,7 @@ const cells: [json: string, cell: string][] = [
 for (const [json, cell] of cells) {
   const page = `{"value":[{"a":"x","b":${json},"c":"y,z"},{"a":1,"b":2,"c":3}]}`;
   const lines = `x,${cell},"y,z"\r\n1,2,3\r\n`;
-  Deno.test(`${json.slice(0, 40)} becomes the cell ${JSON.stringify(cell).slice(0, 40)}`, () => {
+  Deno.test(`csvFromPage() writes ${JSON.stringify(cell).slice(0, 40)} for ${json.slice(0, 40)}`, () => {
     assertEquals(csvOf(page), `a,b,c\r\n${lines}`);
     assertEquals(transcodedLines(page, ["a", "b", "c"]), lines);
     assertEquals(parsedLines(page, ["a", "b", "c"]), lines);
@@ -70,7 +70,7 @@ const nested: [json: string, cell: string][] = [
   ["{}", "{}"],
 ];
 for (const [json, cell] of nested) {
-  Deno.test(`${json} becomes the cell ${cell}`, () => {
+  Deno.test(`csvFromPage() writes ${JSON.stringify(cell)} for ${json}`, () => {
     assertEquals(csvOf(`{"value":[{"a":1,"b":${json}}]}`), `a,b\r\n1,${cell}\r\n`);
     const page = `{"value":[{"a":1,"b":${json},"c":"x"},{"a":2,"b":3,"c":${json}}]}`;
     const lines = `1,${cell},x\r\n2,3,${cell}\r\n`;
@@ -96,7 +96,7 @@ const formulas: [json: string, cell: string][] = [
   ["null", ""],
 ];
 for (const [json, cell] of formulas) {
-  Deno.test(`${json} becomes the cell ${cell} where formulas are escaped`, () => {
+  Deno.test(`csvFromPage() writes ${JSON.stringify(cell)} for ${json} when it escapes formulas`, () => {
     const page = `{"value":[{"a":${json},"b":5}]}`;
     const options = { escapeFormulas: true };
     assertEquals(transcodedLines(page, ["a", "b"], options), `${cell},5\r\n`);
@@ -106,7 +106,7 @@ for (const [json, cell] of formulas) {
   });
 }
 
-Deno.test("a row keeps its columns, whatever the order of its keys, with some missing and some more", () => {
+Deno.test("csvFromPage() keeps the columns when rows have other orders of fields, fewer or more fields", () => {
   const page =
     '{"value":[{"a":1,"b":2,"c":3},{"c":6,"a":4,"b":5},{"b":8},{"a":10,"b":11,"c":12,"d":0}]}';
   const lines = "1,2,3\r\n4,5,6\r\n,8,\r\n10,11,12\r\n";
@@ -116,7 +116,7 @@ Deno.test("a row keeps its columns, whatever the order of its keys, with some mi
   assertEquals(csvOf(page), "a,b,c,d\r\n1,2,3,\r\n4,5,6,\r\n,8,,\r\n10,11,12,0\r\n");
 });
 
-Deno.test("white space between tokens is none of the data", () => {
+Deno.test("csvFromPage() ignores white space between tokens", () => {
   const page =
     '\n{ "x" : [ "value", {"value": [1]} ],\t"value"\r\n: [ {"a" : 1 , "b":\n"x" }\n,\n{"a":2,"b":"y"} , { } ] , "y": {} }\n';
   const lines = "1,x\r\n2,y\r\n";
@@ -125,15 +125,15 @@ Deno.test("white space between tokens is none of the data", () => {
   assertEquals(transcodedLines(page.replace(", { }", ""), ["a", "b"]), lines);
 });
 
-const alike: [name: string, other: string][] = [
-  // Long names are held by eight bytes at a time, short ones by their first and last four.
+const similar: [name: string, other: string][] = [
+  // Long names are compared eight bytes at a time, short ones by their first and last four.
   ["MonitoringLocationId", "MonitorXngLocationId"],
   ["MonitoringLocationId", "MonitoringLocationIX"],
   ["Day", "Xay"],
   ["Day", "DaX"],
 ];
-for (const [name, other] of alike) {
-  Deno.test(`a row with ${other} where those before have ${name} has its cells under its own names`, () => {
+for (const [name, other] of similar) {
+  Deno.test(`csvFromPage() writes a value under ${other} when earlier rows have ${name}`, () => {
     const rows = [name, name, other, name].map((name, index) => `{"${name}":${index},"b":"x"}`);
     const page = `{"value":[${rows.join()}]}`;
     const lines = "0,,x\r\n1,,x\r\n,2,x\r\n3,,x\r\n";
@@ -142,8 +142,8 @@ for (const [name, other] of alike) {
   });
 }
 
-Deno.test("two names with the same sum are two columns", () => {
-  // As a sum of their bytes by powers of 31, as the fast way knows names again.
+Deno.test("csvFromPage() tells names apart when their hashes are equal", () => {
+  // The row reader hashes names by powers of 31.
   const rows = ["Aa", "BB", "Aa", "BB"].map((name, index) => `{"${name}":${index}}`);
   const page = `{"value":[{"b":9},{},${rows.join(",{},")}]}`;
   const lines = "9,,\r\n,,\r\n,0,\r\n,,\r\n,,1\r\n,,\r\n,2,\r\n,,\r\n,,3\r\n";
@@ -151,19 +151,19 @@ Deno.test("two names with the same sum are two columns", () => {
   assertEquals(parsedLines(page, ["b", "Aa", "BB"]), lines);
 });
 
-Deno.test("a page without rows has its header alone, where the columns are known", () => {
+Deno.test("csvFromPage() writes only the header when a page has no rows", () => {
   assertEquals(csvOf('{"value":[]}', { columns: ["a", "b"] }), "a,b\r\n");
   assertEquals(csvOf('{"value":[ ]}'), "");
   assertEquals(csvOf('{"value":[{},{}]}'), "");
 });
 
-Deno.test("a column alone has an empty cell in quotes: a blank line would be no row", () => {
+Deno.test("csvFromPage() quotes an empty cell when it is the only cell of a line", () => {
   const page = '{"value":[{"a":1},{"a":null},{"a":""},{"b":2}]}';
   assertEquals(transcodedLines(page, ["a"]), '1\r\n""\r\n""\r\n""\r\n');
   assertEquals(parsedLines(page, ["a"]), '1\r\n""\r\n""\r\n""\r\n');
 });
 
-Deno.test("names are quoted as cells are, and may be any text", () => {
+Deno.test("csvFromPage() quotes names in the header when they need it", () => {
   const page = String.raw`{"value":[{"a,b":1,"say \"c\"":2,"":3,"__proto__":4,"constructor":5}]}`;
   assertEquals(readCsv(csvOf(page)), [
     ["a,b", 'say "c"', "", "__proto__", "constructor"],
@@ -171,7 +171,7 @@ Deno.test("names are quoted as cells are, and may be any text", () => {
   ]);
 });
 
-Deno.test("the options shape the file", () => {
+Deno.test("csvFromPage() applies separator, header, byte order mark and columns", () => {
   const page = '{"value":[{"a":"x;y","b":"1,5","c":0}]}';
   assertEquals(csvOf(page, { separator: ";" }), 'a;b;c\r\n"x;y";1,5;0\r\n');
   assertEquals(csvOf(page, { separator: "\t" }), "a\tb\tc\r\nx;y\t1,5\t0\r\n");
@@ -209,7 +209,7 @@ Deno.test("csvFromPage() suggests the nearest option when it does not know one",
   assertThrows(() => csvOf('{"value":[]}', options), TypeError, 'did you mean "separator"?');
 });
 
-// Each of them looks like a page, and is none: no row of it may be given.
+// Similar to a page, but malformed.
 const broken = [
   "",
   "null",
@@ -256,26 +256,26 @@ const broken = [
   '{"a":tru,"value":[{"a":1}]}',
 ];
 for (const page of broken) {
-  Deno.test(`${JSON.stringify(page)} gives no row`, () => {
+  Deno.test(`csvFromPage() throws a SyntaxError when the page is ${JSON.stringify(page)}`, () => {
     assertThrows(() => csvOf(page), SyntaxError);
-    for (const more of [page, page.replace('"value":[', '"value":[{"a":5},')]) {
-      assertThrows(() => csvOf(more, { columns: ["a"] }), SyntaxError);
+    for (const malformed of [page, page.replace('"value":[', '"value":[{"a":5},')]) {
+      assertThrows(() => csvOf(malformed, { columns: ["a"] }), SyntaxError);
     }
   });
 }
 
 const brokenBytes: [name: string, bytes: number[]][] = [
-  ["a lone continuation", [0x80]],
-  ["a character cut short", [0xc3]],
-  ["a character of three bytes cut short", [0xe2, 0x82]],
+  ["a lone continuation byte", [0x80]],
+  ["a truncated character of two bytes", [0xc3]],
+  ["a truncated character of three bytes", [0xe2, 0x82]],
   ["an overlong form", [0xc0, 0xaf]],
   ["an overlong form of three bytes", [0xe0, 0x80, 0xaf]],
-  ["half a pair", [0xed, 0xa0, 0x80]],
-  ["what is past Unicode", [0xf4, 0x90, 0x80, 0x80]],
-  ["a byte that is never right", [0xff]],
+  ["an encoded surrogate", [0xed, 0xa0, 0x80]],
+  ["a character above U+10FFFF", [0xf4, 0x90, 0x80, 0x80]],
+  ["the byte 0xFF", [0xff]],
 ];
 for (const [name, bytes] of brokenBytes) {
-  Deno.test(`${name} in a text gives no row`, () => {
+  Deno.test(`csvFromPage() throws a SyntaxError when text contains ${name}`, () => {
     const [before, after] = ['{"value":[{"a":"x"},{"a":"', '"}]}'].map((text) =>
       encoder.encode(text)
     );
@@ -284,12 +284,12 @@ for (const [name, bytes] of brokenBytes) {
   });
 }
 
-Deno.test("rows under two members of the same name are those of the last, as JSON has it", () => {
+Deno.test("csvFromPage() uses the last member of a name, as JSON.parse() does", () => {
   assertEquals(csvOf('{"value":[{"a":1}],"value":[{"a":2},{"a":3}]}'), "a\r\n2\r\n3\r\n");
   assertEquals(csvOf('{"x":"value","value":[{"a":1,"a":2}]}'), "a\r\n2\r\n");
 });
 
-Deno.test("a page can be a Buffer of Node", () => {
+Deno.test("csvFromPage() accepts a Buffer of Node.js", () => {
   const page = '{"value":[{"a":1,"long name":"x"},{"a":2,"long name":"y"}]}';
   const lines = "a,long name\r\n1,x\r\n2,y\r\n";
   assertEquals(new TextDecoder().decode(csvFromPage(Buffer.from(page))), lines);
@@ -297,7 +297,7 @@ Deno.test("a page can be a Buffer of Node", () => {
   assertEquals(new TextDecoder().decode(written?.bytes), "1\r\n2\r\n");
 });
 
-Deno.test("a page that lies in the midst of other bytes is read as itself", () => {
+Deno.test("csvFromPage() accepts a page that is part of a larger buffer", () => {
   const page = encoder.encode('xx{"value":[{"a":1}]}yy');
   assertEquals(csvFromPage(page.subarray(2, -2)), encoder.encode("a\r\n1\r\n"));
 });

@@ -1,5 +1,3 @@
-// DOIs of the rows that a writer writes.
-
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { DoiCollector, doisOf } from "../../../src/formats/doi_collector.ts";
@@ -17,28 +15,28 @@ const writers: Record<string, () => PageWriter> = {
 };
 
 const pages: [name: string, page: string, dois: string[]][] = [
-  ["two DOIs in turn", row("a") + row("b") + row("a") + row("b"), ["a", "b"]],
+  ["two alternating DOIs", row("a") + row("b") + row("a") + row("b"), ["a", "b"]],
   ["no row", "", []],
   ["white space", ' { "Id" : 1 , "DOI" :\n"a" , "X" : 2 } ,', ["a"]],
   ["escapes", row(String.raw`10.25976\/\u00e9`) + row("é"), ["10.25976/é", "é"]],
   ["null", '{"DOI":null},' + row("a"), ["a"]],
   ["no DOI", '{"Id":1},' + row("a"), ["a"]],
   [
-    "DOI as a value, and in a text",
+    "DOI as a value and inside text",
     String.raw`{"Id":"DOI","X":"\"DOI\":\"x\"","DOI":"a"},{"X":["DOI"],"Y":"DOI"},`,
     ["a"],
   ],
   ["a DOI after other members", '{"X":"Oxygen","Y":"DO","DOI":"a"},', ["a"]],
-  // What is nested that deep is read by the general way.
+  // A page with a value nested this deep is parsed.
   [
-    "a value that is nested deep",
+    "a deeply nested value",
     `{"X":${"[".repeat(120)}${"]".repeat(120)},"DOI":"a"},` + row("b"),
     ["a", "b"],
   ],
 ];
 for (const [format, writer] of Object.entries(writers)) {
   for (const [name, rows, dois] of pages) {
-    Deno.test(`DoiCollector has the DOIs of ${format} when a page has ${name}`, () => {
+    Deno.test(`DoiCollector.write() collects the DOIs of ${format} when a page has ${name}`, () => {
       const page = toPage(rows);
       const collector = new DoiCollector(writer());
       const written = collector.write(page);
@@ -48,7 +46,7 @@ for (const [format, writer] of Object.entries(writers)) {
     });
   }
 
-  Deno.test(`DoiCollector goes on from its state in ${format}`, () => {
+  Deno.test(`DoiCollector.write() adds DOIs to those of its state in ${format}`, () => {
     const first = new DoiCollector(writer());
     first.write(toPage(row("a")));
     const state = JSON.parse(JSON.stringify(first.state));
@@ -58,7 +56,7 @@ for (const [format, writer] of Object.entries(writers)) {
     assertEquals(second.dois, ["a", "b"]);
   });
 
-  Deno.test(`DoiCollector keeps nothing of a page that ${format} refuses`, () => {
+  Deno.test(`DoiCollector.write() adds nothing when ${format} rejects a page`, () => {
     const collector = new DoiCollector(writer());
     const page = new TextEncoder().encode(`{"value":[${row("a")}`);
     assertThrows(() => collector.write(page), SyntaxError);
@@ -66,7 +64,7 @@ for (const [format, writer] of Object.entries(writers)) {
   });
 }
 
-Deno.test("DoiCollector has each DOI once when there are more than it has hashes", () => {
+Deno.test("DoiCollector.write() adds each DOI once when there are more than its table holds", () => {
   const dois = Array.from({ length: 10_000 }, (_, index) => `10.25976/${index}`);
   const collector = new DoiCollector(createNdjsonWriter());
   for (let time = 0; time < 2; time++) {
@@ -75,7 +73,7 @@ Deno.test("DoiCollector has each DOI once when there are more than it has hashes
   assertEquals(collector.dois, dois);
 });
 
-Deno.test("doisOf() knows nothing when a state is without DOIs", () => {
+Deno.test("doisOf() returns undefined when a state has no valid DOIs", () => {
   assertEquals(doisOf({ isBegun: true }), undefined);
   assertEquals(doisOf(JSON.parse('{"isBegun":true,"dois":[1]}')), undefined);
   assertEquals(doisOf(JSON.parse('{"isBegun":true,"dois":[]}')), []);

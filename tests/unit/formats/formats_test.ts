@@ -1,145 +1,112 @@
-// NDJSON, JSON and GeoJSON: the service's own bytes, in other documents.
-
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
-import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
-import { createGeojsonWriter } from "../../../src/formats/geojson.ts";
-import { createJsonWriter, createNdjsonWriter } from "../../../src/formats/json.ts";
-import type { PageWriter } from "../../../src/formats/page_writer.ts";
+import { type ResourceName, RESOURCES, ValidationError } from "../../../mod.ts";
+import {
+  createWriter,
+  FORMAT_NAMES,
+  type FormatName,
+  formatOfExtension,
+  FORMATS,
+  formatsOf,
+  missingFields,
+  type WriterOptions,
+} from "../../../src/formats/formats.ts";
 
 const encoder = new TextEncoder();
-const bytes = (page: string) => encoder.encode(page);
-const text = (page: Uint8Array) => new TextDecoder().decode(page);
+const decoder = new TextDecoder();
 
-/** The whole document that a writer makes of pages. */
-const whole = (writer: PageWriter, pages: string[]) =>
-  pages.map((page) => text(writer.write(bytes(page)).bytes)).join("") + text(writer.end());
-
-const odd = String
-  .raw`{ "@x" : {"value":[{"no":1}]} , "value" : [ { "a" : 0.10 , "b c" : "x  \" ] } y" } ,
-  {"a":[1 , {"d" :null}],"e":{} }
-] , "@odata.nextLink" : "x" }`;
-const rows = [String.raw`{"a":0.10,"b c":"x  \" ] } y"}`, '{"a":[1,{"d":null}],"e":{}}'];
-
-Deno.test("ndjson has a row a line, its bytes as sent but for white space between tokens", () => {
-  assertEquals(text(ndjsonFromPage(bytes(odd))), `${rows.join("\n")}\n`);
-  assertEquals(text(ndjsonFromPage(bytes('{"value":[ ]}'))), "");
-  const { envelope, rows: count } = createNdjsonWriter().write(bytes(odd));
-  assertEquals([envelope["@odata.nextLink"], count], ["x", 2]);
+Deno.test("FORMATS has each extension and media type once", () => {
+  const formats = Object.values(FORMATS);
+  const extensions = formats.flatMap(({ extension, aliases }) => [extension, ...aliases]);
+  assertEquals(new Set(extensions).size, extensions.length);
+  assertEquals(new Set(formats.map(({ mediaType }) => mediaType)).size, formats.length);
 });
 
-Deno.test("json is one document over all pages, also of none, and of pages without rows", () => {
-  const document = whole(createJsonWriter(), [
-    '{"value":[]}',
-    odd,
-    '{"value":[]}',
-    '{"value":[{"z":1}]}',
-  ]);
-  assertEquals(document, `{"value":[${[...rows, '{"z":1}'].join()}]}\n`);
-  assertEquals(whole(createJsonWriter(), []), '{"value":[]}\n');
-  assertEquals(whole(createJsonWriter(), ['{"value":[]}']), '{"value":[]}\n');
-});
-
-Deno.test("geojson has a point for each location, longitude first, with the digits as they came", () => {
-  const page =
-    '{"value":[{"Id":7,"Name":"É, \\"x\\"","Latitude":46.10,"Longitude":-63.000,"VerticalMeasure":null},' +
-    '{"Id":8,"Latitude":null,"Longitude":-63},{"Name":"y","Latitude":"45.5","Longitude":"-62"},{"Latitude":"north","Longitude":1}]}';
-  const document = text(geojsonFromPage(bytes(page)));
-  assertEquals(document.includes('"coordinates":[-63.000,46.10]'), true);
-  assertEquals(JSON.parse(document), {
-    type: "FeatureCollection",
-    features: [
-      {
-        type: "Feature",
-        id: 7,
-        geometry: { type: "Point", coordinates: [-63, 46.1] },
-        properties: {
-          Id: 7,
-          Name: 'É, "x"',
-          Latitude: 46.1,
-          Longitude: -63,
-          VerticalMeasure: null,
-        },
-      },
-      {
-        type: "Feature",
-        id: 8,
-        geometry: null,
-        properties: { Id: 8, Latitude: null, Longitude: -63 },
-      },
-      {
-        type: "Feature",
-        geometry: { type: "Point", coordinates: [-62, 45.5] },
-        properties: { Name: "y", Latitude: "45.5", Longitude: "-62" },
-      },
-      {
-        type: "Feature",
-        geometry: null,
-        properties: { Latitude: "north", Longitude: 1 },
-      },
-    ],
-  });
-  assertEquals(JSON.parse(whole(createGeojsonWriter(), [])).features, []);
-  assertEquals(JSON.parse(whole(createGeojsonWriter(), [page, page])).features.length, 8);
-});
-
-Deno.test("a page that is none gives no row in any format, and changes nothing", () => {
-  for (
-    const page of ["", "[]", '{"value":[1]}', '{"value":[{"a":01}]}', '{"value":[{}]', '{"x":1}']
-  ) {
-    for (const writer of [createNdjsonWriter(), createJsonWriter(), createGeojsonWriter()]) {
-      const before = text(writer.write(bytes('{"value":[{"Id":1}]}')).bytes);
-      assertThrows(() => writer.write(bytes(page)), SyntaxError);
-      const after = text(writer.write(bytes('{"value":[{"Id":2}]}')).bytes);
-      const document = before + after + text(writer.end());
-      assertEquals(document.split("Id").length, before.split("Id").length * 2 - 1);
-    }
+Deno.test("formatsOf() lists CSV first, and GeoJSON only for Locations", () => {
+  assertEquals(formatsOf("Locations"), ["csv", "ndjson", "json", "geojson"]);
+  for (const resource of ["Metadata", "Observations", "Records"] as const) {
+    assertEquals(formatsOf(resource), ["csv", "ndjson", "json"]);
   }
-  assertThrows(() => ndjsonFromPage(new Uint8Array([0x22, 0xff, 0x22])), SyntaxError);
 });
 
-// Each of them is JSON whose rows the way from bytes to bytes cannot tell, or must not take.
-const doubled: [page: string, rows: string[]][] = [
-  ['{"value":[{"a":1}],"value":[{"a":2},{"a":3}]}', ['{"a":2}', '{"a":3}']],
-  ['{"value":[{"a":1}],"value":[{"a":2}]}', ['{"a":2}']],
-  [String.raw`{"value":[{"a":1}],"val\u0075e":[{"a":2}]}`, ['{"a":2}']],
-  [String.raw`{"val\u0075e":[{"a":1}]}`, ['{"a":1}']],
-  ['{"value":null,"value":[{"a":1}]}', ['{"a":1}']],
-  ['{"value":{},"x":1,"value":[{"a":1}]}', ['{"a":1}']],
-  ['{"value":[[["#"],[null]]],"value":[]}', []],
+Deno.test("formatOfExtension() finds extensions and aliases in any case", () => {
+  assertEquals(formatOfExtension("CSV"), "csv");
+  assertEquals(formatOfExtension("jsonl"), "ndjson");
+  assertEquals(formatOfExtension("txt"), undefined);
+  assertEquals(formatOfExtension("constructor"), undefined);
+});
+
+Deno.test("missingFields() lists what a selection leaves out when the format requires it", () => {
+  assertEquals(missingFields("geojson", ["Id", "Latitude"]), ["Longitude"]);
+  assertEquals(missingFields("geojson", undefined), []);
+  assertEquals(missingFields("csv", ["Id"]), []);
+});
+
+for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
+  for (const format of formatsOf(resource)) {
+    Deno.test(`createWriter() continues a document from a state when ${format} holds ${resource}`, () => {
+      const pages = ['{"value":[{"Id":1}]}', '{"value":[{"Id":2}]}'].map((page) =>
+        encoder.encode(page)
+      );
+      const text = (bytes: Uint8Array) => decoder.decode(bytes);
+      const whole = createWriter(format, { resource });
+      const first = createWriter(format, { resource });
+      const start = text(first.write(pages[0]!).bytes);
+      const state = JSON.parse(JSON.stringify(first.state));
+      const second = createWriter(format, { resource, state });
+      assertEquals(
+        start + text(second.write(pages[1]!).bytes) + text(second.end()),
+        pages.map((page) => text(whole.write(page).bytes)).join("") + text(whole.end()),
+      );
+    });
+  }
+}
+
+const rejected: [FormatName, WriterOptions, option: string, message: string][] = [
+  [
+    "geojson",
+    { resource: "Records" },
+    "format",
+    "format must be one of csv, ndjson, json for Records",
+  ],
+  [
+    "geojson",
+    { resource: "Locations", select: ["Id"] },
+    "select",
+    "select must contain Longitude and Latitude for GeoJSON: select it too",
+  ],
+  [
+    "json",
+    { resource: "Records", csv: { header: undefined, bom: true } },
+    "bom",
+    "bom is only for CSV, got it with json: leave it out",
+  ],
+  ["csv", { resource: "Records", csv: { separator: "x" } }, "separator", "or a tab"],
+  [
+    "csv",
+    { resource: "Records", csv: { columns: ["Idd"] } },
+    "columns",
+    'columns must be selected fields, got "Idd": did you mean "Id"?',
+  ],
+  [
+    "csv",
+    { resource: "Records", select: ["Id"], csv: { columns: ["DOI"] } },
+    "columns",
+    'got "DOI": select it too, or leave the column out',
+  ],
 ];
-for (const [page, rows] of doubled) {
-  Deno.test(`${page} has the rows that JSON says`, () => {
-    assertEquals(text(ndjsonFromPage(bytes(page))), rows.map((row) => `${row}\n`).join(""));
-    assertEquals(whole(createJsonWriter(), [page]), `{"value":[${rows.join()}]}\n`);
-    const values = rows.map((row) => `${Object.values(JSON.parse(row))}\r\n`);
-    assertEquals(text(csvFromPage(bytes(page), { columns: ["a"] })), ["a\r\n", ...values].join(""));
+for (const [format, options, option, message] of rejected) {
+  Deno.test(`createWriter() throws a ValidationError of ${option} when ${format} gets ${JSON.stringify(options)}`, () => {
+    const error = assertThrows(() => createWriter(format, options), ValidationError, message);
+    assertEquals(error.option, option);
   });
 }
 
-const refused = [
-  '{"value":[{"a":1}],"value":"\\u0000rows"}',
-  '{"value":[{"a":1}],"value":"\\u0000"}',
-  '{"value":[{"a":1}]\ufeff}',
-  '{"value":[[["#"],[null]],"value":[]}',
-];
-for (const page of refused) {
-  Deno.test(`${JSON.stringify(page)} gives no row in any format`, () => {
-    for (const make of [ndjsonFromPage, geojsonFromPage, csvFromPage]) {
-      assertThrows(() => make(bytes(page)), SyntaxError);
-    }
-  });
-}
+Deno.test("createWriter() accepts unknown columns when unchecked", () => {
+  const options = { resource: "Records", csv: { columns: ["New"] }, unchecked: true } as const;
+  assertEquals(decoder.decode(createWriter("csv", options).end()), "New\r\n");
+});
 
-Deno.test("values nested deep are written, or refused with a word; and so are long texts", () => {
-  const nested = (depth: number) =>
-    `{"value":[{"a":1,"b":${"[".repeat(depth)}${"]".repeat(depth)}}]}`;
-  for (const depth of [3, 150, 900]) {
-    assertEquals(text(ndjsonFromPage(bytes(nested(depth)))).length, nested(depth).length - 12 + 1);
-    assertEquals(text(csvFromPage(bytes(nested(depth)))).includes("[[["), true);
-  }
-  assertThrows(() => csvFromPage(bytes(nested(5_000))), SyntaxError, "nested too deep");
-  const long = `{"value":[{"a":"${"x".repeat(9_000_000)}","b":{}}]}`;
-  assertEquals(csvFromPage(bytes(long)).length, "a,b\r\n".length + 9_000_000 + ",{}\r\n".length);
-  assertEquals(geojsonFromPage(bytes(long)).length > 9_000_000, true);
+Deno.test("FORMAT_NAMES has the names of FORMATS, the default first", () => {
+  assertEquals(FORMAT_NAMES, ["csv", "ndjson", "json", "geojson"]);
 });

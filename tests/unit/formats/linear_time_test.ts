@@ -1,11 +1,11 @@
-// Malformed and odd pages: each takes linear time, and an error is a SyntaxError.
+// Malformed and unusual pages take linear time. Their errors are SyntaxErrors.
 import "../../helpers/no_permission.ts";
 import { assert, assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
 import { CsvWriter } from "../../../src/formats/csv.ts";
 import { checkCsvOptions } from "../../../src/formats/csv_options.ts";
-import { createJsonWriter } from "../../../src/formats/json.ts";
 import { fieldNames } from "../../../src/odata/resources.ts";
+import { createJsonWriter } from "../../../src/formats/json.ts";
 import { assertLinear, shortest } from "../../helpers/doubling.ts";
 import { PAGE_WRITERS } from "../../helpers/page_writers.ts";
 import {
@@ -22,7 +22,7 @@ const encoder = new TextEncoder();
 const many = (size: number, item: (index: number) => string) =>
   Array.from({ length: size }, (_, index) => item(index)).join("");
 
-/** Pages of a size that are not well-formed. */
+/** Malformed pages by size. */
 const malformed: Record<string, Text> = {
   "an unclosed string of n characters": (n) => `{"value":[{"a":"${"a".repeat(n)}`,
   "an unclosed string of n characters of two bytes": (n) => `{"value":[{"a":"${"é".repeat(n)}`,
@@ -34,7 +34,7 @@ const malformed: Record<string, Text> = {
   "n strings that end in a backslash": (n) => `{"value":[{"a":${'"\\'.repeat(n)}`,
   "n opening brackets": (n) => `{"value":[{"a":${"[".repeat(n)}`,
   "n opening braces": (n) => `{"value":[{"a":${'{"a":'.repeat(n)}`,
-  "n opening brackets beside the rows": (n) => `{"value":[{"a":1}],"b":${"[".repeat(n)}`,
+  "n opening brackets outside the rows": (n) => `{"value":[{"a":1}],"b":${"[".repeat(n)}`,
   "n digits": (n) => `{"value":[{"a":${"1".repeat(n)}`,
   "n decimal points": (n) => `{"value":[{"a":${"1.".repeat(n)}`,
   "n exponents": (n) => `{"value":[{"a":${"1e".repeat(n)}`,
@@ -48,25 +48,25 @@ const malformed: Record<string, Text> = {
   "n members of one name": (n) => `{"value":[{${'"a":[1],'.repeat(n)}`,
   "n items of a list": (n) => `{"value":[{"a":[${'"a",'.repeat(n)}`,
   "n rows that each have a new field": (n) => `{"value":[${many(n, (i) => `{"a${i}":1},`)}`,
-  "n escapes beside the rows": (n) => `{"b":"${"\\u0000".repeat(n)}","value":[{"a":1}]`,
+  "n escapes outside the rows": (n) => `{"b":"${"\\u0000".repeat(n)}","value":[{"a":1}]`,
 };
 
-/** Pages of a size that are well-formed. */
+/** Well-formed pages by size. */
 const wellFormed: Record<string, Text> = {
-  "n escapes beside the rows": (n) => `{"b":"${"\\u0000".repeat(n)}","value":[{"a":1}]}`,
+  "n escapes outside the rows": (n) => `{"b":"${"\\u0000".repeat(n)}","value":[{"a":1}]}`,
   "n digits": (n) => `{"value":[{"a":${"1".repeat(n)}}]}`,
   "n items of a list": (n) => `{"value":[{"a":[${'"a",'.repeat(n)}"a"]}]}`,
   "n fields": (n) => `{"value":[{${many(n, (i) => `"a${i}":1,`)}"a":1}]}`,
   "n rows, a field new on the last": (n) => `{"value":[${'{"a":1},'.repeat(n)}{"b":1}]}`,
 };
 
-const makers: Record<string, (page: Uint8Array) => unknown> = {
+const CONVERTERS: Record<string, (page: Uint8Array) => unknown> = {
   csvFromPage,
   ndjsonFromPage,
   geojsonFromPage,
 };
 
-for (const [symbol, make] of Object.entries(makers)) {
+for (const [symbol, make] of Object.entries(CONVERTERS)) {
   for (const [what, text] of Object.entries(malformed)) {
     Deno.test(`${symbol}() throws in linear time when a page has ${what}`, async () => {
       await assertLinear((size) => encoder.encode(text(size)), make);
@@ -83,7 +83,7 @@ for (const [symbol, make] of Object.entries(makers)) {
 }
 
 Deno.test("csvFromPage() throws in linear time when a page has n fields, then many empty rows", async () => {
-  // Each empty row is a line of n cells, which must not be written before the page is rejected.
+  // Each empty row is a line of n cells: the page must be rejected before those are written.
   const page = (n: number) =>
     `{"value":[{${many(n, (i) => `"a${i}":1,`)}"a":1},${"{},".repeat(20 * n)}`;
   await assertLinear((size) => encoder.encode(page(size)), csvFromPage, 1_200);
@@ -100,7 +100,7 @@ Deno.test("every writer throws a SyntaxError when a value is nested a million de
     open,
   ];
   for (const page of pages.map((text) => encoder.encode(text))) {
-    for (const make of [...Object.values(makers), () => createJsonWriter().write(page)]) {
+    for (const make of [...Object.values(CONVERTERS), () => createJsonWriter().write(page)]) {
       assertThrows(() => make(page), SyntaxError);
     }
   }

@@ -1,4 +1,4 @@
-// Fields that no column is known for: on the first page they become columns, later they are an error.
+// Fields without a column: new columns on the first page, an error on later pages.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { csvFromPage } from "../../../mod.ts";
@@ -11,7 +11,7 @@ const text = (page: Uint8Array) => new TextDecoder().decode(page);
 const writer = (known: readonly string[]) =>
   new CsvWriter(checkCsvOptions(), known, { addsNewFields: true });
 
-/** First pages, where `a` and `b` are known. */
+/** First pages. The known fields are `a` and `b`. */
 const added: [name: string, rows: string, csv: string][] = [
   ["on the first row", '{"a":1,"x":2},{"a":3}', "a,b,x\r\n1,,2\r\n3,,\r\n"],
   ["on a later row", '{"a":1,"b":2},{"x":3,"a":4}', "a,b,x\r\n1,2,\r\n4,,3\r\n"],

@@ -64,7 +64,7 @@ Deno.test("placeBox() adds the box to the filter when the resource has a positio
   });
 });
 
-Deno.test("REGIONS lists the hubs, provinces and territories by name", () => {
+Deno.test("REGIONS has the documented names when its groups are listed", () => {
   assertEquals(REGIONS.map(([label, regions]) => [label, Object.values(regions).join(", ")]), [
     ["Hubs", "Atlantic, Great Lakes, Lake Winnipeg, Mackenzie, Pacific"],
     [

@@ -41,7 +41,7 @@ const forms: [filter: Filter<string>, text: string][] = [
   ],
 ];
 for (const [filter, text] of forms) {
-  Deno.test(`a filter expression is formatted as ${text}`, () => {
+  Deno.test(`toString() returns the filter when it is ${text}`, () => {
     assertEquals(String(filter), text);
     const query = new DataStream().records({ filter, unchecked: true });
     assertEquals(query.url, new DataStream().records({ filter: text, unchecked: true }).url);

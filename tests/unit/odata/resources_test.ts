@@ -7,7 +7,7 @@ import {
   type Row,
 } from "../../../src/odata/resources.ts";
 
-// water-quality-api, Endpoints: "Select by" and "Filter by", as printed.
+// DataStream Public API, "Endpoints": "Select By" and "Filter By" of each resource.
 const activity = `ActivityType, ActivityMediaName, ActivityStartDate, ActivityStartTime,
   ActivityStartTimeZone, ActivityEndDate, ActivityEndTime, ActivityEndTimeZone,
   ActivityDepthHeightMeasure, ActivityDepthHeightUnit, SampleCollectionEquipmentName,
@@ -58,13 +58,13 @@ const list = (text: string) => text.split(/,\s*/);
 
 for (const [name, { select, filter, size }] of Object.entries(documented)) {
   const resource = name as ResourceName;
-  Deno.test(`RESOURCES has each field of ${name} in documented order`, () => {
+  Deno.test(`RESOURCES has the documented fields when the resource is ${name}`, () => {
     const fields: string[] = fieldNames(resource);
     const printed = list(select);
     assertEquals(fields.filter((field) => printed.includes(field)), printed);
     assertEquals(fields.length, size);
   });
-  Deno.test(`RESOURCES has each name that ${name} is filtered by`, () => {
+  Deno.test(`RESOURCES has the documented filter fields when the resource is ${name}`, () => {
     const names: readonly string[] = RESOURCES[resource].filters;
     assertEquals(list(filter).filter((field) => !names.includes(field)), []);
     assertEquals(names.includes("ActivityStartDateYear"), true);
@@ -73,7 +73,7 @@ for (const [name, { select, filter, size }] of Object.entries(documented)) {
   });
 }
 
-Deno.test("Row has the type of each field", () => {
+Deno.test("Row has the type of each field when the resource is Records", () => {
   const row = {} as Row<"Records">;
   const id: number = row.Id;
   const date: string | null = row.ActivityStartDate;

@@ -22,7 +22,7 @@ function same<A>() {
   return <B>(_query: Query<B>, ..._: [A, B] extends [B, A] ? [] : ["the rows differ"]) => {};
 }
 
-Deno.test("a list of fields narrows the row, a literal text too, and no selection gives all", () => {
+Deno.test("query() has rows of the selected fields when the selection is a literal", () => {
   type Narrow = { Id: number; ResultValue: number | null };
   same<Narrow>()(client.records({ select: ["Id", "ResultValue"] }));
   same<Narrow>()(client.records({ select: "Id, ResultValue" }));
@@ -34,14 +34,14 @@ Deno.test("a list of fields narrows the row, a literal text too, and no selectio
   same<Row<"Records">>()(client.records({ select: ["Id"] }));
 });
 
-Deno.test("a selection that is not literal gives rows that may lack any field", () => {
+Deno.test("query() has rows of optional fields when the selection is not a literal", () => {
   const names: string = "Id,DOI";
   same<Partial<Row<"Locations">>>()(client.locations({ select: names }));
   const fields: Field<"Locations">[] = ["Id"];
   same<Partial<Row<"Locations">>>()(client.locations({ select: fields }));
 });
 
-Deno.test("a field that the resource lacks does not compile", () => {
+Deno.test("query() does not compile when a selected field is unknown", () => {
   const wrong: (() => unknown)[] = [
     // @ts-expect-error -- Records has no LocationId
     () => client.records({ select: ["LocationId"] }),
@@ -53,7 +53,7 @@ Deno.test("a field that the resource lacks does not compile", () => {
   assertEquals(wrong.length, 3);
 });
 
-Deno.test("a filter takes the names of its resource alone, and each its own kind of value", () => {
+Deno.test("query() does not compile when a filter has a name or a value of another type", () => {
   client.locations({ filter: and(boundingBox(box), eq("Name", "x")) });
   client.metadata({ filter: and(gt("CreateTimestamp", "2020-01-01"), eq("DatasetName", "x")) });
   client.records({ filter: and(isIn("LocationId", [1, 2]), eq("DOI", "x")) });
@@ -76,7 +76,7 @@ Deno.test("a filter takes the names of its resource alone, and each its own kind
   assertEquals(wrong.length, 7);
 });
 
-Deno.test("a filter can be built step by step, of names that every resource has", () => {
+Deno.test("and() joins filters for every resource when they were built one by one", () => {
   const parts: Filter[] = [eq("DOI", "x")];
   parts.push(eq("CharacteristicName", "pH"));
   const filter: Filter = and(...parts);
@@ -86,7 +86,7 @@ Deno.test("a filter can be built step by step, of names that every resource has"
   client.records({ filter });
 });
 
-Deno.test("partition is an option of Observations and Records only", () => {
+Deno.test("query() does not compile when a partition is unknown or the resource has none", () => {
   client.records({ within: box, partition: "location" });
   const wrong: (() => unknown)[] = [
     // @ts-expect-error -- and nothing is split
@@ -97,7 +97,7 @@ Deno.test("partition is an option of Observations and Records only", () => {
   assertEquals(wrong.length, 2);
 });
 
-Deno.test("an unchecked query takes any name, and knows no types", () => {
+Deno.test("query() has untyped rows when it is unchecked", () => {
   same<Record<string, unknown>>()(
     client.records({ unchecked: true, select: ["Id", "New"], filter: eq("Newer", 5) }),
   );

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { DataStreamError, PRODUCTION_URL, QA_URL, ValidationError } from "../../../mod.ts";
 import { oneLine } from "../../../src/errors.ts";
 
-Deno.test("DataStreamError has its name and facts, status 0 too", () => {
+Deno.test("DataStreamError() sets its name and properties when the status is 0", () => {
   const cause = new Error("cause");
   const facts = {
     kind: "status" as const,
@@ -23,17 +23,17 @@ Deno.test("DataStreamError has its name and facts, status 0 too", () => {
   assertEquals([error.status, error.retryAfter, error.cause], [0, 0, cause]);
 });
 
-Deno.test("oneLine() takes line ends and control characters out of a message", () => {
+Deno.test("oneLine() replaces line ends and control characters when a message has them", () => {
   assertEquals(oneLine(new Error("a\r\n b\tc\x1b]0;d\x07")), "a b c ]0;d ");
   assertEquals(oneLine("text"), "text");
 });
 
-Deno.test("the addresses are those of the service", () => {
+Deno.test("PRODUCTION_URL and QA_URL are the root URLs of the service when they are read", () => {
   assertEquals(PRODUCTION_URL, "https://api.datastream.org/v1/odata/v4");
   assertEquals(QA_URL, "https://api.qa.datastream.org/v1/odata/v4");
 });
 
-Deno.test("messageFor() puts an interface's names of options into the message", () => {
+Deno.test("messageFor() replaces the names of options when an interface has its own", () => {
   const error = new ValidationError("filter", 'has an unknown field "{top}"', {
     received: "{top} eq 1",
     hint: "use {within} instead",

@@ -13,7 +13,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   "src/client": ["src", "src/endpoint", "src/odata", "src/formats"],
   "src/sandbox": ["src", "src/odata"],
   "src/cli": ["src", "src/client", "src/odata", "src/formats", "src/sandbox", "src/signing"],
-  "src/signing": [],
+  "src/signing": ["src"],
   edge: [
     "src",
     "src/client",

@@ -24,14 +24,14 @@ const DIGESTS: readonly [resource: string, rows: readonly unknown[], digest: str
 ];
 
 for (const [resource, given, digest] of DIGESTS) {
-  Deno.test(`createSandbox() gives the same ${resource} in each version`, async () => {
+  Deno.test(`createSandbox() returns the recorded ${resource} when there are 10,000 records`, async () => {
     const bytes = new TextEncoder().encode(JSON.stringify(given));
     const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
     assertEquals(hash.toHex(), digest);
   });
 }
 
-Deno.test("there are datasets with a citation that links to the DOI, and a licence", () => {
+Deno.test("createSandbox() returns datasets with a licence and a citation that links to the DOI when Metadata is requested", () => {
   assert(datasets.length >= 4);
   for (const { Citation, DOI, Licence, Id } of datasets) {
     assert(String(Citation).endsWith(` https://doi.org/${DOI}`));
@@ -41,14 +41,14 @@ Deno.test("there are datasets with a citation that links to the DOI, and a licen
   }
 });
 
-Deno.test("the data is plainly synthetic", () => {
+Deno.test("createSandbox() names datasets and locations as synthetic when they are requested", () => {
   for (const { DatasetName, Citation } of datasets) {
     assertMatch(`${DatasetName} ${Citation}`, /synthetic|synthétique/i);
   }
   for (const { Name } of locations) assertMatch(String(Name), /synthetic|synthétique/i);
 });
 
-Deno.test("records are of several years and at least 8 characteristics", () => {
+Deno.test("createSandbox() returns records of several years and at least 8 characteristics when there are 10,000", () => {
   const of = (field: string) => new Set(records.map((row) => row[field]));
   const years = new Set(records.map((row) => String(row.ActivityStartDate).slice(0, 4)));
   assert(years.size >= 10);
@@ -57,12 +57,12 @@ Deno.test("records are of several years and at least 8 characteristics", () => {
   assertEquals(of("MonitoringLocationID").size, 60);
 });
 
-Deno.test("one record in a hundred has no start date", () => {
+Deno.test("createSandbox() returns one record in a hundred without a start date when there are 10,000", () => {
   const undated = records.filter((row) => row.ActivityStartDate === null);
   assert(undated.length >= 50 && undated.length <= 200);
 });
 
-Deno.test("one location has a third of all records", () => {
+Deno.test("createSandbox() gives one location a third of all records when there are 10,000", () => {
   const largest = observations.filter((row) => row.LocationId === 1001).length;
   assert(largest > 3_000 && largest < 3_700);
 });
@@ -80,22 +80,23 @@ const oddities: [name: string, holds: (text: string) => boolean][] = [
   ["an apostrophe", (text) => text.includes("'")],
 ];
 for (const [name, holds] of oddities) {
-  Deno.test(`some text has ${name}`, () => assert(every.some(holds)));
+  Deno.test(`createSandbox() returns a string with ${name} when Records is requested`, () =>
+    assert(every.some(holds)));
 }
 
-Deno.test("depths are negative, and some are null", () => {
+Deno.test("createSandbox() returns negative depths and null when Records is requested", () => {
   const depths = records.map((row) => row.ActivityDepthHeightMeasure);
   assert(depths.some((depth) => typeof depth === "number" && depth < 0));
   assert(depths.includes(null));
 });
 
-Deno.test("createSandbox() gives neither value nor unit when a result is censored", () => {
+Deno.test("createSandbox() returns neither value nor unit when a result is censored", () => {
   const censored = records.filter((row) => row.ResultDetectionCondition !== null);
   assert(censored.length > 0);
   for (const row of censored) assertEquals([row.ResultValue, row.ResultUnit], [null, null]);
 });
 
-Deno.test("a record is the same at both resources, and its location's row agrees", () => {
+Deno.test("createSandbox() returns equal values when a record is requested from Observations, Records and Locations", () => {
   for (const [index, record] of records.entries()) {
     const observation = observations[index]!;
     for (const name in observation) {
@@ -112,7 +113,7 @@ Deno.test("a record is the same at both resources, and its location's row agrees
   }
 });
 
-Deno.test("a dataset's extent is that of its records' dates", () => {
+Deno.test("createSandbox() returns the range of the records' dates when TemporalExtent is requested", () => {
   for (const { DOI, TemporalExtent } of datasets) {
     const dates = records
       .filter((row) => row.DOI === DOI && row.ActivityStartDate !== null)
@@ -122,11 +123,11 @@ Deno.test("a dataset's extent is that of its records' dates", () => {
   }
 });
 
-Deno.test("the data is the same every time", async () => {
+Deno.test("createSandbox() returns the same records when it is created again", async () => {
   assertEquals(await ask({ records: 10_000 }).rows("Records"), records);
 });
 
-Deno.test("5,000,000 records are computed, not stored", async () => {
+Deno.test("createSandbox() stores no records when there are 5,000,000", async () => {
   const held = () => Deno.memoryUsage().heapUsed + Deno.memoryUsage().external;
   const before = held();
   const large = ask({ records: 5_000_000, locations: 3_000 });
@@ -138,7 +139,7 @@ Deno.test("5,000,000 records are computed, not stored", async () => {
   assert(grown < 30e6, `memory grew by ${grown} bytes`);
 });
 
-Deno.test("locations lie in Canada, and some have no survey", () => {
+Deno.test("createSandbox() returns locations in Canada, some without a survey, when Locations is requested", () => {
   for (const { Latitude, Longitude, VerticalMeasure, VerticalUnit } of locations) {
     assert(Number(Latitude) > 42 && Number(Latitude) < 70);
     assert(Number(Longitude) > -141 && Number(Longitude) < -52);
@@ -150,7 +151,7 @@ Deno.test("locations lie in Canada, and some have no survey", () => {
   assertEquals(measures, new Set([5, null]));
 });
 
-Deno.test("a time comes with its date and zone, a limit with its unit, a depth too", () => {
+Deno.test("createSandbox() returns no time without date and zone, and no measure without unit, when Records is requested", () => {
   for (const row of records) {
     if (row.ActivityStartTime !== null) assert(row.ActivityStartDate && row.ActivityStartTimeZone);
     if (row.ActivityEndTime !== null) assert(row.ActivityEndDate && row.ActivityEndTimeZone);
@@ -162,7 +163,7 @@ Deno.test("a time comes with its date and zone, a limit with its unit, a depth t
   }
 });
 
-Deno.test("dates are real, and none is in the future of a dataset's last year", () => {
+Deno.test("createSandbox() returns valid dates before a dataset's publication when Metadata is requested", () => {
   for (const { CreateTimestamp, PublishedTimestamp, TemporalExtent } of datasets) {
     for (const stamp of [CreateTimestamp, PublishedTimestamp] as string[]) {
       assertEquals(new Date(stamp).toISOString(), stamp);
@@ -172,7 +173,7 @@ Deno.test("dates are real, and none is in the future of a dataset's last year", 
   }
 });
 
-Deno.test("one dataset's name begins with an equals sign, some fields are null or empty", () => {
+Deno.test("createSandbox() returns a name that starts with an equals sign, and null and empty fields, when Metadata is requested", () => {
   const of = (field: string) => datasets.map((row) => row[field]);
   assert(of("DatasetName").some((name) => String(name).startsWith("=")));
   assert(of("DataProcessing").includes(null) && of("OtherDataSources").includes(""));

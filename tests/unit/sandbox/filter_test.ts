@@ -89,7 +89,7 @@ for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
     if (field === "RegionId") continue;
     const literal = quote(examples[field]!);
     const value = field === "CreateTimestamp" ? Date.parse("2021-01-31") : examples[field]!;
-    Deno.test(`GET /${resource} filters by ${field} with each operator`, async () => {
+    Deno.test(`fetch() filters ${resource} by ${field} when the operator is any of them`, async () => {
       const is = (holds: (held: string | number) => boolean): Test => (values) => {
         const held = values[field]!;
         return held !== null && holds(held);
@@ -111,7 +111,7 @@ for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
     });
   }
 
-  Deno.test(`GET /${resource} joins its clauses with and, for one and the same record`, async () => {
+  Deno.test(`fetch() requires one record to match all clauses when ${resource} has a filter with and`, async () => {
     const found = await assertFinds(
       resource,
       "CharacteristicName in ('pH', 'Nitrate', 'none') and ActivityStartYear gte '2019' and " +
@@ -125,7 +125,7 @@ for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
   });
 }
 
-Deno.test("RegionId finds what lies in a country, a province and a hub, on each resource", async () => {
+Deno.test("fetch() filters by country, province and hub when the filter has RegionId", async () => {
   const byRegion = async (filter: string) =>
     (await rows("Locations", { $filter: filter, $select: "Id" })).map(({ Id }) => Id);
   const everywhere = await byRegion("RegionId eq 'admin.2.ca'");
@@ -152,7 +152,7 @@ Deno.test("RegionId finds what lies in a country, a province and a hub, on each 
   assertEquals(await byRegion("RegionId eq 'hub.nowhere'"), []);
 });
 
-Deno.test("a bounding box with quoted numbers finds the locations in it", async () => {
+Deno.test("fetch() returns the locations in a box when its numbers are quoted", async () => {
   const filter =
     "Longitude gt '-102.01' and Longitude lt '-88.99' and Latitude gt '49' and Latitude lt '60'";
   const found = await rows("Locations", { $filter: filter });
@@ -163,21 +163,21 @@ Deno.test("a bounding box with quoted numbers finds the locations in it", async 
   }
 });
 
-Deno.test("a text with a quote in it is found by writing it twice", async () => {
+Deno.test("fetch() finds a name with a quote when the quote is doubled in the filter", async () => {
   const found = await rows("Locations", { $filter: "Name eq 'Captain''s Bay (synthetic) 4'" });
   assertEquals(found.map(({ Name }) => Name), ["Captain's Bay (synthetic) 4"]);
   assertEquals(await count("Locations", "Name in ('Captain''''s Bay (synthetic) 4')"), 0);
 });
 
 for (const [type, group] of Object.entries(GROUPS)) {
-  Deno.test(`GET /Records filters by ActivityGroupType when it is ${group}`, async () => {
+  Deno.test(`fetch() filters Records by ActivityGroupType when it is ${group}`, async () => {
     const found = await rows("Records", { $filter: `ActivityGroupType eq '${group}'` });
     assert(found.length > 0);
     assertEquals(found, records.filter(({ ActivityType }) => ActivityType === type));
   });
 }
 
-Deno.test("endswith finds what ends with a text, not what holds it", async () => {
+Deno.test("fetch() matches only the end of a value when the filter has endswith", async () => {
   for (const resource of ["Metadata", "Locations", "Observations", "Records"] as const) {
     const found = await assertFinds(
       resource,
@@ -190,7 +190,7 @@ Deno.test("endswith finds what ends with a text, not what holds it", async () =>
   assert(await count("Locations", "endswith(Name, ' 7')") === 1);
 });
 
-Deno.test("a number may have an exponent", async () => {
+Deno.test("fetch() accepts a number when it has an exponent", async () => {
   assertEquals(
     await count("Records", "LocationId eq 1.001e3"),
     await count("Records", "LocationId eq 1001"),
@@ -198,24 +198,27 @@ Deno.test("a number may have an exponent", async () => {
 });
 
 const wrongValues: [filter: string, message: string][] = [
-  ["LocationId eq '5x'", "LocationId is compared with a number, got '5x'"],
-  ["LocationId eq 'x5'", "LocationId is compared with a number, got 'x5'"],
-  ["LocationId eq ''", "LocationId is compared with a number, got ''"],
-  ["DOI eq 5", "DOI is compared with a quoted text, got 5"],
-  ["CreateTimestamp gt '2020'", "CreateTimestamp is compared with a date 'YYYY-MM-DD', got '2020'"],
+  ["LocationId eq '5x'", "LocationId must be compared with a number, got '5x'"],
+  ["LocationId eq 'x5'", "LocationId must be compared with a number, got 'x5'"],
+  ["LocationId eq ''", "LocationId must be compared with a number, got ''"],
+  ["DOI eq 5", "DOI must be compared with a quoted string, got 5"],
+  [
+    "CreateTimestamp gt '2020'",
+    "CreateTimestamp must be compared with a date 'YYYY-MM-DD', got '2020'",
+  ],
   ["CreateTimestamp gt 'x2020-01-01'", "'YYYY-MM-DD', got 'x2020-01-01'"],
   ["CreateTimestamp gt '2020-01-01x'", "'YYYY-MM-DD', got '2020-01-01x'"],
   ["CreateTimestamp gt '2020-13-01'", "'YYYY-MM-DD', got '2020-13-01'"],
 ];
 for (const [filter, message] of wrongValues) {
-  Deno.test(`fetch() answers 400 when a value is of the wrong kind: ${filter}`, async () => {
+  Deno.test(`fetch() answers 400 when a value has the wrong type: ${filter}`, async () => {
     const response = await get("Metadata", { $filter: filter });
     assertEquals(response.status, 400);
     assertStringIncludes(await response.text(), message);
   });
 }
 
-Deno.test("each province has locations where it lies", async () => {
+Deno.test("fetch() returns locations inside Alberta when the filter has its RegionId", async () => {
   const alberta = await rows("Locations", { $filter: "RegionId eq 'admin.4.ca.ab'" });
   assert(alberta.length > 0);
   for (const { Latitude, Longitude } of alberta) {
@@ -224,7 +227,7 @@ Deno.test("each province has locations where it lies", async () => {
   }
 });
 
-Deno.test("CreateTimestamp is compared as an instant, however it is written", async () => {
+Deno.test("fetch() compares CreateTimestamp as a time when it has another notation", async () => {
   const at = "2020-06-15T00:00:00.000Z";
   const finds = async (filter: string) =>
     (await rows("Metadata", { $filter: filter })).some(({ CreateTimestamp }) =>
@@ -238,7 +241,7 @@ Deno.test("CreateTimestamp is compared as an instant, however it is written", as
   }
 });
 
-Deno.test("a temporal filter takes dates as the service's documents write them", async () => {
+Deno.test("fetch() accepts dates without a time when the filter has CreateTimestamp", async () => {
   const filter = "CreateTimestamp gt '2020-03-23' and CreateTimestamp lt '2021-03-25'";
   const found = await rows("Metadata", { $filter: filter });
   assertEquals(found.map(({ DOI }) => DOI), ["10.25976/weir-bb00", "10.25976/weir-cc00"]);

@@ -1,5 +1,6 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { ValidationError } from "../../../src/errors.ts";
 import { createSandbox, type SandboxOptions } from "../../../src/sandbox/service.ts";
 import { ask } from "../../helpers/sandbox.ts";
 
@@ -24,7 +25,7 @@ async function refusal(response: Response): Promise<[number, unknown]> {
   return [response.status, (await response.json()).message];
 }
 
-Deno.test("fetch() answers a raw $ in the query with 400 and a null message", async () => {
+Deno.test("fetch() answers 400 with a null message when the query string has a raw $", async () => {
   const { fetch, url } = createSandbox(unlimited);
   for (const query of ["$top=1", "%24top=1&%24select=$x", "a$"]) {
     const response = await fetch(`${url}/Records?${query}`, { headers: key });
@@ -32,18 +33,18 @@ Deno.test("fetch() answers a raw $ in the query with 400 and a null message", as
   }
 });
 
-Deno.test("fetch() answers a raw $ before it looks for a key", async () => {
+Deno.test("fetch() answers 400 when the query string has a raw $ and the key is missing", async () => {
   const { fetch, url } = createSandbox(unlimited);
   assertEquals(await refusal(await fetch(`${url}/Records?$top=1`)), [400, null]);
 });
 
-Deno.test("fetch() answers a broken percent-encoding with 400 and a null message", async () => {
+Deno.test("fetch() answers 400 with a null message when the percent-encoding is broken", async () => {
   const { fetch, url } = createSandbox(unlimited);
   const response = await fetch(`${url}/Records?%24filter=%E9`, { headers: key });
   assertEquals(await refusal(response), [400, null]);
 });
 
-Deno.test("fetch() answers a missing key with 401, a wrong one with 403", async () => {
+Deno.test("fetch() answers 401 when the key is missing, and 403 when it is wrong", async () => {
   const { fetch, url } = createSandbox({ ...unlimited, apiKey: "right" });
   assertEquals((await refusal(await fetch(`${url}/Records`)))[0], 401);
   for (const wrong of ["sandbox", "r", "righ", "rightly", "RIGHT"]) {
@@ -54,7 +55,7 @@ Deno.test("fetch() answers a missing key with 401, a wrong one with 403", async 
   assertEquals(right.status, 200);
 });
 
-Deno.test("fetch() answers another path with 404, another method with 405", async () => {
+Deno.test("fetch() answers 404 when the path is unknown, and 405 when the method is not GET", async () => {
   const { fetch, url } = createSandbox(unlimited);
   for (const path of ["/records", "/Records/", "/Records/1", ""]) {
     assertEquals((await fetch(url + path, { headers: key })).status, 404);
@@ -66,14 +67,14 @@ Deno.test("fetch() answers another path with 404, another method with 405", asyn
   }
 });
 
-Deno.test("fetch() answers on any origin, and links to that one", async () => {
+Deno.test("fetch() links to the origin of the request when the origin is another one", async () => {
   const { fetch } = createSandbox(unlimited);
   const response = await fetch("http://127.0.0.1:81/v1/odata/v4/Records", { headers: key });
   const link = (await response.json())["@odata.nextLink"];
   assertEquals(new URL(link).origin, "http://127.0.0.1:81");
 });
 
-Deno.test("fetch() answers a third start within a second with 429, and counts it", async () => {
+Deno.test("fetch() answers 429 when a third request starts within a second", async () => {
   const { start, stats } = started();
   assertEquals(await start(0), 200);
   assertEquals(await start(999), 200);
@@ -84,12 +85,12 @@ Deno.test("fetch() answers a third start within a second with 429, and counts it
   assertEquals([stats.requests, stats.tooFast, stats.parallel, stats.rows], [6, 2, 0, 4]);
 });
 
-Deno.test("fetch() keeps other limits, below one a second too", async () => {
+Deno.test("fetch() enforces the rate when it is below one request per second", async () => {
   const { start } = started({ requestsPerSecond: 0.5 });
   assertEquals([await start(0), await start(1999), await start(2000)], [200, 429, 200]);
 });
 
-Deno.test("fetch() keeps a rate between two whole ones", async () => {
+Deno.test("fetch() enforces the rate when it is not a whole number", async () => {
   const { start } = started({ requestsPerSecond: 2.5 });
   assertEquals(
     [await start(0), await start(1), await start(799), await start(800)],
@@ -97,7 +98,7 @@ Deno.test("fetch() keeps a rate between two whole ones", async () => {
   );
 });
 
-Deno.test("fetch() answers two requests at once with 429 until the first body is taken", async () => {
+Deno.test("fetch() answers 429 when the body of another response is not consumed", async () => {
   let time = 0;
   const { fetch, url, stats } = createSandbox({ now: () => time });
   const get = () => {
@@ -114,7 +115,7 @@ Deno.test("fetch() answers two requests at once with 429 until the first body is
   assertEquals([stats.parallel, stats.tooFast, stats.mostInFlight], [1, 0, 1]);
 });
 
-Deno.test("fetch() takes an aborted request for ended, and one of 30 seconds too", async () => {
+Deno.test("fetch() admits the next request when the one before was aborted or is 30 seconds old", async () => {
   let time = 0;
   const { fetch, url } = createSandbox({ now: () => time });
   const stop = new AbortController();
@@ -129,7 +130,7 @@ Deno.test("fetch() takes an aborted request for ended, and one of 30 seconds too
   assertEquals((await fetch(`${url}/Records`, { headers: key })).status, 200);
 });
 
-Deno.test("fetch() lets a refused query go at once, but counts its start", async () => {
+Deno.test("fetch() counts the start but not the body when a query is rejected", async () => {
   let time = 0;
   const { fetch, url } = createSandbox({ now: () => time });
   const get = (query: string) => fetch(`${url}/Records?${query}`, { headers: key });
@@ -140,7 +141,7 @@ Deno.test("fetch() lets a refused query go at once, but counts its start", async
   assertEquals((await get("%24top=1")).status, 200);
 });
 
-Deno.test("fetch() without a limit turns nobody away, and tells how many came at once", async () => {
+Deno.test("fetch() rejects no request and counts concurrent ones when there is no limit", async () => {
   const { fetch, url, stats } = createSandbox(unlimited);
   const get = () => fetch(`${url}/Metadata`, { headers: key });
   const answers = await Promise.all([get(), get(), get()]);
@@ -151,22 +152,26 @@ Deno.test("fetch() without a limit turns nobody away, and tells how many came at
   assertEquals(stats.mostInFlight, 3);
 });
 
-Deno.test("fetch() rejects a request that is aborted already", async () => {
+Deno.test("fetch() rejects when the signal is already aborted", async () => {
   const { fetch, url } = createSandbox();
   const reason = new Error("stopped by the test");
   const given = fetch(`${url}/Records`, { headers: key, signal: AbortSignal.abort(reason) });
   assertEquals(await given.catch((error) => error), reason);
 });
 
-Deno.test("createSandbox() refuses numbers that are none", () => {
-  assertThrows(() => createSandbox({ records: -1 }), RangeError, "records");
-  assertThrows(() => createSandbox({ records: 1.5 }), RangeError, "records");
-  assertThrows(() => createSandbox({ locations: 0 }), RangeError, "locations");
-  assertThrows(() => createSandbox({ requestsPerSecond: 0 }), RangeError, "requestsPerSecond");
-  assertThrows(() => createSandbox({ requestsPerSecond: NaN }), RangeError, "requestsPerSecond");
+Deno.test("createSandbox() throws a ValidationError when a number is out of range", () => {
+  assertThrows(() => createSandbox({ records: -1 }), ValidationError, "records");
+  assertThrows(() => createSandbox({ records: 1.5 }), ValidationError, "records");
+  assertThrows(() => createSandbox({ locations: 0 }), ValidationError, "locations");
+  assertThrows(() => createSandbox({ requestsPerSecond: 0 }), ValidationError, "requestsPerSecond");
+  assertThrows(
+    () => createSandbox({ requestsPerSecond: NaN }),
+    ValidationError,
+    "requestsPerSecond",
+  );
 });
 
-Deno.test("createSandbox() has the documented defaults", async () => {
+Deno.test("createSandbox() has the documented defaults when no option is given", async () => {
   const { sandbox, count } = ask();
   assertEquals([sandbox.apiKey, sandbox.url], ["sandbox", "https://sandbox.invalid/v1/odata/v4"]);
   assertEquals([await count("Records"), await count("Locations")], [40_000, 60]);

@@ -7,18 +7,18 @@ const RESOURCES: ResourceName[] = ["Metadata", "Locations", "Observations", "Rec
 const { sandbox, get, rows, count } = ask({ records: 3_000, locations: 40 });
 
 for (const resource of RESOURCES) {
-  Deno.test(`GET /${resource} gives all fields and ten rows where it is not told otherwise`, async () => {
+  Deno.test(`fetch() returns all fields and ten rows of ${resource} when there are no options`, async () => {
     const { value } = await (await get(resource)).json();
     assertEquals(value.length, resource === "Metadata" ? 5 : 10);
     assertEquals(Object.keys(value[0]), fieldNames(resource));
   });
 
-  Deno.test(`GET /${resource} takes $select in any order`, async () => {
+  Deno.test(`fetch() returns the fields of ${resource} in the order of $select when it is given`, async () => {
     const [row] = await rows(resource, { $select: "DOI, Id" });
     assertEquals(Object.keys(row!), ["DOI", "Id"]);
   });
 
-  Deno.test(`GET /${resource} pages by $skiptoken to the last row, each row once`, async () => {
+  Deno.test(`fetch() returns each row of ${resource} once when the next links are followed`, async () => {
     const whole = await rows(resource, { $select: "Id" });
     const size = resource === "Metadata" ? 2 : Math.ceil(whole.length / 3);
     const paged: unknown[] = [];
@@ -42,20 +42,20 @@ for (const resource of RESOURCES) {
     assertEquals(paged, whole);
   });
 
-  Deno.test(`GET /${resource} counts with $count=true, whatever the page`, async () => {
+  Deno.test(`fetch() counts all rows of ${resource} when $count is true`, async () => {
     const all = (await rows(resource, { $select: "Id" })).length;
     const response = await get(resource, { $count: "true", $top: 1 });
     assertEquals(await response.json(), { value: all });
     assertEquals((await (await get(resource, { $count: "false" })).json()).value.length > 1, true);
   });
 
-  Deno.test(`GET /${resource} says its context`, async () => {
+  Deno.test(`fetch() returns the context of ${resource} when a page is requested`, async () => {
     const body = await (await get(resource)).json();
     assertEquals(body["@data.context"], `odata/v4/${resource}/$links/Metadata(Id=@DatasetId)`);
   });
 }
 
-Deno.test("a next link carries the filter, encoded but for its dollars", async () => {
+Deno.test("fetch() returns a next link with the encoded filter and raw dollars when there is a filter", async () => {
   const filter = "MonitoringLocationType ne 'a & b''s é' and ActivityStartYear gte 2013";
   const body = await (await get("Records", { $filter: filter, $top: 1 })).json();
   const link: string = body["@odata.nextLink"];
@@ -65,7 +65,7 @@ Deno.test("a next link carries the filter, encoded but for its dollars", async (
   await again.body?.cancel();
 });
 
-Deno.test("a skip token need not be an id that there is", async () => {
+Deno.test("fetch() returns the rows after a $skiptoken when no row has that Id", async () => {
   const [first, second] = await rows("Records", { $select: "Id" });
   const after = Number(first!.Id) + 1;
   const [next] = await rows("Records", { $select: "Id", $skiptoken: `Id:${after}` });
@@ -74,7 +74,7 @@ Deno.test("a skip token need not be an id that there is", async () => {
   assertEquals((await rows("Records", { $skiptoken: "Id:0" })).length, 3_000);
 });
 
-Deno.test("a plus sign in the query is a plus sign, not a space", async () => {
+Deno.test("fetch() answers 400 when the filter has plus signs for spaces", async () => {
   const url = `${sandbox.url}/Records?%24filter=ActivityStartYear+gte+2015`;
   const response = await sandbox.fetch(url, { headers: { "x-api-key": sandbox.apiKey } });
   assertEquals(response.status, 400);
@@ -109,27 +109,27 @@ const refused: [resource: ResourceName, query: Record<string, string>, message: 
   ["Metadata", { $filter: "CreateTimestamp gt 'soon'" }, "a date"],
   ["Metadata", { $filter: "CreateTimestamp gt '2020-13-45'" }, "a date"],
   ["Metadata", { $filter: "CreateTimestamp gt '2020-06-15T::::...'" }, "a date"],
-  ["Metadata", { $filter: "CreateTimestamp gt 2020" }, "a quoted text"],
+  ["Metadata", { $filter: "CreateTimestamp gt 2020" }, "a quoted string"],
   ["Records", { $filter: "LocationId eq 'x'" }, "a number"],
   ["Records", { $filter: "LocationId eq ''" }, "a number"],
-  ["Records", { $filter: "DOI eq 5" }, "a quoted text"],
+  ["Records", { $filter: "DOI eq 5" }, "a quoted string"],
   ["Records", { $filter: "endswith(LocationId, '5')" }, "a text field"],
 ];
 for (const [resource, query, message] of refused) {
-  Deno.test(`GET /${resource} answers 400 to ${JSON.stringify(query)}`, async () => {
+  Deno.test(`fetch() answers 400 when a query of ${resource} has ${JSON.stringify(query)}`, async () => {
     const response = await get(resource, query);
     assertEquals(response.status, 400);
     assertStringIncludes((await response.json()).message, message);
   });
 }
 
-Deno.test("an option that is given twice is answered with 400", async () => {
+Deno.test("fetch() answers 400 when an option is repeated", async () => {
   const url = `${sandbox.url}/Records?%24top=1&%24top=2`;
   const response = await sandbox.fetch(url, { headers: { "x-api-key": sandbox.apiKey } });
   assertStringIncludes((await response.json()).message, "twice");
 });
 
-Deno.test("a sandbox without records still has datasets and locations", async () => {
+Deno.test("createSandbox() returns datasets and locations when there are no records", async () => {
   const empty = ask({ records: 0, locations: 1 });
   assertEquals(await empty.rows("Records"), []);
   assertEquals(await empty.count("Observations"), 0);

@@ -138,19 +138,19 @@ function valuesOf(all: readonly Row[], field: string): string[] {
 for (const resource of ["Observations", "Records"] as const) {
   const all = await readAll(resource);
 
-  Deno.test(`createSandbox() gives 40,000 ${resource} when no option is set`, () => {
+  Deno.test(`createSandbox() returns 40,000 ${resource} when no option is given`, () => {
     assertEquals(all.length, 40_000);
   });
 
   for (const { name, applies = () => true, holds } of RULES) {
-    Deno.test(`createSandbox() gives ${resource} each of which ${name}`, () => {
+    Deno.test(`createSandbox() returns a valid row when it is one of ${resource}: it ${name}`, () => {
       const concerned = all.filter(applies);
       assert(concerned.length > 0, "no row tests the rule");
       assertEquals(concerned.filter((row) => !holds(row)).slice(0, 1), []);
     });
   }
 
-  Deno.test(`createSandbox() gives ${resource} with allowed values in coded fields`, () => {
+  Deno.test(`createSandbox() returns only allowed values when a field of ${resource} is coded`, () => {
     const fields = codedFields(all[0]!);
     assert(fields.length >= 14, `${fields.length} coded fields`);
     for (const [field, allowed] of fields) {
@@ -164,12 +164,12 @@ for (const resource of ["Observations", "Records"] as const) {
     }
   });
 
-  Deno.test(`createSandbox() gives ${resource} of each kind of censored result`, () => {
+  Deno.test(`createSandbox() returns every detection condition when ${resource} is requested`, () => {
     const found = valuesOf(all, "ResultDetectionCondition");
     assertEquals(found, [...WITH_LIMIT, ...WITHOUT_LIMIT].sort());
   });
 
-  Deno.test(`createSandbox() gives ${resource} whose limits enclose the values`, () => {
+  Deno.test(`createSandbox() returns values within the detection limits when ${resource} has both`, () => {
     const limits = new Map<string, { below: number; above: number }>();
     for (const row of all) {
       const measure = row.ResultDetectionQuantitationLimitMeasure;
@@ -194,7 +194,7 @@ for (const resource of ["Observations", "Records"] as const) {
     }
   });
 
-  Deno.test(`GET /${resource} finds each row under one allowed ActivityGroupType`, async () => {
+  Deno.test(`fetch() finds each row of ${resource} once when it is filtered by every ActivityGroupType`, async () => {
     const total = new Map<string, number>();
     for (const group of ALLOWED.ActivityGroupType!) {
       const found = await count(resource, `ActivityGroupType eq '${group}'`);
@@ -214,7 +214,7 @@ for (const resource of ["Observations", "Records"] as const) {
   });
 }
 
-Deno.test("createSandbox() gives Locations with allowed values in coded fields", async () => {
+Deno.test("createSandbox() returns only allowed values when a field of Locations is coded", async () => {
   const locations = await rows("Locations");
   const fields = codedFields(locations[0]!);
   assertEquals(fields.length, 4);

@@ -1,4 +1,4 @@
-// Long and odd URLs: each is signed and verified in linear time.
+// Long and malformed URLs are signed and verified in linear time.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { signUrl, verifyUrl } from "../../../src/signing/signed_url.ts";
@@ -14,10 +14,10 @@ for (const part of ["a=1&", "a&", "=", "&", "%41&", "(", "%", "expires=1&", "sig
       (url) => signUrl(url, { secret, expires: 1_800_000_000 }),
     ));
 
-  Deno.test(`verifyUrl() rejects in linear time when a query repeats "${part}"`, async () => {
+  Deno.test(`verifyUrl() returns invalid in linear time when a query repeats "${part}"`, async () => {
     const url = (n: number) =>
       new URL(`https://weir.example/Records.csv?${part.repeat(n)}&${tail}`);
     await assertLinear(url, (url) => verifyUrl(url, secret, 0));
-    assertEquals(await verifyUrl(url(1_000), secret, 0), "wrong");
+    assertEquals(await verifyUrl(url(1_000), secret, 0), "invalid");
   });
 }

@@ -12,7 +12,7 @@ const PATH = "/Records.csv?$select=Id&$filter=DOI eq '10.25976/weir-aa00'&limit=
 const sign = (path: string, seconds = 60, secret = SECRET) =>
   signUrl(new URL(path, "http://localhost"), { secret, expires: NOW / 1000 + seconds });
 
-Deno.test("caller access uses each request's own key, for that request alone", async () => {
+Deno.test("EdgeApp.request() uses the key of each request for that request only when access is caller", async () => {
   const { options, requests } = upstream(page([]), page([]));
   const app = createApp({ ...options, apiKey: "the-server's-own", access: "caller" });
   const get = async (key?: string) => {
@@ -25,7 +25,7 @@ Deno.test("caller access uses each request's own key, for that request alone", a
   assertEquals(requests.map(({ headers }) => headers.get("x-api-key")), ["first", "second"]);
 });
 
-Deno.test("caller access tells the caller that the key was refused", async () => {
+Deno.test("EdgeApp.request() returns 403 or 400 without the key when the caller's key is wrong", async () => {
   const { app } = overSandbox({}, { access: "caller" });
   for (const [key, status] of [["wrong-key", 403], ["not a key", 400]] as const) {
     const response = await app.request("/Records.csv", { headers: { "x-api-key": key } });
@@ -35,7 +35,7 @@ Deno.test("caller access tells the caller that the key was refused", async () =>
   }
 });
 
-Deno.test("caller access passes the service's refusal on, and nothing else as it is", async () => {
+Deno.test("EdgeApp.request() passes on a 401 or 403 of the service, and no other status, when access is caller", async () => {
   const given = [401, 403, 500, 404];
   const { app } = overUpstream(given.map((status) => Response.json({}, { status })), {
     access: "caller",
@@ -49,7 +49,7 @@ Deno.test("caller access passes the service's refusal on, and nothing else as it
   assertEquals(statuses, [401, 403, 502, 502]);
 });
 
-Deno.test("caller access says where to request a key when it is missing or refused", async () => {
+Deno.test("EdgeApp.request() says where to request a key when the caller's is missing or refused", async () => {
   const refusals = [401, 403].map((status) => Response.json({}, { status }));
   const { app } = overUpstream(refusals, { access: "caller" });
   for (const key of ["", "refused", "refused"]) {
@@ -62,7 +62,7 @@ Deno.test("caller access says where to request a key when it is missing or refus
   }
 });
 
-Deno.test("caller access trims white space around a key", async () => {
+Deno.test("EdgeApp.request() trims white space around the caller's key", async () => {
   const { app, requests } = overUpstream([page([]), page([])], { access: "caller" });
   for (const key of ["callers \t", "\u00a0callers"]) {
     const response = await app.request("/Records.csv", { headers: { "x-api-key": key } });
@@ -71,7 +71,7 @@ Deno.test("caller access trims white space around a key", async () => {
   assertEquals(requests.map(({ headers }) => headers.get("x-api-key")), ["callers", "callers"]);
 });
 
-Deno.test("public access uses the server's key, whatever a caller sends", async () => {
+Deno.test("EdgeApp.request() uses the server's key when access is public and the request has another", async () => {
   const { app, requests } = overUpstream([page([])]);
   const headers = { "x-api-key": "callers", authorization: "Bearer callers" };
   await (await app.request("/Records.csv", { headers })).text();
@@ -79,7 +79,7 @@ Deno.test("public access uses the server's key, whatever a caller sends", async 
   assertEquals(requests[0]!.headers.has("authorization"), false);
 });
 
-Deno.test("signed access takes a signed URL, on any of its spellings", async () => {
+Deno.test("EdgeApp.request() accepts a signed URL in any encoding", async () => {
   const { app } = overSandbox({}, signedAccess);
   const url = await sign(PATH);
   for (const spelling of [url, url.replaceAll("%20", "+").replaceAll("%24", "$")]) {
@@ -90,23 +90,23 @@ Deno.test("signed access takes a signed URL, on any of its spellings", async () 
 });
 
 const refused: [name: string, url: () => Promise<string>, title: string][] = [
-  ["without a signature", () => Promise.resolve(PATH), "URL not signed"],
+  ["unsigned", () => Promise.resolve(PATH), "URL not signed"],
   [
-    "that was changed",
+    "changed",
     async () => (await sign(PATH)).replace("limit=2", "limit=3"),
     "URL not signed",
   ],
-  ["with more options", async () => `${await sign(PATH)}&bom=true`, "URL not signed"],
+  ["extended with a parameter", async () => `${await sign(PATH)}&bom=true`, "URL not signed"],
   [
-    "of another path",
+    "moved to another path",
     async () => (await sign(PATH)).replace("Records", "Metadata"),
     "URL not signed",
   ],
-  ["signed by another", () => sign(PATH, 60, `${SECRET}!`), "URL not signed"],
-  ["that has expired", () => sign(PATH, -1), "URL expired"],
+  ["signed with another secret", () => sign(PATH, 60, `${SECRET}!`), "URL not signed"],
+  ["expired", () => sign(PATH, -1), "URL expired"],
 ];
 for (const [name, url, title] of refused) {
-  Deno.test(`signed access refuses a URL ${name} with 403, and asks nothing`, async () => {
+  Deno.test(`EdgeApp.request() returns 403 and sends no request when access is signed and the URL is ${name}`, async () => {
     const { app, stats } = overSandbox({}, signedAccess);
     const response = await app.request(await url());
     assertEquals([response.status, stats.requests], [403, 0]);
@@ -117,7 +117,7 @@ for (const [name, url, title] of refused) {
   });
 }
 
-Deno.test("signed access covers counts, citations and HEAD, and takes no token for them", async () => {
+Deno.test("EdgeApp.request() requires a signature for counts, citations and HEAD, and accepts no token for them", async () => {
   const { app, stats } = overSandbox({}, { ...signedAccess, tokens });
   const headers = { authorization: `Bearer ${tokens[0]}`, "x-api-key": "sandbox" };
   for (const path of ["/Records?$count=true", "/Citations.txt", "/Locations.geojson"]) {
@@ -130,7 +130,7 @@ Deno.test("signed access covers counts, citations and HEAD, and takes no token f
   assertEquals(stats.requests, 3);
 });
 
-Deno.test("token access takes each of its tokens, and no other", async () => {
+Deno.test("EdgeApp.request() accepts each of the tokens and no other when access is token", async () => {
   const { app, requests } = overUpstream([page([]), page([])], { access: "token", tokens });
   const get = async (authorization?: string) => {
     const headers: HeadersInit = authorization ? { authorization } : {};
@@ -154,7 +154,7 @@ Deno.test("token access takes each of its tokens, and no other", async () => {
   ]);
 });
 
-Deno.test("a token is none where its digest is like a right one's in the first or last byte alone", async () => {
+Deno.test("EdgeApp.request() returns 401 when the digest of a token equals a known one only in its first or last byte", async () => {
   const { app, requests } = overUpstream([], { access: "token", tokens });
   const digest = async (text: string) =>
     new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
@@ -168,7 +168,7 @@ Deno.test("a token is none where its digest is like a right one's in the first o
   assertEquals(requests, []);
 });
 
-Deno.test("no answer and no line of the log shows a key, a token, a secret or a signature", async () => {
+Deno.test("EdgeApp.request() shows no key, token, secret or signature in a response or in the log", async () => {
   const apiKey = "k3y-of-a-test";
   const secrets = [apiKey, SECRET, ...tokens];
   const leaky = () => [
@@ -184,7 +184,7 @@ Deno.test("no answer and no line of the log shows a key, a token, a secret or a 
       const response = await app.request(access === "signed" ? url : "/Records.csv", { headers });
       assertEquals(response.status, 502);
       const shown = JSON.stringify([await response.text(), [...response.headers]]);
-      // What the service itself says of other secrets is not the server's to know.
+      // Only the key is sent to the service, so only the key can come back in its response.
       assertEquals(shown.includes(apiKey), false, shown);
     }
     assertEquals(log.length, 3);
@@ -193,7 +193,7 @@ Deno.test("no answer and no line of the log shows a key, a token, a secret or a 
   }
 });
 
-Deno.test("no request makes the server fetch from anywhere but its root", async () => {
+Deno.test("EdgeApp.request() sends requests only to the base URL, whatever the parameters are", async () => {
   const { app, requests } = overUpstream(Array.from({ length: 20 }, () => page([])));
   const paths = [
     "/Records.csv?$skiptoken=https://evil.example/&$select=Id",

@@ -11,7 +11,7 @@ const rowsOf = (...ids: number[]) => ids.map((Id) => ({ Id }));
 const isCount = ({ url }: Request) => url.includes("count=true");
 
 Deno.test(
-  "a download of one page with more than maxRows rows is 413 with the remedy, without a count",
+  "EdgeApp.request() returns 413 without a count when one page has more than maxRows rows",
   DEADLINE,
   async () => {
     const { app, stats } = overSandbox({ records: 1_001 }, { maxRows: 1_000 });
@@ -23,7 +23,7 @@ Deno.test(
   },
 );
 
-Deno.test("a limit within maxRows is served without a count", DEADLINE, async () => {
+Deno.test("EdgeApp.request() sends no count when limit is at most maxRows", DEADLINE, async () => {
   const { app, stats } = overSandbox({ records: 1_001 }, { maxRows: 1_000 });
   const response = await app.request("/Records.csv?$select=Id&limit=1000");
   assertEquals((await response.text()).split("\r\n").length, 1_002);
@@ -31,7 +31,7 @@ Deno.test("a limit within maxRows is served without a count", DEADLINE, async ()
 });
 
 Deno.test(
-  "a download of several pages with more than maxRows rows is 413 after its first page and a count",
+  "EdgeApp.request() returns 413 after the first page and a count when several pages have more than maxRows rows",
   DEADLINE,
   async () => {
     const { app, stats } = overSandbox({ records: 15_000 }, { maxRows: 14_999 });
@@ -41,7 +41,7 @@ Deno.test(
   },
 );
 
-Deno.test("a public download of one page is one request", DEADLINE, async () => {
+Deno.test("EdgeApp.request() sends one request when the result is one page", DEADLINE, async () => {
   for (const path of ["/Records.csv", "/Observations.ndjson", "/Locations.geojson"]) {
     const { app, stats } = overSandbox({ records: 1_001 }, { maxRows: undefined });
     assertEquals((await app.request(path)).status, 200);
@@ -50,7 +50,7 @@ Deno.test("a public download of one page is one request", DEADLINE, async () => 
 });
 
 Deno.test(
-  "a download of up to maxRows rows is counted once, after its first page",
+  "EdgeApp.request() counts once, after the first page, when the result has at most maxRows rows",
   DEADLINE,
   async () => {
     const { app, requests } = overUpstream([
@@ -66,7 +66,7 @@ Deno.test(
 );
 
 Deno.test(
-  "between a million rows and maxRows a download is split, and whole",
+  "EdgeApp.request() splits the query and returns each row once when it has more than a million rows",
   DEADLINE,
   async () => {
     const rows = 1_100_000;
@@ -87,18 +87,22 @@ Deno.test(
   },
 );
 
-Deno.test("up to a million rows a download is counted once, and not split", DEADLINE, async () => {
-  const service = largeService(900_000, 30);
-  const clock = new FakeClock();
-  const baseUrl = "https://small.invalid/v1/odata/v4";
-  const app = createApp({ access: "public", apiKey: "k", baseUrl, clock, fetch: service.fetch });
-  const response = await app.request("/Observations.ndjson");
-  await response.body!.pipeTo(new WritableStream());
-  assertEquals([service.counts, service.asked.length], [[900_000], 91]);
-});
+Deno.test(
+  "EdgeApp.request() counts once and does not split when there are less than a million rows",
+  DEADLINE,
+  async () => {
+    const service = largeService(900_000, 30);
+    const clock = new FakeClock();
+    const baseUrl = "https://small.invalid/v1/odata/v4";
+    const app = createApp({ access: "public", apiKey: "k", baseUrl, clock, fetch: service.fetch });
+    const response = await app.request("/Observations.ndjson");
+    await response.body!.pipeTo(new WritableStream());
+    assertEquals([service.counts, service.asked.length], [[900_000], 91]);
+  },
+);
 
 Deno.test(
-  "public access has five million rows at most, the others any number",
+  "EdgeApp.request() allows five million rows when access is public, and any number otherwise",
   DEADLINE,
   async () => {
     const count = () => Response.json({ value: 5_000_001 });
@@ -122,14 +126,18 @@ Deno.test(
   },
 );
 
-Deno.test("a count that fails is told as any fault", DEADLINE, async () => {
-  const first = page(rowsOf(1), `${ROOT}/Records?$skiptoken=Id:1`);
-  const { app } = overUpstream([first, Response.json({}, { status: 504 })], { maxRows: 10 });
-  assertEquals((await app.request("/Records.csv")).status, 504);
-});
+Deno.test(
+  "EdgeApp.request() returns 504 when the count of a download times out",
+  DEADLINE,
+  async () => {
+    const first = page(rowsOf(1), `${ROOT}/Records?$skiptoken=Id:1`);
+    const { app } = overUpstream([first, Response.json({}, { status: 504 })], { maxRows: 10 });
+    assertEquals((await app.request("/Records.csv")).status, 504);
+  },
+);
 
 Deno.test(
-  "so many downloads are open at once, and one more is told to come back",
+  "EdgeApp.request() returns 503 with retry-after when maxWaiting downloads are running",
   DEADLINE,
   async () => {
     const { app, stats } = overSandbox({ records: 30 }, { maxWaiting: 2 });
@@ -138,7 +146,7 @@ Deno.test(
     for (const path of ["/Records.csv", "/Records?$count=true", "/Citations.txt"]) {
       const response = await app.request(path);
       assertEquals([response.status, response.headers.get("retry-after")], [503, "30"]);
-      assertStringIncludes((await problemOf(response)).detail, "2 downloads are open");
+      assertStringIncludes((await problemOf(response)).detail, "2 concurrent downloads");
     }
     assertEquals(stats.requests, asked);
     assertEquals((await app.request("/healthz")).status, 200);
@@ -152,13 +160,13 @@ Deno.test(
 );
 
 const endings: [name: string, end: (response: Response) => Promise<unknown>][] = [
-  ["was read to its end", (response) => response.text()],
-  ["was left", (response) => response.body!.cancel()],
-  ["broke", (response) => assertRejects(() => response.text())],
+  ["is read to its end", (response) => response.text()],
+  ["is cancelled", (response) => response.body!.cancel()],
+  ["fails", (response) => assertRejects(() => response.text())],
 ];
 for (const [name, end] of endings) {
-  Deno.test(`a download that ${name} gives its place back`, DEADLINE, async () => {
-    const broken = name === "broke";
+  Deno.test(`EdgeApp.request() releases the permit when a download ${name}`, DEADLINE, async () => {
+    const broken = name === "fails";
     const { app } = overUpstream([
       page(rowsOf(1), broken ? `${ROOT}/Records?$skiptoken=Id:1` : undefined),
       ...(broken ? [Response.json({ value: 2 }), new Error("reset")] : []),
@@ -173,27 +181,31 @@ for (const [name, end] of endings) {
 }
 
 const failures: [name: string, path: string][] = [
-  ["a download", "/Records.csv"],
-  ["a count", "/Records?$count=true"],
-  ["citations", "/Citations.json"],
+  ["a download fails", "/Records.csv"],
+  ["a count fails", "/Records?$count=true"],
+  ["a request for citations fails", "/Citations.json"],
 ];
 for (const [name, path] of failures) {
-  Deno.test(`${name} that failed before its first row gives its place back`, DEADLINE, async () => {
-    const { app } = overUpstream([new Error("reset"), page([])], { maxWaiting: 1 });
-    assertEquals((await app.request(path)).status, 502);
-    const next = await app.request("/Records.csv");
-    await next.text();
-    assertEquals(next.status, 200);
-  });
+  Deno.test(
+    `EdgeApp.request() releases the permit when ${name} before its first row`,
+    DEADLINE,
+    async () => {
+      const { app } = overUpstream([new Error("reset"), page([])], { maxWaiting: 1 });
+      assertEquals((await app.request(path)).status, 502);
+      const next = await app.request("/Records.csv");
+      await next.text();
+      assertEquals(next.status, 200);
+    },
+  );
 }
 
 Deno.test(
-  "what a runtime has dropped holds its place for half a minute, and no longer",
+  "EdgeApp.request() reclaims a permit after 30 s when the runtime has dropped its request",
   DEADLINE,
   async () => {
     const { app, clock } = overSandbox({ records: 1 }, { maxWaiting: 1 });
-    await app.request("/Records.csv"); // nobody reads it
-    clock.forget(); // nor do its timers run any more
+    await app.request("/Records.csv"); // its body is not read
+    clock.forget(); // and its timers no longer run
     clock.advance(30_000);
     assertEquals((await app.request("/Records.csv")).status, 503);
     clock.advance(1);
@@ -204,7 +216,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a reader that takes nothing for a minute is cut, told of in the log, and its place is free",
+  "EdgeApp.request() ends and logs a download, and releases its permit, when the client reads nothing for 60 s",
   DEADLINE,
   async () => {
     const { app, clock, log } = overSandbox({ records: 30 }, { maxWaiting: 1 });
@@ -212,65 +224,77 @@ Deno.test(
     await clock.sleep(59_000);
     assertEquals([(await app.request("/Records.csv")).status, log], [503, []]);
     await clock.sleep(2_000);
-    assertStringIncludes(log.join(), "took nothing for 60 s");
-    await assertRejects(() => response.text(), Error, "took nothing");
+    assertStringIncludes(log.join(), "read nothing for 60 s");
+    await assertRejects(() => response.text(), Error, "read nothing");
     const next = await app.request("/Records.csv");
     assert((await next.text()).endsWith("\r\n"));
   },
 );
 
-Deno.test("a reader that takes some of a page and then nothing is cut, too", DEADLINE, async () => {
-  const { app, clock, log } = overSandbox({ records: 30_000 }, { maxWaiting: 1 });
-  const reader = (await app.request("/Records.csv")).body!.getReader();
-  await reader.read();
-  await clock.sleep(59_000);
-  assertEquals(log, []);
-  await clock.sleep(2_000);
-  assertStringIncludes(log.join(), "took nothing for 60 s");
-  await assertRejects(() => reader.read(), Error, "took nothing");
-  await (await app.request("/Locations.csv")).text();
-});
+Deno.test(
+  "EdgeApp.request() ends a download when the client stops reading in the middle of a page",
+  DEADLINE,
+  async () => {
+    const { app, clock, log } = overSandbox({ records: 30_000 }, { maxWaiting: 1 });
+    const reader = (await app.request("/Records.csv")).body!.getReader();
+    await reader.read();
+    await clock.sleep(59_000);
+    assertEquals(log, []);
+    await clock.sleep(2_000);
+    assertStringIncludes(log.join(), "read nothing for 60 s");
+    await assertRejects(() => reader.read(), Error, "read nothing");
+    await (await app.request("/Locations.csv")).text();
+  },
+);
 
-Deno.test("a reader that left is not told of as one that took nothing", DEADLINE, async () => {
+Deno.test("EdgeApp.request() logs nothing when the client disconnects", DEADLINE, async () => {
   const { app, clock, log } = overSandbox({ records: 30 });
   await (await app.request("/Records.csv")).body!.cancel();
   await clock.sleep(70_000);
   assertEquals(log, []);
 });
 
-Deno.test("a reader that takes a little now and then is not cut", DEADLINE, async () => {
-  const { app, clock, log } = overSandbox({ records: 10_000 });
-  const reader = (await app.request("/Records.csv")).body!.getReader();
-  let bytes = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    assert(value.length <= 65_536);
-    bytes += value.length;
-    await clock.sleep(59_000);
-  }
-  assert(bytes > 1_000_000);
-  assert(clock.now() > 900_000);
-  assertEquals(log, []);
-});
-
-Deno.test("downloads take turns, page by page", DEADLINE, async () => {
-  const order: string[] = [];
-  const { app } = overSandbox({ requestsPerSecond: Infinity, records: 9_000 }, {
-    requestsPerSecond: 2,
-    pageRows: 1_000,
-  });
-  const read = async (name: string) => {
-    const { body } = await app.request(`/Records.csv?$select=Id&limit=3000&filename=${name}`);
-    const reader = body!.getReader();
+Deno.test(
+  "EdgeApp.request() completes a download when the client reads a chunk every 59 s",
+  DEADLINE,
+  async () => {
+    const { app, clock, log } = overSandbox({ records: 10_000 });
+    const reader = (await app.request("/Records.csv")).body!.getReader();
+    let bytes = 0;
     for (;;) {
-      const { done } = await reader.read();
-      if (done) return;
-      order.push(name);
+      const { done, value } = await reader.read();
+      if (done) break;
+      assert(value.length <= 65_536);
+      bytes += value.length;
+      await clock.sleep(59_000);
     }
-  };
-  await Promise.all(["a", "b", "c"].map(read));
-  for (let round = 0; round < 3; round++) {
-    assertEquals(order.slice(round * 3, round * 3 + 3).sort(), ["a", "b", "c"]);
-  }
-});
+    assert(bytes > 1_000_000);
+    assert(clock.now() > 900_000);
+    assertEquals(log, []);
+  },
+);
+
+Deno.test(
+  "EdgeApp.request() alternates between concurrent downloads, page by page",
+  DEADLINE,
+  async () => {
+    const order: string[] = [];
+    const { app } = overSandbox({ requestsPerSecond: Infinity, records: 9_000 }, {
+      requestsPerSecond: 2,
+      pageRows: 1_000,
+    });
+    const read = async (name: string) => {
+      const { body } = await app.request(`/Records.csv?$select=Id&limit=3000&filename=${name}`);
+      const reader = body!.getReader();
+      for (;;) {
+        const { done } = await reader.read();
+        if (done) return;
+        order.push(name);
+      }
+    };
+    await Promise.all(["a", "b", "c"].map(read));
+    for (let round = 0; round < 3; round++) {
+      assertEquals(order.slice(round * 3, round * 3 + 3).sort(), ["a", "b", "c"]);
+    }
+  },
+);

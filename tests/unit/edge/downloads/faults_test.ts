@@ -19,31 +19,39 @@ const statuses: [upstream: number, status: number][] = [
   [504, 504],
 ];
 for (const [given, status] of statuses) {
-  Deno.test(`status ${given} before the first page is told as ${status}`, DEADLINE, async () => {
-    for (const path of PATHS) {
-      const { app, log } = overUpstream([Response.json({ message: "no" }, { status: given })]);
-      const response = await app.request(path);
-      assertEquals(response.status, status);
-      assertEquals(response.headers.get("retry-after"), status === 503 ? "5" : null);
-      const { hint, detail } = await problemOf(response);
-      assert(hint && !detail.includes(hint));
-      assertEquals(log.length, status >= 500 ? 1 : 0);
-    }
-  });
+  Deno.test(
+    `EdgeApp.request() returns ${status} when the service responds ${given} before the first page`,
+    DEADLINE,
+    async () => {
+      for (const path of PATHS) {
+        const { app, log } = overUpstream([Response.json({ message: "no" }, { status: given })]);
+        const response = await app.request(path);
+        assertEquals(response.status, status);
+        assertEquals(response.headers.get("retry-after"), status === 503 ? "5" : null);
+        const { hint, detail } = await problemOf(response);
+        assert(hint && !detail.includes(hint));
+        assertEquals(log.length, status >= 500 ? 1 : 0);
+      }
+    },
+  );
 }
 
 for (const [given, told] of [["17", "17"], ["0", "1"], ["600", "600"]] as const) {
-  Deno.test(`a 429 with retry-after ${given} is told as 503 with ${told}`, DEADLINE, async () => {
-    const headers = { "retry-after": given };
-    const { app } = overUpstream([Response.json({}, { status: 429, headers })]);
-    const response = await app.request("/Records.csv");
-    assertEquals([response.status, response.headers.get("retry-after")], [503, told]);
-    await problemOf(response);
-  });
+  Deno.test(
+    `EdgeApp.request() returns 503 with retry-after ${told} when the service responds 429 with ${given}`,
+    DEADLINE,
+    async () => {
+      const headers = { "retry-after": given };
+      const { app } = overUpstream([Response.json({}, { status: 429, headers })]);
+      const response = await app.request("/Records.csv");
+      assertEquals([response.status, response.headers.get("retry-after")], [503, told]);
+      await problemOf(response);
+    },
+  );
 }
 
 Deno.test(
-  "a service that says nothing took too long: 504, and the log says how long",
+  "EdgeApp.request() returns 504 and logs the timeout when the service does not respond",
   DEADLINE,
   async () => {
     const { app, log } = overUpstream([() => new Promise<Response>(() => {})]);
@@ -54,63 +62,79 @@ Deno.test(
   },
 );
 
-Deno.test("a hint is of what a caller can do by a URL", DEADLINE, async () => {
-  for (const status of [408, 413, 504]) {
-    const { app } = overUpstream([Response.json({}, { status })]);
-    const { hint } = await problemOf(await app.request("/Records.csv"));
-    assertStringIncludes(hint, "select fewer fields or narrow the filter");
-  }
-});
+Deno.test(
+  "EdgeApp.request() suggests a smaller query when the service times out or refuses its size",
+  DEADLINE,
+  async () => {
+    for (const status of [408, 413, 504]) {
+      const { app } = overUpstream([Response.json({}, { status })]);
+      const { hint } = await problemOf(await app.request("/Records.csv"));
+      assertStringIncludes(hint, "select fewer fields or narrow the filter");
+    }
+  },
+);
 
 Deno.test(
-  "a key of the server that is refused is the server's matter, and said so",
+  "EdgeApp.request() refers to the operator when the service refuses the server's key",
   DEADLINE,
   async () => {
     const { app, log } = overUpstream([Response.json({}, { status: 403 })]);
     const response = await app.request("/Records.csv");
-    assertStringIncludes((await problemOf(response)).hint, "whoever runs this server");
+    assertStringIncludes((await problemOf(response)).hint, "the operator of this server");
     assertStringIncludes(log.join(), "check the API key");
   },
 );
 
-Deno.test("a caller is told nothing of the server's inside", DEADLINE, async () => {
-  for (
-    const reply of [
-      () => new Error("getaddrinfo ENOTFOUND upstream.invalid"),
-      () => Response.json({}, { status: 504 }),
-    ]
-  ) {
-    const { app, log } = overUpstream([reply()]);
-    const { detail, hint } = await problemOf(await app.request("/Records.csv"));
-    assertEquals(/upstream|base URL|ENOTFOUND/.test(detail + hint), false, detail + hint);
-    assertStringIncludes(log.join(), "upstream.invalid");
-  }
-});
+Deno.test(
+  "EdgeApp.request() shows no address or network error of the service",
+  DEADLINE,
+  async () => {
+    for (
+      const reply of [
+        () => new Error("getaddrinfo ENOTFOUND upstream.invalid"),
+        () => Response.json({}, { status: 504 }),
+      ]
+    ) {
+      const { app, log } = overUpstream([reply()]);
+      const { detail, hint } = await problemOf(await app.request("/Records.csv"));
+      assertEquals(/upstream|base URL|ENOTFOUND/.test(detail + hint), false, detail + hint);
+      assertStringIncludes(log.join(), "upstream.invalid");
+    }
+  },
+);
 
-Deno.test("a filter that the service refuses is 400 with what it said", DEADLINE, async () => {
-  const { app } = overSandbox();
-  const response = await app.request("/Records.csv?$filter=LocationId eq 'x'");
-  assertEquals(response.status, 400);
-  assertStringIncludes((await problemOf(response)).detail, "compared with a number");
-});
+Deno.test(
+  "EdgeApp.request() returns 400 with the message of the service when it rejects the filter",
+  DEADLINE,
+  async () => {
+    const { app } = overSandbox();
+    const response = await app.request("/Records.csv?$filter=LocationId eq 'x'");
+    assertEquals(response.status, 400);
+    assertStringIncludes((await problemOf(response)).detail, "compared with a number");
+  },
+);
 
 const faults: [name: string, reply: () => Reply][] = [
-  ["a fault of the network", () => new Error("connection reset")],
-  ["a broken page", () => Response.json({})],
+  ["a network error", () => new Error("connection reset")],
+  ["a malformed page", () => Response.json({})],
   ["a page of HTML", () => new Response("<html>", { headers: { "content-type": "text/html" } })],
-  ["a status", () => Response.json({}, { status: 500 })],
+  ["a status of 500", () => Response.json({}, { status: 500 })],
 ];
 for (const [name, reply] of faults) {
-  Deno.test(`${name} before the first page is 502`, DEADLINE, async () => {
-    const { app } = overUpstream([reply()]);
-    const response = await app.request("/Records.csv");
-    assertEquals(response.status, 502);
-    await problemOf(response);
-  });
+  Deno.test(
+    `EdgeApp.request() returns 502 when the first response is ${name}`,
+    DEADLINE,
+    async () => {
+      const { app } = overUpstream([reply()]);
+      const response = await app.request("/Records.csv");
+      assertEquals(response.status, 502);
+      await problemOf(response);
+    },
+  );
 
   for (const format of ["csv", "ndjson", "json"]) {
     Deno.test(
-      `${name} after the first page of ${format} breaks the transfer, and is logged`,
+      `EdgeApp.request() breaks the transfer of ${format} and logs the error when a later response is ${name}`,
       DEADLINE,
       async () => {
         const { app, log } = overUpstream([
@@ -122,24 +146,28 @@ for (const [name, reply] of faults) {
         assertEquals(response.status, 200);
         await assertRejects(() => response.text());
         assertEquals(log.length, 1);
-        assertStringIncludes(log[0]!, "A download of Records broke");
+        assertStringIncludes(log[0]!, "Download of Records failed after its first page");
       },
     );
   }
 }
 
-Deno.test("a field that comes late breaks the transfer, and is logged", DEADLINE, async () => {
-  const { app, log } = overUpstream([
-    page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`),
-    Response.json({ value: 2 }),
-    page([{ Id: 2, Novel: 1 }]),
-  ]);
-  await assertRejects(async () => (await app.request("/Records.csv")).text());
-  assertStringIncludes(log.join(), '"Novel"');
-});
+Deno.test(
+  "EdgeApp.request() breaks the transfer and logs the field when a later page has a new one",
+  DEADLINE,
+  async () => {
+    const { app, log } = overUpstream([
+      page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`),
+      Response.json({ value: 2 }),
+      page([{ Id: 2, Novel: 1 }]),
+    ]);
+    await assertRejects(async () => (await app.request("/Records.csv")).text());
+    assertStringIncludes(log.join(), '"Novel"');
+  },
+);
 
 Deno.test(
-  "a next link to another place breaks the transfer, and is not followed",
+  "EdgeApp.request() returns 502 and does not follow a next link to another origin",
   DEADLINE,
   async () => {
     const { app, requests } = overUpstream([
@@ -153,7 +181,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a download that is short of the count breaks the transfer, and the log has both numbers",
+  "EdgeApp.request() breaks the transfer and logs both numbers when rows are missing",
   DEADLINE,
   async () => {
     const { app, log } = overUpstream([

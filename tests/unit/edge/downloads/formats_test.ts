@@ -28,7 +28,7 @@ const negotiated: [accept: string | undefined, type: string, resource?: string][
   ["application/geo+json, application/json;q=0.9", "application/geo+json", "Locations"],
 ];
 for (const [accept, type, resource = "Records"] of negotiated) {
-  Deno.test(`/${resource} with accept: ${accept} is ${type}`, async () => {
+  Deno.test(`EdgeApp.request() returns ${type} for /${resource} when accept is ${accept}`, async () => {
     assertEquals(await typeOf(`/${resource}`, accept), [200, type]);
   });
 }
@@ -45,12 +45,12 @@ const formats: [format: string, type: string][] = [
   ["%20csv%20", "text/csv"],
 ];
 for (const [format, type] of formats) {
-  Deno.test(`/Locations?$format=${format} is ${type}, whatever is accepted`, async () => {
+  Deno.test(`EdgeApp.request() returns ${type} for /Locations?$format=${format}, whatever accept is`, async () => {
     assertEquals(await typeOf(`/Locations?$format=${format}`, "text/plain"), [200, type]);
   });
 }
 
-Deno.test("a type that there is not is 406 with those that there are", async () => {
+Deno.test("EdgeApp.request() returns 406 with the media types when accept excludes all of them", async () => {
   const { app, stats } = overSandbox();
   const response = await app.request("/Records", { headers: { accept: "application/pdf" } });
   assertEquals([response.status, stats.requests], [406, 0]);
@@ -66,11 +66,11 @@ const wrongFormats: [format: string, hint: string][] = [
   ["xlsx", "use csv with bom=true"],
 ];
 for (const [format, wanted] of wrongFormats) {
-  Deno.test(`/Records?$format=${format} is 400 with a hint`, async () => {
+  Deno.test(`EdgeApp.request() returns 400 with a hint for /Records?$format=${format}`, async () => {
     const { app, stats } = overSandbox();
     const response = await app.request(`/Records?$format=${format}`);
     assertEquals([response.status, stats.requests], [400, 0]);
     const { detail, hint } = await problemOf(response);
-    assertEquals([detail, hint], [`Records has no format "${format}"`, wanted]);
+    assertEquals([detail, hint], [`$format must be a format of Records, got "${format}"`, wanted]);
   });
 }

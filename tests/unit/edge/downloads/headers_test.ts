@@ -37,7 +37,7 @@ const names: [wanted: string, ascii: string, encoded?: string][] = [
   ["é".repeat(300), `${"e".repeat(60)}.csv`, `${"%C3%A9".repeat(60)}.csv`],
 ];
 for (const [wanted, ascii, encoded = ascii] of names) {
-  Deno.test(`filename=${JSON.stringify(wanted.slice(0, 30))} is saved as ${ascii}`, async () => {
+  Deno.test(`EdgeApp.request() names the file ${ascii} when filename is ${JSON.stringify(wanted.slice(0, 30))}`, async () => {
     const headers = await head(`/Records.csv?filename=${encodeURIComponent(wanted)}`);
     assertEquals(
       headers.get("content-disposition"),
@@ -47,7 +47,7 @@ for (const [wanted, ascii, encoded = ascii] of names) {
   });
 }
 
-Deno.test("a file is named for what is in it, its extension for the format", async () => {
+Deno.test("EdgeApp.request() names the file by resource and format when there is no filename", async () => {
   for (const path of ["/Locations.geojson", "/Observations.ndjson", "/Metadata.json"]) {
     const name = path.slice(1).toLowerCase();
     const disposition = (await head(path)).get("content-disposition")!;
@@ -76,13 +76,13 @@ const filters: [filter: string | undefined, link: string | null][] = [
   ["DOI eq 'javascript:alert(1)'", null],
 ];
 for (const [filter, link] of filters) {
-  Deno.test(`link of ${filter}`, async () => {
+  Deno.test(`EdgeApp.request() sets the link ${link} when the filter is ${filter}`, async () => {
     const query = filter === undefined ? "" : `?$filter=${encodeURIComponent(filter)}`;
     assertEquals((await head(`/Records.csv${query}`)).get("link"), link);
   });
 }
 
-Deno.test("what may be kept, and what must not", async () => {
+Deno.test("EdgeApp.request() allows caches only when access is public", async () => {
   const cacheOf = async (access: "public" | "caller" | "token") => {
     const { app } = overUpstream([page([])], { access, tokens: ["the-token-of-a-test"] });
     const headers = { "x-api-key": "k", authorization: "Bearer the-token-of-a-test" };
@@ -95,7 +95,7 @@ Deno.test("what may be kept, and what must not", async () => {
   assertEquals(await cacheOf("token"), ["private, no-store, no-transform", "authorization"]);
 });
 
-Deno.test("a fault is not kept", async () => {
+Deno.test("EdgeApp.request() forbids caches for errors", async () => {
   const { app } = overUpstream([Response.json({}, { status: 500 })]);
   await problemOf(await app.request("/Records.csv"));
 });

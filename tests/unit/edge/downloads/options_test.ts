@@ -7,18 +7,21 @@ import { ask } from "../../../helpers/sandbox.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
 
 const spellings: [name: string, query: string][] = [
-  ["raw", "$select=Id,ResultComment&$filter=CharacteristicName eq 'Temperature, water'&$top=2000"],
   [
-    "encoded",
+    "not encoded",
+    "$select=Id,ResultComment&$filter=CharacteristicName eq 'Temperature, water'&$top=2000",
+  ],
+  [
+    "percent-encoded",
     "%24select=Id%2CResultComment&%24filter=CharacteristicName%20eq%20%27Temperature%2C%20water%27&%24top=2000",
   ],
   [
-    "as a form",
+    "encoded as by a form",
     "$select=Id,ResultComment&$filter=CharacteristicName+eq+'Temperature%2C+water'&$top=2000",
   ],
 ];
 for (const [name, query] of spellings) {
-  Deno.test(`options are taken ${name}`, async () => {
+  Deno.test(`EdgeApp.request() accepts parameters that are ${name}`, async () => {
     const { app, stats } = overSandbox({ records: 30_000 });
     const [header, ...rows] = readCsv(await (await app.request(`/Records.csv?${query}`)).text());
     assertEquals(header, ["Id", "ResultComment"]);
@@ -30,13 +33,13 @@ for (const [name, query] of spellings) {
   });
 }
 
-Deno.test("a filter without rows gives the header alone", async () => {
+Deno.test("EdgeApp.request() returns only the CSV header when no row matches", async () => {
   const { app } = overSandbox();
   const response = await app.request("/Records.csv?$select=Id,%20DOI&$filter=DOI eq 'none'");
   assertEquals([response.status, await response.text()], [200, "Id,DOI\r\n"]);
 });
 
-Deno.test("limit is the number of rows, and $skiptoken where they begin", async () => {
+Deno.test("EdgeApp.request() returns limit rows after the position of $skiptoken", async () => {
   const { app, stats } = overSandbox();
   const idsOf = async (query: string) => {
     const response = await app.request(`/Observations.ndjson?$select=Id&${query}`);
@@ -62,8 +65,8 @@ const sizes: [query: string, top: string, pageRows?: number][] = [
   ["limit=7", "7"],
 ];
 for (const [query, top, pageRows] of sizes) {
-  const bound = pageRows === undefined ? "" : ` where pages have ${pageRows} rows at most`;
-  Deno.test(`Records.csv?${query} asks for pages of ${top} rows${bound}`, async () => {
+  const bound = pageRows === undefined ? "" : ` and pageRows is ${pageRows}`;
+  Deno.test(`EdgeApp.request() requests pages of ${top} rows when the query is "${query}"${bound}`, async () => {
     const { app, requests } = overUpstream([page([{ Id: 1 }])], { pageRows });
     await (await app.request(`/Records.csv?$select=Id&${query}`)).text();
     assertEquals(new URL(requests[0]!.url).searchParams.get("$top"), top);
@@ -71,7 +74,7 @@ for (const [query, top, pageRows] of sizes) {
 }
 
 for (const [resource, path] of [["Locations", "Locations"], ["Metadata", "Metadata"]] as const) {
-  Deno.test(`bbox is a filter of ${resource}, joined to the caller's`, async () => {
+  Deno.test(`EdgeApp.request() adds bbox to the filter of ${resource}`, async () => {
     const { app, requests } = overUpstream([page([])]);
     await (await app.request(`/${path}.csv?bbox=-64,46,-62,47&$filter=DOI eq 'a'`)).text();
     assertEquals(
@@ -82,7 +85,7 @@ for (const [resource, path] of [["Locations", "Locations"], ["Metadata", "Metada
 }
 
 for (const resource of ["Observations", "Records"]) {
-  Deno.test(`bbox of ${resource} gives the rows of the locations inside`, async () => {
+  Deno.test(`EdgeApp.request() returns the rows of the locations inside bbox: ${resource}`, async () => {
     const { app, stats } = overSandbox();
     const response = await app.request(`/${resource}?bbox=-64,46,-62,47&$count=true`);
     const { count } = await response.json();
@@ -93,7 +96,7 @@ for (const resource of ["Observations", "Records"]) {
   });
 }
 
-Deno.test("$count=true gives the number of rows and no file, in any format", async () => {
+Deno.test("EdgeApp.request() returns the number of rows as JSON when $count is true", async () => {
   const { app, stats } = overSandbox({ records: 1_234 });
   for (const path of ["/Records", "/Records.csv", "/Observations.ndjson"]) {
     const response = await app.request(`${path}?$count=true`);
@@ -106,7 +109,7 @@ Deno.test("$count=true gives the number of rows and no file, in any format", asy
   assertEquals((await rows.text()).split("\r\n").length, 3);
 });
 
-Deno.test("options of CSV", async () => {
+Deno.test("EdgeApp.request() applies the parameters of CSV", async () => {
   const { app } = overSandbox();
   const textOf = async (query: string) => {
     const response = await app.request(`/Metadata.csv?$select=DOI,DatasetName&${query}`);
@@ -123,17 +126,17 @@ Deno.test("options of CSV", async () => {
 });
 
 const wrong: [query: string, ...said: string[]][] = [
-  ["$orderby=Id", '"$orderby"', "leave it out"],
-  ["select=Id", '"select"', 'did you mean "$select"?'],
-  ["Limit=5", '"Limit"', 'did you mean "limit"?'],
-  ["expires=1&signature=0", '"expires"'],
-  ["$select=Id&$select=DOI", '"$select" is given twice'],
-  ["$top=2000&%24top=2000", '"$top" is given twice'],
-  ["$top=all", '"all"', "whole number"],
+  ["$orderby=Id", 'The URL has an unknown parameter "$orderby"', "omit it"],
+  ["select=Id", 'unknown parameter "select"', 'did you mean "$select"?'],
+  ["Limit=5", 'unknown parameter "Limit"', 'did you mean "limit"?'],
+  ["expires=1&signature=0", 'unknown parameter "expires"'],
+  ["$select=Id&$select=DOI", "$select must not be repeated"],
+  ["$top=2000&%24top=2000", "$top must not be repeated"],
+  ["$top=all", '$top must be a whole number from 1 to 10000, got "all"'],
   ["$top=1e3", '"1e3"'],
-  ["$top=0", "1 to 10000"],
+  ["$top=0", "from 1 to 10000"],
   ["$top=10001", "1 to 10000"],
-  ["limit=-1", '"-1"', "the number of rows"],
+  ["limit=-1", 'limit must be a whole number of at least 0, got "-1"'],
   ["limit=1.5", '"1.5"'],
   ["limit=99999999999999999", "whole number"],
   ["$count=yes", '"yes"', "true or false"],
@@ -155,51 +158,50 @@ const wrong: [query: string, ...said: string[]][] = [
   ["$filter=Name eq 'x'", '"Name"'],
   ["$filter=DOI ge 'x'", 'use "gte"'],
   ["$filter=DOI eq 'x' or DOI eq 'y'", "one query for each side"],
-  ["$filter=", '"$filter" is empty'],
-  ["$select=", '"$select" is empty'],
-  ["$top=", '"$top" is empty'],
-  ["filename=%20", '"filename" is empty'],
-  ["filename=...", "a name of a file"],
-  ["$skiptoken=", '"$skiptoken" is empty'],
-  ["$format=json", "without an extension"],
-  ["$skiptoken=Id:5&bbox=-64,46,-62,47", '"$skiptoken" does not go with "bbox"'],
-  ["$count=true&limit=3", '"limit" does not count'],
-  ["$count=true&$skiptoken=Id:5", '"$skiptoken" does not count'],
+  ["$filter=", "$filter must not be empty"],
+  ["$select=", "$select must not be empty"],
+  ["$top=", "$top must not be empty"],
+  ["filename=%20", "filename must not be empty"],
+  ["filename=...", "must be a file name"],
+  ["$skiptoken=", "$skiptoken must not be empty"],
+  ["$format=json", "cannot be combined with the extension .csv"],
+  ["$skiptoken=Id:5&bbox=-64,46,-62,47", "$skiptoken cannot be combined with bbox"],
+  ["$count=true&limit=3", "limit cannot be combined with $count"],
+  ["$count=true&$skiptoken=Id:5", "$skiptoken cannot be combined with $count"],
   ["$filter=Longitude gt '1'", "use bbox to filter by position"],
   ["$select=,", '$select includes the empty name ""'],
-  [`filename=${"a".repeat(1_001)}`, "1000 characters at most"],
+  [`filename=${"a".repeat(1_001)}`, "at most 1000 characters, got 1001"],
   [`bbox=${"1".repeat(60_000)}x`, "west,south,east,north"],
 ];
 for (const [query, ...said] of wrong) {
-  Deno.test(`/Records.csv?${query.slice(0, 60)} is 400, with the remedy, before anything is asked`, async () => {
+  Deno.test(`EdgeApp.request() returns 400 and sends no request for /Records.csv?${query.slice(0, 60)}`, async () => {
     const { app, stats } = overSandbox();
     const response = await app.request(`/Records.csv?${query}`);
     assertEquals(response.status, 400);
     const { detail, hint } = await problemOf(response);
-    assert(hint);
     for (const part of said) assertStringIncludes(`${detail} ${hint}`, part);
     assertEquals(stats.requests, 0);
   });
 }
 
-const URL_OPTIONS =
+const PARAMETERS =
   "$select, $filter, $top, $skiptoken, $count, $format, limit, bbox, separator, bom, header, " +
   "escapeFormulas, filename";
 const hints: [query: string, detail: string, hint: string][] = [
-  ["$banana=1", 'There is no option "$banana"', `use one of ${URL_OPTIONS}`],
-  ["format=csv", 'There is no option "format"', 'did you mean "$format"?'],
-  ["columns=Id", 'There is no option "columns"', 'use "$select"'],
+  ["$banana=1", 'The URL has an unknown parameter "$banana"', `use one of ${PARAMETERS}`],
+  ["format=csv", 'The URL has an unknown parameter "format"', 'did you mean "$format"?'],
+  ["columns=Id", 'The URL has an unknown parameter "columns"', 'use "$select"'],
   [
     "api_key=s3cret",
-    'There is no option "api_key"',
-    "leave it out, a key does not belong in a URL",
+    'The URL has an unknown parameter "api_key"',
+    "omit it: an API key does not belong in a URL",
   ],
   [
     "unchecked=true",
-    'There is no option "unchecked"',
-    "leave it out, a URL can only have names that Weir knows",
+    'The URL has an unknown parameter "unchecked"',
+    "omit it: a URL accepts known names only",
   ],
-  ["constructor=1", 'There is no option "constructor"', `use one of ${URL_OPTIONS}`],
+  ["constructor=1", 'The URL has an unknown parameter "constructor"', `use one of ${PARAMETERS}`],
   ["$select=Doi", '$select includes "Doi", which is not a field of Records', 'did you mean "DOI"?'],
   [
     "$select=Latitude",
@@ -231,15 +233,15 @@ const hints: [query: string, detail: string, hint: string][] = [
     '$filter uses "Name" at character 1, which is not a filter field of Records',
     "look up the location in Locations, then filter by LocationId, which is its Id there",
   ],
-  ["$top=", 'Option "$top" is empty', "give it a value, or leave it out"],
+  ["$top=", "$top must not be empty", "omit it, or give it a value"],
   [
     "$format=RESOURCES.x.fields",
-    'Option "$format" is for a path without an extension, got .csv too',
-    "correct that part of the request",
+    "$format cannot be combined with the extension .csv",
+    "omit one of them",
   ],
 ];
 for (const [query, detail, hint] of hints) {
-  Deno.test(`/Records.csv?${query} is 400 with the hint apart from the detail`, async () => {
+  Deno.test(`EdgeApp.request() returns 400 with a detail and a hint for /Records.csv?${query}`, async () => {
     const { app } = overSandbox();
     const response = await app.request(`/Records.csv?${query}`);
     assertEquals(response.status, 400);
@@ -248,15 +250,15 @@ for (const [query, detail, hint] of hints) {
 }
 
 for (const name of ["separator=;", "bom=true", "header=false", "escapeFormulas=true"]) {
-  Deno.test(`/Records.json?${name} is 400: it is for CSV`, async () => {
+  Deno.test(`EdgeApp.request() returns 400 when a parameter of CSV is given with JSON: ${name}`, async () => {
     const { app } = overSandbox();
     const response = await app.request(`/Records.json?${name}`);
     assertEquals(response.status, 400);
-    assertStringIncludes((await problemOf(response)).detail, "is for CSV");
+    assertStringIncludes((await problemOf(response)).detail, "is only for CSV");
   });
 }
 
-Deno.test("past a million rows a place to go on from is one in the order of Ids", async () => {
+Deno.test("EdgeApp.request() never splits a query with $skiptoken", async () => {
   const { app, requests } = overUpstream([
     page([{ Id: 6 }], `${ROOT}/Records?$skiptoken=Id:6`),
     page([{ Id: 7 }]),

@@ -1,14 +1,14 @@
-// What an open download holds: what its reader has not taken yet, and no more.
+// Memory of a running download: only the chunks that the client has not read yet.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
-import { downloadResponse } from "../../../../edge/download_response.ts";
+import { streamResponse } from "../../../../edge/download_response.ts";
 
 const CHUNK = Uint8Array.from({ length: 200_000 }, (_, index) => index % 251);
 
-Deno.test("downloadResponse() takes a chunk over, and gives it in pieces with memory of their own", async () => {
+Deno.test("streamResponse() releases the buffer of a chunk and returns copies of at most 64 KiB", async () => {
   const chunks = [CHUNK.slice(), CHUNK.slice()];
   let given = 0;
-  const response = await downloadResponse({
+  const response = await streamResponse({
     stream: new ReadableStream({
       pull(controller) {
         const chunk = chunks[given++];
@@ -20,20 +20,20 @@ Deno.test("downloadResponse() takes a chunk over, and gives it in pieces with me
     signal: new AbortController().signal,
     readerTimeout: 1,
     clock: { now: () => 0, sleep: () => new Promise(() => {}) },
-    onFault: () => {},
+    onError: () => {},
     onEnd: () => {},
   });
-  const pieces: Uint8Array[] = [];
-  for await (const piece of response.body!) {
-    if (pieces.length === 0) {
+  const chunksRead: Uint8Array[] = [];
+  for await (const chunk of response.body!) {
+    if (chunksRead.length === 0) {
       assertEquals(chunks.map(({ length }) => length), [0, CHUNK.length]);
     }
-    assertEquals(piece.buffer.byteLength, piece.length);
-    pieces.push(piece);
+    assertEquals(chunk.buffer.byteLength, chunk.length);
+    chunksRead.push(chunk);
   }
-  assert(pieces.every(({ length }) => length <= 65_536));
+  assert(chunksRead.every(({ length }) => length <= 65_536));
   const whole = new Uint8Array(
-    await new Blob(pieces as Uint8Array<ArrayBuffer>[]).arrayBuffer(),
+    await new Blob(chunksRead as Uint8Array<ArrayBuffer>[]).arrayBuffer(),
   );
   assertEquals(whole, new Uint8Array([...CHUNK, ...CHUNK]));
 });

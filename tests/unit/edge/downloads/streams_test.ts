@@ -5,7 +5,7 @@ import { overSandbox, overUpstream } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
 
-/** A reply that never comes, and the request that waits for it. */
+/** A reply that never arrives, and the request that waits for it. */
 function hanging(): { reply: (request: Request) => Promise<Response>; sent: Promise<Request> } {
   const { promise: sent, resolve: tell } = Promise.withResolvers<Request>();
   const reply = (request: Request) => {
@@ -18,7 +18,7 @@ function hanging(): { reply: (request: Request) => Promise<Response>; sent: Prom
 }
 
 Deno.test(
-  "each page goes out as it comes, and none is asked for before it is wanted",
+  "EdgeApp.request() sends each page when it arrives and requests the next only when it is read",
   DEADLINE,
   async () => {
     const { app, stats, clock } = overSandbox({ records: 3_000 });
@@ -35,30 +35,41 @@ Deno.test(
   },
 );
 
-Deno.test("a page is taken whole before the next one is asked for", DEADLINE, async () => {
-  const { app, stats } = overSandbox({ records: 3_000 });
-  const reader = (await app.request("/Records.csv?$top=1000")).body!.getReader();
-  let rows = "";
-  while (rows.split("\r\n").length < 1_000) {
-    assertEquals(stats.requests, 1);
-    rows += new TextDecoder().decode((await reader.read()).value);
-  }
-  await reader.cancel();
-});
-
-Deno.test("a reader that leaves stops the request in flight", DEADLINE, async () => {
-  const { reply, sent } = hanging();
-  const { app, log } = overUpstream([page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`), reply]);
-  const reader = (await app.request("/Records.csv")).body!.getReader();
-  await reader.read();
-  const waiting = reader.read();
-  const request = await sent;
-  await reader.cancel();
-  assertEquals([request.signal.aborted, (await waiting).done, log], [true, true, []]);
-});
+Deno.test(
+  "EdgeApp.request() requests no page before the last one is read completely",
+  DEADLINE,
+  async () => {
+    const { app, stats } = overSandbox({ records: 3_000 });
+    const reader = (await app.request("/Records.csv?$top=1000")).body!.getReader();
+    let rows = "";
+    while (rows.split("\r\n").length < 1_000) {
+      assertEquals(stats.requests, 1);
+      rows += new TextDecoder().decode((await reader.read()).value);
+    }
+    await reader.cancel();
+  },
+);
 
 Deno.test(
-  "a reader that leaves before the first page ends its request, and frees its place",
+  "EdgeApp.request() aborts the request in flight when the body is cancelled",
+  DEADLINE,
+  async () => {
+    const { reply, sent } = hanging();
+    const { app, log } = overUpstream([
+      page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`),
+      reply,
+    ]);
+    const reader = (await app.request("/Records.csv")).body!.getReader();
+    await reader.read();
+    const waiting = reader.read();
+    const request = await sent;
+    await reader.cancel();
+    assertEquals([request.signal.aborted, (await waiting).done, log], [true, true, []]);
+  },
+);
+
+Deno.test(
+  "EdgeApp.request() aborts the request and releases the permit when the client disconnects before the first page",
   DEADLINE,
   async () => {
     for (const path of ["/Records.csv", "/Citations.txt", "/?endpoint=Records"]) {
@@ -79,7 +90,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a reader that has left before its download begins costs no request",
+  "EdgeApp.request() sends no request when the client has already disconnected",
   DEADLINE,
   async () => {
     const { app, requests, log } = overUpstream([], { maxWaiting: 1 });
@@ -92,7 +103,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a signal that aborts after the first page, as Deno's do, breaks no download",
+  "EdgeApp.request() completes a download when its signal aborts after the response, as in Deno",
   DEADLINE,
   async () => {
     const { app } = overSandbox({ records: 3_000 });

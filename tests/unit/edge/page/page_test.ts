@@ -208,7 +208,7 @@ Deno.test("the page needs no place among the open downloads, and no more than th
   for (let times = 0; times < 3; times++) busy.request("/");
   const fourth = await busy.request("/");
   assertEquals([fourth.status, fourth.headers.get("retry-after")], [503, "30"]);
-  assertStringIncludes(await fourth.text(), "3 pages are open");
+  assertStringIncludes(await fourth.text(), "3 concurrent pages");
 });
 
 Deno.test("the datasets and what was found are kept for a while, and no longer", async () => {

@@ -1,5 +1,6 @@
 // The page's script, run as the server sends it over the page as the server sends it.
 import "../../../helpers/reads_fixtures.ts";
+import "../../../helpers/reads_fixtures.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { AppOptions } from "../../../../edge/app.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";

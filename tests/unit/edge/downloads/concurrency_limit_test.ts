@@ -1,24 +1,24 @@
-// A place among the open downloads, under a clock of which each tick is the test's.
+// Permits under a clock whose sleeps the test ends.
 import "../../../helpers/no_permission.ts";
 import { assertThrows } from "@std/assert";
-import { Gate } from "../../../../edge/concurrency_limit.ts";
+import { ConcurrencyLimit } from "../../../../edge/concurrency_limit.ts";
 import { HttpProblem } from "../../../../edge/problem.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 
 Deno.test(
-  "a download that ends just as it looks at the clock gives its place back",
+  "ConcurrencyLimit.acquire() does not renew a permit when it is released during the renewal",
   DEADLINE,
   async () => {
     const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
     const sleeps = [woken];
     const sleep = () => sleeps.pop() ?? new Promise<void>(() => {});
-    const gate = new Gate(1, "downloads", { now: () => 0, sleep });
-    const pass = gate.enter();
-    assertThrows(() => gate.enter(), HttpProblem, "1 downloads are open");
+    const limit = new ConcurrencyLimit(1, "downloads", { now: () => 0, sleep });
+    const permit = limit.acquire();
+    assertThrows(() => limit.acquire(), HttpProblem, "1 concurrent downloads");
     wake();
-    pass.end();
+    permit.release();
     await woken;
     await Promise.resolve();
-    gate.enter().end();
+    limit.acquire().release();
   },
 );
