@@ -8,7 +8,7 @@ import { Hono } from "hono";
 import { cors } from "hono/cors";
 import { secureHeaders } from "hono/secure-headers";
 import { oneLine } from "../src/errors.ts";
-import { FORMATS, formatsOf } from "../src/formats/formats.ts";
+import { FORMAT_NAMES, FORMATS, formatsOf } from "../src/formats/formats.ts";
 import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import { didYouMean } from "../src/validation.ts";
 import { createAccess } from "./access.ts";
@@ -167,7 +167,7 @@ function addRoutes(app: Hono, context: AppContext): Map<string, string> {
   return allowedMethods;
 }
 
-/** Returns what to do about a path that the app does not have. */
+/** Returns a hint for an unknown path: near matches, or the valid paths. */
 function pathHint(path: string, known: readonly string[]): string {
   // A path of the service with the prefix of its base URL.
   const suffix = known.find((other) => other !== "/" && path.endsWith(other));
@@ -176,8 +176,12 @@ function pathHint(path: string, known: readonly string[]): string {
   const base = path.slice(0, dot + 1);
   const siblings = dot < 0 ? [] : known.filter((other) => other.startsWith(base));
   if (siblings.length === 0) {
-    const paths = Object.values(RESOURCES).map(({ path }) => path).join(", ");
-    const hint = `use one of ${paths}, each with .csv, .ndjson or .json after it`;
+    const paths = Object.keys(RESOURCES).map((resource) => `/${resource}`);
+    const formats = FORMAT_NAMES.filter((name) => FORMATS[name].resources.length === paths.length);
+    const extensions = formats.map((name) => `.${FORMATS[name].extension}`);
+    const hint = `use one of ${paths.join(", ")}, with the extension ${
+      extensions.join(", ")
+    } or none`;
     return didYouMean(path, known, hint);
   }
   // Compares only the extensions, because the equal part would make all of them near matches.

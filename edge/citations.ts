@@ -1,5 +1,4 @@
-import { type Citation, citationsText } from "../src/client/citations.ts";
-import { citationsOfDois } from "../src/client/citations_of_dois.ts";
+import { type Citation, citationsOfDois, citationsText } from "../src/client/citations.ts";
 import type { DataStream } from "../src/client/datastream.ts";
 import type { BoundingBox } from "../src/odata/bounding_box.ts";
 import { boundingBox } from "../src/odata/filter.ts";

@@ -1,8 +1,7 @@
 import { ValidationError } from "../src/errors.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import { createSandbox } from "../src/sandbox/service.ts";
-import { didYouMean, requireWholeNumber } from "../src/validation.ts";
-import { parseWholeNumber } from "./search_params.ts";
+import { didYouMean, invalidValue, requireWholeNumber } from "../src/validation.ts";
 import { ACCESS_MODES, type AccessMode, type AppOptions } from "./options.ts";
 
 /** Environment variables by name. */
@@ -25,7 +24,7 @@ export const OPTION_VARIABLES = {
 /** Names of all environment variables that {@linkcode readConfig} reads. */
 export const VARIABLES = [...Object.values(OPTION_VARIABLES), "WEIR_SANDBOX"] as const;
 
-type Variable = typeof VARIABLES[number];
+type EnvironmentVariable = typeof VARIABLES[number];
 
 /**
  * Reads the options of the app from the environment. `createApp` checks most values.
@@ -36,14 +35,14 @@ export function readConfig(environment: Environment): AppOptions {
   const options = readLimits(environment);
   const sandbox = environment.WEIR_SANDBOX || "0";
   if (sandbox !== "0" && sandbox !== "1") {
-    throw invalid("WEIR_SANDBOX", sandbox, "must be 1 or 0");
+    throw invalidValue("WEIR_SANDBOX", "1 or 0", sandbox);
   }
   const access = readAccess(environment.WEIR_ACCESS, sandbox === "1" ? "public" : undefined);
   if (sandbox === "1") {
     if (access === "public") return { ...options, ...sandboxOptions(options) };
-    throw invalid("WEIR_ACCESS", access, "must be public if WEIR_SANDBOX is 1", "remove it");
+    throw invalidValue("WEIR_ACCESS", "public if WEIR_SANDBOX is 1", access, "omit it");
   }
-  const requireSet = (name: Variable, content: string) => {
+  const requireSet = (name: EnvironmentVariable, content: string) => {
     if (environment[name]?.trim()) return;
     throw new ValidationError(name, `must be set if WEIR_ACCESS is ${access}`, {
       hint: `set it to ${content}`,
@@ -66,10 +65,10 @@ export function readConfig(environment: Environment): AppOptions {
 function readAccess(text: string | undefined, fallback: AccessMode | undefined): AccessMode {
   const access = ACCESS_MODES.find((mode) => mode === (text || fallback));
   if (access !== undefined) return access;
-  const problem = `must be one of ${ACCESS_MODES.join(", ")}`;
+  const expected = `one of ${ACCESS_MODES.join(", ")}`;
   throw text
-    ? invalid("WEIR_ACCESS", text, problem, didYouMean(text, ACCESS_MODES, ""))
-    : new ValidationError("WEIR_ACCESS", `${problem}, got nothing`, {
+    ? invalidValue("WEIR_ACCESS", expected, text, didYouMean(text, ACCESS_MODES, ""))
+    : new ValidationError("WEIR_ACCESS", `must be ${expected}, got nothing`, {
       hint: "set it, or set WEIR_SANDBOX=1 to serve synthetic data",
     });
 }
@@ -96,7 +95,7 @@ export function sandboxOptions(
  * @throws {ValidationError} If it is not a port number
  */
 export function readPort(text: string | undefined): number {
-  return readWholeNumber("PORT", text || "8000", 0, 65_535);
+  return toWholeNumber("PORT", text || "8000", 0, 65_535);
 }
 
 type Limits = Pick<
@@ -107,11 +106,11 @@ type Limits = Pick<
 function readLimits(environment: Environment): Limits {
   const rate = environment.WEIR_REQUESTS_PER_SECOND;
   if (rate && !(Number(rate) > 0)) {
-    throw invalid("WEIR_REQUESTS_PER_SECOND", rate, "must be a number above 0");
+    throw invalidValue("WEIR_REQUESTS_PER_SECOND", "a number above 0", rate);
   }
-  const whole = (name: Variable, max?: number) => {
+  const whole = (name: EnvironmentVariable, max?: number) => {
     const text = environment[name];
-    return text ? readWholeNumber(name, text, 1, max) : undefined;
+    return text ? toWholeNumber(name, text, 1, max) : undefined;
   };
   const origins = environment.WEIR_CORS_ORIGINS;
   return {
@@ -123,14 +122,9 @@ function readLimits(environment: Environment): Limits {
   };
 }
 
-function readWholeNumber(name: string, text: string, min: number, max?: number): number {
-  const value = parseWholeNumber(text);
-  requireWholeNumber(name, value, min, max);
-  return Number(value);
-}
-
-function invalid(name: string, text: string, problem: string, hint = ""): ValidationError {
-  return new ValidationError(name, `${problem}, got "${text}"`, { received: text, hint });
+function toWholeNumber(name: string, text: string, min: number, max?: number): number {
+  requireWholeNumber(name, /^\d{1,15}$/.test(text) ? Number(text) : text, min, max);
+  return Number(text);
 }
 
 /** Splits a list at its commas. */

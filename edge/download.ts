@@ -1,12 +1,12 @@
 import { accepts } from "@std/http/negotiation";
 import { oneLine, ValidationError } from "../src/errors.ts";
-import { type FormatName, FORMATS, formatsOf } from "../src/formats/formats.ts";
+import { type FormatName, formatOfExtension, FORMATS, formatsOf } from "../src/formats/formats.ts";
 import { isMeasured } from "../src/odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
-import { didYouMean } from "../src/validation.ts";
+import { didYouMean, invalidValue } from "../src/validation.ts";
 import type { Access } from "./access.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
-import { downloadHeaders, streamResponse } from "./download_response.ts";
+import { downloadHeaders, streamDownload } from "./download_response.ts";
 import type { Settings } from "./options.ts";
 import { HttpProblem, toServiceProblem } from "./problem.ts";
 import { type DownloadParameters, readDownloadParameters } from "./search_params.ts";
@@ -22,7 +22,7 @@ export interface AppContext {
 /**
  * Responds to a request for the rows of a resource, or for their number.
  *
- * @param extension Format in the path; `undefined` to negotiate it
+ * @param formatInPath Format of the extension in the path; `undefined` to negotiate it
  * @throws {HttpProblem} If the request is not authorized or acceptable, the server is at its limit, or
  *   the service fails before the first page
  * @throws {ValidationError} If a URL parameter is invalid
@@ -30,12 +30,12 @@ export interface AppContext {
 export async function respondWithDownload(
   request: Request,
   resource: ResourceName,
-  extension: FormatName | undefined,
+  formatInPath: FormatName | undefined,
   { settings, access, downloadLimit }: AppContext,
 ): Promise<Response> {
   const client = await access.authorize(request);
-  const parameters = readDownloadParameters(new URL(request.url), access.parameters, extension);
-  const format = extension ?? negotiateFormat(request, resource, parameters.format);
+  const parameters = readDownloadParameters(new URL(request.url), access.parameters, formatInPath);
+  const format = formatInPath ?? negotiateFormat(request, resource, parameters.format);
   requireValidCombination(parameters, resource);
   const { select, filter, within, limit, skipToken, count, csv } = parameters;
   const { signal } = request;
@@ -53,8 +53,12 @@ export async function respondWithDownload(
     ...(count && { signal }),
   });
   const stream = query.bytes(format, { csv });
-  const headers = downloadHeaders(resource, extension, format, parameters, { settings, access });
-  // Hono would run the whole download for HEAD and drop its body.
+  const headers = downloadHeaders(resource, format, parameters, {
+    synthetic: settings.synthetic,
+    isNegotiated: formatInPath === undefined,
+    access,
+  });
+  // For HEAD, Hono calls this handler and drops the body, so the download must not start.
   if (request.method === "HEAD") return new Response(null, { headers });
   const permit = downloadLimit.acquire();
   try {
@@ -63,7 +67,7 @@ export async function respondWithDownload(
       permit.release();
       return new Response(`${JSON.stringify(body)}\n`, { headers });
     }
-    return await streamResponse({
+    return await streamDownload({
       stream,
       headers,
       signal,
@@ -79,9 +83,8 @@ export async function respondWithDownload(
   }
 }
 
-/** Names of formats that Weir does not have, with what to use instead. */
+/** Replacements for formats that Weir does not have. */
 const FORMAT_HINTS = new Map([
-  ["jsonl", "use ndjson"],
   ["excel", "use csv with bom=true"],
   ["xlsx", "use csv with bom=true"],
   ["tsv", "use csv with separator=tab"],
@@ -107,10 +110,11 @@ export function negotiateFormat(
     const wanted = given.toLowerCase().split(";")[0]!.trim().replace(" ", "+");
     const found = names.find((name) => name === wanted || FORMATS[name].mediaType === wanted);
     if (found !== undefined) return found;
-    throw new ValidationError("$format", `must be a format of ${resource}, got "${given}"`, {
-      received: given,
-      hint: FORMAT_HINTS.get(given.toLowerCase()) ?? didYouMean(given, names),
-    });
+    const byAlias = formatOfExtension(wanted);
+    const hint = byAlias !== undefined && names.includes(byAlias)
+      ? `use ${byAlias}`
+      : FORMAT_HINTS.get(wanted) ?? didYouMean(given, names);
+    throw invalidValue("$format", `a format of ${resource}`, given, hint);
   }
   const headers = new Headers(request.headers);
   headers.set("accept", normalizeAccept(headers.get("accept") ?? "*/*"));
@@ -146,19 +150,19 @@ function requireValidCombination(
       hint: "omit one of them: with bbox, rows are ordered by location, not by Id",
     });
   }
-  const unused = skipToken !== undefined ? "$skiptoken" : "limit";
-  if (count && (skipToken !== undefined || limit !== undefined)) {
+  if (count && (limit !== undefined || skipToken !== undefined)) {
+    const unused = limit !== undefined ? "limit" : "$skiptoken";
     throw new ValidationError(unused, "cannot be combined with $count", {
-      received: skipToken ?? limit,
+      received: limit ?? skipToken,
       hint: "omit it: $count is the number of all rows",
     });
   }
 }
 
-/** Minimum page size where the caller asks for smaller pages, because each request takes 0.5 s. */
+/** Lower bound for `$top`, because the service allows only two requests per second. */
 const MIN_PAGE_ROWS = 1_000;
 
-/** Returns the page size for `$top`: not smaller than useful, and not larger than the server allows. */
+/** Returns the page size: `$top` within `MIN_PAGE_ROWS` and the maximum of the server. */
 function pageSize(
   resource: ResourceName,
   { top, limit = Infinity }: DownloadParameters,

@@ -4,8 +4,8 @@ import { FORMAT_NAMES, type FormatName, FORMATS } from "../src/formats/formats.t
 import { releaseBuffer } from "../src/formats/page_writer.ts";
 import { parseFilter } from "../src/odata/parse_filter.ts";
 import type { ResourceName } from "../src/odata/resources.ts";
+import { invalidValue } from "../src/validation.ts";
 import type { Access } from "./access.ts";
-import type { Settings } from "./options.ts";
 import type { DownloadParameters } from "./search_params.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -28,12 +28,12 @@ interface Download {
 
 /**
  * Creates a streaming response once the first chunk of the stream has arrived, so that an error before
- * it can still become a status. A later error aborts the transfer, so that no client takes the part
- * that it has for the whole document.
+ * it can still become a status. A later error aborts the transfer, so that no client mistakes a
+ * partial document for a complete one.
  *
  * @throws The error of the stream if it fails before its first chunk
  */
-export async function streamResponse(download: Download): Promise<Response> {
+export async function streamDownload(download: Download): Promise<Response> {
   const { stream, headers, signal, onEnd } = download;
   const reader = stream.getReader();
   const cancel = () => void reader.cancel(signal.reason);
@@ -52,7 +52,7 @@ export async function streamResponse(download: Download): Promise<Response> {
   }
 }
 
-/** Splits the chunks of a reader; reads the next one when the client has read all of the last. */
+/** Creates a body of smaller chunks. Reads the next chunk once the client has read the last one. */
 function createBody(
   reader: ReadableStreamDefaultReader<Bytes>,
   first: ReadableStreamReadResult<Bytes>,
@@ -122,22 +122,23 @@ function splitChunk(chunk: Bytes = new Uint8Array()): Bytes[] {
 /**
  * Returns the headers of a download.
  *
- * @param extension Format in the path; `undefined` if it was negotiated
+ * @param facts Facts about the server and the request
  * @throws {ValidationError} If `filename` cannot be the name of a file
  */
 export function downloadHeaders(
   resource: ResourceName,
-  extension: FormatName | undefined,
   format: FormatName,
   { filter, fileName = resource.toLowerCase(), count }: DownloadParameters,
-  { settings: { synthetic }, access: { vary, cacheControl } }: {
-    settings: Settings;
+  { synthetic, isNegotiated, access: { vary, cacheControl } }: {
+    synthetic: boolean;
+    /** Whether the format depends on the `accept` header. */
+    isNegotiated: boolean;
     access: Access;
   },
 ): Record<string, string> {
-  const varies = [...(extension === undefined ? ["accept"] : []), ...(vary ? [vary] : [])];
+  const varies = [...(isNegotiated ? ["accept"] : []), ...(vary ? [vary] : [])];
   const link = citeAs(filter);
-  const name = `${synthetic ? "synthetic-" : ""}${toFileName(fileName, format)}`;
+  const name = `${synthetic ? "synthetic-" : ""}${toFileName(fileName, FORMATS[format].extension)}`;
   return {
     "content-type": `${count ? "application/json" : FORMATS[format].mediaType}; charset=utf-8`,
     "cache-control": cacheControl,
@@ -149,8 +150,13 @@ export function downloadHeaders(
 
 /** Maximum length of a file name in characters. File systems limit it to 255 bytes. */
 const MAX_NAME_LENGTH = 60;
-/** Maximum length of the parameter `filename`; a longer one takes long to read. */
+/** Maximum length of the parameter `filename` in characters. */
 const MAX_PARAMETER_LENGTH = 1_000;
+/** Extension of any format. */
+const EXTENSION = new RegExp(
+  `\\.(${FORMAT_NAMES.map((name) => FORMATS[name].extension).join("|")})$`,
+  "i",
+);
 /** Names that Windows reserves for devices, with any extension. */
 const DEVICE_NAME = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
@@ -169,16 +175,13 @@ export function toFileName(wanted: string, extension: string): string {
   }
   // Removes invisible characters: controls, direction marks and unpaired surrogates.
   const visible = wanted.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "").replace(/[\\/:*?"<>|]/g, "-");
-  const ending = new RegExp(`\\.(${FORMAT_NAMES.join("|")})$`, "i");
-  const bare = visible.trim().replace(ending, "").replace(/^[\s.-]+/, "");
+  const bare = visible.trim().replace(EXTENSION, "").replace(/^[\s.-]+/, "");
   let end = bare.length;
   // A pattern such as /[\s.]+$/ would take quadratic time for many dots.
   while (end > 0 && /[\s.]/.test(bare[end - 1]!)) end--;
   const name = Array.from(bare.slice(0, end)).slice(0, MAX_NAME_LENGTH).join("").trimEnd();
   if (name === "") {
-    throw new ValidationError("filename", `must be a file name, got "${wanted}"`, {
-      received: wanted,
-    });
+    throw invalidValue("filename", "a file name", wanted);
   }
   return `${DEVICE_NAME.test(name) ? "_" : ""}${name}.${extension}`;
 }

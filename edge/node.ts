@@ -3,11 +3,10 @@
  *
  * @module
  */
-import { serve } from "@hono/node-server";
 import process from "node:process";
 import { ValidationError } from "../src/errors.ts";
-import type { EdgeApp } from "./app.ts";
 import { readPort } from "./config.ts";
+import { serveNode } from "./node_server.ts";
 import entry from "./serve.ts";
 
 const fail = (line: string) => {
@@ -28,39 +27,4 @@ try {
 } catch (error) {
   if (!(error instanceof ValidationError)) throw error;
   fail(error.message);
-}
-
-/** A running server. */
-export interface NodeServer {
-  /** Stops accepting connections; open ones run to their end. */
-  close(): void;
-}
-
-/**
- * Serves an app with Node's own HTTP server.
- *
- * @param app App to serve
- * @param port Port to listen on; 0 is any free port
- * @param onListen Called with the port once the server listens
- * @param onError Called if the server cannot listen
- */
-export function serveNode(
-  app: Pick<EdgeApp, "fetch">,
-  port: number,
-  onListen: (port: number) => void,
-  onError: (error: Error) => void,
-): NodeServer {
-  // Only Workers take the environment as second argument; this server would pass its own objects.
-  const fetch = async (request: Request) => {
-    const response = await app.fetch(request);
-    // Without this header the server reads the first chunks before it sends the headers, and turns an
-    // error in them into a response that shows its message.
-    if (response.headers.has("content-disposition")) {
-      response.headers.set("transfer-encoding", "chunked");
-    }
-    return response;
-  };
-  const server = serve({ fetch, port }, ({ port }) => onListen(port));
-  server.once("error", onError);
-  return server;
 }

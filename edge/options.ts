@@ -3,9 +3,9 @@ import type { DataStreamOptions } from "../src/client/options.ts";
 import { oneLine, ValidationError } from "../src/errors.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import { requireSecret } from "../src/signing/signed_url.ts";
-import { describe, requireOptions, requireWholeNumber } from "../src/validation.ts";
+import { invalidValue, requireOptions, requireWholeNumber } from "../src/validation.ts";
 
-/** Credentials that a download needs. */
+/** Who may download; see {@linkcode AppOptions.access}. */
 export type AccessMode = "caller" | "signed" | "token" | "public";
 
 /** All access modes. */
@@ -137,8 +137,7 @@ export function toSettings(options: AppOptions): Settings {
     ...clientOptions
   } = options;
   if (!ACCESS_MODES.includes(access)) {
-    const problem = `must be one of ${ACCESS_MODES.join(", ")}, got ${describe(access)}`;
-    throw new ValidationError("access", problem, { received: access });
+    throw invalidValue("access", `one of ${ACCESS_MODES.join(", ")}`, access);
   }
   if (access !== "caller" && !apiKey) {
     throw new ValidationError("apiKey", `must be set for ${access} access`);
@@ -166,13 +165,13 @@ export function toSettings(options: AppOptions): Settings {
     readerTimeout,
     clock: clientOptions.clock ?? systemClock,
     now,
-    log: withoutSecrets(log, [apiKey, signingSecret, ...tokens]),
+    log: redactedLog(log, [apiKey, signingSecret, ...tokens]),
     clientOptions,
   };
 }
 
-/** Wraps a log so that it never receives a secret and never throws. */
-function withoutSecrets(
+/** Returns a log that replaces secrets and never throws. */
+function redactedLog(
   log: (line: string) => void,
   secrets: readonly (string | undefined)[],
 ): (line: string) => void {
@@ -192,12 +191,12 @@ function withoutSecrets(
 /** Rejects a token that is short, or that cannot be sent as a Bearer token (RFC 6750). */
 function requireToken(token: string): void {
   if (/^[\w\-.~+/]{16,}=*$/.test(token)) return;
-  const problem = "must each have at least 16 letters, digits and -._~+/, got another (not shown)";
+  const problem =
+    "must be tokens of at least 16 letters, digits and -._~+/, got another (not shown)";
   throw new ValidationError("tokens", problem, { hint: 'make one with "openssl rand -hex 32"' });
 }
 
 function requireOrigin(origin: string): void {
   if (URL.canParse(origin) && new URL(origin).origin === origin) return;
-  const problem = `must be origins such as https://example.org, got ${describe(origin)}`;
-  throw new ValidationError("corsOrigins", problem, { received: origin });
+  throw invalidValue("corsOrigins", "origins such as https://example.org", origin);
 }

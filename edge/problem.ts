@@ -90,7 +90,7 @@ const TITLES: Record<number, string> = {
 };
 const REDUCE = "select fewer fields or narrow the filter";
 /** Hints that replace those of the client, which name its own options. */
-const HINTS: Record<number, string> = {
+const STATUS_HINTS: Record<number, string> = {
   413: REDUCE,
   504: `try again; if it fails again, ${REDUCE}`,
 };
@@ -137,6 +137,6 @@ export function toServiceProblem(
     detail: isInternal
       ? "The service did not return a complete response"
       : error.detail.replace(/https?:\/\/\S+/g, "The service"),
-    hint: isInternal ? OPERATOR_HINT : HINTS[status] ?? error.hint,
+    hint: isInternal ? OPERATOR_HINT : STATUS_HINTS[status] ?? error.hint,
   }, status === 503 ? { "retry-after": String(seconds) } : {});
 }

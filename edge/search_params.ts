@@ -1,8 +1,9 @@
 import { ValidationError } from "../src/errors.ts";
 import type { CsvOptions } from "../src/formats/csv_options.ts";
+import { type FormatName, FORMATS } from "../src/formats/formats.ts";
 import { type BoundingBox, parseBox } from "../src/odata/bounding_box.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
-import { didYouMean, requireWholeNumber } from "../src/validation.ts";
+import { didYouMean, invalidValue, requireWholeNumber } from "../src/validation.ts";
 
 /** Parameters of a download URL. */
 export interface DownloadParameters {
@@ -43,17 +44,18 @@ const DOWNLOAD_PARAMETERS: readonly string[] = [
  *
  * @param url URL of the request
  * @param accessParameters Names of parameters that belong to the access mode
- * @param extension Format in the path, if any
+ * @param formatInPath Format of the extension in the path, if any
  * @throws {ValidationError} If a parameter is unknown, repeated, empty or invalid
  */
 export function readDownloadParameters(
   url: URL,
   accessParameters: readonly string[],
-  extension: string | undefined,
+  formatInPath: FormatName | undefined,
 ): DownloadParameters {
   const values = readParameters(url, [...DOWNLOAD_PARAMETERS, ...accessParameters]);
-  if (extension !== undefined && values.has("$format")) {
-    throw new ValidationError("$format", `cannot be combined with the extension .${extension}`, {
+  if (formatInPath !== undefined && values.has("$format")) {
+    const problem = `cannot be combined with the extension .${FORMATS[formatInPath].extension}`;
+    throw new ValidationError("$format", problem, {
       received: values.get("$format"),
       hint: "omit one of them",
     });
@@ -78,7 +80,7 @@ export function readDownloadParameters(
   };
 }
 
-/** Names of parameters in other services and in the client, with what to use in a URL. */
+/** Hints for parameters of other services and options of the client. */
 const PARAMETER_HINTS = new Map([
   ["$orderby", "omit it: rows are ordered by Id"],
   ["$skip", 'use "$skiptoken", with Id: and the last Id'],
@@ -136,11 +138,8 @@ export function readBoundingBox(text: string | undefined): BoundingBox | undefin
   if (text === undefined) return undefined;
   const box = parseBox(text);
   if (box !== undefined) return box;
-  throw new ValidationError(
-    "bbox",
-    `must be west,south,east,north in degrees, such as -64.5,45.9,-62,47.1, got "${shorten(text)}"`,
-    { received: text },
-  );
+  const expected = "west,south,east,north in degrees, such as -64.5,45.9,-62,47.1";
+  throw invalidValue("bbox", expected, shorten(text));
 }
 
 function readWholeNumber(
@@ -151,14 +150,8 @@ function readWholeNumber(
 ): number | undefined {
   const text = values.get(name);
   if (text === undefined) return undefined;
-  const value = parseWholeNumber(text);
-  requireWholeNumber(name, value, min, max);
-  return Number(value);
-}
-
-/** Parses a whole number of at most 15 digits; returns any other text, shortened for a message. */
-export function parseWholeNumber(text: string): number | string {
-  return /^\d{1,15}$/.test(text) ? Number(text) : shorten(text);
+  requireWholeNumber(name, /^\d{1,15}$/.test(text) ? Number(text) : shorten(text), min, max);
+  return Number(text);
 }
 
 const BOOLEANS: Record<string, boolean> = { true: true, 1: true, false: false, 0: false };
@@ -166,9 +159,7 @@ const BOOLEANS: Record<string, boolean> = { true: true, 1: true, false: false, 0
 function readBoolean(values: ReadonlyMap<string, string>, name: string): boolean | undefined {
   const text = values.get(name);
   if (text === undefined || Object.hasOwn(BOOLEANS, text)) return BOOLEANS[text ?? ""];
-  throw new ValidationError(name, `must be true or false, got "${shorten(text)}"`, {
-    received: text,
-  });
+  throw invalidValue(name, "true or false", shorten(text));
 }
 
 /** Maximum length of a value in a message. */

@@ -52,13 +52,13 @@ export interface DataStreamErrorFacts {
  * import { DataStreamError } from "@weir/datastream";
  * import { assertEquals } from "@std/assert";
  *
- * const error = new DataStreamError("Records answered 403", {
+ * const error = new DataStreamError("Records responded with status 403", {
  *   kind: "status",
  *   status: 403,
  *   url: "https://api.datastream.org/v1/odata/v4/Records",
  *   hint: "check the API key",
  * });
- * assertEquals(error.message, "Records answered 403: check the API key");
+ * assertEquals(error.message, "Records responded with status 403: check the API key");
  * assertEquals(error.status, 403);
  * ```
  */

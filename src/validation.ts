@@ -52,9 +52,18 @@ export function requireWholeNumber(
   const isWhole = Number.isInteger(value) || most === Infinity && value === Infinity;
   if (isWhole && (value as number) >= least && (value as number) <= most) return;
   const range = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`;
-  throw new ValidationError(option, `must be a whole number ${range}, got ${describe(value)}`, {
-    received: value,
-  });
+  throw invalidValue(option, `a whole number ${range}`, value);
+}
+
+/** Creates the error for a value: `<option> must be <expected>, got <value>`. Not for secrets. */
+export function invalidValue(
+  option: string,
+  expected: string,
+  received: unknown,
+  hint = "",
+): ValidationError {
+  const problem = `must be ${expected}, got ${describe(received)}`;
+  return new ValidationError(option, problem, { received, hint });
 }
 
 /** Describes a value for a message: a string in quotes, an object or a function by its kind. */
@@ -62,7 +71,7 @@ export function describe(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "function") return "a function";
   if (typeof value !== "object" || value === null) return String(value);
-  if (Array.isArray(value)) return "an array";
+  if (Array.isArray(value)) return value.length === 0 ? "an empty array" : "an array";
   const kind = Object.prototype.toString.call(value).slice(8, -1);
   return `${/^[AEIOU]/.test(kind) ? "an" : "a"} ${kind}`;
 }

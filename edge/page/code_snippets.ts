@@ -1,61 +1,116 @@
+import { html } from "hono/html";
 import type { AccessMode } from "../options.ts";
 
-/** A line that opens a download elsewhere. */
-export interface Line {
-  /** Where it is written. */
+/** A snippet that opens a download in another program. */
+interface CodeSnippet {
+  /** Name of the program. */
   program: string;
-  /** What to do with it there. */
-  how: string;
-  text: string;
+  /** Where to enter the code, or what it needs. */
+  usage: string;
+  code: string;
 }
 
-/** The header that a download needs, by access, and the environment variable to keep it in. */
-const HEADERS: Partial<Record<AccessMode, [name: string, before: string, variable: string]>> = {
-  caller: ["x-api-key", "", "DATASTREAM_API_KEY"],
-  token: ["authorization", "Bearer ", "WEIR_TOKEN"],
+/** A header that a download needs. */
+interface CredentialHeader {
+  name: string;
+  /** Text before the credential in the header's value. */
+  prefix: string;
+  /** Environment variable that snippets read the credential from. */
+  variable: string;
+}
+
+const CREDENTIAL_HEADERS: Partial<Record<AccessMode, CredentialHeader>> = {
+  caller: { name: "x-api-key", prefix: "", variable: "DATASTREAM_API_KEY" },
+  token: { name: "authorization", prefix: "Bearer ", variable: "WEIR_TOKEN" },
 };
 
 /**
- * Lines that get a download in other programs; none holds a key or token.
+ * Creates the snippets for a download. They never contain a key or token.
  *
- * @param csv The URL of the CSV, encoded: without a quote
- * @param excel The URL of the CSV for Excel
- * @param name What a variable with the rows is called
+ * @param access Access mode, which decides whether a download needs a header
+ * @param csv URL of the CSV. It is percent-encoded, so it contains no quotation mark
+ * @param excel URL of the CSV for Excel
+ * @param variable Name of the variable that holds the rows
  */
-export function toLines(access: AccessMode, csv: string, excel: string, name: string): Line[] {
-  const header = HEADERS[access];
-  const [field, before, variable] = header ?? ["", "", ""];
-  const curlHeader = header && `--header "${field}: ${before}$${variable}" `;
-  const rValue = before
-    ? `paste0("${before}", Sys.getenv("${variable}"))`
-    : `Sys.getenv("${variable}")`;
-  const python = before ? `"${before}" + os.environ["${variable}"]` : `os.environ["${variable}"]`;
+export function createCodeSnippets(
+  access: AccessMode,
+  csv: string,
+  excel: string,
+  variable: string,
+): CodeSnippet[] {
+  const header = CREDENTIAL_HEADERS[access];
   return [
     {
       program: "Excel",
-      how: header ? "Data, Get Data, Blank Query, Advanced Editor" : "Data, From Web",
-      text: header
-        ? `Table.PromoteHeaders(Csv.Document(Web.Contents("${excel}", [Headers = [#"${field}" = "${before}…"]]), [Encoding = 65001]))`
-        : excel,
+      usage: header ? "Data, Get Data, Blank Query, Advanced Editor" : "Data, From Web",
+      code: header ? excelCode(excel, header) : excel,
     },
     {
       program: "R",
-      how: "base R, no package needed",
-      text: header
-        ? `options(timeout = 3600); download.file("${csv}", "${name}.csv", mode = "wb", headers = c("${field}" = ${rValue})); ${name} <- read.csv("${name}.csv")`
-        : `options(timeout = 3600); ${name} <- read.csv("${csv}")`,
+      usage: "base R, no packages needed",
+      code: `options(timeout = 3600); ${rCode(csv, variable, header)}`,
     },
     {
       program: "Python, pandas",
-      how: header ? "after import os, pandas as pd" : "after import pandas as pd",
-      text: header
-        ? `${name} = pd.read_csv("${csv}", storage_options={"${field}": ${python}})`
-        : `${name} = pd.read_csv("${csv}")`,
+      usage: header ? "after import os, pandas as pd" : "after import pandas as pd",
+      code: `${variable} = pd.read_csv("${csv}"${header ? pandasOptions(header) : ""})`,
     },
     {
       program: "Shell, curl",
-      how: "its exit code is 0 when the file is whole",
-      text: `curl --fail --remove-on-error ${curlHeader ?? ""}--output ${name}.csv '${csv}'`,
+      usage: "exit code 0 if the file is complete",
+      code: `curl --fail --remove-on-error ${
+        header ? curlOption(header) : ""
+      }--output ${variable}.csv '${csv}'`,
     },
   ];
+}
+
+function excelCode(url: string, { name, prefix }: CredentialHeader): string {
+  const contents = `Web.Contents("${url}", [Headers = [#"${name}" = "${prefix}…"]])`;
+  return `Table.PromoteHeaders(Csv.Document(${contents}, [Encoding = 65001]))`;
+}
+
+function rCode(url: string, rows: string, header: CredentialHeader | undefined): string {
+  if (!header) return `${rows} <- read.csv("${url}")`;
+  const { name, prefix, variable } = header;
+  const credential = `Sys.getenv("${variable}")`;
+  const value = prefix ? `paste0("${prefix}", ${credential})` : credential;
+  const options = `mode = "wb", headers = c("${name}" = ${value})`;
+  return `download.file("${url}", "${rows}.csv", ${options}); ${rows} <- read.csv("${rows}.csv")`;
+}
+
+function pandasOptions({ name, prefix, variable }: CredentialHeader): string {
+  const credential = `os.environ["${variable}"]`;
+  const value = prefix ? `"${prefix}" + ${credential}` : credential;
+  return `, storage_options={"${name}": ${value}}`;
+}
+
+function curlOption({ name, prefix, variable }: CredentialHeader): string {
+  return `--header "${name}: ${prefix}$${variable}" `;
+}
+
+/** Renders the URL of a download and its snippets. The script adds a copy button to each. */
+export function renderCodeSnippets(
+  url: string,
+  snippets: readonly CodeSnippet[],
+): ReturnType<typeof html> {
+  return html`
+    <h3>Use in other programs</h3>
+    <dl class="snippets">
+      ${renderSnippet("url", "URL", url)} ${snippets.map(({ program, usage, code }, index) =>
+        renderSnippet(index, html`${program} <small>${usage}</small>`, code)
+      )}
+    </dl>
+  `;
+}
+
+function renderSnippet(
+  id: number | string,
+  term: string | ReturnType<typeof html>,
+  code: string,
+): ReturnType<typeof html> {
+  return html`
+    <dt id="snippet-${id}">${term}</dt>
+    <dd><code tabindex="0" role="group" aria-labelledby="snippet-${id}">${code}</code></dd>
+  `;
 }

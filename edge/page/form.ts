@@ -1,14 +1,13 @@
-import { endpoint } from "../../src/endpoint/endpoint.ts";
 import { ValidationError } from "../../src/errors.ts";
 import { type BoundingBox, parseDegrees } from "../../src/odata/bounding_box.ts";
 import { commonFilter } from "../../src/odata/filter.ts";
+import { regionName } from "../../src/odata/regions.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
-import { regionName } from "./regions.ts";
 
-/** What the page's form holds, as texts. */
+/** Values of the page's form, trimmed but not checked. An empty text means no value. */
 export interface Form {
   endpoint: ResourceName;
-  /** DOIs. */
+  /** DOIs. Empty for all datasets. */
   datasets: readonly string[];
   region: string;
   characteristic: string;
@@ -18,32 +17,40 @@ export interface Form {
   south: string;
   east: string;
   north: string;
+  /** Selected fields. Empty for all fields. */
   fields: readonly string[];
   /** Number of days for which a signed URL is valid: a whole number from 1 to `MAX_DAYS`. */
   days: string;
 }
 
-/** What the form asks for, as a download URL has it. */
-export interface FormQuery {
-  resource: ResourceName;
-  filter: string | undefined;
-  select: string | undefined;
-  box: BoundingBox | undefined;
-}
+/** Names on the page for the options that a `ValidationError` can have. */
+export const FORM_LABELS = {
+  apiKey: "Your API key",
+  filter: "Filter",
+  select: "Fields",
+  from: "From year",
+  to: "To year",
+  within: "Bounding box",
+  "within.west": "West",
+  "within.south": "South",
+  "within.east": "East",
+  "within.north": "North",
+} as const;
 
-/** Longest validity (days) of a signed URL that the page makes. */
+/** Maximum validity (days) of a signed URL. */
 const MAX_DAYS = 366;
-const NAMES = Object.keys(RESOURCES) as ResourceName[];
+/** Default validity (days) of a signed URL. */
+const DEFAULT_DAYS = "7";
 
-/** The form as it was sent; as it is at first, where nothing was. */
-export function readForm(sent: URLSearchParams): Form {
-  const text = (name: string) => (sent.get(name) ?? "").trim();
-  const wanted = NAMES.find((name) => name === sent.get("endpoint")) ?? "Records";
-  // Checkboxes send one name each, the text field all of them.
-  const datasets = sent.getAll("dataset").flatMap((names) => names.split(/[\s,;]+/));
-  const known: readonly string[] = fieldNames(wanted);
+/** Reads the form from the parameters that a browser sent. Missing parameters have their defaults. */
+export function readForm(parameters: URLSearchParams): Form {
+  const text = (name: string) => (parameters.get(name) ?? "").trim();
+  const resources = Object.keys(RESOURCES) as ResourceName[];
+  const endpoint = resources.find((name) => name === parameters.get("endpoint")) ?? "Records";
+  // Each checkbox sends one DOI; the text field sends all of them.
+  const datasets = parameters.getAll("dataset").flatMap((dois) => dois.split(/[\s,;]+/));
   return {
-    endpoint: wanted,
+    endpoint,
     datasets: [...new Set(datasets)].filter((doi) => doi !== ""),
     region: text("region"),
     characteristic: text("characteristic"),
@@ -53,87 +60,89 @@ export function readForm(sent: URLSearchParams): Form {
     south: text("south"),
     east: text("east"),
     north: text("north"),
-    // Those of another endpoint alone, chosen before, are no longer meant.
-    fields: known.filter((name) => sent.getAll("field").includes(name)),
-    days: toDays(text("days") || "7"),
+    // Ignores fields that were selected for another endpoint before.
+    fields: fieldNames(endpoint).filter((name) => parameters.getAll("field").includes(name)),
+    days: toDays(text("days") || DEFAULT_DAYS),
   };
 }
 
-/**
- * What a form asks for.
- *
- * @throws {ValidationError} If a year is none, or a box lacks a side
- */
-export function toFormQuery(form: Form): FormQuery {
-  const { datasets, region, characteristic, fields } = form;
-  const [from, to] = [toYear("From year", form.from), toYear("To year", form.to)];
-  if (from !== undefined && to !== undefined && from > to) {
-    throw new ValidationError("From year", "is after To year", {
-      hint: `there is nothing from ${from} to ${to}`,
-    });
-  }
-  const filter = commonFilter({
-    dois: datasets,
-    regions: region ? [region] : [],
-    characteristics: characteristic ? [characteristic] : [],
-    from,
-    to,
-  });
-  return {
-    resource: form.endpoint,
-    filter,
-    select: fields.length === 0 ? undefined : fields.join(","),
-    box: toBox(form),
-  };
-}
-
-/** The URL of a download, encoded; what is undefined is left out. */
-export function downloadUrl(
-  origin: string,
-  path: string,
-  { filter, select, box }: Omit<FormQuery, "resource">,
-  more: Record<string, string> = {},
-): string {
-  const bbox = box && [box.west, box.south, box.east, box.north].join(",");
-  const options = { $filter: filter, $select: select, bbox, ...more };
-  return endpoint({ method: "GET", baseUrl: origin, url: path, ...options }).url;
-}
-
-/** Returns the number of days that a link with this text is valid. */
 function toDays(text: string): string {
   return String(Math.min(Math.max(1, Math.floor(Number(text)) || 1), MAX_DAYS));
 }
 
-function toYear(name: string, text: string): number | undefined {
+/** Query that a form describes. */
+export interface FormQuery {
+  resource: ResourceName;
+  filter: string | undefined;
+  select: readonly string[] | undefined;
+  within: BoundingBox | undefined;
+}
+
+/**
+ * Converts a form to a query.
+ *
+ * @throws {ValidationError} If a year or the bounding box is invalid
+ */
+export function toFormQuery(form: Form): FormQuery {
+  const { datasets, region, characteristic, fields } = form;
+  const from = toYear("from", form.from);
+  const to = toYear("to", form.to);
+  if (from !== undefined && to !== undefined && from > to) {
+    throw new ValidationError("from", `must not be after ${to}, got ${from}`, {
+      received: from,
+      hint: "change {from} or {to}",
+    });
+  }
+  return {
+    resource: form.endpoint,
+    filter: commonFilter({
+      dois: datasets,
+      regions: region ? [region] : [],
+      characteristics: characteristic ? [characteristic] : [],
+      from,
+      to,
+    }),
+    select: fields.length === 0 ? undefined : fields,
+    within: toBoundingBox(form),
+  };
+}
+
+function toYear(option: "from" | "to", text: string): number | undefined {
   if (text === "") return undefined;
   if (/^\d{4}$/.test(text)) return Number(text);
-  throw new ValidationError(name, `is a year of four digits, got "${text.slice(0, 60)}"`);
+  const problem = `must be a year of four digits, got ${quote(text)}`;
+  throw new ValidationError(option, problem, { received: text });
 }
 
-function toBox({ west, south, east, north }: Form): BoundingBox | undefined {
-  const sides = { west, south, east, north };
-  const given = Object.values(sides).filter((side) => side !== "");
-  if (given.length === 0) return undefined;
-  if (given.length < 4) {
-    throw new ValidationError("A box", "has four sides", { hint: "give them all, or none" });
+const SIDES = ["west", "south", "east", "north"] as const;
+
+function toBoundingBox(form: Form): BoundingBox | undefined {
+  const missing = SIDES.filter((side) => form[side] === "");
+  if (missing.length === SIDES.length) return undefined;
+  if (missing.length > 0) {
+    const problem = `must have four sides, got none for ${missing.join(", ")}`;
+    throw new ValidationError("within", problem, { hint: "fill in all four, or none" });
   }
-  const entries = Object.entries(sides).map(([name, side]) => {
-    const degrees = parseDegrees(side);
-    if (degrees !== undefined) return [name, degrees];
-    throw new ValidationError(
-      `The ${name} of a box`,
-      `is a number of degrees, got "${side.slice(0, 60)}"`,
-    );
+  const [west, south, east, north] = SIDES.map((side) => {
+    const degrees = parseDegrees(form[side]);
+    if (degrees !== undefined) return degrees;
+    const problem = `must be a number of degrees, got ${quote(form[side])}`;
+    throw new ValidationError(`within.${side}`, problem, { received: form[side] });
   });
-  return Object.fromEntries(entries);
+  return { west: west!, south: south!, east: east!, north: north! };
 }
 
-/** Maximum number of DOIs or fields to name. */
+/** Quotes a value for a message, shortened to 60 characters. */
+function quote(text: string): string {
+  return `"${text.length > 60 ? `${text.slice(0, 60)}…` : text}"`;
+}
+
+/** Maximum number of DOIs or fields to name in a description. */
 const MAX_NAMES = 10;
 
 /**
- * Describes the form's settings, so that results say what they hold where the form says something
- * else: without a script, a changed form does not change the results.
+ * Describes the form's settings. The results state them, because without a script, a changed form
+ * does not change the results.
  *
  * @returns A sentence such as "Records; characteristic “pH”; years 2010 to 2019; all fields."
  */

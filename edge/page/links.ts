@@ -1,71 +1,127 @@
+import { html } from "hono/html";
+import { endpoint } from "../../src/endpoint/endpoint.ts";
+import { type FormatName, FORMATS, formatsOf, missingFields } from "../../src/formats/formats.ts";
 import { signUrl } from "../../src/signing/signed_url.ts";
 import type { Settings } from "../options.ts";
-import { type FormatName, FORMATS, formatsOf, missingFields } from "../../src/formats/formats.ts";
-import { downloadUrl, type Form, type FormQuery } from "./form.ts";
+import type { FormQuery } from "./form.ts";
 
-/** A button of the page that downloads. */
-export interface DownloadLink {
+/** A download in one format. */
+export interface Link {
+  /** Text of the button. */
   label: string;
+  /** Absolute URL. */
   url: string;
   format: FormatName;
 }
 
-/** The URLs that a form came to. */
-interface Links {
-  /** The first is the CSV. */
-  buttons: readonly DownloadLink[];
-  /** The CSV for Excel. */
+/** Download links of a query. */
+export interface Links {
+  /** One link per format, with one more for CSV that Excel can open. The first is CSV. */
+  buttons: readonly Link[];
+  /** URL of the CSV. */
+  csv: string;
+  /** URL of the CSV for Excel. */
   excel: string;
-  /** Until when they hold, where they are signed. */
+  /** Time at which the URLs expire, if they are signed. */
   expires: Date | undefined;
 }
 
+/** Number of milliseconds in a day. */
+const DAY = 86_400_000;
+
 /**
- * Makes the URLs of a form, signed where access is by signature.
+ * Creates the download links of a query. They are signed if the access mode is `signed`.
  *
- * @param origin Where this server is reached
+ * @param origin Origin of the server
+ * @param days Number of days for which signed links are valid
  */
-export async function makeLinks(
+export async function createLinks(
   { access, signingSecret, now }: Settings,
   origin: string,
-  { days }: Form,
+  days: number,
   query: FormQuery,
 ): Promise<Links> {
   const { resource, select } = query;
-  const selected = select?.split(",");
-  const formats = formatsOf(resource).filter((format) =>
-    missingFields(format, selected).length === 0
-  );
-  const expires = access === "signed" ? new Date(now() + Number(days) * 86_400_000) : undefined;
-  const urlOf = async (extension: string, more?: Record<string, string>) => {
-    const url = downloadUrl(origin, `/${resource}.${extension}`, query, more);
+  const expires = access === "signed" ? new Date(now() + days * DAY) : undefined;
+  const urlOf = async (format: FormatName, csvOptions: Record<string, string> = {}) => {
+    const path = `/${resource}.${FORMATS[format].extension}`;
+    const url = downloadUrl(origin, path, query, csvOptions);
     return expires ? await signUrl(url, { secret: signingSecret, expires }) : url;
   };
+  const csv = await urlOf("csv");
   const excel = await urlOf("csv", { bom: "true", escapeFormulas: "true" });
-  const buttons: DownloadLink[] = [];
-  for (const [index, format] of formats.entries()) {
-    const { label } = FORMATS[format];
-    buttons.push({
-      label: index === 0 ? `Download ${label}` : label,
-      url: await urlOf(format),
-      format,
-    });
-    if (format === "csv") buttons.push({ label: "CSV for Excel", url: excel, format });
+  const buttons: Link[] = [
+    { label: `Download ${FORMATS.csv.label}`, url: csv, format: "csv" },
+    { label: `${FORMATS.csv.label} for Excel`, url: excel, format: "csv" },
+  ];
+  for (const format of formatsOf(resource)) {
+    if (format === "csv" || missingFields(format, select).length > 0) continue;
+    buttons.push({ label: FORMATS[format].label, url: await urlOf(format), format });
   }
-  return { buttons, excel, expires };
+  return { buttons, csv, excel, expires };
+}
+
+function downloadUrl(
+  origin: string,
+  path: string,
+  { filter, select, within }: FormQuery,
+  csvOptions: Record<string, string>,
+): string {
+  const parameters = {
+    $filter: filter,
+    $select: select?.join(","),
+    bbox: within && [within.west, within.south, within.east, within.north].join(","),
+    ...csvOptions,
+  };
+  return endpoint({ method: "GET", baseUrl: origin, url: path, ...parameters }).url;
 }
 
 /**
- * Where a caller reaches this server: behind a proxy that ends TLS, as the proxy says. It is for the
- * lines on the caller's own page alone.
+ * Returns the origin at which a client reaches this server. A reverse proxy that terminates TLS
+ * states it in `x-forwarded-proto` and `x-forwarded-host`.
+ *
+ * A client can forge these headers. The origin must only be used in the response to that client.
  */
-export function originOf({ url, headers }: Request): string {
-  const { protocol, host } = new URL(url);
+export function publicOrigin({ url, headers }: Request): string {
+  const { protocol, host, origin } = new URL(url);
   const first = (name: string) => headers.get(name)?.split(",")[0]?.trim().toLowerCase();
-  const scheme = first("x-forwarded-proto");
-  const told = `${scheme === "https" || scheme === "http" ? `${scheme}:` : protocol}//${
-    first("x-forwarded-host") ?? host
-  }`;
-  const isOrigin = URL.canParse(told) && new URL(told).href === `${new URL(told).origin}/`;
-  return isOrigin ? new URL(told).origin : new URL(url).origin;
+  const proto = first("x-forwarded-proto");
+  const scheme = proto === "https" || proto === "http" ? `${proto}:` : protocol;
+  const forwarded = `${scheme}//${first("x-forwarded-host") ?? host}`;
+  if (!URL.canParse(forwarded)) return origin;
+  const { href, origin: forwardedOrigin } = new URL(forwarded);
+  // A host with a path or a user name is not an origin.
+  return href === `${forwardedOrigin}/` ? forwardedOrigin : origin;
+}
+
+/**
+ * Renders the links as buttons.
+ *
+ * @param needsHeader Whether a download needs a key or token in a header. A link cannot send one, so
+ *   the script shows these buttons and downloads
+ */
+export function renderButtons(
+  buttons: readonly Link[],
+  needsHeader: boolean,
+): ReturnType<typeof html> {
+  const state = needsHeader && html`data-needs-header hidden`;
+  return html`
+    <p class="buttons" role="group" aria-label="Downloads" aria-describedby="settings">
+      ${buttons.map(({ label, url, format }) =>
+        html`
+          <a class="button" rel="nofollow" download href="${toPath(url)}" data-format="${format}"
+            ${state}>${label}</a>
+        `
+      )}
+    </p>
+    ${needsHeader &&
+      html`<noscript><p>Without JavaScript, use the curl command below.</p></noscript>`}
+    <p id="download-status" role="status"></p>
+  `;
+}
+
+/** Removes the origin, because a client may reach the page at another one. */
+function toPath(url: string): string {
+  const { pathname, search } = new URL(url);
+  return pathname + search;
 }

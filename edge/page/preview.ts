@@ -1,101 +1,115 @@
-import type { Clock } from "../../src/client/clock.ts";
+import { html } from "hono/html";
+import type { Citation } from "../../src/client/citations.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
-import { MAXIMUM_TOP } from "../../src/odata/resources.ts";
+import type { ResourceName } from "../../src/odata/resources.ts";
 import { addBox } from "../citations.ts";
 import type { FormQuery } from "./form.ts";
-import type { Found } from "./results.ts";
 
-/** So many rows are previewed. */
-const PREVIEW = 20;
-/** For so long, in milliseconds, what was found is not asked for again. */
-const KEPT = 300_000;
-/** So many are kept. */
-const MOST_KEPT = 50;
-
-/** Counts, previews and cites what a query gives, and keeps it for a while: it costs requests. */
-export class Finder {
-  readonly #kept = new Map<string, { at: number; found: Found }>();
-
-  /**
-   * @param clock The clock that says how old it is
-   * @param keeps Whether to keep it: what one caller's key gave is not for others
-   */
-  constructor(readonly clock: Clock, readonly keeps: boolean) {}
-
-  /** What was found not long ago. */
-  kept(query: FormQuery): Found | undefined {
-    const kept = this.#kept.get(JSON.stringify(query));
-    return kept && this.clock.now() - kept.at < KEPT ? kept.found : undefined;
-  }
-
-  /**
-   * Prepares to ask.
-   *
-   * @returns What asks, and says what was found
-   * @throws {ValidationError} If the query is invalid
-   */
-  prepare(client: DataStream, query: FormQuery, signal: AbortSignal): () => Promise<Found> {
-    const { resource, select, filter, box } = query;
-    const options = { select, filter, within: box, signal };
-    const all = client.query(resource, options);
-    const some = client.query(resource, { ...options, limit: PREVIEW });
-    const cited = addBox(filter, box);
-    return async () => {
-      const count = await all.count();
-      const rows = count === 0 ? [] : await some.toArray();
-      const citations = count === 0 ? [] : await client.citations(cited, { signal });
-      const found = { count, rows, citations };
-      if (this.keeps) this.#keep(JSON.stringify(query), found);
-      return found;
-    };
-  }
-
-  #keep(key: string, found: Found): void {
-    this.#kept.delete(key);
-    this.#kept.set(key, { at: this.clock.now(), found });
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest);
-  }
+/** Preview of a query's result. */
+export interface Preview {
+  /** Number of rows of the whole result. */
+  count: number;
+  /** First rows. */
+  rows: readonly Record<string, unknown>[];
+  citations: readonly Citation[];
 }
 
-/** A dataset that the form offers. */
-export interface DatasetChoice {
-  DOI: string;
-  DatasetName: string;
+/** Number of rows to preview. */
+const PREVIEW_ROWS = 20;
+
+/**
+ * Prepares the requests for a preview. Nothing is sent yet.
+ *
+ * @returns A function that sends the requests. It throws a `DataStreamError` if one fails
+ * @throws {ValidationError} If the query is invalid
+ */
+export function preparePreview(
+  client: DataStream,
+  { resource, within, ...options }: FormQuery,
+  signal: AbortSignal,
+): () => Promise<Preview> {
+  const all = client.query(resource, { ...options, within, signal });
+  const first = client.query(resource, { ...options, within, signal, limit: PREVIEW_ROWS });
+  return async () => {
+    const count = await all.count();
+    if (count === 0) return { count, rows: [], citations: [] };
+    const rows = await first.toArray();
+    const citations = await client.citations(addBox(options.filter, within), { signal });
+    return { count, rows, citations };
+  };
 }
 
-/** For so long, in milliseconds, the list is not asked for again. */
-const FRESH = 3_600_000;
+/** Names of the rows, in the singular and plural. */
+const ROW_NOUNS: Record<ResourceName, [one: string, many: string]> = {
+  Metadata: ["dataset", "datasets"],
+  Locations: ["location", "locations"],
+  Observations: ["observation", "observations"],
+  Records: ["record", "records"],
+};
+/** Number of rows from which on the service estimates a count. */
+const MIN_ESTIMATE = 1_000_000;
 
-/** The datasets that there are, by name, as the service last said. */
-export class DatasetList {
-  #at = -Infinity;
-  #datasets: readonly DatasetChoice[] | undefined;
+/** Formats a number of rows, such as "1,234 records". */
+export function formatCount(count: number, resource: ResourceName): string {
+  const [one, many] = ROW_NOUNS[resource];
+  const about = count >= MIN_ESTIMATE ? "About " : "";
+  return `${about}${count.toLocaleString("en-CA")} ${count === 1 ? one : many}`;
+}
 
-  /** @param clock The clock that says how old the list is */
-  constructor(readonly clock: Clock) {}
+/** Renders the first rows as a table. */
+export function renderRows({ rows, count }: Preview): ReturnType<typeof html> {
+  const [first] = rows;
+  if (first === undefined) return html`<p>No rows match the filters. Try fewer filters.</p>`;
+  const fields = Object.keys(first);
+  return html`
+    <h3 id="preview">${rows.length < count ? `First ${rows.length} rows` : "All rows"}</h3>
+    <div class="table" role="region" aria-labelledby="preview" tabindex="0">
+      <table>
+        <thead>
+          <tr>${fields.map((field) => html`<th scope="col">${field}</th>`)}</tr>
+        </thead>
+        <tbody>
+          ${rows.map((row) => html`<tr>${fields.map((field) => renderCell(row[field]))}</tr>`)}
+        </tbody>
+      </table>
+    </div>
+  `;
+}
 
-  /** The list as it was last, however old; undefined where there was none yet. */
-  get last(): readonly DatasetChoice[] | undefined {
-    return this.#datasets;
-  }
+/** Maximum length of a cell's text in characters. */
+const MAX_CELL_LENGTH = 120;
 
-  /** Whether it need not be asked for. */
-  get isFresh(): boolean {
-    return this.clock.now() - this.#at < FRESH;
-  }
+function renderCell(value: unknown): ReturnType<typeof html> {
+  const text = typeof value === "object" && value !== null
+    ? JSON.stringify(value)
+    : String(value ?? "");
+  // Cut between code points, so that no half of a surrogate pair is left.
+  const shown = text.length > MAX_CELL_LENGTH
+    ? `${Array.from(text).slice(0, MAX_CELL_LENGTH - 3).join("")}…`
+    : text;
+  return html`<td class="${typeof value === "number" ? "number" : "text"}">${shown}</td>`;
+}
 
-  /** Asks for the list. */
-  async refresh(client: DataStream, signal: AbortSignal): Promise<void> {
-    // Not shared while it is on its way: an edge runtime kills who waits for another's promise.
-    const select = ["DOI", "DatasetName"] as const;
-    const rows = await client.metadata({ select, top: MAXIMUM_TOP, signal }).toArray();
-    this.#datasets = rows
-      .map(({ DOI, DatasetName }) => ({
-        DOI: String(DOI),
-        DatasetName: String(DatasetName ?? DOI),
-      }))
-      .sort((a, b) => a.DatasetName.localeCompare(b.DatasetName, "en"));
-    this.#at = this.clock.now();
-  }
+/** Renders the citations, or nothing if there are none. */
+export function renderCitations(citations: readonly Citation[]): ReturnType<typeof html> {
+  if (citations.length === 0) return html``;
+  const datasets = citations.length === 1 ? "this dataset" : `these ${citations.length} datasets`;
+  return html`
+    <h3>Citations</h3>
+    <p>If you use this data, you must cite ${datasets}, with the link.</p>
+    <ul class="citations">
+      ${citations.map(({ citation, licence, link, name }) =>
+        html`
+          <li>${citation} <span>Licence: ${renderLicence(
+            licence,
+          )}. <a href="${link}">${name}</a></span></li>
+        `
+      )}
+    </ul>
+  `;
+}
+
+/** Renders a licence as a link only if it is a web address: data could hold a `javascript:` URL. */
+function renderLicence(licence: string): string | ReturnType<typeof html> {
+  return /^https?:\/\//.test(licence) ? html`<a href="${licence}">${licence}</a>` : licence;
 }

@@ -1,40 +1,42 @@
 /**
- * Source text of the page's script.
+ * Source text of the page's script, served as `/weir.js`.
  *
- * It sends a key or token as a header, hides fields of other endpoints, copies lines, blocks results
- * that have other settings than the form, and says that results are loading.
+ * It sends a key or token as a header, hides fields of other endpoints, copies code snippets, blocks
+ * results that do not match the form, and shows that results are loading.
  */
 export const SCRIPT = `const form = document.querySelector("form");
 const results = document.querySelector("#results");
-// Its field of that name hides form.dataset.
+// Not form.dataset: that is the field with the name "dataset".
 const access = form.getAttribute("data-access");
 const credential = document.querySelector("#credential");
 const showButton = form.querySelector("[type=submit]");
 const formStatus = document.querySelector("#form-status");
-// Settings of the results. The attributes are what the server wrote; a browser may have restored values.
-let shown = settingsOf(new DOMParser().parseFromString(form.outerHTML, "text/html").forms[0]);
-// Number of times that the form was sent and neither answered nor stopped.
-let loading = 0;
-let asking = new AbortController();
+// Settings of the results, read from the attributes: a browser may have restored other values.
+let resultSettings = settingsOf(new DOMParser().parseFromString(form.outerHTML, "text/html").forms[0]);
+// Number of submits that are still loading.
+let loadingCount = 0;
+// Aborts the request of the previous submit.
+let resultsRequest = new AbortController();
 
 for (const element of document.querySelectorAll("[data-script]")) element.hidden = false;
-enhance();
+enableResults();
 update();
 for (const type of ["input", "change"]) form.addEventListener(type, formChanged);
-form.addEventListener("submit", credential ? show : () => setLoading(loading + 1));
-// A browser restores a form's values before this event, but not always before this script.
+form.addEventListener("submit", credential ? showResults : () => setLoading(loadingCount + 1));
+// A browser may restore the form's values between the end of this script and this event. With
+// "persisted", the back/forward cache restored the whole page.
 addEventListener("pageshow", ({ persisted }) => persisted ? setLoading(0) : update());
-// Fires after Stop, and for a request that a second submit replaces: then after that submit.
-if (!credential) window.navigation?.addEventListener("navigateerror", () => setLoading(loading - 1));
+// Fires after Stop, and for a request that a second submit replaces, after that submit.
+if (!credential) window.navigation?.addEventListener("navigateerror", () => setLoading(loadingCount - 1));
 
-/** A key or token goes with each request as a header, and is kept in its field alone. */
-function headers() {
+/** Returns the header with the key or token. Only the form's field stores it. */
+function credentialHeader() {
   const value = credential?.value.trim();
   if (!value) return {};
   return access === "caller" ? { "x-api-key": value } : { authorization: "Bearer " + value };
 }
 
-/** The fields of the chosen endpoint alone. */
+/** Shows only the fields of the chosen endpoint. */
 function showFields() {
   const { value } = form.elements.endpoint;
   for (const fields of document.querySelectorAll("[data-fields]")) {
@@ -47,8 +49,8 @@ function showFields() {
 function settingsOf(element) {
   const pairs = [];
   for (const [name, value] of new FormData(element)) {
-    if (name === "token" || name === "attempt") continue;
-    // A text field holds several DOIs, a checkbox one.
+    if (name === "token" || name === "submission") continue;
+    // A text field contains several DOIs, a checkbox one.
     for (const text of name === "dataset" ? value.split(/[\\s,;]+/) : [value.trim()]) {
       if (text) pairs.push(String(new URLSearchParams([[name, text]])));
     }
@@ -58,25 +60,25 @@ function settingsOf(element) {
 
 function formChanged() {
   if (credential || window.navigation) update();
-  // A browser without this API does not tell a script that the user pressed Stop.
+  // Only the Navigation API reports that the user pressed Stop.
   else setLoading(0);
 }
 
 function setLoading(count) {
-  loading = Math.max(0, count);
-  // Not disabled: after Stop, the user can press it again.
-  showButton.setAttribute("aria-busy", String(loading > 0));
+  loadingCount = Math.max(0, count);
+  // Not disabled, so that the user can press it again after Stop.
+  showButton.setAttribute("aria-busy", String(loadingCount > 0));
   update();
 }
 
-/** Updates what depends on the form's settings. Blocks results that have other settings. */
+/** Updates the page after a change of the form. Blocks results that do not match it. */
 function update() {
   showFields();
-  const isStale = results.querySelector("#settings") !== null && settingsOf(form) !== shown;
+  const isStale = results.querySelector("#settings") !== null && settingsOf(form) !== resultSettings;
   for (const part of results.querySelectorAll(":scope > :not(h2, .notice, [role=status])")) {
     part.toggleAttribute("inert", isStale);
   }
-  // Without its address, a link cannot be opened in another tab or copied either.
+  // Removing the URL also prevents copying a link or opening it in another tab.
   const [from, to] = isStale ? ["href", "data-href"] : ["data-href", "href"];
   for (const link of results.querySelectorAll("a[" + from + "]")) {
     link.setAttribute(to, link.getAttribute(from));
@@ -84,58 +86,58 @@ function update() {
   }
   for (const button of results.querySelectorAll("button")) button.disabled = isStale;
   for (const notice of results.querySelectorAll(".notice")) notice.hidden = !isStale;
-  const text = loading > 0
+  const text = loadingCount > 0
     ? "Loading…"
     : isStale
     ? "Settings changed: press Show to update."
     : "";
-  // A screen reader would repeat the same text.
+  // Setting the same text again would make screen readers repeat it.
   if (formStatus.textContent !== text) formStatus.textContent = text;
 }
 
-/** Shows the results without leaving the page, so that the key or token stays in its field. */
-async function show(event) {
+/** Loads the results within the page, so that the key or token stays in its field. */
+async function showResults(event) {
   event.preventDefault();
-  asking.abort();
-  asking = new AbortController();
-  const { signal } = asking;
-  const sent = settingsOf(form);
+  resultsRequest.abort();
+  resultsRequest = new AbortController();
+  const { signal } = resultsRequest;
+  const settings = settingsOf(form);
   setLoading(1);
   try {
-    const response = await fetch("/?" + sent, { headers: headers(), signal });
-    if (!response.headers.get("content-type")?.startsWith("text/html")) throw await refusal(response);
+    const response = await fetch("/?" + settings, { headers: credentialHeader(), signal });
+    if (!response.headers.get("content-type")?.startsWith("text/html")) throw await toError(response);
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    const answer = page.querySelector("#results");
-    if (!answer) throw new Error("no page, but status " + response.status);
-    results.replaceChildren(...answer.childNodes);
-    shown = sent;
-    // Once the datasets are known, they can be chosen from a list.
-    const known = page.querySelector("details.chooser .list:not([data-fields])");
-    const typed = form.querySelector("input[name=dataset]:not([type=checkbox])");
-    if (known && typed) typed.closest("fieldset").replaceWith(known.closest("details"));
+    const content = page.querySelector("#results")?.childNodes;
+    if (!content) throw new Error("unexpected response with status " + response.status);
+    results.replaceChildren(...content);
+    resultSettings = settings;
+    // Replaces the text field for datasets, if they were not known without the key or token.
+    const list = page.querySelector("details.chooser .list:not([data-fields])");
+    const field = form.querySelector("input[name=dataset]:not([type=checkbox])");
+    if (list && field) field.closest("fieldset").replaceWith(list.closest("details"));
   } catch (error) {
-    // A later one has taken its place.
+    // A later submit has aborted this one.
     if (signal.aborted) return;
-    fail("The request failed (" + error.message + "). Press Show to try again.");
+    showError("The request failed (" + error.message + "). Press Show to try again.");
   }
-  enhance();
+  enableResults();
   setLoading(0);
-  // The user has changed the form since.
-  if (settingsOf(form) !== sent) return;
+  // The user has changed the form in the meantime, so the focus stays there.
+  if (settingsOf(form) !== settings) return;
   const heading = results.querySelector("#results-heading");
   heading.focus({ preventScroll: true });
   heading.scrollIntoView();
 }
 
-/** What only a script can do with the results. */
-function enhance() {
+/** Adds downloads with a header, and copy buttons, to new results. */
+function enableResults() {
   for (const link of results.querySelectorAll("[data-needs-header]")) {
     link.hidden = false;
     link.addEventListener("click", download);
   }
-  // Only a page that came by https:, or of this machine, may copy.
+  // The clipboard API requires https: or localhost.
   if (!navigator.clipboard) return;
-  for (const code of results.querySelectorAll(".lines code")) {
+  for (const code of results.querySelectorAll(".snippets code")) {
     const title = document.getElementById(code.getAttribute("aria-labelledby")).firstChild;
     const button = document.createElement("button");
     button.type = "button";
@@ -145,7 +147,7 @@ function enhance() {
     button.addEventListener("click", async () => {
       await navigator.clipboard.writeText(code.textContent).then(
         () => { button.textContent = "Copied"; },
-        () => { button.textContent = "Not allowed"; },
+        () => { button.textContent = "Copy failed"; },
       );
       setTimeout(() => { button.textContent = "Copy"; }, 2000);
     });
@@ -153,10 +155,13 @@ function enhance() {
   }
 }
 
-/** A link cannot send a header, so the rows are read here: to a file where a browser lets a page write one. */
+/**
+ * Downloads the URL of a link with a header, which a link cannot send: to a file if the browser has
+ * showSaveFilePicker, otherwise to memory.
+ */
 async function download(event) {
   event.preventDefault();
-  // The address goes when the form changes.
+  // A blocked link has no URL.
   const { href } = event.currentTarget;
   if (!href) return;
   const status = document.querySelector("#download-status");
@@ -165,38 +170,38 @@ async function download(event) {
   try {
     if (window.showSaveFilePicker) file = await window.showSaveFilePicker({ suggestedName });
   } catch (error) {
-    if (error.name !== "AbortError") status.textContent = "No file could be chosen: " + error.message;
+    if (error.name !== "AbortError") status.textContent = "The file dialog failed: " + error.message;
     return;
   }
   try {
-    status.textContent = "Asking for the first page …";
-    const response = await fetch(href, { headers: headers() });
-    if (!response.ok) throw await refusal(response);
+    status.textContent = "Requesting the first page…";
+    const response = await fetch(href, { headers: credentialHeader() });
+    if (!response.ok) throw await toError(response);
     const disposition = response.headers.get("content-disposition") ?? "";
     const name = /filename="([^"]*)"/.exec(disposition)?.[1] ?? suggestedName;
     let bytes = 0;
-    let said = 0;
-    const counted = response.body.pipeThrough(new TransformStream({
-      transform(piece, controller) {
-        bytes += piece.length;
-        controller.enqueue(piece);
-        // A screen reader reads each of them.
-        if (Date.now() - said < 5000) return;
-        said = Date.now();
-        status.textContent = megabytes(bytes) + " so far …";
+    let reportedAt = 0;
+    const body = response.body.pipeThrough(new TransformStream({
+      transform(chunk, controller) {
+        bytes += chunk.length;
+        controller.enqueue(chunk);
+        // At most every 5 s, because a screen reader reads each report aloud.
+        if (Date.now() - reportedAt < 5000) return;
+        reportedAt = Date.now();
+        status.textContent = megabytes(bytes) + " received…";
       },
     }));
-    if (file) await counted.pipeTo(await file.createWritable());
-    else save(await new Response(counted).blob(), name);
-    status.textContent = "Whole: " + megabytes(bytes);
+    if (file) await body.pipeTo(await file.createWritable());
+    else saveBlob(await new Response(body).blob(), name);
+    status.textContent = "Complete: " + megabytes(bytes);
   } catch (error) {
-    // It was made empty when it was chosen.
+    // The dialog has created an empty file.
     await file?.remove?.().catch(() => {});
-    status.textContent = "The download broke, and nothing of it was kept (" + error.message + "): try again";
+    status.textContent = "The download failed and no file was saved (" + error.message + "). Try again.";
   }
 }
 
-function save(blob, name) {
+function saveBlob(blob, name) {
   const url = URL.createObjectURL(blob);
   const link = document.createElement("a");
   link.href = url;
@@ -205,17 +210,18 @@ function save(blob, name) {
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
-/** What an answer that is none says: a problem, or just its status. */
-async function refusal(response) {
+/** Converts a problem document (RFC 9457), or another unexpected response, to an error. */
+async function toError(response) {
   const { detail, hint } = await response.json().catch(() => ({}));
-  return new Error(detail ? detail + ": " + hint : "status " + response.status);
+  return new Error(detail ? [detail, hint].filter(Boolean).join(": ") : "status " + response.status);
 }
 
 function megabytes(bytes) {
   return (bytes / 1e6).toFixed(1) + " MB";
 }
 
-function fail(text) {
+/** Replaces the results by an error message. */
+function showError(text) {
   const heading = document.createElement("h2");
   heading.id = "results-heading";
   heading.tabIndex = -1;

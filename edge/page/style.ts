@@ -1,4 +1,7 @@
-/** The page's style. It stands here as text: no two runtimes read a file beside a module alike. */
+/**
+ * Style sheet of the page. It is a string, because each runtime has its own way to read a file of a
+ * module.
+ */
 export const STYLE = `:root {
   color-scheme: light dark;
   --paper: #f6f9fa;
@@ -130,9 +133,9 @@ th, td { padding: .35rem .7rem; text-align: left; white-space: nowrap; border-bo
 th { position: sticky; top: 0; background: var(--wash); font-weight: 600; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
 tbody tr:last-child td { border-bottom: 0; }
-.lines dt { font-weight: 600; margin-top: .8rem; }
-.lines dd { margin: .25rem 0 0; display: flex; gap: .5rem; align-items: flex-start; }
-.lines code {
+.snippets dt { font-weight: 600; margin-top: .8rem; }
+.snippets dd { margin: .25rem 0 0; display: flex; gap: .5rem; align-items: flex-start; }
+.snippets code {
   flex: 1;
   min-width: 0;
   overflow-x: auto;
@@ -151,11 +154,11 @@ tbody tr:last-child td { border-bottom: 0; }
 footer { color: var(--soft); font-size: .9rem; }
 @media (max-width: 30rem) {
   form, #results:has(*) { padding: 1rem; }
-  .lines dd { flex-direction: column; }
-  .lines code { width: 100%; }
+  .snippets dd { flex-direction: column; }
+  .snippets code { width: 100%; }
 }
 `;
 
-/** The page's picture: water over a weir. */
+/** Icon of the page: water that flows over a weir. */
 export const ICON =
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 48 48"><rect width="48" height="48" rx="11" fill="#0b5c73"/><path d="M6 17h17c5 0 5 14 10 14h9" fill="none" stroke="#9fe0f2" stroke-width="4" stroke-linecap="round"/><path d="M6 25h11c6 0 5 14 12 14h13" fill="none" stroke="#fff" stroke-width="4" stroke-linecap="round"/></svg>`;

@@ -1,12 +1,12 @@
 /**
- * The command line as npm installs it: for Node and Bun, where a module cannot tell everywhere
- * whether it is the one that was started.
+ * The command line as npm installs it, for Node and Bun, where a module cannot always detect that it
+ * is the main one.
  *
  * @module
  */
+import { setExitCode } from "./context.ts";
 import { main } from "./main.ts";
-import { end } from "./process_events.ts";
 import { useProxy } from "./proxy.ts";
 
 await useProxy();
-end(await main());
+setExitCode(await main());

@@ -1,247 +1,239 @@
-import type { ResourceName } from "../odata/resources.ts";
+import { DataStreamError, ValidationError } from "../errors.ts";
 import { KEY_SOURCE } from "../service_roots.ts";
+import { VERSION } from "../version.ts";
+import { setup } from "./api_key.ts";
+import { type Arguments, type Flags, parseArguments, type Syntax } from "./arguments.ts";
+import { cite } from "./cite.ts";
+import { CommandError, type Context, INTERRUPTED, UsageError } from "./context.ts";
+import { download } from "./download.ts";
+import { printFields, printSignedUrl, printUrl } from "./offline_commands.ts";
+import {
+  FILTER_FLAGS,
+  messageOf,
+  OUTPUT_FLAGS,
+  PARTITION_FLAGS,
+  QUERY_FLAGS,
+  RESOURCE_COMMANDS,
+  SERVICE_FLAGS,
+} from "./query_flags.ts";
 
-/** A flag of a command. */
-interface Flag {
-  /** What stands for its value in the help; undefined of one that is there or not. */
-  value?: string;
-  /** Whether it may be given more than once. */
-  isList?: boolean;
-  /** Its one letter, after one minus sign. */
-  letter?: string;
-  /** What it does, for the help. */
-  help: string;
+/**
+ * Runs a command line.
+ *
+ * @param args Arguments after the name of the program
+ * @returns The exit code: 0 success, 1 failure, 2 invalid command line, 130 interrupted
+ */
+export async function run(args: readonly string[], context: Context): Promise<number> {
+  let given: Arguments | undefined;
+  try {
+    given = parseArguments(args, COMMANDS);
+    await runCommand(given, context);
+    return 0;
+  } catch (error) {
+    if (context.signal.aborted) {
+      context.printError("Interrupted");
+      return INTERRUPTED;
+    }
+    return printFailure(error, args, given?.flags.has("debug") === true, context);
+  }
 }
 
-/** Flags by their names, as they are typed after `--`. */
-export type Flags = Readonly<Record<string, Flag>>;
+async function runCommand(given: Arguments, context: Context): Promise<void> {
+  const { command, flags } = given;
+  if (flags.has("version")) return await context.print(`${VERSION}\n`);
+  if (command === undefined) return await context.print(programHelp());
+  if (flags.has("help")) return await context.print(commandHelp(command));
+  await COMMANDS[command]!.run(given, context);
+}
 
-/** What to filter by; joined by `and`. */
-export const FILTER_FLAGS = {
-  filter: { value: '"…"', help: "an OData filter: \"MonitoringLocationType eq 'Lake/Pond'\"" },
-  doi: {
-    value: "DOI",
-    isList: true,
-    help: "a dataset, or its https://doi.org/ link; again for more",
-  },
-  characteristic: {
-    value: "NAME",
-    isList: true,
-    help: 'what was measured, as "pH"; again for more',
-  },
-  region: {
-    value: "ID",
-    isList: true,
-    help: "a region, as admin.4.ca.pe or hub.atlantic; again for more",
-  },
-  from: {
-    value: "YEAR",
-    help: "the first year of the activity; excludes rows without a start date",
-  },
-  to: { value: "YEAR", help: "the last year of the activity; excludes rows without a start date" },
-  bbox: { value: "W,S,E,N", help: "the box that locations lie in, in degrees" },
-} as const satisfies Flags;
+/** Prints an error and what to do about it. Returns the exit code. */
+function printFailure(
+  error: unknown,
+  args: readonly string[],
+  showsStack: boolean,
+  context: Context,
+): number {
+  const isInvalid = error instanceof UsageError || error instanceof ValidationError;
+  context.printError(messageOf(error));
+  if (isInvalid) {
+    const [command = ""] = args;
+    const name = Object.hasOwn(COMMANDS, command) ? ` ${command}` : "";
+    context.printError(`For help, run weir${name} --help`);
+    return 2;
+  }
+  if (error instanceof DataStreamError) {
+    if (error.status === 401 || error.status === 403) {
+      context.printError("Set DATASTREAM_API_KEY, or save the key with weir setup");
+    }
+    const hint = error.kind === "network" ? context.networkHint() : undefined;
+    if (hint) context.printError(hint);
+  }
+  if (showsStack) context.printError(error instanceof Error && error.stack || "No stack");
+  else if (!isExpected(error)) {
+    context.printError("This is a bug in weir. Pass --debug to print the stack, and report it");
+  }
+  return 1;
+}
 
-/** Whom to ask. */
-export const SERVICE_FLAGS = {
-  "base-url": {
-    value: "URL",
-    help: "another root address of the service (or DATASTREAM_BASE_URL)",
-  },
-  qa: { help: "the service's test system" },
-  sandbox: { help: "synthetic data in process: no key, no network" },
-} as const satisfies Flags;
+/** Whether an error has a cause outside of the program. */
+function isExpected(error: unknown): boolean {
+  if (error instanceof DataStreamError || error instanceof CommandError) return true;
+  // Of the operating system, and of Deno where a permission is missing.
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+  return typeof code === "string" || name === "NotCapable" || name === "PermissionDenied";
+}
 
-/** What rows to ask for. */
-const QUERY_FLAGS = {
-  select: { value: "A,B,C", help: "fields, in order (default: all; see weir fields)" },
-  ...FILTER_FLAGS,
-  top: { value: "N", help: "rows on a page, 1 to 10000; not the number of rows, that is --limit" },
-  limit: { value: "N", letter: "n", help: "the number of rows (default: all)" },
-  unchecked: { help: "let fields and filters through that weir does not know" },
-} as const satisfies Flags;
-
-/** How they are split, for the large resources. */
-const PARTITION_FLAGS = {
-  partition: {
-    value: "HOW",
-    help: "auto, never, location or year: past a million rows (default: auto)",
-  },
-} as const satisfies Flags;
-
-/** Where rows go, and how. */
-const OUTPUT_FLAGS = {
-  format: {
-    value: "FORMAT",
-    help: "csv, ndjson, json; geojson of locations (default: by the file's name, else csv)",
-  },
-  output: {
-    value: "FILE",
-    letter: "o",
-    help: "write to FILE, as FILE.part until it is whole; - is standard output",
-  },
-  resume: { help: "go on with FILE.part, from its last whole page" },
-  force: { help: "overwrite FILE, and a FILE.part that is there" },
-  "allow-incomplete": {
-    help: "accept fewer rows than the service counted, and say how many are missing",
-  },
-  count: { help: "print the number of rows, and nothing else" },
-  cite: { value: "FILE", help: "write the citations of the datasets to FILE" },
-  separator: { value: "MARK", help: 'between cells of CSV: one mark, or "tab" (default: ,)' },
-  "no-header": { help: "CSV without a line of names" },
-  bom: { help: "CSV with a byte order mark, by which Excel knows UTF-8" },
-  "escape-formulas": { help: "CSV with a ' before what a spreadsheet would run" },
-  quiet: { letter: "q", help: "no progress and no citations on standard error" },
-} as const satisfies Flags;
-
-/** Of every command. */
-const COMMON_FLAGS = {
-  help: { letter: "h", isList: true, help: "this text" },
-  version: { letter: "V", isList: true, help: "the version of weir" },
-} as const satisfies Flags;
-
-/** The resources, by the names of the commands that download them. */
-export const RESOURCE_COMMANDS = {
-  metadata: "Metadata",
-  locations: "Locations",
-  observations: "Observations",
-  records: "Records",
-} as const satisfies Record<string, ResourceName>;
-
-/** The name of a resource, as it is typed. */
-type ResourceCommand = keyof typeof RESOURCE_COMMANDS;
-
-/** A command: what it takes, and its help. */
-export interface CommandText {
-  /** One line on what it does. */
+/** A command: its syntax, its help, and what runs it. */
+export interface Command extends Syntax {
+  /** What the command does, on one line of the program's help. */
   summary: string;
-  /** What stands after the command beside flags; undefined is nothing. */
-  operand?: { name: string; help: string };
-  flags: Flags;
   examples: readonly string[];
+  run: (given: Arguments, context: Context) => Promise<void>;
 }
 
-const resources = Object.keys(RESOURCE_COMMANDS).join("|");
-const large = { ...QUERY_FLAGS, ...PARTITION_FLAGS, ...OUTPUT_FLAGS, ...SERVICE_FLAGS };
-const small = { ...QUERY_FLAGS, ...OUTPUT_FLAGS, ...SERVICE_FLAGS };
+const RESOURCE_OPERAND = {
+  name: Object.keys(RESOURCE_COMMANDS).join("|"),
+  help: "the resource",
+};
+const COMMON_FLAGS = {
+  debug: { help: "print the stack of an error" },
+  help: { letter: "h", isList: true, help: "print this help" },
+  version: { letter: "V", isList: true, help: "print the version of weir" },
+} as const satisfies Flags;
+const SMALL_RESOURCE_FLAGS = {
+  ...QUERY_FLAGS,
+  ...OUTPUT_FLAGS,
+  ...SERVICE_FLAGS,
+  ...COMMON_FLAGS,
+};
+const LARGE_RESOURCE_FLAGS = {
+  ...QUERY_FLAGS,
+  ...PARTITION_FLAGS,
+  ...OUTPUT_FLAGS,
+  ...SERVICE_FLAGS,
+  ...COMMON_FLAGS,
+};
 
-/** The commands in the order of the help. */
-export const COMMANDS = {
+/** The commands by name, in the order of the help. */
+export const COMMANDS: Readonly<Record<string, Command>> = {
   records: {
-    summary: "records with all columns of dataset and location, meant for CSV",
-    flags: large,
+    summary: "download records, with all columns of dataset and location, meant for CSV",
+    flags: LARGE_RESOURCE_FLAGS,
     examples: [
       "weir records --characteristic pH --from 2015 --output ph.csv",
       "weir records --doi 10.25976/xxxx-xx00 --output records.csv --resume",
       "weir records --filter \"MonitoringLocationType eq 'Lake/Pond'\" --select Id,ResultValue | head",
     ],
+    run: (given, context) => download("Records", given, context),
   },
   observations: {
-    summary: "what was measured, by the Id of its location",
-    flags: large,
+    summary: "download observations, with the Id of the location",
+    flags: LARGE_RESOURCE_FLAGS,
     examples: [
       "weir observations --region admin.4.ca.pe --count",
       "weir observations --bbox=-64.5,45.9,-62,47.1 --format ndjson --output box.ndjson",
     ],
+    run: (given, context) => download("Observations", given, context),
   },
   locations: {
-    summary: "monitoring locations",
-    flags: small,
+    summary: "download monitoring locations",
+    flags: SMALL_RESOURCE_FLAGS,
     examples: [
       "weir locations --region hub.atlantic --output atlantic.geojson",
       "weir locations --doi 10.25976/xxxx-xx00 --select Id,Name,Latitude,Longitude",
     ],
+    run: (given, context) => download("Locations", given, context),
   },
   metadata: {
-    summary: "datasets: name, citation, licence, extent",
-    flags: small,
+    summary: "download datasets: name, citation, licence, extent",
+    flags: SMALL_RESOURCE_FLAGS,
     examples: ["weir metadata --select DOI,DatasetName", "weir metadata --characteristic Arsenic"],
+    run: (given, context) => download("Metadata", given, context),
   },
   cite: {
-    summary: "how to cite the datasets that meet a filter; use of the data requires it",
+    summary: "print the citations of the datasets that match a filter; their licences require them",
     flags: {
       ...FILTER_FLAGS,
       format: { value: "FORMAT", help: "txt or json (default: txt)" },
       ...SERVICE_FLAGS,
+      ...COMMON_FLAGS,
     },
     examples: ["weir cite --characteristic pH --region hub.pacific", "weir cite --format json"],
+    run: cite,
   },
   fields: {
-    summary: "what can be selected and filtered by",
-    operand: { name: resources, help: "the resource" },
-    flags: {},
+    summary: "print the fields that a resource can select and be filtered by",
+    operand: RESOURCE_OPERAND,
+    flags: COMMON_FLAGS,
     examples: ["weir fields records"],
+    run: printFields,
   },
   url: {
-    summary: "the first request's URL, encoded; nothing is sent",
-    operand: { name: resources, help: "the resource" },
+    summary: "print the encoded URL of the first request, without sending it",
+    operand: RESOURCE_OPERAND,
     flags: {
       ...QUERY_FLAGS,
       "base-url": SERVICE_FLAGS["base-url"],
       qa: SERVICE_FLAGS.qa,
+      ...COMMON_FLAGS,
     },
     examples: ["weir url records --doi 10.25976/xxxx-xx00 --select Id,ResultValue"],
+    run: printUrl,
   },
   sign: {
-    summary: "a download URL of an edge function, signed with WEIR_SIGNING_SECRET",
+    summary: "print a signed download URL of an edge function; the secret is WEIR_SIGNING_SECRET",
     operand: { name: "URL", help: "the download URL, in single quotes" },
     flags: {
       expires: {
         value: "WHEN",
-        help: "a date, as 2027-01-31, or a time from now, as 12h, 7d or 4w (default: 7d)",
+        help: "date, such as 2027-01-31, or time from now, such as 12h, 7d or 4w (default: 7d)",
       },
+      ...COMMON_FLAGS,
     },
     examples: [
       "weir sign 'https://weir.example/Records.csv?$filter=DOI eq '\\''10.25976/xxxx-xx00'\\''' --expires 30d",
     ],
+    run: printSignedUrl,
   },
   setup: {
-    summary: "keep an API key in a file that only you can read",
-    flags: {},
+    summary: "save an API key in a file that only you can read",
+    flags: COMMON_FLAGS,
     examples: ["weir setup", "weir setup < key.txt"],
+    run: (_given, context) => setup(context),
   },
-} as const satisfies Record<string, CommandText>;
+};
 
-/** The name of a command. */
-export type CommandName = keyof typeof COMMANDS;
-
-/** The flags of a command, its own and those of all. */
-export function flagsOf(command: CommandName): Flags {
-  return { ...COMMANDS[command].flags, ...COMMON_FLAGS };
-}
-
-/** The help of the whole program. */
-export function programHelp(): string {
-  const names = Object.keys(COMMANDS) as CommandName[];
+/** Returns the help of the program. */
+function programHelp(): string {
   return `weir: Canada's open water-quality data from the DataStream service
 
   weir COMMAND [flags]
 
-${table(names.map((name) => [name, COMMANDS[name].summary]))}
+${formatTable(Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary]))}
 
   weir help COMMAND, or --help after it, lists its flags. --version prints the version.
 
 The API key is read from the environment variable DATASTREAM_API_KEY, else from the file that
-weir setup writes. Ask for one at ${KEY_SOURCE}.
-To try without one: weir records --sandbox --limit 5
+weir setup writes. Request one at ${KEY_SOURCE}.
+To try weir without a key: weir records --sandbox --limit 5
 
 Deno, Bun, Node 24.14 or later, and with NODE_USE_ENV_PROXY=1 also Node 22.21 or later use the
 proxy of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. Older versions of Node ignore it.
 
-Exit codes: 0 whole, 1 a fault, 2 a wrong command line, 130 interrupted.
+Exit codes: 0 success, 1 failure, 2 invalid command line, 130 interrupted.
 `;
 }
 
-/** The help of a command. */
-export function commandHelp(name: CommandName): string {
-  const { summary, operand, examples }: CommandText = COMMANDS[name];
+/** Returns the help of a command. */
+function commandHelp(name: string): string {
+  const { summary, operand, flags, examples } = COMMANDS[name]!;
   return `weir ${name}: ${summary}
 
   weir ${name}${operand ? ` ${operand.name}` : ""} [flags]
 
 ${
-    table(
-      Object.entries(flagsOf(name) as Flags).map(([flag, { value, help, letter }]) => [
+    formatTable(
+      Object.entries(flags).map(([flag, { value, help, letter }]) => [
         `${letter ? `-${letter}, ` : ""}--${flag}${value ? ` ${value}` : ""}`,
         help,
       ]),
@@ -252,8 +244,8 @@ ${examples.map((example) => `  ${example}`).join("\n")}
 `;
 }
 
-/** Two columns, the second in line. */
-function table(rows: readonly (readonly [string, string])[]): string {
+/** Formats two aligned columns. */
+function formatTable(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([first]) => first.length)) + 3;
   return rows.map(([first, second]) => `  ${first.padEnd(width)}${second}`).join("\n");
 }

@@ -1,185 +1,261 @@
-import { createQuery } from "../client/create_query.ts";
+import { resolve } from "node:path";
+import type { Cursor } from "../client/batches.ts";
+import { toCitedFilter } from "../client/citations.ts";
 import { DataStream } from "../client/datastream.ts";
-import { Run } from "../client/fetch_page.ts";
-import { toService } from "../client/options.ts";
-import { readPages } from "../client/query_pages.ts";
-import { readBytes } from "../client/read_page.ts";
-import { DataStreamError } from "../errors.ts";
-import { checkCsvOptions, type CheckedCsvOptions } from "../formats/csv_options.ts";
-import { createWriter, type FormatName } from "../formats/formats.ts";
-import type { PageWriter, WriterState } from "../formats/page_writer.ts";
-import { type CheckedQuery, checkQuery, isMeasured } from "../odata/query_options.ts";
-import { fieldNames, type ResourceName } from "../odata/resources.ts";
+import type { AnyResourceQuery } from "../client/query.ts";
+import { DataStreamError, ValidationError } from "../errors.ts";
+import { formatClauses } from "../odata/clause.ts";
+import { boundingBox } from "../odata/filter.ts";
+import { parseFilter } from "../odata/parse_filter.ts";
+import { isMeasured } from "../odata/query_options.ts";
+import { MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
-import { citeAfter } from "./cite.ts";
-import { readDatasetVersions } from "./dataset_versions.ts";
-import { DoiCollector, doisOf } from "../formats/doi_collector.ts";
-import { isStandardOutput, requireReplaceable, resolveOutput, statIfExists } from "./files.ts";
-import type { Io } from "./io.ts";
-import { valueHints } from "./no_rows.ts";
-import { openOutput, requireFlags, requireTwoFiles } from "./output.ts";
-import { completionOf } from "./part_state.ts";
+import { citeDownload } from "./cite.ts";
+import { type Context, UsageError } from "./context.ts";
+import {
+  isStandardOutput,
+  openStandardOutput,
+  openStream,
+  type Output,
+  type OutputPath,
+  requireReplaceable,
+  resolveOutput,
+  statIfExists,
+} from "./output.ts";
+import { type DatasetVersion, describeFinished, pathsOf } from "./part_state.ts";
 import { ProgressReport } from "./progress_report.ts";
-import { readCsvOptions, readFormat, readQuery, serviceOf } from "./query_flags.ts";
-import { told, UsageError } from "./usage_error.ts";
+import {
+  type FlagValues,
+  readClientOptions,
+  readCsvOptions,
+  readFormat,
+  readQuery,
+} from "./query_flags.ts";
+import { openFile, type PartOptions } from "./resumable_file.ts";
+import { valueHints } from "./value_hints.ts";
 
 /** Downloads the rows of a resource, or counts them. */
 export async function download(
   resource: ResourceName,
   { flags }: Arguments,
-  io: Io,
+  context: Context,
 ): Promise<void> {
-  requireFlags(flags);
-  const [given] = flags.get("output") ?? [];
-  const output = given === undefined || isStandardOutput(given) ? undefined : given;
+  requireCompatibleFlags(flags);
+  const [outputFlag = "-"] = flags.get("output") ?? [];
+  const file = isStandardOutput(outputFlag) ? undefined : outputFlag;
   const [citePath] = flags.get("cite") ?? [];
-  const format = readFormat(resource, flags.get("format")?.[0], output);
+  const format = readFormat(resource, flags.get("format")?.[0], file);
   const csv = readCsvOptions(flags);
-  if (csv && format !== "csv") throw new UsageError(`The options of CSV do not go with ${format}`);
-  const asked = told(() => readQuery(resource, flags));
-  const options = await serviceOf(flags, io);
-  const { signal } = io;
-  // What is wrong with it is told before anything is sent.
-  const { service, query, counted, csvFormat } = told(() => {
-    const service = toService(options);
-    const counted = createQuery<object>(resource, { ...asked, signal }, service);
-    if (format === "geojson") counted.geojson?.();
-    return {
-      service,
-      counted,
-      query: checkQuery(resource, asked),
-      csvFormat: checkCsvOptions(csv),
-    };
+  const input = readQuery(flags);
+  const options = await readClientOptions(flags, context);
+  const { signal } = context;
+  const client = new DataStream(options);
+  let report: ProgressReport | undefined = undefined;
+  const query = client.query(resource, {
+    ...input,
+    signal,
+    onProgress: (progress) => report?.update(progress),
   });
-  const tellValues = () => {
-    for (const line of valueHints(query.clauses ?? [], flags)) io.error(line);
-  };
+  const batchesAfter = (after?: Cursor) => query.batches({ format, csv, after, dois: true });
+  // Validates the options of the format before a file is created.
+  batchesAfter();
+  const printValueHints = () => valueHints(input.filter, flags).forEach(context.printError);
+
   if (flags.has("count")) {
-    const count = await counted.count();
-    await io.print(`${count}\n`);
-    if (count === 0) tellValues();
+    const count = await query.count();
+    await context.print(`${count}\n`);
+    if (count === 0) printValueHints();
     return;
   }
-  const file = output === undefined ? undefined : await resolveOutput(output);
-  const cited = citePath === undefined ? undefined : await resolveOutput(citePath);
-  requireTwoFiles(file?.path, cited?.path);
-  // The rows are there: what comes after them is not worth half a minute.
-  const client = new DataStream({ ...options, retry: { attempts: 2 } });
-  const cite = (dois?: readonly string[], whyWithoutDois?: string) =>
-    citeAfter(
-      client,
-      { query: asked, dois, whyWithoutDois, path: citePath, file: output, flags },
-      io,
-    );
-  if (flags.has("resume") && file?.isStream === false) {
-    const completion = await completionOf(file.path);
-    if (completion !== undefined) {
-      io.error(
-        `${output} is ${completion}. To download it again, pass --force in place of --resume`,
+  const target = file === undefined ? undefined : await resolveOutput(file);
+  const citeTarget = citePath === undefined ? undefined : await resolveOutput(citePath);
+  requireDifferentFiles(target?.path, citeTarget?.path);
+  const printCitations = (dois?: readonly string[], whyWithoutDois?: string) => {
+    // The rows are complete: a failed request of citations is not worth long retries.
+    const impatient = new DataStream({ ...options, retry: { attempts: 2 } });
+    const { filter, within } = input;
+    const cited = { filter, within, dois, whyWithoutDois, path: citePath, file, flags };
+    return citeDownload(impatient, cited, context);
+  };
+  if (flags.has("resume") && target?.isStream === false) {
+    const finished = await describeFinished(target.path);
+    if (finished !== undefined) {
+      context.printError(
+        `${file} is ${finished}. To download it again, pass --force instead of --resume`,
       );
-      if (cited === undefined) return;
-      return cited.isStream || !await statIfExists(cited.path)
-        ? await cite(undefined, "the rows of the finished file are not read again")
-        : undefined;
+      if (citeTarget?.isStream === false && await statIfExists(citeTarget.path)) return;
+      if (citeTarget === undefined) return;
+      return await printCitations(undefined, "the rows of the finished file are not read again");
     }
   }
-  if (cited?.isStream === false) await requireReplaceable(cited.path, flags.has("force"));
+  if (citeTarget?.isStream === false) {
+    await requireReplaceable(citeTarget.path, flags.has("force"));
+  }
 
-  const question = questionOf(query, service.baseUrl, format, csvFormat);
-  const requestDatasets = () => readDatasetVersions(new DataStream(options), query, signal);
-  const { sink, from } = await openOutput(file, question, requestDatasets, flags, io);
-  const writer = collecting(
-    createWriter(format, { resource, select: query.select, csv, state: from?.writer }),
-    query,
-    from?.writer,
-  );
-  const canDraw = output !== undefined || !io.showsOutput;
-  const shows = { isQuiet: flags.has("quiet"), canDraw, limit: query.limit };
-  const report = new ProgressReport(io, shows, from);
-  const run = new Run(service, signal, (progress) => report.update(progress));
-  let rows = from?.rows ?? 0;
+  const { output, after } = await openOutput(target, {
+    fingerprint: JSON.stringify({
+      resource,
+      baseUrl: options.baseUrl,
+      select: input.select,
+      filter: input.filter,
+      within: input.within,
+      limit: input.limit,
+      partition: input.partition,
+      format,
+      csv,
+    }),
+    validate: batchesAfter,
+    resume: flags.has("resume"),
+    force: flags.has("force"),
+    requestDatasets: () => requestDatasetVersions(client, input, signal),
+  }, context);
+  report = new ProgressReport(context, {
+    isQuiet: flags.has("quiet"),
+    canDraw: file !== undefined || !context.isStdoutTerminal,
+    limit: input.limit ?? Infinity,
+    after,
+  });
+  let rows = after?.rows ?? 0;
+  let missingRows = 0;
+  let dois: readonly string[] | undefined;
   try {
-    for await (const page of readPages(run, query, readBytes(writer), from)) {
-      await sink.write(page.content);
-      const { rest } = page;
-      const { expectedRows, missingRows } = report;
-      const progressed = {
-        rest,
-        rows: rows + page.rows,
-        expectedRows,
-        missingRows,
-        writer: writer.state,
-      };
-      const isLast = !page.hasMore || progressed.rows >= query.limit;
-      await sink.keep({ ...progressed, isLast });
-      rows += page.rows;
+    for await (const page of batchesAfter(after)) {
+      await output.write(page);
+      ({ totalRows: rows, missingRows, dois } = page);
     }
-    await sink.write(writer.end());
-    report.finish(await sink.finish(report.missingRows), output);
+    report.finish(await output.finish(missingRows), file);
   } catch (error) {
     report.end();
-    const isIncomplete = error instanceof DataStreamError && error.kind === "incomplete";
-    await sink.leave(rows, isIncomplete ? KEEP_OR_RESTART : RESUME);
+    const part = await output.abandon(rows);
+    if (part !== undefined) context.printError(`${part} has ${rows} rows: ${resumeHint(error)}`);
     throw error;
   }
   if (rows === 0) {
-    if (asked.limit === 0) return;
-    if (citePath !== undefined) io.error(`${citePath} is not written: there is nothing to cite`);
-    io.error(
-      asked.filter === undefined && asked.within === undefined ? "There are no rows" : NO_ROWS,
-    );
-    return tellValues();
+    if (input.limit === 0) return;
+    if (citePath !== undefined) {
+      context.printError(`${citePath} is not written: there is nothing to cite`);
+    }
+    const isFiltered = input.filter !== undefined || input.within !== undefined;
+    context.printError(isFiltered ? "No row matches the filter" : "There are no rows");
+    return printValueHints();
   }
-  const isTold = isMeasured(resource) && !flags.has("quiet");
-  if (citePath === undefined && !isTold) return;
-  await cite(writer instanceof DoiCollector ? writer.dois : undefined);
+  if (citePath !== undefined || isMeasured(resource) && !flags.has("quiet")) {
+    await printCitations(dois);
+  }
 }
 
-const NO_ROWS = "No row matches the filter";
-/** What to do about a part that a later run can continue. */
-const RESUME = "the same command with --resume goes on from there";
-/** What to do about a part whose query ended with fewer rows than the service counted. */
-const KEEP_OR_RESTART = "start again with --force, or keep them with --resume --allow-incomplete";
+/** Rejects flags that need a file, or that exclude each other. */
+function requireCompatibleFlags(flags: FlagValues): void {
+  const has = (name: string) => flags.has(name);
+  if (has("resume") && has("force")) {
+    throw new UsageError("--resume continues a part and --force starts again: pass one of them");
+  }
+  const [cite, output] = ["cite", "output"].map((name) => flags.get(name)?.[0]);
+  if (has("resume") && (output === undefined || isStandardOutput(output))) {
+    throw new UsageError("--resume continues a file: name it with --output");
+  }
+  if (has("force") && !has("output") && !has("cite")) {
+    throw new UsageError("--force overwrites a file: name it with --output");
+  }
+  if (cite !== undefined && isStandardOutput(cite) && isStandardOutput(output ?? "-")) {
+    throw new UsageError("--cite and the rows cannot both be standard output: name a file for one");
+  }
+  requireDifferentFiles(output, cite);
+  const unused = [
+    "output",
+    "format",
+    "cite",
+    "select",
+    "limit",
+    "top",
+    "bom",
+    "separator",
+    "no-header",
+    "escape-formulas",
+  ].find(has);
+  if (has("count") && unused !== undefined) {
+    throw new UsageError(`--count prints only a number: leave --${unused} out`);
+  }
+}
 
-/**
- * Makes a writer collect the DOIs of its rows, if the output has a column of them, and those of the
- * rows before are known.
- *
- * @param from The state of the writer to go on from
- */
-function collecting(
-  writer: PageWriter,
-  { resource, select = fieldNames(resource) }: CheckedQuery,
-  from: WriterState | undefined,
-): PageWriter | DoiCollector {
-  const before = from === undefined ? [] : doisOf(from);
-  if (before === undefined || !select.includes("DOI")) return writer;
-  return new DoiCollector(writer, before);
+/** Rejects a file of citations that is the output, or one of the files beside its part. */
+function requireDifferentFiles(output: string | undefined, cite: string | undefined): void {
+  if (output === undefined || cite === undefined || isStandardOutput(cite)) return;
+  if (pathsOf(output).every((path) => resolve(path) !== resolve(cite))) return;
+  throw new UsageError("--cite and --output must be two files: choose another name for one");
+}
+
+/** Opens the output. Returns the cursor to continue after if a part is resumed. */
+async function openOutput(
+  target: OutputPath | undefined,
+  options: PartOptions,
+  context: Context,
+): Promise<{ output: Output; after?: Cursor | undefined }> {
+  if (target === undefined) return { output: openStandardOutput(context) };
+  const { path, isStream } = target;
+  if (!isStream) return await openFile(path, options);
+  if (!options.resume) return { output: await openStream(path, context) };
+  throw new UsageError(`--resume continues a file, and ${path} is a device or a pipe`);
+}
+
+/** Returns what to do about a part that an error has left. */
+function resumeHint(error: unknown): string {
+  return error instanceof DataStreamError && error.kind === "incomplete"
+    ? "start again with --force, or accept them with --resume --allow-incomplete"
+    : "run the same command with --resume to continue";
 }
 
 /**
- * What a download asks for, as text: two with the same text give the same rows in the same form. The
- * page size is not part of it.
+ * Requests the versions of every dataset that the rows of a query can come from.
  *
- * @param baseUrl The root address of the service
+ * @param query Query of the download
+ * @throws {DataStreamError} If the request fails
  */
-function questionOf(
-  { resource, select, filter, box, limit, partition }: CheckedQuery,
-  baseUrl: string,
-  format: FormatName,
-  csv: CheckedCsvOptions,
-): string {
-  const rows = limit === Infinity ? undefined : limit;
-  const form = format === "csv" ? csv : undefined;
-  return JSON.stringify({
-    resource,
-    baseUrl,
-    select,
-    filter,
-    box,
-    limit: rows,
-    partition,
-    format,
-    csv: form,
-  });
+async function requestDatasetVersions(
+  client: DataStream,
+  query: AnyResourceQuery,
+  signal: AbortSignal,
+): Promise<DatasetVersion[]> {
+  const request = (filter: string | undefined) =>
+    client.metadata({
+      select: ["DOI", "Version", "PublishedTimestamp"],
+      filter,
+      top: MAXIMUM_TOP,
+      signal,
+    });
+  let datasets;
+  try {
+    datasets = request(toDatasetFilter(query));
+  } catch (error) {
+    // The filter fits into a URL of the query, but not into a URL of Metadata.
+    if (!(error instanceof ValidationError)) throw error;
+    datasets = request(undefined);
+  }
+  return (await datasets.toArray())
+    .map(({ DOI, Version, PublishedTimestamp }) => [
+      String(DOI),
+      String(Version),
+      String(PublishedTimestamp),
+    ]);
+}
+
+/**
+ * Returns the clauses of a query that Metadata can be filtered by. Without the others, more datasets
+ * match and none is missing, so a reported change may not concern the rows of the query.
+ */
+function toDatasetFilter({ filter, within }: AnyResourceQuery): string | undefined {
+  const names: readonly string[] = RESOURCES.Metadata.filters;
+  const clauses = [...parseIfPossible(filter), ...(within ? boundingBox(within).clauses : [])]
+    .filter(({ field }) => names.includes(field));
+  return clauses.length === 0 ? undefined : toCitedFilter(formatClauses(clauses));
+}
+
+/** Returns the clauses of a filter; none if it is unchecked and cannot be parsed. */
+function parseIfPossible(filter: AnyResourceQuery["filter"]): ReturnType<typeof parseFilter> {
+  try {
+    return filter === undefined ? [] : parseFilter(String(filter));
+  } catch (error) {
+    if (error instanceof ValidationError) return [];
+    throw error;
+  }
 }

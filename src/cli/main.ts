@@ -4,25 +4,28 @@
  * @module
  */
 import process from "node:process";
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
 import { oneLine } from "../errors.ts";
-import { askSecret } from "./ask_secret.ts";
-import { explainWriteError } from "./files.ts";
-import { end, listen, type ProcessEvents, unlisten } from "./process_events.ts";
+import { run } from "./commands.ts";
+import { CommandError, INTERRUPTED, setExitCode } from "./context.ts";
+import { explainWriteError } from "./output.ts";
 import { ignoredProxyHint } from "./proxy.ts";
-import { INTERRUPTED, run } from "./run.ts";
 
 /**
- * Runs the command line in this process. It can be called any number of times, also concurrently.
+ * Runs the command line in this process. Calls can overlap.
  *
- * A reader of standard output that leaves (`| head`) is not an error. SIGINT, SIGTERM and SIGHUP end
- * every call in progress with 130; a second signal exits the process.
+ * A closed pipe (`| head`) is not an error. SIGINT, SIGTERM and SIGHUP end every running call with
+ * 130; a second signal exits the process.
  *
- * Permissions in Deno: `--allow-env=DATASTREAM_API_KEY`, `--allow-net` for the service's host, and
- * for `--output` to read and write the folder of the file; what is not allowed is done without.
+ * Permissions in Deno: `--allow-env=DATASTREAM_API_KEY`, `--allow-net` for the host of the service,
+ * and for `--output` to read and write the folder of the file. Other variables and signals are used
+ * only if they are permitted.
  *
- * @param args The arguments after the program's name; default: the process's own
- * @returns The exit code: 0 whole, 1 a fault, 2 a wrong command line, 130 interrupted
+ * @param args Arguments after the name of the program. Default: those of the process
+ * @returns The exit code: 0 success, 1 failure, 2 invalid command line, 130 interrupted
  *
  * @example Run a command from a script
  * ```ts
@@ -35,64 +38,102 @@ import { INTERRUPTED, run } from "./run.ts";
  */
 export async function main(args: string[] = process.argv.slice(2)): Promise<number> {
   const { stdout, stderr } = process;
-  let readerLeft = false;
-  let broken: Error | undefined;
+  let isPipeClosed = false;
+  let outputError: Error | undefined;
   let signals = 0;
-  const interrupted = new AbortController();
-  const events: ProcessEvents = {
+  const stop = new AbortController();
+  const handlers: ProcessHandlers = {
     onOutputError(error: Error & { code?: string }) {
-      readerLeft ||= error.code === "EPIPE" || error.name === "BrokenPipe";
-      broken ??= error;
+      isPipeClosed ||= error.code === "EPIPE" || error.name === "BrokenPipe";
+      outputError ??= error;
       // Not every runtime rejects the write that failed.
-      interrupted.abort(error);
+      stop.abort(error);
     },
     onSignal() {
-      interrupted.abort(new Error("interrupted"));
-      // A second signal does not wait for a reader that takes nothing.
+      stop.abort(new Error("interrupted"));
+      // The first signal waits for pending writes, which a stopped reader can block.
       if (++signals === 2) process.exit(INTERRUPTED);
     },
   };
   const output = new WritableStream<Uint8Array>({
     write: (bytes) =>
       writeOutput(bytes).catch((error) => {
-        events.onOutputError(error);
+        handlers.onOutputError(error);
         throw error;
       }),
   });
-  listen(events);
+  addHandlers(handlers);
   try {
     const code = await run(args, {
       environment,
       environmentIfAllowed,
-      howToAllow: (name) => isAllowed(name) ? "" : ` and let it be read, --allow-env=${name},`,
+      permissionHint: (name) =>
+        isAllowed(name) ? "" : ` and permit reading it (--allow-env=${name})`,
       networkHint: ignoredProxyHint,
-      output,
+      stdout: output,
+      isStdoutTerminal: stdout.isTTY === true,
       async print(text) {
         const writer = output.getWriter();
         await writer.write(new TextEncoder().encode(text));
         writer.releaseLock();
       },
-      error(line) {
-        if (broken === undefined) writeMessage(`${line}\n`);
+      printError(line) {
+        if (outputError === undefined) writeMessage(`${line}\n`);
       },
       terminal: stderr.isTTY && environmentIfAllowed("TERM") !== "dumb"
         ? { columns: () => stderr.columns || 80, write: writeMessage }
         : undefined,
-      showsOutput: stdout.isTTY === true,
-      askSecret: (question) => askSecret(question, interrupted.signal),
-      signal: interrupted.signal,
+      promptSecret: (prompt) => promptSecret(prompt, stop.signal),
+      signal: stop.signal,
     });
-    if (signals > 0 || broken === undefined) return code;
-    if (readerLeft) return 0;
-    writeMessage(`${oneLine(explainWriteError(broken, "standard output"))}\n`);
+    if (signals > 0 || outputError === undefined) return code;
+    if (isPipeClosed) return 0;
+    writeMessage(`${oneLine(explainWriteError(outputError, "standard output"))}\n`);
     return 1;
   } finally {
     // The listeners stay until the streams have reported their errors.
     if (!scope.Deno) await new Promise<void>((resolve) => void stderr.write("", () => resolve()));
     // In Bun, a stream reports its error after the write that failed.
     await setImmediate();
-    unlisten(events);
+    removeHandlers(handlers);
   }
+}
+
+/** Signals that end the process. */
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Handlers of the events of a process. */
+interface ProcessHandlers {
+  /** Handles a write to standard output that failed. */
+  onOutputError(error: Error): void;
+  /** Handles a signal that ends the process. */
+  onSignal(): void;
+}
+
+/** Registered handlers. They share one listener per event, because Node warns of more than ten. */
+const registered = new Set<ProcessHandlers>();
+
+const onOutputError = (error: Error) => registered.forEach((call) => call.onOutputError(error));
+// A message that cannot be written does not end a download.
+const onMessageError = () => {};
+const onSignal = () => registered.forEach((call) => call.onSignal());
+
+/** Calls handlers on the events of the process until {@linkcode removeHandlers}. */
+function addHandlers(handlers: ProcessHandlers): void {
+  registered.add(handlers);
+  if (registered.size > 1) return;
+  process.stdout.on("error", onOutputError);
+  process.stderr.on("error", onMessageError);
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+}
+
+/** Removes handlers, and the listeners of the process with the last of them. */
+function removeHandlers(handlers: ProcessHandlers): void {
+  registered.delete(handlers);
+  if (registered.size > 0) return;
+  process.stdout.off("error", onOutputError);
+  process.stderr.off("error", onMessageError);
+  for (const signal of SIGNALS) process.off(signal, onSignal);
 }
 
 const scope = globalThis as {
@@ -104,8 +145,8 @@ const scope = globalThis as {
 };
 
 /**
- * Writes to standard error. Messages that cannot be written do not end a download: in Deno, a
- * `process.stderr` whose write failed stops the event loop, and the process with exit code 0.
+ * Writes to standard error. A failed write is ignored: it must not end a download. `process.stderr` is
+ * not used in Deno, where a failed write to it stops the event loop, and the process exits with 0.
  */
 function writeMessage(text: string): void {
   if (!scope.Deno) return void process.stderr.write(text);
@@ -113,7 +154,7 @@ function writeMessage(text: string): void {
   try {
     for (let at = 0; at < bytes.length;) at += scope.Deno.stderr.writeSync(bytes.subarray(at));
   } catch {
-    // Nobody can read the message.
+    // Standard error is closed.
   }
 }
 
@@ -122,7 +163,7 @@ function isAllowed(variable: string): boolean {
   return state === "granted";
 }
 
-/** A variable; where it may not be read, it is as if it were not set. */
+/** Returns a variable; `undefined` if it is not set or may not be read. */
 function environment(name: string): string | undefined {
   try {
     return process.env[name];
@@ -135,7 +176,7 @@ function environmentIfAllowed(name: string): string | undefined {
   return isAllowed(name) ? environment(name) : undefined;
 }
 
-/** Writes to standard output. Takes no lock on it, because calls of `main()` can overlap. */
+/** Writes to standard output without locking it, because calls of `main()` can overlap. */
 async function writeOutput(bytes: Uint8Array): Promise<void> {
   if (scope.Deno === undefined) {
     return await new Promise((resolve, reject) => {
@@ -146,5 +187,35 @@ async function writeOutput(bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length;) at += await scope.Deno.stdout.write(bytes.subarray(at));
 }
 
-// Not awaited: require() takes no module that awaits at its top.
-if (import.meta.main) main().then(end);
+/**
+ * Asks for a line without showing it; without a terminal, returns the first line of standard input
+ * that is not blank.
+ *
+ * @param signal Aborts the prompt
+ * @throws {CommandError} If the input ends first
+ */
+async function promptSecret(prompt: string, signal: AbortSignal): Promise<string> {
+  const { stdin, stderr } = process;
+  if (stdin.isTTY !== true) return (await text(stdin)).trim().split("\n")[0] ?? "";
+  stderr.write(prompt);
+  // readline echoes to its output, which discards everything.
+  const discard = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: stdin, output: discard, terminal: true });
+  const ended = new AbortController();
+  // In raw mode, Ctrl-C sends no signal. Ctrl-D closes the input.
+  lines.once("SIGINT", () => process.emit("SIGINT"));
+  lines.once("close", () => ended.abort(new CommandError("No key was typed")));
+  try {
+    return await lines.question("", { signal: AbortSignal.any([signal, ended.signal]) })
+      .catch((error) => {
+        // readline rejects with its own AbortError.
+        throw signal.aborted ? error : ended.signal.reason ?? error;
+      });
+  } finally {
+    lines.close();
+    stderr.write("\n");
+  }
+}
+
+// Without `await`, because require() cannot load a module with a top-level await.
+if (import.meta.main) main().then(setExitCode);

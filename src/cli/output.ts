@@ -1,175 +1,271 @@
-import { constants } from "node:fs";
-import { open, writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { constants, type Stats } from "node:fs";
+import {
+  type FileHandle,
+  lstat,
+  open,
+  readlink,
+  realpath,
+  stat,
+  writeFile,
+} from "node:fs/promises";
+import { dirname, isAbsolute, join } from "node:path";
+import process from "node:process";
+import type { Batch } from "../client/batches.ts";
 import { oneLine } from "../errors.ts";
-import type { Arguments } from "./arguments.ts";
-import type { DatasetVersion } from "./dataset_versions.ts";
-import { FileError, isStandardOutput, type OutputPath, resolveOutput, writing } from "./files.ts";
-import type { Io } from "./io.ts";
-import { partPathOf, pathsOf, type Progressed } from "./part_state.ts";
-import { openPart } from "./resumable_file.ts";
-import { UsageError } from "./usage_error.ts";
+import { CommandError, type Context } from "./context.ts";
 
-/** Where the pages of a download go. */
-interface Sink {
-  /** Adds bytes. */
-  write(bytes: Uint8Array): Promise<void>;
-  /** Keeps how far it has come, where it can go on from there. */
-  keep(progressed: Omit<Progressed, "bytes"> & { isLast: boolean }): Promise<void>;
+/** A page of a download: bytes in the format of the output. */
+export type Page = Batch<Uint8Array>;
+
+/** Destination of the pages of a download. */
+export interface Output {
   /**
-   * Says that nothing more comes; gives the bytes of a file.
+   * Writes a page. A file also records the page's cursor, so that a later run can continue after it.
    *
-   * @param missingRows Number of rows that were counted and are accepted as missing
+   * @throws {FileError} If it cannot be written
    */
-  finish(missingRows?: number): Promise<number | undefined>;
+  write(page: Page): Promise<void>;
   /**
-   * Ends an output that is not complete.
+   * Completes the output after the last page.
+   *
+   * @param missingRows Number of counted rows that are missing and accepted
+   * @returns The size of a file in bytes; `undefined` for standard output
+   */
+  finish(missingRows: number): Promise<number | undefined>;
+  /**
+   * Ends an incomplete output.
    *
    * @param rows Number of rows that were written
-   * @param remedy What to do about a part that is kept
+   * @returns The path of a part that a later run can continue; `undefined` if there is none
    */
-  leave(rows: number, remedy: string): Promise<void>;
+  abandon(rows: number): Promise<string | undefined>;
 }
 
-/**
- * The file that is named, or standard output; and how far the file had come, to go on.
- *
- * @param output Where `--output` leads; undefined is standard output
- * @param question What is asked for, as text
- * @param requestDatasets Requests the versions of the datasets that match the query
- */
-export async function openOutput(
-  output: OutputPath | undefined,
-  question: string,
-  requestDatasets: () => Promise<readonly DatasetVersion[]>,
-  flags: Arguments["flags"],
-  io: Io,
-): Promise<{ sink: Sink; from: Progressed | undefined }> {
-  if (output === undefined) return { sink: standardOutput(io), from: undefined };
-  const { path, isStream } = output;
-  const resume = flags.has("resume");
-  if (isStream) {
-    if (!resume) return { sink: await openStream(path, io), from: undefined };
-    throw new UsageError(`--resume continues a file, and ${path} is a device or a pipe`);
-  }
-  const force = flags.has("force");
-  const options = { question, resume, force, requestDatasets };
-  const { part, from } = await writing(path, openPart(path, options));
+/** Opens standard output. */
+export function openStandardOutput({ stdout, signal }: Context): Output {
+  const writer = stdout.getWriter();
   return {
-    from,
-    sink: {
-      write: (bytes) => writing(path, part.write(bytes)),
-      keep: (progressed) => writing(path, part.keep(progressed)),
-      finish: (missingRows) => writing(path, part.finish(missingRows)),
-      async leave(rows, remedy) {
-        if (!await part.leave(rows === 0)) return;
-        io.error(`${partPathOf(path)} holds ${rows} rows: ${remedy}`);
-      },
-    },
-  };
-}
-
-function standardOutput({ output, signal }: Io): Sink {
-  const writer = output.getWriter();
-  const unlessAborted = raceAgainst(signal);
-  return {
-    write: (bytes) => unlessAborted(writer.write(bytes)),
-    keep: () => Promise.resolve(),
+    write: ({ data }) => unlessAborted(writer.write(data), signal),
     finish: () => Promise.resolve(void writer.releaseLock()),
-    leave: () => Promise.resolve(writer.releaseLock()),
+    abandon: () => Promise.resolve(void writer.releaseLock()),
   };
 }
 
-/**
- * Opens a device, a pipe or an open file descriptor, to write to as it is; a pipe opens when a reader
- * does.
- */
-async function openStream(path: string, { signal }: Pick<Io, "signal">): Promise<Sink> {
-  const unlessAborted = raceAgainst(signal);
-  const naming = <T>(step: Promise<T>) =>
-    unlessAborted(step.catch((error) => {
-      throw new FileError(`Cannot write ${path}: ${oneLine(error)}`);
-    }));
-  // Neither created nor cut: a descriptor can be one of a file that others write to.
-  const file = await naming(open(path, constants.O_WRONLY | constants.O_APPEND));
-  let written = 0;
+/** Opens a device, a pipe or a file descriptor. A pipe opens when another process reads it. */
+export async function openStream(path: string, { signal }: Context): Promise<Output> {
+  const attempt = <T>(step: Promise<T>) =>
+    unlessAborted(
+      step.catch((error) => {
+        throw new FileError(`Cannot write ${path}: ${oneLine(error)}`);
+      }),
+      signal,
+    );
+  // Without O_CREAT and O_TRUNC: a descriptor can refer to a file that others write to.
+  const file = await attempt(open(path, constants.O_WRONLY | constants.O_APPEND));
+  let size = 0;
   return {
-    async write(bytes) {
-      for (let at = 0; at < bytes.length;) {
-        at += (await naming(file.write(bytes, at, bytes.length - at))).bytesWritten;
+    async write({ data }) {
+      for (let at = 0; at < data.length;) {
+        at += (await attempt(file.write(data, at, data.length - at))).bytesWritten;
       }
-      written += bytes.length;
+      size += data.length;
     },
-    keep: () => Promise.resolve(),
     async finish() {
-      await naming(file.close());
-      return written;
+      await attempt(file.close());
+      return size;
     },
-    leave: () => file.close().catch(() => {}),
+    abandon: () => file.close().then(() => undefined, () => undefined),
   };
 }
 
 /**
- * Writes a text to standard output, a device, a pipe or a file, which keeps its permissions.
+ * Writes a text to standard output, a device, a pipe or a file. A file keeps its permissions.
  *
  * @throws {FileError} If it cannot be written
  */
-export async function writeText(path: string, text: string, io: Io): Promise<void> {
-  if (isStandardOutput(path)) return await io.print(text);
-  const output = await resolveOutput(path);
-  if (!output.isStream) return await writeFile(output.path, text);
-  const stream = await openStream(output.path, io);
-  await stream.write(new TextEncoder().encode(text));
-  await stream.finish();
+export async function writeText(path: string, text: string, context: Context): Promise<void> {
+  if (isStandardOutput(path)) return await context.print(text);
+  const target = await resolveOutput(path);
+  if (!target.isStream) return await explainingErrors(path, writeFile(target.path, text));
+  const stream = await openStream(target.path, context);
+  await stream.write({ data: new TextEncoder().encode(text) } as Page);
+  await stream.finish(0);
 }
 
-/** A reader that takes nothing must not keep a process that is asked to end. */
-function raceAgainst(signal: AbortSignal): <T>(step: Promise<T>) => Promise<T> {
-  const aborted = new Promise<never>((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+/** Waits for a promise until the signal aborts: a reader that stopped can block a write. */
+async function unlessAborted<T>(step: Promise<T>, signal: AbortSignal): Promise<T> {
+  let onAbort = () => {};
+  const aborted = new Promise<never>((_, reject) => onAbort = () => reject(signal.reason));
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    return await Promise.race([step, aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** A file that cannot be written as requested. */
+export class FileError extends CommandError {
+  override readonly name = "FileError";
+}
+
+/** The target of an output path. */
+export interface OutputPath {
+  /** Path after symbolic links. */
+  path: string;
+  /** Whether it is a device, a pipe, a socket or a file descriptor instead of a regular file. */
+  isStream: boolean;
+}
+
+/**
+ * Returns whether a path names the standard output of this process.
+ *
+ * The names are compared as text: opening `/dev/stdout` would overwrite a file that the shell
+ * redirects to from its start, and Deno allows it only with `--allow-all`.
+ */
+export function isStandardOutput(path: string): boolean {
+  return /^(-|\/dev\/stdout|\/dev\/fd\/1|\/proc\/self\/fd\/1)$/.test(path);
+}
+
+/** Maximum number of symbolic links to follow, as in Linux (path_resolution(7)). */
+const MAX_LINKS = 40;
+
+/**
+ * Follows the symbolic links of an output path. The target may be missing.
+ *
+ * @throws {FileError} If it is a directory, its directory is missing, or its links form a loop
+ */
+export async function resolveOutput(path: string): Promise<OutputPath> {
+  if (isStandardOutput(path)) return { path, isStream: true };
+  const found = await statIfExists(path).catch(async (error) => {
+    // The missing permission to read the directory is reported first, because a download needs it.
+    await requireDirectory(path);
+    throw error;
   });
-  aborted.catch(() => {});
-  return (step) => Promise.race([step, aborted]);
+  if (found?.isDirectory() || /[\\/]$/.test(path)) {
+    throw new FileError(`${path} is a directory: name a file in it`);
+  }
+  if (found !== undefined && !found.isFile()) return { path, isStream: true };
+  let target = path;
+  for (let links = 0; (await statIfExists(target, lstat))?.isSymbolicLink(); links++) {
+    // A link to a file descriptor, whose file belongs to another process.
+    if (/^\/(proc\/|dev\/(fd\/|std))/.test(target)) return { path, isStream: true };
+    if (links === MAX_LINKS) throw loopError(path);
+    target = await joinLink(dirname(target), await readlink(target));
+  }
+  await requireDirectory(target);
+  return { path: target, isStream: false };
 }
 
-/** Refuses flags that need a file, or that do not go together. */
-export function requireFlags(flags: Arguments["flags"]): void {
-  const has = (name: string) => flags.has(name);
-  if (has("resume") && has("force")) {
-    throw new UsageError("--resume goes on and --force begins anew: pass one of them");
-  }
-  const [cite, output] = ["cite", "output"].map((name) => flags.get(name)?.[0]);
-  if (has("resume") && (output === undefined || isStandardOutput(output))) {
-    throw new UsageError("--resume goes on with a file: name it with --output");
-  }
-  if (has("force") && !has("output") && !has("cite")) {
-    throw new UsageError("--force overwrites a file: name it with --output");
-  }
-  if (cite !== undefined && isStandardOutput(cite) && isStandardOutput(output ?? "-")) {
-    throw new UsageError("--cite and the rows cannot both be standard output: name a file for one");
-  }
-  requireTwoFiles(output, cite);
-  const needless = [
-    "output",
-    "format",
-    "cite",
-    "select",
-    "limit",
-    "top",
-    "bom",
-    "separator",
-    "no-header",
-    "escape-formulas",
-  ].find(has);
-  if (has("count") && needless !== undefined) {
-    throw new UsageError(`--count prints a number: leave --${needless} out`);
+async function requireDirectory(path: string): Promise<void> {
+  const directory = dirname(path);
+  if ((await statIfExists(directory))?.isDirectory()) return;
+  throw new FileError(`There is no directory ${directory}: create it first`);
+}
+
+/** Returns the path that a link in a directory leads to. */
+async function joinLink(directory: string, link: string): Promise<string> {
+  if (isAbsolute(link)) return link;
+  // `..` after a symbolic link is the parent of the link's target.
+  return join(link.includes("..") ? await realpath(directory) : directory, link);
+}
+
+function loopError(path: string): FileError {
+  return new FileError(`${path} is a loop of symbolic links: name a file`);
+}
+
+/** Returns the status of a file; `undefined` if the file does not exist. */
+export async function statIfExists(
+  path: string,
+  read: (path: string) => Promise<Stats> = stat,
+): Promise<Stats | undefined> {
+  try {
+    return await read(path);
+  } catch (error) {
+    // Any other error, such as a missing permission, does not mean that the file is missing.
+    const { code } = error as { code?: string };
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG") return undefined;
+    if (code === "ELOOP") throw loopError(path);
+    throw error;
   }
 }
 
-/** Refuses to write citations over the rows, or over the files beside their part. */
-export function requireTwoFiles(output: string | undefined, cite: string | undefined): void {
-  if (output === undefined || cite === undefined || isStandardOutput(cite)) return;
-  if (pathsOf(output).every((path) => resolve(path) !== resolve(cite))) return;
-  throw new UsageError("--cite and --output are two files: name another one");
+/**
+ * Checks that a file can be created or replaced.
+ *
+ * @param hint What to do if a file exists and `force` is false
+ * @returns The status of the file to replace; `undefined` if there is none
+ * @throws {FileError} If the file is read-only, or exists without `force`
+ */
+export async function requireReplaceable(
+  path: string,
+  force: boolean,
+  hint = "pass --force to overwrite it, or choose another name",
+): Promise<Stats | undefined> {
+  const found = await statIfExists(path);
+  if (found === undefined) return undefined;
+  if (await isReadOnly(path, found)) {
+    throw new FileError(`${path} is read-only: make it writable, or choose another name`);
+  }
+  if (!force) throw new FileError(`${path} already exists: ${hint}`);
+  return found;
+}
+
+async function isReadOnly(path: string, { mode }: Stats): Promise<boolean> {
+  // Root can open a file in spite of its mode. Windows has no such mode.
+  if (process.platform !== "win32" && (mode & 0o222) === 0) return true;
+  try {
+    await (await open(path, constants.O_WRONLY)).close();
+    return false;
+  } catch (error) {
+    const { code = "" } = error as { code?: string };
+    if (["EACCES", "EPERM", "EROFS"].includes(code)) return true;
+    throw error;
+  }
+}
+
+/** Gives a new file the permissions of the file that it replaces and, if allowed, its owner. */
+export async function copyPermissions(file: FileHandle, { mode, uid, gid }: Stats): Promise<void> {
+  if (process.platform === "win32") return;
+  // Only root can change the owner.
+  await file.chown(uid, gid).catch(() => {});
+  await file.chmod(mode & 0o777);
+}
+
+const DENIED = "permission denied: change the permissions, or choose another directory";
+
+/** Cause and advice by the error code of the operating system. */
+const EXPLANATIONS: ReadonlyMap<unknown, string> = new Map([
+  ["ENOSPC", "no space left on the disk: free some space, or choose a file on another disk"],
+  ["EDQUOT", "the disk quota is used up: free some space, or choose a file on another disk"],
+  ["EFBIG", "the file is too large for its disk or a limit: choose a file on another disk"],
+  ["EACCES", DENIED],
+  ["EPERM", DENIED],
+  ["EROFS", "the file system is read-only: choose another directory"],
+  ["EISDIR", "it is a directory: name a file in it"],
+]);
+
+/**
+ * Explains why a file cannot be written.
+ *
+ * @param error Error with a `code`, and with a `path` and `syscall` if the runtime knows them
+ * @param file Name of the file, for an error without a path: a write to an open file has none
+ * @returns The explanation; the error itself if its code is not in the table
+ */
+export function explainWriteError(error: unknown, file: string): unknown {
+  if (!(error instanceof Error)) return error;
+  const { code, path = file, syscall = "write" } = error as NodeJS.ErrnoException;
+  const explanation = EXPLANATIONS.get(code);
+  if (explanation === undefined) return error;
+  return new FileError(`Cannot ${syscall} ${path} (${code}): ${explanation}`, { cause: error });
+}
+
+/** Waits for work on a file, and explains its error. */
+export async function explainingErrors<T>(file: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw explainWriteError(error, file);
+  }
 }

@@ -1,71 +1,63 @@
+import type { Cursor } from "../client/batches.ts";
 import type { Progress } from "../client/progress.ts";
-import type { Io } from "./io.ts";
-import type { Progressed } from "./part_state.ts";
+import type { Context } from "./context.ts";
 
 /** Interval (ms) at which the line on a terminal is redrawn. */
-const DRAW = 250;
+const DRAW_INTERVAL = 250;
 /** A download that ends within this time (ms) leaves no line of progress on a terminal. */
-const SOON = 1_000;
-/** Maximum number of characters to show of a fault. */
-const LONGEST_FAULT = 80;
+const SHORT_DOWNLOAD = 1_000;
+/** Maximum number of characters of an error that a line of progress shows. */
+const MAX_ERROR_LENGTH = 80;
+
+/** Options for a {@linkcode ProgressReport}. */
+export interface ReportOptions {
+  /** Whether to show only missing rows. */
+  isQuiet: boolean;
+  /** Whether a line can be redrawn, if standard error is a terminal. */
+  canDraw: boolean;
+  /** Maximum number of rows of the download. */
+  limit: number;
+  /** Cursor of an earlier run. */
+  after: Pick<Cursor, "rows" | "expectedRows" | "missingRows"> | undefined;
+}
 
 /** Shows the progress of a download on standard error: one line on a terminal, else one per page. */
 export class ProgressReport {
-  readonly #io: Io;
+  readonly #context: Pick<Context, "printError" | "terminal">;
   readonly #isQuiet: boolean;
   readonly #canDraw: boolean;
-  /** Maximum number of rows to download. */
   readonly #limit: number;
-  /** Rows of an earlier run. */
-  readonly #before: number;
+  /** Number of rows of an earlier run. */
+  readonly #earlierRows: number;
+  /** Number of rows that an earlier run accepted as missing. */
+  readonly #earlierMissingRows: number;
   readonly #started = performance.now();
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Rows that an earlier run accepted as missing. */
-  readonly #missingBefore: number;
   #expectedRows: number | undefined;
   #progress: Progress | undefined;
+  /** Time of the next retry on the clock of `performance.now()`. */
   #retryAt = 0;
   /** Length of the line on the terminal. */
-  #drawn = 0;
+  #drawnLength = 0;
 
-  /**
-   * Starts the report, before the first request.
-   *
-   * @param shows Whether to show anything; whether a line can be redrawn, which rows on the same
-   * terminal would break; and the limit of rows
-   * @param from The progress of an earlier run
-   */
-  constructor(
-    io: Io,
-    shows: { isQuiet: boolean; canDraw: boolean; limit: number },
-    from: Progressed | undefined,
-  ) {
-    const { isQuiet, canDraw, limit } = shows;
-    this.#io = io;
+  /** Starts the report, before the first request. */
+  constructor(context: Pick<Context, "printError" | "terminal">, options: ReportOptions) {
+    const { isQuiet, canDraw, limit, after } = options;
+    this.#context = context;
     this.#isQuiet = isQuiet;
-    this.#canDraw = canDraw && io.terminal !== undefined;
+    this.#canDraw = canDraw && context.terminal !== undefined;
     this.#limit = limit;
-    this.#before = from?.rows ?? 0;
-    this.#missingBefore = from?.missingRows ?? 0;
-    this.#expectedRows = from?.expectedRows;
+    this.#earlierRows = after?.rows ?? 0;
+    this.#earlierMissingRows = after?.missingRows ?? 0;
+    this.#expectedRows = after?.expectedRows;
     if (isQuiet) return;
-    if (from !== undefined) io.error(`Going on after ${format(from.rows)} rows`);
+    if (after !== undefined) context.printError(`Continuing after ${format(after.rows)} rows`);
     if (this.#canDraw) {
       this.#draw();
-      this.#timer = setInterval(() => this.#draw(), DRAW);
+      this.#timer = setInterval(() => this.#draw(), DRAW_INTERVAL);
     } else {
-      this.#timer = setTimeout(() => io.error(this.#text()), SOON);
+      this.#timer = setTimeout(() => context.printError(this.#text()), SHORT_DOWNLOAD);
     }
-  }
-
-  /** Number of rows that the service counted, if it did. */
-  get expectedRows(): number | undefined {
-    return this.#expectedRows;
-  }
-
-  /** Number of rows that the service counted and did not deliver, and that are accepted as missing. */
-  get missingRows(): number {
-    return this.#missingBefore + (this.#progress?.missingRows ?? 0);
   }
 
   /** Shows the progress of the query. */
@@ -80,64 +72,71 @@ export class ProgressReport {
     if (this.#canDraw) return this.#draw();
     if (!retrying && progress.pages === pages) return;
     clearTimeout(this.#timer);
-    if (this.#io.terminal === undefined) this.#io.error(this.#text());
+    if (this.#context.terminal === undefined) this.#context.printError(this.#text());
   }
 
   /** Ends the line of a download that failed. */
   end(): void {
-    this.#end(this.#text());
+    this.#endLine(this.#text());
   }
 
   /**
-   * Ends the line of a complete download.
+   * Ends the line of a complete download, and prints a summary.
    *
-   * @param bytes Size of the file; undefined for standard output
-   * @param file Its name
+   * @param bytes Size of the file; `undefined` for standard output
+   * @param file Name of the file
    */
   finish(bytes?: number, file?: string): void {
     const [rows, expected] = [this.#rows, this.#expected];
     if (expected !== Infinity) this.#expectedRows = rows;
-    this.#end(this.#text());
-    if (this.missingRows > 0) {
-      this.#io.error(
-        `${counted(this.missingRows)} fewer than the service counted (--allow-incomplete)`,
+    this.#endLine(this.#text());
+    if (this.#missingRows > 0) {
+      this.#context.printError(
+        `${countText(this.#missingRows)} fewer than the service counted (--allow-incomplete)`,
       );
     }
     if (this.#isQuiet) return;
     const seconds = duration((performance.now() - this.#started) / 1000);
     if (bytes !== undefined) {
-      this.#io.error(`${file}: ${counted(rows)}, ${(bytes / 1e6).toFixed(1)} MB, ${seconds}`);
-    } else if (rows > 0 && rows < expected && expected !== Infinity && !this.#io.terminal) {
-      // The line of the last page named a larger number of rows.
-      this.#io.error(`Complete: ${counted(rows)}`);
+      this.#context.printError(
+        `${file}: ${countText(rows)}, ${(bytes / 1e6).toFixed(1)} MB, ${seconds}`,
+      );
+    } else if (rows > 0 && rows < expected && expected !== Infinity && !this.#context.terminal) {
+      // The line of the last page shows a larger expected number.
+      this.#context.printError(`Complete: ${countText(rows)}`);
     }
   }
 
-  #end(text: string): void {
+  #endLine(text: string): void {
     clearTimeout(this.#timer);
-    if (this.#drawn === 0) return;
-    const isSoon = performance.now() - this.#started < SOON;
-    this.#draw(isSoon ? "" : text);
-    this.#io.terminal?.write(isSoon ? "\r" : "\n");
+    if (this.#drawnLength === 0) return;
+    const isShort = performance.now() - this.#started < SHORT_DOWNLOAD;
+    this.#draw(isShort ? "" : text);
+    this.#context.terminal?.write(isShort ? "\r" : "\n");
   }
 
-  /** Redraws the line. Pads instead of erasing: a dumb terminal knows no escape sequences. */
+  /** Redraws the line. Pads with spaces, because a dumb terminal has no escape sequences. */
   #draw(text: string = this.#text()): void {
-    const { terminal } = this.#io;
+    const { terminal } = this.#context;
     if (terminal === undefined) return;
-    // One character less: a full line would continue on the next.
+    // One character less, because a full line wraps.
     const columns = Math.max(1, terminal.columns() - 1);
     const line = Array.from(text).slice(0, columns).join("");
-    terminal.write(`\r${line.padEnd(Math.min(this.#drawn, columns))}`);
-    this.#drawn = line.length;
+    terminal.write(`\r${line.padEnd(Math.min(this.#drawnLength, columns))}`);
+    this.#drawnLength = line.length;
   }
 
-  /** Rows of this run and an earlier one. */
+  /** Number of rows of this run and an earlier one. */
   get #rows(): number {
-    return this.#before + (this.#progress?.rows ?? 0);
+    return this.#earlierRows + (this.#progress?.rows ?? 0);
   }
 
-  /** Number of rows that the download comes to as far as is known: counted, or the limit. */
+  /** Number of rows that are missing and accepted, of this run and an earlier one. */
+  get #missingRows(): number {
+    return this.#earlierMissingRows + (this.#progress?.missingRows ?? 0);
+  }
+
+  /** Expected number of rows of the download: counted, or the limit. */
   get #expected(): number {
     return Math.min(this.#expectedRows ?? Infinity, this.#limit);
   }
@@ -147,16 +146,16 @@ export class ProgressReport {
     const [done, expected] = [this.#rows, this.#expected];
     const seconds = (performance.now() - this.#started) / 1000;
     const rowsText = expected === Infinity
-      ? counted(done)
-      : `${format(done)} of ${counted(expected)} (${percent(done, expected)})`;
+      ? countText(done)
+      : `${format(done)} of ${countText(expected)} (${percent(done, expected)})`;
     if (retrying && performance.now() < this.#retryAt) {
-      // First, because the line may be cut.
+      // The retry comes first, because a narrow terminal truncates the line.
       const wait = Math.max(0, this.#retryAt - performance.now()) / 1000;
       const fault = retrying.fault.detail.replace(/https?:\/\/[^\s/]+(?:\/[^\s/]+)*\/(\w+)/, "$1");
-      return `Trying again in ${duration(wait)} (${fault.slice(0, LONGEST_FAULT)}), ${rowsText}`;
+      return `Retrying in ${duration(wait)} (${fault.slice(0, MAX_ERROR_LENGTH)}), ${rowsText}`;
     }
     if (pages === 0) {
-      const page = this.#before > 0 ? "next" : "first";
+      const page = this.#earlierRows > 0 ? "next" : "first";
       const elapsed = seconds < 2 ? "" : ` ${duration(Math.floor(seconds))}`;
       return `Requesting the ${page} page…${elapsed}`;
     }
@@ -165,12 +164,12 @@ export class ProgressReport {
     const parts = [rowsText];
     if (rows > 0) parts.push(`${format(Math.round(rate))} rows/s`);
     if (left > 0 && left < Infinity) parts.push(`${duration(left)} left`);
-    if (waits >= 1000) parts.push(`${duration(waits / 1000)} waited`);
+    if (waits >= 1000) parts.push(`${duration(waits / 1000)} spent waiting`);
     return parts.join(", ");
   }
 }
 
-function counted(rows: number): string {
+function countText(rows: number): string {
   return `${format(rows)} ${rows === 1 ? "row" : "rows"}`;
 }
 
@@ -178,7 +177,7 @@ function format(number: number): string {
   return number.toLocaleString("en-CA");
 }
 
-/** Rounds down, and to 100% at most, because counts are estimates. */
+/** Rounds down, to at most 100%, because counts are estimates. */
 function percent(done: number, expected: number): string {
   return `${expected === 0 ? 100 : Math.min(100, Math.floor(100 * done / expected))}%`;
 }

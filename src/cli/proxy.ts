@@ -1,11 +1,11 @@
 import process from "node:process";
 
-/** Result of telling `fetch` to use the proxy; undefined if it was not or cannot be told. */
-let told: "used" | "invalid" | undefined;
+/** Result of configuring `fetch` in {@linkcode useProxy}; `undefined` if it was not configured. */
+let configured: "used" | "invalid" | undefined;
 
 /**
- * Makes `fetch` in Node use HTTPS_PROXY, HTTP_PROXY and NO_PROXY, where a program can: from 24.14 on.
- * In Deno and Bun, `fetch` uses them by itself.
+ * Makes `fetch` use HTTPS_PROXY, HTTP_PROXY and NO_PROXY in Node 24.14 or later. Deno and Bun use
+ * them by default.
  */
 export async function useProxy(): Promise<void> {
   if (!isIgnored()) return;
@@ -13,30 +13,32 @@ export async function useProxy(): Promise<void> {
   const { setGlobalProxyFromEnv } = http as { setGlobalProxyFromEnv?: () => void };
   try {
     setGlobalProxyFromEnv?.();
-    if (setGlobalProxyFromEnv) told = "used";
+    if (setGlobalProxyFromEnv) configured = "used";
   } catch {
-    told = "invalid";
+    configured = "invalid";
   }
 }
 
-/** What to do if the environment names a proxy that `fetch` ignores; undefined otherwise. */
+/** Returns what to do if `fetch` ignores the proxy of the environment; `undefined` if it does not. */
 export function ignoredProxyHint(): string | undefined {
   if (!isIgnored()) return undefined;
-  // The value may hold a password.
-  if (told === "invalid") return "HTTPS_PROXY or HTTP_PROXY is not a URL, and was ignored";
-  const remedy = canBeTold() ? "set NODE_USE_ENV_PROXY=1" : "use Node 24.14 or later, or Deno";
-  return `Node ${process.version} ignores HTTPS_PROXY and HTTP_PROXY: ${remedy}`;
+  // The value is not shown, because it can contain a password.
+  if (configured === "invalid") {
+    return "The proxy was not used: HTTPS_PROXY or HTTP_PROXY is not a URL";
+  }
+  const action = canSetVariable() ? "set NODE_USE_ENV_PROXY=1" : "use Node 24.14 or later, or Deno";
+  return `Node ${process.version} ignores HTTPS_PROXY and HTTP_PROXY: ${action}`;
 }
 
 function isIgnored(): boolean {
   const { versions, env } = process;
-  // Before the environment, which Deno may not be allowed to read.
-  if (versions.deno || versions.bun || told === "used") return false;
-  if (canBeTold() && env.NODE_USE_ENV_PROXY === "1") return false;
+  // Deno is ruled out first, because reading its environment needs a permission.
+  if (versions.deno || versions.bun || configured === "used") return false;
+  if (canSetVariable() && env.NODE_USE_ENV_PROXY === "1") return false;
   return Boolean(env.HTTPS_PROXY || env.https_proxy || env.HTTP_PROXY || env.http_proxy);
 }
 
-/** Whether Node takes `NODE_USE_ENV_PROXY=1`: from 22.21 and 24.5 on. */
-function canBeTold(): boolean {
+/** Whether Node supports `NODE_USE_ENV_PROXY=1`: since 22.21 and 24.5. */
+function canSetVariable(): boolean {
   return process.allowedNodeEnvironmentFlags.has("--use-env-proxy");
 }

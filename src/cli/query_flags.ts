@@ -1,46 +1,188 @@
 import type { DataStreamOptions } from "../client/options.ts";
+import type { AnyResourceQuery } from "../client/query.ts";
 import type { CsvOptions } from "../formats/csv_options.ts";
-import { FORMAT_NAMES, type FormatName, formatOfExtension, formatsOf } from "../formats/formats.ts";
+import {
+  FORMAT_NAMES,
+  type FormatName,
+  formatOfExtension,
+  FORMATS,
+  formatsOf,
+} from "../formats/formats.ts";
+import { oneLine, ValidationError } from "../errors.ts";
 import { type BoundingBox, parseBox } from "../odata/bounding_box.ts";
 import { commonFilter } from "../odata/filter.ts";
-import { type Partition, placeBox, type UntypedQuery } from "../odata/query_options.ts";
+import type { Partition } from "../odata/query_options.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { createSandbox } from "../sandbox/service.ts";
 import { QA_URL } from "../service_roots.ts";
+import { didYouMean } from "../validation.ts";
 import { readKey } from "./api_key.ts";
-import type { Arguments } from "./arguments.ts";
-import { RESOURCE_COMMANDS } from "./commands.ts";
-import { commandHint, formatHint } from "./hints.ts";
-import type { Io } from "./io.ts";
-import { told, UsageError } from "./usage_error.ts";
+import { type Arguments, commandHint, type Flags } from "./arguments.ts";
+import { type Context, UsageError } from "./context.ts";
 
-type FlagValues = Arguments["flags"];
+/** Values of flags by name. */
+export type FlagValues = Arguments["flags"];
 
-/** What the flags ask of a resource. */
-export function readQuery(resource: ResourceName, flags: FlagValues): UntypedQuery {
-  const [select] = flags.get("select") ?? [];
-  const [partition] = flags.get("partition") ?? [];
-  const unchecked = flags.has("unchecked");
+/** Flags that filter. Their conditions are joined by `and`. */
+export const FILTER_FLAGS = {
+  filter: { value: '"…"', help: "OData filter: \"MonitoringLocationType eq 'Lake/Pond'\"" },
+  doi: {
+    value: "DOI",
+    isList: true,
+    help: "dataset, as a DOI or https://doi.org/ link; can be repeated",
+  },
+  characteristic: {
+    value: "NAME",
+    isList: true,
+    help: 'measured characteristic, such as "pH"; can be repeated',
+  },
+  region: {
+    value: "ID",
+    isList: true,
+    help: "region, such as admin.4.ca.pe or hub.atlantic; can be repeated",
+  },
+  from: {
+    value: "YEAR",
+    help: "first year of the activity; excludes rows without a start date",
+  },
+  to: { value: "YEAR", help: "last year of the activity; excludes rows without a start date" },
+  bbox: { value: "W,S,E,N", help: "bounding box of the locations, in degrees" },
+} as const satisfies Flags;
+
+/** Flags that select the service. */
+export const SERVICE_FLAGS = {
+  "base-url": {
+    value: "URL",
+    help: "root address of another service (or DATASTREAM_BASE_URL)",
+  },
+  qa: { help: "use the test system of the service" },
+  sandbox: { help: "use synthetic data in process: no key, no network" },
+} as const satisfies Flags;
+
+/** Flags that describe a query. */
+export const QUERY_FLAGS = {
+  select: { value: "A,B,C", help: "fields, in order (default: all; see weir fields)" },
+  ...FILTER_FLAGS,
+  top: { value: "N", help: "page size, 1 to 10000; not the number of rows, that is --limit" },
+  limit: { value: "N", letter: "n", help: "maximum number of rows (default: all)" },
+  unchecked: { help: "accept fields and filters that weir does not know" },
+} as const satisfies Flags;
+
+/** Flags of queries that can be split. */
+export const PARTITION_FLAGS = {
+  partition: {
+    value: "HOW",
+    help: "auto, never, location or year: how to split over a million rows (default: auto)",
+  },
+} as const satisfies Flags;
+
+const ONLY_LOCATIONS = FORMAT_NAMES.filter((name) => FORMATS[name].resources.length === 1);
+const ALL_RESOURCES = FORMAT_NAMES.filter((name) => !ONLY_LOCATIONS.includes(name));
+
+/** Flags of the output of a download. */
+export const OUTPUT_FLAGS = {
+  format: {
+    value: "FORMAT",
+    help: `${ALL_RESOURCES.join(", ")}; for locations also ${ONLY_LOCATIONS.join(", ")} ` +
+      "(default: the extension of FILE, else csv)",
+  },
+  output: {
+    value: "FILE",
+    letter: "o",
+    help: "write to FILE, which is named FILE.part until it is complete; - is standard output",
+  },
+  resume: { help: "continue FILE.part after its last complete page" },
+  force: { help: "overwrite FILE and FILE.part" },
+  "allow-incomplete": {
+    help: "accept fewer rows than the service counted, and report how many are missing",
+  },
+  count: { help: "print only the number of rows" },
+  cite: { value: "FILE", help: "write the citations of the datasets to FILE" },
+  separator: { value: "MARK", help: 'separator of CSV: one character, or "tab" (default: ,)' },
+  "no-header": { help: "CSV without the header row" },
+  bom: { help: "CSV with a byte order mark, so that Excel reads it as UTF-8" },
+  "escape-formulas": { help: "CSV with a ' before text that a spreadsheet would run as a formula" },
+  quiet: { letter: "q", help: "no progress and no citations on standard error" },
+} as const satisfies Flags;
+
+/** Flags and variables by the options of the client, for the message of a `ValidationError`. */
+export const FLAG_NAMES: Readonly<Record<string, string>> = {
+  select: "--select",
+  filter: "--filter",
+  within: "--bbox",
+  "within.west": "west of --bbox",
+  "within.south": "south of --bbox",
+  "within.east": "east of --bbox",
+  "within.north": "north of --bbox",
+  top: "--top",
+  limit: "--limit",
+  unchecked: "--unchecked",
+  partition: "--partition",
+  incomplete: "--allow-incomplete",
+  format: "--format",
+  separator: "--separator",
+  header: "--no-header",
+  bom: "--bom",
+  escapeFormulas: "--escape-formulas",
+  baseUrl: "--base-url (or DATASTREAM_BASE_URL)",
+  apiKey: "the API key",
+  requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
+  url: "The URL",
+  expires: "--expires",
+  secret: "WEIR_SIGNING_SECRET",
+};
+
+/** Returns the message of an error on one line, with flags for the options of the client. */
+export function messageOf(error: unknown): string {
+  return oneLine(error instanceof ValidationError ? error.messageFor(FLAG_NAMES) : error);
+}
+
+/** Resources by the names of the commands that download them. */
+export const RESOURCE_COMMANDS = {
+  metadata: "Metadata",
+  locations: "Locations",
+  observations: "Observations",
+  records: "Records",
+} as const satisfies Record<string, ResourceName>;
+
+/** Returns the resource of a command. */
+export function readResource(command: string | undefined): ResourceName {
+  const resources: Record<string, ResourceName> = RESOURCE_COMMANDS;
+  if (command !== undefined && Object.hasOwn(resources, command)) return resources[command]!;
+  throw new UsageError(
+    `Unknown resource "${command}": ${commandHint(String(command), Object.keys(resources))}`,
+  );
+}
+
+/** Reads the flags of a query. */
+export function readQuery(
+  flags: FlagValues,
+): AnyResourceQuery & { filter: string | undefined } {
   return {
-    select,
-    ...placeBox(resource, readFilter(flags), readBox(flags), unchecked),
+    select: flags.get("select")?.[0],
+    filter: readFilter(flags),
+    within: readBox(flags),
     top: readNumber(flags, "top"),
     limit: readNumber(flags, "limit"),
-    ...(partition && { partition: partition as Partition }),
-    unchecked,
+    partition: flags.get("partition")?.[0] as Partition | undefined,
+    unchecked: flags.has("unchecked"),
     incomplete: flags.has("allow-incomplete") ? "warn" : "error",
   };
 }
 
-/** The flags that filter, joined by `and`. */
+/** Flags that are short for conditions of `--filter`. */
+const SHORT_FILTERS = ["doi", "characteristic", "region", "from", "to"];
+
+/** Joins the flags that filter, except the bounding box, to an OData filter. */
 export function readFilter(flags: FlagValues): string | undefined {
   const [filter] = flags.get("filter") ?? [];
+  if (!SHORT_FILTERS.some((name) => flags.has(name))) return filter;
   const [from, to] = [readYear(flags, "from"), readYear(flags, "to")];
   if (from !== undefined && to !== undefined && from > to) {
-    throw new UsageError(`--from is after --to: there is nothing from ${from} to ${to}`);
+    throw new UsageError(`--from must not be after --to, got ${from} and ${to}`);
   }
   const common = commonFilter({
-    // As citations have it, too.
+    // Citations contain a DOI as a link.
     dois: flags.get("doi")?.map((doi) =>
       doi.replace(/^(https?:\/\/(dx\.)?doi\.org\/|doi:)/i, "")
     ) ?? [],
@@ -50,114 +192,119 @@ export function readFilter(flags: FlagValues): string | undefined {
     to,
   });
   if (filter === undefined || common === undefined) return filter ?? common;
-  // One of another grammar may hold an "or", which binds less.
+  // An unchecked filter can contain `or`, which has a lower precedence than `and`.
   return `${flags.has("unchecked") ? `(${filter})` : filter} and ${common}`;
 }
 
-/** The box that the flags name. */
+/** Reads the bounding box. */
 export function readBox(flags: FlagValues): BoundingBox | undefined {
   const [text] = flags.get("bbox") ?? [];
   if (text === undefined) return undefined;
   const box = parseBox(text);
   if (box !== undefined) return box;
   throw new UsageError(
-    `--bbox is west,south,east,north in degrees, as --bbox=-64.5,45.9,-62,47.1, got "${text}"`,
+    `--bbox must be west,south,east,north in degrees, such as --bbox=-64.5,45.9,-62,47.1, got "${text}"`,
   );
 }
 
-/** The options of CSV that the flags name; undefined where they name none. */
+/** Reads the options of CSV; `undefined` if none is set. */
 export function readCsvOptions(flags: FlagValues): CsvOptions | undefined {
-  const names = ["separator", "no-header", "bom", "escape-formulas"].filter((name) =>
-    flags.has(name)
-  );
-  if (names.length === 0) return undefined;
   const [separator] = flags.get("separator") ?? [];
-  return {
-    separator: separator === "tab" || separator === "\\t" ? "\t" : separator,
-    header: !flags.has("no-header"),
-    bom: flags.has("bom"),
-    escapeFormulas: flags.has("escape-formulas"),
+  const options = {
+    ...(separator !== undefined && { separator: /^(tab|\\t)$/.test(separator) ? "\t" : separator }),
+    ...(flags.has("no-header") && { header: false }),
+    ...(flags.has("bom") && { bom: true }),
+    ...(flags.has("escape-formulas") && { escapeFormulas: true }),
   };
+  return Object.keys(options).length === 0 ? undefined : options;
 }
 
 function readYear(flags: FlagValues, name: string): number | undefined {
   const year = readNumber(flags, name);
   if (year === undefined || (year >= 1000 && year <= 9999)) return year;
-  throw new UsageError(`--${name} wants a year of four digits, got "${year}"`);
+  throw new UsageError(`--${name} must be a year of four digits, got "${year}"`);
 }
 
 function readNumber(flags: FlagValues, name: string): number | undefined {
   const [text] = flags.get(name) ?? [];
   if (text === undefined) return undefined;
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new UsageError(`--${name} wants a whole number, got "${text}"`);
+  throw new UsageError(`--${name} must be a whole number, got "${text}"`);
 }
 
 /**
- * The format to write: as it is said, else as the file's name ends, else CSV.
+ * Reads the format: `--format`, else the extension of the file, else the default.
  *
- * @throws {UsageError} If there is no such format, or the resource has none, or the name says none
+ * @param given Value of `--format`
+ * @param file Value of `--output`, unless it is standard output
+ * @throws {UsageError} If the format is unknown, or the resource does not have it
  */
 export function readFormat(
   resource: ResourceName,
-  said: string | undefined,
+  given: string | undefined,
   file: string | undefined,
 ): FormatName {
   const extension = file && /\.([^./\\]+)$/.exec(file)?.[1];
-  const format = said === undefined
-    ? extension ? formatOfExtension(extension) : FORMAT_NAMES[0]
-    : FORMAT_NAMES.find((name) => name === said);
+  const format = given !== undefined
+    ? FORMAT_NAMES.find((name) => name === given)
+    : extension
+    ? formatOfExtension(extension)
+    : FORMAT_NAMES[0];
   if (format === undefined) {
     throw new UsageError(
-      said === undefined
-        ? `The name "${file}" does not end in a format: pass --format with one of ${
+      given === undefined
+        ? `The extension of "${file}" is not a format: pass --format with one of ${
           FORMAT_NAMES.join(", ")
         }`
-        : `There is no format "${said}": ${formatHint(said, FORMAT_NAMES)}`,
+        : `Unknown format "${given}": ${formatHint(given)}`,
     );
   }
-  if (!formatsOf(resource).includes(format)) {
-    throw new UsageError(
-      `GeoJSON is of locations alone: ask for ${resource} as one of ${
-        formatsOf(resource).join(", ")
-      }`,
-    );
-  }
-  return format;
-}
-
-/** The resource of a name as it is typed. */
-export function readResource(name: string | undefined): ResourceName {
-  const names: Record<string, ResourceName> = RESOURCE_COMMANDS;
-  const resource = name === undefined || !Object.hasOwn(names, name) ? undefined : names[name];
-  if (resource !== undefined) return resource;
+  const names = formatsOf(resource);
+  if (names.includes(format)) return format;
   throw new UsageError(
-    `There is no resource "${name}": ${commandHint(String(name), Object.keys(names))}`,
+    `${FORMATS[format].label} is only for ${FORMATS[format].resources.join(", ")}: ` +
+      `use one of ${names.join(", ")} for ${resource}`,
   );
 }
 
-/** The root address that the flags name, or the environment; undefined is production. */
-export function baseUrlOf(flags: Arguments["flags"], io: Io): string | undefined {
-  const named = ["base-url", "qa", "sandbox"].filter((name) => flags.has(name));
-  if (named.length > 1) {
-    throw new UsageError(`--${named[0]} and --${named[1]} are two services: pass one of them`);
+/** Formats that other programs have, and what to use instead. */
+const FORMAT_SYNONYMS = new Map([
+  ["jsonl", "use ndjson"],
+  ["jsonstream", "use ndjson"],
+  ["excel", "use csv with --bom"],
+  ["xlsx", "use csv with --bom"],
+  ["tsv", "use csv with --separator tab"],
+]);
+
+function formatHint(name: string): string {
+  return FORMAT_SYNONYMS.get(name.toLowerCase()) ?? didYouMean(name, FORMAT_NAMES);
+}
+
+/** Reads the root address of the service from flags or environment; `undefined` for production. */
+export function readBaseUrl(flags: FlagValues, context: Context): string | undefined {
+  const [first, second] = Object.keys(SERVICE_FLAGS).filter((name) => flags.has(name));
+  if (second !== undefined) {
+    throw new UsageError(`--${first} and --${second} select two services: pass one of them`);
   }
   if (flags.has("qa")) return QA_URL;
   return flags.get("base-url")?.[0] ??
-    (io.environmentIfAllowed("DATASTREAM_BASE_URL") || undefined);
+    (context.environmentIfAllowed("DATASTREAM_BASE_URL") || undefined);
 }
 
-/** The options of a client of the service that the flags name. */
-export async function serviceOf(flags: Arguments["flags"], io: Io): Promise<DataStreamOptions> {
-  const baseUrl = baseUrlOf(flags, io);
-  const rate = io.environmentIfAllowed("WEIR_REQUESTS_PER_SECOND");
+/** Reads the options of a client from flags, environment and the saved key. */
+export async function readClientOptions(
+  flags: FlagValues,
+  context: Context,
+): Promise<DataStreamOptions> {
+  const baseUrl = readBaseUrl(flags, context);
+  const rate = context.environmentIfAllowed("WEIR_REQUESTS_PER_SECOND");
   if (rate && !(Number(rate) > 0)) {
     throw new UsageError(`WEIR_REQUESTS_PER_SECOND must be a number above 0, got "${rate}"`);
   }
-  const pace = rate ? { requestsPerSecond: Number(rate) } : {};
+  const limits = rate ? { requestsPerSecond: Number(rate) } : {};
   if (flags.has("sandbox")) {
-    const { apiKey, url, fetch } = told(() => createSandbox(pace));
-    return { ...pace, apiKey, baseUrl: url, fetch };
+    const { apiKey, url, fetch } = createSandbox(limits);
+    return { ...limits, apiKey, baseUrl: url, fetch };
   }
-  return { ...pace, apiKey: await readKey(io), baseUrl };
+  return { ...limits, apiKey: await readKey(context), baseUrl };
 }

@@ -4,11 +4,11 @@ import type { FormatName } from "../formats/formats.ts";
 import type { WriterState } from "../formats/page_writer.ts";
 import type { Clause } from "../odata/clause.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
-import type { Run } from "./fetch_page.ts";
-import { isObject } from "./json_body.ts";
+import type { Execution } from "./fetch_page.ts";
+import { isObject } from "./read_page.ts";
 import { readPages } from "./query_pages.ts";
 import type { PageReader } from "./read_page.ts";
-import type { Leg } from "./shards.ts";
+import type { Shard } from "./shards.ts";
 
 /** Options for {@linkcode Query.batches}. */
 export interface BatchOptions {
@@ -92,73 +92,71 @@ export interface Cursor {
 
 /** A cursor that was checked. */
 export interface CheckedCursor extends Cursor {
-  readonly remaining: readonly Leg[];
+  readonly remaining: readonly Shard[];
   readonly writer?: WriterState | undefined;
 }
 
-/** Converts the pages of one result to data of one form. */
-export interface Output<T> {
+/** Converts the pages of one result to rows, or to the bytes of a document. */
+export interface PageConverter<T> {
   /** Converts a page. */
   readonly read: PageReader<T>;
   /** Returns what follows after the last page. */
   end(): T;
-  /** State after the pages so far, for a cursor. */
+  /** Returns the state after the pages so far, for a cursor. */
   state(): Pick<CheckedCursor, "writer" | "dois">;
 }
 
 /**
  * Starts to request the batches of a query.
  *
- * @param output Converts the pages; used for this call only
+ * @param converter Converts the pages; used for this result only
  * @param fingerprint Options that determine the result
- * @param after Cursor to continue after
+ * @param after Cursor to continue after. Default: the start
  * @returns A function that requests the next batch; it returns `undefined` after the last one
  */
 export function requestBatches<T>(
-  run: Run,
+  execution: Execution,
   query: CheckedQuery,
-  output: Output<T>,
+  converter: PageConverter<T>,
   fingerprint: Cursor["query"],
   after?: CheckedCursor,
 ): () => Promise<Batch<T> | undefined> {
-  const pages = readPages(
-    run,
-    query,
-    output.read,
-    after && { rest: after.remaining, rows: after.rows },
-  );
-  let remaining: readonly Leg[];
+  const pages = readPages(execution, query, converter.read, after);
   let totalRows = after?.rows ?? 0;
-  let isEnded = after?.isComplete === true;
+  let isComplete = after?.isComplete === true;
   return async () => {
-    if (isEnded) return undefined;
-    const { value: page } = await pages.next();
-    isEnded = page === undefined;
-    remaining = page?.rest ?? [];
-    const { content: data = output.end(), rows = 0, hasMore = false } = page ?? {};
+    if (isComplete) return undefined;
+    const next = await pages.next();
+    isComplete = next.done === true;
+    const { content: data, rows, remaining, hasMore } = next.done
+      ? { content: converter.end(), rows: 0, remaining: [], hasMore: false }
+      : next.value;
     totalRows += rows;
-    const expectedRows = run.progress.expectedRows ?? after?.expectedRows;
-    const missingRows = (after?.missingRows ?? 0) + (run.progress.missingRows ?? 0);
-    const state = output.state();
+    const { progress } = execution;
+    const expectedRows = progress.expectedRows ?? after?.expectedRows;
+    const missingRows = (after?.missingRows ?? 0) + (progress.missingRows ?? 0);
+    const { writer, dois } = converter.state();
+    const cursor = {
+      version: VERSION,
+      query: fingerprint,
+      remaining,
+      rows: totalRows,
+      expectedRows,
+      missingRows,
+      isComplete,
+      writer,
+      dois,
+    };
     return {
       data,
       rows,
       totalRows,
-      cursor: {
-        version: VERSION,
-        query: fingerprint,
-        remaining,
-        rows: totalRows,
-        expectedRows,
-        missingRows,
-        isComplete: isEnded,
-        ...state,
-      },
-      isLast: isEnded,
+      cursor,
+      isLast: isComplete,
       hasMore: hasMore && totalRows < query.limit,
       expectedRows,
       missingRows,
-      dois: state.dois,
+      dois,
     };
   };
 }
@@ -221,7 +219,7 @@ function isCursor(value: unknown): value is CheckedCursor {
     isOptional(dois, isTexts);
 }
 
-function isShard(value: unknown): value is Leg {
+function isShard(value: unknown): value is Shard {
   if (!isObject(value)) return false;
   const { clauses, skipToken, locations, isUncounted, count, rows, isJoined } = value;
   return Array.isArray(clauses) && clauses.every(isClause) && isOptional(skipToken, isText) &&

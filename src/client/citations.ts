@@ -1,13 +1,13 @@
 import { describe } from "../validation.ts";
-import { oneLine } from "../errors.ts";
+import { oneLine, ValidationError } from "../errors.ts";
 import { checkFilter } from "../odata/parse_filter.ts";
 import { formatClauses } from "../odata/clause.ts";
-import type { Filter } from "../odata/filter.ts";
+import { commonFilter, type Filter } from "../odata/filter.ts";
 
 /**
- * How a dataset is to be cited; use of the data requires it.
+ * Citation of a dataset. Use of the data requires it.
  *
- * @example A line for a list of references
+ * @example One line for a list of references
  * ```ts
  * import type { Citation } from "@weir/datastream";
  * import { assertEquals } from "@std/assert";
@@ -25,24 +25,24 @@ import type { Filter } from "../odata/filter.ts";
  * ```
  */
 export interface Citation {
-  /** Its DOI, as `10.25976/xxxx-xx00`. */
+  /** DOI of the dataset, such as `10.25976/xxxx-xx00`. */
   doi: string;
-  /** The link of the form `https://doi.org/<doi>` that a citation must hold. */
+  /** Link `https://doi.org/<doi>`, which a citation must contain. */
   link: string;
-  /** Its name. */
+  /** Name of the dataset. */
   name: string;
-  /** The version of the data, as `1.0.0`. */
+  /** Version of the data, such as `1.0.0`. */
   version: string;
-  /** The text to cite, as its publisher words it. */
+  /** Text of the citation, by the publisher. */
   citation: string;
-  /** The address of the licence. */
+  /** URL of the licence. */
   licence: string;
 }
 
-/** The fields of Metadata that a citation is made of. */
+/** Fields of Metadata that citations are made of. */
 export const CITED_FIELDS = ["DOI", "DatasetName", "Version", "Citation", "Licence"] as const;
 
-/** The citation of a dataset. */
+/** Converts a row of Metadata to a citation. */
 export function toCitation(
   dataset: Record<(typeof CITED_FIELDS)[number], string>,
 ): Citation {
@@ -51,30 +51,63 @@ export function toCitation(
   return { doi, link: `https://doi.org/${doi}`, name, version, citation, licence };
 }
 
-/** What a dataset itself has: of anything else, `ne` may be read as "has none". */
-const OWN_NAMES = ["DOI", "DatasetName", "CreateTimestamp"];
+/**
+ * Names in filters that are properties of a dataset. For all other names, `ne` of Metadata may mean "has
+ * no such row" instead of "has a row that differs".
+ */
+const DATASET_NAMES = ["DOI", "DatasetName", "CreateTimestamp"];
 
 /**
- * Returns the filter of the datasets that have a row which matches the filter given.
+ * Returns the filter of Metadata for the datasets that have a row which matches a filter.
  *
- * @returns The filter; undefined for all datasets
- * @throws {TypeError} If it is not a filter, or Metadata cannot be filtered by a name
- * @throws {SyntaxError} If it is not in the service's grammar
+ * @returns The filter; `undefined` for all datasets
+ * @throws {ValidationError} If it is not a filter that Metadata takes
  */
 export function toCitedFilter(filter: Filter<string> | string): string | undefined {
   if (typeof filter !== "string" && !Array.isArray(filter?.clauses)) {
-    throw new TypeError(
-      `citations() takes a filter and then { signal }, got ${
-        describe(filter)
-      }: pass the filter itself, as in citations(filter)`,
+    throw new ValidationError(
+      "filter",
+      `must be a string or one expression, got ${describe(filter)}`,
+      {
+        received: filter,
+        hint: "pass the signal as the second argument, as in citations(filter, { signal })",
+      },
     );
   }
   const clauses = checkFilter("Metadata", String(filter))
-    .filter(({ field, operator }) => operator !== "ne" || OWN_NAMES.includes(field));
+    .filter(({ field, operator }) => operator !== "ne" || DATASET_NAMES.includes(field));
   return clauses.length === 0 ? undefined : formatClauses(clauses);
 }
 
-/** Citations as text, a paragraph each, without what would move a terminal. */
+/** Maximum number of DOIs in one filter, so that common gateways accept the request. */
+const MAX_DOIS = 100;
+
+/**
+ * Returns the citations of datasets by their DOIs, which may be repeated.
+ *
+ * @param client A `DataStream` client
+ * @throws {DataStreamError} If a request fails
+ */
+export async function citationsOfDois(
+  client: {
+    citations(
+      filter: string | undefined,
+      options: { signal: AbortSignal },
+    ): Promise<Citation[]>;
+  },
+  dois: readonly string[],
+  signal: AbortSignal,
+): Promise<Citation[]> {
+  const remaining = [...new Set(dois)];
+  const citations: Citation[] = [];
+  while (remaining.length > 0) {
+    const filter = commonFilter({ dois: remaining.splice(0, MAX_DOIS) });
+    citations.push(...await client.citations(filter, { signal }));
+  }
+  return citations;
+}
+
+/** Formats citations as text: one paragraph each, without control characters. */
 export function citationsText(citations: readonly Citation[]): string {
   if (citations.length === 0) return "No dataset meets the filter.\n";
   return citations

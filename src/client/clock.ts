@@ -1,7 +1,7 @@
 /**
- * The time, and waiting by it; give another one to test without waiting.
+ * Clock by which a client waits. Pass another one to test without real delays.
  *
- * @example A clock whose waits are over at once
+ * @example A clock that does not wait
  * ```ts
  * import { type Clock, DataStream } from "@weir/datastream";
  * import { createSandbox } from "@weir/datastream/sandbox";
@@ -15,13 +15,13 @@
  * ```
  */
 export interface Clock {
-  /** Milliseconds since some fixed moment; never goes back. */
+  /** Returns the time in milliseconds since an arbitrary moment. It never decreases. */
   now(): number;
-  /** Resolves after so many milliseconds, or rejects with the signal's reason. */
+  /** Resolves after a number of milliseconds, or rejects with the reason of the signal. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The process's own time. */
+/** The clock and the timers of the process. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   sleep: (milliseconds, signal) =>

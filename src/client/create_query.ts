@@ -3,7 +3,7 @@ import { checkCsvOptions, type CsvOptions } from "../formats/csv_options.ts";
 import { DoiCollector } from "../formats/doi_collector.ts";
 import { createWriter, type FormatName, FORMATS, type WriterOptions } from "../formats/formats.ts";
 import type { PageWriter } from "../formats/page_writer.ts";
-import { checkQuery, type UntypedQuery } from "../odata/query_options.ts";
+import { checkQuery } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import { describe, requireOptions } from "../validation.ts";
 import {
@@ -12,26 +12,17 @@ import {
   type CheckedCursor,
   type Cursor,
   fingerprintOf,
-  type Output,
+  type PageConverter,
   requestBatches,
 } from "./batches.ts";
-import { requireShortTarget, Run, type Service, toRequestOptions } from "./fetch_page.ts";
-import { toWireSelect } from "./paginate.ts";
-import type { Progress } from "./progress.ts";
-import type { LocationsQuery, Query } from "./query.ts";
-import { firstPages } from "./query_pages.ts";
+import { Execution, requireShortTarget, type Service, toRequestOptions } from "./fetch_page.ts";
+import type { AnyResourceQuery, LocationsQuery, Query } from "./query.ts";
 import { readBytes, readRows } from "./read_page.ts";
-import { countAll, ownUrl, requireRoom } from "./shards.ts";
+import { countQuery, firstRequest, requireRoomForLocations, urlOf } from "./shards.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** What to ask for, when to stop, and whom to tell. */
-interface RunOptions extends UntypedQuery {
-  signal?: AbortSignal | undefined;
-  onProgress?: ((progress: Progress) => void) | undefined;
-}
-
-const KEYS: Record<keyof RunOptions, true> = {
+const KEYS: Record<keyof AnyResourceQuery, true> = {
   select: true,
   filter: true,
   within: true,
@@ -47,62 +38,51 @@ const KEYS: Record<keyof RunOptions, true> = {
 };
 
 /**
- * Makes a query over the pages of a resource.
+ * Creates a query of a resource. Only Locations has `geojson()`.
  *
- * @throws {TypeError} If an option or a name is none of the resource's, or an option is empty
- * @throws {SyntaxError} If the filter is not of the service's grammar
- * @throws {RangeError} If a number is out of range, or the request would be too long
+ * @throws {ValidationError} If an option is unknown or invalid, or the request would be too long
  */
 export function createQuery<R extends object>(
   resource: ResourceName,
-  options: RunOptions,
+  options: AnyResourceQuery,
   service: Service,
 ): Query<R> & Partial<Pick<LocationsQuery<R>, "geojson">> {
   requireOptions(`a query of ${resource}`, options, Object.keys(KEYS));
-  const { signal, onProgress, ...given } = options;
+  const { signal, onProgress, unchecked } = options;
   requireSignal(signal);
-  if (onProgress !== undefined && typeof onProgress !== "function") {
-    throw new TypeError(`onProgress must be a function, got ${describe(onProgress)}`);
-  }
-  const query = checkQuery(resource, given);
-  const { select, limit } = query;
-  const first = firstPages(query);
-  const isOwn = first.resource === resource;
-  const isWhole = isOwn && limit <= query.top && query.skipToken === undefined;
-  const { url } = toRequestOptions(service, first.resource, {
-    $select: toWireSelect(first, isWhole)?.join(","),
-    $filter: first.filter,
-    $top: isOwn ? Math.min(query.top, Math.max(limit, 1)) : first.top,
-    $skiptoken: isOwn ? query.skipToken : undefined,
-  });
+  requireProgressCallback(onProgress);
+  const query = checkQuery(resource, options);
+  const { select } = query;
+  const { url } = toRequestOptions(service, firstRequest(query));
   requireShortTarget(url);
-  requireShortTarget(ownUrl(query, service));
-  if (query.box) requireRoom(query, service);
+  requireShortTarget(urlOf(query, service));
+  if (query.box) requireRoomForLocations(query, service);
 
+  const execute = (stop: AbortSignal) =>
+    new Execution(service, signal ? AbortSignal.any([signal, stop]) : stop, onProgress);
   const start = <T>(
     stop: AbortSignal,
-    output: Output<T>,
+    converter: PageConverter<T>,
     fingerprint: Cursor["query"] = {},
     after?: CheckedCursor,
-  ) => requestBatches(toRun(stop), query, output, fingerprint, after);
-  const toRun = (stop: AbortSignal) =>
-    new Run(service, signal ? AbortSignal.any([signal, stop]) : stop, onProgress);
+  ) => requestBatches(execute(stop), query, converter, fingerprint, after);
   const toWriter = (format: FormatName, options: Pick<WriterOptions, "csv" | "state">) =>
-    createWriter(format, { resource, select, unchecked: given.unchecked, ...options });
+    createWriter(format, { resource, select, unchecked, ...options });
 
   const pages = () =>
     toStream((stop) => {
-      const next = start(stop, rowsOutput<R>());
+      const next = start(stop, toRows<R>());
       return async () => {
         const batch = await next();
         return batch?.isLast ? undefined : batch?.data;
       };
     });
+
   const bytes = (format: FormatName, options: { csv?: CsvOptions | undefined } = {}) => {
-    requireOptions("The options of bytes()", options, ["csv"]);
-    const output = bytesOutput(toWriter(format, { csv: options.csv }));
+    requireOptions("bytes()", options, ["csv"]);
+    const converter = toBytes(toWriter(format, { csv: options.csv }));
     return toStream((stop) => {
-      const next = start(stop, output);
+      const next = start(stop, converter);
       return async () => {
         for (;;) {
           const batch = await next();
@@ -112,39 +92,30 @@ export function createQuery<R extends object>(
     });
   };
 
-  function toBatches(options: BatchOptions): (stop: AbortSignal) => () => Promise<unknown> {
-    requireOptions("The options of batches()", options, ["format", "csv", "after", "dois"]);
-    const { format, csv, dois = false } = options;
-    if (typeof dois !== "boolean") {
-      throw new ValidationError("dois", `must be true or false, got ${describe(dois)}`, {
-        received: dois,
-      });
-    }
-    if (format === undefined && csv !== undefined) {
-      throw new ValidationError("csv", "must not be set without a format", {
-        received: csv,
-        hint: 'pass {format} "csv" too',
-      });
-    }
-    const csvFormat = format === "csv" ? checkCsvOptions(csv) : undefined;
-    const fingerprint = fingerprintOf(query, service.baseUrl, format, csvFormat);
+  const batches = (options: BatchOptions = {}) => {
+    requireBatchOptions(options);
+    const { format, csv, dois } = options;
+    const checkedCsv = format === "csv" ? checkCsvOptions(csv) : undefined;
+    const fingerprint = fingerprintOf(query, service.baseUrl, format, checkedCsv);
     const after = options.after === undefined ? undefined : checkCursor(options.after, fingerprint);
-    // Of the rows before a cursor, no DOI is known unless all are.
+    // The list is complete only if it has the DOIs of the rows before the cursor, too.
     const collectsDois = dois && (select ?? fieldNames(resource)).includes("DOI") &&
       (after === undefined || after.dois !== undefined);
-    const known = collectsDois ? after?.dois ?? [] : undefined;
-    const toOutput = (): Output<unknown> =>
+    const knownDois = collectsDois ? after?.dois ?? [] : undefined;
+    const toConverter = (): PageConverter<unknown> =>
       format === undefined
-        ? rowsOutput<R>(known)
-        : bytesOutput(toWriter(format, { csv, state: after?.writer }), known);
-    // Creates a writer, which checks the format and its options.
-    toOutput();
-    return (stop) => start(stop, toOutput(), fingerprint, after);
-  }
+        ? toRows<R>(knownDois)
+        : toBytes(toWriter(format, { csv, state: after?.writer }), knownDois);
+    toConverter(); // checks the format and its options
+    return {
+      [Symbol.asyncIterator]: () =>
+        iterate(toStream((stop) => start(stop, toConverter(), fingerprint, after))),
+    };
+  };
 
   return {
     url,
-    count: () => countAll(toRun(new AbortController().signal), query),
+    count: () => countQuery(execute(new AbortController().signal), query),
     pages,
     rows: () => streamRows(pages(), signal),
     bytes,
@@ -152,12 +123,7 @@ export function createQuery<R extends object>(
     ndjson: () => bytes("ndjson"),
     json: () => bytes("json"),
     ...(FORMATS.geojson.resources.includes(resource) && { geojson: () => bytes("geojson") }),
-    batches(options: BatchOptions = {}): AsyncIterable<never> {
-      const requestNext = toBatches(options);
-      return { [Symbol.asyncIterator]: () => iterate(toStream(requestNext)) } as AsyncIterable<
-        never
-      >;
-    },
+    batches: batches as Query<R>["batches"],
     async toArray() {
       const all: R[][] = [];
       for await (const rows of pages()) all.push(rows);
@@ -167,12 +133,16 @@ export function createQuery<R extends object>(
   };
 }
 
-/** Creates the output that passes rows on. */
-function rowsOutput<R extends object>(known?: readonly string[]): Output<R[]> {
-  let dois = known && new Set(known);
+/**
+ * Creates a converter of pages to rows.
+ *
+ * @param knownDois DOIs of earlier rows, if DOIs are collected
+ */
+function toRows<R extends object>(knownDois?: readonly string[]): PageConverter<R[]> {
+  let dois = knownDois && new Set(knownDois);
   return {
-    read(answer, omitsId) {
-      const page = readRows<R>(answer, omitsId);
+    read(response, omitsId) {
+      const page = readRows<R>(response, omitsId);
       const before = dois;
       if (dois) dois = new Set([...dois, ...page.content.flatMap(doiOf)]);
       return { ...page, undo: () => dois = before };
@@ -186,21 +156,25 @@ function doiOf(row: { DOI?: unknown }): string | [] {
   return typeof row.DOI === "string" ? row.DOI : [];
 }
 
-/** Creates the output that writes bytes. */
-function bytesOutput(plainWriter: PageWriter, known?: readonly string[]): Output<Bytes> {
-  const collector = known && new DoiCollector(plainWriter, known);
-  const writer = collector ?? plainWriter;
+/**
+ * Creates a converter of pages to the bytes of a document.
+ *
+ * @param knownDois DOIs of earlier rows, if DOIs are collected
+ */
+function toBytes(documentWriter: PageWriter, knownDois?: readonly string[]): PageConverter<Bytes> {
+  const collector = knownDois && new DoiCollector(documentWriter, knownDois);
+  const writer = collector ?? documentWriter;
   return {
     read: readBytes(writer),
     end: () => writer.end(),
-    state: () => ({ writer: plainWriter.state, dois: collector?.dois }),
+    state: () => ({ writer: documentWriter.state, dois: collector?.dois }),
   };
 }
 
 /**
- * Creates a stream that requests nothing ahead; cancelling it stops the request in flight.
+ * Creates a stream that requests nothing ahead. Cancelling it stops the request in flight.
  *
- * @param start Starts the work, and returns a function that returns each chunk and `undefined` at the end
+ * @param start Returns a function that requests the next chunk, and returns `undefined` at the end
  */
 function toStream<T>(
   start: (stop: AbortSignal) => () => Promise<T | undefined>,
@@ -238,19 +212,42 @@ function iterate<T>(stream: ReadableStream<T>): AsyncIterableIterator<T, void, v
   };
 }
 
-/** Refuses a controller in place of its signal, above all. */
+function requireBatchOptions(options: BatchOptions): void {
+  requireOptions("batches()", options, ["format", "csv", "after", "dois"]);
+  const { format, csv, dois } = options;
+  if (dois !== undefined && typeof dois !== "boolean") {
+    throw new ValidationError("dois", `must be a boolean, got ${describe(dois)}`, {
+      received: dois,
+    });
+  }
+  if (format === undefined && csv !== undefined) {
+    throw new ValidationError("csv", "must not be set without a format", {
+      received: csv,
+      hint: 'set {format} to "csv"',
+    });
+  }
+}
+
+/** Checks the option `signal`. A frequent mistake is to pass the controller. */
 function requireSignal(signal: unknown): void {
   if (signal === undefined || (signal as AbortSignal | null)?.throwIfAborted !== undefined) return;
-  throw new TypeError(
-    `signal must be an AbortSignal, such as a controller's signal, got ${describe(signal)}`,
-  );
+  throw new ValidationError("signal", `must be an AbortSignal, got ${describe(signal)}`, {
+    received: signal,
+    hint: "pass the signal property of an AbortController",
+  });
+}
+
+function requireProgressCallback(onProgress: unknown): void {
+  if (onProgress === undefined || typeof onProgress === "function") return;
+  throw new ValidationError("onProgress", `must be a function, got ${describe(onProgress)}`, {
+    received: onProgress,
+  });
 }
 
 /**
- * Rows out of pages, for a loop. By hand, because a generator's `return()` waits for the `next()`
- * before it, and so would not stop the request in flight.
+ * Iterates over the rows of pages. Written by hand for the same reason as {@linkcode iterate}.
  *
- * @param signal Ends it, in the midst of a page too
+ * @param signal Stops the iteration, also between two rows of a page
  */
 function iterateRows<R>(
   pages: ReadableStream<R[]>,
@@ -270,7 +267,7 @@ function iterateRows<R>(
   return {
     async next() {
       while (!isDone && taken === rows.length) {
-        // Whoever asks meanwhile waits for the same page.
+        // A concurrent call waits for the same page.
         reading ??= read().finally(() => reading = undefined);
         await reading;
       }
@@ -290,41 +287,41 @@ function iterateRows<R>(
 }
 
 /**
- * Rows out of pages, as a stream that holds one page at most.
+ * Creates a stream of the rows of pages, which holds at most one page.
  *
- * @param signal Ends it, in the midst of a page too
+ * @param signal Stops the stream, also between two rows of a page
  */
 function streamRows<R>(
   pages: ReadableStream<R[]>,
   signal: AbortSignal | undefined,
 ): ReadableStream<R> {
   const reader = pages.getReader();
-  let stop = () => {};
-  const end = () => signal?.removeEventListener("abort", stop);
+  let onAbort = () => {};
+  const removeListener = () => signal?.removeEventListener("abort", onAbort);
   const read = () =>
     reader.read().catch((error) => {
-      end();
+      removeListener();
       throw error;
     });
   return new ReadableStream<R>({
     async pull(controller) {
-      end();
-      stop = () => controller.error(signal?.reason);
-      signal?.addEventListener("abort", stop, { once: true });
-      // Until there is a row: a stream whose pull brings none is not pulled again.
+      removeListener();
+      onAbort = () => controller.error(signal?.reason);
+      signal?.addEventListener("abort", onAbort, { once: true });
+      // Until there is a row: a stream is not pulled again after a pull that enqueued nothing.
       for (;;) {
         const { done, value = [] } = await read();
         if (signal?.aborted) return;
         for (const row of value) controller.enqueue(row);
         if (done) {
-          end();
+          removeListener();
           controller.close();
         }
         if (done || value.length > 0) return;
       }
     },
     cancel(reason) {
-      end();
+      removeListener();
       return reader.cancel(reason);
     },
   }, { highWaterMark: 0 });

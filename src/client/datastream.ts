@@ -23,15 +23,15 @@ import type {
 /**
  * A client of the DataStream service.
  *
- * It sends one request at a time and at most two a second, shared by all clients of the process
- * that talk to the same origin. It meets faults that pass by asking again. It holds no state but
- * its options.
+ * It sends one request at a time and at most two per second, counting all clients of the process with
+ * the same origin and key. It retries requests that fail for a reason that may pass. It has no state
+ * apart from its options.
  *
- * Each of its four methods gives a query, not yet sent, and throws at once where no request could
- * help: a `TypeError` for an unknown name or option, a `SyntaxError` for a filter that is none, a
- * `RangeError` for a number that is out of range or a request of over 8000 bytes.
+ * Its methods create queries, which send nothing yet. They throw a {@linkcode ValidationError} for an
+ * option that cannot succeed: an unknown name, an invalid filter, a number out of range, or a request
+ * of more than 8000 bytes.
  *
- * Source: water-quality-api.
+ * Source: the service's public documentation.
  *
  * @example The records of a dataset
  * ```ts
@@ -57,33 +57,32 @@ export class DataStream {
   readonly #service: Service;
 
   /**
-   * Makes a client; nothing is sent.
+   * Creates a client, without a request.
    *
-   * @param options Key, address, pace and how faults are met
-   * @throws {TypeError} If an option is unknown, the base URL is none, or would carry the key
-   *   unencrypted, or the key or the user agent cannot stand in a header
-   * @throws {RangeError} If the rate is not above 0, or above 2 for the service itself, or another
-   *   number is out of range
+   * @param options API key, base URL, rate limit, retries and timeouts
+   * @throws {ValidationError} If an option is unknown or invalid: for example, a base URL that would
+   *   send the key unencrypted, or more than 2 requests per second to the service itself
    */
   constructor(options: DataStreamOptions = {}) {
     this.#service = toService(options);
   }
 
   /**
-   * Datasets: name, citation, licence, extent.
+   * Creates a query of Metadata: the datasets with their names, citations, licences and extents.
    *
-   * @param query What to ask for: fields, filter, page size, limit
+   * @param query Fields, filter, bounding box, page size and limit. Default: all rows, all fields
    * @returns A query, not yet sent
+   * @throws {ValidationError} If an option is unknown or invalid
    *
-   * Source: water-quality-api, `GET /Metadata`.
+   * Source: the service's public documentation, "GET /Metadata".
    *
-   * @example The datasets with a location in a box
+   * @example The datasets with a location in a bounding box
    * ```ts
-   * import { boundingBox, DataStream } from "@weir/datastream";
+   * import { DataStream } from "@weir/datastream";
    *
    * const { url } = new DataStream().metadata({
    *   select: "DOI,DatasetName",
-   *   filter: boundingBox({ west: -64.5, south: 45.9, east: -62, north: 47.1 }),
+   *   within: { west: -64.5, south: 45.9, east: -62, north: 47.1 },
    * });
    * ```
    */
@@ -97,14 +96,15 @@ export class DataStream {
   }
 
   /**
-   * Monitoring locations: name, position, kind.
+   * Creates a query of Locations: the monitoring locations with their names, positions and types.
    *
-   * @param query What to ask for: fields, filter, page size, limit
+   * @param query Fields, filter, bounding box, page size and limit. Default: all rows, all fields
    * @returns A query, not yet sent
+   * @throws {ValidationError} If an option is unknown or invalid
    *
-   * Source: water-quality-api, `GET /Locations`.
+   * Source: the service's public documentation, "GET /Locations".
    *
-   * @example How many there are in a province
+   * @example The number of locations in a province
    * ```ts
    * import { DataStream, eq } from "@weir/datastream";
    * import { createSandbox } from "@weir/datastream/sandbox";
@@ -130,14 +130,16 @@ export class DataStream {
   }
 
   /**
-   * Observations: what was measured, by the id of its location.
+   * Creates a query of Observations: the measurements, each with the id of its location.
    *
-   * @param query What to ask for: fields, filter, box, page size, limit, partition
+   * @param query Fields, filter, bounding box, page size, limit and partition. Default: all rows, all
+   *   fields
    * @returns A query, not yet sent
+   * @throws {ValidationError} If an option is unknown or invalid
    *
-   * Source: water-quality-api, `GET /Observations`.
+   * Source: the service's public documentation, "GET /Observations".
    *
-   * @example The pH values in a box
+   * @example The pH values in a bounding box
    * ```ts
    * import { DataStream, eq } from "@weir/datastream";
    * import { createSandbox } from "@weir/datastream/sandbox";
@@ -163,14 +165,17 @@ export class DataStream {
   }
 
   /**
-   * Flat records with all columns, meant for a CSV file; other uses are for Observations.
+   * Creates a query of Records: the measurements with all columns of their dataset and location, for a
+   * CSV file. For other purposes, Observations are smaller.
    *
-   * @param query What to ask for: fields, filter, box, page size, limit, partition
+   * @param query Fields, filter, bounding box, page size, limit and partition. Default: all rows, all
+   *   fields
    * @returns A query, not yet sent
+   * @throws {ValidationError} If an option is unknown or invalid
    *
-   * Source: water-quality-api, `GET /Records`.
+   * Source: the service's public documentation, "GET /Records".
    *
-   * @example The first request's URL
+   * @example The URL of the first request
    * ```ts
    * import { DataStream } from "@weir/datastream";
    * import { assertEquals } from "@std/assert";
@@ -237,21 +242,21 @@ export class DataStream {
   }
 
   /**
-   * How to cite the datasets that meet a filter; use of the data requires it.
+   * Requests the citations of the datasets that have a row which matches a filter. Use of the data
+   * requires them.
    *
-   * A `ne` on what records or locations hold is left out: a dataset that has other rows beside those
-   * is to be cited. For a query within a box, join its filter and `boundingBox()` with `and()`.
+   * A clause with `ne` on a property of records or locations is ignored: a dataset whose other rows
+   * match is cited, too. For a query with a bounding box, join its filter and `boundingBox()` with
+   * `and()`.
    *
-   * @param filter The filter of the query that the data came by, as an expression or text. Default:
+   * @param filter The filter of the query that returned the data, as an expression or text. Default:
    *   none, for all datasets
-   * @param options A signal that stops it
+   * @param options A signal that stops the request
    * @returns DOI, name, version, citation, licence and DOI link of each dataset
-   * @throws {DataStreamError} On any fault
-   * @throws {TypeError} If it is given something else than a filter, or Metadata cannot be filtered by
-   *   a name
-   * @throws {SyntaxError} If the filter is not of the service's grammar
+   * @throws {DataStreamError} If a request fails
+   * @throws {ValidationError} If it is not a filter that Metadata takes
    *
-   * Source: water-quality-api, What the service does, 2.
+   * Source: the service's public documentation, "GET /Metadata".
    *
    * @example
    * ```ts

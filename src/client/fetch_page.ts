@@ -1,34 +1,49 @@
 import { endpoint } from "../endpoint/endpoint.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
+import { ID_FIELD } from "../formats/row_id.ts";
 import type { SystemQueryOptions } from "../odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
-import { PageSize } from "./page_size.ts";
 import type { Progress } from "./progress.ts";
-import { holdBack } from "./rate_limiter.ts";
-import { Attempts, type RetryPolicy } from "./retry.ts";
-import { type Answer, FailedAttempt, send, type Transport } from "./transport.ts";
+import { penalize } from "./rate_limiter.ts";
+import { createRetries, type RetryPolicy } from "./retry.ts";
+import {
+  FailedAttempt,
+  sendRequest,
+  type ServiceResponse,
+  type TransportOptions,
+} from "./transport.ts";
 
-/** What a run needs of the client. */
-export interface Service extends Transport {
+/** A client's checked options. */
+export interface Service extends TransportOptions {
   baseUrl: string;
   headers: Record<string, string | undefined>;
   retry: RetryPolicy;
 }
 
-/** One thing to ask for, as often as it takes. */
-interface Question<T> {
+/** One HTTP request for one page. */
+export interface PageRequest {
   resource: ResourceName;
-  /** The page size wanted; undefined where there are no rows to have fewer of. */
-  top: number | undefined;
-  /** The request for a page of that size. */
-  request(top: number | undefined): RequestOptions;
-  /** Reads a whole answer to a request for `top` rows; throws if it is not what was requested. */
-  read(answer: Answer, top: number | undefined): T;
+  /** Fields of the rows; `undefined` for all. */
+  select: readonly string[] | undefined;
+  /** Whether the rows are checked by their `Id`, which is then requested too. */
+  checksIds: boolean;
+  filter: string | undefined;
+  /** Maximum number of rows on the page. */
+  top: number;
+  /** Skip token after which the page begins; `undefined` for the start. */
+  position: string | undefined;
+  /** Number of rows that the caller still wants, on this page and later ones. */
+  rowsWanted: number;
 }
 
-/** One consumption of a query: its signal, its progress, and the page size that the service can bear. */
-export class Run {
+/** One HTTP request for a number of rows. */
+export interface CountRequest extends Pick<PageRequest, "resource" | "filter"> {
+  top?: undefined;
+}
+
+/** One execution of a query: its signal, its progress, and the page size of each resource. */
+export class Execution {
   #progress: Progress = {
     pages: 0,
     rows: 0,
@@ -46,77 +61,81 @@ export class Run {
     readonly onProgress: (progress: Progress) => void = () => {},
   ) {}
 
-  /** How far the query has come. */
+  /** Progress of the query. */
   get progress(): Progress {
     return this.#progress;
   }
 
-  /** Counts a page that is about to be passed on, and reports it. */
-  passOn(rows: number): void {
-    const { pages, rows: before } = this.#progress;
-    this.#report({ pages: pages + 1, rows: before + rows });
+  /**
+   * Requests a page or a count, and retries until a response can be read.
+   *
+   * @param request The request; after a response that was too large or too slow, it is repeated with a
+   *   lower `top`
+   * @param read Reads a response; throws a `DataStreamError` if it does not fit the request that was sent
+   * @throws {DataStreamError} The last error, with the number of attempts, if no retry helps
+   */
+  async fetchPage<T, R extends PageRequest | CountRequest>(
+    request: R,
+    read: (response: ServiceResponse, sent: R) => T,
+  ): Promise<T> {
+    const { service, signal } = this;
+    const { clock } = service;
+    const { origin } = new URL(service.baseUrl);
+    const decide = createRetries(service.retry);
+    const pageSize = this.pageSizeOf(request.resource);
+    for (;;) {
+      const top = request.top && pageSize.limit(request.top);
+      const sent: R = { ...request, top };
+      const queuedAt = clock.now();
+      const onStart = () => {
+        const { requests, waits } = this.#progress;
+        this.#update({ requests: requests + 1, waits: waits + clock.now() - queuedAt });
+      };
+      try {
+        const options = toRequestOptions(service, sent);
+        const response = await sendRequest(options, service, signal, onStart);
+        const content = read(response, sent);
+        if (top !== undefined) pageSize.succeeded(top, request.top!);
+        return content;
+      } catch (error) {
+        const failed = toFailedAttempt(error);
+        const { error: final, penalty, delay, top: nextTop } = decide(failed, top);
+        if (penalty !== undefined) penalize(origin, { clock, key: service.apiKey }, penalty);
+        if (final !== undefined) throw final;
+        if (nextTop !== undefined && nextTop !== top) pageSize.shrinkTo(nextTop);
+        const retrying = { fault: failed.error, wait: delay };
+        this.#report({ retries: this.#progress.retries + 1, retrying });
+        // After a 429, the rate limiter delays the next request, and that wait is counted there.
+        if (penalty === undefined) await this.#sleep(delay);
+        this.#update({ retrying: undefined });
+      }
+    }
   }
 
-  /** The page size that the service can deliver of a resource. */
+  /** Returns the page size that the service can deliver for a resource. */
   pageSizeOf(resource: ResourceName): PageSize {
     const pageSize = this.#pageSizes.get(resource) ?? new PageSize();
     this.#pageSizes.set(resource, pageSize);
     return pageSize;
   }
 
-  /** Says how many rows are expected in all. */
+  /** Reports a page that is delivered. */
+  deliver(rows: number): void {
+    const { pages, rows: delivered } = this.#progress;
+    this.#report({ pages: pages + 1, rows: delivered + rows });
+  }
+
+  /** Sets the number of rows that the service counted for the query. */
   expect(rows: number): void {
     this.#update({ expectedRows: rows });
   }
 
-  /** Records rows that are missing and are accepted as missing, and reports it. */
+  /** Reports rows that are missing and accepted. */
   acceptMissing(rows: number): void {
     this.#report({ missingRows: (this.#progress.missingRows ?? 0) + rows });
   }
 
-  /**
-   * Asks until there is a whole answer that can be read, or nothing more helps.
-   *
-   * @throws {DataStreamError} The last fault, with the number of attempts
-   */
-  async ask<T>({ resource, top: wanted, request, read }: Question<T>): Promise<T> {
-    const { service, signal } = this;
-    const { clock } = service;
-    const { origin } = new URL(service.baseUrl);
-    const attempts = new Attempts(service.retry);
-    const pageSize = this.pageSizeOf(resource);
-    for (;;) {
-      const top = wanted === undefined ? undefined : pageSize.limit(wanted);
-      const asked = clock.now();
-      const onStart = () => {
-        const { requests, waits } = this.#progress;
-        this.#update({ requests: requests + 1, waits: waits + clock.now() - asked });
-      };
-      try {
-        const content = read(
-          await send(request(top), service, signal, onStart),
-          top,
-        );
-        if (top !== undefined) pageSize.succeeded(top, wanted!);
-        return content;
-      } catch (error) {
-        const failed = toFailedAttempt(error);
-        const { end, hold, wait, top: nextTop } = attempts.after(failed, top);
-        if (hold !== undefined) holdBack(origin, { clock, key: service.apiKey }, hold);
-        if (end !== undefined) throw end;
-        if (nextTop !== undefined && nextTop !== top) {
-          pageSize.shrinkTo(nextTop);
-        }
-        const retrying = { fault: failed.fault, wait };
-        this.#report({ retries: this.#progress.retries + 1, retrying });
-        // Whoever is held back waits in line, where the wait is counted.
-        if (hold === undefined) await this.#pause(wait);
-        this.#update({ retrying: undefined });
-      }
-    }
-  }
-
-  async #pause(milliseconds: number): Promise<void> {
+  async #sleep(milliseconds: number): Promise<void> {
     if (milliseconds === 0) return;
     await this.service.clock.sleep(milliseconds, this.signal);
     this.#update({ waits: this.#progress.waits + milliseconds });
@@ -132,41 +151,115 @@ export class Run {
   }
 }
 
-/** A whole answer that cannot be read is a failed attempt too; anything else is no fault to meet. */
+/** Treats a response that cannot be read as a failed attempt; rethrows any other error. */
 function toFailedAttempt(error: unknown): FailedAttempt {
   if (error instanceof FailedAttempt) return error;
   if (error instanceof DataStreamError) return new FailedAttempt(error);
   throw error;
 }
 
-/** The longest request target that is sent: common gateways refuse one over 8 KB. */
-export const LONGEST_TARGET = 8_000;
+/** Number of good pages after which a reduced page size is doubled. */
+const GOOD_PAGES = 3;
+/** Maximum of that number, however often a doubled page size was refused. */
+const MAX_GOOD_PAGES = 96;
 
-/** The request for a page of a resource, or for a count. */
-export function toRequestOptions(
-  { baseUrl, headers }: Pick<Service, "baseUrl" | "headers">,
-  resource: ResourceName,
-  options: SystemQueryOptions,
-): RequestOptions {
-  return endpoint(`GET ${RESOURCES[resource].path}`, { baseUrl, headers, ...options });
+/**
+ * The page size that the service can deliver: halved after a page that was too large or too slow,
+ * doubled again after good pages until nothing limits it.
+ *
+ * A service that never delivers a size would refuse each attempt to grow, so each refusal directly
+ * after growing doubles the number of good pages that the next attempt takes.
+ */
+class PageSize {
+  #max = Infinity;
+  #goodPages = 0;
+  #goodPagesToGrow = GOOD_PAGES;
+  #hasJustGrown = false;
+
+  /** Returns the page size to request where `wanted` rows are wanted. */
+  limit(wanted: number): number {
+    return Math.min(wanted, this.#max);
+  }
+
+  /** Whether a page of `wanted` rows is requested smaller. */
+  isReduced(wanted: number): boolean {
+    return this.#max < wanted;
+  }
+
+  /** Records that a page had to be made smaller. */
+  shrinkTo(top: number): void {
+    if (this.#hasJustGrown) {
+      this.#goodPagesToGrow = Math.min(MAX_GOOD_PAGES, 2 * this.#goodPagesToGrow);
+    }
+    this.#max = top;
+    this.#goodPages = 0;
+    this.#hasJustGrown = false;
+  }
+
+  /** Records a good page that was requested with `top` rows where `wanted` were wanted. */
+  succeeded(top: number, wanted: number): void {
+    this.#hasJustGrown = false;
+    if (this.#max === Infinity || ++this.#goodPages < this.#goodPagesToGrow) return;
+    this.#goodPages = 0;
+    this.#hasJustGrown = true;
+    this.#max = 2 * top >= wanted ? Infinity : 2 * top;
+  }
 }
 
-/** The bytes of a URL's path and query, which are ASCII. */
+/** Builds the request for a page or a count. */
+export function toRequestOptions(
+  { baseUrl, headers }: Pick<Service, "baseUrl" | "headers">,
+  request: PageRequest | CountRequest,
+): RequestOptions {
+  const route = `GET ${RESOURCES[request.resource].path}`;
+  return endpoint(route, { baseUrl, headers, ...toSystemQueryOptions(request) });
+}
+
+/** Returns the OData options of a request. */
+export function toSystemQueryOptions(request: PageRequest | CountRequest): SystemQueryOptions {
+  if (request.top === undefined) return { $filter: request.filter, $count: "true" };
+  return {
+    $select: requestedFields(request)?.join(","),
+    $filter: request.filter,
+    $top: request.top,
+    $skiptoken: request.position,
+  };
+}
+
+/**
+ * Returns the fields to request. `Id` is added for the checks of pages, unless this page is the whole
+ * result: without it, a repeated row cannot be told from a new one, and no page can be requested after
+ * the last row.
+ */
+export function requestedFields(
+  { select, checksIds, top, position, rowsWanted }: PageRequest,
+): readonly string[] | undefined {
+  const isWholeResult = position === undefined && top >= rowsWanted;
+  if (select === undefined || !checksIds || isWholeResult || select.includes(ID_FIELD)) {
+    return select;
+  }
+  return [...select, ID_FIELD];
+}
+
+/** Maximum length (bytes) of a request target: common gateways reject more than 8 KB. */
+export const MAX_TARGET_LENGTH = 8_000;
+
+/** Returns the length (bytes) of the path and query of a URL, which are ASCII. */
 export function targetLength(url: string): number {
   return url.length - new URL(url).origin.length;
 }
 
 /**
- * Refuses a request whose target is too long; a place to go on from and a range of locations may
- * still be added to one that passes.
+ * Checks the length of a request target. A skip token and a range of locations may still be added to a
+ * URL that passes.
  *
- * @throws {ValidationError} If it is; the message says what to do
+ * @throws {ValidationError} If it is too long
  */
 export function requireShortTarget(url: string): void {
   const length = targetLength(url);
-  if (length <= LONGEST_TARGET) return;
+  if (length <= MAX_TARGET_LENGTH) return;
   const option = new URL(url).searchParams.has("$filter") ? "filter" : "select";
-  const problem = `makes a request of ${length} bytes, more than ${LONGEST_TARGET}`;
+  const problem = `makes a request of ${length} bytes, more than ${MAX_TARGET_LENGTH}`;
   throw new ValidationError(option, problem, {
     hint:
       "split a long list of the {filter} over several queries, or reduce the fields of {select}",

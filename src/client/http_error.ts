@@ -3,46 +3,51 @@ import { KEY_SOURCE } from "../service_roots.ts";
 
 const OR_REQUEST_ONE = `or request one at ${KEY_SOURCE}`;
 
-/** What to do about a status (water-quality-api, Errors). */
+/**
+ * Hints by status.
+ *
+ * Source: DataStream Public API, "Errors".
+ */
 const HINTS: Record<number, string> = {
   400: "check the names and the filter",
   401: `send an API key, ${OR_REQUEST_ONE}`,
   403: `check the API key, which the service may have replaced, ${OR_REQUEST_ONE}`,
   404: "check the base URL",
-  408: "try again; if it stays so, lower top or narrow the filter",
+  408: "try again; if that fails too, lower top or narrow the filter",
   413: "lower top or select fewer fields",
-  429: "keep to 2 requests a second and none at once, counting all that use this key",
-  504: "try again; if it stays so, lower top or narrow the filter",
+  429: "send at most 2 requests per second with this key, and none in parallel",
+  504: "try again; if that fails too, lower top or narrow the filter",
 };
 
 /**
- * The error for an answer whose status is not 200.
+ * Creates the error for a response whose status is not 200.
  *
- * @param response The answer; its body is not touched
- * @param url What was asked
- * @param body The beginning of the body
- * @param withoutKey Blots the key out, should the service repeat it
+ * @param response The response; its body is not read
+ * @param url URL of the request
+ * @param body Start of the body
+ * @param redact Removes the API key from a text
  */
 export function statusError(
   response: Response,
   url: string,
   body: string,
-  withoutKey: (text: string) => string,
+  redact: (text: string) => string,
 ): DataStreamError {
   const { status } = response;
   const { origin, pathname } = new URL(url);
-  const wanted = `${origin}${pathname} answered`;
+  const subject = `${origin}${pathname} responded with`;
   if (isRedirect(response)) {
-    return new DataStreamError(`${wanted} a redirect`, {
+    return new DataStreamError(`${subject} a redirect`, {
       kind: "status",
       status,
       url,
-      hint: "check the base URL; a redirect is not followed, so that the key goes nowhere else",
+      hint:
+        "check the base URL; redirects are not followed, because the API key is sent to one origin",
     });
   }
-  // The key is looked for in what the JSON says: in its text it may be escaped.
-  const message = withoutKey(messageOf(body));
-  return new DataStreamError(`${wanted} status ${status}${message && ` (${message})`}`, {
+  // After the parser, because the key may be escaped in JSON.
+  const message = redact(messageIn(body));
+  return new DataStreamError(`${subject} status ${status}${message && ` (${message})`}`, {
     kind: "status",
     status,
     url,
@@ -51,38 +56,39 @@ export function statusError(
   });
 }
 
-/** Whether an answer leads elsewhere; one that is not followed has status 0 in a browser. */
+/** Whether a response is a redirect. In a browser, one that is not followed has status 0. */
 export function isRedirect({ status }: Response): boolean {
   return status === 0 || (status >= 300 && status < 400);
 }
 
-/** The message of a JSON error body, the service's or OData's, on one line; empty where there is none. */
-function messageOf(body: string): string {
+/** Returns the `message` or `error.message` of a JSON body on one line, or an empty string. */
+function messageIn(body: string): string {
   try {
     const { error, message = error?.message } = JSON.parse(body);
     return typeof message === "string" ? oneLine(message) : "";
   } catch {
-    return ""; // the status alone says enough
+    return ""; // the status is enough for a message
   }
 }
 
 /**
- * How long an answer asks to wait before the next request.
+ * Reads the `Retry-After` header of a response.
+ *
+ * A date is compared with the response's `Date` header, so that the clocks of server and client may
+ * differ; without one, with the client's clock.
+ *
+ * @returns Milliseconds to wait, 0 for a date in the past; `undefined` if the header is missing or
+ *   invalid
  *
  * Source: RFC 9110, section 10.2.3.
- *
- * @param headers The answer's headers; a date in `Retry-After` is held against their `Date`, so
- *   that the two clocks need not agree, or against this machine's where there is none
- * @returns Milliseconds, 0 for a date that has passed; undefined where there is no such header, or
- *   none that can be read
  */
 export function readRetryAfter(headers: Headers): number | undefined {
   const text = headers.get("retry-after")?.trim();
   if (!text) return undefined;
   if (/^\d+$/.test(text)) return Number(text) * 1000;
-  // Other text may be read as a date too: 1.5, say.
+  // `Date.parse()` also accepts other texts as dates, such as "1.5".
   const until = text.endsWith("GMT") ? Date.parse(text) : NaN;
   if (Number.isNaN(until)) return undefined;
-  const sent = Date.parse(headers.get("date") ?? "");
-  return Math.max(0, until - (Number.isNaN(sent) ? Date.now() : sent));
+  const sentAt = Date.parse(headers.get("date") ?? "");
+  return Math.max(0, until - (Number.isNaN(sentAt) ? Date.now() : sentAt));
 }

@@ -1,22 +1,28 @@
 import { ValidationError } from "../errors.ts";
 import { PRODUCTION_URL, QA_URL } from "../service_roots.ts";
-import { describe, requireOptions } from "../validation.ts";
+import { describe, requireOptions, requireWholeNumber } from "../validation.ts";
 import { VERSION } from "../version.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import { defaultFetch } from "./default_fetch.ts";
 import type { Service } from "./fetch_page.ts";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";
 import { DEFAULT_TIMEOUTS, type Timeouts } from "./timeouts.ts";
-import { fetchOnce } from "./transport.ts";
 
-/** The most requests a second that the service allows (water-quality-api, Limits). */
-const SERVICE_LIMIT = 2;
-/** The longest time that an option can set, in milliseconds: a turn must not be kept for ever. */
-const LONGEST_TIME = 3_600_000;
+/**
+ * Maximum number of requests per second that the service allows.
+ *
+ * Source: DataStream Public API, "Errors", status 429.
+ */
+const MAX_REQUESTS_PER_SECOND = 2;
+/** Maximum of every option that is a time (ms), so that no request blocks the queue without end. */
+const MAX_TIME = 3_600_000;
+/** Maximum of `retry.attempts`. */
+const MAX_ATTEMPTS = 1_000;
 
 /**
  * Options for a `DataStream` client.
  *
- * @example A server of one's own: faster, and quick to give up
+ * @example A server of your own, with a higher rate and a short timeout
  * ```ts
  * import { DataStream, type DataStreamOptions } from "@weir/datastream";
  * import { assert } from "@std/assert";
@@ -32,27 +38,26 @@ const LONGEST_TIME = 3_600_000;
  */
 export interface DataStreamOptions {
   /**
-   * The API key, sent as `x-api-key` to the base URL's origin and nowhere else. White space around it
-   * is an error: trim a key that is read from a file. Default: none.
+   * The API key. It is sent as `x-api-key`, to the origin of the base URL only. White space at either
+   * end is an error: trim a key that was read from a file. Default: none.
    */
   apiKey?: string | undefined;
-  /** The root address of the service. Default `PRODUCTION_URL`. */
+  /** Root URL of the service. Default `PRODUCTION_URL`. */
   baseUrl?: string | undefined;
   /**
-   * How many requests may start in a second, one at a time, counting every client of this process
-   * that talks to the same origin: the lowest rate that one of them has asked for in the last
-   * minute holds for all. Default 2, the service's limit; more is for one's own server, Infinity
-   * for tests.
+   * Maximum number of requests that start per second. They are sent one at a time. All clients of this
+   * process with the same origin share one rate: the lowest that any of them used in the last minute.
+   * Default 2, the service's limit. More is for other servers; `Infinity` is for tests.
    */
   requestsPerSecond?: number | undefined;
   /**
-   * The name of the caller's product, and its version: `my-app/1.0`. It stands before Weir's own in
-   * `user-agent`, which no browser lets a script set. Default: none.
+   * Name and version of your product, such as `my-app/1.0`. It precedes Weir's own in the
+   * `user-agent` header, which scripts cannot set in a browser. Default: none.
    */
   userAgent?: string | undefined;
-  /** How faults are met; what is left out is as by default. */
+  /** Retry options. A missing one has its default. */
   retry?: Partial<RetryPolicy> | undefined;
-  /** How long the service may give no sign; what is left out is as by default. */
+  /** Timeouts of each request. A missing one has its default. */
   timeouts?: Partial<Timeouts> | undefined;
   /**
    * Function that sends a request. Default: the global `fetch`, in Deno and Bun with a new connection
@@ -60,10 +65,11 @@ export interface DataStreamOptions {
    * breaks, which would exceed the rate limit.
    */
   fetch?: ((request: Request) => Promise<Response>) | undefined;
-  /** The clock to wait by. Default: the process's own; leave it but in tests. */
+  /** Clock by which to wait, for tests. Default: the clock of the process. */
   clock?: Clock | undefined;
 }
 
+/** Names of the options; the type requires every one. */
 const KEYS: Record<keyof DataStreamOptions, true> = {
   apiKey: true,
   baseUrl: true,
@@ -76,37 +82,35 @@ const KEYS: Record<keyof DataStreamOptions, true> = {
 };
 
 /**
- * Checks the options of a client and fills in the rest.
+ * Checks the options of a client and adds the defaults.
  *
- * @throws {ValidationError} If an option is unknown or invalid, or the base URL would send the key
- *   unencrypted
+ * @throws {ValidationError} If an option is unknown or has an invalid value
  */
 export function toService(options: DataStreamOptions): Service {
   requireOptions("DataStream", options, Object.keys(KEYS));
   const {
     apiKey,
     baseUrl = PRODUCTION_URL,
-    requestsPerSecond = SERVICE_LIMIT,
+    requestsPerSecond = MAX_REQUESTS_PER_SECOND,
     userAgent,
-    fetch = fetchOnce,
+    fetch = defaultFetch,
     clock = systemClock,
   } = options;
-  requireAddress(baseUrl, apiKey !== undefined);
+  requireBaseUrl(baseUrl, apiKey !== undefined);
   requireRate(requestsPerSecond, baseUrl);
   if (typeof fetch !== "function") {
-    throw new ValidationError("fetch", `must be a function, got ${describe(fetch)}`);
+    throw new ValidationError("fetch", `must be a function, got ${describe(fetch)}`, {
+      received: fetch,
+    });
   }
   if (apiKey !== undefined) requireKey(apiKey);
   const retry = withDefaults("retry", DEFAULT_RETRY, options.retry);
   const timeouts = withDefaults("timeouts", DEFAULT_TIMEOUTS, options.timeouts);
-  requireNumber("retry.attempts", retry.attempts, 1, 1_000);
-  if (!Number.isInteger(retry.attempts)) {
-    throw new ValidationError("retry.attempts", `must be a whole number, got ${retry.attempts}`);
-  }
-  requireNumber("retry.backoff", retry.backoff, 0, LONGEST_TIME);
-  requireNumber("retry.retryAfter", retry.retryAfter, 0, LONGEST_TIME);
-  requireNumber("timeouts.headers", timeouts.headers, 1, LONGEST_TIME);
-  requireNumber("timeouts.bytes", timeouts.bytes, 1, LONGEST_TIME);
+  requireWholeNumber("retry.attempts", retry.attempts, 1, MAX_ATTEMPTS);
+  requireTime("retry.backoff", retry.backoff, 0);
+  requireTime("retry.retryAfter", retry.retryAfter, 0);
+  requireTime("timeouts.headers", timeouts.headers, 1);
+  requireTime("timeouts.bytes", timeouts.bytes, 1);
   return {
     apiKey,
     baseUrl: new URL(baseUrl).href,
@@ -123,81 +127,85 @@ export function toService(options: DataStreamOptions): Service {
   };
 }
 
-/** Rejects a key that no header can hold. One that was read from a file often ends with a line feed. */
-function requireKey(apiKey: unknown): void {
-  const fits = (form: RegExp) => typeof apiKey === "string" && form.test(apiKey);
-  if (fits(/^[\x21-\x7e]+$/)) return;
-  throw fits(/^\s*[\x21-\x7e]+\s*$/)
-    ? new ValidationError("apiKey", "begins or ends with white space, such as a line feed", {
-      hint: "pass apiKey.trim()",
-    })
-    : new ValidationError("apiKey", "must be visible ASCII characters, got others (not shown)");
-}
-
 function withDefaults<T extends object>(
-  name: string,
+  option: string,
   defaults: T,
   given: Partial<T> | undefined = {},
 ): T {
-  requireOptions("DataStream", given, Object.keys(defaults), name);
+  requireOptions("DataStream", given, Object.keys(defaults), option);
   const set = Object.entries(given).filter(([, value]) => value !== undefined);
   return { ...defaults, ...Object.fromEntries(set) };
 }
 
-function requireNumber(name: string, value: number, least: number, most: number): void {
-  if (typeof value === "number" && value >= least && value <= most) return;
+function requireTime(option: string, value: unknown, min: number): void {
+  if (typeof value === "number" && value >= min && value <= MAX_TIME) return;
   throw new ValidationError(
-    name,
-    `must be a number from ${least} to ${most}, got ${describe(value)}`,
+    option,
+    `must be a number of milliseconds from ${min} to ${MAX_TIME}, got ${describe(value)}`,
     { received: value },
   );
 }
 
-function requireAddress(baseUrl: string, hasKey: boolean): void {
+/** Checks that a header can carry the API key. The message never contains the key. */
+function requireKey(apiKey: unknown): void {
+  const matches = (form: RegExp) => typeof apiKey === "string" && form.test(apiKey);
+  if (matches(/^[\x21-\x7e]+$/)) return;
+  // A key that was read from a file often ends with a line feed.
+  throw matches(/^\s*[\x21-\x7e]+\s*$/)
+    ? new ValidationError("apiKey", "begins or ends with white space, such as a line feed", {
+      hint: "pass apiKey.trim()",
+    })
+    : new ValidationError(
+      "apiKey",
+      "must be visible ASCII characters, got others (not shown)",
+    );
+}
+
+/** Checks the base URL. The message shows at most its origin: the rest may be an API key. */
+function requireBaseUrl(baseUrl: string, hasKey: boolean): void {
   if (!URL.canParse(baseUrl)) {
-    // What came is not shown: it may be a key that stands in the wrong place.
     throw new ValidationError(
       "baseUrl",
-      `must be an absolute URL such as ${PRODUCTION_URL}, got other text`,
+      `must be an absolute URL such as ${PRODUCTION_URL}, got another value (not shown)`,
     );
   }
   const { protocol, hostname, username, password } = new URL(baseUrl);
-  const loopback = hostname === "localhost" || hostname === "[::1]" ||
+  const isLoopback = hostname === "localhost" || hostname === "[::1]" ||
     /^127(\.\d{1,3}){3}$/.test(hostname);
-  if (protocol !== "https:" && !(protocol === "http:" && (loopback || !hasKey))) {
+  if (protocol !== "https:" && !(protocol === "http:" && (isLoopback || !hasKey))) {
     throw new ValidationError(
       "baseUrl",
-      `must begin with https:// (http:// with a key is for loopback alone), got "${protocol}//${hostname}"`,
-      { received: baseUrl },
+      `must begin with https://, got "${protocol}//${hostname}"`,
+      {
+        hint: "http:// is accepted for loopback addresses, and for other hosts without {apiKey}",
+      },
     );
   }
   if (username || password || /[?#]/.test(baseUrl)) {
     throw new ValidationError(
       "baseUrl",
       "must have no user name, password, query or fragment",
+      { hint: "pass only the origin and the path" },
     );
   }
 }
 
-function requireRate(requestsPerSecond: number, baseUrl: string): void {
+function requireRate(requestsPerSecond: unknown, baseUrl: string): void {
+  const fail = (range: string) => {
+    throw new ValidationError(
+      "requestsPerSecond",
+      `must be ${range}, got ${describe(requestsPerSecond)}`,
+      { received: requestsPerSecond },
+    );
+  };
   if (!(typeof requestsPerSecond === "number" && requestsPerSecond > 0)) {
-    throw new ValidationError(
-      "requestsPerSecond",
-      `must be a number above 0, got ${describe(requestsPerSecond)}`,
-      { received: requestsPerSecond },
-    );
+    return fail("a number above 0");
   }
-  const { hostname } = new URL(baseUrl);
-  const isService = [PRODUCTION_URL, QA_URL].some((root) =>
-    // A host may be written with a dot at its end.
-    hostname.replace(/\.$/, "") === new URL(root).hostname
-  );
-  if (isService && requestsPerSecond > SERVICE_LIMIT) {
-    throw new ValidationError(
-      "requestsPerSecond",
-      `must be at most ${SERVICE_LIMIT} for the service, got ${requestsPerSecond}`,
-      { received: requestsPerSecond },
-    );
+  // A host name may end with a dot.
+  const hostname = new URL(baseUrl).hostname.replace(/\.$/, "");
+  const isService = [PRODUCTION_URL, QA_URL].some((root) => hostname === new URL(root).hostname);
+  if (isService && requestsPerSecond > MAX_REQUESTS_PER_SECOND) {
+    fail(`at most ${MAX_REQUESTS_PER_SECOND} for the service`);
   }
 }
 
@@ -207,16 +215,16 @@ const COMMENT = "\\([ -'*-~]*\\)";
 const USER_AGENT = new RegExp(`^${PRODUCT}(?: (?:${PRODUCT}|${COMMENT}))*$`);
 
 /**
- * The `user-agent` to send: the caller's product before Weir's own.
+ * Returns the value of the `user-agent` header: the caller's product, then Weir's.
  *
- * @param product Products and comments, as `my-app/1.0 (mailto:me@example.org)`
- * @returns The header's value; undefined in a browser, which ignores the header or asks the service
- *   for leave to send it
- * @throws {ValidationError} If it is not a list of products, because it could start another header
+ * @param product Products and comments, such as `my-app/1.0 (mailto:me@example.org)`
+ * @returns The value; `undefined` in a browser, which ignores the header or sends a CORS preflight
+ *   for it
+ * @throws {ValidationError} If it is not a list of products, which could end the header and add another
  *
  * Source: RFC 9110, section 10.1.5.
  */
-export function toUserAgent(product: string | undefined): string | undefined {
+function toUserAgent(product: string | undefined): string | undefined {
   if (product !== undefined && !(typeof product === "string" && USER_AGENT.test(product))) {
     throw new ValidationError(
       "userAgent",
@@ -228,7 +236,7 @@ export function toUserAgent(product: string | undefined): string | undefined {
   return `${product === undefined ? "" : `${product} `}weir/${VERSION}`;
 }
 
-/** Whether this is a page or a worker of a browser: every browser calls itself Mozilla. */
+/** Whether the runtime is a browser's page or worker: the user agent of every browser is a Mozilla. */
 function isBrowser(): boolean {
   const { navigator } = globalThis as { navigator?: { userAgent?: string } };
   return navigator?.userAgent?.startsWith("Mozilla/") ?? false;

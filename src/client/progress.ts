@@ -1,9 +1,9 @@
 import type { DataStreamError } from "../errors.ts";
 
 /**
- * How far a query has come; reported after each page, and before each wait that a fault makes needed.
+ * Progress of a query, passed to `onProgress` after each page and before each retry.
  *
- * @example A line a page
+ * @example One line per page
  * ```ts
  * import { DataStream, type Progress } from "@weir/datastream";
  * import { createSandbox } from "@weir/datastream/sandbox";
@@ -18,26 +18,27 @@ import type { DataStreamError } from "../errors.ts";
  * ```
  */
 export interface Progress {
-  /** Pages passed on. */
+  /** Number of pages delivered. */
   readonly pages: number;
-  /** Rows passed on. */
+  /** Number of rows delivered. */
   readonly rows: number;
-  /** Requests sent, those for counts and locations too. */
+  /** Number of requests sent, including those for counts and locations. */
   readonly requests: number;
-  /** Requests among them that were sent again after a fault. */
+  /** Number of these requests that were retries. */
   readonly retries: number;
-  /** Milliseconds spent waiting so far: for the pace, and after faults. */
+  /** Time (ms) spent waiting so far: for the rate limiter and before retries. */
   readonly waits: number;
   /**
-   * How many rows meet the filter, where they were counted: for Observations and Records past the
-   * first page, unless they are not to be split or a `limit` is a million or less. Large counts are estimates.
+   * Number of rows that the service counted for the query; `undefined` if it was not counted.
+   * Observations and Records are counted after their first page, unless `partition` is `never` or
+   * `limit` is at most 1,000,000. Large counts are estimates.
    */
   readonly expectedRows: number | undefined;
   /**
    * Number of rows that the service counted and did not deliver, accepted because the query has
-   * `incomplete: "warn"`; absent where none are missing.
+   * `incomplete: "warn"`. Absent if no row is missing.
    */
   readonly missingRows?: number;
-  /** The fault that is met just now, and how many milliseconds the wait before the next attempt takes. */
+  /** The error that is being retried and the delay (ms) before the retry; otherwise `undefined`. */
   readonly retrying: { readonly fault: DataStreamError; readonly wait: number } | undefined;
 }

@@ -9,16 +9,16 @@ import type { Batch, BatchOptions } from "./batches.ts";
 import type { Progress } from "./progress.ts";
 
 /**
- * A question to the service, not yet asked: nothing is sent until it is consumed, and each
- * consumption asks anew.
+ * A query of the service. It sends nothing until its rows are read, and runs again each time they are
+ * read; rows are not cached.
  *
- * Every way to consume it gives all rows or fails: pages are fetched one at a time, when they are
- * asked for, and each is read whole before any of its rows is passed on, so that a fault can be met
- * by asking again. Made by the methods of `DataStream`.
+ * Each way to read returns every row or fails with an error. Pages are requested one at a time, when
+ * they are needed. The rows of a page are delivered after the whole page was received and checked, so
+ * that a failed request can be retried. The methods of {@linkcode DataStream} create queries.
  *
- * @typeParam R The type of a row
+ * @typeParam R Type of a row
  *
- * @example Leave a loop early, and nothing more is asked
+ * @example Leaving a loop early requests no more pages
  * ```ts
  * import { DataStream } from "@weir/datastream";
  * import { createSandbox } from "@weir/datastream/sandbox";
@@ -35,54 +35,57 @@ import type { Progress } from "./progress.ts";
  * ```
  */
 export interface Query<R> extends AsyncIterable<R> {
-  /** The URL of the first request, encoded, as it is sent: to log, or to paste elsewhere. */
+  /** URL of the first request, percent-encoded as it is sent. It does not contain the API key. */
   readonly url: string;
   /**
-   * How many rows meet the filter, and lie in the box; `limit` and `skipToken` do not count. One
-   * request, with a box a few more. Large counts are the service's estimates.
+   * Requests the number of rows that match the filter and the bounding box. `limit` and `skipToken` are
+   * ignored. Takes one request, or several if Observations or Records have a bounding box. Large counts
+   * are estimates of the service.
    *
-   * @returns The number of rows
-   * @throws {DataStreamError} On any fault
+   * @returns Number of rows
+   * @throws {DataStreamError} If a request fails
    */
   count(): Promise<number>;
   /**
-   * The rows, page by page: the unit of work. A page is fetched when it is pulled, none ahead;
-   * cancelling stops the request in flight.
+   * Returns the rows page by page. Each page is requested when it is pulled, none ahead. Cancelling the
+   * stream stops the request in flight.
    *
-   * @returns A stream of lists of rows; it errors with a `DataStreamError` on any fault
+   * @returns A stream of arrays of rows; it errors with a `DataStreamError` if a request fails
    */
   pages(): ReadableStream<R[]>;
   /**
-   * The rows one by one, as a stream: for pipes; a loop is faster over the query itself.
+   * Returns the rows one by one as a stream, to pipe them. A `for await` loop over the query itself is
+   * faster.
    *
-   * @returns A stream of rows; it errors with a `DataStreamError` on any fault
+   * @returns A stream of rows; it errors with a `DataStreamError` if a request fails
    */
   rows(): ReadableStream<R>;
   /**
-   * The rows as CSV: one chunk a page, the header in the first, also where there are no rows.
+   * Returns the rows as CSV: one chunk per page, with a header row also if there are no rows.
    *
-   * Columns stand in the order of `select`, else in the documented order, with new fields of the
-   * first page after them; a field that comes later still is an error that names it. A number keeps
-   * the digits that the service sent; null is an empty cell; a list of texts is joined with `; `.
+   * Columns are in the order of `select`. Without it, they are in the documented order, followed by
+   * unknown fields of the first page; an unknown field on a later page is an error that names it. A
+   * number keeps the digits that the service sent, `null` is an empty cell, and an array of strings is
+   * joined with `; `.
    *
    * Source: RFC 4180.
    *
-   * @param options Columns, separator, header, byte order mark, formulas
-   * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` on any fault
-   * @throws {TypeError} If an option is wrong, or a column is not selected
+   * @param options Columns, separator, header, byte order mark, escaping of formulas
+   * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` if a request fails
+   * @throws {ValidationError} If an option is invalid, or a column is not selected
    */
   csv(options?: CsvOptions): ReadableStream<Uint8Array<ArrayBuffer>>;
   /**
-   * The rows as lines of JSON, one a row, as the service sent them but for white space between
-   * tokens; one chunk a page.
+   * Returns the rows as newline-delimited JSON, one chunk per page. Each row is as the service sent it,
+   * without white space between tokens.
    *
-   * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` on any fault
+   * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` if a request fails
    */
   ndjson(): ReadableStream<Uint8Array<ArrayBuffer>>;
   /**
-   * The rows as one document of JSON, `{"value":[…]}` over all pages; one chunk a page.
+   * Returns the rows of all pages as one JSON document, `{"value":[…]}`, one chunk per page.
    *
-   * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` on any fault
+   * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` if a request fails
    */
   json(): ReadableStream<Uint8Array<ArrayBuffer>>;
   /**
@@ -155,38 +158,39 @@ export interface Query<R> extends AsyncIterable<R> {
   /** Returns the rows in batches, one per page, each with a cursor. */
   batches(options?: BatchOptions & { format?: undefined }): AsyncIterable<Batch<R[]>>;
   /**
-   * All rows at once.
+   * Requests all rows and returns them in one array.
    *
-   * @returns The rows, in the service's order, which is part by part where the query is split
-   * @throws {DataStreamError} On any fault
+   * @returns The rows in the order of the service; shard by shard if the query is split
+   * @throws {DataStreamError} If a request fails
    */
   toArray(): Promise<R[]>;
   /**
-   * The rows one by one; leaving the loop early stops the request in flight.
+   * Iterates over the rows. Leaving the loop early stops the request in flight.
    *
-   * @throws {DataStreamError} On any fault
+   * @throws {DataStreamError} If a request fails
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<R, void, void>;
 }
 
 /**
- * A query of Locations, which can be drawn on a map.
+ * A query of Locations, whose rows have positions.
  *
- * @typeParam R The type of a row
+ * @typeParam R Type of a row
  */
 export interface LocationsQuery<R> extends Query<R> {
   /**
-   * The locations as one FeatureCollection of points; one without a position has a geometry of null.
+   * Returns the locations as one GeoJSON FeatureCollection of points. The geometry of a location without
+   * a position is `null`.
    *
    * Source: RFC 7946.
    *
-   * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` on any fault
-   * @throws {TypeError} If `Longitude` or `Latitude` is not selected
+   * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` if a request fails
+   * @throws {ValidationError} If `Longitude` or `Latitude` is not selected
    */
   geojson(): ReadableStream<Uint8Array<ArrayBuffer>>;
 }
 
-/** What every query takes. */
+/** Options of a query of any resource. */
 export interface QueryInput {
   /**
    * Bounding box of the locations of the rows; its edges are outside. Metadata and Locations filter by
@@ -194,54 +198,56 @@ export interface QueryInput {
    * the clauses of the filter that Locations takes. Default: none.
    */
   within?: BoundingBox | undefined;
-  /** The page size, 1 to 10000, not the number of rows. Default 10000, of Metadata 100. */
+  /** Page size, 1 to 10000. It does not limit the number of rows. Default 10000; 100 for Metadata. */
   top?: number | undefined;
-  /** The most rows to give; no page is fetched more than they need. Default: all. */
+  /** Maximum number of rows. Only as many pages are requested as needed. Default: all rows. */
   limit?: number | undefined;
-  /** Where to begin: the `$skiptoken` of a next link, `Id:<last id>`. Default: the start. */
+  /** Position to begin after: the `$skiptoken` of a next link, `Id:<last id>`. Default: the start. */
   skipToken?: string | undefined;
   /**
-   * What to do if fewer rows arrive than the service counted, by more than the inaccuracy of its
-   * counts (the larger of 1 row and 0.0005 %): `error` fails the query with a `DataStreamError` of
-   * kind `incomplete`; `warn` accepts the result and reports the number in `missingRows` of
+   * Whether to fail if fewer rows are received than the service counted, by more than the inaccuracy of
+   * its counts (the larger of 1 row and 0.0005 %). `error` fails the query with a `DataStreamError` of
+   * kind `incomplete`. `warn` accepts the result and reports the number as `missingRows` to
    * `onProgress`. Default `error`.
    */
   incomplete?: "error" | "warn" | undefined;
   /**
-   * Maximum number of rows that the service may count for the query. Past it, the query fails with a
+   * Maximum number of rows that the service may count for the query. Above it, the query fails with a
    * `DataStreamError` of kind `too-many-rows` before its first row; a result of one page is not
    * counted. A `limit` up to this number needs no count. Default: no maximum.
    */
   maxRows?: number | undefined;
-  /** Stops the query, the request in flight and every wait. */
+  /** Stops the query, with its request in flight and all waits. Default: none. */
   signal?: AbortSignal | undefined;
-  /** Told how far the query has come; what it throws ends the query. */
+  /**
+   * Called after each page, and before each retry. An error that it throws stops the query. Default:
+   * none.
+   */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** What only the large resources take. */
+/** Options of a query of Observations or Records. */
 export interface MeasuredInput {
   /**
-   * How a query is split; the rows of one part come after those of another.
+   * How to split the query into shards, which are requested one after the other. Default `auto`.
    *
-   * - `auto` (the default): past a million expected rows, into groups of locations that each stay
-   *   under that. No row is lost or doubled.
-   * - `never`: not at all, and no count is asked.
-   * - `location`: location by location, at least a request for each. No row is lost or doubled.
-   * - `year`: year by year of `ActivityStartYear`, at least a request for each. Rows without a start
-   *   date are in no year: where the count shows that some are missing, the query fails.
-   *
-   * `auto` also splits a query by location that the service refuses (408, 413, 504) down to a small page.
+   * - `auto`: above 1,000,000 counted rows, into groups of locations with at most that many rows. Each
+   *   row is returned once. If the service refuses small pages too (status 408, 413 or 504), the query
+   *   is also split by location.
+   * - `never`: one shard, and no count.
+   * - `location`: one shard per location, with at least one request each. Each row is returned once.
+   * - `year`: one shard per `ActivityStartYear`, with at least one request each. Rows without a start
+   *   date are in no year: the query fails if the count shows that rows are missing.
    */
   partition?: Partition | undefined;
 }
 
 /**
- * What to ask a resource for.
+ * Options of a query of one resource.
  *
  * @typeParam R The resource
- * @typeParam S The fields to select, which the type of a row follows
- * @typeParam U Whether names and filter go unchecked
+ * @typeParam S Selected fields, from which the type of a row is derived
+ * @typeParam U Whether names and filter are unchecked
  */
 export type ResourceQuery<
   R extends ResourceName,
@@ -250,21 +256,18 @@ export type ResourceQuery<
 > =
   & QueryInput
   & {
-    /** The fields to select, in order, as a list or with commas between them. Default: all. */
+    /** Fields to select, in order, as an array or separated by commas. Default: all. */
     select?: S & (U extends true ? unknown : FittingSelection<R, S>);
-    /** An expression, or an OData filter as the service takes it, not encoded. Default: none. */
+    /** An expression, or an OData filter as text, not encoded. Default: none. */
     filter?: Filter<U extends true ? string : FilterFieldOf<R>> | string | undefined;
-    /**
-     * `true` lets names and filters through that Weir does not know, for what the service has added.
-     * Default false.
-     */
+    /** Whether to accept names and filters that Weir does not know. Default false. */
     unchecked?: U | undefined;
   }
   & (R extends MeasuredResource ? MeasuredInput : unknown);
 
 /** Options for a query of a resource that is known only at run time. */
 export interface AnyResourceQuery extends QueryInput, MeasuredInput {
-  /** Fields to select, in order, as a list or separated by commas. Default: all. */
+  /** Fields to select, in order, as an array or separated by commas. Default: all. */
   select?: readonly string[] | string | undefined;
   /** An expression, or an OData filter as text, not encoded. Default: none. */
   filter?: Filter<string> | string | undefined;
@@ -272,7 +275,7 @@ export interface AnyResourceQuery extends QueryInput, MeasuredInput {
   unchecked?: boolean | undefined;
 }
 
-/** A row of a query: its fields where they are checked, else any. */
+/** A row of a query: the selected fields, or any fields if the query is unchecked. */
 export type ResourceRow<R extends ResourceName, S, U extends boolean> = U extends true
   ? Record<string, unknown>
   : SelectedRow<R, S>;

@@ -1,234 +1,251 @@
 import type { Clock } from "./clock.ts";
 
 /**
- * The service sees requests a little closer together or further apart than they were started, so
- * the gap is wider than the limit asks: 530 ms at 2 a second.
+ * Factor by which requests start further apart than the rate requires: 530 ms at 2 per second. The
+ * network delays requests unequally, so the service may receive two of them closer together.
  */
-const MARGIN = 1.06;
-/** How often the next in line looks whether the one before it has ended. */
-const POLL = 10;
-/** One in line that has not looked for so long is taken for gone. */
-const STALE = 5_000;
-/** After so long without a request the next one connects anew, and reaches the service late. */
-const COLD = 5_000;
-/** For so long after a client has asked, its rate holds for everyone. */
-const MEMORY = 60_000;
-/** How much wider the gap becomes when the service says that there were too many, and how far. */
-const WIDER = 2;
-const WIDEST = 8;
-/** What is left of the widening after each good answer, and after each minute without a request. */
-const NARROWER = 0.9;
-const NARROWER_BY_THE_MINUTE = 0.5;
-/** A widened gap is at least so wide before, where there was none: the service has asked for one. */
-const LEAST_WIDENED = 500;
+const INTERVAL_MARGIN = 1.06;
+/** Interval (ms) at which the next waiter checks whether the permit before it was released. */
+const POLL_INTERVAL = 10;
+/** Age (ms) after which a permit that was not renewed is reclaimed. */
+const PERMIT_TTL = 5_000;
+/** Time (ms) without a poll after which a waiter is treated as abandoned. */
+const WAITER_TTL = 5_000;
+/** Maximum time (ms) that a waiter sleeps between two polls. */
+const MAX_SLEEP = WAITER_TTL / 2;
+/**
+ * Time (ms) without a request after which connections are assumed to be closed. The next request
+ * then reaches the service later, because it opens a new one.
+ */
+const CONNECTION_TTL = 5_000;
+/** Time (ms) for which the rate of a client applies to every client, counted from its last request. */
+const RATE_TTL = 60_000;
+/** Factor by which each penalty lengthens the interval between two requests. */
+const PENALTY_FACTOR = 2;
+/** Maximum factor of all penalties together. */
+const MAX_PENALTY_FACTOR = 8;
+/** Part of the penalty factor that remains after each successful response. */
+const DECAY_PER_SUCCESS = 0.9;
+/** Part of the penalty factor that remains after each minute without a request. */
+const DECAY_PER_MINUTE = 0.5;
+/** Minimum interval (ms) that the penalty factor is applied to, for rates that set a shorter one. */
+const MIN_PENALIZED_INTERVAL = 500;
 
-/** How a caller keeps the pace. */
-interface Pacing {
-  /** The rate that it asks for; Infinity sets no gap. */
+/** Who requests a permit, and at which rate. */
+interface PermitOptions {
+  /** Maximum number of requests that start per second; `Infinity` for no limit. */
   requestsPerSecond: number;
-  /** Milliseconds after which a request in flight that nobody extends is taken for lost. */
-  lease: number;
-  /** The clock to wait by; callers on one clock share the line. */
+  /** Clock by which to wait. Only callers with the same clock share a queue. */
   clock: Clock;
-  /** The key that is sent; what the service asks of those who send it holds for them alone. */
+  /** API key that is sent. Penalties apply per key. */
   key: string | undefined;
 }
 
-/** A turn to send one request; nobody else's begins before it ends. */
-interface Turn {
-  /** Says that the service has answered, so that the request has reached it. */
-  answered(): void;
-  /** Says that the answer was good: a gap that was widened narrows again. */
-  welcomed(): void;
-  /** Says that the request still goes on. */
-  extend(): void;
-  /** Ends the turn; ending it twice does nothing. */
-  end(): void;
+/** Permission to send one request. The next permit is given after this one is released. */
+interface Permit {
+  /** Records that the headers of the response have arrived, so that the request reached the service. */
+  responded(): void;
+  /** Records a successful response, which reduces the penalty of the key. */
+  succeeded(): void;
+  /** Records that the request is still running, so that the permit is not reclaimed. */
+  renew(): void;
+  /** Releases the permit. Releasing it again has no effect. */
+  release(): void;
 }
 
-interface Waiting {
-  /** When it last looked. */
-  seen: number;
-  /** Whether it was taken for gone. */
-  dropped: boolean;
+/** A caller in the queue. */
+interface Waiter {
+  /** Time of its last poll. */
+  polledAt: number;
+  /** Whether it was removed from the queue as abandoned. */
+  wasRemoved: boolean;
   key: string | undefined;
 }
 
-/** What the service has asked of those who send one key, when there were too many of theirs. */
-interface Restraint {
-  /** None of them starts before. */
-  heldUntil: number;
-  /** By how much their gap is wider than they asked for. */
-  widening: number;
+/** The consequence of too many requests with one key. */
+interface Penalty {
+  /** Time before which no request with the key starts. */
+  until: number;
+  /** Factor by which the interval between two requests is lengthened. */
+  factor: number;
+  /** Time of the last request with the key. */
   lastStart: number;
 }
 
 /**
- * What everyone who talks to one origin shares. Plain data only, and every mark expires by itself:
- * an edge runtime may drop a request at any time without running its `finally`, and kills those
- * that wait for another request's promise.
+ * State of one origin, shared by all clients of the process.
+ *
+ * It is plain data, and every entry expires unless renewed: an edge runtime may drop a request
+ * without running its `finally` blocks or timers, and may end requests that await a promise of
+ * another request.
  */
-interface Line {
+interface Queue {
+  /** Time of the last start. */
   lastStart: number;
-  /** When each gap between two starts was last asked for. */
-  gaps: Map<number, number>;
-  /** By key, and only as long as there is a restraint. */
-  restraints: Map<string | undefined, Restraint>;
-  leasedUntil: number;
-  holder: Waiting | undefined;
-  waiting: Waiting[];
+  /** Requested intervals (ms) between two starts, with the time at which each was last requested. */
+  intervals: Map<number, number>;
+  /** Penalties by key. */
+  penalties: Map<string | undefined, Penalty>;
+  /** Who holds the permit; `undefined` if nobody does. */
+  holder: Waiter | undefined;
+  /** Time at which the permit expires unless renewed. */
+  expiresAt: number;
+  /** In the order of arrival. */
+  waiters: Waiter[];
 }
 
-/** Module state on purpose: the limit is the service's, whichever client asks. */
-const lines = new WeakMap<Clock, Map<string, Line>>();
+/** Module state, because the service's limit applies to all clients together. */
+const queues = new WeakMap<Clock, Map<string, Queue>>();
 
 /**
- * Waits for a turn to send a request to an origin: one at a time, first come, first served, and no
- * more often than the lowest rate that was asked for in the last minute.
+ * Waits for permission to send a request to an origin.
  *
- * @param origin The origin that the request goes to
- * @param pacing How the caller keeps the pace
- * @param signal Ends the waiting, with its reason
- * @returns The turn, to be ended when the answer has been read
+ * Requests are sent one at a time, in the order of the calls, and at the lowest rate that any caller
+ * requested in the last minute.
  *
- * Source: water-quality-api, Limits.
+ * @param signal Ends the wait; the promise rejects with its reason
+ * @returns The permit, to be released when the response has been read
+ *
+ * Source: DataStream Public API, "Errors", status 429.
  */
-export async function takeTurn(
+export async function acquirePermit(
   origin: string,
-  { requestsPerSecond, lease, clock, key }: Pacing,
+  { requestsPerSecond, clock, key }: PermitOptions,
   signal?: AbortSignal,
-): Promise<Turn> {
+): Promise<Permit> {
   signal?.throwIfAborted();
-  const line = lineTo(origin, clock);
-  const gap = 1000 * MARGIN / requestsPerSecond;
-  const me: Waiting = { seen: clock.now(), dropped: false, key };
-  line.waiting.push(me);
+  const queue = queueOf(origin, clock);
+  const interval = 1000 * INTERVAL_MARGIN / requestsPerSecond;
+  const self: Waiter = { polledAt: clock.now(), wasRemoved: false, key };
+  queue.waiters.push(self);
   try {
     for (;;) {
-      line.gaps.set(gap, clock.now());
-      const wait = timeToWait(line, me, clock.now());
-      if (wait <= 0) break;
-      await clock.sleep(wait, signal);
+      queue.intervals.set(interval, clock.now());
+      const delay = poll(queue, self, clock.now());
+      if (delay <= 0) break;
+      await clock.sleep(delay, signal);
     }
   } finally {
-    line.waiting = line.waiting.filter((other) => other !== me);
+    queue.waiters = queue.waiters.filter((other) => other !== self);
   }
   const start = clock.now();
-  const restraint = restraintOf(line, key, start);
-  if (restraint !== undefined) line.restraints.set(key, { ...restraint, lastStart: start });
-  const cold = start - line.lastStart > COLD;
-  line.holder = me;
-  line.leasedUntil = start + lease;
-  line.lastStart = start;
+  const penalty = currentPenalty(queue, key, start);
+  if (penalty !== undefined) queue.penalties.set(key, { ...penalty, lastStart: start });
+  const opensConnection = start - queue.lastStart > CONNECTION_TTL;
+  queue.holder = self;
+  queue.expiresAt = start + PERMIT_TTL;
+  queue.lastStart = start;
   return {
-    answered() {
-      // The next request will not be late as this one was: the gap counts from here.
-      if (cold && line.holder === me) line.lastStart = clock.now();
+    responded() {
+      // The next request reuses the connection and arrives sooner, so its interval starts here.
+      if (opensConnection && queue.holder === self) queue.lastStart = clock.now();
     },
-    welcomed() {
-      const current = line.restraints.get(key);
-      if (current !== undefined) current.widening *= NARROWER;
+    succeeded() {
+      const current = queue.penalties.get(key);
+      if (current !== undefined) current.factor *= DECAY_PER_SUCCESS;
     },
-    extend() {
-      if (line.holder === me) line.leasedUntil = clock.now() + lease;
+    renew() {
+      if (queue.holder === self) queue.expiresAt = clock.now() + PERMIT_TTL;
     },
-    end() {
-      if (line.holder === me) line.holder = undefined;
+    release() {
+      if (queue.holder === self) queue.holder = undefined;
     },
   };
 }
 
 /**
- * Holds everyone back who sends a key to an origin, and widens their gap: the service has said that
- * there were too many requests of theirs.
+ * Delays all requests with a key to an origin and lengthens the interval between them, because the
+ * service has reported too many.
  *
- * @param origin The origin that said so
- * @param pacing The clock that the pace is kept by, and the key
- * @param milliseconds How long nobody is to start
+ * @param milliseconds Time during which no request with the key starts
  *
- * Source: water-quality-api, Errors.
+ * Source: DataStream Public API, "Errors", status 429.
  */
-export function holdBack(
+export function penalize(
   origin: string,
-  { clock, key }: Pick<Pacing, "clock" | "key">,
+  { clock, key }: Pick<PermitOptions, "clock" | "key">,
   milliseconds: number,
 ): void {
-  const line = lineTo(origin, clock);
+  const queue = queueOf(origin, clock);
   const now = clock.now();
-  const { heldUntil = now, widening = 1 } = restraintOf(line, key, now) ?? {};
-  line.restraints.set(key, {
-    heldUntil: Math.max(heldUntil, now + milliseconds),
-    widening: Math.min(WIDEST, widening * WIDER),
+  const { until = now, factor = 1 } = currentPenalty(queue, key, now) ?? {};
+  queue.penalties.set(key, {
+    until: Math.max(until, now + milliseconds),
+    factor: Math.min(MAX_PENALTY_FACTOR, factor * PENALTY_FACTOR),
     lastStart: now,
   });
 }
 
-/** 0 when it is the caller's turn, else the milliseconds until it should look again. */
-function timeToWait(line: Line, me: Waiting, now: number): number {
-  // One that slept too long itself cannot tell who else is gone.
-  const stalled = now - me.seen >= STALE;
-  me.seen = now;
-  let next = firstInLine(line, now);
-  while (!stalled && next && now - next.seen >= STALE) {
-    next.dropped = true;
-    line.waiting.splice(line.waiting.indexOf(next), 1);
-    next = firstInLine(line, now);
+/** Returns the time (ms) until a waiter should poll again, or at most 0 if it may start now. */
+function poll(queue: Queue, self: Waiter, now: number): number {
+  // If this waiter was not woken in time, then perhaps no other was: none counts as abandoned.
+  const overslept = now - self.polledAt >= WAITER_TTL;
+  self.polledAt = now;
+  let next = nextWaiter(queue, now);
+  while (!overslept && next && now - next.polledAt >= WAITER_TTL) {
+    next.wasRemoved = true;
+    queue.waiters.splice(queue.waiters.indexOf(next), 1);
+    next = nextWaiter(queue, now);
   }
-  if (me.dropped) {
-    me.dropped = false;
-    line.waiting.push(me);
+  if (self.wasRemoved) {
+    self.wasRemoved = false;
+    queue.waiters.push(self);
   }
-  const restraint = restraintOf(line, me.key, now);
-  const held = (restraint?.heldUntil ?? now) - now;
-  if (held > 0) return Math.min(held, STALE / 2);
-  // Not the next one: a gap passes anyway between becoming that and starting.
-  const gap = gapAt(line, restraint, now);
-  if (next !== me) return Math.max(POLL, Math.min(gap / 2, STALE / 2));
-  // After a stall of the whole process, the one before it may be about to extend its lease.
-  if (line.holder !== undefined && (stalled || line.leasedUntil > now)) return POLL;
-  return Math.min(line.lastStart + gap - now, STALE / 2);
+  const penalty = currentPenalty(queue, self.key, now);
+  const penaltyLeft = (penalty?.until ?? now) - now;
+  if (penaltyLeft > 0) return Math.min(penaltyLeft, MAX_SLEEP);
+  const interval = currentInterval(queue, penalty, now);
+  // After the next waiter has started, an interval passes before this one may start.
+  if (next !== self) return Math.max(POLL_INTERVAL, Math.min(interval / 2, MAX_SLEEP));
+  // If the whole process was suspended, the holder may be about to renew its expired permit.
+  if (queue.holder !== undefined && (overslept || queue.expiresAt > now)) return POLL_INTERVAL;
+  return Math.min(queue.lastStart + interval - now, MAX_SLEEP);
 }
 
-/** Who starts next: whoever is held back is passed over, and keeps its place. */
-function firstInLine({ waiting, restraints }: Line, now: number): Waiting | undefined {
-  return waiting.find(({ key }) => (restraints.get(key)?.heldUntil ?? now) <= now);
+/** Returns the first waiter whose key has no penalty; the others keep their places. */
+function nextWaiter({ waiters, penalties }: Queue, now: number): Waiter | undefined {
+  return waiters.find(({ key }) => (penalties.get(key)?.until ?? now) <= now);
 }
 
-/** The gap of the lowest rate that was asked for of late, as much wider as the service made it. */
-function gapAt({ gaps }: Line, restraint: Restraint | undefined, now: number): number {
-  for (const [gap, asked] of gaps) if (now - asked > Math.max(MEMORY, gap)) gaps.delete(gap);
-  const asked = Math.max(...gaps.keys());
-  return restraint === undefined ? asked : Math.max(asked, LEAST_WIDENED) * restraint.widening;
+/** Returns the longest interval requested recently, lengthened by the penalty. */
+function currentInterval({ intervals }: Queue, penalty: Penalty | undefined, now: number): number {
+  for (const [interval, requestedAt] of intervals) {
+    if (now - requestedAt > Math.max(RATE_TTL, interval)) intervals.delete(interval);
+  }
+  const longest = Math.max(...intervals.keys());
+  return penalty === undefined
+    ? longest
+    : Math.max(longest, MIN_PENALIZED_INTERVAL) * penalty.factor;
 }
 
-/** The restraint on those who send a key, as far as it still holds. */
-function restraintOf(
-  { restraints }: Line,
+/** Returns the penalty of a key after its decay, and deletes one that has no effect any more. */
+function currentPenalty(
+  { penalties }: Queue,
   key: string | undefined,
   now: number,
-): Restraint | undefined {
-  const restraint = restraints.get(key);
-  if (restraint === undefined) return undefined;
-  const { heldUntil, widening, lastStart } = restraint;
-  const minutes = Math.floor((now - Math.max(lastStart, heldUntil)) / 60_000);
-  const left = widening * NARROWER_BY_THE_MINUTE ** Math.max(0, minutes);
-  if (heldUntil > now || left > 1) return { ...restraint, widening: Math.max(1, left) };
-  restraints.delete(key);
+): Penalty | undefined {
+  const penalty = penalties.get(key);
+  if (penalty === undefined) return undefined;
+  const { until, factor, lastStart } = penalty;
+  const idleMinutes = Math.floor((now - Math.max(lastStart, until)) / 60_000);
+  const decayed = factor * DECAY_PER_MINUTE ** Math.max(0, idleMinutes);
+  if (until > now || decayed > 1) return { ...penalty, factor: Math.max(1, decayed) };
+  penalties.delete(key);
   return undefined;
 }
 
-function lineTo(origin: string, clock: Clock): Line {
-  const byOrigin = lines.get(clock) ?? new Map<string, Line>();
-  lines.set(clock, byOrigin);
-  const line = byOrigin.get(origin) ??
+function queueOf(origin: string, clock: Clock): Queue {
+  const byOrigin = queues.get(clock) ?? new Map<string, Queue>();
+  queues.set(clock, byOrigin);
+  const queue = byOrigin.get(origin) ??
     {
       lastStart: -Infinity,
-      gaps: new Map<number, number>(),
-      restraints: new Map(),
-      leasedUntil: -Infinity,
+      intervals: new Map<number, number>(),
+      penalties: new Map(),
       holder: undefined,
-      waiting: [],
+      expiresAt: -Infinity,
+      waiters: [],
     };
-  byOrigin.set(origin, line);
-  return line;
+  byOrigin.set(origin, queue);
+  return queue;
 }

@@ -1,108 +1,73 @@
 import { DataStreamError, oneLine } from "../errors.ts";
 import { PageFault, type PageWriter, releaseBuffer } from "../formats/page_writer.ts";
 import { completeIds, type RowId, toRowId } from "../formats/row_id.ts";
-import type { SystemQueryOptions } from "../odata/query_options.ts";
-import { broken, isObject, readJson, requireJson } from "./json_body.ts";
-import { numberOf, readSkipToken } from "./next_link.ts";
-import { type Answer, FailedAttempt } from "./transport.ts";
-
-/** One page: what it holds, and where the next one begins. */
-export interface Page<T> {
-  content: T;
-  /** Number of rows in the content. */
-  rows: number;
-  /** The `$skiptoken` of the next page to request; undefined on the last one. */
-  skipToken: string | undefined;
-  /** Whether the page links to a next one. Without a link, one more page may be requested as a check. */
-  hasLink: boolean;
-}
-
-/** What a reader makes of a page. */
-interface PageContent<T> extends ReceivedRows {
-  content: T;
-  /** What the page holds beside its rows. */
-  envelope: Record<string, unknown>;
-  /** Takes back what the reader keeps of the page, so that it can be read again. */
-  undo?: () => void;
-}
-
-/** Reads an answer as a page, whole or not at all. */
-export type PageReader<T> = (
-  answer: Answer,
-  omitsId: boolean,
-) => PageContent<T>;
-
-/** Reads a page as rows. */
-export function readRows<R>(answer: Answer, omitsId: boolean): PageContent<R[]> {
-  const body = readJson(answer);
-  if (!isObject(body) || !Array.isArray(body.value) || !body.value.every(isObject)) {
-    throw broken(answer, 'no list of rows under "value"');
-  }
-  const { value, ...envelope } = body;
-  const ids = value.map(({ Id }) => toRowId(Id));
-  if (omitsId) { for (const row of value) delete row.Id; }
-  return { content: value as R[], rows: value.length, ids: completeIds(ids), envelope };
-}
-
-/** Reads a page as the bytes that a writer makes of it. */
-export function readBytes(writer: PageWriter): PageReader<Uint8Array<ArrayBuffer>> {
-  return (answer, omitsId) => {
-    requireJson(answer);
-    const { state } = writer;
-    try {
-      const { bytes, ...page } = writer.write(answer.bytes, omitsId);
-      releaseBuffer(answer.bytes);
-      return { content: bytes, ...page, undo: () => writer.state = state };
-    } catch (error) {
-      if (!(error instanceof PageFault)) throw error;
-      const { received, hint } = error;
-      if (hint === undefined) throw broken(answer, received);
-      const fault = new DataStreamError(received, { kind: "page", url: answer.url, hint });
-      throw new FailedAttempt(fault, true);
-    }
-  };
-}
+import { type PageRequest, requestedFields, toSystemQueryOptions } from "./fetch_page.ts";
+import { readSkipToken, toIdNumber } from "./next_link.ts";
+import { FailedAttempt, isJson, type ServiceResponse } from "./transport.ts";
 
 /** A page that was read and checked. */
-export interface CheckedPage<T> extends Omit<Page<T>, "hasLink">, ReceivedRows {
-  /** Whether it holds as many rows as were requested. */
+export interface CheckedPage<T> extends PageRows {
+  content: T;
+  /** Skip token of the next page; `undefined` if the page has no link to a next one. */
+  skipToken: string | undefined;
+  /** Whether the page has as many rows as were requested. */
   isFull: boolean;
-  /** Takes back what the reader keeps of the page, where its content is not used. */
+  /** Restores the reader's state, if the content is not used. */
   undo: () => void;
 }
 
-/** What a page was requested with, for its checks. */
-interface SentRequest extends PageRequest {
-  options: SystemQueryOptions;
-  /** Skip tokens of earlier pages, as far as they are not integers. */
-  seenTokens: ReadonlySet<string>;
+/** Rows of a page, as far as its checks need them. */
+interface PageRows {
+  /** Number of rows. */
+  rows: number;
+  /** Their Ids; `undefined` if a row has none. */
+  ids: readonly RowId[] | undefined;
+}
+
+/** Converts a response to content. It may keep state from page to page. */
+export type PageReader<T> = (response: ServiceResponse, omitsId: boolean) => PageContent<T>;
+
+/** A page as its reader returns it. */
+interface PageContent<T> extends PageRows {
+  content: T;
+  /** Members of the page other than its rows. */
+  envelope: Record<string, unknown>;
+  /** Restores the reader's state before this page, so that the page can be read again. */
+  undo?: () => void;
+}
+
+/** What earlier pages contained that has no order, to detect repetitions. */
+export interface SeenPages {
+  /** Skip tokens that are not integers. */
+  tokens: ReadonlySet<string>;
+  /** Ids that are not integers. */
+  ids: ReadonlySet<string>;
 }
 
 /**
- * Reads an answer as a page, checks its rows and finds where the next one begins.
+ * Reads a response as a page, checks its rows and finds where the next page begins.
  *
  * Source: the service's public documentation, "Paging"; OData JSON Format 4.01, section 19.5
  * (an error in a page).
  *
- * @throws {DataStreamError} If the answer is not the requested page, or its next link leads elsewhere
+ * @param sent The request, for the checks
+ * @throws {DataStreamError} If the response is not the requested page, or its next link leads elsewhere
  */
 export function readPage<T>(
-  answer: Answer,
+  response: ServiceResponse,
   read: PageReader<T>,
-  omitsId: boolean,
-  sent: SentRequest,
+  sent: PageRequest,
+  seen: SeenPages,
 ): CheckedPage<T> {
-  const page = readOrTell(answer, read, omitsId);
+  const page = readOrFindError(response, read, requestedFields(sent) !== sent.select);
   const { content, rows, ids, envelope, undo = () => {} } = page;
   try {
     const error = errorIn(envelope);
-    if (error !== undefined) {
-      throw errorInPage(answer, error);
-    }
+    if (error !== undefined) throw errorInPage(response, error);
     // Before the link: a page of another position has the link of that position.
-    const fault = findRowFault(page, sent);
-    if (fault !== undefined) throw broken(answer, fault, "the requested rows", TRY_LATER);
-    const skipToken = readSkipToken(envelope, answer, sent.options, sent.seenTokens);
+    const fault = findRowFault(page, sent, seen.ids);
+    if (fault !== undefined) throw bodyError(response, fault, "the requested rows", TRY_LATER);
+    const skipToken = readSkipToken(envelope, response, toSystemQueryOptions(sent), seen.tokens);
     return { content, rows, ids, skipToken, isFull: rows === sent.top, undo };
   } catch (error) {
     undo();
@@ -110,73 +75,111 @@ export function readPage<T>(
   }
 }
 
+/** Reads a page as rows. */
+export function readRows<R>(response: ServiceResponse, omitsId: boolean): PageContent<R[]> {
+  const body = readJson(response);
+  if (!isObject(body) || !Array.isArray(body.value) || !body.value.every(isObject)) {
+    throw bodyError(response, 'no list of rows under "value"');
+  }
+  const { value, ...envelope } = body;
+  const ids = value.map(({ Id }) => toRowId(Id));
+  if (omitsId) { for (const row of value) delete row.Id; }
+  return { content: value as R[], rows: value.length, ids: completeIds(ids), envelope };
+}
+
+/** Creates a reader that converts pages to bytes. */
+export function readBytes(writer: PageWriter): PageReader<Uint8Array<ArrayBuffer>> {
+  return (response, omitsId) => {
+    requireJson(response);
+    const { state } = writer;
+    try {
+      const { bytes, ...page } = writer.write(response.bytes, omitsId);
+      releaseBuffer(response.bytes);
+      return { content: bytes, ...page, undo: () => writer.state = state };
+    } catch (error) {
+      if (!(error instanceof PageFault)) throw error;
+      const { received, hint } = error;
+      if (hint === undefined) throw bodyError(response, received);
+      const fault = new DataStreamError(received, { kind: "page", url: response.url, hint });
+      throw new FailedAttempt(fault, true);
+    }
+  };
+}
+
+/**
+ * Reads the response to `$count=true`: a number or a string of digits, under `value` or the count
+ * member of OData JSON, with its `@` or without.
+ *
+ * Source: the service's public documentation, "Query options", and its OpenAPI file.
+ *
+ * @throws {DataStreamError} If there is no count in it
+ */
+export function readCount(response: ServiceResponse): number {
+  const body = readJson(response);
+  if (isObject(body) && (body.error ?? undefined) !== undefined) {
+    throw bodyError(response, "an error", "a count");
+  }
+  const members = isObject(body) ? [body["@odata.count"], body["odata.count"], body.value] : [body];
+  for (const member of members) {
+    const count = typeof member === "string" && /^\d+$/.test(member) ? Number(member) : member;
+    if (typeof count === "number" && Number.isSafeInteger(count) && count >= 0) return count;
+  }
+  throw bodyError(response, "no number of rows", "a count");
+}
+
 /** Hint for a page that came from the service itself: the base URL is right. */
 const TRY_LATER = "try again later; if it stays so, report it to the service";
 
-/** Largest answer (bytes) that is searched for an error when it is no page. */
-const MOST_ERROR_BYTES = 10_000;
+/** Maximum size (bytes) of a response that is searched for an error if it is not a page. */
+const MAX_ERROR_SIZE = 10_000;
 
-/** Reads a page; an answer that is an error in place of a page is reported with its message. */
-function readOrTell<T>(answer: Answer, read: PageReader<T>, omitsId: boolean): PageContent<T> {
-  const { bytes } = answer;
-  // A copy, because a reader may release the bytes.
-  const start = bytes.length > MOST_ERROR_BYTES ? undefined : bytes.slice();
+/** Reads a page; reports an error object in place of a page with its own message. */
+function readOrFindError<T>(
+  response: ServiceResponse,
+  read: PageReader<T>,
+  omitsId: boolean,
+): PageContent<T> {
+  const { bytes } = response;
+  // A copy, because a reader may release the buffer.
+  const copy = bytes.length > MAX_ERROR_SIZE ? undefined : bytes.slice();
   try {
-    return read(answer, omitsId);
+    return read(response, omitsId);
   } catch (fault) {
-    if (start === undefined) throw fault;
+    if (copy === undefined) throw fault;
     let error: string | undefined;
     try {
-      error = errorIn(JSON.parse(new TextDecoder().decode(start)));
+      error = errorIn(JSON.parse(new TextDecoder().decode(copy)));
     } catch {
       throw fault;
     }
-    throw error === undefined ? fault : errorInPage(answer, error);
+    throw error === undefined ? fault : errorInPage(response, error);
   }
 }
 
-function errorInPage(answer: Answer, message: string): DataStreamError {
-  return broken(answer, `an error in the page${answer.withoutKey(message)}`, undefined, TRY_LATER);
+function errorInPage(response: ServiceResponse, message: string): DataStreamError {
+  const received = `an error in the page${response.redact(message)}`;
+  return bodyError(response, received, undefined, TRY_LATER);
 }
 
-/** The message of an in-stream error, in parentheses; undefined if a page has no error. */
-function errorIn(
-  { error, errors }: Record<string, unknown>,
-): string | undefined {
-  const found = error ??
-    (Array.isArray(errors) && errors.length === 0 ? undefined : errors);
+/** Returns the message of an error member, in parentheses; `undefined` if a page has none. */
+function errorIn({ error, errors }: Record<string, unknown>): string | undefined {
+  const found = error ?? (Array.isArray(errors) && errors.length === 0 ? undefined : errors);
   if (found === undefined || found === null) return undefined;
   const message = isObject(found) ? found.message : found;
   return typeof message === "string" ? ` (${oneLine(message)})` : "";
-}
-
-/** The rows of a page, as far as the checks of a page need them. */
-interface ReceivedRows {
-  /** Number of rows on the page. */
-  rows: number;
-  /** Their Ids; undefined if a row has none. */
-  ids: readonly RowId[] | undefined;
-}
-
-/** What a page was requested with. */
-interface PageRequest {
-  /** Maximum number of rows. */
-  top: number;
-  /** Skip token after which the page begins; undefined is the start. */
-  position: string | undefined;
-  /** Ids of earlier pages, as far as they are not integers. */
-  seenIds: ReadonlySet<string>;
 }
 
 /**
  * Finds what is wrong with the rows of a page: more rows than were requested, rows at or before the
  * position, or a row twice. The rows of a page may come in any order.
  *
- * @returns What came, for an error message; undefined if nothing is wrong
+ * @param seenIds Ids of earlier pages that are not integers
+ * @returns What was received, for an error message; `undefined` if nothing is wrong
  */
 function findRowFault(
-  { rows, ids }: ReceivedRows,
-  { top, position, seenIds }: PageRequest,
+  { rows, ids }: PageRows,
+  { top, position }: PageRequest,
+  seenIds: ReadonlySet<string>,
 ): string | undefined {
   if (rows > top) return `${rows} rows instead of at most ${top}`;
   if (ids === undefined) return undefined;
@@ -187,7 +190,7 @@ function findRowFault(
     );
     return repeated === undefined ? undefined : `the row with Id ${repeated} again`;
   }
-  const after = Number(numberOf(position) ?? -Infinity);
+  const after = Number(toIdNumber(position) ?? -Infinity);
   const early = ids.find((id) => id <= after);
   if (early !== undefined) {
     return `the row with Id ${early} after the position ${position}`;
@@ -198,10 +201,10 @@ function findRowFault(
 }
 
 /**
- * Returns the position after a page: its greatest Id, or its last one where Ids have no order;
- * undefined where a row has no Id.
+ * Returns the position after a page: its greatest Id, or its last one if Ids have no order;
+ * `undefined` if a row has no Id.
  *
- * @param position The position that the page was requested with, which a page without rows keeps
+ * @param position Position of the page, which is also the position after it if it has no rows
  */
 export function positionAfter(
   ids: readonly RowId[] | undefined,
@@ -220,4 +223,38 @@ export function areIntegers(ids: readonly RowId[]): ids is readonly number[] {
 
 function isRising(ids: readonly number[]): boolean {
   return ids.every((id, index) => index === 0 || ids[index - 1]! < id);
+}
+
+/** Parses the JSON of a response. */
+function readJson(response: ServiceResponse): unknown {
+  requireJson(response);
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(response.bytes));
+  } catch {
+    // The parser's own message would quote the text, whatever is in it.
+    throw bodyError(response, "broken JSON");
+  }
+}
+
+function requireJson(response: ServiceResponse): void {
+  const { headers } = response;
+  if (!isJson(headers)) {
+    throw bodyError(response, headers.get("content-type") ?? "no content type");
+  }
+}
+
+/** Creates the error for a response body that is not the requested one. */
+function bodyError(
+  { url }: ServiceResponse,
+  received: string,
+  expected = "a page of JSON",
+  hint = "check the base URL, then try again",
+): DataStreamError {
+  const detail = `Wanted ${expected} from ${new URL(url).pathname}, got ${received}`;
+  return new DataStreamError(detail, { kind: "page", url, hint });
+}
+
+/** Whether a value is an object, and not an array or `null`. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

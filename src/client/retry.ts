@@ -2,9 +2,9 @@ import { amendError, type DataStreamError } from "../errors.ts";
 import type { FailedAttempt } from "./transport.ts";
 
 /**
- * How faults are met; times in milliseconds.
+ * Retry options. All times are in milliseconds.
  *
- * @example Tell a fault at once
+ * @example No retries
  * ```ts
  * import { DataStream, type RetryPolicy } from "@weir/datastream";
  * import { assert } from "@std/assert";
@@ -14,44 +14,44 @@ import type { FailedAttempt } from "./transport.ts";
  * ```
  */
 export interface RetryPolicy {
-  /** How often one page, or one count, is asked for at most. Default 6. */
+  /** Maximum number of requests for one page or one count. Default 6. */
   attempts: number;
-  /** How long to back off at most, all attempts at one page taken together. Default 30000. */
+  /** Maximum sum of the backoff delays between the attempts at one page. Default 30000. */
   backoff: number;
-  /** The longest wait that the service may ask for by `Retry-After`; past it, an error. Default 120000. */
+  /** Maximum delay that `Retry-After` may ask for; a longer one is an error. Default 120000. */
   retryAfter: number;
 }
 
 /** Default retry options. */
 export const DEFAULT_RETRY: RetryPolicy = { attempts: 6, backoff: 30_000, retryAfter: 120_000 };
 
-/** What to do before the next attempt. */
-interface Remedy {
-  /** Whether to wait, longer after each fault. */
+/** How to retry after an error. */
+interface RetryRule {
+  /** Whether to wait for a delay that grows with each attempt. */
   backOff?: true;
-  /** Whether every request with this key waits. */
-  holdBack?: true;
+  /** Whether the rate limiter delays every request with this key. */
+  penalize?: true;
   /** Whether to request half as many rows. */
-  fewerRows?: true;
+  halveTop?: true;
 }
 
-const BACK_OFF: readonly Remedy[] = [{ backOff: true }];
-/** A timeout may be an outage or a page that is too slow: the wait helps with one, the size with the other. */
-const TOO_SLOW: readonly Remedy[] = [...BACK_OFF, { backOff: true, fewerRows: true }];
+const BACK_OFF: readonly RetryRule[] = [{ backOff: true }];
+/** A timeout has two possible causes: an outage, which passes, and a page that is too large. */
+const TIMEOUT: readonly RetryRule[] = [...BACK_OFF, { backOff: true, halveTop: true }];
 
 /**
- * What to do after each status: after the first fault of a page, the second, and so on; the last
- * entry holds from then on. Any other 5xx is backed off from; no attempt helps with the rest.
+ * Rules by status, one for each error of a page in order; the last one also applies to later errors.
+ * Any other status from 500 is retried after a backoff, and the rest are not retried.
  *
- * Source: the service's public documentation, "Errors".
+ * Source: DataStream Public API, "Errors".
  */
-const BY_STATUS: Record<number, readonly Remedy[]> = {
-  408: TOO_SLOW,
-  413: [{ fewerRows: true }],
-  429: [{ holdBack: true }],
-  504: TOO_SLOW,
+const RULES_BY_STATUS: Record<number, readonly RetryRule[]> = {
+  408: TIMEOUT,
+  413: [{ halveTop: true }],
+  429: [{ penalize: true }],
+  504: TIMEOUT,
 };
-const BY_KIND: Record<DataStreamError["kind"], readonly Remedy[]> = {
+const RULES_BY_KIND: Record<DataStreamError["kind"], readonly RetryRule[]> = {
   status: [],
   network: BACK_OFF,
   page: BACK_OFF,
@@ -60,91 +60,92 @@ const BY_KIND: Record<DataStreamError["kind"], readonly Remedy[]> = {
   "too-many-rows": [],
 };
 
-/** What comes after a failed attempt. */
-interface NextStep {
-  /** Ends the asking: no further attempt helps, or may be made. */
-  end: DataStreamError | undefined;
-  /** How many milliseconds everyone is held back, whether or not this one goes on. */
-  hold: number | undefined;
-  /** How many milliseconds to wait before the next attempt. */
-  wait: number;
-  /** The page size to go on with. */
+/** What to do after a failed attempt. */
+interface RetryDecision {
+  /** The error to throw; `undefined` to retry. */
+  error: DataStreamError | undefined;
+  /** Time (ms) for which the rate limiter delays all requests with this key, also without a retry. */
+  penalty: number | undefined;
+  /** Time (ms) to wait before the next attempt. */
+  delay: number;
+  /** The `$top` of the next attempt. */
   top: number | undefined;
 }
 
-/** The attempts at one page, or one count. */
-export class Attempts {
-  readonly #policy: RetryPolicy;
-  readonly #times = new Map<readonly Remedy[], number>();
-  #made = 0;
-  #backoffLeft: number;
+/**
+ * Returns a function that is called after each failed attempt at one page or one count, with the
+ * `$top` that was requested, if any. It decides whether, when and with which `$top` to retry.
+ */
+export function createRetries(
+  policy: RetryPolicy,
+): (attempt: FailedAttempt, top?: number) => RetryDecision {
+  const timesApplied = new Map<readonly RetryRule[], number>();
+  let attempts = 0;
+  let backoffLeft = policy.backoff;
 
-  /** @param policy How often and how long */
-  constructor(policy: RetryPolicy) {
-    this.#policy = policy;
-    this.#backoffLeft = policy.backoff;
-  }
+  const nextRule = (error: DataStreamError): RetryRule | undefined => {
+    const rules = rulesFor(error);
+    const times = timesApplied.get(rules) ?? 0;
+    timesApplied.set(rules, times + 1);
+    return rules[times] ?? rules.at(-1);
+  };
 
-  /**
-   * Says what to do after an attempt that failed.
-   *
-   * @param top The page size it asked for; undefined where there are no rows to have fewer of
-   */
-  after({ fault, isHopeless }: FailedAttempt, top?: number): NextStep {
-    const { retryAfter } = fault;
-    const made = ++this.#made;
-    const remedy = this.#remedyFor(fault);
-    const pause = Math.min(pauseAfter(made), this.#backoffLeft);
-    const { attempts, retryAfter: longest } = this.#policy;
-    const hold = remedy?.holdBack ? Math.min(retryAfter ?? pause, longest) : undefined;
-    const finish = (end: DataStreamError) => ({ end, hold, wait: 0, top });
+  return ({ error, isPermanent }, top) => {
+    attempts++;
+    const { retryAfter } = error;
+    const rule = nextRule(error);
+    const backoff = Math.min(backoffDelay(attempts), backoffLeft);
+    const penalty = rule?.penalize ? Math.min(retryAfter ?? backoff, policy.retryAfter) : undefined;
+    const fail = (error: DataStreamError) => ({ error, penalty, delay: 0, top });
+    const retry = (delay: number, top: number | undefined) => ({
+      error: undefined,
+      penalty,
+      delay,
+      top,
+    });
 
-    if (remedy === undefined || isHopeless) return finish(fault);
-    if (made >= attempts) return finish(inVain(fault, made));
-    if (retryAfter !== undefined && retryAfter > longest) {
-      return finish(tooLong(fault, retryAfter));
+    if (rule === undefined || isPermanent) return fail(error);
+    if (attempts >= policy.attempts) return fail(withAttempts(error, attempts));
+    if (retryAfter !== undefined && retryAfter > policy.retryAfter) {
+      return fail(withRetryTime(error, retryAfter));
     }
-    const canShrink = remedy.fewerRows && top !== undefined && top > 1;
-    const nextTop = canShrink ? Math.floor(top / 2) : top;
-    if (!remedy.backOff && !remedy.holdBack) {
-      if (!canShrink) return finish(inVain(fault, made));
-      return { end: undefined, hold, wait: retryAfter ?? 0, top: nextTop };
+    const canHalve = rule.halveTop && top !== undefined && top > 1;
+    const nextTop = canHalve ? Math.floor(top / 2) : top;
+    if (!rule.backOff && !rule.penalize) {
+      return canHalve ? retry(retryAfter ?? 0, nextTop) : fail(withAttempts(error, attempts));
     }
-    // A time that the service asks for stands in for the pause, but does not shorten it.
-    const isTold = retryAfter !== undefined && (remedy.holdBack || retryAfter >= pause);
-    if (isTold) return { end: undefined, hold, wait: retryAfter, top: nextTop };
-    if (this.#backoffLeft <= 0) return finish(inVain(fault, made));
-    this.#backoffLeft -= pause;
-    return { end: undefined, hold, wait: pause, top: nextTop };
-  }
-
-  #remedyFor({ kind, status }: DataStreamError): Remedy | undefined {
-    const remedies = kind !== "status" || status === undefined
-      ? BY_KIND[kind]
-      : BY_STATUS[status] ?? (status >= 500 ? BACK_OFF : BY_KIND.status);
-    const times = this.#times.get(remedies) ?? 0;
-    this.#times.set(remedies, times + 1);
-    return remedies[times] ?? remedies.at(-1);
-  }
+    // `Retry-After` replaces the backoff, but it shortens only the one after a 429.
+    if (retryAfter !== undefined && (rule.penalize || retryAfter >= backoff)) {
+      return retry(retryAfter, nextTop);
+    }
+    if (backoffLeft <= 0) return fail(withAttempts(error, attempts));
+    backoffLeft -= backoff;
+    return retry(backoff, nextTop);
+  };
 }
 
-/** The pause after the first fault; it doubles with each. */
-const FIRST_PAUSE = 1_000;
+function rulesFor({ kind, status }: DataStreamError): readonly RetryRule[] {
+  if (kind !== "status" || status === undefined) return RULES_BY_KIND[kind];
+  return RULES_BY_STATUS[status] ?? (status >= 500 ? BACK_OFF : RULES_BY_KIND.status);
+}
+
+/** Maximum backoff (ms) after the first failed attempt. It doubles with each attempt. */
+const FIRST_BACKOFF = 1_000;
 
 /**
- * How long to back off: longer each time, and never quite alike, so that clients that failed
- * together do not come back together.
+ * Returns the time (ms) to back off. It is random between half of the maximum and the maximum, so
+ * that clients that failed at the same time retry at different times.
  */
-function pauseAfter(faults: number): number {
-  return FIRST_PAUSE * 2 ** (faults - 1) * (0.5 + Math.random() / 2);
+function backoffDelay(attempts: number): number {
+  return FIRST_BACKOFF * 2 ** (attempts - 1) * (0.5 + Math.random() / 2);
 }
 
-function inVain(fault: DataStreamError, attempts: number): DataStreamError {
-  if (attempts === 1) return fault;
-  return amendError(fault, { detail: `${fault.detail}, ${attempts} times` });
+function withAttempts(error: DataStreamError, attempts: number): DataStreamError {
+  if (attempts === 1) return error;
+  return amendError(error, { detail: `${error.detail}, ${attempts} times` });
 }
 
-function tooLong(fault: DataStreamError, milliseconds: number): DataStreamError {
+function withRetryTime(error: DataStreamError, milliseconds: number): DataStreamError {
   const seconds = Math.ceil(milliseconds / 1000);
-  return amendError(fault, { hint: `try again in ${seconds} s, as the service asks` });
+  return amendError(error, { hint: `try again in ${seconds} s, as the service asks` });
 }

@@ -3,154 +3,121 @@ import { type Clause, formatClauses } from "../odata/clause.ts";
 import { type CheckedQuery, isMeasured, narrow } from "../odata/query_options.ts";
 import { MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
 import {
-  LONGEST_TARGET,
+  type Execution,
+  MAX_TARGET_LENGTH,
+  type PageRequest,
   requireShortTarget,
-  type Run,
   type Service,
   targetLength,
   toRequestOptions,
 } from "./fetch_page.ts";
-import { countRows, follow, type PageQuery, toWireSelect } from "./paginate.ts";
-import { readRows } from "./read_page.ts";
+import { paginate } from "./paginate.ts";
+import { readCount, readRows } from "./read_page.ts";
 
 /**
- * Some of a query's rows, from a place on, still to be asked for. The legs of a query have no row in
- * common, and are together the query; what is left of them is JSON, to go on from at another time.
+ * Part of the rows of a query, from a position on. The shards of a query have no row in common, and
+ * together they are the query. JSON-serialisable, because cursors contain them.
  */
-export interface Leg {
-  /** What its rows meet beside the query's filter. */
+export interface Shard {
+  /** Conditions of its rows, in addition to the query's filter. */
   clauses: readonly Clause[];
-  /** Where it begins; undefined is the start. */
+  /** Position after which its rows begin; `undefined` is the start. */
   skipToken?: string | undefined;
-  /** Their locations, where they are known. */
+  /** Ids of its locations, if they are known. */
   locations?: readonly number[] | undefined;
-  /** Whether it may have too many rows, and is to be counted past its first page. */
+  /** Whether it may have too many rows, and is to be counted after its first page. */
   isUncounted?: boolean | undefined;
-  /** Number of rows that the service counted, for this leg and the legs joined to it. */
+  /** Number of rows that the service counted, for this shard and the shards joined to it. */
   count?: number | undefined;
-  /** Number of rows received so far, of this leg and the legs before it that it is joined to. */
+  /** Number of rows received so far, of this shard and the earlier shards that it is joined to. */
   rows?: number | undefined;
-  /** Whether `count` and `rows` of the leg before it include this one. */
+  /** Whether `count` and `rows` of the shard before it include this one. */
   isJoined?: boolean | undefined;
 }
 
-/** The legs of a query as its partition has them, before any is counted. */
-export async function legsOf(run: Run, query: CheckedQuery): Promise<Leg[]> {
+/** Maximum number of rows per split query (the service's public documentation, "Client guidance"). */
+export const MAX_SHARD_ROWS = 1_000_000;
+
+/** Splits a query by its option `partition`, before anything is counted. */
+export async function splitQuery(execution: Execution, query: CheckedQuery): Promise<Shard[]> {
   const { skipToken, partition, limit } = query;
-  const parts = await partsOf(run, query);
+  const shards = await splitByBox(execution, query);
   switch (partition) {
     case "auto":
-      return parts.map((part) => ({
-        ...part,
-        skipToken,
-        isUncounted: limit > MOST_ROWS,
-      }));
+      return shards.map((shard) => ({ ...shard, skipToken, isUncounted: limit > MAX_SHARD_ROWS }));
     case "never":
-      return parts.map((part) => ({ ...part, skipToken }));
+      return shards.map((shard) => ({ ...shard, skipToken }));
     case "location": {
-      const all = query.box === undefined ? await locationIds(run, query) : [];
-      return parts.flatMap((part) => byLocations({ ...part, skipToken }, part.locations ?? all, 1));
+      const all = query.box === undefined ? await locationIds(execution, query) : [];
+      return shards.flatMap((shard) =>
+        splitIntoGroups({ ...shard, skipToken }, shard.locations ?? all, 1)
+      );
     }
     case "year": {
-      const ranges = rangeOfEach(await years(run, query));
-      const toClauses = (range: Range) => toRangeClauses("ActivityStartYear", range);
-      return parts
+      const ranges = rangeOfEach(await years(execution, query));
+      const toClauses = (range: Range) => rangeClauses("ActivityStartYear", range);
+      return shards
         .flatMap(({ clauses }) => ranges.map((range) => [...clauses, ...toClauses(range)]))
-        // Joined, because all together are held against the count of the query.
-        .map((clauses, index) => ({
-          clauses,
-          skipToken,
-          ...(index > 0 && { isJoined: true }),
-        }));
+        // Joined, because all together are compared with the count of the query.
+        .map((clauses, index) => ({ clauses, skipToken, ...(index > 0 && { isJoined: true }) }));
     }
   }
 }
 
-/** The query as a whole; where it has a box, as lists of locations. */
-async function partsOf(run: Run, query: CheckedQuery): Promise<Leg[]> {
-  if (query.box === undefined) return [{ clauses: [] }];
-  const ids = await locationIds(run, query);
-  return groupsOf(ids, query, run.service)
-    .map((locations) => ({ clauses: [inLocations(locations)], locations }));
-}
-
-/** How many rows a query has, whatever its limit and the place where it begins. */
-export async function countAll(run: Run, query: CheckedQuery): Promise<number> {
-  let rows = 0;
-  for (const { clauses } of await partsOf(run, query)) {
-    rows += await countRows(run, query.resource, narrow(query, clauses));
-  }
-  return rows;
-}
-
-/** How many rows a leg has, wherever it begins; undefined if the service cannot tell. */
-export function countLeg(
-  run: Run,
-  query: CheckedQuery,
-  { clauses }: Pick<Leg, "clauses">,
-): Promise<number | undefined> {
-  return countRows(run, query.resource, narrow(query, clauses)).catch(
-    (error) => {
-      // What cannot be counted can be paged: a count serves the service, and the rows the caller.
-      if (!isRefusal(error)) throw error;
-      return undefined;
-    },
-  );
-}
-
 /**
- * Splits a leg of more than a million rows into ranges of locations, each with fewer.
+ * Splits a shard of more than a million rows into ranges of locations, each with fewer.
  *
  * A skip token says after which Id a page begins, whatever the filter (the service's public
- * documentation, "Query options"): the ranges go on where the last page ended.
+ * documentation, "Query options"): the ranges continue where the last page ended.
  *
- * @param rows Number of rows of the leg, by the service's count
+ * @param rows Number of rows of the shard, by the service's count
  */
 export async function splitByCount(
-  run: Run,
+  execution: Execution,
   query: CheckedQuery,
-  leg: Leg,
+  shard: Shard,
   rows: number,
-): Promise<Leg[]> {
-  const ids = leg.locations ?? await locationIds(run, query);
-  const ranges = await rangesOfAtMost(MOST_ROWS, ids, rows, async (range) => {
-    const clauses = [...leg.clauses, ...byLocation(range)];
-    // An unknown count keeps the range whole; should it be refused, it is split by location then.
-    return await countLeg(run, query, { clauses }) ?? 0;
+): Promise<Shard[]> {
+  const ids = shard.locations ?? await locationIds(execution, query);
+  const ranges = await rangesOfAtMost(MAX_SHARD_ROWS, ids, rows, async (range) => {
+    const clauses = [...shard.clauses, ...locationClauses(range)];
+    // A range that cannot be counted stays whole; if it is refused later, it is split by location.
+    return await countShard(execution, query, { clauses }) ?? 0;
   });
-  return joined(leg, ranges.map((range) => ({ clauses: byLocation(range) })));
+  return joinShards(shard, ranges.map((range) => ({ clauses: locationClauses(range) })));
 }
 
 /**
- * Maximum number of parts that a refused leg is split into. Few, because the refusal may have been an
- * outage; each part can be split again, down to a single location.
+ * Maximum number of shards that a refused shard is split into. Few, because the refusal may have been an
+ * outage; each can be split again, down to a single location.
  */
-const MOST_PARTS = 16;
+const MAX_SPLIT = 16;
 
 /**
- * Splits a leg that the service refused, however small its pages, by location.
+ * Splits a shard by location that the service refused although its pages were small.
  *
- * @param refusal Why the leg ended
- * @param left Maximum number of rows that are still wanted
- * @throws {DataStreamError} The refusal, if the query is not to be split, or cannot be any further
+ * @param refusal Why the shard ended
+ * @param rowsWanted Maximum number of rows that are still wanted
+ * @throws {DataStreamError} The refusal, if the query is not to be split, or cannot be split further
  */
 export async function splitByLocation(
-  run: Run,
+  execution: Execution,
   query: CheckedQuery,
-  leg: Leg,
+  shard: Shard,
   refusal: DataStreamError,
-  left: number,
-): Promise<Leg[]> {
+  rowsWanted: number,
+): Promise<Shard[]> {
   const { resource, partition, top, skipToken } = query;
-  const isSmall = Math.min(top, left) === 1 || run.pageSizeOf(resource).isReduced(top);
+  const isSmall = Math.min(top, rowsWanted) === 1 || execution.pageSizeOf(resource).isReduced(top);
   if (!isMeasured(resource) || !isSmall) throw refusal;
   const ids = partition === "auto"
-    ? within(leg, leg.locations ?? await locationIds(run, query))
+    ? matchingLocations(shard, shard.locations ?? await locationIds(execution, query))
     : [];
   if (ids.length > 1) {
-    const count = leg.count ?? (leg.isUncounted ? await countLeg(run, query, leg) : undefined);
-    const counted = skipToken === undefined ? { ...leg, count } : leg;
-    return byLocations(counted, ids, Math.ceil(ids.length / MOST_PARTS));
+    const count = shard.count ??
+      (shard.isUncounted ? await countShard(execution, query, shard) : undefined);
+    const counted = skipToken === undefined ? { ...shard, count } : shard;
+    return splitIntoGroups(counted, ids, Math.ceil(ids.length / MAX_SPLIT));
   }
   const remedy = partition === "auto"
     ? 'partition: "auto" has no smaller parts'
@@ -164,44 +131,128 @@ export function isRefusal(error: unknown): error is DataStreamError {
     [408, 413, 504].includes(error.status ?? 0);
 }
 
-/** Passes the count and the rows of a finished leg on to the next one, if that is joined to it. */
-export function joinNext(
-  { count, rows }: Leg,
-  [next, ...others]: readonly Leg[],
-): Leg[] {
+/** Returns the shards after one that has ended; a shard that is joined to it gets its count and rows. */
+export function endShard({ count, rows }: Shard, [next, ...others]: readonly Shard[]): Shard[] {
   if (next === undefined) return [];
   return [next.isJoined ? { ...next, count, rows } : next, ...others];
 }
 
-/**
- * Splits a leg into legs of a number of locations each; together they continue where the leg is.
- *
- * @param size Number of locations of each leg
- */
-function byLocations(leg: Leg, ids: readonly number[], size: number): Leg[] {
-  const ranges = rangeOfEach(ids.filter((_, index) => index % size === 0));
-  const parts = ranges.map((range, index) => ({
-    clauses: byLocation(range),
-    locations: ids.slice(index * size, (index + 1) * size),
-  }));
-  return joined(leg, parts);
+/** Counts the rows of a query, whatever its limit and the position where it begins. */
+export async function countQuery(execution: Execution, query: CheckedQuery): Promise<number> {
+  let rows = 0;
+  for (const shard of await splitByBox(execution, query)) {
+    rows += await requestCount(execution, query, shard);
+  }
+  return rows;
 }
 
-/** Parts of a leg, which have its count and its rows together. */
-function joined(
-  leg: Leg,
-  parts: readonly Pick<Leg, "clauses" | "locations">[],
-): Leg[] {
+/**
+ * Counts the rows of a shard, wherever it begins.
+ *
+ * @returns The count; `undefined` if the service refuses to count
+ */
+export async function countShard(
+  execution: Execution,
+  query: CheckedQuery,
+  shard: Pick<Shard, "clauses">,
+): Promise<number | undefined> {
+  try {
+    return await requestCount(execution, query, shard);
+  } catch (error) {
+    // Rows that cannot be counted can still be requested.
+    if (!isRefusal(error)) throw error;
+    return undefined;
+  }
+}
+
+/**
+ * Requests the number of rows of a shard; large counts are estimates.
+ *
+ * Source: the service's public documentation, "Query options".
+ */
+export function requestCount(
+  execution: Execution,
+  query: CheckedQuery,
+  { clauses }: Pick<Shard, "clauses">,
+): Promise<number> {
+  const filter = narrow(query, clauses);
+  return execution.fetchPage({ resource: query.resource, filter }, readCount);
+}
+
+/** Returns the first request of a query. */
+export function firstRequest(query: CheckedQuery): PageRequest {
+  if (query.box !== undefined || query.partition === "location") return locationsRequest(query);
+  if (query.partition === "year") return datasetsRequest(query);
+  const { limit, top, skipToken } = query;
+  const request = toPageRequest(query, { clauses: [], skipToken });
+  return { ...request, top: Math.min(top, Math.max(limit, 1)), rowsWanted: limit };
+}
+
+/** Returns the first request of a shard. */
+export function toPageRequest(query: CheckedQuery, { clauses, skipToken }: Shard): PageRequest {
+  const { resource, select, top } = query;
+  return {
+    resource,
+    select,
+    checksIds: true,
+    filter: narrow(query, clauses),
+    top,
+    position: skipToken,
+    rowsWanted: Infinity,
+  };
+}
+
+/** Returns the URL of the first page of a query, as if it were not split. */
+export function urlOf(query: CheckedQuery, service: Service): string {
+  return toRequestOptions(service, toPageRequest(query, { clauses: [] })).url;
+}
+
+/**
+ * Checks that the requests of a query with a bounding box can have lists of locations of a useful length.
+ *
+ * @throws {ValidationError} If they cannot: the query would take a large number of requests
+ */
+export function requireRoomForLocations(query: CheckedQuery, service: Service): void {
+  requireShortTarget(urlWithLocations(SOME_LOCATIONS, query, service));
+}
+
+/** Splits a query with a bounding box into lists of the locations in it. */
+async function splitByBox(execution: Execution, query: CheckedQuery): Promise<Shard[]> {
+  if (query.box === undefined) return [{ clauses: [] }];
+  const ids = await locationIds(execution, query);
+  return groupsThatFit(ids, query, execution.service)
+    .map((locations) => ({ clauses: [inLocations(locations)], locations }));
+}
+
+/**
+ * Splits a shard into shards of a number of locations each, which continue where the shard is.
+ *
+ * @param size Number of locations of each
+ */
+function splitIntoGroups(shard: Shard, ids: readonly number[], size: number): Shard[] {
+  const ranges = rangeOfEach(ids.filter((_, index) => index % size === 0));
+  const groups = ranges.map((range, index) => ({
+    clauses: locationClauses(range),
+    locations: ids.slice(index * size, (index + 1) * size),
+  }));
+  return joinShards(shard, groups);
+}
+
+/** Creates the parts of a shard, which share its count and its rows. */
+function joinShards(
+  shard: Shard,
+  parts: readonly Pick<Shard, "clauses" | "locations">[],
+): Shard[] {
   return parts.map(({ clauses, locations }, index) => ({
-    ...(index === 0 ? leg : { skipToken: leg.skipToken, isJoined: true }),
-    clauses: [...leg.clauses, ...clauses],
+    ...(index === 0 ? shard : { skipToken: shard.skipToken, isJoined: true }),
+    clauses: [...shard.clauses, ...clauses],
     locations,
     isUncounted: false,
   }));
 }
 
-/** The locations that the clauses of a leg leave. */
-function within({ clauses }: Leg, ids: readonly number[]): number[] {
+/** Returns the locations that match the clauses of a shard. */
+function matchingLocations({ clauses }: Shard, ids: readonly number[]): number[] {
   const bounds = clauses.filter(({ field }) => field === "LocationId");
   return ids.filter((id) =>
     bounds.every(({ operator, values }) => {
@@ -212,26 +263,19 @@ function within({ clauses }: Leg, ids: readonly number[]): number[] {
   );
 }
 
-function byLocation(range: Range): Clause[] {
-  return toRangeClauses("LocationId", range);
-}
-
-/** The most rows that one request may be expected to return (water-quality-api, Client guidance). */
-export const MOST_ROWS = 1_000_000;
-
 /**
- * A stretch of rows by a number that each has: from one, below another; open where there is none.
+ * A range of a number that each row has, such as its year: from one number, below another.
  *
- * Ranges that follow one another, open at both ends, hold every row that has a number, whatever
- * the numbers between them: no list of numbers needs to be whole for that.
+ * Adjacent ranges whose outer ends are open contain every row that has a number, also those with numbers
+ * that are not known: a list of numbers need not be complete for that.
  */
 export interface Range {
   from: number | undefined;
   below: number | undefined;
 }
 
-/** The clauses that the rows of a range meet. */
-function toRangeClauses<F extends string>(field: F, { from, below }: Range): Clause<F>[] {
+/** Returns the clauses that the rows of a range match. */
+function rangeClauses<F extends string>(field: F, { from, below }: Range): Clause<F>[] {
   const bound = (operator: "gte" | "lt", number: number | undefined): Clause<F>[] =>
     number === undefined
       ? []
@@ -239,14 +283,18 @@ function toRangeClauses<F extends string>(field: F, { from, below }: Range): Cla
   return [...bound("gte", from), ...bound("lt", below)];
 }
 
-/** A range for each of the numbers, which rise; open at both ends. */
+function locationClauses(range: Range): Clause[] {
+  return rangeClauses("LocationId", range);
+}
+
+/** Returns a range for each of the numbers, which rise; the outer ends are open. */
 function rangeOfEach(numbers: readonly number[]): Range[] {
   return numbers.length === 0
     ? [{ from: undefined, below: undefined }]
     : numbers.map((_, index) => rangeOf(numbers, index, index + 1));
 }
 
-/** Some of the numbers, by their indices, and how many rows they have. */
+/** Consecutive numbers of a list, by their indices, and their number of rows. */
 interface Group {
   first: number;
   end: number;
@@ -254,14 +302,14 @@ interface Group {
 }
 
 /**
- * Ranges of the numbers, in order and open at both ends, as few as are worth their counts, each with
- * no more rows than wanted, or of one number alone.
+ * Splits numbers into adjacent ranges that each have at most `most` rows, or contain one number. The
+ * outer ends are open.
  *
- * A range with too many rows is halved, and one half counted; neighbours that fit together are
- * joined again.
+ * A range with too many rows is halved, and one half counted; neighbours that fit together are joined
+ * again. The result is not the minimum, which would take more counts.
  *
- * @param numbers The numbers that rows have, rising
- * @param rows How many rows there are in all
+ * @param numbers Numbers of the rows, rising
+ * @param rows Number of rows in all
  * @param count Counts the rows of a range
  */
 export async function rangesOfAtMost(
@@ -271,8 +319,8 @@ export async function rangesOfAtMost(
   count: (range: Range) => Promise<number>,
 ): Promise<Range[]> {
   const groups: Group[] = [];
-  const left: Group[] = [{ first: 0, end: numbers.length, rows }];
-  for (let group = left.pop(); group !== undefined; group = left.pop()) {
+  const stack: Group[] = [{ first: 0, end: numbers.length, rows }];
+  for (let group = stack.pop(); group !== undefined; group = stack.pop()) {
     if (group.rows <= most || group.end - group.first <= 1) {
       const before = groups.at(-1);
       if (before !== undefined && before.rows + group.rows <= most) {
@@ -283,10 +331,10 @@ export async function rangesOfAtMost(
     }
     const middle = Math.ceil((group.first + group.end) / 2);
     const counted = await count(rangeOf(numbers, group.first, middle));
-    // Counts are estimates: what they say decides where to split, never what to leave out.
-    const rest = Math.max(0, group.rows - counted);
-    left.push({ first: middle, end: group.end, rows: rest });
-    left.push({ first: group.first, end: middle, rows: counted });
+    // Counts are estimates: they decide where to split, never which rows to leave out.
+    const others = Math.max(0, group.rows - counted);
+    stack.push({ first: middle, end: group.end, rows: others });
+    stack.push({ first: group.first, end: middle, rows: counted });
   }
   return groups.map(({ first, end }) => rangeOf(numbers, first, end));
 }
@@ -298,27 +346,26 @@ function rangeOf(numbers: readonly number[], first: number, end: number): Range 
   };
 }
 
-/** A list of locations takes at most so many bytes: half of what a gateway takes in all. */
-const LONGEST_LIST = LONGEST_TARGET / 2;
-
-/** Fifty locations, some 500 bytes: a list of fewer is not worth its request. */
-const SOME_LOCATIONS = Array.from({ length: 50 }, () => 1_000_000);
-
-/** Asks for the locations that the rows of a query can have. */
-export function locationsOf(query: CheckedQuery): PageQuery {
-  return related("Locations", "Id", query);
+/** Returns the first request for the locations that the rows of a query can have. */
+function locationsRequest(query: CheckedQuery): PageRequest {
+  return requestOfField("Locations", "Id", query);
 }
 
-/** Asks for the first and last dates of the datasets that the rows of a query can be of. */
-export function datasetsOf(query: CheckedQuery): PageQuery {
-  return related("Metadata", "TemporalExtent", query);
+/** Returns the first request for the extents in time of the datasets of the rows of a query. */
+function datasetsRequest(query: CheckedQuery): PageRequest {
+  return requestOfField("Metadata", "TemporalExtent", query);
 }
 
 /**
- * What a resource can take of a query's filter without leaving out anything that has a row: `ne`
- * stays behind, for there it may be read as "has none" where the query means "has one that differs".
+ * Returns a request for a field of another resource, with the clauses of the query that this resource
+ * takes. Clauses with `ne` are left out: there they may mean "has no such row", while the query means
+ * "has a row that differs".
  */
-function related(resource: ResourceName, field: string, { clauses, box }: CheckedQuery): PageQuery {
+function requestOfField(
+  resource: ResourceName,
+  field: string,
+  { clauses, box }: CheckedQuery,
+): PageRequest {
   const names: readonly string[] = RESOURCES[resource].filters;
   const taken = (clauses ?? []).filter(({ field, operator }) =>
     operator !== "ne" && names.includes(field)
@@ -327,32 +374,34 @@ function related(resource: ResourceName, field: string, { clauses, box }: Checke
   return {
     resource,
     select: [field],
-    hasIds: false,
+    checksIds: false,
     filter: all.length === 0 ? undefined : formatClauses(all),
     top: MAXIMUM_TOP,
+    position: undefined,
+    rowsWanted: Infinity,
   };
 }
 
-/** The locations of each query that runs: its parts and its counts need one list, requested once. */
-const idsOfRun = new WeakMap<Run, Promise<number[]>>();
+/** Locations by execution: its shards and its counts use one list, which is requested once. */
+const idsOfExecution = new WeakMap<Execution, Promise<number[]>>();
 
-/** The ids of the locations that the rows of a query can have, rising. */
-function locationIds(run: Run, query: CheckedQuery): Promise<readonly number[]> {
-  const ids = idsOfRun.get(run) ?? requestLocationIds(run, query);
-  idsOfRun.set(run, ids);
+/** Returns the ids of the locations that the rows of a query can have, rising. */
+function locationIds(execution: Execution, query: CheckedQuery): Promise<readonly number[]> {
+  const ids = idsOfExecution.get(execution) ?? requestLocationIds(execution, query);
+  idsOfExecution.set(execution, ids);
   return ids;
 }
 
-async function requestLocationIds(run: Run, query: CheckedQuery): Promise<number[]> {
+async function requestLocationIds(execution: Execution, query: CheckedQuery): Promise<number[]> {
   const ids = new Set<number>();
-  const pages = follow(run, locationsOf(query), readRows<{ Id?: unknown }>);
-  for await (const { content } of pages) {
+  const request = locationsRequest(query);
+  for await (const { content } of paginate(execution, request, readRows<{ Id?: unknown }>)) {
     for (const { Id } of content) {
       const id = typeof Id === "string" && /^\d+$/.test(Id) ? Number(Id) : Id;
       if (typeof id !== "number" || !Number.isSafeInteger(id)) {
         throw new DataStreamError("Wanted the Id of each location, got another value", {
           kind: "page",
-          url: toRequestOptions(run.service, "Locations", {}).url,
+          url: toRequestOptions(execution.service, request).url.split("?")[0]!,
           hint: "the rows would not be whole; report this to the service",
         });
       }
@@ -362,10 +411,14 @@ async function requestLocationIds(run: Run, query: CheckedQuery): Promise<number
   return [...ids].sort((a, b) => a - b);
 }
 
-/** The years in which the rows of a query can begin, as far as the datasets say, rising. */
-async function years(run: Run, query: CheckedQuery): Promise<number[]> {
+/** Returns the years in which the rows of a query can begin, as far as the datasets say, rising. */
+async function years(execution: Execution, query: CheckedQuery): Promise<number[]> {
   const found = new Set<number>();
-  const pages = follow(run, datasetsOf(query), readRows<{ TemporalExtent?: unknown }>);
+  const pages = paginate(
+    execution,
+    datasetsRequest(query),
+    readRows<{ TemporalExtent?: unknown }>,
+  );
   for await (const { content } of pages) {
     for (const { TemporalExtent: extent } of content) {
       if (!Array.isArray(extent)) continue;
@@ -373,13 +426,13 @@ async function years(run: Run, query: CheckedQuery): Promise<number[]> {
       for (let year = first!; year <= last!; year++) found.add(year);
     }
   }
-  // What the filter leaves out needs no part of its own.
-  const wanted = [...found].filter((year) => query.clauses?.every(mayHoldIn(year)) ?? true);
+  // A year that the filter excludes needs no shard.
+  const wanted = [...found].filter((year) => query.clauses?.every(mayMatchIn(year)) ?? true);
   return wanted.sort((a, b) => a - b);
 }
 
-/** Whether a clause can be met by a row of that year. */
-function mayHoldIn(year: number): (clause: Clause) => boolean {
+/** Creates a test whether a row of that year can match a clause. */
+function mayMatchIn(year: number): (clause: Clause) => boolean {
   return ({ field, operator, values }) => {
     if (!/^ActivityStart(?:Date)?Year$/.test(field)) return true;
     const bounds = values.map(({ text }) => Number(text));
@@ -396,37 +449,34 @@ function mayHoldIn(year: number): (clause: Clause) => boolean {
   };
 }
 
-/** Lists of locations that each fit into a request of the query. */
-function groupsOf(
+/** Maximum length (bytes) of a list of locations: half of a request target. */
+const MAX_LIST_LENGTH = MAX_TARGET_LENGTH / 2;
+
+/** Fifty locations, about 500 bytes: a request with a shorter list is not worth its time. */
+const SOME_LOCATIONS = Array.from({ length: 50 }, () => 1_000_000);
+
+/** Splits locations into lists that each fit into a request of the query. */
+function groupsThatFit(
   ids: readonly number[],
   query: CheckedQuery,
   service: Service,
 ): number[][] {
   const groups: number[][] = [];
-  let left = 0;
+  let room = 0;
   for (const id of ids) {
     const bytes = String(id).length + "%2C".length;
-    if (left < bytes) {
-      left = Math.min(LONGEST_LIST, LONGEST_TARGET - lengthWith([], query, service));
+    if (room < bytes) {
+      const length = targetLength(urlWithLocations([], query, service));
+      room = Math.min(MAX_LIST_LENGTH, MAX_TARGET_LENGTH - length);
       groups.push([]);
     }
     groups.at(-1)!.push(id);
-    left -= bytes;
+    room -= bytes;
   }
   return groups;
 }
 
-/** The URL of a page of the query itself, whole. */
-export function ownUrl(query: CheckedQuery, service: Service): string {
-  return toUrl(query.filter, query, service);
-}
-
-/** Refuses a query that has no room left for a list of some locations: it would take very many. */
-export function requireRoom(query: CheckedQuery, service: Service): void {
-  requireShortTarget(urlWith(SOME_LOCATIONS, query, service));
-}
-
-/** The clause that rows of some locations meet. */
+/** Returns the clause that rows of some locations match. */
 function inLocations(ids: readonly number[]): Clause {
   return {
     field: "LocationId",
@@ -435,20 +485,6 @@ function inLocations(ids: readonly number[]): Clause {
   };
 }
 
-function lengthWith(ids: readonly number[], query: CheckedQuery, service: Service): number {
-  return targetLength(urlWith(ids, query, service));
-}
-
-function urlWith(ids: readonly number[], query: CheckedQuery, service: Service): string {
-  return toUrl(narrow(query, [inLocations(ids)]), query, service);
-}
-
-function toUrl(
-  filter: string | undefined,
-  { resource, select, top }: CheckedQuery,
-  service: Service,
-): string {
-  const fields = toWireSelect({ select, hasIds: true }, false);
-  const options = { $select: fields?.join(","), $filter: filter, $top: top };
-  return toRequestOptions(service, resource, options).url;
+function urlWithLocations(ids: readonly number[], query: CheckedQuery, service: Service): string {
+  return toRequestOptions(service, toPageRequest(query, { clauses: [inLocations(ids)] })).url;
 }

@@ -1,9 +1,9 @@
 import type { Clock } from "./clock.ts";
 
 /**
- * How long the service may give no sign, in milliseconds.
+ * Timeouts of each request, in milliseconds.
  *
- * @example Give a slow server of one's own two minutes
+ * @example Two minutes for the headers of a slow server
  * ```ts
  * import { DataStream, type Timeouts } from "@weir/datastream";
  * import { assert } from "@std/assert";
@@ -13,64 +13,65 @@ import type { Clock } from "./clock.ts";
  * ```
  */
 export interface Timeouts {
-  /** From the start of a request to the headers of its answer. Default 45000. */
+  /** Maximum time from the start of a request to the headers of its response. Default 45000. */
   headers: number;
-  /** From one piece of the body to the next. Default 30000. */
+  /** Maximum time between two chunks of the body (idle timeout). Default 30000. */
   bytes: number;
 }
 
-/** The service gives up on a request after 30 s, so headers that take longer will not come. */
+/** Default timeouts. The service ends a request after 30 s, so later headers are not to be expected. */
 export const DEFAULT_TIMEOUTS: Timeouts = { headers: 45_000, bytes: 30_000 };
 
 /**
- * How often the watch looks. Short, because its looking is what says that somebody still waits: an
- * edge runtime drops a request whose reader has left without telling anyone.
+ * Maximum interval (ms) between two checks of the timeouts. Each check also renews the permit of the
+ * request, so it must be well below the lifetime of a permit.
  */
-const LOOK = 1_000;
+const CHECK_INTERVAL = 1_000;
 
-/** A watch over one request. */
-interface Watch {
-  /** Says that headers or bytes came. */
-  sign(): void;
-  /** Ends the watch; ending it twice does nothing. */
-  end(): void;
+/** The running timeouts of one request. */
+interface RunningTimeouts {
+  /** Restarts the idle timeout, because headers or bytes have arrived. */
+  restart(): void;
+  /** Stops the timeouts. Stopping them again has no effect. */
+  stop(): void;
 }
 
 /**
- * Watches over a request that has just been sent.
+ * Starts the timeouts of a request that is being sent.
  *
- * @param onLook Called at each look, a second apart at most
- * @param giveUp Called once, with a `TimeoutError`, when the service has given no sign for too long
+ * @param onCheck Called before each check, at most a second after the one before
+ * @param onTimeout Called once, with a `TimeoutError`, if the headers or bytes do not arrive in time;
+ *   with the error of the clock if that fails
  */
-export function watch(
+export function startTimeouts(
   { headers, bytes }: Timeouts,
   clock: Clock,
-  onLook: () => void,
-  giveUp: (error: DOMException) => void,
-): Watch {
-  const ended = new AbortController();
-  let seen = clock.now();
+  onCheck: () => void,
+  onTimeout: (error: DOMException) => void,
+): RunningTimeouts {
+  const stopped = new AbortController();
+  let startedAt = clock.now();
   let limit = headers;
   let missing = "headers";
-  const look = async () => {
+  const run = async () => {
     for (;;) {
-      const left = seen + limit - clock.now();
+      const left = startedAt + limit - clock.now();
       if (left <= 0) break;
-      onLook();
-      // No longer than the other limit, which may hold by then.
-      await clock.sleep(Math.min(left, bytes, LOOK), ended.signal);
+      onCheck();
+      // At most `bytes`, because the idle timeout may have replaced the headers timeout by then.
+      await clock.sleep(Math.min(left, bytes, CHECK_INTERVAL), stopped.signal);
     }
-    giveUp(new DOMException(`no ${missing} within ${limit / 1000} s`, "TimeoutError"));
+    onTimeout(new DOMException(`no ${missing} within ${limit / 1000} s`, "TimeoutError"));
   };
-  look().catch((error) => {
-    if (!ended.signal.aborted) giveUp(error);
+  run().catch((error) => {
+    if (!stopped.signal.aborted) onTimeout(error);
   });
   return {
-    sign() {
-      seen = clock.now();
+    restart() {
+      startedAt = clock.now();
       limit = bytes;
       missing = "bytes";
     },
-    end: () => ended.abort(),
+    stop: () => stopped.abort(),
   };
 }

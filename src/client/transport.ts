@@ -3,199 +3,149 @@ import type { RequestOptions } from "../endpoint/types.ts";
 import { DataStreamError, oneLine } from "../errors.ts";
 import type { Clock } from "./clock.ts";
 import { isRedirect, statusError } from "./http_error.ts";
-import { takeTurn } from "./rate_limiter.ts";
-import { type Timeouts, watch } from "./timeouts.ts";
+import { acquirePermit } from "./rate_limiter.ts";
+import { startTimeouts, type Timeouts } from "./timeouts.ts";
 
-/** What sending needs to know. */
-export interface Transport {
+/** Settings for sending requests. */
+export interface TransportOptions {
   fetch: (request: Request) => Promise<Response>;
   requestsPerSecond: number;
   timeouts: Timeouts;
   clock: Clock;
-  /** Never shown: wherever the service repeats it, it is blotted out. */
+  /** Replaced by `[key]` in every text of the service that an error message repeats. */
   apiKey: string | undefined;
 }
 
-/** A whole answer with status 200; of one that is no JSON, a little of its body. */
-export interface Answer {
+/** A complete response with status 200. Without a JSON type, only the start of its body. */
+export interface ServiceResponse {
   url: string;
   headers: Headers;
   bytes: Uint8Array<ArrayBuffer>;
-  /** Replaces the key in a text that the service sent, for error messages. */
-  withoutKey: (text: string) => string;
+  /** Replaces the API key in a text of the service, for error messages. */
+  redact: (text: string) => string;
 }
 
-/** An attempt without a whole answer. */
+/** Error of one attempt at a request; the caller decides whether to retry. */
 export class FailedAttempt extends Error {
   override readonly name = "FailedAttempt";
   /**
-   * @param fault What a caller is told
-   * @param isHopeless Whether another attempt could not go better
+   * @param error Error to throw if there is no retry
+   * @param isPermanent Whether a retry cannot succeed. Default false
    */
-  constructor(readonly fault: DataStreamError, readonly isHopeless = false) {
-    super(fault.message, { cause: fault });
+  constructor(readonly error: DataStreamError, readonly isPermanent = false) {
+    super(error.message, { cause: error });
   }
 }
 
-/** So many bytes of a body that holds no rows are read, and hardly more. */
-const LONGEST_OTHER_BODY = 2_000;
-/** A turn is given up when its request has not been watched over for so long. */
-const LEASE = 5_000;
+/** Number of bytes after which no more of a body is read that is not a page, such as an error. */
+const MAX_ERROR_BODY = 2_000;
 
 /**
- * Sends one request in its turn and reads the whole answer.
+ * Sends one request when the rate limiter permits it, and reads the complete response.
  *
- * @param onStart Told when the turn has come
- * @throws {FailedAttempt} If the status is not 200, or no whole answer came in time
+ * @param onStart Called when the request starts, after the wait for the rate limiter
+ * @throws {FailedAttempt} If the status is not 200, or the response is incomplete or late
  */
-export async function send(
+export async function sendRequest(
   options: RequestOptions,
-  { fetch, requestsPerSecond, timeouts, clock, apiKey }: Transport,
+  { fetch, requestsPerSecond, timeouts, clock, apiKey }: TransportOptions,
   signal: AbortSignal,
   onStart: () => void,
-): Promise<Answer> {
+): Promise<ServiceResponse> {
   const { url } = options;
-  const { origin } = new URL(url);
-  const withoutKey = (text: string) =>
+  const redact = (text: string) =>
     apiKey
       ? text.replaceAll(apiKey, "[key]").replaceAll(encodeURIComponent(apiKey), "[key]")
       : text;
   const attempt = new AbortController();
   const request = toRequest(options, { signal: attempt.signal });
-  const turn = await takeTurn(
-    origin,
-    { requestsPerSecond, lease: LEASE, clock, key: apiKey },
-    signal,
-  );
-  const stop = () => attempt.abort(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  const watching = watch(timeouts, clock, turn.extend, (error) => attempt.abort(error));
+  const limit = { requestsPerSecond, clock, key: apiKey };
+  const permit = await acquirePermit(new URL(url).origin, limit, signal);
+  const abort = () => attempt.abort(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  const running = startTimeouts(timeouts, clock, permit.renew, (error) => attempt.abort(error));
   try {
-    signal.throwIfAborted(); // since the turn was given
+    signal.throwIfAborted(); // it may have aborted after the permit was given
     onStart();
-    const response = await unlessAborted(fetch(request), attempt.signal);
-    turn.answered();
-    watching.sign();
-    const isGood = response.status === 200;
-    const most = isRedirect(response)
-      ? 0
-      : isGood && isJson(response.headers)
-      ? Infinity
-      : LONGEST_OTHER_BODY;
-    const bytes = await readBody(response, attempt.signal, watching.sign, most)
+    const response = await rejectOnAbort(fetch(request), attempt.signal);
+    permit.responded();
+    running.restart();
+    const isSuccess = response.status === 200;
+    const bytes = await readBody(response, attempt.signal, running.restart)
       .catch((error) => {
-        if (isGood) throw error;
-        return new Uint8Array(); // the status says more than what broke after it
+        if (isSuccess) throw error;
+        return new Uint8Array(); // the status says more than the failure to read the body
       });
     signal.throwIfAborted();
-    if (!isGood) {
+    if (!isSuccess) {
       const body = new TextDecoder().decode(bytes);
-      throw new FailedAttempt(statusError(response, url, body, withoutKey));
+      throw new FailedAttempt(statusError(response, url, body, redact));
     }
     attempt.signal.throwIfAborted();
-    turn.welcomed();
-    return { url, headers: response.headers, bytes, withoutKey };
+    permit.succeeded();
+    return { url, headers: response.headers, bytes, redact };
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof FailedAttempt) throw error;
-    const message = withoutKey(reasonOf(error));
-    const isHopeless = error instanceof Error && error.name === "NotCapable";
-    throw new FailedAttempt(
-      new DataStreamError(`No whole answer from ${origin} (${message})`, {
-        kind: "network",
-        url,
-        hint: isHopeless
-          ? `let it reach the service: deno run --allow-net=${new URL(url).host}`
-          : "check the connection and the base URL, then try again",
-        cause: apiKey === undefined ? error : withoutSecrets(error, withoutKey),
-      }),
-      isHopeless,
-    );
+    throw networkFailure(error, url, apiKey === undefined ? undefined : redact);
   } finally {
-    watching.end();
-    signal.removeEventListener("abort", stop);
-    // Held until here: Node lets go of the way from a signal to a request that nobody holds.
+    running.stop();
+    signal.removeEventListener("abort", abort);
+    // A reference until here: Node may collect a request's signal while the request is in flight,
+    // and then an abort does not reach it.
     void request.signal;
-    turn.end();
+    permit.release();
   }
 }
 
+/** Whether the content type of a response is JSON or a type based on it. */
+export function isJson(headers: Headers): boolean {
+  return /^application\/([\w.+-]+\+)?json\b/i.test(headers.get("content-type") ?? "");
+}
+
 /**
- * The answer, or the signal's reason as soon as it aborts: not every fetch hears the signal of its
- * request. The body of an answer that comes too late is cancelled.
+ * Settles like a request, or rejects with the signal's reason as soon as it aborts: an injected
+ * `fetch` may ignore the signal. Cancels the body of a response that arrives after that.
  */
-async function unlessAborted(sending: Promise<Response>, signal: AbortSignal): Promise<Response> {
-  let stop = () => {};
+async function rejectOnAbort(sending: Promise<Response>, signal: AbortSignal): Promise<Response> {
+  let abort = () => {};
   const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
+    abort = () => reject(signal.reason);
   });
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
   try {
     return await Promise.race([sending, aborted]);
   } catch (error) {
     sending.then((late) => late.body?.cancel()).catch(() => {});
     throw error;
   } finally {
-    signal.removeEventListener("abort", stop);
+    signal.removeEventListener("abort", abort);
   }
 }
 
-/** So many errors behind an error are looked at: they may go round. */
-const DEEPEST_CAUSE = 5;
-
-/** The message of an error and of those behind it: some runtimes' own is just "fetch failed". */
-function reasonOf(error: unknown, depth = 0): string {
-  const cause = error instanceof Error && depth < DEEPEST_CAUSE ? error.cause : undefined;
-  return cause instanceof Error
-    ? `${oneLine(error)}: ${reasonOf(cause, depth + 1)}`
-    : oneLine(error);
-}
-
 /**
- * A copy of an error and of those behind it, in which no text shows the key; what else hangs on it,
- * a request's headers, say, is left behind.
- */
-function withoutSecrets(
-  error: unknown,
-  withoutKey: (text: string) => string,
-  depth = 0,
-): Error {
-  if (!(error instanceof Error)) return new Error(withoutKey(oneLine(error)));
-  const { name, message, stack } = error;
-  const next = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
-  const cause = next === undefined || depth === DEEPEST_CAUSE
-    ? undefined
-    : withoutSecrets(next, withoutKey, depth + 1);
-  const copy = new Error(withoutKey(message), cause && { cause });
-  copy.name = name;
-  if (stack !== undefined) copy.stack = withoutKey(stack);
-  return copy;
-}
-
-/**
- * Reads a body: whole, or as far as it is wanted; what is not read is cancelled.
+ * Reads the body of a response: completely if it may be a page, otherwise the start for an error
+ * message. Cancels the rest.
  *
- * @param response The answer
- * @param signal Stops the reading, for not every body hears the signal of its request; the bytes so
- *   far are what comes back then
- * @param onBytes Told of each piece that comes
- * @param most So many bytes are wanted at least, where there are as many
+ * @param signal Ends the reading, because a body may ignore the signal of its request; the bytes read
+ *   so far are returned
+ * @param onBytes Called after each chunk
  */
 async function readBody(
   response: Response,
   signal: AbortSignal,
   onBytes: () => void,
-  most = Infinity,
 ): Promise<Uint8Array<ArrayBuffer>> {
+  const max = bytesToRead(response);
   const chunks: Uint8Array[] = [];
   let length = 0;
   const reader = response.body?.getReader();
-  const stop = () => void reader?.cancel(signal.reason).catch(() => {});
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
+  const cancel = () => void reader?.cancel(signal.reason).catch(() => {});
+  signal.addEventListener("abort", cancel, { once: true });
+  if (signal.aborted) cancel();
   try {
-    while (reader && length < most) {
+    while (reader && length < max) {
       const { done, value } = await reader.read();
       if (done) break;
       onBytes();
@@ -203,13 +153,18 @@ async function readBody(
       length += value.length;
     }
   } finally {
-    signal.removeEventListener("abort", stop);
-    if (most !== Infinity) stop();
+    signal.removeEventListener("abort", cancel);
+    if (max !== Infinity) cancel();
   }
-  return join(chunks, length);
+  return concatenate(chunks, length);
 }
 
-function join(chunks: Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+function bytesToRead(response: Response): number {
+  if (isRedirect(response)) return 0;
+  return response.status === 200 && isJson(response.headers) ? Infinity : MAX_ERROR_BODY;
+}
+
+function concatenate(chunks: Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
   let offset = 0;
   for (const chunk of chunks) {
@@ -219,55 +174,53 @@ function join(chunks: Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Globals of the runtimes whose `fetch` needs an option of its own. */
-interface RuntimeGlobals {
-  Deno?: { createHttpClient?: (options: { http2: boolean }) => { close(): void } };
-  Bun?: unknown;
+/** Creates the error for a request without a complete response. */
+function networkFailure(
+  error: unknown,
+  url: string,
+  redact: ((text: string) => string) | undefined,
+): FailedAttempt {
+  const { origin, host } = new URL(url);
+  // Deno's error for a missing permission.
+  const isDenied = error instanceof Error && error.name === "NotCapable";
+  const message = messagesOf(error);
+  return new FailedAttempt(
+    new DataStreamError(`No complete response from ${origin} (${redact?.(message) ?? message})`, {
+      kind: "network",
+      url,
+      hint: isDenied
+        ? `allow access to the service: deno run --allow-net=${host}`
+        : "check the connection and the base URL, then try again",
+      cause: redact === undefined ? error : redactError(error, redact),
+    }),
+    isDenied,
+  );
+}
+
+/** Maximum number of causes to follow: an error may be its own cause. */
+const MAX_CAUSES = 5;
+
+/** Returns the messages of an error and its causes: some runtimes put the reason into a cause. */
+function messagesOf(error: unknown, depth = 0): string {
+  const cause = error instanceof Error && depth < MAX_CAUSES ? error.cause : undefined;
+  return cause instanceof Error
+    ? `${oneLine(error)}: ${messagesOf(cause, depth + 1)}`
+    : oneLine(error);
 }
 
 /**
- * Sends a request over a new HTTP/1.1 connection in Deno and Bun, and with the plain `fetch` elsewhere.
- *
- * A client may repeat a GET by itself when its connection breaks (RFC 9110, section 9.2.2) or when an
- * HTTP/2 server refuses its stream (RFC 9113, section 8.7). The second request follows within
- * milliseconds; the service counts it, the rate limiter does not. Number of requests that a loopback
- * server received for one call of `fetch`, 2026-11-22:
- *
- * | runtime | reused connection reset | stream refused | reason | option that prevents it |
- * |---|---|---|---|---|
- * | Deno 2.9.6 | 2 | 2 | denoland/deno#32566 | `Deno.createHttpClient({ http2: false })` |
- * | Bun 1.4.5 | 2 | 6, HTTP/2 is opt-in | oven-sh/bun#28706 | `keepalive: false`, `protocol: "http1.1"` |
- * | Node 20, 24 | 1 | no HTTP/2 | | not needed |
- * | Node 26 | 1 | 2 | nodejs/undici#5598 | none |
- * | workerd 1.20261117 | 2 | no HTTP/2 | capnproto/capnproto#2785 | none |
- * | Chromium 156 | 2 | 3 | `HttpNetworkTransaction::ShouldResendRequest` | none |
- *
- * Deno before denoland/deno#36415 repeats a request on a new connection, too.
- *
- * The header `connection: close` prevents it over HTTP/1.1 in Deno and Bun only. Over HTTP/2, where the
- * header is not allowed, Deno, Bun and Node drop it and keep the connection. Workerd and Chromium ignore it.
- *
- * Cost: an empty response over TLS on loopback takes 1.1 to 1.5 ms in Deno instead of 0.2 ms, and 0.9 ms
- * in Bun instead of 0.05 ms; a network adds two round trips. Requests start 530 ms apart.
- *
- * Each request gets an HTTP client of its own in Deno (0.03 ms), because `Deno.test` can report a shared
- * one as a leaked resource.
- *
- * @param request The request to send
- * @returns The response, once its headers have arrived
+ * Copies an error and its causes without the API key. Only name, message and stack are copied, because
+ * any other property may hold the request's headers.
  */
-export async function fetchOnce(request: Request): Promise<Response> {
-  const { Bun: bun, Deno: deno } = globalThis as RuntimeGlobals;
-  const client = deno?.createHttpClient?.({ http2: false });
-  const options = bun ? { keepalive: false, protocol: "http1.1" } : client && { client };
-  try {
-    return await fetch(request, options as RequestInit | undefined);
-  } finally {
-    client?.close(); // the connection stays open until the body has been read
-  }
-}
-
-/** Whether an answer says that it is JSON, of whatever kind. */
-export function isJson(headers: Headers): boolean {
-  return /^application\/([\w.+-]+\+)?json\b/i.test(headers.get("content-type") ?? "");
+function redactError(error: unknown, redact: (text: string) => string, depth = 0): Error {
+  if (!(error instanceof Error)) return new Error(redact(oneLine(error)));
+  const { name, message, stack } = error;
+  const next = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
+  const cause = next === undefined || depth === MAX_CAUSES
+    ? undefined
+    : redactError(next, redact, depth + 1);
+  const copy = new Error(redact(message), cause && { cause });
+  copy.name = name;
+  if (stack !== undefined) copy.stack = redact(stack);
+  return copy;
 }

@@ -44,7 +44,8 @@ export interface WriterOptions {
   unchecked?: boolean | undefined;
 }
 
-const ALL_RESOURCES = Object.keys(RESOURCES) as ResourceName[];
+// Bundlers keep a call at the top level unless it is marked as pure, and with it all formats.
+const ALL_RESOURCES = /* @__PURE__ */ Object.keys(RESOURCES) as ResourceName[];
 
 /** Name of a format. */
 export type FormatName = "csv" | "ndjson" | "json" | "geojson";
@@ -53,7 +54,7 @@ export type FormatName = "csv" | "ndjson" | "json" | "geojson";
  * The formats, by name. The first one is the default.
  *
  * The methods of a query, `--format`, the extensions of download URLs, content negotiation and the
- * buttons of the web page derive from this table. To add a format, add a row and its writer.
+ * buttons of the web page derive from this table. To add a format, add its name, a row and a writer.
  */
 export const FORMATS: Readonly<Record<FormatName, Format>> = {
   csv: {
@@ -100,7 +101,7 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
 };
 
 /** Names of all formats, the default first. */
-export const FORMAT_NAMES: readonly FormatName[] = Object.keys(FORMATS) as FormatName[];
+export const FORMAT_NAMES = /* @__PURE__ */ Object.keys(FORMATS) as readonly FormatName[];
 
 /** Returns the formats in which a resource can be written, the default first. */
 export function formatsOf(resource: ResourceName): FormatName[] {
@@ -149,7 +150,10 @@ export function createWriter(format: FormatName, options: WriterOptions): PageWr
   const missing = missingFields(format, select);
   if (missing.length > 0) {
     const problem = `must contain ${missing.join(" and ")} for ${FORMATS[format].label}`;
-    throw new ValidationError("select", problem, { received: select, hint: "select it too" });
+    throw new ValidationError("select", problem, {
+      received: select,
+      hint: "add the missing fields, or choose another format",
+    });
   }
   return FORMATS[format].createWriter(options);
 }

@@ -1,5 +1,4 @@
-import { ValidationError } from "../errors.ts";
-import { describe } from "../validation.ts";
+import { invalidValue } from "../validation.ts";
 import type { Clause } from "./clause.ts";
 
 /**
@@ -60,11 +59,7 @@ export function toBoxClauses(
   option: string,
 ): Clause<"Longitude" | "Latitude">[] {
   if (typeof box !== "object" || box === null) {
-    throw new ValidationError(
-      option,
-      `must be an object { west, south, east, north }, got ${describe(box)}`,
-      { received: box },
-    );
+    throw invalidValue(option, "an object { west, south, east, north }", box);
   }
   const { west, south, east, north } = box;
   requireRange(option, ["west", west], ["east", east], 180);
@@ -88,18 +83,11 @@ type Side = readonly [name: string, degrees: number];
 function requireRange(option: string, low: Side, high: Side, most: number): void {
   for (const [name, degrees] of [low, high]) {
     if (!(typeof degrees === "number" && Math.abs(degrees) <= most)) {
-      throw new ValidationError(
-        `${option}.${name}`,
-        `must be a number of degrees from -${most} to ${most}, got ${describe(degrees)}`,
-        { received: degrees },
-      );
+      const expected = `a number of degrees from -${most} to ${most}`;
+      throw invalidValue(`${option}.${name}`, expected, degrees);
     }
   }
   if (low[1] >= high[1]) {
-    throw new ValidationError(
-      `${option}.${low[0]}`,
-      `must be below ${high[0]}, got ${low[1]} and ${high[1]}`,
-      { received: low[1] },
-    );
+    throw invalidValue(`${option}.${low[0]}`, `below ${high[0]} (${high[1]})`, low[1]);
   }
 }

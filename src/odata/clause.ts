@@ -1,5 +1,4 @@
-import { ValidationError } from "../errors.ts";
-import { describe } from "../validation.ts";
+import { invalidValue } from "../validation.ts";
 import { FILTER_FIELDS, type FilterField } from "./resources.ts";
 
 /** An operator that compares a field with one value. */
@@ -69,8 +68,7 @@ export function toLiteral(field: string, value: string | number, option: string)
       : type === "date"
       ? "a date in the form YYYY-MM-DD"
       : "a string";
-    const problem = `must be ${expected} to compare with ${field}, got ${describe(value)}`;
-    throw new ValidationError(option, problem, { received: value });
+    throw invalidValue(option, `${expected} to compare with ${field}`, value);
   }
   return { text: String(value), quoted: !isNumber || type === "degrees" };
 }
@@ -82,9 +80,5 @@ export function toLiteral(field: string, value: string | number, option: string)
  */
 export function requireFieldName(field: string): void {
   if (/^[A-Za-z_]\w*$/.test(field)) return;
-  throw new ValidationError(
-    "field",
-    `must be a name of letters, digits and "_", got ${describe(field)}`,
-    { received: field },
-  );
+  throw invalidValue("field", 'a name of letters, digits and "_"', field);
 }

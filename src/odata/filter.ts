@@ -1,5 +1,4 @@
-import { ValidationError } from "../errors.ts";
-import { describe } from "../validation.ts";
+import { invalidValue } from "../validation.ts";
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import {
   type Clause,
@@ -56,12 +55,8 @@ export interface Filter<F extends string = FilterFieldOf<"Records">> {
 export function and<F extends string>(...filters: readonly Filter<F>[]): Filter<F> {
   const wrong = filters.findIndex((filter) => !Array.isArray(filter?.clauses));
   if (filters.length === 0 || wrong >= 0) {
-    const got = wrong < 0 ? "none" : describe(filters[wrong]);
-    throw new ValidationError(
-      "filters",
-      `must be one or more filters made by eq(), isIn() and similar functions, got ${got}`,
-      { received: filters[wrong] },
-    );
+    const expected = "one or more filters made by eq(), isIn() and similar functions";
+    throw invalidValue("filters", expected, filters[wrong]);
   }
   return toFilter(filters.flatMap(({ clauses }) => clauses));
 }
@@ -214,10 +209,7 @@ export function isIn<const F extends FilterName>(
   values: readonly FilterValue<F>[],
 ): Filter<F> {
   if (!Array.isArray(values) || values.length === 0) {
-    const got = Array.isArray(values) ? "an empty array" : describe(values);
-    throw new ValidationError("values", `must be an array of at least one value, got ${got}`, {
-      received: values,
-    });
+    throw invalidValue("values", "an array of at least one value", values);
   }
   const literals = values.map((value) => toLiteral(field, value, "values"));
   return toFilter([{ field, operator: "in", values: literals }]);
@@ -241,16 +233,11 @@ export function isIn<const F extends FilterName>(
  */
 export function endsWith<const F extends FilterName>(field: F, text: string): Filter<F> {
   requireFieldName(field);
-  const type = filterTypeOf(field) ?? "text";
-  if (type !== "text") {
-    throw new ValidationError("field", `must hold strings, but ${field} holds a ${type}`, {
-      received: field,
-    });
+  if ((filterTypeOf(field) ?? "text") !== "text") {
+    throw invalidValue("field", "a field that holds strings", field);
   }
   if (typeof text !== "string") {
-    throw new ValidationError("text", `must be a string, got ${describe(text)}`, {
-      received: text,
-    });
+    throw invalidValue("text", "a string", text);
   }
   return toFilter([{ field, operator: "endswith", values: [{ text, quoted: true }] }]);
 }

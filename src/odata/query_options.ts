@@ -1,5 +1,5 @@
 import { ValidationError } from "../errors.ts";
-import { describe, firstRepeated, requireWholeNumber } from "../validation.ts";
+import { firstRepeated, invalidValue, requireWholeNumber } from "../validation.ts";
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { type Clause, formatClauses } from "./clause.ts";
 import type { Filter } from "./filter.ts";
@@ -85,14 +85,17 @@ export function checkQuery(resource: ResourceName, query: UntypedQuery): Checked
   }
   const fields = select === undefined ? undefined : parseSelect(select);
   if (fields !== undefined) requireFields(resource, fields, unchecked);
-  const checkedFilter = filter === undefined
+  const parsed = filter === undefined
     ? { filter, clauses: [] }
     : readFilter(resource, String(filter), unchecked);
   const box = within === undefined ? undefined : toBoxClauses(within, "within");
+  // Metadata and Locations have positions; the others are filtered by the locations in the box.
+  const positions = isMeasured(resource) ? [] : box ?? [];
   return {
     resource,
     select: fields,
-    ...(box && !isMeasured(resource) ? addClauses(checkedFilter, box) : checkedFilter),
+    filter: narrow(parsed, positions),
+    clauses: parsed.clauses && [...parsed.clauses, ...positions],
     box: isMeasured(resource) ? box : undefined,
     top,
     limit,
@@ -114,11 +117,8 @@ function requireTypes({ select, filter, skipToken, unchecked }: UntypedQuery): v
   const isArray = Array.isArray(select) && select.every((name) => typeof name === "string");
   const isExpression = typeof filter === "object" && Array.isArray(filter?.clauses);
   const requireType = (option: string, isValid: boolean, expected: string, value: unknown) => {
-    if (isValid) return;
-    throw new ValidationError(option, `must be ${expected}, got ${describe(value)}`, {
-      received: value,
-      hint: option === "filter" ? "combine several expressions with and()" : "",
-    });
+    const hint = option === "filter" ? "combine several expressions with and()" : "";
+    if (!isValid) throw invalidValue(option, expected, value, hint);
   };
   requireType("select", isString(select) || isArray, "an array of fields or a string", select);
   requireType("filter", isString(filter) || isExpression, "a string or one expression", filter);
@@ -137,9 +137,7 @@ function requireNotEmpty({ select, filter, skipToken }: UntypedQuery): void {
 }
 
 function requireOneOf(option: string, value: string, known: readonly string[]): void {
-  if (known.includes(value)) return;
-  const problem = `must be one of ${known.join(", ")}, got ${describe(value)}`;
-  throw new ValidationError(option, problem, { received: value });
+  if (!known.includes(value)) throw invalidValue(option, `one of ${known.join(", ")}`, value);
 }
 
 function requireFields(
@@ -189,10 +187,6 @@ function readFilter(resource: ResourceName, filter: string, unchecked: boolean):
   }
 }
 
-function addClauses({ filter, clauses }: ParsedFilter, more: readonly Clause[]): ParsedFilter {
-  return { filter: narrow({ filter, clauses }, more), clauses: clauses && [...clauses, ...more] };
-}
-
 /** Adds clauses to a filter with `and`. */
 export function narrow(
   { filter, clauses }: ParsedFilter,
@@ -213,18 +207,24 @@ interface PlacedBox {
 /**
  * Adds a box to a filter if the resource has positions; otherwise returns it as `within`.
  *
- * @param unchecked Whether the filter may have names and syntax that Weir does not know
+ * @param unchecked Whether the filter may have names and syntax that Weir does not know. Default: no,
+ *   and errors do not suggest the option
  * @throws {ValidationError} If the filter or the box is not valid for the resource
  */
 export function placeBox(
   resource: ResourceName,
   filter: string | undefined,
   within: BoundingBox | undefined,
-  unchecked = false,
+  unchecked?: boolean,
 ): PlacedBox {
   if (within === undefined) return { filter };
   if (isMeasured(resource)) return { filter, within };
-  return { filter: checkQuery(resource, { filter, within, unchecked }).filter };
+  const parsed = filter === undefined
+    ? { filter, clauses: [] }
+    : unchecked === undefined
+    ? { filter, clauses: checkFilter(resource, filter) }
+    : readFilter(resource, filter, unchecked);
+  return { filter: narrow(parsed, toBoxClauses(within, "within")) };
 }
 
 /** System query options of one request, by their OData names. */

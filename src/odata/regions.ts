@@ -28,3 +28,8 @@ export const REGIONS: readonly (readonly [label: string, regions: Record<string,
     "admin.4.ca.yt": "Yukon",
   }],
 ];
+
+/** Returns a region's name, or `undefined` if the id is not in the list. */
+export function regionName(id: string): string | undefined {
+  return REGIONS.map(([, regions]) => regions).find((regions) => Object.hasOwn(regions, id))?.[id];
+}

@@ -4,8 +4,7 @@
  * @module
  */
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
-import { ValidationError } from "../errors.ts";
-import { describe, requireWholeNumber } from "../validation.ts";
+import { invalidValue, requireWholeNumber } from "../validation.ts";
 import { BadRequest, parseQuery, type SandboxQuery } from "./query.ts";
 import { countRows, findRows } from "./search.ts";
 import { Throttle } from "./throttle.ts";
@@ -100,8 +99,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   requireWholeNumber("records", records, 0, Number.MAX_SAFE_INTEGER);
   requireWholeNumber("locations", locations, 1, Number.MAX_SAFE_INTEGER);
   if (!(requestsPerSecond > 0)) {
-    const problem = `must be a number above 0, got ${describe(requestsPerSecond)}`;
-    throw new ValidationError("requestsPerSecond", problem, { received: requestsPerSecond });
+    throw invalidValue("requestsPerSecond", "a number above 0", requestsPerSecond);
   }
   const world = { records, locations };
   const throttle = new Throttle(requestsPerSecond, now);

@@ -8,10 +8,10 @@ import {
 import { FakeClock } from "./fake_clock.ts";
 import { type Reply, upstream } from "./upstream.ts";
 
-/** A secret that is long enough, for tests. */
+/** A valid signing secret. */
 export const SECRET = "a secret of a test, of thirty-two bytes and more";
 
-/** The app over a sandbox, both on one fake clock. */
+/** Creates an app over a sandbox; both use one fake clock. */
 export function overSandbox(
   options: SandboxOptions = {},
   appOptions: Partial<AppOptions> = {},
@@ -32,7 +32,7 @@ export function overSandbox(
   return { app, stats, clock, log };
 }
 
-/** The app over a service that gives the replies in order. */
+/** Creates an app over a service that returns the replies in order. */
 export function overUpstream(
   replies: Reply[],
   appOptions: Partial<AppOptions> = {},
@@ -49,7 +49,7 @@ export function overUpstream(
   return { app, requests, log, clock: options.clock };
 }
 
-/** The problem that an answer holds, as RFC 9457 has it. */
+/** Checks that a response is a problem document (RFC 9457), and returns its texts. */
 export async function problemOf(response: Response): Promise<{ detail: string; hint: string }> {
   assertEquals(response.headers.get("content-type"), "application/problem+json");
   assertEquals(response.headers.get("cache-control"), "no-store");

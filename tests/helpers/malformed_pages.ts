@@ -49,7 +49,7 @@ const ESCAPED_VALUE = encoder.encode(String.raw`"\u0076alue"`);
 
 /**
  * Returns a page in which each `"value"` is spelled with an escape. It means the same, but the path
- * from bytes to bytes does not find the rows, so that the general path reads the page.
+ * that scans bytes does not find the rows, so that the page is parsed.
  */
 export function forParsedPath(page: Uint8Array): Uint8Array {
   const bytes: number[] = [];

@@ -6,15 +6,15 @@ type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
 
 /** Options of a page. */
 export interface PageOptions {
-  /** Form that is sent, such as `?endpoint=Records`. Default: none. */
+  /** Submitted form, such as `?endpoint=Records`. Default: none. */
   query?: string;
   /** Headers of the request for the page. */
   headers?: Record<string, string>;
   /** Changes the document before the script runs, as a browser that restores values does. */
   restore?: (document: Document) => void;
-  /** What the script's `fetch` does. Default: asks the app. */
+  /** The script's `fetch`. Default: sends requests to the app. */
   fetch?: Fetch;
-  /** `navigator.clipboard`. Default: one that keeps the texts. */
+  /** `navigator.clipboard`. Default: one that records the texts. */
   clipboard?: { writeText(text: string): Promise<void> } | undefined;
   /** Whether the browser has the Navigation API. Default: true. */
   hasNavigation?: boolean;

@@ -1,4 +1,4 @@
-import type { DataStreamOptions } from "../../mod.ts";
+import { DataStream, type DataStreamOptions } from "../../mod.ts";
 import { FakeClock } from "./fake_clock.ts";
 
 /** What a scripted service answers to one request. */
@@ -44,3 +44,32 @@ export function upstream(...replies: Reply[]): {
 
 /** The root address of that service. */
 export const ROOT = "https://upstream.invalid/v1/odata/v4";
+
+/** A client with the default retry options, and what it sends to a service that gives the replies. */
+interface RetryingClient {
+  client: DataStream;
+  clock: FakeClock;
+  requests: Request[];
+  /** Times (ms) at which the requests were sent. */
+  times: number[];
+  /** Returns the page sizes of the requests. */
+  tops(): number[];
+}
+
+/** Creates a client that retries, and a service that gives the replies in order. */
+export function retryingClient(
+  replies: Reply[],
+  options: DataStreamOptions = {},
+): RetryingClient {
+  const service = upstream(...replies);
+  const { clock } = service.options;
+  const times: number[] = [];
+  const fetch = (request: Request) => {
+    times.push(clock.now());
+    return service.options.fetch(request);
+  };
+  const client = new DataStream({ ...service.options, fetch, retry: {}, ...options });
+  const tops = () =>
+    service.requests.map(({ url }) => Number(new URL(url).searchParams.get("$top")));
+  return { client, clock, times, tops, requests: service.requests };
+}

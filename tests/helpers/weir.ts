@@ -1,4 +1,4 @@
-import { run } from "../../src/cli/run.ts";
+import { run } from "../../src/cli/commands.ts";
 import { withDeadline } from "./deadline.ts";
 
 /** What a command line came to. */
@@ -17,10 +17,12 @@ export interface Given {
   /** Whether standard error is a terminal. */
   isTerminal?: boolean;
   /** Whether standard output is one. */
-  showsOutput?: boolean;
+  isStdoutTerminal?: boolean;
   secret?: string;
   networkHint?: () => string | undefined;
   signal?: AbortSignal;
+  /** Replaces the function that writes text to standard output. */
+  print?: (text: string) => Promise<void>;
 }
 
 /** Runs a command line in this process. */
@@ -38,14 +40,14 @@ export async function weir(line: readonly string[], given: Given = {}): Promise<
   const running = run(line, {
     environment,
     environmentIfAllowed: environment,
-    howToAllow: () => "",
+    permissionHint: () => "",
     networkHint: given.networkHint ?? (() => undefined),
-    showsOutput: given.showsOutput ?? false,
-    output: new WritableStream({ write: (chunk) => void chunks.push(decoder.decode(chunk)) }),
-    print: (text) => Promise.resolve(void chunks.push(text)),
-    error: (text) => errors.push(text),
+    isStdoutTerminal: given.isStdoutTerminal ?? false,
+    stdout: new WritableStream({ write: (chunk) => void chunks.push(decoder.decode(chunk)) }),
+    print: given.print ?? ((text) => Promise.resolve(void chunks.push(text))),
+    printError: (text) => errors.push(text),
     terminal: given.isTerminal ? { columns: () => 80, write: (text) => drawn += text } : undefined,
-    askSecret: () => Promise.resolve(given.secret ?? ""),
+    promptSecret: () => Promise.resolve(given.secret ?? ""),
     signal: given.signal ?? new AbortController().signal,
   });
   const code = await withDeadline(running, `weir ${line.join(" ")}`);

@@ -17,7 +17,7 @@ export const signingSecret = "a secret of a test, of thirty-two bytes and more";
 export interface PageOptions {
   /** Options of Playwright's browser context. */
   context?: Parameters<Browser["newContext"]>[0];
-  /** Whether the browser keeps pages for back and forward, as people's browsers do. */
+  /** Whether the back/forward cache is enabled, which Playwright disables by default. */
   hasBackForwardCache?: boolean;
   /** Called with the URL of each request to the server. */
   onRequest?: (url: URL) => void;
@@ -34,7 +34,7 @@ export function browserTest(name: string, fn: () => Promise<void>): void {
  * Serves the app over a sandbox and opens its page.
  *
  * @param options Options of the app
- * @param test Is given the page, which must not log an error, and its address
+ * @param test Called with the page and its URL; fails if the page logs an error
  */
 export function onPage(
   options: Partial<AppOptions>,
@@ -65,21 +65,21 @@ export function onPage(
     try {
       const page = await (await browser.newContext(context)).newPage();
       page.setDefaultTimeout(15_000);
-      const complaints: string[] = [];
+      const errors: string[] = [];
       page.on("console", (message) => {
         // Chromium logs each response that is not 2xx.
         const isNoise = message.text().startsWith("Failed to load resource");
-        if (message.type() === "error" && !isNoise) complaints.push(message.text());
+        if (message.type() === "error" && !isNoise) errors.push(message.text());
       });
-      page.on("pageerror", ({ message }) => complaints.push(message));
+      page.on("pageerror", ({ message }) => errors.push(message));
       page.on("dialog", (dialog) => {
-        complaints.push(`a dialog: ${dialog.message()}`);
+        errors.push(`dialog: ${dialog.message()}`);
         dialog.dismiss();
       });
       const root = `http://127.0.0.1:${addr.port}/`;
       await page.goto(root);
       await test(page, root);
-      assertEquals(complaints, []);
+      assertEquals(errors, []);
       await page.context().close();
     } finally {
       // A graceful shutdown would wait for responses that are held.

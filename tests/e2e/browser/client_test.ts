@@ -1,5 +1,5 @@
-// The client in a real browser, on a page of its own origin: no request asks for leave where there is
-// no key.
+// The client in Chromium, on a page of another origin than the service. Requests without a key need
+// no CORS preflight.
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
 import { endpoint } from "../../../mod.ts";
@@ -9,13 +9,13 @@ import { serveService, serveSite } from "./site.ts";
 
 const KEY = "sandbox";
 
-/** The requests to a server that ask whether a page may ask. */
+/** Returns the CORS preflight requests that a server received. */
 const preflights = ({ asked }: AnyOriginServer) =>
   asked.filter(({ method }) => method === "OPTIONS");
 const keys = ({ asked }: AnyOriginServer) =>
   asked.filter(({ method }) => method !== "OPTIONS").map(({ headers }) => headers.get("x-api-key"));
 
-/** How many rows a page gets of a service, with a key or without. */
+/** Returns the number of rows that a page receives from a service. */
 function countRows(page: Page, { origin }: AnyOriginServer, apiKey?: string): Promise<number> {
   const options = { baseUrl: `${origin}/v1/odata/v4`, userAgent: "a-page/1.0", apiKey };
   return page.evaluate(`(async () => {
@@ -28,7 +28,7 @@ function countRows(page: Page, { origin }: AnyOriginServer, apiKey?: string): Pr
 }
 
 Deno.test({
-  name: "a page gets every row, without a preflight where it has no key, and with one where it has",
+  name: "DataStream returns every row in Chromium, with a preflight only when there is a key",
   ignore: !isInstalled,
   async fn() {
     await using site = await serveSite();
@@ -65,7 +65,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "endpoint() builds in a page what it builds in Deno, and the page sends it as it is",
+  name: "endpoint() builds the same request in Chromium as in Deno, and fetch() sends it unchanged",
   ignore: !isInstalled,
   async fn() {
     await using site = await serveSite();

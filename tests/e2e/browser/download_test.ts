@@ -1,5 +1,5 @@
-// A link on a page that a service worker answers with the client's CSV: a download as any other, which
-// the browser writes to its file page by page.
+// Downloads by a link, to which a service worker responds with the client's CSV. The browser writes
+// them to a file page by page.
 import { assert, assertEquals } from "@std/assert";
 import type { Download } from "playwright-core";
 import { DataStream, PRODUCTION_URL } from "../../../mod.ts";
@@ -11,14 +11,14 @@ import { until } from "../../helpers/until.ts";
 import { inBrowser, isInstalled } from "./chromium.ts";
 import { DATA, type Instead, serveService, serveSite } from "./site.ts";
 
-/** The CSV of the same query by the client in this process. */
+/** Returns the CSV of the same query from the client in this process. */
 async function csvHere(): Promise<Uint8Array> {
   const { apiKey, url, fetch } = createSandbox(DATA);
   const client = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
   return new Uint8Array(await new Response(client.records({ top: 100 }).csv()).arrayBuffer());
 }
 
-/** Clicks the link on the page, and hands over the download as soon as it has begun. */
+/** Clicks the link on the page, and calls the test when the download has begun. */
 async function onDownload(
   instead: Instead,
   test: (download: Download, service: AnyOriginServer, folder: string) => Promise<void>,
@@ -44,7 +44,7 @@ async function onDownload(
   });
 }
 
-/** What the browser has written so far to its one file; undefined for nothing. */
+/** Returns the bytes that the browser has written so far to its only file, if any. */
 async function writtenTo(folder: string): Promise<Uint8Array | undefined> {
   for await (const { name } of Deno.readDir(folder)) {
     const bytes = await Deno.readFile(`${folder}/${name}`);
@@ -55,7 +55,7 @@ async function writtenTo(folder: string): Promise<Uint8Array | undefined> {
 const browserTest = (name: string, fn: () => Promise<void>) =>
   Deno.test({ name, ignore: !isInstalled, fn });
 
-browserTest("a link downloads the CSV that Deno makes, and writes it as it comes", async () => {
+browserTest("csv() streams the same bytes to a download in Chromium as in Deno", async () => {
   const csv = await csvHere();
   const { promise: isReleased, resolve: release } = Promise.withResolvers<undefined>();
   const holdThird: Instead = (_, number) => number === 3 ? isReleased : undefined;
@@ -70,16 +70,16 @@ browserTest("a link downloads the CSV that Deno makes, and writes it as it comes
     const cells = (bytes: Uint8Array) => readCsv(new TextDecoder().decode(bytes));
     assertEquals(cells(file), cells(csv));
     assertEquals(file, csv);
-    // Three pages and a count, none of which has a key or asks for leave.
+    // Three pages and a count, none of which has a key or needs a preflight.
     assertEquals(asked.map(({ method }) => method), ["GET", "GET", "GET", "GET"]);
     assertEquals(asked.map(({ headers }) => headers.get("x-api-key")), Array(4).fill(null));
   });
 });
 
-browserTest("the README's service worker answers a link, as it stands there", async () => {
+browserTest("README's service worker responds to a link with a download", async () => {
   const [worker] = (await readFences()).filter(({ note }) => note === "service-worker");
   await using service = serveService();
-  // The one thing that is another: where the service is.
+  // The README's code, unchanged except for the address of the service.
   await using site = await serveSite((path, text) =>
     path === "/download_worker.js"
       ? worker!.code
@@ -107,13 +107,13 @@ browserTest("the README's service worker answers a link, as it stands there", as
 
 for (
   const [name, fault] of Object.entries<() => Response>({
-    "a status": () => Response.json({}, { status: 500 }),
-    "half of a page": () =>
+    "an error status": () => Response.json({}, { status: 500 }),
+    "truncated": () =>
       new Response('{"value":[{"Id"', { headers: { "content-type": "application/json" } }),
   })
 ) {
   browserTest(
-    `${name} in the middle makes the download fail`,
+    `csv() fails the download in Chromium when a later page is ${name}`,
     () =>
       onDownload((_, number) => number === 3 ? fault() : undefined, async (download, { asked }) => {
         assertEquals(await download.failure(), "canceled");

@@ -1,4 +1,4 @@
-// The page offers no results or links of other settings than its form has.
+// The page blocks results and links that do not match its form.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Page } from "playwright-core";
 import {
@@ -25,10 +25,10 @@ const linksOf = (page: Page): Promise<string[]> =>
     links.map((link) => link.getAttribute("href")!)
   );
 
-/** Asserts that nothing of the results can be opened, read aloud as valid or copied. */
+/** Asserts that the results can be neither opened nor read nor copied. */
 async function assertBlocked(page: Page): Promise<void> {
   await status(page).getByText(CHANGED, { exact: true }).waitFor();
-  await page.getByText("The form has other settings than these results").waitFor();
+  await page.getByText("The form no longer matches these results").waitFor();
   assertEquals(await linksOf(page), []);
   const isOpen = "Array.from(document.querySelectorAll('#results > *'), (part) => " +
     "part.inert ? '' : part.id || part.className).filter(Boolean).join()";
@@ -40,7 +40,7 @@ async function assertBlocked(page: Page): Promise<void> {
 async function assertUsable(page: Page, links: string[]): Promise<void> {
   assertEquals(await status(page).innerText(), "");
   assertEquals(
-    await page.getByText("The form has other settings than these results").isVisible(),
+    await page.getByText("The form no longer matches these results").isVisible(),
     false,
   );
   assertEquals(await linksOf(page), links);
@@ -90,7 +90,7 @@ const changes: Change[] = [
 ];
 for (const [name, viewport] of [["phone", PHONE], ["desktop", DESKTOP]] as const) {
   browserTest(
-    `page blocks its results when a setting changes, until it is undone, on a ${name}`,
+    `page blocks its results until a change of a setting is undone on a ${name}`,
     () =>
       onPage({}, async (page) => {
         await characteristic(page).fill("pH");
@@ -133,13 +133,13 @@ for (const [access, options] of Object.entries(modes)) {
         await assertBlocked(page);
         await characteristic(page).fill("pH");
         await assertUsable(page, links);
-        // The credential is no setting of the results.
+        // The credential is not a setting of the results.
         if (access !== "public") await page.locator("#credential").press("End");
         await assertUsable(page, links);
         if (access === "signed") {
-          await page.getByLabel("Links hold for").selectOption("a year");
+          await page.getByLabel("Links are valid for").selectOption("a year");
           await assertBlocked(page);
-          await page.getByLabel("Links hold for").selectOption("a week");
+          await page.getByLabel("Links are valid for").selectOption("a week");
           await assertUsable(page, links);
         }
         await characteristic(page).fill("Nitrate");
@@ -154,7 +154,7 @@ for (const [access, options] of Object.entries(modes)) {
 }
 
 browserTest(
-  "page downloads the rows of its form after the form changed",
+  "page downloads the rows of the form after it changed",
   () =>
     onPage({}, async (page) => {
       await characteristic(page).fill("pH");
@@ -172,7 +172,7 @@ browserTest(
 );
 
 browserTest(
-  "page ignores keyboard, mouse and copying in results that are blocked",
+  "page ignores keyboard, mouse and copying when results are blocked",
   () => {
     const downloads: string[] = [];
     const onRequest = ({ pathname }: URL) => {
@@ -218,7 +218,7 @@ browserTest(
 );
 
 browserTest(
-  "page downloads nothing with a script of its own when results are blocked",
+  "page downloads nothing by script when results are blocked",
   () => {
     const downloads: string[] = [];
     const onRequest = ({ pathname }: URL) => {
@@ -242,7 +242,7 @@ browserTest(
 for (const javaScriptEnabled of [true, false]) {
   const script = javaScriptEnabled ? "with" : "without";
   browserTest(
-    `page has the settings of its results when the browser goes back or reloads, ${script} JavaScript`,
+    `page has the form of its results when the browser goes back or reloads, ${script} JavaScript`,
     () =>
       onPage({}, async (page) => {
         await characteristic(page).fill("pH");
@@ -276,7 +276,7 @@ for (const javaScriptEnabled of [true, false]) {
 }
 
 browserTest(
-  "page blocks its results when the back/forward cache brings an edited form",
+  "page blocks its results when the back/forward cache restores an edited form",
   () =>
     onPage({}, async (page) => {
       await characteristic(page).fill("pH");
@@ -315,7 +315,7 @@ browserTest(
 );
 
 browserTest(
-  "page blocks results that arrive after the form changed, and leaves the focus",
+  "page blocks results that arrive after the form changed, and does not move the focus",
   () => {
     let release = () => {};
     let isHeld = Promise.resolve();
@@ -341,12 +341,12 @@ browserTest(
 );
 
 browserTest(
-  "page allows its results when the list of datasets replaces DOIs that were typed",
+  "page allows its results when the list of datasets replaces the text field",
   () =>
     onPage(modes.token, async (page) => {
       await page.locator("#credential").fill(token);
       const datasets = "10.25976/weir-cc00 , 10.25976/weir-bb00,10.25976/weir-bb00";
-      await page.getByLabel("DOIs, with commas between them").fill(datasets);
+      await page.getByLabel("DOIs, separated by commas").fill(datasets);
       await pressShow(page);
       await page.locator("#preview").waitFor();
       await page.getByLabel(/Forêt boréale/).waitFor();

@@ -1,4 +1,4 @@
-// The page moves to its results after Show, and says that it waits for them.
+// The page moves to its results after Show, and shows that they are loading.
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
 import { createSandbox } from "../../../src/sandbox/service.ts";
@@ -33,7 +33,7 @@ async function assertAtResults(page: Page, heading: RegExp): Promise<void> {
   assert(top! < 100 || rest! < 1, `${top} from the top, ${rest} to scroll`);
 }
 
-/** The states of the page's request that it showed, from its next load on: text, busy and disabled. */
+/** Loading states that the page has shown since its next load: text, busy and disabled. */
 class LoadingStates {
   readonly all: string[] = [];
 
@@ -51,7 +51,7 @@ class LoadingStates {
     await page.reload();
   }
 
-  /** Waits for the states, one after the other. */
+  /** Asserts that these were the states so far, in this order. */
   async are(...states: boolean[]): Promise<void> {
     const expected = states.map((isOn) => isOn ? "Loading…,true false" : ",false false");
     await until(() => this.all.length >= expected.length, expected.join());
@@ -76,7 +76,7 @@ class Latch {
 for (const [device, viewport] of [["phone", PHONE], ["desktop", DESKTOP]] as const) {
   for (const [access, options] of Object.entries(modes)) {
     for (const javaScriptEnabled of [true, false]) {
-      // Without a script a caller gives no key: the page makes the addresses alone.
+      // Without a script a caller cannot enter a key, so the page shows only the URLs.
       const heading = access === "caller" && !javaScriptEnabled ? /^Your download$/ : /records$/;
       const script = javaScriptEnabled ? "with" : "without";
       browserTest(
@@ -108,7 +108,7 @@ for (const [access, options] of [["public", modes.public], ["token", modes.token
   for (const javaScriptEnabled of [true, false]) {
     const script = javaScriptEnabled ? "with" : "without";
     browserTest(
-      `Show moves to the message when the form is wrong, with ${access} access ${script} JavaScript`,
+      `Show moves to the message when the form is invalid, with ${access} access ${script} JavaScript`,
       () =>
         onPage(options, async (page) => {
           if (access === "token") await page.locator("#credential").fill(token);
@@ -116,7 +116,7 @@ for (const [access, options] of [["public", modes.public], ["token", modes.token
           await pressShow(page);
           await assertAtResults(page, /^No results$/);
           await page.getByRole("alert").getByText(
-            "From year is a year of four digits",
+            "From year must be a year of four digits",
           ).waitFor();
           if (access === "token" && !javaScriptEnabled) {
             await page.locator("#credential").fill(token);
@@ -132,7 +132,7 @@ for (const [access, options] of [["public", modes.public], ["token", modes.token
 for (const javaScriptEnabled of [true, false]) {
   const script = javaScriptEnabled ? "with" : "without";
   browserTest(
-    `Show asks the service again when nothing changed after a fault, ${script} JavaScript`,
+    `Show sends an unchanged form again after an error, ${script} JavaScript`,
     () => {
       const { fetch } = createSandbox({ requestsPerSecond: Infinity });
       let faults = 2;
@@ -146,26 +146,26 @@ for (const javaScriptEnabled of [true, false]) {
         await pressShow(page);
         await assertAtResults(page, /^No results$/);
         await page.evaluate("scrollTo(0, 0)");
-        await Promise.all([page.waitForURL(/attempt=2/), pressShow(page)]);
+        await Promise.all([page.waitForURL(/submission=2/), pressShow(page)]);
         await assertAtResults(page, /^No results$/);
-        await Promise.all([page.waitForURL(/attempt=3/), pressShow(page)]);
+        await Promise.all([page.waitForURL(/submission=3/), pressShow(page)]);
         await assertAtResults(page, /records$/);
-        // A page that shows results reloads them, too.
-        await Promise.all([page.waitForURL(/attempt=4/), pressShow(page)]);
+        // Show requests the results again, even if they are already shown.
+        await Promise.all([page.waitForURL(/submission=4/), pressShow(page)]);
         await assertAtResults(page, /records$/);
       }, { context: { javaScriptEnabled, viewport: PHONE } });
     },
   );
 }
 
-/** Returns what presses Show with the mouse and waits for nothing, such as the end of a navigation. */
+/** Returns a function that presses Show with the mouse without waiting for the navigation to end. */
 async function showPresser(page: Page): Promise<() => void> {
   await show(page).scrollIntoViewIfNeeded();
   const { x, y } = (await show(page).boundingBox())!;
   return () => void page.mouse.click(x + 5, y + 5).catch(() => {});
 }
 
-browserTest("Show says that it loads, and can be stopped and pressed again", () => {
+browserTest("Show reports loading, and can be pressed again after Stop", () => {
   const latch = new Latch();
   const states = new LoadingStates();
   const sent: string[] = [];
@@ -200,7 +200,7 @@ browserTest("Show says that it loads, and can be stopped and pressed again", () 
   }, { onRequest, hold: latch.hold, context: { viewport: PHONE } });
 });
 
-browserTest("Show no longer says that it loads when the form changes after Stop", () => {
+browserTest("Show stops reporting loading when the form changes after Stop", () => {
   const latch = new Latch();
   const states = new LoadingStates();
   return onPage({}, async (page) => {
@@ -227,7 +227,7 @@ browserTest("Show no longer says that it loads when the form changes after Stop"
   }, { hold: latch.hold, context: { viewport: PHONE } });
 });
 
-browserTest("Show no longer says that it loads when the back/forward cache brings the page", () => {
+browserTest("Show stops reporting loading when the back/forward cache restores the page", () => {
   return onPage({}, async (page) => {
     await page.evaluate("globalThis.isSame = true");
     await pressShow(page);
@@ -243,14 +243,14 @@ browserTest("Show no longer says that it loads when the back/forward cache bring
 });
 
 browserTest(
-  "Show says that it loads when a script sends the form, until an answer or a fault",
+  "Show reports loading until a response or an error when a script sends the form",
   () => {
     const latch = new Latch();
     const states = new LoadingStates();
     let isBroken = false;
     const hold = async () => {
       await latch.hold();
-      if (isBroken) throw new Error("a fault of the test's server");
+      if (isBroken) throw new Error("error of the test server");
     };
     return onPage(modes.token, async (page) => {
       await states.follow(page);

@@ -1,4 +1,4 @@
-// The page that makes download links, used as people use it.
+// The page in Chromium: keyboard, forms without script, downloads and accessibility.
 import { assert, assertEquals } from "@std/assert";
 import axe from "axe-core";
 import { createSandbox } from "../../../src/sandbox/service.ts";
@@ -14,7 +14,7 @@ import {
 } from "./app_page.ts";
 
 browserTest(
-  "the page is used by keyboard alone, and downloads what it counted",
+  "page works with the keyboard only, and downloads as many rows as it counted",
   () =>
     onPage({}, async (page) => {
       await page.getByLabel("Records").focus();
@@ -42,7 +42,7 @@ browserTest(
     }),
 );
 
-browserTest("the page works without scripts, as a form", () =>
+browserTest("page works without JavaScript", () =>
   onPage({}, async (page) => {
     await page.locator("summary", { hasText: "Datasets" }).click();
     await page.getByLabel(/Forêt boréale/).check();
@@ -55,7 +55,7 @@ browserTest("the page works without scripts, as a form", () =>
   }, { context: { javaScriptEnabled: false } }));
 
 browserTest(
-  "data that holds a script is shown, and does not run",
+  "page shows data that contains a script, and does not run it",
   () =>
     onPage({}, async (page) => {
       await page.getByLabel("Metadata").check();
@@ -66,7 +66,7 @@ browserTest(
     }),
 );
 
-browserTest("a caller's key is sent as a header, and kept nowhere", () => {
+browserTest("page sends a caller's key as a header, and stores it nowhere", () => {
   const keys: (string | null)[] = [];
   const { apiKey, fetch } = createSandbox({ requestsPerSecond: Infinity });
   const access = {
@@ -96,7 +96,7 @@ browserTest("a caller's key is sent as a header, and kept nowhere", () => {
     const download = await clickAndDownload(page, "Download CSV");
     assertEquals(download.suggestedFilename(), "records.csv");
     assertEquals((await rowsOf(download)).length, count);
-    await page.getByText(/^Whole: /).waitFor();
+    await page.getByText(/^Complete: /).waitFor();
 
     assertEquals([...new Set(keys)], ["wrong", apiKey]);
     assertEquals(page.url(), root);
@@ -109,16 +109,16 @@ browserTest("a caller's key is sent as a header, and kept nowhere", () => {
 });
 
 browserTest(
-  "a token opens the page, which signs links that need nothing more",
+  "page signs links that work without a token when a token is entered",
   () =>
     onPage({ ...serversKey, access: "signed", signingSecret }, async (page, root) => {
       await page.getByLabel("Characteristic", { exact: true }).fill("pH");
       await page.getByRole("button", { name: "Show" }).click();
-      await page.getByRole("alert").filter({ hasText: "token is needed" }).waitFor();
+      await page.getByRole("alert").filter({ hasText: "token is required" }).waitFor();
       await page.locator("#credential").fill(token);
       await page.getByRole("button", { name: "Show" }).click();
       await page.locator("#preview").waitFor();
-      await page.getByText("Whoever has one can use it").waitFor();
+      await page.getByText("Anyone who has a link can use it").waitFor();
       await page.locator("summary", { hasText: "Datasets" }).click();
       assert(await page.getByLabel(/Forêt boréale/).isVisible());
       assertEquals(page.url(), root);
@@ -128,7 +128,7 @@ browserTest(
 );
 
 browserTest(
-  "a token works without scripts, too",
+  "page accepts a token without JavaScript",
   () =>
     onPage({ ...serversKey, access: "signed", signingSecret }, async (page, root) => {
       await page.locator("#credential").fill(token);
@@ -140,7 +140,7 @@ browserTest(
     }, { context: { javaScriptEnabled: false } }),
 );
 
-browserTest("a download that breaks is shown as failed", () => {
+browserTest("browser reports a failed download when the connection breaks", () => {
   const { fetch } = createSandbox({ requestsPerSecond: Infinity });
   const broken = (request: Request) =>
     request.url.includes("skiptoken")
@@ -157,7 +157,7 @@ browserTest("a download that breaks is shown as failed", () => {
 for (const colorScheme of ["light", "dark"] as const) {
   for (const [name, width] of [["wide", 1280], ["narrow", 360]] as const) {
     browserTest(
-      `axe-core finds nothing serious on the ${name} page, ${colorScheme}`,
+      `page has no serious axe-core violation when it is ${name} and ${colorScheme}`,
       () =>
         onPage(
           { ...serversKey, access: "signed", signingSecret, synthetic: true },

@@ -3,9 +3,9 @@ import { bundle } from "../../helpers/bundle.ts";
 import { type AnyOriginServer, serveAnyOrigin } from "../../helpers/any_origin_server.ts";
 
 /**
- * Serves a web author's page: `mod.ts` and all that it imports is one module script.
+ * Serves a web page that imports a bundle of `mod.ts` as a module script.
  *
- * @param change What is made of its files before they are served
+ * @param change Replaces the text of a file before it is served
  */
 export async function serveSite(
   change: (path: string, text: string) => string = (_, text) => text,
@@ -25,16 +25,16 @@ export async function serveSite(
   });
 }
 
-/** The data of the service. */
+/** Options of the sandbox that the service is. */
 export const DATA = { records: 300, requestsPerSecond: Infinity };
 
-/** What a service may do in place of the whole answer to a page's request; the first has number 1. */
+/** Replaces the response to a request for a page, which has a number from 1 on; `undefined` keeps it. */
 export type Instead = (
   request: Request,
   number: number,
 ) => undefined | Response | Promise<undefined | Response>;
 
-/** Serves the sandbox as the service meets browsers: it asks for a key where one is sent alone. */
+/** Serves the sandbox. It accepts requests without a key, so that browsers send no preflight. */
 export function serveService(instead: Instead = () => undefined): AnyOriginServer {
   const { apiKey, fetch } = createSandbox(DATA);
   let pages = 0;

@@ -86,10 +86,10 @@ Deno.test("a fault before the first page leaves nothing, one after it the part a
       const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
       const broken = await runToEnd(line, ...ask);
       assertEquals([broken.code, await readFile("a.csv.part")], [1, await idLines(20)]);
-      assertStringIncludes(broken.stderr, "answered status 404");
+      assertStringIncludes(broken.stderr, "responded with status 404");
       assertStringIncludes(
         broken.stderr,
-        "a.csv.part holds 20 rows: the same command with --resume",
+        "a.csv.part has 20 rows: run the same command with --resume",
       );
       await writeFile("a.csv", "of another");
       const refused = await runToEnd(line, ...ask, "--resume");
@@ -101,7 +101,7 @@ Deno.test("a fault before the first page leaves nothing, one after it the part a
       // Counted from where it goes on.
       assertMatch(
         whole.stderr,
-        /^Going on after 20 rows\n40 rows, [^\n]*\n60 rows, [^\n]*\na\.csv: 60 rows,/,
+        /^Continuing after 20 rows\n40 rows, [^\n]*\n60 rows, [^\n]*\na\.csv: 60 rows,/,
       );
       const none = await runToEnd(line, "locations", baseUrl, "--output=b.csv");
       assertEquals([none.code, await fileNames()], [1, ["a.csv"]]);
@@ -142,7 +142,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
       const { code, stderr } = await child.output();
       end();
       assertEquals(code, 130);
-      assertMatch(new TextDecoder().decode(stderr), /holds 20 rows: .*--resume.*\nInterrupted\n$/);
+      assertMatch(new TextDecoder().decode(stderr), /has 20 rows: .*--resume.*\nInterrupted\n$/);
       assertEquals((await runToEnd(line, ...ask, "--resume")).code, 0);
       assertEquals(await readFile("a.csv"), await idLines(60));
     });
@@ -185,7 +185,10 @@ Deno.test("a name that no file can have is told before anything is asked", () =>
     await Deno.mkdir(`${FOLDER}/folder`);
     for (const flag of ["--output", "--cite"]) {
       for (
-        const [name, said] of [["none/a.csv", "There is no folder none"], ["folder", "is a folder"]]
+        const [name, said] of [["none/a.csv", "There is no directory none"], [
+          "folder",
+          "is a directory",
+        ]]
       ) {
         const line = ["records", "--sandbox", "--limit=1", "--format=csv", flag, name!, "--force"];
         const { code, stderr } = await runToEnd(toFile, ...line);
@@ -203,7 +206,10 @@ Deno.test("a file is whole though its citations are not to be had, and weir says
     const ask = ["records", baseUrl, "--limit=1", "--select=Id"];
     const told = await runToEnd(line, ...ask, "--output=a.csv");
     assertEquals(told.code, 0);
-    assertMatch(told.stderr, /a\.csv: 1 row, 0\.0 MB, 1 s\na\.csv is whole, but not its citations/);
+    assertMatch(
+      told.stderr,
+      /a\.csv: 1 row, 0\.0 MB, 1 s\na\.csv is complete, but its citations are not/,
+    );
     const asked = await runToEnd(line, ...ask, "--output=b.csv", "--cite=c.txt");
     assertEquals([asked.code, await fileNames()], [1, ["a.csv", "b.csv"]]);
     assertStringIncludes(asked.stderr, `To print them: weir cite ${baseUrl.replace("=", " ")}\n`);
@@ -217,7 +223,7 @@ Deno.test("a variable that Deno may not read is told as that", () =>
     const { stderr } = await childCommand(Deno.execPath(), { args, env, cwd: FOLDER }).output();
     assertStringIncludes(
       new TextDecoder().decode(stderr),
-      "let it be read, --allow-env=DATASTREAM_API_KEY,",
+      "permit reading it (--allow-env=DATASTREAM_API_KEY)",
     );
   }));
 
@@ -261,7 +267,7 @@ Deno.test("--cite FILE says that it may be too long when DOI is not a column", (
     assertEquals([code, (await readFile("cite.txt")).match(/^Licence/gm)?.length], [0, 5]);
     assertStringIncludes(
       stderr,
-      "cite.txt may have too many citations: it has all datasets that match the filter, because " +
+      "cite.txt may have unneeded citations: all datasets that match the filter are included, because " +
         "DOI is not a column of the output\n",
     );
     const exact = await runToEnd(toFile, ...ask, "--select=Id,DOI", "--force");

@@ -245,7 +245,7 @@ Deno.test("weir fails, and can resume, when the dataset versions cannot be had",
       const { code, stderr } = await runToEnd(line, ...ask);
       // Nothing is recorded yet that a later run could continue.
       assertEquals([code, await fileNames()], [1, []]);
-      assertStringIncludes(stderr, "Metadata answered status 404");
+      assertStringIncludes(stderr, "Metadata responded with status 404");
       isDown = false;
       assertEquals((await runToEnd(line, ...ask, "--resume")).code, 0);
       assertEquals((await readFile("a.csv")).split("\r\n").length, 302);
@@ -268,7 +268,7 @@ Deno.test("weir --resume refuses a part whose dataset versions are lost", () => 
       if (content !== undefined) await writeFile("a.csv.part.datasets.json", content);
       const { code, stderr } = await runToEnd(line, ...ask, "--resume");
       assertEquals(code, 1, content);
-      assertStringIncludes(stderr, "a.csv.part.datasets.json does not say");
+      assertStringIncludes(stderr, "a.csv.part.datasets.json does not list");
       assertStringIncludes(stderr, "start again with --force");
       if (content === undefined) await writeFile("a.csv.part.datasets.json", list);
     }

@@ -58,7 +58,7 @@ Deno.test("a split download whose other legs are lost is not gone on with, for r
         if (content !== undefined) await writeFile("a.csv.part.legs.json", content);
         const { code, stderr } = await runToEnd(line, ...toCsv, "--resume");
         assertEquals([code, await readFile("a.csv.part")], [1, part], content);
-        assertStringIncludes(stderr, "a.csv.part.legs.json does not say how far");
+        assertStringIncludes(stderr, "a.csv.part.legs.json does not say how to continue");
         assertStringIncludes(stderr, "start again with --force");
         if (content === undefined) await writeFile("a.csv.part.legs.json", legs);
       }
@@ -103,10 +103,10 @@ Deno.test("a key that may not be read is said to be one, and how to let it be", 
     assertEquals(code, 2);
     assertMatch(
       stderr,
-      /setup \(its file may not be read: .*"config.weir.key", .* --allow-read flag\); ask for one/,
+      /setup \(its file cannot be read: .*"config.weir.key", .* --allow-read flag\); request a key/,
     );
     const allowed = await runToEnd({ environment, hasFiles: true }, "records", "--limit=1");
-    assertMatch(allowed.stderr, /run weir setup; ask for one/);
+    assertMatch(allowed.stderr, /run weir setup; request a key/);
   }));
 
 Deno.test("weir setup says in a line that its folder cannot be made", () =>

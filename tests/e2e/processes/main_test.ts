@@ -67,6 +67,17 @@ Deno.test("the entry logs the variable, and not the key, when the key is malform
   assertEquals(logged[0]!.includes("no key"), false);
 });
 
+Deno.test("the entry logs the variable of an option that createApp() rejects", async () => {
+  const environment = {
+    WEIR_ACCESS: "token",
+    DATASTREAM_API_KEY: "key",
+    WEIR_TOKENS: "a-short-token",
+  };
+  const { logged } = await load(environment, () => import("../../../edge/serve.ts#tokens"));
+  assertMatch(logged.join(), /^Not serving: WEIR_TOKENS must be tokens of at least 16 letters/);
+  assertEquals(logged[0]!.includes("a-short-token"), false);
+});
+
 Deno.test("fetch() of the entry returns 503 when the rate is above the limit of the service", async () => {
   const environment = { WEIR_ACCESS: "caller", WEIR_REQUESTS_PER_SECOND: "3" };
   const { get, logged } = await load(environment, () => import("../../../edge/serve.ts#d"));

@@ -171,7 +171,7 @@ Deno.test("weir replaces the target of a symbolic link, with the part beside the
       assertEquals([refused.code, await readFile("data/2026.csv")], [1, "of old"]);
       assertStringIncludes(refused.stderr, "data/2026.csv already exists");
       const broken = await runToEnd(line, ...ask, "--force");
-      assertStringIncludes(broken.stderr, "data/2026.csv.part holds 20 rows");
+      assertStringIncludes(broken.stderr, "data/2026.csv.part has 20 rows");
       assertEquals(await fileNames(), ["again.csv", "data", "latest.csv"]);
       // By whatever name, it is one file.
       const target = ask.map((arg) =>
@@ -195,7 +195,7 @@ Deno.test("weir creates the target of a dangling symbolic link", () =>
     assertEquals([await readFile("data/new.csv"), await isLink("a.csv")], [ROWS, true]);
     const { code, stderr } = await runToEnd(toFile, ...LOCATIONS, "--output=b.csv", "--force");
     assertEquals(code, 1);
-    assertStringIncludes(stderr, "There is no folder none");
+    assertStringIncludes(stderr, "There is no directory none");
   }));
 
 Deno.test("weir follows a relative link from a folder that is itself a symbolic link", () =>
@@ -337,6 +337,6 @@ Deno.test("weir refuses a --cite that leads to the file or the part of --output"
       const ask = [...RECORDS, "--output=a.csv", `--cite=${name}`];
       const { code, stderr } = await runToEnd(toFile, ...ask);
       assertEquals([code, await fileNames()], [2, ["cite.txt", "datasets.txt"]]);
-      assertStringIncludes(stderr, "are two files");
+      assertStringIncludes(stderr, "must be two files");
     }
   }));

@@ -1,7 +1,7 @@
 // Several processes with one part file: whatever the order of their steps, no wrong file results.
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { FileError } from "../../../src/cli/files.ts";
+import { FileError } from "../../../src/cli/output.ts";
 import { openPart, type PartFile, type PartOptions } from "../../../src/cli/resumable_file.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import {
@@ -17,7 +17,8 @@ import {
 
 const PATH = `${FOLDER}/a.csv`;
 const options: PartOptions = {
-  question: "q",
+  fingerprint: "q",
+  validate() {},
   resume: true,
   force: false,
   requestDatasets: () => Promise.resolve([["10.25976/weir-aa00", "1.0.0", "2020"]]),
@@ -27,13 +28,8 @@ const encode = (text: string) => new TextEncoder().encode(text);
 /** Writes and commits a page, after which there is another one. */
 async function commit(part: PartFile, text: string, rows: number): Promise<void> {
   await part.write(encode(text));
-  await part.keep({
-    rest: [{ clauses: [], skipToken: `Id:${rows}` }],
-    isLast: false,
-    rows,
-    expectedRows: undefined,
-    writer: { isBegun: true },
-  });
+  const remaining = [{ clauses: [], skipToken: `Id:${rows}` }];
+  await part.commit({ version: 1, query: {}, remaining, rows }, true);
 }
 
 /** A part with one page, as a process that was killed leaves it. */
@@ -49,9 +45,9 @@ Deno.test("openPart() resumes at the last page that was committed", () =>
   withFiles(async () => {
     const first = await killed();
     await first.write(encode("half of a page"));
-    const { part, from } = await resume();
-    assertEquals([from?.rows, from?.bytes], [1, 7]);
-    assertEquals(from?.rest, [{ clauses: [], skipToken: "Id:1" }]);
+    const { part, after } = await resume();
+    assertEquals(after?.rows, 1);
+    assertEquals(after?.remaining, [{ clauses: [], skipToken: "Id:1" }]);
     await part.write(encode("page 2\n"));
     assertEquals(await part.finish(), 14);
     assertEquals([await readFile("a.csv"), await fileNames()], ["page 1\npage 2\n", ["a.csv"]]);
@@ -71,7 +67,7 @@ Deno.test("PartFile.write() fails when a later run has resumed the part", () =>
       const error = await assertRejects(step, FileError);
       assertStringIncludes(error.message, "was taken over by another download");
     }
-    assertEquals(await first.leave(true), false);
+    assertEquals(await first.abandon(true), false);
     await commit(second, "page 2\n", 2);
     await second.finish();
     assertEquals(await readFile("a.csv"), "page 1\npage 2\n");
@@ -87,7 +83,7 @@ Deno.test("PartFile.write() fails when a later run has started again or finished
       else await second.finish();
       await assertRejects(() => first.write(encode("page 2\n")), FileError, "taken over");
       await assertRejects(() => first.finish(), FileError, "taken over");
-      assertEquals(await first.leave(false), false);
+      assertEquals(await first.abandon(false), false);
       if (force) await second.finish();
       assertEquals([await readFile("a.csv"), await fileNames()], ["page 1\n", ["a.csv"]]);
       await Deno.remove(PATH);
@@ -109,7 +105,7 @@ Deno.test("PartFile.finish() leaves no wrong file when two runs resume in turns"
 
 Deno.test("PartFile.finish() refuses a resumed part that another process wrote into", () =>
   withFiles(async () => {
-    await (await killed()).leave(false);
+    await (await killed()).abandon(false);
     const { part } = await resume();
     await commit(part, "page 2\n", 2);
     // The write of an earlier run that was stopped between its check and its write.
@@ -118,12 +114,12 @@ Deno.test("PartFile.finish() refuses a resumed part that another process wrote i
     await other.write(encode("PAGE"));
     other.close();
     await assertRejects(() => part.finish(), FileError, "a.csv.part was changed");
-    assertEquals(await part.leave(false), false);
+    assertEquals(await part.abandon(false), false);
     assert(!(await fileNames()).includes("a.csv"));
     await assertRejects(resume, FileError, "a.csv.part was changed");
   }));
 
-Deno.test("PartFile.keep() of an earlier run that overtakes a later one leaves a part that can be resumed", () =>
+Deno.test("PartFile.commit() of an earlier run that overtakes a later one leaves a part that can be resumed", () =>
   withFiles(async () => {
     // The earlier run has checked the state, then the later one takes over, then the earlier one
     // renames its state into place.
@@ -134,15 +130,15 @@ Deno.test("PartFile.keep() of an earlier run that overtakes a later one leaves a
     await writeFile("a.csv.part.json", committed);
     await assertRejects(() => second.write(encode("page 3\n")), FileError, "taken over");
     await commit(first, "page 3\n", 3);
-    const { part: third, from } = await resume();
-    assertEquals(from?.rows, 3);
+    const { part: third, after } = await resume();
+    assertEquals(after?.rows, 3);
     await third.finish();
     assertEquals(await readFile("a.csv"), "page 1\npage 2\npage 3\n");
   }));
 
 Deno.test("openPart() refuses a part that is not a regular file", () =>
   withFiles(async () => {
-    await (await killed()).leave(false);
+    await (await killed()).abandon(false);
     await Deno.rename(`${PATH}.part`, `${FOLDER}/b.csv`);
     await new Deno.Command("ln", { args: ["-s", "b.csv", `${PATH}.part`] }).output();
     await assertRejects(resume, FileError, "a.csv.part is not a regular file");

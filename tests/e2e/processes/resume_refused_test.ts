@@ -4,7 +4,7 @@ import { readFile, writeFile } from "../../helpers/command_line.ts";
 import { withKiller } from "../../helpers/killer.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
-Deno.test("another question does not go on with a part, nor does one whose state is lost", () => {
+Deno.test("weir --resume refuses a part of another query, and a part whose state is invalid", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return withKiller(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=500", "--top=100", "--select=Id,DOI", "--output=a.csv"];
@@ -27,7 +27,6 @@ Deno.test("another question does not go on with a part, nor does one whose state
       assertStringIncludes(stderr, "is of another query");
       assertEquals(stderr.includes("sandbox"), false); // the key
     }
-    // The page size is not the question.
     await writeFile("a.csv.part", part.slice(0, 5));
     const short = await weir.run(...args, "--resume");
     assertEquals(short.code, 1);
@@ -38,7 +37,7 @@ Deno.test("another question does not go on with a part, nor does one whose state
     await writeFile("a.csv.part.json", "{");
     const lost = await weir.run(...args, "--resume");
     assertEquals(lost.code, 1);
-    assertStringIncludes(lost.stderr, "does not say how far");
+    assertStringIncludes(lost.stderr, "does not say how to continue");
     const other = args.map((arg) => arg === "--top=100" ? "--top=250" : arg);
     assertEquals((await weir.run(...other, "--force")).code, 0);
     assertEquals((await readFile("a.csv")).split("\r\n").length, 502);
@@ -46,40 +45,36 @@ Deno.test("another question does not go on with a part, nor does one whose state
 });
 
 const state = {
-  version: 2,
+  version: 3,
   owner: "an earlier run",
-  question: "q",
+  fingerprint: "q",
   force: false,
   bytes: 5,
   sha256: "0".repeat(64),
-  next: [],
-  after: 0,
+  cursor: {
+    version: 1,
+    query: { format: "csv" },
+    remaining: [],
+    rows: 1,
+    writer: { isBegun: true },
+  },
+  laterShards: 0,
   slot: 0,
-  rows: 1,
-  writer: { isBegun: true },
 };
 const unusable: [name: string, state: unknown][] = [
   ["null", null],
   ["an empty object", {}],
-  ["a later version", { ...state, version: 3 }],
+  ["a later version", { ...state, version: 4 }],
   ["a negative length", { ...state, bytes: -5 }],
-  ["a leg without clauses", { ...state, next: [{}] }],
-  ["a number of rows in quotes", { ...state, rows: "1" }],
-  ["no writer", { ...state, writer: undefined }],
-  ["a length alone", { version: 2, question: "q", force: false, bytes: 5 }],
-  ["a negative number of legs", { ...state, after: -1 }],
+  ["a length alone", { version: 3, owner: "", fingerprint: "q", force: false, bytes: 5 }],
+  ["a negative number of shards", { ...state, laterShards: -1 }],
   ["no SHA-256", { ...state, sha256: undefined }],
   ["a negative number of datasets", { ...state, datasets: -1 }],
-  ["a negative number of missing rows", { ...state, missingRows: -1 }],
-  ["a fraction of a row", { ...state, rows: 1.5 }],
-  ["a third list of legs", { ...state, slot: 2 }],
-  ["no list of legs", { ...state, slot: undefined }],
-  ["a leg with a number as its position", { ...state, next: [{ clauses: [], skipToken: 5 }] }],
-  ["null as a leg", { ...state, next: [null] }],
-  ["a text as the next legs", { ...state, next: "[]" }],
-  ["no question", { ...state, question: undefined }],
+  ["a third list of shards", { ...state, slot: 2 }],
+  ["no list of shards", { ...state, slot: undefined }],
+  ["no fingerprint", { ...state, fingerprint: undefined }],
+  ["no owner", { ...state, owner: undefined }],
   ["a text instead of whether to overwrite", { ...state, force: "false" }],
-  ["a writer without its state", { ...state, writer: {} }],
 ];
 Deno.test("weir --resume compares the query of a state file when the file is valid", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
@@ -87,7 +82,7 @@ Deno.test("weir --resume compares the query of a state file when the file is val
     await writeFile("a.csv.part", "Id\r\n1001\r\n");
     await writeFile("a.csv.part.json", JSON.stringify(state));
     const { code, stderr } = await weir.run("locations", "--output=a.csv", "--resume");
-    // Each state of the next test differs from this one in one member alone.
+    // Each state of the next tests differs from this one in one member.
     assertEquals([code, stderr.includes("is of another query (q)")], [1, true]);
   });
 });
@@ -105,17 +100,51 @@ for (const [name, content] of unusable) {
         "--resume",
       );
       assertEquals([code, await readFile("a.csv.part")], [1, "Id\r\n1001\r\n"]);
-      assertStringIncludes(stderr, "does not say how far");
+      assertStringIncludes(stderr, "does not say how to continue");
     });
   });
 }
+
+/** Changes after which a cursor is not one of a client. */
+const unusableCursors: Record<string, unknown> = {
+  "a negative number of missing rows": { missingRows: -1 },
+  "a fraction of a row": { rows: 1.5 },
+  "a number of rows in quotes": { rows: "100" },
+  "no writer": { writer: undefined },
+  "a writer without its state": { writer: {} },
+  "a shard without clauses": { remaining: [{}] },
+  "a shard with a number as its position": { remaining: [{ clauses: [], skipToken: 5 }] },
+  "null as a shard": { remaining: [null] },
+  "a text as the shards": { remaining: "[]" },
+};
+
+Deno.test("weir --resume refuses a state file whose cursor was changed", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    const args = ["records", "--limit=500", "--top=100", "--select=Id", "--output=a.csv"];
+    assert(await weir.runUntilKilled(4, ...args));
+    const part = await readFile("a.csv.part");
+    const valid = await readFile("a.csv.part.json");
+    const state = JSON.parse(valid);
+    const cursors = Object.entries(unusableCursors)
+      .map(([name, change]) => [name, { ...state.cursor, ...change as object }] as const);
+    for (const [name, cursor] of [...cursors, ["null", null], ["a text", "{}"]] as const) {
+      await writeFile("a.csv.part.json", JSON.stringify({ ...state, cursor }));
+      const { code, stderr } = await weir.run(...args, "--resume");
+      assertEquals([code, await readFile("a.csv.part")], [1, part], name);
+      assertStringIncludes(stderr, "a.csv.part.json does not say how to continue a.csv.part", name);
+    }
+    await writeFile("a.csv.part.json", valid);
+    assertEquals((await weir.run(...args, "--resume")).code, 0);
+  });
+});
 
 Deno.test("weir --resume refuses the state file of an earlier version and says how to start again", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return withKiller(sandbox.fetch, async (weir) => {
     const args = ["locations", "--select=Id", "--output=a.csv"];
     await writeFile("a.csv.part", "Id\r\n1001\r\n");
-    await writeFile("a.csv.part.json", JSON.stringify({ ...state, version: 1 }));
+    await writeFile("a.csv.part.json", JSON.stringify({ ...state, version: 2 }));
     const { code, stderr } = await weir.run(...args, "--resume");
     assertEquals([code, await readFile("a.csv.part")], [1, "Id\r\n1001\r\n"]);
     assertStringIncludes(

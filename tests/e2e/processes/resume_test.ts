@@ -59,7 +59,7 @@ Deno.test("killed in the midst of writing, a part is cut back to its last whole 
     // What a page that was half written, and a state that was, leave behind.
     // Longer than all that is to come: what is not cut back would stay.
     await writeFile("a.csv.part", `${part}${'500999,10.25976/weir-aa00,"Synth'.repeat(20_000)}`);
-    await writeFile("a.csv.part.json.new", '{"question":"{');
+    await writeFile("a.csv.part.json.new", '{"fingerprint":"{');
     assertEquals((await weir.run(...args, "--resume")).code, 0);
     assertEquals(await readFile("a.csv") === whole, true);
   });

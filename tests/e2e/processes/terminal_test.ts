@@ -37,7 +37,7 @@ Deno.test({
         assertEquals(half.split("\n").length, 1);
         goOn();
         const retrying = await terminal.shows(
-          /Trying again in [12] s \(Records answered status 503\), \d+ of 400 rows/,
+          /Retrying in [12] s \(Records responded with status 503\), \d+ of 400 rows/,
         );
         assertEquals(retrying.split("\n").length, 1);
         const whole = await terminal.shows(/exit 0/);

@@ -165,7 +165,7 @@ export const CASES: Record<BehaviourName, Case> = {
     },
     gives: fault(
       "status",
-      "/Locations answered status 403 (no use for [key]): check the API key, which the service may have replaced, or request one at https://github.com/datastreamapp/api-docs",
+      "/Locations responded with status 403 (no use for [key]): check the API key, which the service may have replaced, or request one at https://github.com/datastreamapp/api-docs",
       { status: 403 },
     ),
     seen: first,
@@ -202,7 +202,7 @@ export const CASES: Record<BehaviourName, Case> = {
     answer: ({ elsewhere }) => Response.redirect(`${elsewhere}/v1/odata/v4/Locations`, 307),
     gives: fault(
       "status",
-      "/Locations answered a redirect: check the base URL; a redirect is not followed, so that the key goes nowhere else",
+      "/Locations responded with a redirect: check the base URL; redirects are not followed, because the API key is sent to one origin",
     ),
     seen: first,
   },

@@ -87,7 +87,7 @@ export function checkError(
     return;
   }
   const { message, hint } = error;
-  if (!/Records|Observations|Locations|Metadata|link|location|answer from|Field/.test(message)) {
+  if (!/Records|Observations|Locations|Metadata|link|location|response from|Field/.test(message)) {
     wrong.push(`the message does not name what failed: ${message}`);
   }
   if (/\p{Cc}/u.test(message)) wrong.push(`the message is not one line: ${message}`);

@@ -7,7 +7,8 @@ import { weir } from "../../helpers/weir.ts";
 
 const links = (lines: readonly string[]) =>
   lines.filter((line) => line.startsWith("https://doi.org/")).map((line) => line.slice(16));
-const TOO_LONG = "The list may be too long: it has all datasets that match the filter, because " +
+const TOO_LONG =
+  "The list may have unneeded citations: all datasets that match the filter are included, because " +
   "DOI is not a column of the output";
 
 /** The words of a command as a shell splits it. */

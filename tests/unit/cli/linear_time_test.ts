@@ -3,14 +3,15 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { DataStreamError } from "../../../mod.ts";
-import { readArguments } from "../../../src/cli/arguments.ts";
-import type { Io } from "../../../src/cli/io.ts";
+import { parseArguments } from "../../../src/cli/arguments.ts";
+import { COMMANDS } from "../../../src/cli/commands.ts";
+import { UsageError } from "../../../src/cli/context.ts";
 import { ProgressReport } from "../../../src/cli/progress_report.ts";
 import { readFilter, readFormat } from "../../../src/cli/query_flags.ts";
-import { UsageError } from "../../../src/cli/usage_error.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 import { weir } from "../../helpers/weir.ts";
 
+const parse = (args: readonly string[]) => parseArguments(args, COMMANDS);
 const many = (size: number, ...args: string[]) => Array.from({ length: size }, () => args).flat();
 
 const wrong: Record<string, (size: number) => string[]> = {
@@ -26,16 +27,16 @@ const wrong: Record<string, (size: number) => string[]> = {
   "n values of one flag": (n) => ["records", ...many(n, "--top", "1")],
 };
 for (const [what, args] of Object.entries(wrong)) {
-  Deno.test(`readArguments() throws in linear time when there are ${what}`, async () => {
-    await assertLinear(args, readArguments);
-    assertThrows(() => readArguments(args(1_000)), UsageError);
+  Deno.test(`parseArguments() throws in linear time when there are ${what}`, async () => {
+    await assertLinear(args, parse);
+    assertThrows(() => parse(args(1_000)), UsageError);
   });
 }
 
 Deno.test("readFilter() takes linear time when --doi is given n times", async () =>
   await assertLinear(
     (n) => many(n, "--doi", "https://doi.org/10.25976/xxxx-xx00"),
-    (args) => readFilter(readArguments(["records", ...args]).flags),
+    (args) => readFilter(parse(["records", ...args]).flags),
   ));
 
 Deno.test("readFormat() takes linear time when a file name has n dots", async () =>
@@ -46,14 +47,14 @@ Deno.test("readFormat() takes linear time when a file name has n dots", async ()
 
 for (const part of ["xhttp://-", "http://", "/", "/-"]) {
   Deno.test(`ProgressReport.update() takes linear time when a fault repeats "${part}"`, async () => {
-    const io = { error() {}, terminal: undefined } as Partial<Io> as Io;
-    const shows = { isQuiet: false, canDraw: true, limit: Infinity };
+    const context = { printError() {}, terminal: undefined };
+    const options = { isQuiet: false, canDraw: true, limit: Infinity, after: undefined };
     const counts = { pages: 0, rows: 0, requests: 1, retries: 1, waits: 0 };
     await assertLinear(
       (n) =>
         new DataStreamError(`http://a${part.repeat(n)}`, { kind: "status", url: "u", hint: "" }),
       (fault) =>
-        new ProgressReport(io, shows, undefined).update({
+        new ProgressReport(context, options).update({
           ...counts,
           expectedRows: undefined,
           retrying: { fault, wait: 5_000 },

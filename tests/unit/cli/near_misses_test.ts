@@ -10,44 +10,44 @@ const FIELDS_OF_ALL =
 
 const hints: [line: string[], message: string][] = [
   // Commands and resources.
-  [["recrds"], 'There is no command "recrds": did you mean "records"?'],
+  [["recrds"], 'Unknown command "recrds": did you mean "records"?'],
   [
     ["banana"],
-    'There is no command "banana": use one of records, observations, locations, metadata, cite, ' +
+    'Unknown command "banana": use one of records, observations, locations, metadata, cite, ' +
     "fields, url, sign, setup",
   ],
-  [["stations"], 'There is no command "stations": use locations'],
-  [["fields", "datasets"], 'There is no resource "datasets": use metadata'],
+  [["stations"], 'Unknown command "stations": use locations'],
+  [["fields", "datasets"], 'Unknown resource "datasets": use metadata'],
   [
     ["url", "setup"],
-    'There is no resource "setup": use one of metadata, locations, observations, records',
+    'Unknown resource "setup": use one of metadata, locations, observations, records',
   ],
   // Flags.
-  [["records", "--banana"], 'There is no flag "--banana"'],
-  [["records", "-x"], 'There is no flag "-x"'],
-  [["records", "--constructor=x"], 'There is no flag "--constructor"'],
-  [["records", "--json"], 'There is no flag "--json": use --format json'],
-  [["records", "--jsonl"], 'There is no flag "--jsonl": use --format ndjson'],
-  [["cite", "--json"], 'There is no flag "--json": use --format json'],
-  [["fields", "records", "--json"], 'There is no flag "--json"'],
-  [["records", "--columns=Id"], 'There is no flag "--columns": use --select'],
-  [["records", "--separater=;"], 'There is no flag "--separater": did you mean "--separator"?'],
-  [["records", "--char=pH"], 'There is no flag "--char": did you mean "--characteristic"?'],
+  [["records", "--banana"], 'Unknown flag "--banana"'],
+  [["records", "-x"], 'Unknown flag "-x"'],
+  [["records", "--constructor=x"], 'Unknown flag "--constructor"'],
+  [["records", "--json"], 'Unknown flag "--json": use --format json'],
+  [["records", "--jsonl"], 'Unknown flag "--jsonl": use --format ndjson'],
+  [["cite", "--json"], 'Unknown flag "--json": use --format json'],
+  [["fields", "records", "--json"], 'Unknown flag "--json"'],
+  [["records", "--columns=Id"], 'Unknown flag "--columns": use --select'],
+  [["records", "--separater=;"], 'Unknown flag "--separater": did you mean "--separator"?'],
+  [["records", "--char=pH"], 'Unknown flag "--char": did you mean "--characteristic"?'],
   [
     ["records", "--apikey=x"],
-    'There is no flag "--apikey": set DATASTREAM_API_KEY, or save the key with weir setup',
+    'Unknown flag "--apikey": set DATASTREAM_API_KEY, or save the key with weir setup',
   ],
   [
     ["locations", "--partition=never"],
-    'There is no flag "--partition": use it with weir records or weir observations',
+    'Unknown flag "--partition": use it with weir records or weir observations',
   ],
   // Formats.
   [
     ["records", "--sandbox", "--format=xml"],
-    'There is no format "xml": use one of csv, ndjson, json, geojson',
+    'Unknown format "xml": use one of csv, ndjson, json, geojson',
   ],
-  [["records", "--sandbox", "--format=cvs"], 'There is no format "cvs": did you mean "csv"?'],
-  [["records", "--sandbox", "--format=xlsx"], 'There is no format "xlsx": use csv with --bom'],
+  [["records", "--sandbox", "--format=cvs"], 'Unknown format "cvs": did you mean "csv"?'],
+  [["records", "--sandbox", "--format=xlsx"], 'Unknown format "xlsx": use csv with --bom'],
   // Fields and names to filter by, in the words of the command line.
   [
     ["records", "--sandbox", "--select=WellID"],
@@ -78,8 +78,8 @@ const hints: [line: string[], message: string][] = [
   // Options of the client that are flags here.
   [
     ["url", "records", "--base-url=ftp://example.org"],
-    "--base-url (or DATASTREAM_BASE_URL) must begin with https:// (http:// with a key is for " +
-    'loopback alone), got "ftp://example.org"',
+    '--base-url (or DATASTREAM_BASE_URL) must begin with https://, got "ftp://example.org": http:// ' +
+    "is accepted for loopback addresses, and for other hosts without the API key",
   ],
 ];
 for (const [line, message] of hints) {

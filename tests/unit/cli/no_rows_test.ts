@@ -5,15 +5,14 @@ import { weir } from "../../helpers/weir.ts";
 
 const NO_ROWS = "No row matches the filter";
 const CHARACTERISTIC = 'Values of CharacteristicName are case-sensitive: "pH", not "ph"';
-const SCHEMA =
-  "List all that are allowed: CharacteristicName in https://github.com/datastreamapp/schema";
+const SCHEMA = "All accepted values: CharacteristicName in https://github.com/datastreamapp/schema";
 const REGIONS =
   "Documented regions: hub.atlantic, hub.greatlakes, hub.lakewinnipeg, hub.mackenzie, hub.pacific, " +
   "admin.4.ca.ab, admin.4.ca.bc, admin.4.ca.mb, admin.4.ca.nb, admin.4.ca.nl, admin.4.ca.ns, " +
   "admin.4.ca.nt, admin.4.ca.nu, admin.4.ca.on, admin.4.ca.pe, admin.4.ca.qc, admin.4.ca.sk, " +
   "admin.4.ca.yt";
 const listing = (doi: string) =>
-  "List those of one dataset (this reads all its rows): weir observations " +
+  "To list those of one dataset (reads all of its rows): weir observations " +
   `--doi ${doi} --select CharacteristicName --no-header --sandbox | sort -u`;
 
 for (

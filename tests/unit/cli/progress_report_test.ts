@@ -1,8 +1,6 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { DataStreamError } from "../../../mod.ts";
-import type { Io } from "../../../src/cli/io.ts";
-import type { Progressed } from "../../../src/cli/part_state.ts";
 import { ProgressReport } from "../../../src/cli/progress_report.ts";
 import { screenOf } from "../../helpers/screen.ts";
 
@@ -17,13 +15,13 @@ const waits: [milliseconds: number, told: string][] = [
 for (const [wait, told] of waits) {
   Deno.test(`a wait of ${wait} ms is told as ${told}`, () => {
     const lines: string[] = [];
-    const io = { error: (line) => lines.push(line), terminal: undefined } as Partial<Io> as Io;
-    const shows = { isQuiet: false, canDraw: true, limit: Infinity };
-    new ProgressReport(io, shows, undefined).update({
+    const context = { printError: (line: string) => lines.push(line), terminal: undefined };
+    const options = { isQuiet: false, canDraw: true, limit: Infinity, after: undefined };
+    new ProgressReport(context, options).update({
       ...{ pages: 0, rows: 0, requests: 1, retries: 1, waits: 0, expectedRows: undefined },
       retrying: { fault, wait },
     });
-    assertEquals(lines, [`Trying again in ${told} (The service is busy), 0 rows`]);
+    assertEquals(lines, [`Retrying in ${told} (The service is busy), 0 rows`]);
   });
 }
 
@@ -42,12 +40,12 @@ function show(
   const lines: string[] = [];
   let drawn = "";
   const terminal = { columns: () => 80, write: (text: string) => drawn += text };
-  const io: Partial<Io> = {
-    error: (line) => lines.push(line),
+  const context = {
+    printError: (line: string) => lines.push(line),
     terminal: isTerminal ? terminal : undefined,
   };
-  const from = before === 0 ? undefined : { rows: before } as Progressed;
-  const report = new ProgressReport(io as Io, { isQuiet, canDraw, limit }, from);
+  const after = before === 0 ? undefined : { rows: before };
+  const report = new ProgressReport(context, { isQuiet, canDraw, limit, after });
   return {
     report,
     lines,
@@ -66,7 +64,7 @@ Deno.test("ProgressReport() says what it waits for when nothing has come", () =>
   first.report.end();
   const next = show({ isTerminal: true, before: 20 });
   assertEquals(screenOf(next.drawn()), "Requesting the next page…");
-  assertEquals(next.lines, ["Going on after 20 rows"]);
+  assertEquals(next.lines, ["Continuing after 20 rows"]);
   next.report.end();
 });
 
@@ -125,13 +123,6 @@ for (const [limit, rows, counted, text] of limited) {
     assertEquals(lines.map((line) => line.replace(/, [\d,]+ rows\/s.*/, "")), [text]);
   });
 }
-
-Deno.test("expectedRows is undefined when only the limit is known", () => {
-  const { report, update } = show({ limit: 2_500 });
-  update(1, 1_000);
-  assertEquals(report.expectedRows, undefined);
-  report.end();
-});
 
 Deno.test("update() counts the rows of an earlier run when it shows a percentage", () => {
   const { report, lines, update } = show({ limit: 100, before: 50 });

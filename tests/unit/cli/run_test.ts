@@ -8,7 +8,7 @@ import { VERSION } from "../../../src/version.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { ask } from "../../helpers/sandbox.ts";
 import { screenOf } from "../../helpers/screen.ts";
-import { weir } from "../../helpers/weir.ts";
+import { type Ran, weir } from "../../helpers/weir.ts";
 
 const sandbox = ["--sandbox", "--quiet"];
 
@@ -100,7 +100,7 @@ for (const bbox of [["--bbox=-64,46,-62,47"], ["--bbox", "-64,46,-62,47"]]) {
   });
 }
 
-Deno.test("weir --count prints a number, and asks for no rows", async () => {
+Deno.test("weir --count prints only a number, and asks for no rows", async () => {
   const { code, output, errors } = await weir(["records", "--sandbox", "--count"]);
   assertEquals([code, output, errors], [0, "40000\n", []]);
 });
@@ -228,44 +228,44 @@ for (const [command, { flags, examples }] of Object.entries(COMMANDS)) {
 
 const misused: [line: string[], ...said: string[]][] = [
   [["recrds"], '"recrds"', 'did you mean "records"?'],
-  [["--records"], "a command comes first"],
-  [["--help", "records"], 'got "records"'],
-  [["records", "more"], 'flags alone, got "more"', "in quotes"],
-  [["records", "--filter", "DOI", "eq", "x"], 'got "eq"', "in quotes"],
+  [["--records"], "the command comes first"],
+  [["--help", "records"], '"records" after --help'],
+  [["records", "more"], 'only flags, got "more"', "quote a value"],
+  [["records", "--filter", "DOI", "eq", "x"], 'got "eq"', "quote a value"],
   [["records", "--api-key=x"], "set DATASTREAM_API_KEY, or save the key with weir setup"],
   [["fields"], "metadata|locations|observations|records"],
   [["fields", "record"], 'did you mean "records"?'],
-  [["url", "toString"], "no resource"],
-  [["sign"], "weir sign wants URL"],
+  [["url", "toString"], "Unknown resource"],
+  [["sign"], "weir sign needs URL"],
   [["records", "--fliter", "x"], '"--fliter"', 'did you mean "--filter"?'],
   [["records", "-x"], '"-x"'],
   [["locations", "--partition=never"], '"--partition"'],
-  [["records", "--top"], "--top wants a value: --top N"],
-  [["records", "--select="], "--select wants a value"],
-  [["records", "--select", "--top=5"], "--select wants a value"],
+  [["records", "--top"], "--top needs a value: --top N"],
+  [["records", "--select="], "--select needs a value"],
+  [["records", "--select", "--top=5"], "--select needs a value"],
   [["records", "--quiet=yes"], "--quiet takes no value"],
   [["records", "--select=Id", "--select", "DOI"], "--select is given twice"],
-  [["records", "--sandbox", "--top", "many"], "--top wants a whole number"],
+  [["records", "--sandbox", "--top", "many"], "--top must be a whole number"],
   [["records", "--sandbox", "--top", "0"], "1 to 10000"],
-  [["records", "--sandbox", "--limit=-1"], "--limit wants a whole number"],
-  [["records", "--sandbox", "--from=soon"], "--from wants a whole number"],
+  [["records", "--sandbox", "--limit=-1"], "--limit must be a whole number"],
+  [["records", "--sandbox", "--from=soon"], "--from must be a whole number"],
   [["records", "--sandbox", "--from=15"], "a year of four digits"],
-  [["records", "--sandbox", "--from=2020", "--to=2010"], "--from is after --to"],
+  [["records", "--sandbox", "--from=2020", "--to=2010"], "--from must not be after --to"],
   [["records", "--sandbox", "--partition=half"], "auto, never, location, year"],
-  [["records", "--sandbox", "--format=xml"], "no format"],
-  [["records", "--sandbox", "--format=geojson"], "of locations alone"],
+  [["records", "--sandbox", "--format=xml"], "Unknown format"],
+  [["records", "--sandbox", "--format=geojson"], "is only for Locations"],
   [["locations", "--sandbox", "--format=geojson", "--select=Id"], "Longitude and Latitude"],
   [["records", "--sandbox", "--output=a.xlsx"], "pass --format with one of csv"],
-  [["records", "--sandbox", "--format=json", "--bom"], "do not go with json"],
+  [["records", "--sandbox", "--format=json", "--bom"], "is only for CSV"],
   [["records", "--sandbox", "--separator=xx"], "must be one punctuation mark"],
   [["records", "--sandbox", "--resume"], "name it with --output"],
   [["records", "--sandbox", "--force"], "name it with --output"],
   [["records", "--sandbox", "--output=a.csv", "--resume", "--force"], "pass one of them"],
   [["records", "--sandbox", "--count", "--output=a.csv"], "leave --output out"],
-  [["records", "--sandbox", "--output=a.csv", "--cite=a.csv"], "are two files"],
+  [["records", "--sandbox", "--output=a.csv", "--cite=a.csv"], "must be two files"],
   [["records", "--sandbox", "--count", "--limit=3"], "leave --limit out"],
-  [["records", "--sandbox", "--qa"], "--qa and --sandbox are two services"],
-  [["records", "--sandbox", "--bbox=1,2,3"], "--bbox is west,south,east,north"],
+  [["records", "--sandbox", "--qa"], "--qa and --sandbox select two services"],
+  [["records", "--sandbox", "--bbox=1,2,3"], "--bbox must be west,south,east,north"],
   [["records", "--sandbox", "--bbox=2,1,1,3"], "below east"],
   [["records", "--sandbox", "--select", "LocationId"], '"LocationId"'],
   [["records", "--sandbox", "--filter", "DOI ge 'x'"], 'use "gte"'],
@@ -281,7 +281,7 @@ for (const [line, ...said] of misused) {
     const { code, output, errors } = await weir(line);
     assertEquals([code, output, errors.length], [2, "", 2]);
     for (const part of said) assertStringIncludes(errors[0]!, part);
-    assertMatch(errors[1]!, /^weir (\w+ )?--help says what there is$/);
+    assertMatch(errors[1]!, /^For help, run weir (\w+ )?--help$/);
   });
 }
 
@@ -289,7 +289,7 @@ for (
   const [line, said] of [
     [["sign", target], "at least 32 bytes, got 5"],
     [["sign", "/Records.csv"], "absolute URL"],
-    [["sign", target, "--expires=soon"], "--expires is a date"],
+    [["sign", target, "--expires=soon"], "--expires must be a date"],
     [["sign", target, "--expires=2020-01-01"], "in the future"],
   ] as const
 ) {
@@ -315,7 +315,7 @@ Deno.test("weir setup takes no key that is none, and does not show it", async ()
   for (const given of ["", "no key", "clé"]) {
     const { code, output, errors } = await weir(["setup"], { secret: given });
     assertEquals([code, output], [2, ""]);
-    assertStringIncludes(errors[1]!, "(not shown)");
+    assertStringIncludes(errors[1]!, "(value not shown)");
     assertEquals(given !== "" && errors.join().includes(given), false);
   }
 });
@@ -323,7 +323,7 @@ Deno.test("weir setup takes no key that is none, and does not show it", async ()
 Deno.test("weir setup without a folder of one's own says which variable to set", async () => {
   const { code, errors } = await weir(["setup"], { secret: "key-of-a-test" });
   assertEquals([code, errors.join().includes("key-of-a-test")], [2, false]);
-  assertStringIncludes(errors.join(), "No place for the key: set HOME or XDG_CONFIG_HOME");
+  assertStringIncludes(errors.join(), "No directory for the key: set HOME or XDG_CONFIG_HOME");
 });
 
 for (const rate of ["0", "-1", "fast"]) {
@@ -381,7 +381,7 @@ Deno.test("run() leaves no progress on a terminal when it ends within a second",
   assertStringIncludes(terminal.drawn, "Requesting the first page…");
   assertEquals(screenOf(terminal.drawn).trim(), "");
   assertEquals(terminal.errors.some((text) => /rows/.test(text)), false);
-  const shown = await weir(line, { isTerminal: true, showsOutput: true });
+  const shown = await weir(line, { isTerminal: true, isStdoutTerminal: true });
   assertEquals(shown.drawn, "");
   assertEquals((await weir([...line, "--quiet"], { isTerminal: true })).drawn, "");
 });
@@ -400,5 +400,39 @@ Deno.test("run() reports the number of rows when a download without a terminal e
   for (const more of [[], ["--limit=60"], ["--limit=0"], ["--limit=80", "--quiet"]]) {
     const { errors } = await weir([...line, ...more]);
     assertEquals(errors.filter((text) => text.startsWith("Complete")), []);
+  }
+});
+
+/** Runs a command line whose output throws `error`, as a bug in the program would. */
+function withBug(error: unknown, ...flags: string[]): Promise<Ran> {
+  return weir(["url", "records", ...flags], { print: () => Promise.reject(error) });
+}
+
+const bug = () => {
+  try {
+    return (undefined as unknown as string).length;
+  } catch (error) {
+    return error;
+  }
+};
+
+Deno.test("run() returns 1 and says how to print the stack when a command has a bug", async () => {
+  const { code, output, errors } = await withBug(bug());
+  assertEquals([code, output, errors.length], [1, "", 2]);
+  assertStringIncludes(errors[0]!, "Cannot read properties of undefined (reading 'length')");
+  assertEquals(errors[1], "This is a bug in weir. Pass --debug to print the stack, and report it");
+});
+
+Deno.test("run() prints the stack of a bug when --debug is given", async () => {
+  const { code, errors } = await withBug(bug(), "--debug");
+  assertEquals([code, errors.length], [1, 2]);
+  assertMatch(errors[1]!, /^TypeError: Cannot read properties.*\n\s+at bug .*run_test\.ts/);
+});
+
+Deno.test("run() does not call an error a bug when a file cannot be read or written", async () => {
+  const error = Object.assign(new Error("no such device"), { code: "ENXIO" });
+  for (const expected of [error, new Deno.errors.NotCapable("Requires read access")]) {
+    const { code, errors } = await withBug(expected);
+    assertEquals([code, errors], [1, [expected.message]]);
   }
 });

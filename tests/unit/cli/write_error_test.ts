@@ -1,6 +1,6 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
-import { explainWriteError, FileError, writing } from "../../../src/cli/files.ts";
+import { explainingErrors, explainWriteError, FileError } from "../../../src/cli/output.ts";
 
 const fault = (code: string, more = {}) => Object.assign(new Error(code), { code, ...more });
 
@@ -8,9 +8,9 @@ const told: [code: string, said: string][] = [
   ["ENOSPC", "no space left on the disk: free some space, or choose a file on another disk"],
   ["EDQUOT", "the disk quota is used up: free some space, or choose a file on another disk"],
   ["EFBIG", "the file is too large for its disk or a limit: choose a file on another disk"],
-  ["EACCES", "permission denied: change the permissions, or choose another folder"],
-  ["EPERM", "permission denied: change the permissions, or choose another folder"],
-  ["EROFS", "the file system is read-only: choose another folder"],
+  ["EACCES", "permission denied: change the permissions, or choose another directory"],
+  ["EPERM", "permission denied: change the permissions, or choose another directory"],
+  ["EROFS", "the file system is read-only: choose another directory"],
   ["EISDIR", "it is a directory: name a file in it"],
 ];
 for (const [code, said] of told) {
@@ -36,8 +36,8 @@ Deno.test("explainWriteError() returns the error when its code is unknown", () =
   }
 });
 
-Deno.test("writing() returns the result, and rejects with the error explained", async () => {
-  assertEquals(await writing("a.csv", Promise.resolve(5)), 5);
-  const failed = writing("a.csv", Promise.reject(fault("ENOSPC")));
+Deno.test("explainingErrors() returns the result, and rejects with the error explained", async () => {
+  assertEquals(await explainingErrors("a.csv", Promise.resolve(5)), 5);
+  const failed = explainingErrors("a.csv", Promise.reject(fault("ENOSPC")));
   await assertRejects(() => failed, FileError, "Cannot write a.csv (ENOSPC)");
 });

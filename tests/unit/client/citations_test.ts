@@ -1,13 +1,13 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertRejects } from "@std/assert";
-import { and, DataStream, endsWith, eq } from "../../../mod.ts";
+import { and, DataStream, endsWith, eq, ValidationError } from "../../../mod.ts";
 import { DATASETS } from "../../../src/sandbox/datasets.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
 Deno.test(
-  "citations() gives DOI, link, name, version, citation and licence of each dataset",
+  "citations() returns DOI, link, name, version, citation and licence of each dataset",
   DEADLINE,
   async () => {
     const { client } = sandboxAndClient();
@@ -25,7 +25,7 @@ Deno.test(
   },
 );
 
-Deno.test("citations() takes the filter of the data, as text or expression", DEADLINE, async () => {
+Deno.test("citations() accepts a filter as text or expression", DEADLINE, async () => {
   const { client } = sandboxAndClient();
   const [text] = await client.citations(
     "DOI eq '10.81029/weir-ee00' and ActivityStartYear gte 2015",
@@ -37,7 +37,7 @@ Deno.test("citations() takes the filter of the data, as text or expression", DEA
 });
 
 Deno.test(
-  "citations() leaves out what would leave out a dataset with other rows beside",
+  "citations() omits ne clauses that would exclude a dataset whose other rows match",
   DEADLINE,
   async () => {
     const { options } = upstream();
@@ -61,7 +61,7 @@ Deno.test(
 );
 
 Deno.test(
-  "citations() asks Metadata for what it gives, and stops at the signal",
+  "citations() requests the fields that it returns, and stops when its signal aborts",
   DEADLINE,
   async () => {
     const { options, requests } = upstream(page([]));
@@ -81,7 +81,7 @@ Deno.test(
 );
 
 Deno.test(
-  "citations() says what it takes when an object is passed as the filter",
+  "citations() throws when the filter is not a filter",
   DEADLINE,
   async () => {
     const { options, requests } = upstream();
@@ -91,8 +91,8 @@ Deno.test(
     for (const wrong of [{ filter }, { signal: AbortSignal.abort() }, null, 5, [filter]]) {
       await assertRejects(
         () => cite(wrong),
-        TypeError,
-        "pass the filter itself, as in citations(filter)",
+        ValidationError,
+        "filter must be a string or one expression",
       );
     }
     assertEquals(requests.length, 0);

@@ -1,4 +1,4 @@
-// A result is complete or an error: lost links, empty pages, in-stream errors, repeated rows.
+// Completeness of results: lost links, empty pages, in-stream errors, repeated rows.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type DataStream, DataStreamError, type Progress, type Query } from "../../../mod.ts";
@@ -139,7 +139,7 @@ const endsEarly: Change = ({ value }) => ({
   value: value.filter(({ Id }) => (Id as number) <= WANTED[1_999]!),
 });
 
-Deno.test("records() continues after a page when its rows come without Ids", async () => {
+Deno.test("records() continues after a page when its rows have no Ids", async () => {
   const select = ["CharacteristicName", "ResultValue"] as const;
   const wanted = await sandboxAndClient(RECORDS).client.records({ select }).toArray();
   const withoutIds = onPage(2, ({ value, ...page }) => ({
@@ -238,7 +238,7 @@ Deno.test("records() counts once more before it fails, and accepts the result wh
   assertEquals(counts, 2);
 });
 
-Deno.test("an error in place of a page is reported with its message, and not as a wrong base URL", async () => {
+Deno.test("locations() reports the message of an error object when it is sent in place of a page", async () => {
   const { client } = clientOfChangedPages(() =>
     Response.json({ error: { message: "internal failure of sandbox" } })
   );
@@ -250,7 +250,7 @@ Deno.test("an error in place of a page is reported with its message, and not as 
   }
 });
 
-Deno.test("a page that repeats rows for good is an error, after the rows before it", async () => {
+Deno.test("records() delivers the earlier pages and then fails when a page keeps repeating rows", async () => {
   const { client } = clientOfChangedPages((page, { number }) => {
     const repeated = page.value.map((row, index) => ({
       ...row,
@@ -278,7 +278,7 @@ Deno.test("a page that repeats rows for good is an error, after the rows before 
   assertEquals(rest.map(({ Id }) => Id), WANTED.slice(2_000));
 });
 
-Deno.test("an in-stream error that stays is told with its message, and never with the key", async () => {
+Deno.test("records() reports the message of an in-stream error without the key when retries do not help", async () => {
   const { client } = clientOfChangedPages(
     (page) => ({ ...page, error: { message: "for key sandbox:\nno more" } }),
     RECORDS,
@@ -298,7 +298,7 @@ const queryOf = (client: DataStream, method: "locations" | "metadata", query: ob
   (client[method] as (query: object) => Query<object>).call(client, query);
 
 for (const method of ["locations", "metadata"] as const) {
-  Deno.test(`${method}() requests once more after a full last page, which nothing is counted for`, async () => {
+  Deno.test(`${method}() requests one more page when the last one is full and nothing was counted`, async () => {
     for (const select of [undefined, ["DOI"] as const]) {
       const top = method === "locations" ? 20 : 2;
       const { client } = clientOfChangedPages(onPage(1, withoutLink));
@@ -344,7 +344,7 @@ Deno.test("metadata() fails when a dataset comes a second time", async () => {
   assertEquals([error.kind, error.rows], ["page", 2]);
 });
 
-Deno.test("Id is requested for the checks alone where it is not selected", async () => {
+Deno.test("records() requests Id for its checks and removes it when it is not selected", async () => {
   const select = ["CharacteristicName", "ResultValue", "DOI"] as const;
   const { client, sandbox } = sandboxAndClient(RECORDS);
   const rows = await client.records({ select, top: 1_000 }).toArray();
@@ -375,7 +375,7 @@ Deno.test("Id is requested for the checks alone where it is not selected", async
   assertEquals(sandbox.stats.parallel, 0);
 });
 
-Deno.test("locations().geojson() leaves out an Id that is not selected", async () => {
+Deno.test("geojson() omits Id when it is not selected", async () => {
   const { client } = sandboxAndClient();
   const select = ["Name", "Latitude", "Longitude"] as const;
   const { features } = JSON.parse(
@@ -391,7 +391,7 @@ Deno.test("locations().geojson() leaves out an Id that is not selected", async (
   }
 });
 
-Deno.test("maxRows fails a query before its first row when the service counts more", async () => {
+Deno.test("records() fails before the first row when the service counts more than maxRows", async () => {
   const { client, sandbox } = sandboxAndClient(RECORDS);
   const query = client.records({ top: 1_000, maxRows: 4_999 });
   const reader = query.csv().getReader();

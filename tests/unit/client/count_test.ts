@@ -12,7 +12,7 @@ const forms: [name: string, body: unknown][] = [
   ["a bare number", 1234567],
 ];
 for (const [name, body] of forms) {
-  Deno.test(`count() takes ${name}`, async () => {
+  Deno.test(`count() reads the count when the response is ${name}`, async () => {
     const { options, requests } = upstream(Response.json(body));
     const query = new DataStream(options).records({
       filter: eq("DOI", "x"),
@@ -27,7 +27,7 @@ for (const [name, body] of forms) {
 for (
   const body of [{ value: [] }, { value: "1,234" }, { value: -1 }, { value: 1.5 }, {}, null, []]
 ) {
-  Deno.test(`count() fails at ${JSON.stringify(body)}`, async () => {
+  Deno.test(`count() fails when the response is ${JSON.stringify(body)}`, async () => {
     const { options } = upstream(Response.json(body));
     const count = () => new DataStream(options).records().count();
     const error = await assertRejects(count, DataStreamError, "Wanted a count from");
@@ -35,7 +35,7 @@ for (
   });
 }
 
-Deno.test("count() counts each resource, whatever the limit, the page and the place", async () => {
+Deno.test("count() ignores limit, page size and position when it counts a resource", async () => {
   const { client } = sandboxAndClient({ records: 500, locations: 20 });
   const options = { limit: 3, top: 2, skipToken: "Id:500500" };
   assertEquals(await client.records(options).count(), 500);
@@ -45,7 +45,7 @@ Deno.test("count() counts each resource, whatever the limit, the page and the pl
   assertEquals(await client.metadata({ filter: "endswith(DOI, 'ee00')" }).count(), 1);
 });
 
-Deno.test("count() stops at the signal", async () => {
+Deno.test("count() rejects when its signal aborts", async () => {
   const { options } = upstream(() => new Promise(() => {}));
   const stop = new AbortController();
   const count = new DataStream(options).records({ signal: stop.signal }).count();

@@ -1,10 +1,11 @@
-// What a request carries: as little as the service needs, and the key to one place alone.
+// Headers of the requests.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
-import { DataStream, type DataStreamOptions } from "../../../mod.ts";
+import { DataStream, type DataStreamOptions, ValidationError } from "../../../mod.ts";
 import { VERSION } from "../../../src/version.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
+/** Returns the headers of the request that a client with these options sends. */
 async function headersOf(options: DataStreamOptions): Promise<Record<string, string>> {
   const service = upstream(page([]));
   const { fetch, clock } = service.options;
@@ -14,7 +15,7 @@ async function headersOf(options: DataStreamOptions): Promise<Record<string, str
 
 const accept = "application/vnd.api+json";
 
-Deno.test("a request has accept, the user agent, and the key where there is one", async () => {
+Deno.test("DataStream sends accept, user-agent, and x-api-key when there is a key", async () => {
   assertEquals(await headersOf({}), { accept, "user-agent": `weir/${VERSION}` });
   assertEquals(await headersOf({ apiKey: "k3y" }), {
     accept,
@@ -24,7 +25,7 @@ Deno.test("a request has accept, the user agent, and the key where there is one"
 });
 
 for (const userAgent of ["my-app", "my-app/1.0", "my-app/1.0 (mailto:me@example.org) lib/2"]) {
-  Deno.test(`userAgent ${userAgent} stands before Weir's own`, async () => {
+  Deno.test(`DataStream sends the product before Weir's when userAgent is ${userAgent}`, async () => {
     const headers = await headersOf({ userAgent });
     assertEquals(headers["user-agent"], `${userAgent} weir/${VERSION}`);
   });
@@ -33,12 +34,16 @@ for (const userAgent of ["my-app", "my-app/1.0", "my-app/1.0 (mailto:me@example.
 for (
   const userAgent of ["", " ", "a\r\nx-api-key: b", "a\n", "é", "a/", "/1", "a (b", "a  b", "a\0"]
 ) {
-  Deno.test(`userAgent ${JSON.stringify(userAgent)} is refused`, () => {
-    assertThrows(() => new DataStream({ userAgent }), TypeError, "userAgent must be a product");
+  Deno.test(`new DataStream() throws when userAgent is ${JSON.stringify(userAgent)}`, () => {
+    assertThrows(
+      () => new DataStream({ userAgent }),
+      ValidationError,
+      "userAgent must be a product",
+    );
   });
 }
 
-Deno.test("in a browser a request has accept, and the key where there is one, and nothing else", async () => {
+Deno.test("DataStream sends no user-agent when it runs in a browser", async () => {
   const own = Object.getOwnPropertyDescriptor(globalThis, "navigator");
   const browser = { userAgent: "Mozilla/5.0 (X11; Linux x86_64) Chrome/156.0.0.0" };
   Object.defineProperty(globalThis, "navigator", { configurable: true, value: browser });
@@ -50,7 +55,7 @@ Deno.test("in a browser a request has accept, and the key where there is one, an
   }
 });
 
-Deno.test("two clients with two keys never mix them", async () => {
+Deno.test("DataStream sends the key of its own client when two clients have different keys", async () => {
   const { options, requests } = upstream(...Array.from({ length: 6 }, () => () => page([])));
   const one = new DataStream({ ...options, apiKey: "one" });
   const two = new DataStream({ ...options, apiKey: "two" });

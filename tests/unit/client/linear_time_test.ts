@@ -2,13 +2,13 @@
 
 import "../../helpers/no_permission.ts";
 import { assert, assertThrows } from "@std/assert";
-import { DataStreamError } from "../../../mod.ts";
+import { DataStream, DataStreamError } from "../../../mod.ts";
 import { citationsText, toCitedFilter } from "../../../src/client/citations.ts";
 import { readRetryAfter, statusError } from "../../../src/client/http_error.ts";
-import { nextTarget, readSkipToken } from "../../../src/client/next_link.ts";
-import { toUserAgent } from "../../../src/client/options.ts";
+import { nextLinkTarget, readSkipToken } from "../../../src/client/next_link.ts";
 import { isJson } from "../../../src/client/transport.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
+import { ROOT } from "../../helpers/upstream.ts";
 import { queryOver, READERS } from "../../helpers/page_readers.ts";
 import {
   FORMATS_OF,
@@ -16,7 +16,6 @@ import {
   samplePage,
   truncatedPage,
 } from "../../helpers/sample_pages.ts";
-import { ROOT } from "../../helpers/upstream.ts";
 
 type Text = (size: number) => string;
 
@@ -35,9 +34,9 @@ const badLinks: Record<string, Text> = {
   "n parameters": (n) => `<u>${"; a=b".repeat(n)}"`,
 };
 for (const [what, header] of Object.entries(badLinks)) {
-  Deno.test(`nextTarget() throws in linear time when the header has ${what}`, async () => {
-    await assertLinear(header, nextTarget);
-    assertThrows(() => nextTarget(header(1_000)), SyntaxError, "cannot be read");
+  Deno.test(`nextLinkTarget() throws in linear time when the header has ${what}`, async () => {
+    await assertLinear(header, nextLinkTarget);
+    assertThrows(() => nextLinkTarget(header(1_000)), SyntaxError, "cannot be read");
   });
 }
 
@@ -47,8 +46,8 @@ const links: Record<string, Text> = {
   "n spaces": (n) => " ".repeat(n),
 };
 for (const [what, header] of Object.entries(links)) {
-  Deno.test(`nextTarget() takes linear time when the header has ${what}`, async () =>
-    await assertLinear(header, nextTarget));
+  Deno.test(`nextLinkTarget() takes linear time when the header has ${what}`, async () =>
+    await assertLinear(header, nextLinkTarget));
 }
 
 const skipTokenOf = (query: string) =>
@@ -102,10 +101,10 @@ const others: [symbol: string, what: string, text: Text, read: (text: string) =>
   ...["a", "a/", "a/a ", "(a) ", "(", " "].map((
     part,
   ): [string, string, Text, (text: string) => unknown] => [
-    "toUserAgent",
-    `the product repeats "${part}"`,
+    "new DataStream",
+    `the user agent repeats "${part}"`,
     (n) => `${part.repeat(n)}\n`,
-    toUserAgent,
+    (userAgent) => new DataStream({ userAgent }),
   ]),
   ...["a", "+", "a+", "."].map((part): [string, string, Text, (text: string) => unknown] => [
     "isJson",

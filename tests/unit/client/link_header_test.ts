@@ -1,6 +1,6 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
-import { nextTarget } from "../../../src/client/next_link.ts";
+import { nextLinkTarget } from "../../../src/client/next_link.ts";
 
 const found: [header: string | null, target: string | undefined][] = [
   [null, undefined],
@@ -23,12 +23,12 @@ const found: [header: string | null, target: string | undefined][] = [
   ["<u>; rev=next", undefined],
 ];
 for (const [header, target] of found) {
-  Deno.test(`nextTarget() of ${header} is ${target}`, () =>
-    assertEquals(nextTarget(header), target));
+  Deno.test(`nextLinkTarget() returns ${target} when the header is ${header}`, () =>
+    assertEquals(nextLinkTarget(header), target));
 }
 
 for (const header of ["u; rel=next", "<u; rel=next", '<u>; title="x; rel=next', "<u> rel=next"]) {
-  Deno.test(`nextTarget() refuses ${header}`, () => {
-    assertThrows(() => nextTarget(header), SyntaxError, "cannot be read");
+  Deno.test(`nextLinkTarget() throws when the header is ${header}`, () => {
+    assertThrows(() => nextLinkTarget(header), SyntaxError, "cannot be read");
   });
 }

@@ -1,4 +1,4 @@
-// A query's own documents: every row of every page, each once, or an error and no clean end.
+// CSV, NDJSON, JSON and GeoJSON documents of a query.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { DataStream, DataStreamError, type Query, ValidationError } from "../../../mod.ts";
@@ -14,7 +14,7 @@ const next = (id: number) => `${ROOT}/Locations?$skiptoken=Id:${id}`;
 const json = (body: string) =>
   new Response(body, { headers: { "content-type": "application/json" } });
 
-Deno.test("csv() has every record of every page, cell by cell, in the documented columns", async () => {
+Deno.test("csv() writes every cell of every page in the documented columns", async () => {
   const { client } = sandboxAndClient({ records: 1_234 });
   const [header, ...rows] = readCsv(await read(client.records({ top: 200 }).csv()));
   const names = fieldNames("Records");
@@ -24,7 +24,7 @@ Deno.test("csv() has every record of every page, cell by cell, in the documented
 });
 
 for (const method of ["metadata", "locations", "observations"] as const) {
-  Deno.test(`${method}() gives its rows as CSV, lines of JSON and JSON`, async () => {
+  Deno.test(`${method}() returns its rows as CSV, NDJSON and JSON`, async () => {
     const { client } = sandboxAndClient({ records: 90 });
     const resource = method[0]!.toUpperCase() + method.slice(1);
     const wanted = await ask({ records: 90 }).rows(resource);
@@ -38,7 +38,7 @@ for (const method of ["metadata", "locations", "observations"] as const) {
 }
 
 for (const method of ["csv", "ndjson", "json", "geojson"] as const) {
-  Deno.test(`${method}() is the same where its first page, or a later one, broke before`, async () => {
+  Deno.test(`${method}() writes the same document when a page was broken and requested again`, async () => {
     const select = ["Id", "Longitude", "Latitude"] as const;
     const pages = [page([{ Id: 1 }], next(1)), page([{ Id: 2 }], next(2)), page([{ Id: 3 }])];
     const broken = () => json('{"value":[{"Id":1},{"Id":');
@@ -55,7 +55,7 @@ for (const method of ["csv", "ndjson", "json", "geojson"] as const) {
 }
 
 for (const header of [true, false]) {
-  Deno.test(`a byte order mark stands once, however many pages, with header ${header}`, async () => {
+  Deno.test(`csv() writes one byte order mark when there are several pages and header is ${header}`, async () => {
     const { options } = upstream(page([{ Id: 1 }], next(1)), page([{ Id: 2 }]));
     const csv = new DataStream(options).locations({ select: ["Id"] }).csv({ bom: true, header });
     const text = new TextDecoder("utf-8", { ignoreBOM: true })
@@ -64,7 +64,7 @@ for (const header of [true, false]) {
   });
 }
 
-Deno.test("metadata() joins the texts of a list in a cell", async () => {
+Deno.test("csv() joins the strings of an array in one cell", async () => {
   const { client } = sandboxAndClient();
   const csv = await read(
     client.metadata({ select: ["Keywords", "TemporalExtent"], limit: 1 }).csv(),
@@ -90,7 +90,7 @@ Deno.test("geojson() writes points, and throws when a coordinate is not selected
   assertEquals("geojson" in client.records(), false);
 });
 
-Deno.test("numbers keep the digits that the service sent, on every page", async () => {
+Deno.test("csv() keeps the digits of numbers on every page", async () => {
   const { options } = upstream(
     json(`{"value":[{"Id":1,"Latitude":46.10}],"@odata.nextLink":"${next(1)}"}`),
     json('{"value":[{"Id":2,"Latitude":4.50e1}]}'),
@@ -120,7 +120,7 @@ Deno.test("csv() applies its options, and throws when a column is not selected",
   assertEquals((await read(unchecked)).split("\r\n")[1], ",500003");
 });
 
-Deno.test("csv() has new fields of the first page after the others, and none that comes late", async () => {
+Deno.test("csv() appends unknown fields of the first page, and fails when a later page has one", async () => {
   const link = `${ROOT}/Locations?$skiptoken=Id:1`;
   const { options, requests } = upstream(
     page([{ Id: 1, New: "x" }, { Id: 2, Newer: "y" }], link),
@@ -143,13 +143,13 @@ Deno.test("csv() has new fields of the first page after the others, and none tha
   assertEquals([error.kind, requests.length], ["page", 3]);
 });
 
-Deno.test("csv() takes its columns from the first page that has rows, also after empty pages", async () => {
+Deno.test("csv() takes its columns from the first page with rows when earlier pages are empty", async () => {
   const empty = upstream(...emptyPages(), page([{ Id: 2, New: "x" }]));
   const csv = readCsv(await read(new DataStream(empty.options).locations().csv()));
   assertEquals([csv.length, csv[0]?.at(-1), csv[1]?.at(-1)], [2, "New", "x"]);
 });
 
-Deno.test("a document goes on past pages without rows, and stops at the limit", async () => {
+Deno.test("bytes() continue after pages without rows, and stop at the limit", async () => {
   const { options } = upstream(...emptyPages(), page([{ Id: 2 }]));
   const query = new DataStream(options).locations({ select: ["Id"] });
   assertEquals(await read(query.csv()), "Id\r\n2\r\n");
@@ -163,7 +163,7 @@ Deno.test("a document goes on past pages without rows, and stops at the limit", 
   assertEquals(await read(none.json()), '{"value":[]}\n');
 });
 
-Deno.test("a broken page gives no row of it, and is asked for again", async () => {
+Deno.test("bytes() deliver no row of a broken page, and request it again", async () => {
   for (const format of ["csv", "ndjson", "json"] as const) {
     const { options } = upstream(
       page([{ Id: 1 }], next(1)),
@@ -181,7 +181,7 @@ Deno.test("a broken page gives no row of it, and is asked for again", async () =
   }
 });
 
-Deno.test("a document of another type is no page", async () => {
+Deno.test("bytes() fail when a page has another media type", async () => {
   const { options } = upstream(
     new Response('{"value":[]}', { headers: { "content-type": "text/html" } }),
   );

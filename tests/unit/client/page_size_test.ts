@@ -1,4 +1,4 @@
-// The page size falls when pages are too large or too slow, and grows back; outages are waited for.
+// Adaptive page size: it shrinks when pages are too large or too slow, and grows back.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError } from "../../../mod.ts";
@@ -38,7 +38,7 @@ async function countRows(pages: ReadableStream<unknown[]>): Promise<number> {
   return rows;
 }
 
-Deno.test("four double timeouts in 2,000,000 rows cost a few requests more", async () => {
+Deno.test("observations() takes few extra requests when four pages time out twice", async () => {
   const service = largeService(2_000_000, 30);
   const slow = new Set([20, 21, 60, 61, 110, 111, 150, 151]);
   const { client, tops } = refusing(
@@ -53,7 +53,7 @@ Deno.test("four double timeouts in 2,000,000 rows cost a few requests more", asy
   assertEquals(tops.at(-1), 10_000);
 });
 
-Deno.test("a service that never delivers large pages is seldom asked for them", async () => {
+Deno.test("observations() rarely requests large pages when the service never delivers them", async () => {
   const service = largeService(500_000, 30);
   const { client, tops } = refusing(
     service,
@@ -65,7 +65,7 @@ Deno.test("a service that never delivers large pages is seldom asked for them", 
 });
 
 for (const status of [408, 500, 503, 504]) {
-  Deno.test(`an outage of 15 s answered with ${status} does not end a download`, async () => {
+  Deno.test(`observations() continues after an outage of 15 s when the status is ${status}`, async () => {
     for (let run = 0; run < 20; run++) {
       let begin: number | undefined;
       const { client } = refusing(largeService(30_000, 5), (_, now, pages) => {
@@ -82,7 +82,7 @@ for (const status of [408, 500, 503, 504]) {
 }
 
 for (const status of [408, 413, 504]) {
-  Deno.test(`a service that answers whole queries with ${status} is asked location by location`, async () => {
+  Deno.test(`observations() is split by location when the service answers whole queries with ${status}`, async () => {
     const { client } = refusing(
       largeService(20_000, 12),
       (asked) => asked.get("$filter")?.includes("LocationId") ? undefined : status,
@@ -92,7 +92,7 @@ for (const status of [408, 413, 504]) {
     assertEquals((await client.observations({ limit: 1 }).toArray()).length, 1);
   });
 
-  Deno.test(`a query that is refused with ${status} after some pages goes on by location`, async () => {
+  Deno.test(`observations() continues by location when the service answers ${status} after some pages`, async () => {
     const { client } = refusing(
       largeService(20_000, 12),
       (asked, _, pages) =>
@@ -108,7 +108,7 @@ for (const status of [408, 413, 504]) {
   });
 }
 
-Deno.test("a refused query that is not to be split, or cannot be, names partition", async () => {
+Deno.test("observations() fails with a hint about partition when a refused query cannot be split", async () => {
   for (const partition of ["never", "auto", "year"] as const) {
     const { client, tops } = refusing(
       largeService(20_000, 12),
@@ -129,7 +129,7 @@ Deno.test("a refused query that is not to be split, or cannot be, names partitio
   }
 });
 
-Deno.test("a single attempt is no reason to split a query", async () => {
+Deno.test("observations() is not split when only one attempt is allowed", async () => {
   const service = largeService(20_000, 12);
   const once = new DataStream({
     baseUrl,
@@ -147,7 +147,7 @@ Deno.test("a single attempt is no reason to split a query", async () => {
   assertEquals([error.hint.includes("partition"), service.asked.length], [false, 1]);
 });
 
-Deno.test("a query that an outage had split into parts is not split location by location", async () => {
+Deno.test("observations() is not split down to single locations after an outage", async () => {
   let begin: number | undefined;
   const { client, tops } = refusing(largeService(200_000, 1_000), (_, now, pages) => {
     if (pages < 3) return undefined;

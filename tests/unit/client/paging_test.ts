@@ -1,4 +1,4 @@
-// Page after page: every row once, and a link to the next page that leads astray is an error.
+// Paging: next links, skip tokens and limits.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, type Query } from "../../../mod.ts";
@@ -8,14 +8,14 @@ import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
 const next = (token: string) => `${ROOT}/Locations?$skiptoken=${token}&$top=2`;
 
-Deno.test("records() follows next links to the last row, none lost, none doubled", async () => {
+Deno.test("records() returns each row once when it follows next links", async () => {
   const { sandbox, client } = sandboxAndClient({ records: 2_345 });
   const rows = await client.records({ top: 500 }).toArray();
   assertEquals(rows as unknown, await ask({ records: 2_345 }).rows("Records"));
   assertEquals(sandbox.stats.requests, 6); // five pages and a count
 });
 
-Deno.test("records() keeps fields, filter and page size on every page", async () => {
+Deno.test("records() sends fields, filter and page size with every page request", async () => {
   const { client } = sandboxAndClient({ records: 2_000 });
   const filter = "CharacteristicName in ('pH', 'Temperature, water') and LocationId ne 1001";
   const rows = await client.records({ filter, select: ["Id", "DOI"], top: 50 }).toArray();
@@ -25,7 +25,7 @@ Deno.test("records() keeps fields, filter and page size on every page", async ()
   assertEquals(rows as unknown, wanted);
 });
 
-Deno.test("records() sends one request at a time, at most two a second", async () => {
+Deno.test("records() sends one request at a time and at most two per second", async () => {
   const { sandbox, client, clock } = sandboxAndClient({ records: 1_000 });
   await client.records({ top: 100 }).toArray();
   const { requests, tooFast, parallel, mostInFlight } = sandbox.stats;
@@ -33,7 +33,7 @@ Deno.test("records() sends one request at a time, at most two a second", async (
   assert(clock.now() >= 10 * 500 && clock.now() < 10 * 560);
 });
 
-Deno.test("locations() sends every name and value encoded, and the key as a header", async () => {
+Deno.test("locations() percent-encodes names and values, and sends the key as a header", async () => {
   const { options, requests } = upstream(page([{ Id: 1 }], next("Id:1")), page([{ Id: 2 }]));
   const filter = "MonitoringLocationType eq 'a+b & c''d'";
   const query = new DataStream(options).locations({ filter, select: ["Id", "DOI"], top: 2 });
@@ -74,7 +74,7 @@ const ways: [name: string, first: () => Response][] = [
   ],
 ];
 for (const [name, first] of ways) {
-  Deno.test(`locations() goes on by ${name}`, async () => {
+  Deno.test(`locations() continues when the next link is ${name}`, async () => {
     const { options, requests } = upstream(first(), page([{ Id: 2 }]));
     const rows = await new DataStream(options).locations({
       select: ["Id"],
@@ -85,7 +85,7 @@ for (const [name, first] of ways) {
   });
 }
 
-Deno.test("locations() ends at a Link header without a next, and at an empty page that comes twice", async () => {
+Deno.test("locations() ends when a Link header has no next link, and after two empty pages", async () => {
   const other = { link: `<${ROOT}/Locations>; rel="prev", <${ROOT}/x>; rel="nextish"` };
   const empty = () => page([], undefined, other);
   const { options } = upstream(page([{ Id: 1 }], next("Id:1")), empty(), empty());
@@ -101,7 +101,7 @@ const wrongLinks: [name: string, link: string][] = [
   ["with a token that cannot be decoded", `${ROOT}/Locations?$skiptoken=Id:%zz`],
 ];
 for (const [name, link] of wrongLinks) {
-  Deno.test(`locations() fails at a next link ${name}, and sends nothing there`, async () => {
+  Deno.test(`locations() fails and sends no request when a next link leads ${name}`, async () => {
     const { options, requests } = upstream(page([{ Id: 1 }], link));
     const query = new DataStream(options).locations();
     const error = await assertRejects(() => query.toArray(), DataStreamError, "next page");
@@ -109,7 +109,7 @@ for (const [name, link] of wrongLinks) {
   });
 }
 
-Deno.test("locations() fails at a next link that does not move on", async () => {
+Deno.test("locations() fails when a next link repeats a position", async () => {
   const { options, requests } = upstream(
     page([{ Id: 1 }], next("Id:1")),
     page([{ Id: 2 }], next("Id:1")),
@@ -129,7 +129,7 @@ for (
     "a",
   ]]] as const
 ) {
-  Deno.test(`locations() fails at a next link that ${name}`, async () => {
+  Deno.test(`locations() fails when a next link ${name}`, async () => {
     const { options, requests } = upstream(
       ...tokens.map((token, index) => page([{ Id: 10 + index }], next(token))),
     );
@@ -139,7 +139,7 @@ for (
   });
 }
 
-Deno.test("locations() fails at a Link header that it cannot read", async () => {
+Deno.test("locations() fails when a Link header is malformed", async () => {
   const { options } = upstream(page([{ Id: 1 }], undefined, { link: `${next("Id:1")}; rel=next` }));
   const query = new DataStream(options).locations();
   const error = await assertRejects(() => query.toArray(), DataStreamError, "cannot be read");
@@ -156,20 +156,20 @@ const changed: [name: string, option: string][] = [
   ["the fields in another order", "%24select=DOI,Id"],
 ];
 for (const [name, option] of changed) {
-  Deno.test(`locations() fails at a next link with ${name}`, async () => {
+  Deno.test(`locations() fails when a next link has ${name}`, async () => {
     const { options } = upstream(page([{ Id: 1 }], `${ROOT}/Locations?${option}&$skiptoken=Id:1`));
     const filter = "DOI eq 'a & b' and Name eq 'c d'";
     const query = new DataStream(options).locations({ select: ["Id", "DOI"], filter });
-    const error = await assertRejects(() => query.toArray(), DataStreamError, "than was asked");
+    const error = await assertRejects(() => query.toArray(), DataStreamError, "than the request");
     assertEquals(error.kind, "next-link");
   });
 }
 
-Deno.test("locations() fails at a next link with a filter or fields where none were asked", async () => {
+Deno.test("locations() fails when a next link has a filter or fields and the request had none", async () => {
   for (const option of ["$filter=DOI%20eq%20%27x%27", "$select=Id"]) {
     const { options } = upstream(page([{ Id: 1 }], `${ROOT}/Locations?${option}&$skiptoken=Id:1`));
     const query = new DataStream(options).locations();
-    await assertRejects(() => query.toArray(), DataStreamError, "than was asked");
+    await assertRejects(() => query.toArray(), DataStreamError, "than the request");
   }
 });
 
@@ -183,7 +183,7 @@ const repeated: [name: string, options: string][] = [
   ["spaced otherwise", "$filter=DOI  eq 'a & b%'  and Name eq 'c+d'&$top=7"],
 ];
 for (const [name, options_] of repeated) {
-  Deno.test(`locations() goes on by a next link with fields and filter as asked, ${name}`, async () => {
+  Deno.test(`locations() continues when a next link has the fields and filter of the request, ${name}`, async () => {
     const { options, requests } = upstream(
       page([{ Id: 1 }], `${ROOT}/Locations?${options_}&$skiptoken=Id:1&other=1`),
       page([{ Id: 2 }]),
@@ -195,7 +195,7 @@ for (const [name, options_] of repeated) {
   });
 }
 
-Deno.test("locations() goes on by a raw next link whose filter looks like another option", async () => {
+Deno.test("locations() continues when the filter of a raw next link looks like another option", async () => {
   const filter = "DOI eq 'a&b=c'";
   const { options } = upstream(
     page([{ Id: 1 }], `${ROOT}/Locations?$filter=${filter}&$skiptoken=Id:1`),
@@ -204,7 +204,7 @@ Deno.test("locations() goes on by a raw next link whose filter looks like anothe
   assertEquals((await new DataStream(options).locations({ filter }).toArray()).length, 2);
 });
 
-Deno.test("locations() requests an empty page once more, and then follows its link", async () => {
+Deno.test("locations() requests an empty page once more before it follows its link", async () => {
   const { options, requests } = upstream(
     page([], next("Id:1")),
     page([], next("Id:1")),
@@ -220,7 +220,7 @@ Deno.test("locations() requests an empty page once more, and then follows its li
   assertEquals(positions, [null, null, "Id:1", "Id:2", "Id:2"]);
 });
 
-Deno.test("metadata() goes on by tokens that have no number", async () => {
+Deno.test("metadata() continues when skip tokens have no number", async () => {
   const token = (digit: number) => `Id:0000000${digit}-5eed-4000-8000-000000000000`;
   const link = (digit: number) => `${ROOT}/Metadata?$skiptoken=${token(digit)}`;
   const { options, requests } = upstream(
@@ -237,7 +237,7 @@ Deno.test("metadata() goes on by tokens that have no number", async () => {
   assertEquals(rest, others);
 });
 
-Deno.test("limit stops after that many rows, with no page more and none larger than needed", async () => {
+Deno.test("records() requests no page more, and none larger, than its limit needs", async () => {
   const { sandbox, client } = sandboxAndClient({ records: 1_000 });
   for (
     const [limit, top, requests, sent] of [
@@ -270,7 +270,7 @@ Deno.test("locations() fails when a page has more rows than were requested", asy
   assertEquals(error.kind, "page");
 });
 
-Deno.test("skipToken is where the first page begins", async () => {
+Deno.test("records() begins after the position when skipToken is set", async () => {
   const { client } = sandboxAndClient({ records: 50 });
   const all = await client.observations().toArray();
   const query = client.observations({ skipToken: `Id:${all[19]!.Id}`, top: 7 });
@@ -279,7 +279,7 @@ Deno.test("skipToken is where the first page begins", async () => {
 });
 
 for (const method of ["metadata", "locations", "observations", "records"] as const) {
-  Deno.test(`${method}() gives every row and every field that the service has`, async () => {
+  Deno.test(`${method}() returns every row and every field`, async () => {
     const { client } = sandboxAndClient({ records: 300 });
     const resource = method[0]!.toUpperCase() + method.slice(1);
     const query = (client[method] as (options: object) => Query<object>).call(client, { top: 23 });

@@ -1,4 +1,4 @@
-// More than a million rows: in parts, and each row once, for hardly more requests than pages.
+// Splitting of queries into shards.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, type Progress, type Query } from "../../../mod.ts";
@@ -18,7 +18,7 @@ async function timesSeen(query: Query<{ Id: number }>, rows: number): Promise<Ui
 }
 const isOnce = (times: number) => times === 1;
 
-Deno.test("120,000 rows in 300 locations take 13 requests", async () => {
+Deno.test("observations() takes 13 requests when there are 120,000 rows", async () => {
   const service = largeService(120_000, 300);
   const seen = await timesSeen(clientOf(service).observations(), 120_000);
   assert(seen.every(isOnce));
@@ -26,7 +26,7 @@ Deno.test("120,000 rows in 300 locations take 13 requests", async () => {
   assertEquals(service.counts, [120_000]);
 });
 
-Deno.test("5,000,000 rows in 3,000 locations take at most 1.1 x 500 + 30 requests, in parts under a million", async () => {
+Deno.test("observations() takes at most 1.1 x 500 + 30 requests in shards under a million rows when there are 5,000,000 rows", async () => {
   const rows = 5_000_000;
   const service = largeService(rows, 3_000);
   const seen = await timesSeen(clientOf(service).observations(), rows);
@@ -46,7 +46,7 @@ Deno.test("5,000,000 rows in 3,000 locations take at most 1.1 x 500 + 30 request
   assertEquals([largest! > 1_600_000, others.every((count) => count <= 1_000_000)], [true, true]);
 });
 
-Deno.test("a million rows are not split, nor those within a limit, or where told so", async () => {
+Deno.test("observations() is not split when there are at most a million rows, a limit, or partition is never", async () => {
   const whole = largeService(1_000_000, 30);
   await clientOf(whole).observations().pages().pipeTo(new WritableStream());
   assertEquals(whole.asked.length, 101);
@@ -62,7 +62,7 @@ Deno.test("a million rows are not split, nor those within a limit, or where told
   assertEquals([service.asked.length, service.counts.length], [211, 0]);
 });
 
-Deno.test("a filter of another grammar is split without changing what it says", async () => {
+Deno.test("observations() keeps the meaning of an unchecked filter when it is split", async () => {
   const service = largeService(1_100_000, 30);
   const { fetch } = service;
   const parenthesized: string[] = [];
@@ -86,7 +86,7 @@ Deno.test("a filter of another grammar is split without changing what it says", 
   assert(parenthesized.every((filter) => filter.startsWith("(a or b) and LocationId ")));
 });
 
-Deno.test("a count that says too little or too much loses no row", async () => {
+Deno.test("observations() returns each row once when a count is wrong", async () => {
   for (const lie of [(count: number) => Math.floor(count / 3), (count: number) => count * 2]) {
     const service = largeService(1_200_000, 40);
     let first = true;
@@ -106,7 +106,7 @@ Deno.test("a count that says too little or too much loses no row", async () => {
   }
 });
 
-Deno.test("a location that Locations does not know loses no row", async () => {
+Deno.test("observations() returns each row once when Locations lacks a location", async () => {
   const service = largeService(1_200_000, 40);
   const client = clientOf({
     ...service,
@@ -120,7 +120,7 @@ Deno.test("a location that Locations does not know loses no row", async () => {
   assert(seen.every(isOnce));
 });
 
-Deno.test("partition location goes location by location, each row once", async () => {
+Deno.test("observations() returns each row once when partition is location", async () => {
   const service = largeService(40_000, 12);
   const client = clientOf(service);
   const query = client.observations({ partition: "location", top: 5_000 });
@@ -133,7 +133,7 @@ Deno.test("partition location goes location by location, each row once", async (
   assertEquals(service.counts, []);
 });
 
-Deno.test("a place to begin holds in the parts by location and by year, too", async () => {
+Deno.test("observations() begins after the position in each shard when partition is location or year", async () => {
   for (const partition of ["location", "year"] as const) {
     const client = clientOf(largeService(10_000, 12));
     const query = client.observations({ partition, skipToken: "Id:4000" });
@@ -143,7 +143,7 @@ Deno.test("a place to begin holds in the parts by location and by year, too", as
   }
 });
 
-Deno.test("partition year asks for no year that the filter leaves out", async () => {
+Deno.test("observations() requests no year that the filter excludes when partition is year", async () => {
   const service = largeService(5_000, 12);
   const filter = "ActivityStartYear gte 2018 and ActivityStartYear lt 2020";
   const rows = await clientOf(service).observations({ partition: "year", filter }).toArray();
@@ -153,7 +153,7 @@ Deno.test("partition year asks for no year that the filter leaves out", async ()
   assertEquals(service.asked.length, 1 + 2);
 });
 
-Deno.test("rows that cannot be counted are paged whole", async () => {
+Deno.test("observations() is not split when the service refuses to count", async () => {
   const service = largeService(30_000, 12);
   const client = new DataStream({
     baseUrl,
@@ -167,7 +167,7 @@ Deno.test("rows that cannot be counted are paged whole", async () => {
   assert(seen.every(isOnce));
 });
 
-Deno.test("partition year with incomplete: warn loses the rows without a year alone, and reports their number", async () => {
+Deno.test("observations() reports the number of rows without a year when partition is year and incomplete is warn", async () => {
   const service = largeService(30_000, 12);
   let last: Progress | undefined;
   const query = clientOf(service).observations({
@@ -192,7 +192,7 @@ Deno.test("partition year with incomplete: warn loses the rows without a year al
   );
 });
 
-Deno.test("partition year fails when rows without a year are missing, and names partition location", async () => {
+Deno.test("observations() fails with a hint about partition location when rows have no year", async () => {
   const service = largeService(30_000, 12);
   const query = clientOf(service).observations({ partition: "year" });
   const error = await assertRejects(
@@ -206,7 +206,7 @@ Deno.test("partition year fails when rows without a year are missing, and names 
   assert(error.hint.includes('partition: "location"'));
 });
 
-Deno.test("a limit and a place to begin hold over all parts", async () => {
+Deno.test("observations() applies limit and skipToken across shards", async () => {
   const service = largeService(1_300_000, 30);
   const query = clientOf(service).observations({ limit: 1_150_000, skipToken: "Id:100000" });
   const seen = await timesSeen(query, 1_300_000);
@@ -214,7 +214,7 @@ Deno.test("a limit and a place to begin hold over all parts", async () => {
   assert(seen.every((times, row) => times <= (row < 100_000 ? 0 : 1)));
 });
 
-Deno.test("rangesOfAtMost() asks for few counts, and joins what fits together", async () => {
+Deno.test("rangesOfAtMost() requests few counts and joins neighbours that fit together", async () => {
   const counts = [5, 1, 1, 90, 1, 1, 1, 4];
   let asked = 0;
   const numbers = counts.map((_, index) => 10 * index);

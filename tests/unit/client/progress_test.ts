@@ -4,7 +4,7 @@ import { DataStream, type Progress } from "../../../mod.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
-Deno.test("onProgress tells of each page: rows, requests, waits, and rows expected once counted", async () => {
+Deno.test("onProgress() receives rows, requests, waits and expected rows after each page", async () => {
   const { client } = sandboxAndClient({ records: 250 });
   const reports: Progress[] = [];
   const onProgress = (progress: Progress) => void reports.push(progress);
@@ -17,7 +17,7 @@ Deno.test("onProgress tells of each page: rows, requests, waits, and rows expect
   ]);
 });
 
-Deno.test("onProgress tells of a fault before the wait, and counts the retry", async () => {
+Deno.test("onProgress() receives the error before each retry", async () => {
   const { options } = upstream(
     Response.json({}, { status: 500 }),
     Response.json({}, { status: 429, headers: { "retry-after": "9" } }),
@@ -36,7 +36,7 @@ Deno.test("onProgress tells of a fault before the wait, and counts the retry", a
   assertEquals(last!.waits, options.clock.now());
 });
 
-Deno.test("what onProgress throws ends the query", async () => {
+Deno.test("toArray() rejects with the error that onProgress throws", async () => {
   const { options, requests } = upstream(page([{ Id: 1 }], `${ROOT}/Locations?$skiptoken=Id:1`));
   const query = new DataStream(options).locations({
     onProgress() {
@@ -47,7 +47,7 @@ Deno.test("what onProgress throws ends the query", async () => {
   assertEquals(requests.length, 1);
 });
 
-Deno.test("each consumption has a progress of its own, a count too", async () => {
+Deno.test("onProgress() starts from zero when a query runs again", async () => {
   const { client } = sandboxAndClient({ records: 5 });
   const reports: number[] = [];
   const query = client.records({ onProgress: ({ requests }) => void reports.push(requests) });

@@ -1,4 +1,4 @@
-// The ways to consume a query: lazily, one page at a time, and to leave it at any moment.
+// Streams and iterators of a query: laziness, cancellation, signals.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, PRODUCTION_URL } from "../../../mod.ts";
@@ -8,7 +8,7 @@ import { sandboxAndClient } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
 Deno.test(
-  "a query sends nothing before it is consumed, and asks anew each time",
+  "records() sends nothing until its rows are read, and runs again each time",
   DEADLINE,
   async () => {
     const { sandbox, client } = sandboxAndClient({ records: 30 });
@@ -21,7 +21,7 @@ Deno.test(
   },
 );
 
-Deno.test("pages() fetches a page when it is pulled, and none ahead", DEADLINE, async () => {
+Deno.test("pages() requests a page when it is pulled, and none ahead", DEADLINE, async () => {
   const { sandbox, client, clock } = sandboxAndClient({ records: 100 });
   const reader = client.records({ top: 10 }).pages().getReader();
   assertEquals((await reader.read()).value?.length, 10);
@@ -33,7 +33,7 @@ Deno.test("pages() fetches a page when it is pulled, and none ahead", DEADLINE, 
 });
 
 Deno.test(
-  "rows() streams every row, and asks for a page when the one before is taken",
+  "rows() requests a page when the rows of the page before are read",
   DEADLINE,
   async () => {
     const { sandbox, client } = sandboxAndClient({ records: 100 });
@@ -51,7 +51,7 @@ Deno.test(
 );
 
 Deno.test(
-  "rows() goes on past pages without rows, and errors where a page does",
+  "rows() continues after pages without rows, and errors when a page fails",
   DEADLINE,
   async () => {
     const link = (id: number) => `${ROOT}/Locations?$skiptoken=Id:${id}`;
@@ -67,7 +67,7 @@ Deno.test(
   },
 );
 
-Deno.test("a loop's iterator can be shared: every row once, whoever asks", DEADLINE, async () => {
+Deno.test("next() returns each row once when it is called concurrently", DEADLINE, async () => {
   const { client } = sandboxAndClient({ records: 500 });
   const rows = client.records({ select: ["Id"], top: 100 })[Symbol.asyncIterator]();
   const seen: number[] = [];
@@ -81,7 +81,7 @@ Deno.test("a loop's iterator can be shared: every row once, whoever asks", DEADL
   assertEquals(seen, Array.from({ length: 500 }, (_, index) => 500_003 + 3 * index));
 });
 
-Deno.test("a loop's iterator that was left gives nothing more", DEADLINE, async () => {
+Deno.test("next() is done when return() was called", DEADLINE, async () => {
   const { client } = sandboxAndClient({ records: 50 });
   const rows = client.records()[Symbol.asyncIterator]();
   for await (const _ of rows) break;
@@ -89,7 +89,7 @@ Deno.test("a loop's iterator that was left gives nothing more", DEADLINE, async 
 });
 
 Deno.test(
-  "the signal ends what is consumed in the midst of a page, the last one too",
+  "rows() and the iterator stop between two rows when the signal aborts",
   DEADLINE,
   async () => {
     const { client } = sandboxAndClient({ records: 50 });
@@ -120,7 +120,7 @@ Deno.test(
 );
 
 Deno.test(
-  "leaving a loop early sends nothing more, and the pace is free again",
+  "leaving a loop early sends no request and releases the rate limiter",
   DEADLINE,
   async () => {
     const { sandbox, client } = sandboxAndClient({ records: 100 });
@@ -135,7 +135,7 @@ Deno.test(
 
 for (const way of ["cancel", "signal"] as const) {
   Deno.test(
-    `${way} stops the request in flight, and the pace is free again`,
+    `${way} stops the request in flight and releases the rate limiter`,
     DEADLINE,
     async () => {
       const { promise: sent, resolve: tell } = Promise.withResolvers<Request>();
@@ -162,23 +162,27 @@ for (const way of ["cancel", "signal"] as const) {
   );
 }
 
-Deno.test("a query that is cancelled in line sends nothing", DEADLINE, async () => {
-  const { options, requests } = upstream(page([]), page([]));
-  const client = new DataStream(options);
-  await client.records().toArray();
-  const reader = client.records().rows().getReader();
-  const waiting = reader.read();
-  await Promise.resolve();
-  await reader.cancel();
-  assertEquals([(await waiting).done, requests.length], [true, 1]);
-  const stop = new AbortController();
-  const rows = client.records({ signal: stop.signal }).toArray().catch((error) => error);
-  stop.abort("enough");
-  assertEquals([await rows, requests.length], ["enough", 1]);
-});
+Deno.test(
+  "pages() sends nothing when it is cancelled while it waits for the rate limiter",
+  DEADLINE,
+  async () => {
+    const { options, requests } = upstream(page([]), page([]));
+    const client = new DataStream(options);
+    await client.records().toArray();
+    const reader = client.records().rows().getReader();
+    const waiting = reader.read();
+    await Promise.resolve();
+    await reader.cancel();
+    assertEquals([(await waiting).done, requests.length], [true, 1]);
+    const stop = new AbortController();
+    const rows = client.records({ signal: stop.signal }).toArray().catch((error) => error);
+    stop.abort("enough");
+    assertEquals([await rows, requests.length], ["enough", 1]);
+  },
+);
 
 Deno.test(
-  "the next request waits for the body of the one before, as long as its bytes come",
+  "pages() starts no request while the body of another one arrives",
   DEADLINE,
   async () => {
     const clock = new FakeClock();
@@ -203,7 +207,7 @@ Deno.test(
   },
 );
 
-Deno.test("csv() has the columns selected, in that order, and no others", DEADLINE, async () => {
+Deno.test("csv() writes the selected columns in their order", DEADLINE, async () => {
   const { options } = upstream(page([{ Id: 1, DOI: "d", Extra: 2 }]));
   const select: ("Id" | "DOI")[] = ["DOI", "Id"];
   const query = new DataStream(options).records({ select });
@@ -211,7 +215,7 @@ Deno.test("csv() has the columns selected, in that order, and no others", DEADLI
   assertEquals(await new Response(query.csv()).text(), "DOI,Id\r\nd,1\r\n");
 });
 
-Deno.test("an iterator's return() stops the request in flight", DEADLINE, async () => {
+Deno.test("return() stops the request in flight", DEADLINE, async () => {
   const { promise: sent, resolve: tell } = Promise.withResolvers<Request>();
   const { options } = upstream((request) => {
     tell(request);
@@ -228,23 +232,27 @@ Deno.test("an iterator's return() stops the request in flight", DEADLINE, async 
   assertEquals(await client.records().toArray(), []);
 });
 
-Deno.test("the signal stops the reading of a body that does not hear it", DEADLINE, async () => {
-  const { promise: reading, resolve: tell } = Promise.withResolvers<void>();
-  const body = new ReadableStream({ pull: () => tell(), type: "bytes" });
-  const { options } = upstream(
-    new Response(body, { headers: { "content-type": "application/json" } }),
-    page([]),
-  );
-  const client = new DataStream(options);
-  const stop = new AbortController();
-  const rows = client.records({ signal: stop.signal }).toArray().catch((error) => error);
-  await reading;
-  stop.abort("enough");
-  assertEquals(await rows, "enough");
-  assertEquals(await client.records().toArray(), []);
-});
+Deno.test(
+  "toArray() rejects when the signal aborts and the body ignores it",
+  DEADLINE,
+  async () => {
+    const { promise: reading, resolve: tell } = Promise.withResolvers<void>();
+    const body = new ReadableStream({ pull: () => tell(), type: "bytes" });
+    const { options } = upstream(
+      new Response(body, { headers: { "content-type": "application/json" } }),
+      page([]),
+    );
+    const client = new DataStream(options);
+    const stop = new AbortController();
+    const rows = client.records({ signal: stop.signal }).toArray().catch((error) => error);
+    await reading;
+    stop.abort("enough");
+    assertEquals(await rows, "enough");
+    assertEquals(await client.records().toArray(), []);
+  },
+);
 
-Deno.test("records() takes no later change of its arguments", () => {
+Deno.test("records() ignores later changes of its arguments", () => {
   const select: ("Id" | "DOI")[] = ["Id"];
   const query = new DataStream().records({ select });
   select.push("DOI");

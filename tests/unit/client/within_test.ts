@@ -1,4 +1,4 @@
-// A box of longitudes and latitudes on what has none: the rows of its locations, no others, all.
+// Bounding boxes of Observations and Records, whose rows have no position.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { and, DataStream, DataStreamError, eq, ne, type Progress } from "../../../mod.ts";
@@ -28,7 +28,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`observations() within a box, with ${name}, gives its rows alone and all`, async () => {
+  Deno.test(`observations() returns each row in a bounding box once with ${name}`, async () => {
     const { sandbox, client } = sandboxAndClient({ records: 9_000 });
     const query = client.observations({ filter, within: maritimes });
     const all = await ask({ records: 9_000 })
@@ -41,7 +41,7 @@ for (
   });
 }
 
-Deno.test("records() within a box gives the records at positions inside it", async () => {
+Deno.test("records() returns the records at positions in a bounding box", async () => {
   const { client } = sandboxAndClient({ records: 4_000 });
   const select = "Id,MonitoringLocationLatitude,MonitoringLocationLongitude";
   const rows = await client.records({ select, within: maritimes }).toArray();
@@ -56,7 +56,7 @@ Deno.test("records() within a box gives the records at positions inside it", asy
   );
 });
 
-Deno.test("a box without locations gives no rows, for one request", async () => {
+Deno.test("records() takes one request when a bounding box has no location", async () => {
   const { sandbox, client } = sandboxAndClient();
   const query = client.records({ within: { west: 0, south: 0, east: 1, north: 1 } });
   assertEquals(await query.toArray(), []);
@@ -68,7 +68,7 @@ Deno.test("a box without locations gives no rows, for one request", async () => 
 for (
   const options of [{ maxRows: 4_000 }, { partition: "year", incomplete: "warn" }] as const
 ) {
-  Deno.test(`records() requests the locations of a box once with ${JSON.stringify(options)}`, async () => {
+  Deno.test(`records() requests the locations of a bounding box once with ${JSON.stringify(options)}`, async () => {
     const { sandbox } = sandboxAndClient({ records: 4_000, requestsPerSecond: Infinity });
     const paths: string[] = [];
     const { client } = sandboxAndClient({}, {
@@ -86,7 +86,7 @@ for (
   });
 }
 
-Deno.test("a box of many locations goes in lists that fit into a request, with rows past a million split", async () => {
+Deno.test("observations() sends the locations of a bounding box in lists that fit into a request", async () => {
   const rows = 3_300_000;
   const service = largeService(rows, 3_000);
   const client = new DataStream({
@@ -120,7 +120,7 @@ Deno.test("a box of many locations goes in lists that fit into a request, with r
   for (const asked of service.asked) assert(encodeURIComponent(asked).length < 8_000);
 });
 
-Deno.test("within goes with the other partitions", async () => {
+Deno.test("observations() returns each row once with a bounding box and any partition", async () => {
   const service = largeService(20_000, 10);
   const client = new DataStream({
     baseUrl: "https://large.invalid/v1/odata/v4",
@@ -142,7 +142,7 @@ Deno.test("within goes with the other partitions", async () => {
   }
 });
 
-Deno.test("within takes no more than the clauses that Locations knows out of an unchecked filter", () => {
+Deno.test("observations() requests locations with the clauses that Locations takes when the filter is unchecked", () => {
   const client = new DataStream({ baseUrl: ROOT });
   const query = (filter: string) =>
     decodeURIComponent(client.records({ unchecked: true, filter, within: maritimes }).url);
@@ -152,7 +152,7 @@ Deno.test("within takes no more than the clauses that Locations knows out of an 
   assert(query("DOI ne 'x'").includes("$filter=Longitude gt '-68'"));
 });
 
-Deno.test("a location without an Id that can be filtered by is an error", async () => {
+Deno.test("observations() fails when a location has no Id to filter by", async () => {
   const { options } = upstream(page([{ Id: 5 }, { Id: null }]));
   const query = new DataStream(options).records({ within: maritimes });
   const error = await assertRejects(

@@ -96,8 +96,8 @@ for (
     ["/Records.geojson", "use one of /Records.csv, /Records.ndjson, /Records.json"],
     [
       "/banana",
-      "use one of /Metadata, /Locations, /Observations, /Records, each with .csv, .ndjson or " +
-      ".json after it",
+      "use one of /Metadata, /Locations, /Observations, /Records, with the extension .csv, " +
+      ".ndjson, .json or none",
     ],
   ]
 ) {

@@ -2,6 +2,7 @@
 // options and pairs of them, and the downloads of every resource in every format.
 import "../../helpers/reads_fixtures.ts";
 import "../../helpers/reads_fixtures.ts";
+import "../../helpers/reads_fixtures.ts";
 import { type AppOptions, createApp, type EdgeApp, signUrl } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";

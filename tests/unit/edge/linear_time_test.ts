@@ -5,7 +5,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { negotiateFormat } from "../../../edge/download.ts";
 import { citeAs, contentDisposition, toFileName } from "../../../edge/download_response.ts";
 import { readForm, toFormQuery } from "../../../edge/page/form.ts";
-import { originOf } from "../../../edge/page/links.ts";
+import { publicOrigin } from "../../../edge/page/links.ts";
 import { toProblem } from "../../../edge/problem.ts";
 import { ValidationError } from "../../../src/errors.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
@@ -78,7 +78,7 @@ Deno.test("toFileName() throws when a name has only dots and spaces", () => {
   }
 });
 
-const others: [name: string, text: Text, read: (text: string) => unknown][] = [
+const texts: [name: string, text: Text, read: (text: string) => unknown][] = [
   [
     "toProblem() takes linear time when an error repeats a character of an option in its texts",
     (n) => "{".repeat(n),
@@ -115,11 +115,11 @@ const others: [name: string, text: Text, read: (text: string) => unknown][] = [
     (text) => toFormQuery(readForm(new URLSearchParams(text))),
   ],
   [
-    "originOf() takes linear time when a header has n commas",
+    "publicOrigin() takes linear time when a header has n commas",
     (n) => ",".repeat(n),
-    (host) => originOf(new Request("http://a", { headers: { "x-forwarded-host": host } })),
+    (host) => publicOrigin(new Request("http://a", { headers: { "x-forwarded-host": host } })),
   ],
 ];
-for (const [name, text, read] of others) {
+for (const [name, text, read] of texts) {
   Deno.test(name, async () => await assertLinear(text, read));
 }

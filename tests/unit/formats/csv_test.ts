@@ -206,7 +206,7 @@ for (const [options, option, message] of invalid) {
 
 Deno.test("csvFromPage() suggests the nearest option when it does not know one", () => {
   const options = { seperator: ";" } as CsvOptions;
-  assertThrows(() => csvOf('{"value":[]}', options), TypeError, 'did you mean "separator"?');
+  assertThrows(() => csvOf('{"value":[]}', options), ValidationError, 'did you mean "separator"?');
 });
 
 // Similar to a page, but malformed.

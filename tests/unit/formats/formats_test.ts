@@ -73,7 +73,7 @@ const rejected: [FormatName, WriterOptions, option: string, message: string][] =
     "geojson",
     { resource: "Locations", select: ["Id"] },
     "select",
-    "select must contain Longitude and Latitude for GeoJSON: select it too",
+    "select must contain Longitude and Latitude for GeoJSON: add the missing fields, or choose another format",
   ],
   [
     "json",

@@ -1,5 +1,5 @@
-// A page is made into CSV and NDJSON from bytes to bytes, or on the general path, which parses it. A
-// malformed page must fail on both; a page that both accept must give the same rows.
+// A page is scanned in bytes, or parsed if the scanner does not support it. Both paths must reject a
+// malformed page, and must give the same rows of any other page.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { csvFromPage, DataStream, DataStreamError, type Query } from "../../../mod.ts";
@@ -31,7 +31,7 @@ function without(page: Uint8Array, at: number): Uint8Array {
   return Uint8Array.from([...page.subarray(0, at), ...page.subarray(at + 1)]);
 }
 
-Deno.test("forParsedPath() gives a page that the path from bytes to bytes does not read", () => {
+Deno.test("forParsedPath() returns a page that the scanner does not support", () => {
   const text = (page: Uint8Array) => new TextDecoder().decode(page);
   assert(transcodedLines(text(PAGE), ["Id"]) !== undefined);
   assertEquals(transcodedLines(text(forParsedPath(PAGE)), ["Id"]), undefined);

@@ -75,3 +75,10 @@ Deno.test("REGIONS has the documented names when its groups are listed", () => {
     ],
   ]);
 });
+
+Deno.test("placeBox() suggests unchecked in its errors when the caller has that option", () => {
+  const errorOf = (unchecked?: boolean) =>
+    assertThrows(() => placeBox("Locations", "New eq 1", box, unchecked), ValidationError);
+  assertEquals(errorOf().canBeUnchecked, false);
+  assertEquals(errorOf(false).canBeUnchecked, true);
+});

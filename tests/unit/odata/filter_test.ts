@@ -87,7 +87,7 @@ const wrong: [name: string, make: () => unknown, option: string, problem: string
     "and() throws a ValidationError when there is no filter",
     () => and(),
     "filters",
-    "must be one or more filters made by eq(), isIn() and similar functions, got none",
+    "must be one or more filters made by eq(), isIn() and similar functions, got undefined",
   ],
   [
     "eq() throws a ValidationError when a text field gets a number",
@@ -135,13 +135,13 @@ const wrong: [name: string, make: () => unknown, option: string, problem: string
     "endsWith() throws a ValidationError when the field is a number",
     () => endsWith("LocationId", "5"),
     "field",
-    "must hold strings, but LocationId holds a number",
+    'must be a field that holds strings, got "LocationId"',
   ],
   [
     "endsWith() throws a ValidationError when the field is a date",
     () => endsWith("CreateTimestamp", "5"),
     "field",
-    "must hold strings, but CreateTimestamp holds a date",
+    'must be a field that holds strings, got "CreateTimestamp"',
   ],
   [
     "endsWith() throws a ValidationError when the end is a number",

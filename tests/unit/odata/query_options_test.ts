@@ -277,8 +277,8 @@ const wrongBoxes: [name: string, sides: object, option: string, problem: string]
     "north",
     "must be a number of degrees from -90 to 90, got 91",
   ],
-  ["west equals east", { west: -62 }, "west", "must be below east, got -62 and -62"],
-  ["south is above north", { south: 48 }, "south", "must be below north, got 48 and 47"],
+  ["west equals east", { west: -62 }, "west", "must be below east (-62), got -62"],
+  ["south is above north", { south: 48 }, "south", "must be below north (47), got 48"],
 ];
 for (const [name, sides, side, problem] of wrongBoxes) {
   Deno.test(`records() throws a ValidationError when ${name} in a box`, () => {

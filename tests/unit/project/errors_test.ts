@@ -1,5 +1,11 @@
-import { assert, assertEquals } from "@std/assert";
-import { DataStreamError, PRODUCTION_URL, QA_URL, ValidationError } from "../../../mod.ts";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import {
+  DataStream,
+  DataStreamError,
+  PRODUCTION_URL,
+  QA_URL,
+  ValidationError,
+} from "../../../mod.ts";
 import { oneLine } from "../../../src/errors.ts";
 
 Deno.test("DataStreamError() sets its name and properties when the status is 0", () => {
@@ -47,4 +53,20 @@ Deno.test("messageFor() replaces the names of options when an interface has its 
     error.messageFor({ filter: "$filter", within: "bbox" }),
     '$filter has an unknown field "{top}": use bbox instead',
   );
+});
+
+Deno.test("DataStream() names the path of an option when a nested option is unknown", () => {
+  const wrong = { retry: { attemps: 2 } } as object;
+  const error = assertThrows(() => new DataStream(wrong), ValidationError);
+  assertEquals(error.option, "retry.attemps");
+  assertEquals(
+    error.message,
+    'retry.attemps is not an option of DataStream: did you mean "attempts"?',
+  );
+});
+
+Deno.test("DataStream() does not show the options when they are a string, such as an API key", () => {
+  const error = assertThrows(() => new DataStream("a-secret" as never), ValidationError);
+  assertEquals([error.option, error.received], ["options", undefined]);
+  assertEquals(error.message.includes("a-secret"), false);
 });

@@ -1,14 +1,14 @@
 // Memory of a running download: only the chunks that the client has not read yet.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
-import { streamResponse } from "../../../../edge/download_response.ts";
+import { streamDownload } from "../../../../edge/download_response.ts";
 
 const CHUNK = Uint8Array.from({ length: 200_000 }, (_, index) => index % 251);
 
-Deno.test("streamResponse() releases the buffer of a chunk and returns copies of at most 64 KiB", async () => {
+Deno.test("streamDownload() releases the buffer of a chunk and returns copies of at most 64 KiB", async () => {
   const chunks = [CHUNK.slice(), CHUNK.slice()];
   let given = 0;
-  const response = await streamResponse({
+  const response = await streamDownload({
     stream: new ReadableStream({
       pull(controller) {
         const chunk = chunks[given++];
@@ -23,17 +23,17 @@ Deno.test("streamResponse() releases the buffer of a chunk and returns copies of
     onError: () => {},
     onEnd: () => {},
   });
-  const chunksRead: Uint8Array[] = [];
-  for await (const chunk of response.body!) {
-    if (chunksRead.length === 0) {
+  const received: Uint8Array[] = [];
+  for await (const part of response.body!) {
+    if (received.length === 0) {
       assertEquals(chunks.map(({ length }) => length), [0, CHUNK.length]);
     }
-    assertEquals(chunk.buffer.byteLength, chunk.length);
-    chunksRead.push(chunk);
+    assertEquals(part.buffer.byteLength, part.length);
+    received.push(part);
   }
-  assert(chunksRead.every(({ length }) => length <= 65_536));
+  assert(received.every(({ length }) => length <= 65_536));
   const whole = new Uint8Array(
-    await new Blob(chunksRead as Uint8Array<ArrayBuffer>[]).arrayBuffer(),
+    await new Blob(received as Uint8Array<ArrayBuffer>[]).arrayBuffer(),
   );
   assertEquals(whole, new Uint8Array([...CHUNK, ...CHUNK]));
 });

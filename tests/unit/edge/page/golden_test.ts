@@ -2,6 +2,7 @@
 // there in full; of other states the file has the form's lines that differ from it, and all results.
 import "../../../helpers/reads_fixtures.ts";
 import "../../../helpers/reads_fixtures.ts";
+import "../../../helpers/reads_fixtures.ts";
 import { type AppOptions, createApp, type EdgeApp } from "../../../../edge/app.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream, SECRET } from "../../../helpers/edge.ts";
@@ -48,7 +49,7 @@ const RECORDS = "/?endpoint=Records&field=Id";
 const ALL_FILTERS = RECORDS +
   "&field=CharacteristicName&field=ResultValue&dataset=10.25976/weir-bb00&dataset=10.81029/weir-ee00,10.25976/unknown" +
   "&region=admin.4.ca.pe&characteristic=pH&from=2015&to=2020" +
-  "&west=-65&east=-61.5&south=45&north=48&attempt=4";
+  "&west=-65&east=-61.5&south=45&north=48&submission=4";
 const dataset = { DOI: "10.25976/a", DatasetName: "A", Version: "1.0.0" };
 const cited = { ...dataset, Citation: "A. 2020.", Licence: "https://example.org/licence" };
 
@@ -178,7 +179,7 @@ for (const access of ["token", "signed"] as const) {
     method: "POST",
     body: new URLSearchParams(fields),
   });
-  const form = { endpoint: "Records", field: "Id", days: "30", attempt: "2" };
+  const form = { endpoint: "Records", field: "Id", days: "30", submission: "2" };
   Deno.test(
     `EdgeApp.request() answers / as recorded when access is ${access}`,
     DEADLINE,

@@ -1,6 +1,8 @@
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { DataStream } from "../../../../mod.ts";
 import { fieldNames } from "../../../../src/odata/resources.ts";
+import { createSandbox } from "../../../../src/sandbox/service.ts";
 import { overSandbox, overUpstream, SECRET } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
 import { page } from "../../../helpers/upstream.ts";
@@ -19,12 +21,12 @@ const text = (html: string) =>
   html.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"')
     .replaceAll("&#39;", "'").replaceAll("&amp;", "&");
 
-/** The addresses of the download buttons: of this server, from wherever it is reached. */
+/** Returns the URLs of the download buttons, which are relative on the page. */
 const linksOf = (html: string) =>
   [...html.matchAll(/class="button"[^>]* href="(\/[^"]*)"/g)]
     .map(([, path]) => `http://localhost${text(path!)}`);
 
-Deno.test("GET / is a form, with the datasets to choose from, and results only when asked", async () => {
+Deno.test("GET / returns a form with the datasets and no results when no form was submitted", async () => {
   const { app, stats } = overSandbox();
   const response = await app.request("/");
   assertEquals(response.status, 200);
@@ -42,10 +44,10 @@ Deno.test("GET / is a form, with the datasets to choose from, and results only w
   }
   for (const field of fieldNames("Records")) assertStringIncludes(html, `value="${field}"`);
   await app.request("/");
-  assertEquals(stats.requests, 1); // the datasets, kept
+  assertEquals(stats.requests, 1); // the datasets, which are cached
 });
 
-Deno.test("the form's result has count, preview, buttons, lines and citations", async () => {
+Deno.test("GET / returns a count, preview, buttons, snippets and citations when the form is submitted", async () => {
   const { app } = overSandbox();
   const query = "endpoint=Records&dataset=10.25976/weir-bb00&characteristic=pH&from=2015&to=2020" +
     "&field=Id&field=CharacteristicName&field=DatasetName";
@@ -77,12 +79,12 @@ Deno.test("the form's result has count, preview, buttons, lines and citations", 
   assertStringIncludes(html, "Réseau synthétique de l’Érable. 2020.");
   assertStringIncludes(html, 'href="https://doi.org/10.25976/weir-bb00"');
   assertStringIncludes(html, "https://opendatacommons.org/licenses/by/1-0/");
-  // What was given stands in the form again.
+  // The form keeps the submitted values.
   assert(/value="10.25976\/weir-bb00"\s+checked/.test(html));
   assertStringIncludes(html, 'name="from" value="2015"');
 });
 
-Deno.test("the form combines region, several datasets and a box, for every endpoint", async () => {
+Deno.test("GET / combines region, datasets and bounding box for every endpoint", async () => {
   for (const endpoint of ["Records", "Observations", "Locations", "Metadata"]) {
     const { app } = overSandbox();
     const query = `endpoint=${endpoint}&dataset=10.25976/weir-aa00&dataset=10.25976/weir-bb00` +
@@ -104,7 +106,7 @@ Deno.test("the form combines region, several datasets and a box, for every endpo
   }
 });
 
-Deno.test("there is no button for a map of locations without their position", async () => {
+Deno.test("GET / has no GeoJSON button when the fields lack a position", async () => {
   const { app } = overSandbox();
   for (const [fields, isThere] of [["field=Id", false], ["field=Latitude&field=Longitude", true]]) {
     const html = await (await app.request(`/?endpoint=Locations&${fields}`)).text();
@@ -118,7 +120,7 @@ Deno.test("there is no button for a map of locations without their position", as
   }
 });
 
-Deno.test("data is text: a name that holds a script runs nothing", async () => {
+Deno.test("GET / escapes data and form values that contain a script", async () => {
   const { app } = overSandbox();
   const html = await (await app.request("/?endpoint=Metadata&field=DatasetName&field=DOI")).text();
   assertEquals(html.includes("<script>"), false);
@@ -142,7 +144,7 @@ Deno.test("data is text: a name that holds a script runs nothing", async () => {
   }
 });
 
-Deno.test("a licence or a link that is a script is no link", async () => {
+Deno.test("GET / renders a licence as text when it is a javascript: URL", async () => {
   const dataset = {
     DOI: "10.25976/x",
     DatasetName: "x",
@@ -162,16 +164,17 @@ Deno.test("a licence or a link that is a script is no link", async () => {
 });
 
 const wrong: [query: string, said: string][] = [
-  ["from=15", "From year is a year of four digits"],
-  ["to=soon", "To year is a year of four digits"],
-  ["west=1&east=2", "A box has four sides"],
-  ["west=1&east=x&south=3&north=4", "The east of a box is a number of degrees"],
-  ["west=5&east=1&south=3&north=4", "must be below east"],
-  ["from=2020&to=2010", "From year is after To year"],
-  [`west=${"1".repeat(20_000)}&east=2&south=3&north=4`, "The west of a box"],
+  ["from=15", "From year must be a year of four digits"],
+  ["to=soon", "To year must be a year of four digits"],
+  ["west=1&east=2", "Bounding box must have four sides, got none for south, north"],
+  ["west=1&east=x&south=3&north=4", "East must be a number of degrees, got &quot;x&quot;"],
+  ["west=5&east=1&south=3&north=4", "West must be below east"],
+  ["from=2020&to=2010", "From year must not be after 2010, got 2020: change From year or To year"],
+  ["dataset=" + "10.25976/a".repeat(1_000), "Filter makes a request of"],
+  [`west=${"1".repeat(20_000)}&east=2&south=3&north=4`, "West must be a number of degrees"],
 ];
 for (const [query, said] of wrong) {
-  Deno.test(`a form with ${query.slice(0, 40)} says what is wrong, and asks nothing more`, async () => {
+  Deno.test(`GET / returns 400 with the labels of the form when it has ${query.slice(0, 40)}`, async () => {
     const { app, stats } = overSandbox();
     const response = await app.request(`/?endpoint=Records&${query}`);
     assertEquals([response.status, stats.requests], [400, 1]);
@@ -181,7 +184,7 @@ for (const [query, said] of wrong) {
   });
 }
 
-Deno.test("a fault of the service is told on the page, and logged", async () => {
+Deno.test("GET / shows an error of the service and logs it", async () => {
   const { app, log } = overUpstream([Response.json({}, { status: 504 })]);
   const response = await app.request("/?endpoint=Records");
   assertEquals(response.status, 504);
@@ -194,7 +197,7 @@ Deno.test("a fault of the service is told on the page, and logged", async () => 
   await answer.text();
 });
 
-Deno.test("the page needs no place among the open downloads, and no more than three ask at once", async () => {
+Deno.test("GET / needs no permit of the downloads, and returns 503 while three pages are loading", async () => {
   const { app } = overSandbox({ records: 30 }, { maxWaiting: 1 });
   const download = await app.request("/Records.csv");
   const response = await app.request("/?endpoint=Records");
@@ -208,10 +211,10 @@ Deno.test("the page needs no place among the open downloads, and no more than th
   for (let times = 0; times < 3; times++) busy.request("/");
   const fourth = await busy.request("/");
   assertEquals([fourth.status, fourth.headers.get("retry-after")], [503, "30"]);
-  assertStringIncludes(await fourth.text(), "3 concurrent pages");
+  assertStringIncludes(await fourth.text(), "limit of 3 concurrent page requests");
 });
 
-Deno.test("the datasets and what was found are kept for a while, and no longer", async () => {
+Deno.test("GET / caches the datasets for an hour and a preview for five minutes", async () => {
   const { app, stats, clock } = overSandbox({ records: 30 });
   const ask = async (query: string) => await (await app.request(`/?${query}`)).text();
   const html = await ask("endpoint=Records");
@@ -228,7 +231,7 @@ Deno.test("the datasets and what was found are kept for a while, and no longer",
   assertEquals(stats.requests, 11);
 });
 
-Deno.test("what was found is kept for the last fifty forms, and not for ever more of them", async () => {
+Deno.test("GET / caches the previews of the last 50 forms", async () => {
   const { app, stats } = overSandbox({ records: 30, requestsPerSecond: Infinity }, {
     requestsPerSecond: Infinity,
   });
@@ -244,7 +247,7 @@ Deno.test("what was found is kept for the last fifty forms, and not for ever mor
   assert(await requestsFor(first) > 0);
 });
 
-Deno.test("the last list of datasets stays where no newer one is to be had", async () => {
+Deno.test("GET / offers the stale datasets when the request for new ones fails", async () => {
   const { app, clock } = overUpstream([
     page([{ DOI: "10.25976/b", DatasetName: "B" }, { DOI: "10.25976/a", DatasetName: null }]),
     new Error("reset"),
@@ -257,7 +260,7 @@ Deno.test("the last list of datasets stays where no newer one is to be had", asy
   assertStringIncludes(await second.text(), 'value="10.25976/b"');
 });
 
-Deno.test("what one caller's key gave is not kept for others", async () => {
+Deno.test("GET / does not cache previews when callers bring their keys", async () => {
   const { app, stats } = overSandbox({ records: 30 }, { access: "caller" });
   const headers = { "x-api-key": "sandbox" };
   for (let times = 0; times < 2; times++) {
@@ -268,22 +271,22 @@ Deno.test("what one caller's key gave is not kept for others", async () => {
   assertEquals([stats.requests, /<tbody>/.test(html)], [7, false]);
 });
 
-Deno.test("lines say where the page was reached, as a proxy in front says it", async () => {
+Deno.test("GET / shows URLs with the origin that a reverse proxy states", async () => {
   const { app } = overSandbox({ records: 1 });
-  const lineOf = async (headers: HeadersInit) => {
+  const urlOf = async (headers: HeadersInit) => {
     const html = await (await app.request("/?endpoint=Records", { headers })).text();
     return /<dd><code[^>]*>([^<]*)</.exec(html)![1];
   };
-  assertEquals(await lineOf({}), "http://localhost/Records.csv");
+  assertEquals(await urlOf({}), "http://localhost/Records.csv");
   const tls = { "x-forwarded-proto": "https", "x-forwarded-host": "weir.example" };
-  assertEquals(await lineOf(tls), "https://weir.example/Records.csv");
+  assertEquals(await urlOf(tls), "https://weir.example/Records.csv");
   for (const host of ['evil"><script>', "evil.example/x", "a b", "user@evil.example"]) {
-    assertEquals(await lineOf({ "x-forwarded-host": host }), "http://localhost/Records.csv");
+    assertEquals(await urlOf({ "x-forwarded-host": host }), "http://localhost/Records.csv");
   }
-  assertEquals(await lineOf({ "x-forwarded-proto": "javascript" }), "http://localhost/Records.csv");
+  assertEquals(await urlOf({ "x-forwarded-proto": "javascript" }), "http://localhost/Records.csv");
 });
 
-Deno.test("caller access: without a key the page makes lines, with one it counts", async () => {
+Deno.test("GET / shows snippets without a key, and a count with one, when access is caller", async () => {
   const { app, stats } = overSandbox({}, { access: "caller" });
   const html = await (await app.request("/?endpoint=Records&characteristic=pH")).text();
   assertEquals(stats.requests, 0);
@@ -302,7 +305,7 @@ Deno.test("caller access: without a key the page makes lines, with one it counts
   assertEquals((await refused.text()).includes("wrong"), false);
 });
 
-Deno.test("signed access: a token opens the page, whose links hold for as long as was asked", async () => {
+Deno.test("GET / requires a token and returns links with the selected validity when access is signed", async () => {
   const { app, stats } = overSandbox({}, signedAccess);
   const query = "endpoint=Records&characteristic=pH&field=Id&days=30";
   const closed = await app.request(`/?${query}`);
@@ -331,7 +334,7 @@ Deno.test("signed access: a token opens the page, whose links hold for as long a
   for (const secret of [SECRET, token]) assertEquals(html.includes(secret), false);
 });
 
-Deno.test("a form without script brings the token in its body, and never in an address", async () => {
+Deno.test("POST / accepts a token in the body", async () => {
   for (const access of ["signed", "token"] as const) {
     const { app } = overSandbox({}, { ...signedAccess, access });
     const form = await (await app.request("/")).text();
@@ -350,14 +353,16 @@ Deno.test("a form without script brings the token in its body, and never in an a
   }
 });
 
-Deno.test("a form that is too large is refused", async () => {
+Deno.test("POST / returns 413 when the form is too large", async () => {
   const { app } = overSandbox({}, signedAccess);
   const headers = { "content-length": "100001" };
   const body = "x".repeat(100_001);
-  assertEquals((await app.request("/", { method: "POST", headers, body })).status, 413);
+  const response = await app.request("/", { method: "POST", headers, body });
+  assertEquals(response.status, 413);
+  assertEquals((await response.json()).title, "Form too large");
 });
 
-Deno.test("token access: the lines send the token, and the buttons wait for the script", async () => {
+Deno.test("GET / returns snippets that send the token, and hidden buttons, when access is token", async () => {
   const { app } = overSandbox({}, { ...signedAccess, access: "token" });
   const html = await (await app.request("/?endpoint=Records", { headers: bearer })).text();
   const sent = text(html).match(/authorization/g)!;
@@ -368,7 +373,7 @@ Deno.test("token access: the lines send the token, and the buttons wait for the 
   assertEquals(html.includes("x-api-key"), false);
 });
 
-Deno.test("a fault of the page's own is 500, logged, and not told", async () => {
+Deno.test("GET / returns 502 and logs the cause when the connection to the service fails", async () => {
   const { app, log } = overSandbox({}, {
     fetch: () => {
       throw new TypeError("inner detail");
@@ -381,14 +386,51 @@ Deno.test("a fault of the page's own is 500, logged, and not told", async () => 
   assertStringIncludes(log.join(), "inner detail");
 });
 
-Deno.test("synthetic data says so on the page, and a large count that it is an estimate", async () => {
+Deno.test("GET / aborts every request to the service when the client disconnects", async () => {
+  const parts = ["DatasetName%2CId", "count=true", "Records?%24top", "Citation"];
+  for (const part of parts) {
+    const client = new AbortController();
+    const { fetch } = createSandbox({ records: 3, requestsPerSecond: Infinity });
+    const seen: boolean[] = [];
+    const { app } = overSandbox({}, {
+      requestsPerSecond: Infinity,
+      fetch: (request) => {
+        if (request.url.includes(part)) {
+          client.abort();
+          seen.push(request.signal.aborted);
+        }
+        return fetch(request);
+      },
+    });
+    const url = "http://localhost/?endpoint=Records";
+    await app.fetch(new Request(url, { signal: client.signal }));
+    assertEquals(seen, [true], part);
+  }
+});
+
+Deno.test("GET / returns 500 and logs the error when the page has a bug", async () => {
+  const { app, log } = overSandbox({ records: 3 });
+  const { query } = DataStream.prototype;
+  DataStream.prototype.query = () => (undefined as unknown as string[]).length as never;
+  try {
+    const response = await app.request("/?endpoint=Records");
+    assertEquals(response.status, 500);
+    assertEquals((await response.text()).includes("reading 'length'"), false);
+  } finally {
+    DataStream.prototype.query = query;
+  }
+  assertEquals(log.length, 1);
+  assertStringIncludes(log[0]!, "reading 'length'");
+});
+
+Deno.test("GET / states that data is synthetic, and that a large count is an estimate", async () => {
   const { app } = overSandbox({ records: 1_200_000 }, { synthetic: true });
   const html = await (await app.request("/?endpoint=Records")).text();
-  assertStringIncludes(html, "nothing here was ever measured");
+  assertStringIncludes(html, "generated, not measured");
   assertStringIncludes(html, ">About 1,200,000 records</h2>");
 });
 
-Deno.test("without tokens, signed access has no page", async () => {
+Deno.test("GET / returns 404 when access is signed and there are no tokens", async () => {
   const { app } = overSandbox({}, { ...signedAccess, tokens: [] });
   for (const path of ["/", "/weir.js", "/weir.css"]) {
     assertEquals((await app.request(path)).status, 404);
@@ -396,13 +438,13 @@ Deno.test("without tokens, signed access has no page", async () => {
   assertEquals((await app.request("/", { method: "POST" })).status, 404);
 });
 
-Deno.test("HEAD / asks nothing", async () => {
+Deno.test("HEAD / sends no request to the service", async () => {
   const { app, stats } = overSandbox();
   const response = await app.request("/?endpoint=Records", { method: "HEAD" });
   assertEquals([response.status, stats.requests], [200, 0]);
 });
 
-Deno.test("the page's files are there, and the page has no script or style of its own", async () => {
+Deno.test("GET / names its files, and has no inline script or style", async () => {
   const { app } = overSandbox();
   const types = {
     "/weir.css": "text/css",

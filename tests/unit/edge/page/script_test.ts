@@ -1,4 +1,5 @@
-// The page's script, run as the server sends it over the page as the server sends it.
+// Runs the page's script over the page's HTML, both as the server sends them.
+import "../../../helpers/reads_fixtures.ts";
 import "../../../helpers/reads_fixtures.ts";
 import "../../../helpers/reads_fixtures.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
@@ -52,14 +53,14 @@ async function change(page: OpenPage, name: string, value: string): Promise<void
   await control.dispatch("input");
 }
 
-const addresses = ({ document }: OpenPage) =>
+const linkUrls = ({ document }: OpenPage) =>
   document.querySelectorAll("#results a").map((link) => link.getAttribute("href"));
 
-/** Asserts that results of other settings than the form's cannot be used. */
+/** Asserts that the results cannot be used, because they do not match the form. */
 function assertBlocked(page: OpenPage): void {
   const { document, find } = page;
   assertEquals(status(page), CHANGED);
-  assert(addresses(page).length > 0 && addresses(page).every((address) => address === null));
+  assert(linkUrls(page).length > 0 && linkUrls(page).every((url) => url === null));
   assert(document.querySelectorAll("#results button").every(({ disabled }) => disabled));
   assertEquals(find("#results .notice").hidden, false);
   const usable = find("#results").children.filter((part) => part.getAttribute("inert") === null);
@@ -74,7 +75,7 @@ function assertBlocked(page: OpenPage): void {
 function assertUsable(page: OpenPage): void {
   const { document, find } = page;
   assertEquals(status(page), "");
-  assert(addresses(page).length > 0 && addresses(page).every((address) => address !== null));
+  assert(linkUrls(page).length > 0 && linkUrls(page).every((url) => url !== null));
   assert(document.querySelectorAll("#results button").every(({ disabled }) => !disabled));
   assertEquals(find("#results .notice").hidden, true);
   assertEquals(document.querySelectorAll("[inert]").length, 0);
@@ -98,14 +99,14 @@ Deno.test("script changes the page on load as recorded", DEADLINE, async () => {
 
 for (const [access] of modes) {
   Deno.test(
-    `script copies each code line to the clipboard when access is ${access}`,
+    `script copies each snippet to the clipboard when access is ${access}`,
     DEADLINE,
     async () => {
       const page = await openResults(access);
-      const codes = page.document.querySelectorAll("#results .lines code");
-      const buttons = page.document.querySelectorAll("#results .lines button");
+      const codes = page.document.querySelectorAll("#results .snippets code");
+      const buttons = page.document.querySelectorAll("#results .snippets button");
       assertEquals(buttons.map((button) => button.getAttribute("aria-label")), [
-        "Copy: Address",
+        "Copy: URL",
         "Copy: Excel",
         "Copy: R",
         "Copy: Python, pandas",
@@ -125,15 +126,15 @@ for (const [access] of modes) {
 }
 
 Deno.test(
-  "script says that a line was not copied when the browser does not allow it",
+  "script shows that copying failed when the browser does not allow it",
   DEADLINE,
   async () => {
     const page = await openResults("public", {
       clipboard: { writeText: () => Promise.reject(new Error("denied")) },
     });
-    const button = page.find("#results .lines button");
+    const button = page.find("#results .snippets button");
     await button.click();
-    assertEquals(button.textContent, "Not allowed");
+    assertEquals(button.textContent, "Copy failed");
     page.runTimers();
     assertEquals(button.textContent, "Copy");
   },
@@ -145,7 +146,7 @@ Deno.test("script adds no copy buttons when the browser has no clipboard", DEADL
 });
 
 Deno.test(
-  "script shows and enables the fields of the chosen endpoint alone",
+  "script shows and enables only the fields of the chosen endpoint",
   DEADLINE,
   async () => {
     const page = await openPage(appOf("public"));
@@ -187,9 +188,9 @@ const settings: [name: string, value: string][] = [
   ["east", "1"],
   ["north", "1"],
 ];
-Deno.test("script blocks the results while the form has other settings", DEADLINE, async () => {
+Deno.test("script blocks the results while the form does not match them", DEADLINE, async () => {
   const page = await openResults();
-  const links = addresses(page);
+  const links = linkUrls(page);
   assertUsable(page);
   for (const [name, value] of settings) {
     const before = input(page, name).value;
@@ -198,7 +199,7 @@ Deno.test("script blocks the results while the form has other settings", DEADLIN
     // White space is not a setting.
     await change(page, name, ` ${before} `.replace("  ", ""));
     assertUsable(page);
-    assertEquals(addresses(page), links);
+    assertEquals(linkUrls(page), links);
   }
   for (const selector of ["[name=dataset]", "[data-fields=Records] [value=DOI]"]) {
     const box = page.find(`form ${selector}`);
@@ -215,7 +216,7 @@ Deno.test("script blocks the results while the form has other settings", DEADLIN
 });
 
 Deno.test(
-  "script blocks the results when signed links would hold for another time",
+  "script blocks the results when the validity of signed links changes",
   DEADLINE,
   async () => {
     const page = await openResults("signed");
@@ -262,7 +263,7 @@ Deno.test(
 );
 
 Deno.test(
-  "script blocks the results when the back/forward cache brings an edited form",
+  "script blocks the results when the back/forward cache restores an edited form",
   DEADLINE,
   async () => {
     const page = await openResults();
@@ -273,7 +274,7 @@ Deno.test(
 );
 
 Deno.test(
-  "script says that it loads after submit, until the back/forward cache brings the page",
+  "script shows that results are loading until the back/forward cache restores the page",
   DEADLINE,
   async () => {
     const page = await openResults();
@@ -287,25 +288,29 @@ Deno.test(
   },
 );
 
-Deno.test("script says that it loads until every navigation is stopped", DEADLINE, async () => {
-  const page = await openResults();
-  const form = page.find("form");
-  await form.dispatch("submit");
-  await form.dispatch("submit");
-  await change(page, "from", "2015");
-  assertEquals([isBusy(page), status(page)], ["true", "Loading…"]);
-  page.dispatchNavigation("navigateerror");
-  assertEquals(isBusy(page), "true");
-  page.dispatchNavigation("navigateerror");
-  assertEquals([isBusy(page), status(page)], ["false", CHANGED]);
-  page.dispatchNavigation("navigateerror");
-  assertEquals(isBusy(page), "false");
-  await form.dispatch("submit");
-  assertEquals(isBusy(page), "true");
-});
+Deno.test(
+  "script shows that results are loading until every navigation is stopped",
+  DEADLINE,
+  async () => {
+    const page = await openResults();
+    const form = page.find("form");
+    await form.dispatch("submit");
+    await form.dispatch("submit");
+    await change(page, "from", "2015");
+    assertEquals([isBusy(page), status(page)], ["true", "Loading…"]);
+    page.dispatchNavigation("navigateerror");
+    assertEquals(isBusy(page), "true");
+    page.dispatchNavigation("navigateerror");
+    assertEquals([isBusy(page), status(page)], ["false", CHANGED]);
+    page.dispatchNavigation("navigateerror");
+    assertEquals(isBusy(page), "false");
+    await form.dispatch("submit");
+    assertEquals(isBusy(page), "true");
+  },
+);
 
 Deno.test(
-  "script says that it loads until the form changes when the browser has no Navigation API",
+  "script shows that results are loading until the form changes when there is no Navigation API",
   DEADLINE,
   async () => {
     const page = await openResults("public", { hasNavigation: false });
@@ -316,7 +321,7 @@ Deno.test(
   },
 );
 
-/** A `fetch` that records its requests, and answers each when the test says so. */
+/** Creates a `fetch` that records requests, and resolves when the test calls `answer`. */
 function heldFetch(): {
   fetch: NonNullable<PageOptions["fetch"]>;
   sent: { url: string; headers: Headers; signal: AbortSignal | null | undefined }[];
@@ -373,7 +378,7 @@ for (
       const heading = page.find("#results-heading");
       assertMatch(heading.textContent, /^\d+ records?$/);
       assert(page.document.activeElement === heading && page.document.inView === heading);
-      assertEquals(page.document.querySelectorAll("#results .lines button").length, 5);
+      assertEquals(page.document.querySelectorAll("#results .snippets button").length, 5);
       assertUsable(page);
       // The list of datasets, which is known now, takes the place of the text field.
       const boxes = page.document.querySelectorAll("form [name=dataset]");
@@ -415,11 +420,11 @@ const faults: [name: string, response: () => Response | Error, message: string][
   [
     "the response is another page",
     () => new Response("<html></html>", { status: 200, headers: html }),
-    "no page, but status 200",
+    "unexpected response with status 200",
   ],
 ];
 for (const [name, response, message] of faults) {
-  Deno.test(`script says what failed when ${name}`, DEADLINE, async () => {
+  Deno.test(`script shows an error when ${name}`, DEADLINE, async () => {
     const { fetch, answer } = heldFetch();
     const page = await openPage(appOf("token"), { fetch });
     const shown = page.find("form").dispatch("submit");
@@ -434,7 +439,7 @@ for (const [name, response, message] of faults) {
   });
 }
 
-Deno.test("script shows the results of the last submit alone", DEADLINE, async () => {
+Deno.test("script shows only the results of the last submit", DEADLINE, async () => {
   const app = appOf("token");
   const { fetch, sent, answer } = heldFetch();
   const page = await openPage(app, { fetch });
@@ -450,7 +455,7 @@ Deno.test("script shows the results of the last submit alone", DEADLINE, async (
 });
 
 Deno.test(
-  "script blocks results that arrive after the form changed, and leaves the focus",
+  "script blocks results that arrive after the form changed, and does not move the focus",
   DEADLINE,
   async () => {
     const app = appOf("token");
@@ -466,19 +471,19 @@ Deno.test(
   },
 );
 
-/** Opens results whose downloads the script must fetch, and returns the link to the CSV. */
+/** Opens results whose downloads need a header, and returns the link to the CSV. */
 async function openDownload(options: PageOptions) {
   const page = await openResults("caller", options);
   page.find("#credential").value = "sandbox";
   const link = page.find("#results .buttons a");
-  return { page, link, said: () => page.find("#download-status").textContent };
+  return { page, link, report: () => page.find("#download-status").textContent };
 }
 
-Deno.test("script saves a download with its key in a header", DEADLINE, async () => {
+Deno.test("script sends the key in a header when it saves a download", DEADLINE, async () => {
   const { fetch, sent, answer, asked } = heldFetch();
-  const { page, link, said } = await openDownload({ fetch });
+  const { page, link, report } = await openDownload({ fetch });
   const clicked = link.click();
-  assertEquals(said(), "Asking for the first page …");
+  assertEquals(report(), "Requesting the first page…");
   await asked;
   assertEquals(sent.map(({ url, headers }) => [new URL(url).pathname, [...headers]]), [
     ["/Records.csv", [["x-api-key", "sandbox"]]],
@@ -492,19 +497,19 @@ Deno.test("script saves a download with its key in a header", DEADLINE, async ()
   );
   assertEquals((await clicked).defaultPrevented, true);
   assertEquals(await page.saved(), { "ph.csv": "Id\r\n" });
-  assertEquals(said(), "Whole: 0.0 MB");
+  assertEquals(report(), "Complete: 0.0 MB");
   assertEquals([page.released, page.runTimers(), page.released], [["blob:1"], [60_000], [
     "blob:1",
   ]]);
 });
 
 Deno.test(
-  "script says at most every five seconds how much of a download came",
+  "script reports the progress of a download at most every five seconds",
   DEADLINE,
   async () => {
     const cases: [milliseconds: number, expected: string][] = [
-      [4_999, "Asking for the first page …"],
-      [5_000, "1.5 MB so far …"],
+      [4_999, "Requesting the first page…"],
+      [5_000, "1.5 MB received…"],
     ];
     for (const [milliseconds, expected] of cases) {
       const now = { value: 0 };
@@ -518,10 +523,10 @@ Deno.test(
       };
       const body = () => new ReadableStream({ pull }, { highWaterMark: 0 });
       const fetch = () => Promise.resolve(new Response(body()));
-      const { page, link, said } = await openDownload({ fetch, now });
+      const { page, link, report } = await openDownload({ fetch, now });
       await link.click();
       assertEquals(seen.at(-1), expected);
-      assertEquals(said(), "Whole: 1.5 MB");
+      assertEquals(report(), "Complete: 1.5 MB");
       const { "records.csv": text } = await page.saved();
       assertEquals(text?.length, 1_549_999);
     }
@@ -538,12 +543,12 @@ const brokenDownloads: [name: string, response: () => Response | Error, message:
 ];
 for (const [name, response, message] of brokenDownloads) {
   Deno.test(
-    `script says so when a download ${name}, and keeps nothing of it`,
+    `script shows an error and saves no file when a download ${name}`,
     DEADLINE,
     async () => {
       let removed = 0;
       const { fetch, answer, asked } = heldFetch();
-      const { page, link, said } = await openDownload({
+      const { page, link, report } = await openDownload({
         fetch,
         showSaveFilePicker: () => Promise.resolve({ remove: () => Promise.resolve(removed++) }),
       });
@@ -552,18 +557,18 @@ for (const [name, response, message] of brokenDownloads) {
       answer(response());
       await clicked;
       assertEquals(
-        said(),
-        `The download broke, and nothing of it was kept (${message}): try again`,
+        report(),
+        `The download failed and no file was saved (${message}). Try again.`,
       );
       assertEquals([removed, page.document.saved.length], [1, 0]);
     },
   );
 }
 
-Deno.test("script writes a download to the file that was chosen", DEADLINE, async () => {
+Deno.test("script writes a download to the chosen file", DEADLINE, async () => {
   const written: Uint8Array[] = [];
   const suggested: string[] = [];
-  const { page, link, said } = await openDownload({
+  const { page, link, report } = await openDownload({
     showSaveFilePicker: ({ suggestedName }) => {
       suggested.push(suggestedName);
       const createWritable = () =>
@@ -575,26 +580,26 @@ Deno.test("script writes a download to the file that was chosen", DEADLINE, asyn
   assertEquals([suggested, page.document.saved.length], [["records.csv"], 0]);
   const text = await new Blob(written as Uint8Array<ArrayBuffer>[]).text();
   assertMatch(text, /^Id\r\n(\d+\r\n)+$/);
-  assertEquals(said(), "Whole: 0.0 MB");
+  assertEquals(report(), "Complete: 0.0 MB");
 });
 
 Deno.test("script downloads nothing when no file was chosen", DEADLINE, async () => {
-  for (const [name, expected] of [["AbortError", ""], ["Error", "No file could be chosen: no"]]) {
+  for (const [name, expected] of [["AbortError", ""], ["Error", "The file dialog failed: no"]]) {
     const { fetch, sent } = heldFetch();
     const error = Object.assign(new Error("no"), { name });
-    const { link, said } = await openDownload({
+    const { link, report } = await openDownload({
       fetch,
       showSaveFilePicker: () => Promise.reject(error),
     });
     assertEquals((await link.click()).defaultPrevented, true);
-    assertEquals([said(), sent], [expected, []]);
+    assertEquals([report(), sent], [expected, []]);
   }
 });
 
 Deno.test("script downloads nothing when the results are blocked", DEADLINE, async () => {
   const { fetch, sent } = heldFetch();
-  const { page, link, said } = await openDownload({ fetch });
+  const { page, link, report } = await openDownload({ fetch });
   await change(page, "characteristic", "Nitrate");
   assertEquals((await link.click()).defaultPrevented, true);
-  assertEquals([said(), sent], ["", []]);
+  assertEquals([report(), sent], ["", []]);
 });

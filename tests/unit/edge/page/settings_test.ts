@@ -1,4 +1,4 @@
-// The page states which settings its results and links have, and its form holds the same settings.
+// The page states the settings of its results, which are those of its form.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { overSandbox, overUpstream, SECRET } from "../../../helpers/edge.ts";
@@ -7,7 +7,7 @@ import { page } from "../../../helpers/upstream.ts";
 const token = "the-token-of-a-test";
 const signedAccess = { access: "signed", signingSecret: SECRET, tokens: [token] } as const;
 
-/** The sentence with the settings of the results; undefined if there is none. */
+/** Returns the sentence with the settings of the results, or `undefined` if there is none. */
 const settingsOf = (html: string) =>
   /<p\s+id="settings">([^<]*)<\/p>/.exec(html)?.[1]?.replaceAll("&quot;", '"')
     .replaceAll("&#39;", "'").replaceAll("&amp;", "&");
@@ -68,7 +68,7 @@ Deno.test("GET / escapes the settings when they hold HTML", async () => {
   assertStringIncludes(html, "characteristic “&lt;b&gt;x&lt;/b&gt;”");
 });
 
-Deno.test("GET / states the settings in every access mode", async () => {
+Deno.test("GET / states the settings of the results in every access mode", async () => {
   const headers = { authorization: `Bearer ${token}`, "x-api-key": "sandbox" };
   for (
     const access of [
@@ -87,7 +87,7 @@ Deno.test("GET / states the settings in every access mode", async () => {
   assertStringIncludes(settingsOf(withoutKey)!, "Records; years from 2015; all fields.");
 });
 
-Deno.test("GET / offers a region and a duration that it does not list when the query has them", async () => {
+Deno.test("GET / offers an unlisted region or validity when the form has it", async () => {
   const { app } = overSandbox({}, signedAccess);
   const headers = { authorization: `Bearer ${token}` };
   const html = await (await app.request("/?endpoint=Records&region=other&days=45", { headers }))
@@ -104,7 +104,7 @@ Deno.test("GET / offers a region and a duration that it does not list when the q
   ]);
 });
 
-Deno.test("GET / moves to the heading of the results when the form is sent without a script", async () => {
+Deno.test("GET / has a form whose action moves to the heading of the results", async () => {
   for (const access of [{ access: "public" }, { access: "caller" }, signedAccess] as const) {
     const { app } = overSandbox({}, access);
     const html = await (await app.request("/")).text();
@@ -113,7 +113,7 @@ Deno.test("GET / moves to the heading of the results when the form is sent witho
   }
 });
 
-Deno.test("GET / has a heading to move to when there are results, a wrong form or a fault", async () => {
+Deno.test("GET / has a heading when there are results, an invalid form or an error", async () => {
   const { app } = overSandbox({ records: 30 });
   const headingAt = async (query: string) =>
     headingOf(await (await app.request(`/?${query}`)).text());
@@ -128,24 +128,27 @@ Deno.test("GET / has a heading to move to when there are results, a wrong form o
   assertEquals(headingOf(refused), "No results");
 });
 
-Deno.test("GET / makes the form's next URL differ from its own, which a browser would not request again", async () => {
+Deno.test("GET / numbers submissions, so that a browser requests an unchanged form again", async () => {
   const { app } = overSandbox({ records: 30 });
-  const attemptAfter = async (query: string) =>
-    /name="attempt" value="(\d+)"/.exec(await (await app.request(`/?${query}`)).text())?.[1];
-  assertEquals(await attemptAfter(""), undefined);
-  assertEquals(await attemptAfter("endpoint=Records"), "2");
-  assertEquals(await attemptAfter("endpoint=Records&attempt=2"), "3");
-  assertEquals(await attemptAfter("endpoint=Records&from=x&attempt=41"), "42");
+  const submissionAfter = async (query: string) =>
+    /name="submission" value="(\d+)"/.exec(await (await app.request(`/?${query}`)).text())?.[1];
+  assertEquals(await submissionAfter(""), undefined);
+  assertEquals(await submissionAfter("endpoint=Records"), "2");
+  assertEquals(await submissionAfter("endpoint=Records&submission=2"), "3");
+  assertEquals(await submissionAfter("endpoint=Records&from=x&submission=41"), "42");
   for (const wrong of ["x", "-1", "1e300", "9".repeat(30), '"><b>']) {
-    assertEquals(await attemptAfter(`endpoint=Records&attempt=${encodeURIComponent(wrong)}`), "2");
+    assertEquals(
+      await submissionAfter(`endpoint=Records&submission=${encodeURIComponent(wrong)}`),
+      "2",
+    );
   }
 });
 
-Deno.test("GET / has a status for the form and a hidden notice in the results", async () => {
+Deno.test("GET / has an empty status and a hidden notice", async () => {
   const { app } = overSandbox({ records: 30 });
   const html = await (await app.request("/?endpoint=Records")).text();
   assertStringIncludes(html, '<p id="form-status" role="status"></p>');
-  assertMatch(html, /<p\s+class="notice"\s+hidden>The form has other settings than these results/);
-  // A browser that restored the form of an earlier visit would show settings of no results.
+  assertMatch(html, /<p\s+class="notice"\s+hidden>The form no longer matches these results/);
+  // Otherwise a browser could restore form values that do not match the results.
   assertMatch(html, /<form [^>]*autocomplete="off"/);
 });

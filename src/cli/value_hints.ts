@@ -1,34 +1,35 @@
-import { didYouMean } from "../validation.ts";
-import type { Clause } from "../odata/clause.ts";
+import { ValidationError } from "../errors.ts";
+import { parseFilter } from "../odata/parse_filter.ts";
 import { REGIONS } from "../odata/regions.ts";
-import type { Arguments } from "./arguments.ts";
-import { flagsText, flagText } from "./shell_command.ts";
-import { SERVICE_FLAGS } from "./commands.ts";
+import { didYouMean } from "../validation.ts";
+import { formatFlag, formatFlags } from "./arguments.ts";
+import { type FlagValues, SERVICE_FLAGS } from "./query_flags.ts";
 
-/** The public list of allowed values, which the service's data follow. */
+/** The public list of the values that the service accepts. */
 const SCHEMA = "https://github.com/datastreamapp/schema";
 
 /**
  * Returns lines on why a filter may match nothing: values are case-sensitive. They say how to list
- * the values of the filter's names that have a list.
+ * the values of `CharacteristicName` and `RegionId`.
  *
- * @param clauses The filter's clauses
- * @param flags The flags, of which the listing command takes the service
+ * @param filter The filter as text
+ * @param flags The flags; those of the service are part of the command that lists values
  */
-export function valueHints(clauses: readonly Clause[], flags: Arguments["flags"]): string[] {
+export function valueHints(filter: string | undefined, flags: FlagValues): string[] {
+  const clauses = clausesOf(filter);
   const valuesOf = (name: string) =>
     clauses.filter(({ field, operator }) => field === name && operator !== "ne")
       .flatMap(({ values }) => values.map(({ text }) => text));
   const lines: string[] = [];
   if (valuesOf("CharacteristicName").length > 0) {
     const [doi = "10.25976/xxxx-xx00"] = valuesOf("DOI");
-    const service = flagsText(flags, Object.keys(SERVICE_FLAGS));
+    const service = formatFlags(flags, Object.keys(SERVICE_FLAGS));
     lines.push(
       'Values of CharacteristicName are case-sensitive: "pH", not "ph"',
-      "List those of one dataset (this reads all its rows): " +
-        `weir observations${flagText("doi", doi)} --select CharacteristicName --no-header` +
+      "To list those of one dataset (reads all of its rows): " +
+        `weir observations${formatFlag("doi", doi)} --select CharacteristicName --no-header` +
         `${service} | sort -u`,
-      `List all that are allowed: CharacteristicName in ${SCHEMA}`,
+      `All accepted values: CharacteristicName in ${SCHEMA}`,
     );
   }
   const regions = valuesOf("RegionId");
@@ -42,8 +43,18 @@ export function valueHints(clauses: readonly Clause[], flags: Arguments["flags"]
   return lines;
 }
 
+function clausesOf(filter: string | undefined): ReturnType<typeof parseFilter> {
+  try {
+    return filter === undefined ? [] : parseFilter(filter);
+  } catch (error) {
+    // An unchecked filter can have another grammar.
+    if (error instanceof ValidationError) return [];
+    throw error;
+  }
+}
+
 const REGION_IDS = REGIONS.flatMap(([, regions]) => Object.keys(regions));
-/** Regions by what people may call them: `pe`, `prince edward island`. */
+/** Ids of regions by the last part of the Id and by the name, in lower case. */
 const REGIONS_BY_NAME = new Map(
   REGIONS.flatMap(([, regions]) =>
     Object.entries(regions).flatMap(([id, name]): [string, string][] => [
@@ -53,7 +64,7 @@ const REGIONS_BY_NAME = new Map(
   ),
 );
 
-/** Returns the region that a value probably means; only its last part differs between regions. */
+/** Suggests the region for an unknown value; empty if none is similar. */
 function regionHint(value: string): string {
   if (REGION_IDS.includes(value)) return "";
   return didYouMean(lastPart(value), [...REGIONS_BY_NAME.keys()], "")

@@ -1,4 +1,4 @@
-// What is no page, or no answer: each with what came and what to do, never with the key.
+// Errors of requests: their messages, hints and causes, which never contain the API key.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError } from "../../../mod.ts";
@@ -6,7 +6,7 @@ import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
 const next = (token: string) => `${ROOT}/Locations?$skiptoken=${token}&$top=2`;
 
-const brokenPages: [name: string, reply: () => Response, came: string][] = [
+const invalidPages: [name: string, reply: () => Response, received: string][] = [
   [
     "HTML with status 200",
     () => new Response("<html>", { headers: { "content-type": "text/html" } }),
@@ -19,34 +19,34 @@ const brokenPages: [name: string, reply: () => Response, came: string][] = [
     "broken JSON",
   ],
   [
-    "bytes that are no UTF-8",
+    "invalid UTF-8",
     () =>
       new Response(new Uint8Array([0x22, 0xff, 0x22]), {
         headers: { "content-type": "application/json" },
       }),
     "broken JSON",
   ],
-  ["no list of rows", () => Response.json({ value: 5 }), "no list of rows"],
-  ["rows that are none", () => Response.json({ value: [1] }), "no list of rows"],
-  ["rows that are lists", () => Response.json({ value: [[1]] }), "no list of rows"],
+  ["no array of rows", () => Response.json({ value: 5 }), "no list of rows"],
+  ["rows that are numbers", () => Response.json({ value: [1] }), "no list of rows"],
+  ["rows that are arrays", () => Response.json({ value: [[1]] }), "no list of rows"],
   [
     "JSON of another type",
     () => new Response('{"value":[]}', { headers: { "content-type": "text/json" } }),
     "text/json",
   ],
-  ["a list alone", () => Response.json([]), "no list of rows"],
+  ["only an array", () => Response.json([]), "no list of rows"],
 ];
-for (const [name, reply, came] of brokenPages) {
-  Deno.test(`locations() fails at ${name}, and says what came`, async () => {
+for (const [name, reply, received] of invalidPages) {
+  Deno.test(`locations() fails with what it received when a page is ${name}`, async () => {
     const { options } = upstream(page([{ Id: 1 }], next("Id:1")), reply());
     const pages = new DataStream(options).locations().pages().getReader();
     assertEquals((await pages.read()).value?.length, 1);
-    const error = await assertRejects(() => pages.read(), DataStreamError, came);
+    const error = await assertRejects(() => pages.read(), DataStreamError, received);
     assertEquals(error.kind, "page");
   });
 }
 
-Deno.test("locations() takes any JSON type, in any case", async () => {
+Deno.test("locations() accepts every JSON media type, in any case", async () => {
   for (const type of ["Application/JSON", "application/vnd.api+json; charset=utf-8"]) {
     const { options } = upstream(
       new Response('{"value":[]}', { headers: { "content-type": type } }),
@@ -64,12 +64,12 @@ const hints: [status: number, hint: RegExp][] = [
   [404, /base URL/],
   [408, /narrow the filter/],
   [413, /fewer fields/],
-  [429, /2 requests a second/],
+  [429, /2 requests per second/],
   [500, /again/],
   [504, /lower top/],
 ];
 for (const [status, hint] of hints) {
-  Deno.test(`the hint at status ${status} says what to do`, async () => {
+  Deno.test(`locations() fails with a hint when the status is ${status}`, async () => {
     const { options } = upstream(new Response(null, { status }));
     const query = new DataStream(options).locations();
     const error = await assertRejects(() => query.toArray(), DataStreamError, `status ${status}:`);
@@ -77,13 +77,13 @@ for (const [status, hint] of hints) {
   });
 }
 
-Deno.test("a status of success with a part of the page is no page", async () => {
+Deno.test("locations() fails when the status is 206, though the body is a page", async () => {
   const { options } = upstream(Response.json({ value: [] }, { status: 206 }));
   const query = new DataStream(options).locations();
   await assertRejects(() => query.toArray(), DataStreamError, "status 206");
 });
 
-Deno.test("an error's body is read as far as a message may go, and then dropped", async () => {
+Deno.test("locations() reads only the start of an error response, and cancels the rest", async () => {
   let chunks = 0;
   let cancelled = false;
   const body = new ReadableStream({
@@ -99,7 +99,7 @@ Deno.test("an error's body is read as far as a message may go, and then dropped"
   assertEquals([chunks < 10, cancelled], [true, true]);
 });
 
-Deno.test("HTML without an end is not read to its end", async () => {
+Deno.test("locations() cancels an endless body when its type is HTML", async () => {
   let cancelled = false;
   const body = new ReadableStream({
     pull: (controller) => controller.enqueue(new TextEncoder().encode("<p>".repeat(100))),
@@ -111,7 +111,7 @@ Deno.test("HTML without an end is not read to its end", async () => {
   assertEquals(cancelled, true);
 });
 
-Deno.test("an error's message comes whole out of any chunks, and only where it is a text", async () => {
+Deno.test("locations() fails with the message of an error response, if that is a string, however it is chunked", async () => {
   const bytes = new TextEncoder().encode(JSON.stringify({ message: `né${"à".repeat(500)}` }));
   const body = new ReadableStream({
     start(controller) {
@@ -132,7 +132,7 @@ Deno.test("an error's message comes whole out of any chunks, and only where it i
 });
 
 for (const status of [400, 401, 403, 408, 413, 429, 500, 504]) {
-  Deno.test(`locations() fails at status ${status} with its hint and what the service said`, async () => {
+  Deno.test(`locations() fails with the message of the service on one line when the status is ${status}`, async () => {
     const { options, requests } = upstream(Response.json({ message: "Said\nso" }, { status }));
     const query = new DataStream(options).locations();
     const error = await assertRejects(
@@ -147,7 +147,7 @@ for (const status of [400, 401, 403, 408, 413, 429, 500, 504]) {
   });
 }
 
-Deno.test("locations() drops the body of any redirect, an opaque one too", async () => {
+Deno.test("locations() cancels the body when the response is a redirect, also an opaque one", async () => {
   for (const status of [301, 308]) {
     let cancelled = false;
     const body = new ReadableStream({ cancel: () => void (cancelled = true) });
@@ -164,7 +164,7 @@ Deno.test("locations() drops the body of any redirect, an opaque one too", async
   );
 });
 
-Deno.test("locations() follows no redirect, and says so", async () => {
+Deno.test("locations() fails without following when the response is a redirect", async () => {
   const { options, requests } = upstream(
     new Response("moved", { status: 302, headers: { location: "https://evil.invalid/" } }),
   );
@@ -173,9 +173,9 @@ Deno.test("locations() follows no redirect, and says so", async () => {
   assertEquals(requests.map(({ redirect }) => redirect), ["manual"]);
 });
 
-Deno.test("locations() tells a fault of the network, with its cause", async () => {
-  const fault = new TypeError("fetch failed", { cause: new Error("connection\nreset") });
-  const { options } = upstream(fault);
+Deno.test("locations() fails with the cause when the network fails", async () => {
+  const failure = new TypeError("fetch failed", { cause: new Error("connection\nreset") });
+  const { options } = upstream(failure);
   const query = new DataStream(options).locations();
   const error = await assertRejects(
     () => query.toArray(),
@@ -189,24 +189,24 @@ Deno.test("locations() tells a fault of the network, with its cause", async () =
     "fetch failed",
     "connection\nreset",
   ]);
-  const keyless = new DataStream({ ...upstream(fault).options, apiKey: undefined }).locations();
+  const keyless = new DataStream({ ...upstream(failure).options, apiKey: undefined }).locations();
   const plain = await assertRejects(() => keyless.toArray(), DataStreamError);
-  assertEquals(plain.cause, fault);
+  assertEquals(plain.cause, failure);
 });
 
-Deno.test("causes that go round are told as far as they go", async () => {
-  const fault = new Error("round");
-  fault.cause = new Error("and round", { cause: fault });
-  const { options } = upstream(fault);
+Deno.test("locations() fails with a short message when an error is its own cause", async () => {
+  const failure = new Error("first");
+  failure.cause = new Error("second", { cause: failure });
+  const { options } = upstream(failure);
   const error = await assertRejects(
     () => new DataStream(options).locations().toArray(),
     DataStreamError,
-    "(round: and round: round",
+    "(first: second: first",
   );
   assert(error.message.length < 300);
 });
 
-Deno.test("locations() tells a body that breaks off", async () => {
+Deno.test("locations() fails when a body breaks off", async () => {
   const body = new ReadableStream({
     start(controller) {
       controller.enqueue(new TextEncoder().encode('{"value":['));
@@ -221,7 +221,7 @@ Deno.test("locations() tells a body that breaks off", async () => {
   assertEquals(error.kind, "network");
 });
 
-Deno.test("no error shows the key, even where the service repeats it", async () => {
+Deno.test("locations() fails without showing the key when a response or an error contains it", async () => {
   const apiKey = 'k3y-"quoted"-of-a-test';
   const replies = [
     Response.json({ message: `bad key ${apiKey} given, ${apiKey}` }, { status: 403 }),

@@ -1,0 +1,42 @@
+import type { Clock } from "../../src/client/clock.ts";
+
+/** Options of a {@linkcode TtlCache}. */
+interface CacheOptions {
+  /** Age (ms) at which a value is stale. */
+  ttl: number;
+  /** Maximum number of values. Default: no limit. */
+  maxEntries?: number;
+  clock: Clock;
+}
+
+/** A cache that drops the values stored first, and remembers how old each one is. */
+export class TtlCache<V> {
+  readonly #entries = new Map<string, { value: V; storedAt: number }>();
+  readonly #options: CacheOptions;
+
+  constructor(options: CacheOptions) {
+    this.#options = options;
+  }
+
+  /** Returns a value, or `undefined` if it is missing or stale. */
+  get(key: string): V | undefined {
+    const entry = this.#entries.get(key);
+    const { ttl, clock } = this.#options;
+    return entry && clock.now() - entry.storedAt < ttl ? entry.value : undefined;
+  }
+
+  /** Returns a value of any age, or `undefined` if it is missing. */
+  getStale(key: string): V | undefined {
+    return this.#entries.get(key)?.value;
+  }
+
+  /** Stores a value. */
+  set(key: string, value: V): void {
+    const { maxEntries = Infinity, clock } = this.#options;
+    // A Map iterates in the order of insertion, and replacing a value does not change its position.
+    this.#entries.delete(key);
+    this.#entries.set(key, { value, storedAt: clock.now() });
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size > maxEntries && oldest !== undefined) this.#entries.delete(oldest);
+  }
+}

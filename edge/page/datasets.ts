@@ -1,0 +1,85 @@
+import { html } from "hono/html";
+import type { DataStream } from "../../src/client/datastream.ts";
+import { MAXIMUM_TOP } from "../../src/odata/resources.ts";
+
+/** A dataset that the form offers. */
+export interface Dataset {
+  doi: string;
+  name: string;
+}
+
+/**
+ * Requests all datasets, sorted by name.
+ *
+ * @throws {DataStreamError} If a request fails
+ */
+export async function fetchDatasets(client: DataStream, signal: AbortSignal): Promise<Dataset[]> {
+  const select = ["DOI", "DatasetName"] as const;
+  const rows = await client.metadata({ select, top: MAXIMUM_TOP, signal }).toArray();
+  return rows
+    .map(({ DOI, DatasetName }) => ({ doi: String(DOI), name: String(DatasetName ?? DOI) }))
+    .sort((a, b) => a.name.localeCompare(b.name, "en"));
+}
+
+/**
+ * Renders the form's control for datasets: checkboxes, or a text field if the datasets are not known.
+ *
+ * @param datasets Datasets to offer, or `undefined` if they are not known
+ * @param selected DOIs of the selected datasets, which may include others
+ */
+export function renderDatasets(
+  datasets: readonly Dataset[] | undefined,
+  selected: readonly string[],
+): ReturnType<typeof html> {
+  if (datasets === undefined) {
+    return html`
+      <fieldset>
+        <legend>Datasets</legend>
+        <label>DOIs, separated by commas
+          <input name="dataset" value="${selected.join(", ")}" autocomplete="off"
+            placeholder="All, for example 10.25976/xxxx-xx00">
+        </label>
+      </fieldset>
+    `;
+  }
+  // Sets, because a form can select thousands of DOIs.
+  const known = new Set(datasets.map(({ doi }) => doi));
+  const isSelected = new Set(selected);
+  const others = selected.filter((doi) => !known.has(doi)).map((doi) => ({ doi, name: doi }));
+  return html`
+    <details class="chooser" ${selected.length > 0 && "open"}>
+      <summary>Datasets ${renderSelectedCount(selected.length)}</summary>
+      <fieldset class="list">
+        <legend class="hidden">Datasets</legend>
+        ${[...others, ...datasets].map(({ doi, name }) =>
+          renderCheckbox(
+            "dataset",
+            doi,
+            isSelected.has(doi),
+            html`${name} <small>${doi}</small>`,
+          )
+        )}
+      </fieldset>
+    </details>
+  `;
+}
+
+/** Renders the number of selected options of a list, of which none means all. */
+export function renderSelectedCount(count: number): ReturnType<typeof html> {
+  return html`<small>${count > 0 ? `${count} selected` : "all"}</small>`;
+}
+
+/** Renders one option of a list. */
+export function renderCheckbox(
+  name: string,
+  value: string,
+  isChecked: boolean,
+  label: string | ReturnType<typeof html>,
+): ReturnType<typeof html> {
+  return html`
+    <label class="choice">
+      <input type="checkbox" name="${name}" value="${value}" ${isChecked && "checked"}>
+      <span>${label}</span>
+    </label>
+  `;
+}

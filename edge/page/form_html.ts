@@ -1,0 +1,232 @@
+import { html } from "hono/html";
+import { regionName, REGIONS } from "../../src/odata/regions.ts";
+import { fieldNames, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
+import type { AccessMode } from "../options.ts";
+import { type Dataset, renderCheckbox, renderDatasets, renderSelectedCount } from "./datasets.ts";
+import { type Form, FORM_LABELS } from "./form.ts";
+
+/** Content of the form. */
+export interface FormContent {
+  access: AccessMode;
+  form: Form;
+  /** Datasets to offer, or `undefined` if they are not known. */
+  datasets: readonly Dataset[] | undefined;
+  /**
+   * Number to send with the form, or `undefined` on the first page.
+   *
+   * If a form's URL differs from the page's only by its fragment, a browser treats it as a link
+   * within the page and sends no request, so a failed request could not be repeated.
+   */
+  submission: number | undefined;
+}
+
+/** Renders the form. */
+export function renderForm(content: FormContent): ReturnType<typeof html> {
+  const { access, form, datasets, submission } = content;
+  const method = access === "signed" || access === "token" ? "post" : "get";
+  return html`
+    <form method="${method}" action="/#results-heading" autocomplete="off" data-access="${access}">
+      ${submission && html`<input type="hidden" name="submission" value="${submission}">`}
+      ${renderCredential(access)} ${renderEndpoints(form)} ${renderDatasets(
+        datasets,
+        form.datasets,
+      )}
+      <div class="columns">
+        <fieldset>
+          <legend>Region and characteristic</legend>
+          ${renderRegions(form)} ${renderCharacteristics(form)}
+        </fieldset>
+        <fieldset>
+          <legend>Years</legend>
+          <div class="pair">
+            ${renderInput("from", FORM_LABELS.from, form.from, "numeric", "1990")}
+            ${renderInput("to", FORM_LABELS.to, form.to, "numeric", "2020")}
+          </div>
+        </fieldset>
+        <fieldset>
+          <legend>${FORM_LABELS.within} <small>degrees</small></legend>
+          <div class="pair">
+            ${renderInput("west", FORM_LABELS["within.west"], form.west, "text", "-64.5")}
+            ${renderInput("east", FORM_LABELS["within.east"], form.east, "text", "-62.0")}
+            ${renderInput("south", FORM_LABELS["within.south"], form.south, "text", "45.9")}
+            ${renderInput("north", FORM_LABELS["within.north"], form.north, "text", "47.1")}
+          </div>
+        </fieldset>
+      </div>
+      ${renderFields(form)}
+      <p class="submit">
+        <button type="submit">Show</button>
+        <a href="/">Clear</a>
+        ${access === "signed" && renderDays(form.days)}
+      </p>
+      <p id="form-status" role="status"></p>
+    </form>
+  `;
+}
+
+function renderCredential(access: AccessMode): ReturnType<typeof html> | undefined {
+  if (access === "public") return undefined;
+  const isKey = access === "caller";
+  // Only the script can send a key. Without a name, a form without script does not put it into a URL.
+  const attributes = isKey ? html`hidden data-script` : undefined;
+  const name = isKey ? undefined : html`name="token"`;
+  return html`
+    <fieldset class="credential" ${attributes}>
+      <legend><label for="credential">${isKey ? FORM_LABELS.apiKey : "Your token"}</label></legend>
+      <input id="credential" type="password" autocomplete="off" spellcheck="false"
+        aria-describedby="credential-use" ${name}>
+      <p id="credential-use"><small>${isKey
+        ? "Sent with each request."
+        : "Issued by the operator of this server."} Stored only in this page until you close it.</small></p>
+    </fieldset>
+    ${isKey && html`
+      <noscript>
+        <p>Without JavaScript, this page shows the URL and a curl command that sends your key.</p>
+      </noscript>
+    `}
+  `;
+}
+
+/** Descriptions of the endpoints, in the order of the form. */
+const ENDPOINTS: Record<ResourceName, string> = {
+  Records: "measurements in full",
+  Observations: "measurements in brief",
+  Locations: "monitoring locations",
+  Metadata: "datasets",
+};
+
+function renderEndpoints({ endpoint }: Form): ReturnType<typeof html> {
+  return html`
+    <fieldset class="choices">
+      <legend>Endpoint</legend>
+      ${Object.entries(ENDPOINTS).map(([name, description]) =>
+        html`
+          <label class="choice">
+            <input type="radio" name="endpoint" value="${name}" ${name === endpoint && "checked"}>
+            <span><strong>${name}</strong> <small>${description}</small></span>
+          </label>
+        `
+      )}
+    </fieldset>
+  `;
+}
+
+function renderRegions({ region }: Form): ReturnType<typeof html> {
+  const isOther = region !== "" && regionName(region) === undefined;
+  return html`
+    <label>Region
+      <select name="region">
+        <option value="">Everywhere</option>
+        ${isOther && html`<option value="${region}" selected>${region}</option>`}
+        ${REGIONS.map(([label, regions]) =>
+          html`
+            <optgroup label="${label}">
+              ${Object.entries(regions).map(([id, name]) =>
+                html`<option value="${id}" ${id === region && "selected"}>${name}</option>`
+              )}
+            </optgroup>
+          `
+        )}
+      </select>
+    </label>
+  `;
+}
+
+/** Characteristics that many datasets have, as suggestions. The field takes any other name, too. */
+const CHARACTERISTICS: readonly string[] = [
+  "Alkalinity, total",
+  "Ammonia",
+  "Arsenic",
+  "Calcium",
+  "Chloride",
+  "Chlorophyll a",
+  "Conductivity",
+  "Dissolved oxygen (DO)",
+  "Dissolved oxygen saturation",
+  "Escherichia coli",
+  "Hardness, Ca, Mg",
+  "Iron",
+  "Lead",
+  "Magnesium",
+  "Nitrate",
+  "Nitrite",
+  "Orthophosphate",
+  "pH",
+  "Phosphorus",
+  "Salinity",
+  "Specific conductance",
+  "Sulfate",
+  "Temperature, water",
+  "Total dissolved solids",
+  "Total Nitrogen, mixed forms",
+  "Total Phosphorus, mixed forms",
+  "Total suspended solids",
+  "Turbidity",
+];
+
+function renderCharacteristics({ characteristic }: Form): ReturnType<typeof html> {
+  return html`
+    <label>Characteristic
+      <input name="characteristic" list="characteristics" value="${characteristic}"
+        autocomplete="off" placeholder="Any, for example pH">
+    </label>
+    <datalist id="characteristics">
+      ${CHARACTERISTICS.map((name) => html`<option value="${name}"></option>`)}
+    </datalist>
+  `;
+}
+
+function renderInput(
+  name: string,
+  label: string,
+  value: string,
+  inputMode: "numeric" | "text",
+  placeholder: string,
+): ReturnType<typeof html> {
+  return html`
+    <label>${label}
+      <input name="${name}" value="${value}" inputmode="${inputMode}" placeholder="${placeholder}"
+        autocomplete="off">
+    </label>
+  `;
+}
+
+/** Renders the fields of all endpoints. The script hides those of other endpoints. */
+function renderFields({ endpoint, fields }: Form): ReturnType<typeof html> {
+  return html`
+    <details class="chooser" ${fields.length > 0 && "open"}>
+      <summary>${FORM_LABELS.select} ${renderSelectedCount(fields.length)}</summary>
+      ${(Object.keys(RESOURCES) as ResourceName[]).map((resource) =>
+        html`
+          <fieldset class="list" data-fields="${resource}">
+            <legend>Fields of ${resource}</legend>
+            ${fieldNames(resource).map((field) =>
+              renderCheckbox("field", field, resource === endpoint && fields.includes(field), field)
+            )}
+          </fieldset>
+        `
+      )}
+    </details>
+  `;
+}
+
+/** Validities of signed links, by their number of days. */
+const VALIDITIES: Record<string, string> = {
+  1: "a day",
+  7: "a week",
+  30: "30 days",
+  365: "a year",
+};
+
+function renderDays(days: string): ReturnType<typeof html> {
+  const choices = { [days]: `${days} days`, ...VALIDITIES };
+  return html`
+    <label class="inline">Links are valid for
+      <select name="days">
+        ${Object.entries(choices).map(([value, label]) =>
+          html`<option value="${value}" ${value === days && "selected"}>${label}</option>`
+        )}
+      </select>
+    </label>
+  `;
+}

@@ -1,0 +1,78 @@
+// Commands that send no request: fields, url and sign.
+import { DataStream } from "../client/datastream.ts";
+import { FILTER_FIELDS, RESOURCES } from "../odata/resources.ts";
+import { signUrl } from "../signing/signed_url.ts";
+import type { Arguments } from "./arguments.ts";
+import { type Context, UsageError } from "./context.ts";
+import { readBaseUrl, readQuery, readResource } from "./query_flags.ts";
+
+/** Prints the fields that a resource can select and be filtered by. */
+export async function printFields({ operand }: Arguments, context: Context): Promise<void> {
+  const resource = readResource(operand);
+  const { fields, filters } = RESOURCES[resource];
+  const width = Math.max(...[...Object.keys(fields), ...filters].map((name) => name.length)) + 2;
+  const line = (name: string, type: string) => `  ${name.padEnd(width)}${TYPE_LABELS[type]}\n`;
+  await context.print(
+    `${resource} can select\n` +
+      Object.entries(fields).map(([name, type]) => line(name, type)).join("") +
+      `and be filtered by\n` +
+      filters.map((name) => line(name, FILTER_FIELDS[name])).join(""),
+  );
+}
+
+/** Descriptions of the types of fields. */
+const TYPE_LABELS: Record<string, string> = {
+  "integer": "whole number",
+  "number": "number",
+  "number?": "number or null",
+  "text": "text",
+  "text?": "text or null",
+  "texts": "list of texts",
+  "dates?": "first and last date, or null",
+  "degrees": "degrees, in quotes",
+  "date": "date, 'YYYY-MM-DD'",
+};
+
+/** Prints the URL of the first request of a query. */
+export async function printUrl({ operand, flags }: Arguments, context: Context): Promise<void> {
+  const client = new DataStream({ baseUrl: readBaseUrl(flags, context) });
+  const { url } = client.query(readResource(operand), readQuery(flags));
+  await context.print(`${url}\n`);
+}
+
+/** Prints a signed download URL of an edge function. */
+export async function printSignedUrl(
+  { operand, flags }: Arguments,
+  context: Context,
+): Promise<void> {
+  const secret = context.environment("WEIR_SIGNING_SECRET")?.trim();
+  if (!secret) {
+    const permission = context.permissionHint("WEIR_SIGNING_SECRET");
+    throw new UsageError(
+      `No secret: set WEIR_SIGNING_SECRET to that of the server${permission}`,
+    );
+  }
+  const expires = readExpires(flags.get("expires")?.[0] ?? "7d", Date.now());
+  await context.print(`${await signUrl(operand ?? "", { secret, expires })}\n`);
+}
+
+/** Seconds per unit of `--expires`. */
+const SECONDS: Record<string, number> = { h: 3_600, d: 86_400, w: 604_800 };
+
+/** Parses a date or a duration, and returns the time in Unix seconds. */
+function readExpires(text: string, now: number): number {
+  const [, count, unit] = /^(\d{1,6})([hdw])$/.exec(text) ?? [];
+  const seconds = count !== undefined
+    ? now / 1000 + Number(count) * SECONDS[unit!]!
+    : /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text)
+    ? Date.parse(text) / 1000
+    : NaN;
+  if (Number.isNaN(seconds)) {
+    throw new UsageError(
+      "--expires must be a date, such as 2027-01-31, or a time from now, such as 12h, 7d or 4w, " +
+        `got "${text}"`,
+    );
+  }
+  if (seconds * 1000 <= now) throw new UsageError(`--expires must be in the future, got "${text}"`);
+  return Math.floor(seconds);
+}

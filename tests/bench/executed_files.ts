@@ -1,0 +1,125 @@
+// Counts the files that a reader follows for one CSV download: files of mod.ts, src/ and edge/ with a
+// function that is called after the modules have loaded. `deno task files`; with -v it lists them.
+//
+// Each path runs in a process of its own with V8 coverage, against a service on loopback that has two
+// pages of records. A second process only loads the modules; calls that it makes too do not count.
+import { PROJECT } from "../helpers/project.ts";
+
+/** A path, and the maximum number of its files. */
+interface Path {
+  limit: number;
+  load: string;
+  code: string;
+  /** Number of requests after which the service fails, before an interrupted run. */
+  failsAfter?: number;
+}
+
+const CLI = `const { main } = await import("{root}src/cli/main.ts");`;
+const WEIR = `await main(["records", "--quiet", "--output", "{folder}/records.csv"]);`;
+const PATHS: Record<string, Path> = {
+  "client.records().csv()": {
+    limit: 35,
+    load: `const { DataStream } = await import("{root}mod.ts");`,
+    code: `
+      const client = new DataStream({ apiKey: "key", baseUrl: "{service}" });
+      await client.records().csv().pipeTo(new WritableStream());`,
+  },
+  "GET /Records.csv": {
+    limit: 45,
+    load: `const { createApp } = await import("{root}edge/app.ts");`,
+    code: `
+      const app = createApp({ apiKey: "key", baseUrl: "{service}", access: "public", maxRows: 1e6 });
+      const response = await app.fetch(new Request("http://localhost/Records.csv"));
+      await response.body.pipeTo(new WritableStream());`,
+  },
+  "weir records --output": { limit: 45, load: CLI, code: WEIR },
+  "weir records --output --resume": {
+    limit: 45,
+    load: CLI,
+    code: WEIR.replace("]", `, "--resume"]`),
+    failsAfter: 2,
+  },
+};
+
+const root = Deno.args.find((argument) => argument.endsWith("/")) ?? PROJECT;
+const folder = await Deno.makeTempDir({ prefix: "weir-files-" });
+let requestsLeft = Infinity;
+const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, answer);
+const service = `http://127.0.0.1:${server.addr.port}/v1/odata/v4`;
+
+/** Answers as the service does: two pages of records, and their count. */
+function answer(request: Request): Response {
+  const { searchParams, pathname, href } = new URL(request.url);
+  if (--requestsLeft < 0) return Response.json({}, { status: 400 });
+  if (!pathname.endsWith("/Records")) return Response.json({ value: [] });
+  if (searchParams.get("$count") === "true") return Response.json({ value: 4 });
+  const isFirst = searchParams.get("$skiptoken") === null;
+  const ids = isFirst ? [1, 2] : [3, 4];
+  return Response.json({
+    value: ids.map((Id) => ({ Id, DOI: "10.25976/a", ResultValue: 7.1 })),
+    ...(isFirst && { "@odata.nextLink": `${href}&%24skiptoken=Id:2` }),
+  });
+}
+
+/** Coverage of one script, in the format of V8. */
+interface Script {
+  url: string;
+  functions: { functionName: string; ranges: { startOffset: number; count: number }[] }[];
+}
+
+/** Runs a program with coverage, and returns the number of calls of each function, by file. */
+async function countCalls(code: string): Promise<Map<string, Map<string, number>>> {
+  const names: Record<string, string> = { root: `file://${root}`, service, folder };
+  const coverage = await Deno.makeTempDir({ dir: folder });
+  const program = `${folder}/program.ts`;
+  await Deno.writeTextFile(
+    program,
+    code.replace(/\{(\w+)\}/g, (text, name) => names[name] ?? text),
+  );
+  const config = `--config=${root}deno.json`;
+  const { stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "--no-check", "-A", config, `--coverage=${coverage}`, program],
+    env: { DATASTREAM_API_KEY: "key", DATASTREAM_BASE_URL: service },
+  }).output();
+  const calls = new Map<string, Map<string, number>>();
+  for await (const { name } of Deno.readDir(coverage)) {
+    if (!name.endsWith(".json")) continue;
+    const { url, functions }: Script = JSON.parse(await Deno.readTextFile(`${coverage}/${name}`));
+    const [, path] = decodeURIComponent(url).split(root);
+    if (path === undefined || !/^(?:src|edge|mod\.ts)/.test(path)) continue;
+    // The first function is the module itself.
+    calls.set(
+      path,
+      new Map(
+        functions.slice(1).map(({ functionName, ranges: [range] }) => [
+          `${functionName} at ${range!.startOffset}`,
+          range!.count,
+        ]),
+      ),
+    );
+  }
+  if (calls.size === 0) throw new Error(new TextDecoder().decode(stderr));
+  return calls;
+}
+
+try {
+  for (const [name, { limit, load, code, failsAfter }] of Object.entries(PATHS)) {
+    await Deno.remove(`${folder}/records.csv`).catch(() => {});
+    const loading = await countCalls(load);
+    if (failsAfter !== undefined) {
+      requestsLeft = failsAfter;
+      await countCalls(`${load}\n${WEIR}`);
+      requestsLeft = Infinity;
+    }
+    const running = await countCalls(`${load}\n${code}`);
+    const files = [...running].filter(([path, functions]) =>
+      [...functions].some(([name, count]) => count > (loading.get(path)?.get(name) ?? 0))
+    ).map(([path]) => path).sort();
+    console.log(`${name.padEnd(32)}${String(files.length).padStart(4)} of at most ${limit}`);
+    if (Deno.args.includes("-v")) console.log(files.map((path) => `  ${path}\n`).join(""));
+    if (files.length > limit) Deno.exitCode = 1;
+  }
+} finally {
+  await server.shutdown();
+  await Deno.remove(folder, { recursive: true });
+}
