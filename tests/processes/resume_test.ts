@@ -454,6 +454,20 @@ Deno.test("weir --resume overwrites the file when the interrupted run had --forc
   });
 });
 
+Deno.test("weir --resume of another query keeps the file when a run with --force was killed before its first page", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
+    await writeFile("a.csv", "of old");
+    assert(await weir.runUntilKilled(1, ...args, "--force"));
+    const { code, stderr } = await weir.run(...args, "--limit=5", "--resume");
+    assertEquals([code, await readFile("a.csv")], [1, "of old"]);
+    assertStringIncludes(stderr, "a.csv already exists");
+    assertEquals((await weir.run(...args, "--resume")).code, 0);
+    assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
+  });
+});
+
 Deno.test("weir --resume starts a download when there is no part", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return withKiller(sandbox.fetch, async (weir) => {
