@@ -153,7 +153,7 @@ Deno.test(
   },
 );
 
-Deno.test("weir cites the DOIs of the column DOI alone when other names are similar", async () => {
+Deno.test("weir cites only the DOIs of the column DOI when other columns have similar names", async () => {
   const names = ["NO3", "OI", "DO", "XDOI", "DOIX", "DXI", "DOX", "XOI", "doi"];
   const row = Object.fromEntries(names.map((name) => [name, `10.25976/${name}`]));
   const { code, requests } = await record({

@@ -88,7 +88,7 @@ for (const [line, message] of hints) {
   });
 }
 
-Deno.test("weir takes --unchecked beside --bbox when a resource has positions of its own", async () => {
+Deno.test("weir accepts --unchecked with --bbox when the resource has positions", async () => {
   const line = ["url", "locations", "--filter=WellID eq 'x'", "--bbox=-64,46,-62,47"];
   const { code, output } = await weir([...line, "--unchecked"]);
   assertEquals(code, 0);

@@ -24,7 +24,7 @@ Deno.test("weir writes to its standard output without any permission but the key
     assertEquals([code, stderr, readCsv(stdout).length], [0, "", 1 + 450]);
   }));
 
-Deno.test("a reader that leaves the pipe ends weir quietly, with 0", () =>
+Deno.test("weir exits with 0 when the reader closes the pipe", () =>
   withFiles(async () => {
     const child = start({}, "records", "--sandbox", "--top=1000", "--quiet");
     const reader = child.stdout.getReader();
@@ -35,7 +35,7 @@ Deno.test("a reader that leaves the pipe ends weir quietly, with 0", () =>
     assertEquals([code, await new Response(child.stderr).text()], [0, ""]);
   }));
 
-Deno.test("a file has its name only when it is whole, and its format from its name", () =>
+Deno.test("weir renames a file when it is complete, and takes the format from its extension", () =>
   withFiles(async () => {
     const ask = ["observations", "--sandbox", "--select=Id", "--limit=200", "--top=100", "--quiet"];
     for (const [name, rows] of [["a.csv", 202], ["a.ndjson", 201], ["a.jsonl", 201]] as const) {
@@ -49,7 +49,7 @@ Deno.test("a file has its name only when it is whole, and its format from its na
     assertEquals(await fileNames(), ["a.csv", "a.geojson", "a.json", "a.jsonl", "a.ndjson"]);
   }));
 
-Deno.test("a file that is there is not overwritten without --force", () =>
+Deno.test("weir does not overwrite a file without --force", () =>
   withFiles(async () => {
     const ask = ["locations", "--sandbox", "--select=Id", "--output=a.csv"];
     await writeFile("a.csv", "of old");
@@ -70,7 +70,7 @@ Deno.test("weir does not write where another download does", () =>
     assertStringIncludes(stderr, "--resume, or start again with --force");
   }));
 
-Deno.test("a fault before the first page leaves nothing, one after it the part and how to go on", () => {
+Deno.test("weir leaves no file when the first page fails, and a part when a later page fails", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   let asked = 0;
   return serving(
@@ -119,7 +119,7 @@ async function idLines(rows: number): Promise<string> {
 }
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  Deno.test(`${signal} in mid-download leaves the part, says how to go on, and ends with 130`, () => {
+  Deno.test(`weir keeps the part and exits with 130 on ${signal}`, () => {
     const sandbox = createSandbox({ requestsPerSecond: Infinity });
     const { promise: isWaiting, resolve: tell } = Promise.withResolvers<void>();
     const { promise: done, resolve: end } = Promise.withResolvers<void>();
@@ -146,7 +146,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 }
 
 for (const flag of ["--force", "--resume"]) {
-  Deno.test(`two downloads of one name do not mix: the later one, with ${flag}, takes the place`, () => {
+  Deno.test(`weir ${flag} takes over from a running download to the same file`, () => {
     const sandbox = createSandbox({ requestsPerSecond: Infinity });
     const { promise: isWaiting, resolve: tell } = Promise.withResolvers<void>();
     const { promise: isOver, resolve: goOn } = Promise.withResolvers<void>();
@@ -176,7 +176,7 @@ for (const flag of ["--force", "--resume"]) {
   });
 }
 
-Deno.test("a name that no file can have is told before anything is asked", () =>
+Deno.test("weir rejects an invalid file name before the first request", () =>
   withFiles(async () => {
     await Deno.mkdir(`${FOLDER}/folder`);
     for (const flag of ["--output", "--cite"]) {
@@ -194,7 +194,7 @@ Deno.test("a name that no file can have is told before anything is asked", () =>
     }
   }));
 
-Deno.test("a file is whole though its citations are not to be had, and weir says so", () => {
+Deno.test("weir keeps the complete file and says so when the citations cannot be requested", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   const handler = (request: Request) =>
     request.url.includes("/Metadata") ? new Response("", { status: 404 }) : sandbox.fetch(request);
@@ -212,7 +212,7 @@ Deno.test("a file is whole though its citations are not to be had, and weir says
   });
 });
 
-Deno.test("a variable that Deno may not read is told as that", () =>
+Deno.test("weir names the permission when Deno may not read a variable", () =>
   withFiles(async () => {
     const args = denoArguments({}, ["records"]).filter((arg) => !arg.startsWith("--allow-env"));
     const env = { DATASTREAM_API_KEY: "k" };
@@ -223,7 +223,7 @@ Deno.test("a variable that Deno may not read is told as that", () =>
     );
   }));
 
-Deno.test("--cite writes the citations to a file, and no other over it", () =>
+Deno.test("weir --cite writes the citations to a file, and does not overwrite one", () =>
   withFiles(async () => {
     const ask = ["records", "--sandbox", "--limit=1", "--doi=10.25976/weir-aa00", "--output=a.csv"];
     const { code, stderr } = await runToEnd(toFile, ...ask, "--cite=cite.txt");
@@ -235,7 +235,7 @@ Deno.test("--cite writes the citations to a file, and no other over it", () =>
     assertStringIncludes(again.stderr, "cite.txt already exists");
   }));
 
-Deno.test("--cite has the datasets of the rows that a resumed download wrote before it broke", () => {
+Deno.test("weir --cite includes the datasets of rows that an interrupted run wrote", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   let pages = 0;
   const handler = (request: Request) =>
@@ -256,7 +256,7 @@ Deno.test("--cite has the datasets of the rows that a resumed download wrote bef
   });
 });
 
-Deno.test("--cite FILE says that it may be too long when DOI is not a column", () =>
+Deno.test("weir --cite says that citations may be unneeded when DOI is not a column", () =>
   withFiles(async () => {
     const ask = ["locations", "--sandbox", "--limit=1", "--output=a.csv", "--cite=cite.txt"];
     const { code, stderr } = await runToEnd(toFile, ...ask, "--select=Id");
@@ -321,7 +321,7 @@ Deno.test("weir exits with 2 at a wrong command line, and without a stack", () =
     assertEquals([code, stderr.split("\n").length], [2, 3]);
   }));
 
-Deno.test("a disk that is full is a fault, and a reader of what is said that leaves is none", () =>
+Deno.test("weir exits with 1 when the disk is full, and ignores a closed standard error", () =>
   withFiles(async () => {
     const weir = (line: string) =>
       new Deno.Command("bash", {
@@ -344,7 +344,7 @@ Deno.test("a disk that is full is a fault, and a reader of what is said that lea
     assertEquals((await readFile("a.csv")).split("\r\n").length, 11);
   }));
 
-Deno.test("Ctrl-C ends weir though its reader takes nothing", () =>
+Deno.test("weir exits on Ctrl-C while the reader of the rows is stalled", () =>
   withFiles(async () => {
     const child = start({}, "records", "--sandbox", "--quiet");
     const reader = child.stdout.getReader();
@@ -402,7 +402,7 @@ const permissions: [use: string, allow: string[], args: string[]][] = [
   ["sign", ["--allow-env=WEIR_SIGNING_SECRET"], ["sign", "https://h.example/Records.csv"]],
 ];
 
-Deno.test("the permissions of the README are enough for each use, and no question is asked", () => {
+Deno.test("weir needs only the permissions that the README documents", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return serving(sandbox.fetch, async ({ port }, baseUrl) => {
     const home = await Deno.realPath(FOLDER);

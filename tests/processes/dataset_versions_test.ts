@@ -277,7 +277,7 @@ Deno.test("weir --resume refuses a part whose dataset versions are lost", () => 
   });
 });
 
-Deno.test("a state file does not repeat the list of datasets on each page", () => {
+Deno.test("PartFile.commit() does not write the list of datasets into the state", () => {
   const service = new Publisher();
   return serving(service.fetch, async (line, baseUrl) => {
     service.edit = (datasets) =>

@@ -81,7 +81,7 @@ Deno.test("weir writes several pages to a named pipe and asks for no dataset ver
   });
 });
 
-Deno.test("Ctrl-C ends weir when nobody reads the named pipe", () =>
+Deno.test("weir exits on Ctrl-C while no process reads the named pipe", () =>
   withFiles(async () => {
     await runProgram("mkfifo", `${FOLDER}/a.csv`);
     const child = start(toFile, "records", "--sandbox", "--output=a.csv");

@@ -145,7 +145,7 @@ Deno.test("openPart() refuses a part that is not a regular file", () =>
     assertEquals(await readFile("b.csv"), "page 1\n");
   }));
 
-Deno.test("two processes that resume one part: the later one writes the file, the other one fails", () => {
+Deno.test("weir --resume in a second process takes over the part, and the first one fails", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   const { promise: firstWaits, resolve: tellFirst } = Promise.withResolvers<void>();
   const { promise: firstMay, resolve: releaseFirst } = Promise.withResolvers<void>();

@@ -94,7 +94,7 @@ const downloads: [name: string, pages: number, file: string, ...args: string[]][
   ["records in a box", 4, "a.csv", "records", "--bbox=-64,46,-62,47", "--top=300", "--limit=1100"],
 ];
 for (const [name, pages, file, ...args] of downloads) {
-  Deno.test(`${name}, killed at each page, go on to the same file`, () => {
+  Deno.test(`weir --resume writes the same file when a download of ${name} is killed at any page`, () => {
     const sandbox = createSandbox({ requestsPerSecond: Infinity });
     return withKiller(sandbox.fetch, async (weir) => {
       assertEquals((await weir.run(...args, "--output", file)).code, 0);
@@ -117,7 +117,7 @@ for (const [name, pages, file, ...args] of downloads) {
   });
 }
 
-Deno.test("past a million rows the parts go on where they were, each row once", () => {
+Deno.test("weir --resume writes each row once when a query past a million rows is killed", () => {
   const service = largeService(1_050_000, 40);
   return withKiller((request) => service.fetch(request), async (weir) => {
     const args = ["observations", "--select=Id,LocationId", "--output=a.ndjson"];
@@ -136,7 +136,7 @@ Deno.test("past a million rows the parts go on where they were, each row once", 
   });
 });
 
-Deno.test("killed after every page, again and again, a split download goes on", () => {
+Deno.test("weir --resume completes a split download that is killed after every page", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return withKiller(sandbox.fetch, async (weir) => {
     const args = [
@@ -159,7 +159,7 @@ Deno.test("killed after every page, again and again, a split download goes on", 
   });
 });
 
-Deno.test("killed in the midst of writing, a part is cut back to its last whole page", () => {
+Deno.test("weir --resume truncates a part to its last committed page when a write was interrupted", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return withKiller(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=900", "--top=100", "--output=a.csv"];
@@ -177,7 +177,7 @@ Deno.test("killed in the midst of writing, a part is cut back to its last whole 
   });
 });
 
-Deno.test("killed at moments of chance, over and over, it comes to the same file", () => {
+Deno.test("weir --resume writes the same file when runs are killed at arbitrary times", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return withKiller(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=30000", "--top=1000", "--output=a.csv"];
@@ -438,7 +438,7 @@ Deno.test("weir --resume does not replace a file that appeared beside the part",
   });
 });
 
-Deno.test("a download that was to overwrite goes on so", () => {
+Deno.test("weir --resume overwrites the file when the interrupted run had --force", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return withKiller(sandbox.fetch, async (weir) => {
     const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
@@ -454,7 +454,7 @@ Deno.test("a download that was to overwrite goes on so", () => {
   });
 });
 
-Deno.test("--resume begins where there is no part", () => {
+Deno.test("weir --resume starts a download when there is no part", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return withKiller(sandbox.fetch, async (weir) => {
     const { code } = await weir.run("locations", "--select=Id", "--output=a.csv", "--resume");
