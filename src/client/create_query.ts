@@ -15,7 +15,8 @@ import {
   type PageConverter,
   requestBatches,
 } from "./batches.ts";
-import { Execution, requireShortTarget, type Service, toRequestOptions } from "./fetch_page.ts";
+import { Execution, requireShortTarget, toRequestOptions } from "./fetch_page.ts";
+import type { ClientSettings } from "./options.ts";
 import type { AnyResourceQuery, LocationsQuery, Query } from "./query.ts";
 import { readBytes, readRows } from "./read_page.ts";
 import { countQuery, firstRequest, requireRoomForLocations, urlOf } from "./shards.ts";
@@ -45,7 +46,7 @@ const KEYS: Record<keyof AnyResourceQuery, true> = {
 export function createQuery<R extends object>(
   resource: ResourceName,
   options: AnyResourceQuery,
-  service: Service,
+  settings: ClientSettings,
 ): Query<R> & Partial<Pick<LocationsQuery<R>, "geojson">> {
   requireOptions(`a query of ${resource}`, options, Object.keys(KEYS));
   const { signal, onProgress, unchecked } = options;
@@ -53,13 +54,13 @@ export function createQuery<R extends object>(
   requireProgressCallback(onProgress);
   const query = checkQuery(resource, options);
   const { select } = query;
-  const { url } = toRequestOptions(service, firstRequest(query));
+  const { url } = toRequestOptions(settings, firstRequest(query));
   requireShortTarget(url);
-  requireShortTarget(urlOf(query, service));
-  if (query.box) requireRoomForLocations(query, service);
+  requireShortTarget(urlOf(query, settings));
+  if (query.box) requireRoomForLocations(query, settings);
 
   const execute = (stop: AbortSignal) =>
-    new Execution(service, signal ? AbortSignal.any([signal, stop]) : stop, onProgress);
+    new Execution(settings, signal ? AbortSignal.any([signal, stop]) : stop, onProgress);
   const start = <T>(
     stop: AbortSignal,
     converter: PageConverter<T>,
@@ -96,7 +97,7 @@ export function createQuery<R extends object>(
     requireBatchOptions(options);
     const { format, csv, dois } = options;
     const checkedCsv = format === "csv" ? checkCsvOptions(csv) : undefined;
-    const fingerprint = fingerprintOf(query, service.baseUrl, format, checkedCsv);
+    const fingerprint = fingerprintOf(query, settings.baseUrl, format, checkedCsv);
     const after = options.after === undefined ? undefined : checkCursor(options.after, fingerprint);
     // The list is complete only if it has the DOIs of the rows before the cursor, too.
     const collectsDois = dois && (select ?? fieldNames(resource)).includes("DOI") &&

@@ -10,8 +10,7 @@ import { ValidationError } from "../errors.ts";
 import { didYouMean, requireOptions } from "../validation.ts";
 import { type Citation, CITED_FIELDS, toCitation, toCitedFilter } from "./citations.ts";
 import { createQuery } from "./create_query.ts";
-import type { Service } from "./fetch_page.ts";
-import { type DataStreamOptions, toService } from "./options.ts";
+import { type ClientSettings, type DataStreamOptions, toClientSettings } from "./options.ts";
 import type {
   AnyResourceQuery,
   LocationsQuery,
@@ -54,7 +53,7 @@ import type {
  * ```
  */
 export class DataStream {
-  readonly #service: Service;
+  readonly #settings: ClientSettings;
 
   /**
    * Creates a client, without a request.
@@ -64,7 +63,7 @@ export class DataStream {
    *   send the key unencrypted, or more than 2 requests per second to the service itself
    */
   constructor(options: DataStreamOptions = {}) {
-    this.#service = toService(options);
+    this.#settings = toClientSettings(options);
   }
 
   /**
@@ -92,7 +91,7 @@ export class DataStream {
   >(
     query: ResourceQuery<"Metadata", S, U> = {},
   ): Query<ResourceRow<"Metadata", S, U>> {
-    return createQuery("Metadata", query, this.#service);
+    return createQuery("Metadata", query, this.#settings);
   }
 
   /**
@@ -124,7 +123,7 @@ export class DataStream {
     const locations = createQuery<ResourceRow<"Locations", S, U>>(
       "Locations",
       query,
-      this.#service,
+      this.#settings,
     );
     return locations as LocationsQuery<ResourceRow<"Locations", S, U>>;
   }
@@ -161,7 +160,7 @@ export class DataStream {
   >(
     query: ResourceQuery<"Observations", S, U> = {},
   ): Query<ResourceRow<"Observations", S, U>> {
-    return createQuery("Observations", query, this.#service);
+    return createQuery("Observations", query, this.#settings);
   }
 
   /**
@@ -190,7 +189,7 @@ export class DataStream {
   records<const S extends Selection<"Records"> | undefined = undefined, U extends boolean = false>(
     query: ResourceQuery<"Records", S, U> = {},
   ): Query<ResourceRow<"Records", S, U>> {
-    return createQuery("Records", query, this.#service);
+    return createQuery("Records", query, this.#settings);
   }
 
   /**
@@ -238,7 +237,7 @@ export class DataStream {
         hint: didYouMean(String(resource), names, ""),
       });
     }
-    return createQuery(resource, options, this.#service);
+    return createQuery(resource, options, this.#settings);
   }
 
   /**

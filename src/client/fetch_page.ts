@@ -1,25 +1,14 @@
 import { endpoint } from "../endpoint/endpoint.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
-import { ID_FIELD } from "../formats/row_id.ts";
+import { ID_FIELD } from "../formats/page_writer.ts";
 import type { SystemQueryOptions } from "../odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import type { Progress } from "./progress.ts";
+import type { ClientSettings } from "./options.ts";
 import { penalize } from "./rate_limiter.ts";
-import { createRetries, type RetryPolicy } from "./retry.ts";
-import {
-  FailedAttempt,
-  sendRequest,
-  type ServiceResponse,
-  type TransportOptions,
-} from "./transport.ts";
-
-/** A client's checked options. */
-export interface Service extends TransportOptions {
-  baseUrl: string;
-  headers: Record<string, string | undefined>;
-  retry: RetryPolicy;
-}
+import { createRetries } from "./retry.ts";
+import { FailedAttempt, sendRequest, type ServiceResponse } from "./transport.ts";
 
 /** One HTTP request for one page. */
 export interface PageRequest {
@@ -56,7 +45,7 @@ export class Execution {
   readonly #pageSizes = new Map<ResourceName, PageSize>();
 
   constructor(
-    readonly service: Service,
+    readonly settings: ClientSettings,
     readonly signal: AbortSignal,
     readonly onProgress: (progress: Progress) => void = () => {},
   ) {}
@@ -78,10 +67,10 @@ export class Execution {
     request: R,
     read: (response: ServiceResponse, sent: R) => T,
   ): Promise<T> {
-    const { service, signal } = this;
-    const { clock } = service;
-    const { origin } = new URL(service.baseUrl);
-    const decide = createRetries(service.retry);
+    const { settings, signal } = this;
+    const { clock } = settings;
+    const { origin } = new URL(settings.baseUrl);
+    const decide = createRetries(settings.retry);
     const pageSize = this.pageSizeOf(request.resource);
     for (;;) {
       const top = request.top && pageSize.limit(request.top);
@@ -92,15 +81,15 @@ export class Execution {
         this.#update({ requests: requests + 1, waits: waits + clock.now() - queuedAt });
       };
       try {
-        const options = toRequestOptions(service, sent);
-        const response = await sendRequest(options, service, signal, onStart);
+        const options = toRequestOptions(settings, sent);
+        const response = await sendRequest(options, settings, signal, onStart);
         const content = read(response, sent);
         if (top !== undefined) pageSize.succeeded(top, request.top!);
         return content;
       } catch (error) {
         const failed = toFailedAttempt(error);
         const { error: final, penalty, delay, top: nextTop } = decide(failed, top);
-        if (penalty !== undefined) penalize(origin, { clock, key: service.apiKey }, penalty);
+        if (penalty !== undefined) penalize(origin, { clock, key: settings.apiKey }, penalty);
         if (final !== undefined) throw final;
         if (nextTop !== undefined && nextTop !== top) pageSize.shrinkTo(nextTop);
         const retrying = { fault: failed.error, wait: delay };
@@ -137,7 +126,7 @@ export class Execution {
 
   async #sleep(milliseconds: number): Promise<void> {
     if (milliseconds === 0) return;
-    await this.service.clock.sleep(milliseconds, this.signal);
+    await this.settings.clock.sleep(milliseconds, this.signal);
     this.#update({ waits: this.#progress.waits + milliseconds });
   }
 
@@ -208,7 +197,7 @@ class PageSize {
 
 /** Builds the request for a page or a count. */
 export function toRequestOptions(
-  { baseUrl, headers }: Pick<Service, "baseUrl" | "headers">,
+  { baseUrl, headers }: Pick<ClientSettings, "baseUrl" | "headers">,
   request: PageRequest | CountRequest,
 ): RequestOptions {
   const route = `GET ${RESOURCES[request.resource].path}`;

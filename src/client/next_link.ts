@@ -1,7 +1,6 @@
 import { DataStreamError, oneLine } from "../errors.ts";
 import { parseFilter } from "../odata/parse_filter.ts";
-import type { SystemQueryOptions } from "../odata/query_options.ts";
-import { parseSelect } from "../odata/selection.ts";
+import { parseSelect, type SystemQueryOptions } from "../odata/query_options.ts";
 import type { ServiceResponse } from "./transport.ts";
 
 /**

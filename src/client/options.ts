@@ -4,9 +4,9 @@ import { describe, requireOptions, requireWholeNumber } from "../validation.ts";
 import { VERSION } from "../version.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { defaultFetch } from "./default_fetch.ts";
-import type { Service } from "./fetch_page.ts";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";
 import { DEFAULT_TIMEOUTS, type Timeouts } from "./timeouts.ts";
+import type { TransportOptions } from "./transport.ts";
 
 /**
  * Maximum number of requests per second that the service allows.
@@ -69,6 +69,14 @@ export interface DataStreamOptions {
   clock?: Clock | undefined;
 }
 
+/** Checked options of a client, with the defaults. */
+export interface ClientSettings extends TransportOptions {
+  baseUrl: string;
+  /** Headers of every request. */
+  headers: Record<string, string | undefined>;
+  retry: RetryPolicy;
+}
+
 /** Names of the options; the type requires every one. */
 const KEYS: Record<keyof DataStreamOptions, true> = {
   apiKey: true,
@@ -86,7 +94,7 @@ const KEYS: Record<keyof DataStreamOptions, true> = {
  *
  * @throws {ValidationError} If an option is unknown or has an invalid value
  */
-export function toService(options: DataStreamOptions): Service {
+export function toClientSettings(options: DataStreamOptions): ClientSettings {
   requireOptions("DataStream", options, Object.keys(KEYS));
   const {
     apiKey,

@@ -198,12 +198,12 @@ async function countForMaxRows(
  *
  * @throws {DataStreamError} Of kind `too-many-rows` if it is larger
  */
-function requireFewRows({ service }: Execution, query: CheckedQuery, rows: number): void {
+function requireFewRows({ settings }: Execution, query: CheckedQuery, rows: number): void {
   const { resource, maxRows } = query;
   if (rows <= maxRows) return;
   throw new DataStreamError(`${resource} has ${rows} rows for this query, more than ${maxRows}`, {
     kind: "too-many-rows",
-    url: urlOf(query, service),
+    url: urlOf(query, settings),
     hint: "narrow the filter, set a limit or raise maxRows",
     expectedRows: rows,
   });
@@ -236,7 +236,7 @@ async function requireComplete(
   const none = skipToken === undefined ? "" : `, and none come after the position ${skipToken}`;
   throw new DataStreamError(`Received ${rows} of ${count} counted rows of ${resource}${none}`, {
     kind: "incomplete",
-    url: urlOf(query, execution.service),
+    url: urlOf(query, execution.settings),
     hint: isByYear
       ? 'rows without a start date are in no year: use partition: "location" (--partition location)'
       : 'run the query again later; if the count is wrong, accept the rows with incomplete: "warn" (--allow-incomplete)',

@@ -1,6 +1,12 @@
 import { DataStreamError, oneLine } from "../errors.ts";
-import { PageFault, type PageWriter, releaseBuffer } from "../formats/page_writer.ts";
-import { completeIds, type RowId, toRowId } from "../formats/row_id.ts";
+import {
+  completeIds,
+  PageFault,
+  type PageWriter,
+  releaseBuffer,
+  type RowId,
+  toRowId,
+} from "../formats/page_writer.ts";
 import { type PageRequest, requestedFields, toSystemQueryOptions } from "./fetch_page.ts";
 import { readSkipToken, toIdNumber } from "./next_link.ts";
 import { FailedAttempt, isJson, type ServiceResponse } from "./transport.ts";

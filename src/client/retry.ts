@@ -14,16 +14,22 @@ import type { FailedAttempt } from "./transport.ts";
  * ```
  */
 export interface RetryPolicy {
-  /** Maximum number of requests for one page or one count. Default 6. */
+  /** Maximum number of requests for one page or one count, from 1 to 1000. Default 6. */
   attempts: number;
-  /** Maximum sum of the backoff delays between the attempts at one page. Default 30000. */
+  /** Maximum sum of the backoff delays for one page, from 0 to 3600000. Default 30000. */
   backoff: number;
-  /** Maximum delay that `Retry-After` may ask for; a longer one is an error. Default 120000. */
+  /**
+   * Maximum delay that the header `Retry-After` may ask for, from 0 to 3600000. A longer one is an
+   * error. Default 120000.
+   */
   retryAfter: number;
 }
 
 /** Default retry options. */
 export const DEFAULT_RETRY: RetryPolicy = { attempts: 6, backoff: 30_000, retryAfter: 120_000 };
+
+/** Maximum backoff (ms) after the first failed attempt. It doubles with each attempt. */
+const FIRST_BACKOFF = 1_000;
 
 /** How to retry after an error. */
 interface RetryRule {
@@ -96,7 +102,7 @@ export function createRetries(
     const rule = nextRule(error);
     const backoff = Math.min(backoffDelay(attempts), backoffLeft);
     const penalty = rule?.penalize ? Math.min(retryAfter ?? backoff, policy.retryAfter) : undefined;
-    const fail = (error: DataStreamError) => ({ error, penalty, delay: 0, top });
+    const fail = (final: DataStreamError) => ({ error: final, penalty, delay: 0, top });
     const retry = (delay: number, top: number | undefined) => ({
       error: undefined,
       penalty,
@@ -114,7 +120,7 @@ export function createRetries(
     if (!rule.backOff && !rule.penalize) {
       return canHalve ? retry(retryAfter ?? 0, nextTop) : fail(withAttempts(error, attempts));
     }
-    // `Retry-After` replaces the backoff, but it shortens only the one after a 429.
+    // `Retry-After` replaces the backoff, and only after a 429 may it be shorter.
     if (retryAfter !== undefined && (rule.penalize || retryAfter >= backoff)) {
       return retry(retryAfter, nextTop);
     }
@@ -128,9 +134,6 @@ function rulesFor({ kind, status }: DataStreamError): readonly RetryRule[] {
   if (kind !== "status" || status === undefined) return RULES_BY_KIND[kind];
   return RULES_BY_STATUS[status] ?? (status >= 500 ? BACK_OFF : RULES_BY_KIND.status);
 }
-
-/** Maximum backoff (ms) after the first failed attempt. It doubles with each attempt. */
-const FIRST_BACKOFF = 1_000;
 
 /**
  * Returns the time (ms) to back off. It is random between half of the maximum and the maximum, so

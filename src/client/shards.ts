@@ -7,10 +7,10 @@ import {
   MAX_TARGET_LENGTH,
   type PageRequest,
   requireShortTarget,
-  type Service,
   targetLength,
   toRequestOptions,
 } from "./fetch_page.ts";
+import type { ClientSettings } from "./options.ts";
 import { paginate } from "./paginate.ts";
 import { readCount, readRows } from "./read_page.ts";
 
@@ -203,8 +203,8 @@ export function toPageRequest(query: CheckedQuery, { clauses, skipToken }: Shard
 }
 
 /** Returns the URL of the first page of a query, as if it were not split. */
-export function urlOf(query: CheckedQuery, service: Service): string {
-  return toRequestOptions(service, toPageRequest(query, { clauses: [] })).url;
+export function urlOf(query: CheckedQuery, settings: ClientSettings): string {
+  return toRequestOptions(settings, toPageRequest(query, { clauses: [] })).url;
 }
 
 /**
@@ -212,15 +212,15 @@ export function urlOf(query: CheckedQuery, service: Service): string {
  *
  * @throws {ValidationError} If they cannot: the query would take a large number of requests
  */
-export function requireRoomForLocations(query: CheckedQuery, service: Service): void {
-  requireShortTarget(urlWithLocations(SOME_LOCATIONS, query, service));
+export function requireRoomForLocations(query: CheckedQuery, settings: ClientSettings): void {
+  requireShortTarget(urlWithLocations(SOME_LOCATIONS, query, settings));
 }
 
 /** Splits a query with a bounding box into lists of the locations in it. */
 async function splitByBox(execution: Execution, query: CheckedQuery): Promise<Shard[]> {
   if (query.box === undefined) return [{ clauses: [] }];
   const ids = await locationIds(execution, query);
-  return groupsThatFit(ids, query, execution.service)
+  return groupsThatFit(ids, query, execution.settings)
     .map((locations) => ({ clauses: [inLocations(locations)], locations }));
 }
 
@@ -401,7 +401,7 @@ async function requestLocationIds(execution: Execution, query: CheckedQuery): Pr
       if (typeof id !== "number" || !Number.isSafeInteger(id)) {
         throw new DataStreamError("Wanted the Id of each location, got another value", {
           kind: "page",
-          url: toRequestOptions(execution.service, request).url.split("?")[0]!,
+          url: toRequestOptions(execution.settings, request).url.split("?")[0]!,
           hint: "the rows would not be whole; report this to the service",
         });
       }
@@ -459,14 +459,14 @@ const SOME_LOCATIONS = Array.from({ length: 50 }, () => 1_000_000);
 function groupsThatFit(
   ids: readonly number[],
   query: CheckedQuery,
-  service: Service,
+  settings: ClientSettings,
 ): number[][] {
   const groups: number[][] = [];
   let room = 0;
   for (const id of ids) {
     const bytes = String(id).length + "%2C".length;
     if (room < bytes) {
-      const length = targetLength(urlWithLocations([], query, service));
+      const length = targetLength(urlWithLocations([], query, settings));
       room = Math.min(MAX_LIST_LENGTH, MAX_TARGET_LENGTH - length);
       groups.push([]);
     }
@@ -485,6 +485,10 @@ function inLocations(ids: readonly number[]): Clause {
   };
 }
 
-function urlWithLocations(ids: readonly number[], query: CheckedQuery, service: Service): string {
-  return toRequestOptions(service, toPageRequest(query, { clauses: [inLocations(ids)] })).url;
+function urlWithLocations(
+  ids: readonly number[],
+  query: CheckedQuery,
+  settings: ClientSettings,
+): string {
+  return toRequestOptions(settings, toPageRequest(query, { clauses: [inLocations(ids)] })).url;
 }

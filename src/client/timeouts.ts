@@ -13,9 +13,12 @@ import type { Clock } from "./clock.ts";
  * ```
  */
 export interface Timeouts {
-  /** Maximum time from the start of a request to the headers of its response. Default 45000. */
+  /**
+   * Maximum time from the start of a request to the headers of its response, from 1 to 3600000.
+   * Default 45000.
+   */
   headers: number;
-  /** Maximum time between two chunks of the body (idle timeout). Default 30000. */
+  /** Maximum time between two chunks of the body (idle timeout), from 1 to 3600000. Default 30000. */
   bytes: number;
 }
 
@@ -28,16 +31,16 @@ export const DEFAULT_TIMEOUTS: Timeouts = { headers: 45_000, bytes: 30_000 };
  */
 const CHECK_INTERVAL = 1_000;
 
-/** The running timeouts of one request. */
-interface RunningTimeouts {
-  /** Restarts the idle timeout, because headers or bytes have arrived. */
+/** The timer of one request: for the headers first, then for each chunk of the body. */
+interface TimeoutTimer {
+  /** Restarts the timer with the idle timeout, because headers or bytes have arrived. */
   restart(): void;
-  /** Stops the timeouts. Stopping them again has no effect. */
+  /** Stops the timer. Stopping it again has no effect. */
   stop(): void;
 }
 
 /**
- * Starts the timeouts of a request that is being sent.
+ * Starts the timer of a request that is being sent.
  *
  * @param onCheck Called before each check, at most a second after the one before
  * @param onTimeout Called once, with a `TimeoutError`, if the headers or bytes do not arrive in time;
@@ -48,7 +51,7 @@ export function startTimeouts(
   clock: Clock,
   onCheck: () => void,
   onTimeout: (error: DOMException) => void,
-): RunningTimeouts {
+): TimeoutTimer {
   const stopped = new AbortController();
   let startedAt = clock.now();
   let limit = headers;

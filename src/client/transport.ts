@@ -63,15 +63,15 @@ export async function sendRequest(
   const permit = await acquirePermit(new URL(url).origin, limit, signal);
   const abort = () => attempt.abort(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
-  const running = startTimeouts(timeouts, clock, permit.renew, (error) => attempt.abort(error));
+  const timer = startTimeouts(timeouts, clock, permit.renew, (error) => attempt.abort(error));
   try {
     signal.throwIfAborted(); // it may have aborted after the permit was given
     onStart();
     const response = await rejectOnAbort(fetch(request), attempt.signal);
     permit.responded();
-    running.restart();
+    timer.restart();
     const isSuccess = response.status === 200;
-    const bytes = await readBody(response, attempt.signal, running.restart)
+    const bytes = await readBody(response, attempt.signal, timer.restart)
       .catch((error) => {
         if (isSuccess) throw error;
         return new Uint8Array(); // the status says more than the failure to read the body
@@ -89,7 +89,7 @@ export async function sendRequest(
     if (error instanceof FailedAttempt) throw error;
     throw networkFailure(error, url, apiKey === undefined ? undefined : redact);
   } finally {
-    running.stop();
+    timer.stop();
     signal.removeEventListener("abort", abort);
     // A reference until here: Node may collect a request's signal while the request is in flight,
     // and then an abort does not reach it.

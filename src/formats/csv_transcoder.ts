@@ -9,8 +9,14 @@ import {
   skipRows,
   TAB,
 } from "./json_scanner.ts";
-import { releaseBuffer, truncate, type WrittenPage } from "./page_writer.ts";
-import { completeIds, ID_FIELD, type RowId } from "./row_id.ts";
+import {
+  completeIds,
+  ID_FIELD,
+  releaseBuffer,
+  type RowId,
+  truncate,
+  type WrittenPage,
+} from "./page_writer.ts";
 import {
   EMPTY,
   ESCAPED_TEXT,

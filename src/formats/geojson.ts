@@ -1,7 +1,12 @@
 import { JsonListWriter } from "./json.ts";
-import { concatBytes, type PageWriter, type WriterState, type WrittenPage } from "./page_writer.ts";
+import {
+  concatBytes,
+  ID_FIELD,
+  type PageWriter,
+  type WriterState,
+  type WrittenPage,
+} from "./page_writer.ts";
 import { digitsOf, parsePage, type RawJson, stringifyRaw, stringifyRow } from "./raw_json.ts";
-import { ID_FIELD } from "./row_id.ts";
 
 /**
  * Converts one page of Locations to GeoJSON, for callers that request pages themselves.

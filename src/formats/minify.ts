@@ -9,9 +9,8 @@ import {
   skipWhiteSpace,
   SPACE,
 } from "./json_scanner.ts";
-import { truncate, type WrittenPage } from "./page_writer.ts";
+import { completeIds, ID_FIELD, type RowId, truncate, type WrittenPage } from "./page_writer.ts";
 import { parsePage, stringifyRow } from "./raw_json.ts";
-import { completeIds, ID_FIELD, type RowId } from "./row_id.ts";
 import { EMPTY, LITERAL, NESTED, readRowId, RowReader, type RowValues } from "./row_reader.ts";
 
 /**

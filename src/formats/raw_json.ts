@@ -1,6 +1,5 @@
 import { MAX_NESTING } from "./json_scanner.ts";
-import { PageFault } from "./page_writer.ts";
-import { completeIds, ID_FIELD, type RowId, toRowId } from "./row_id.ts";
+import { completeIds, ID_FIELD, PageFault, type RowId, toRowId } from "./page_writer.ts";
 
 /**
  * A JSON value whose numbers keep the digits of the source.

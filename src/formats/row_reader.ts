@@ -16,7 +16,7 @@ import {
   startsWith,
   ZERO,
 } from "./json_scanner.ts";
-import { MAX_SAFE_DIGITS, type RowId, toRowId } from "./row_id.ts";
+import { MAX_SAFE_DIGITS, type RowId, toRowId } from "./page_writer.ts";
 
 // Kinds of values, by what a CSV cell of the value needs.
 /** No value: null, empty text, or a field that the row does not have. */

@@ -6,7 +6,6 @@ import type { Filter } from "./filter.ts";
 import { fieldHint } from "./name_hints.ts";
 import { checkFilter, parseFilter } from "./parse_filter.ts";
 import { fieldNames, MAXIMUM_TOP, type ResourceName, RESOURCES } from "./resources.ts";
-import { parseSelect } from "./selection.ts";
 
 /** How a large query is split; see the option of this name. */
 export type Partition = "auto" | "never" | "location" | "year";
@@ -104,6 +103,11 @@ export function checkQuery(resource: ResourceName, query: UntypedQuery): Checked
     acceptsIncomplete: incomplete === "warn",
     maxRows,
   };
+}
+
+/** Parses a selection; in a string, fields are separated by commas. */
+export function parseSelect(select: readonly string[] | string): string[] {
+  return typeof select === "string" ? select.split(",").map((name) => name.trim()) : [...select];
 }
 
 /** Whether the rows of a resource are measurements, which have a location but no position. */

@@ -10,11 +10,6 @@ export type Selection<R extends ResourceName> =
   | readonly (Field<R> | (string & Record<never, never>))[]
   | string;
 
-/** Parses a selection; in a string, fields are separated by commas. */
-export function parseSelect(select: readonly string[] | string): string[] {
-  return typeof select === "string" ? select.split(",").map((name) => name.trim()) : [...select];
-}
-
 /**
  * Type that a selection must have: its own type if the resource has all its fields, otherwise a type
  * that names the wrong fields in the compiler's error.

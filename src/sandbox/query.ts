@@ -9,7 +9,7 @@ import {
   type ResourceName,
   RESOURCES,
 } from "../odata/resources.ts";
-import { parseSelect } from "../odata/selection.ts";
+import { parseSelect } from "../odata/query_options.ts";
 
 /** Number of rows on a page if a request has no `$top`. */
 const DEFAULT_TOP = 10;

@@ -1,4 +1,4 @@
-// The command line as a process, with the least permissions that the README names for it.
+// The command line as a process, with the minimal permissions that the README documents.
 
 import { withDeadline } from "./deadline.ts";
 import { childCommand } from "./programs.ts";
@@ -17,23 +17,23 @@ const TEST_LIMIT = 60_000;
 /** Command lines of the processes that are running. */
 const running = new Map<Deno.ChildProcess, string>();
 
-/** What a process came to. */
+/** Result of a process. */
 export interface Ended {
   code: number;
   stdout: string;
   stderr: string;
 }
 
-/** A command line that is about to be a process. */
+/** Settings of a process. */
 export interface CommandLine {
-  /** The port of a service on this machine; undefined is no network. */
+  /** Port of a service on loopback; `undefined` for no network. */
   port?: number;
-  /** Whether it reads and writes files. */
+  /** Whether the process may read and write files. */
   hasFiles?: boolean;
   environment?: Record<string, string>;
 }
 
-/** The arguments for Deno. */
+/** Returns the arguments for Deno. */
 export function denoArguments(
   { port, hasFiles, environment = {} }: CommandLine,
   args: readonly string[],
@@ -47,7 +47,7 @@ export function denoArguments(
   ];
 }
 
-/** Starts it. `withFiles()` kills it where a test fails before it has ended. */
+/** Starts a process. `withFiles()` kills it if the test fails before it ends. */
 export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
   const child = childCommand(Deno.execPath(), {
     args: denoArguments(line, args),
@@ -62,7 +62,7 @@ export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
   return child;
 }
 
-/** Runs it to its end. */
+/** Runs a process to its end. */
 export async function runToEnd(line: CommandLine, ...args: string[]): Promise<Ended> {
   const { code, stdout, stderr } = await start(line, ...args).output();
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
@@ -91,7 +91,7 @@ function killIfRunning(child: Deno.ChildProcess): void {
   }
 }
 
-/** Serves a handler as the service while the test runs; `line` reaches it. */
+/** Serves a handler as the service while a test runs, with settings that permit requests to it. */
 export async function serving(
   handler: (request: Request) => Response | Promise<Response>,
   test: (line: CommandLine, baseUrl: string) => Promise<void>,
@@ -112,7 +112,7 @@ export async function serving(
   await server.shutdown();
 }
 
-/** The names of the files that are there. */
+/** Returns the names of the files. */
 export async function fileNames(): Promise<string[]> {
   const entries = await Array.fromAsync(Deno.readDir(FOLDER));
   return entries.map(({ name }) => name).sort();

@@ -56,7 +56,7 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   {
     name: "after 429 nobody waits",
     file: "src/client/fetch_page.ts",
-    find: "if (penalty !== undefined) penalize(origin, { clock, key: service.apiKey }, penalty);",
+    find: "if (penalty !== undefined) penalize(origin, { clock, key: settings.apiKey }, penalty);",
     replacement: "",
     test: "tests/unit/client/retry_test.ts",
   },

@@ -51,7 +51,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     find: "await output.abandon(rows)",
     replacement: "(await output.finish(0), undefined)",
     test: "tests/e2e/processes/command_line_test.ts",
-    only: "a fault before the first page leaves nothing, one after it the part and how to go on",
+    only: "weir leaves no file when the first page fails, and a part when a later page fails",
   },
   {
     name: "--resume goes on with another query",

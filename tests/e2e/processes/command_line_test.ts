@@ -1,4 +1,4 @@
-// The command line as a process: its pipe, its files, its signals, its exit codes.
+// The command line as a process: pipes, files, signals and exit codes.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import {
   type CommandLine,
@@ -28,7 +28,7 @@ Deno.test("weir writes to its standard output without any permission but the key
     assertEquals([code, stderr, readCsv(stdout).length], [0, "", 1 + 450]);
   }));
 
-Deno.test("a reader that leaves the pipe ends weir quietly, with 0", () =>
+Deno.test("weir exits with 0 when the reader closes the pipe", () =>
   withFiles(async () => {
     const child = start({}, "records", "--sandbox", "--top=1000", "--quiet");
     const reader = child.stdout.getReader();
@@ -39,7 +39,7 @@ Deno.test("a reader that leaves the pipe ends weir quietly, with 0", () =>
     assertEquals([code, await new Response(child.stderr).text()], [0, ""]);
   }));
 
-Deno.test("a file has its name only when it is whole, and its format from its name", () =>
+Deno.test("weir renames a file when it is complete, and takes the format from its extension", () =>
   withFiles(async () => {
     const ask = ["observations", "--sandbox", "--select=Id", "--limit=200", "--top=100", "--quiet"];
     for (const [name, rows] of [["a.csv", 202], ["a.ndjson", 201], ["a.jsonl", 201]] as const) {
@@ -53,7 +53,7 @@ Deno.test("a file has its name only when it is whole, and its format from its na
     assertEquals(await fileNames(), ["a.csv", "a.geojson", "a.json", "a.jsonl", "a.ndjson"]);
   }));
 
-Deno.test("a file that is there is not overwritten without --force", () =>
+Deno.test("weir does not overwrite a file without --force", () =>
   withFiles(async () => {
     const ask = ["locations", "--sandbox", "--select=Id", "--output=a.csv"];
     await writeFile("a.csv", "of old");
@@ -74,7 +74,7 @@ Deno.test("weir does not write where another download does", () =>
     assertStringIncludes(stderr, "--resume, or start again with --force");
   }));
 
-Deno.test("a fault before the first page leaves nothing, one after it the part and how to go on", () => {
+Deno.test("weir leaves no file when the first page fails, and a part when a later page fails", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   let asked = 0;
   return serving(
@@ -98,7 +98,7 @@ Deno.test("a fault before the first page leaves nothing, one after it the part a
       const whole = await runToEnd(line, ...ask, "--resume");
       assertEquals([whole.code, await readFile("a.csv")], [0, await idLines(60)]);
       assertEquals(await fileNames(), ["a.csv"]);
-      // Counted from where it goes on.
+      // The count includes the rows of the earlier run.
       assertMatch(
         whole.stderr,
         /^Continuing after 20 rows\n40 rows, [^\n]*\n60 rows, [^\n]*\na\.csv: 60 rows,/,
@@ -123,7 +123,7 @@ async function idLines(rows: number): Promise<string> {
 }
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  Deno.test(`${signal} in mid-download leaves the part, says how to go on, and ends with 130`, () => {
+  Deno.test(`weir keeps the part and exits with 130 on ${signal}`, () => {
     const sandbox = createSandbox({ requestsPerSecond: Infinity });
     const { promise: isWaiting, resolve: tell } = Promise.withResolvers<void>();
     const { promise: done, resolve: end } = Promise.withResolvers<void>();
@@ -150,13 +150,13 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 }
 
 for (const flag of ["--force", "--resume"]) {
-  Deno.test(`two downloads of one name do not mix: the later one, with ${flag}, takes the place`, () => {
+  Deno.test(`weir ${flag} takes over from a running download to the same file`, () => {
     const sandbox = createSandbox({ requestsPerSecond: Infinity });
     const { promise: isWaiting, resolve: tell } = Promise.withResolvers<void>();
     const { promise: isOver, resolve: goOn } = Promise.withResolvers<void>();
     let asked = 0;
     return serving(async (request) => {
-      // The first one has two pages by then, and waits for its third.
+      // The first run has two pages, and waits for the third.
       if (isPage(request) && ++asked === 3) {
         tell();
         await isOver;
@@ -180,7 +180,7 @@ for (const flag of ["--force", "--resume"]) {
   });
 }
 
-Deno.test("a name that no file can have is told before anything is asked", () =>
+Deno.test("weir rejects an invalid file name before the first request", () =>
   withFiles(async () => {
     await Deno.mkdir(`${FOLDER}/folder`);
     for (const flag of ["--output", "--cite"]) {
@@ -198,7 +198,7 @@ Deno.test("a name that no file can have is told before anything is asked", () =>
     }
   }));
 
-Deno.test("a file is whole though its citations are not to be had, and weir says so", () => {
+Deno.test("weir keeps the complete file and says so when the citations cannot be requested", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   const handler = (request: Request) =>
     request.url.includes("/Metadata") ? new Response("", { status: 404 }) : sandbox.fetch(request);
@@ -216,7 +216,7 @@ Deno.test("a file is whole though its citations are not to be had, and weir says
   });
 });
 
-Deno.test("a variable that Deno may not read is told as that", () =>
+Deno.test("weir names the permission when Deno may not read a variable", () =>
   withFiles(async () => {
     const args = denoArguments({}, ["records"]).filter((arg) => !arg.startsWith("--allow-env"));
     const env = { DATASTREAM_API_KEY: "k" };
@@ -227,7 +227,7 @@ Deno.test("a variable that Deno may not read is told as that", () =>
     );
   }));
 
-Deno.test("--cite writes the citations to a file, and no other over it", () =>
+Deno.test("weir --cite writes the citations to a file, and does not overwrite one", () =>
   withFiles(async () => {
     const ask = ["records", "--sandbox", "--limit=1", "--doi=10.25976/weir-aa00", "--output=a.csv"];
     const { code, stderr } = await runToEnd(toFile, ...ask, "--cite=cite.txt");
@@ -239,7 +239,7 @@ Deno.test("--cite writes the citations to a file, and no other over it", () =>
     assertStringIncludes(again.stderr, "cite.txt already exists");
   }));
 
-Deno.test("--cite has the datasets of the rows that a resumed download wrote before it broke", () => {
+Deno.test("weir --cite includes the datasets of rows that an interrupted run wrote", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   let pages = 0;
   const handler = (request: Request) =>
@@ -247,7 +247,7 @@ Deno.test("--cite has the datasets of the rows that a resumed download wrote bef
       ? new Response("", { status: 404 })
       : sandbox.fetch(request);
   return serving(handler, async (line, baseUrl) => {
-    // The first page is of one dataset, the second of another; a third is past the limit.
+    // The pages are of different datasets; the third is beyond the limit.
     const ask = ["locations", baseUrl, "--filter=LocationId in (1001,1008,1015)"];
     const cite = ["--top=1", "--limit=2", "--output=a.ndjson", "--cite=cite.txt"];
     assertEquals((await runToEnd(line, ...ask, ...cite)).code, 1);
@@ -260,7 +260,7 @@ Deno.test("--cite has the datasets of the rows that a resumed download wrote bef
   });
 });
 
-Deno.test("--cite FILE says that it may be too long when DOI is not a column", () =>
+Deno.test("weir --cite says that citations may be unneeded when DOI is not a column", () =>
   withFiles(async () => {
     const ask = ["locations", "--sandbox", "--limit=1", "--output=a.csv", "--cite=cite.txt"];
     const { code, stderr } = await runToEnd(toFile, ...ask, "--select=Id");
@@ -302,7 +302,7 @@ Deno.test("weir setup keeps a key for its owner alone, and weir uses it, and sho
     const modeOf = async (name: string) =>
       ((await Deno.stat(`${FOLDER}/${name}`)).mode ?? 0) & 0o777;
     assertEquals([await modeOf("config/weir"), await modeOf("config/weir/key")], [0o700, 0o600]);
-    // One that others could read is kept from them.
+    // A file that others can read becomes private.
     await Deno.chmod(`${FOLDER}/config/weir/key`, 0o644);
     await setup.output();
     assertEquals(await modeOf("config/weir/key"), 0o600);
@@ -325,7 +325,7 @@ Deno.test("weir exits with 2 at a wrong command line, and without a stack", () =
     assertEquals([code, stderr.split("\n").length], [2, 3]);
   }));
 
-Deno.test("a disk that is full is a fault, and a reader of what is said that leaves is none", () =>
+Deno.test("weir exits with 1 when the disk is full, and ignores a closed standard error", () =>
   withFiles(async () => {
     const weir = (line: string) =>
       new Deno.Command("bash", {
@@ -349,7 +349,7 @@ Deno.test("a disk that is full is a fault, and a reader of what is said that lea
     assertEquals((await readFile("a.csv")).split("\r\n").length, 11);
   }));
 
-Deno.test("Ctrl-C ends weir though its reader takes nothing", () =>
+Deno.test("weir exits on Ctrl-C while the reader of the rows is stalled", () =>
   withFiles(async () => {
     const child = start({}, "records", "--sandbox", "--quiet");
     const reader = child.stdout.getReader();
@@ -407,7 +407,7 @@ const permissions: [use: string, allow: string[], args: string[]][] = [
   ["sign", ["--allow-env=WEIR_SIGNING_SECRET"], ["sign", "https://h.example/Records.csv"]],
 ];
 
-Deno.test("the permissions of the README are enough for each use, and no question is asked", () => {
+Deno.test("weir needs only the permissions that the README documents", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return serving(sandbox.fetch, async ({ port }, baseUrl) => {
     const home = await Deno.realPath(FOLDER);

@@ -1,4 +1,4 @@
-// Files that cannot be, states that are lost, and interruptions where no rows come: said in a line.
+// Invalid file names, lost states, and interruptions outside of requests for rows.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import {
   type CommandLine,
@@ -21,7 +21,7 @@ const toFile: CommandLine = {
 const LOCATIONS = ["locations", "--sandbox", "--select=Id", "--quiet"];
 
 for (const length of [252, 300]) {
-  Deno.test(`a name of ${length} characters, too long for a part or a file, is a fault in a line`, () =>
+  Deno.test(`weir exits with 1 when the file name has ${length} characters, too many for a part`, () =>
     withFiles(async () => {
       const name = "a".repeat(length);
       const ask = [...LOCATIONS, "--format=csv", `--output=${name}`];
@@ -33,7 +33,7 @@ for (const length of [252, 300]) {
     }));
 }
 
-Deno.test("a state that cannot be read is a fault, and the part stays as it is", () =>
+Deno.test("weir --resume exits with 1 and keeps the part when the state cannot be read", () =>
   withFiles(async () => {
     await writeFile("a.csv.part", "Id\r\n1001\r\n");
     await Deno.mkdir(`${FOLDER}/a.csv.part.json`);
@@ -42,7 +42,7 @@ Deno.test("a state that cannot be read is a fault, and the part stays as it is",
     assertMatch(stderr, /^[^\n]*directory[^\n]*\n$/);
   }));
 
-Deno.test("a split download whose other legs are lost is not gone on with, for rows would be missing", () => {
+Deno.test("weir --resume refuses a split download whose other shards are lost", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   let asked = 0;
   return serving(
@@ -70,7 +70,7 @@ Deno.test("a split download whose other legs are lost is not gone on with, for r
   );
 });
 
-Deno.test("a file that came to be meanwhile is not overwritten, and the part can still go on", () => {
+Deno.test("weir does not overwrite a file that was created during the download, and keeps the part", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   let asked = 0;
   return serving(async (request) => {
@@ -88,7 +88,7 @@ Deno.test("a file that came to be meanwhile is not overwritten, and the part can
   });
 });
 
-Deno.test("a folder that may not be looked at is not said to be missing", () =>
+Deno.test("weir does not report a directory as missing when it may not be read", () =>
   withFiles(async () => {
     const line = ["records", "--sandbox", "--limit=1", "--output=a.csv"];
     const { code, stderr } = await runToEnd({}, ...line);
@@ -96,7 +96,7 @@ Deno.test("a folder that may not be looked at is not said to be missing", () =>
     assertMatch(stderr, /^Requires read access to ".", run again with the --allow-read flag\n$/);
   }));
 
-Deno.test("a key that may not be read is said to be one, and how to let it be", () =>
+Deno.test("weir says how to permit reading the saved key", () =>
   withFiles(async () => {
     const environment = { XDG_CONFIG_HOME: "config", DATASTREAM_API_KEY: "" };
     const { code, stderr } = await runToEnd({ environment }, "records", "--limit=1");
@@ -128,7 +128,7 @@ Deno.test("weir setup says in a line that its folder cannot be made", () =>
     assertEquals(said.includes("    at "), false);
   }));
 
-Deno.test("Ctrl-C while the citations are asked for ends with 130, and the file is whole", () => {
+Deno.test("weir exits with 130 and a complete file on Ctrl-C during the request of citations", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   const { promise: isAsked, resolve: tell } = Promise.withResolvers<void>();
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
@@ -151,7 +151,7 @@ Deno.test("Ctrl-C while the citations are asked for ends with 130, and the file 
   });
 });
 
-Deno.test("a second signal ends weir though its reader takes nothing of a text", () => {
+Deno.test("weir exits on a second signal while the reader of a text is stalled", () => {
   const Citation = "c".repeat(1_000_000);
   const dataset = { DOI: "10.25976/weir-aa00", DatasetName: "D", Version: "1", Licence: "L" };
   return serving(

@@ -1,4 +1,4 @@
-// Several processes with one part file: whatever the order of their steps, no wrong file results.
+// Several processes that write one part, with their steps in any order, never produce a wrong file.
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { FileError } from "../../../src/cli/output.ts";
@@ -25,14 +25,14 @@ const options: PartOptions = {
 };
 const encode = (text: string) => new TextEncoder().encode(text);
 
-/** Writes and commits a page, after which there is another one. */
+/** Writes and commits a page that has a next page. */
 async function commit(part: PartFile, text: string, rows: number): Promise<void> {
   await part.write(encode(text));
   const remaining = [{ clauses: [], skipToken: `Id:${rows}` }];
   await part.commit({ version: 1, query: {}, remaining, rows }, true);
 }
 
-/** A part with one page, as a process that was killed leaves it. */
+/** Creates a part with one page, as a killed process leaves it. */
 async function killed(): Promise<PartFile> {
   const { part } = await openPart(PATH, options);
   await commit(part, "page 1\n", 1);
@@ -145,7 +145,7 @@ Deno.test("openPart() refuses a part that is not a regular file", () =>
     assertEquals(await readFile("b.csv"), "page 1\n");
   }));
 
-Deno.test("two processes that resume one part: the later one writes the file, the other one fails", () => {
+Deno.test("weir --resume in a second process takes over the part, and the first one fails", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   const { promise: firstWaits, resolve: tellFirst } = Promise.withResolvers<void>();
   const { promise: firstMay, resolve: releaseFirst } = Promise.withResolvers<void>();

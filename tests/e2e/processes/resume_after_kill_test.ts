@@ -34,7 +34,7 @@ const downloads: [name: string, pages: number, file: string, ...args: string[]][
   ["records in a box", 4, "a.csv", "records", "--bbox=-64,46,-62,47", "--top=300", "--limit=1100"],
 ];
 for (const [name, pages, file, ...args] of downloads) {
-  Deno.test(`${name}, killed at each page, go on to the same file`, () => {
+  Deno.test(`weir --resume writes the same file when a download of ${name} is killed at any page`, () => {
     const sandbox = createSandbox({ requestsPerSecond: Infinity });
     return withKiller(sandbox.fetch, async (weir) => {
       assertEquals((await weir.run(...args, "--output", file)).code, 0);
@@ -45,7 +45,7 @@ for (const [name, pages, file, ...args] of downloads) {
         const isKilled = await weir.runUntilKilled(at, ...args, "--output", file);
         if (!isKilled) break;
         killed++;
-        // At the first request there may be no state yet, and so nothing to go on from.
+        // At the first request there may be no state yet to resume.
         const { code, stderr } = await weir.run(...args, "--output", file, "--resume");
         assertEquals(code, 0, `killed at request ${at}: ${stderr}`);
         assertEquals(await readFile(file) === whole, true, `killed at request ${at}`);

@@ -105,7 +105,7 @@ for (const [name, content] of unusable) {
   });
 }
 
-/** Changes after which a cursor is not one of a client. */
+/** Changes that make a cursor invalid. */
 const unusableCursors: Record<string, unknown> = {
   "a negative number of missing rows": { missingRows: -1 },
   "a fraction of a row": { rows: 1.5 },

@@ -1,15 +1,15 @@
-// A download that is killed at any place goes on to the very file of one that was not.
+// A download that is killed at any request and resumed writes the same file.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileNames, FOLDER, readFile, writeFile } from "../../helpers/command_line.ts";
 import { withKiller } from "../../helpers/killer.ts";
 import { largeService } from "../../helpers/large_service.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
-Deno.test("past a million rows the parts go on where they were, each row once", () => {
+Deno.test("weir --resume writes each row once when a query past a million rows is killed", () => {
   const service = largeService(1_050_000, 40);
   return withKiller((request) => service.fetch(request), async (weir) => {
     const args = ["observations", "--select=Id,LocationId", "--output=a.ndjson"];
-    // The first page, the count, the halves' counts, the ranges' pages: in the midst of each.
+    // During the first page, the count, the counts of the halves, and the pages of the shards.
     for (const at of [2, 3, 5, 30, 40]) {
       const resume = at === 2 ? [] : ["--resume"];
       assert(await weir.runUntilKilled(at, ...args, ...resume), `at ${at}`);
@@ -24,7 +24,7 @@ Deno.test("past a million rows the parts go on where they were, each row once", 
   });
 });
 
-Deno.test("killed after every page, again and again, a split download goes on", () => {
+Deno.test("weir --resume completes a split download that is killed after every page", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return withKiller(sandbox.fetch, async (weir) => {
     const args = [
@@ -47,7 +47,7 @@ Deno.test("killed after every page, again and again, a split download goes on", 
   });
 });
 
-Deno.test("killed in the midst of writing, a part is cut back to its last whole page", () => {
+Deno.test("weir --resume truncates a part to its last committed page when a write was interrupted", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return withKiller(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=900", "--top=100", "--output=a.csv"];
@@ -56,8 +56,8 @@ Deno.test("killed in the midst of writing, a part is cut back to its last whole 
     await Deno.remove(`${FOLDER}/a.csv`);
     assert(await weir.runUntilKilled(4, ...args));
     const part = await readFile("a.csv.part");
-    // What a page that was half written, and a state that was, leave behind.
-    // Longer than all that is to come: what is not cut back would stay.
+    // The files after an interrupted write of a page and of a state.
+    // Longer than the remaining rows, so that bytes that are not truncated would remain.
     await writeFile("a.csv.part", `${part}${'500999,10.25976/weir-aa00,"Synth'.repeat(20_000)}`);
     await writeFile("a.csv.part.json.new", '{"fingerprint":"{');
     assertEquals((await weir.run(...args, "--resume")).code, 0);
@@ -65,7 +65,7 @@ Deno.test("killed in the midst of writing, a part is cut back to its last whole 
   });
 });
 
-Deno.test("killed at moments of chance, over and over, it comes to the same file", () => {
+Deno.test("weir --resume writes the same file when runs are killed at arbitrary times", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return withKiller(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=30000", "--top=1000", "--output=a.csv"];
@@ -121,7 +121,7 @@ Deno.test("weir --resume exits with 0 and says that the file is complete when it
       assertStringIncludes(stderr, "a.csv is complete");
     }
     assertEquals(await fileNames(), ["a.csv", "c.txt"]);
-    // The citations come after the file: a run that was killed in between has none.
+    // The citations are written after the file, so a run that is killed between them leaves none.
     await Deno.remove(`${FOLDER}/c.txt`);
     assertEquals((await weir.run(...cited, "--resume")).code, 0);
     assertEquals(await readFile("c.txt"), citations);
@@ -144,11 +144,11 @@ Deno.test("weir --resume does not replace a file that appeared beside the part",
   });
 });
 
-Deno.test("a download that was to overwrite goes on so", () => {
+Deno.test("weir --resume overwrites the file when the interrupted run had --force", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return withKiller(sandbox.fetch, async (weir) => {
     const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
-    // At the first page, at the dataset versions, at the second page.
+    // At the first page, the dataset versions, and the second page.
     for (const at of [1, 2, 3]) {
       await writeFile("a.csv", "of old");
       assert(await weir.runUntilKilled(at, ...args, "--force"));
@@ -160,7 +160,21 @@ Deno.test("a download that was to overwrite goes on so", () => {
   });
 });
 
-Deno.test("--resume begins where there is no part", () => {
+Deno.test("weir --resume of another query keeps the file when a run with --force was killed before its first page", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
+    await writeFile("a.csv", "of old");
+    assert(await weir.runUntilKilled(1, ...args, "--force"));
+    const { code, stderr } = await weir.run(...args, "--limit=5", "--resume");
+    assertEquals([code, await readFile("a.csv")], [1, "of old"]);
+    assertStringIncludes(stderr, "a.csv already exists");
+    assertEquals((await weir.run(...args, "--resume")).code, 0);
+    assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
+  });
+});
+
+Deno.test("weir --resume starts a download when there is no part", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return withKiller(sandbox.fetch, async (weir) => {
     const { code } = await weir.run("locations", "--select=Id", "--output=a.csv", "--resume");

@@ -26,7 +26,7 @@ for (const [does, spellings] of spelled) {
 }
 
 for (const output of [["-oz.xlsx"], ["-o=z.xlsx"], ["-qoz.xlsx"], ["-o", "z.xlsx"]]) {
-  Deno.test(`run() takes z.xlsx as the file's name when given ${output.join(" ")}`, async () => {
+  Deno.test(`run() reads z.xlsx as the file name when given ${output.join(" ")}`, async () => {
     const { code, errors } = await weir(["records", "--sandbox", ...output]);
     assertEquals(code, 2);
     assertStringIncludes(errors[0]!, '"z.xlsx"');
@@ -51,7 +51,7 @@ for (const command of Object.keys(COMMANDS)) {
   });
 }
 
-Deno.test("run() prints help when help is asked for twice or among other flags", async () => {
+Deno.test("run() prints the help when --help is repeated or follows other flags", async () => {
   const { output: help } = await weir(["records", "--help"]);
   const spellings = [["-hh"], ["--help", "-h"], ["help", "--help"], ["-qh"], ["help", "-n5"]];
   for (const flags of spellings) {
@@ -60,7 +60,7 @@ Deno.test("run() prints help when help is asked for twice or among other flags",
   assertEquals((await weir(["help", "records", "-n5"])).output, help);
 });
 
-Deno.test("run() takes help as a value when it follows a flag that takes one", async () => {
+Deno.test("run() reads help as a value when it follows a flag with a value", async () => {
   for (const flags of [["--characteristic", "help"], ["--characteristic=help"]]) {
     assertEquals((await urlOf(...flags)).get("$filter"), "CharacteristicName eq 'help'");
   }
@@ -68,7 +68,7 @@ Deno.test("run() takes help as a value when it follows a flag that takes one", a
   assertStringIncludes(errors[0]!, "leave --output out");
 });
 
-Deno.test("run() takes every argument after -- as an operand", async () => {
+Deno.test("run() reads every argument after -- as an operand", async () => {
   assertEquals((await weir(["fields", "--", "records"])).code, 0);
   const environment = { WEIR_SIGNING_SECRET: "a secret of a test, of thirty-two bytes" };
   const { code, errors } = await weir(["sign", "--", "--help"], { environment });
@@ -76,7 +76,7 @@ Deno.test("run() takes every argument after -- as an operand", async () => {
   assertStringIncludes(errors[0]!, "absolute URL");
 });
 
-Deno.test("run() takes a value with an equals sign or spaces unchanged", async () => {
+Deno.test("run() keeps equals signs and spaces in a value", async () => {
   const value = "DOI eq '10.25976/a=b'";
   for (const filter of [["--filter", value], [`--filter=${value}`]]) {
     assertEquals((await urlOf(...filter)).get("$filter"), value);
@@ -109,7 +109,7 @@ const refused: [line: string[], ...said: string[]][] = [
   [["records", "--toString"], 'Unknown flag "--toString"'],
 ];
 for (const [line, ...said] of refused) {
-  Deno.test(`run() ends with 2 when given ${line.join(" ")}`, async () => {
+  Deno.test(`run() returns 2 when given ${line.join(" ")}`, async () => {
     const { code, output, errors } = await weir(line);
     assertEquals([code, output, errors.length], [2, "", 2]);
     for (const part of said) assertStringIncludes(errors[0]!, part);

@@ -65,7 +65,7 @@ Deno.test("weir prints hints on values when --count is 0 and when no dataset is 
   assertEquals(count.output, "0\n");
 });
 
-Deno.test("weir prints one sentence when a result without rows has another reason", async () => {
+Deno.test("weir prints one line when a result is empty and no value is case-sensitive", async () => {
   const errorsOf = async (...more: string[]) =>
     (await weir(["records", "--sandbox", ...more])).errors;
   assertEquals((await errorsOf("--doi=10.25976/none")).slice(-1), [NO_ROWS]);

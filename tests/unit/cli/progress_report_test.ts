@@ -5,15 +5,15 @@ import { ProgressReport } from "../../../src/cli/progress_report.ts";
 import { screenOf } from "../../helpers/screen.ts";
 
 const fault = new DataStreamError("The service is busy", { kind: "status", url: "u", hint: "" });
-const waits: [milliseconds: number, told: string][] = [
+const waits: [milliseconds: number, text: string][] = [
   [4_200, "5 s"],
   [60_000, "1:00 min"],
   [754_900, "12:35 min"],
   [3_600_000, "1:00:00 h"],
   [7_325_000, "2:02:05 h"],
 ];
-for (const [wait, told] of waits) {
-  Deno.test(`a wait of ${wait} ms is told as ${told}`, () => {
+for (const [wait, text] of waits) {
+  Deno.test(`ProgressReport.update() shows ${text} when a retry is ${wait} ms away`, () => {
     const lines: string[] = [];
     const context = { printError: (line: string) => lines.push(line), terminal: undefined };
     const options = { isQuiet: false, canDraw: true, limit: Infinity, after: undefined };
@@ -21,16 +21,16 @@ for (const [wait, told] of waits) {
       ...{ pages: 0, rows: 0, requests: 1, retries: 1, waits: 0, expectedRows: undefined },
       retrying: { fault, wait },
     });
-    assertEquals(lines, [`Retrying in ${told} (The service is busy), 0 rows`]);
+    assertEquals(lines, [`Retrying in ${text} (The service is busy), 0 rows`]);
   });
 }
 
 interface Shown {
   report: ProgressReport;
   lines: string[];
-  /** What the terminal was sent. */
+  /** Returns the text that was written to the terminal. */
   drawn: () => string;
-  /** Reports so many rows after so many pages. */
+  /** Reports a number of pages and of rows. */
   update: (pages: number, rows: number, expectedRows?: number) => void;
 }
 
@@ -58,7 +58,7 @@ function show(
   };
 }
 
-Deno.test("ProgressReport() says what it waits for when nothing has come", () => {
+Deno.test("ProgressReport shows which page it requests before the first rows", () => {
   const first = show({ isTerminal: true });
   assertEquals(screenOf(first.drawn()), "Requesting the first page…");
   first.report.end();
@@ -68,7 +68,7 @@ Deno.test("ProgressReport() says what it waits for when nothing has come", () =>
   next.report.end();
 });
 
-Deno.test("ProgressReport() shows nothing when it is quiet", () => {
+Deno.test("ProgressReport shows nothing when it is quiet", () => {
   for (const isTerminal of [true, false]) {
     const { report, lines, drawn, update } = show({ isTerminal, isQuiet: true, before: 20 });
     update(1, 10);
@@ -77,7 +77,7 @@ Deno.test("ProgressReport() shows nothing when it is quiet", () => {
   }
 });
 
-Deno.test("ProgressReport() draws nothing when rows are on the same terminal", () => {
+Deno.test("ProgressReport draws nothing when rows are written to the same terminal", () => {
   const { report, lines, drawn, update } = show({ isTerminal: true, canDraw: false, limit: 20 });
   update(1, 10);
   report.finish();
@@ -85,7 +85,7 @@ Deno.test("ProgressReport() draws nothing when rows are on the same terminal", (
 });
 
 for (const finish of [true, false]) {
-  Deno.test(`${finish ? "finish" : "end"}() leaves an empty line when the download was short`, () => {
+  Deno.test(`ProgressReport.${finish ? "finish" : "end"}() leaves an empty line after a short download`, () => {
     const { report, drawn, update } = show({ isTerminal: true });
     update(1, 10);
     assertMatch(screenOf(drawn()), /^10 rows, [\d,]+ rows\/s *$/);
@@ -96,7 +96,7 @@ for (const finish of [true, false]) {
   });
 }
 
-Deno.test("update() sends no escape sequence when it redraws a line with a shorter one", () => {
+Deno.test("ProgressReport.update() writes no escape sequence when a line becomes shorter", () => {
   const { report, drawn, update } = show({ isTerminal: true, limit: 9_000_000 });
   update(1, 1_000_000);
   update(2, 9_000_000);
@@ -116,7 +116,7 @@ const limited: [limit: number, rows: number, counted: number | undefined, text: 
   [Infinity, 1_000, undefined, "1,000 rows"],
 ];
 for (const [limit, rows, counted, text] of limited) {
-  Deno.test(`update() shows ${text} when the limit is ${limit} and the count ${counted}`, () => {
+  Deno.test(`ProgressReport.update() shows ${text} when the limit is ${limit} and the count ${counted}`, () => {
     const { report, lines, update } = show({ limit });
     update(1, rows, counted);
     report.end();
@@ -124,14 +124,14 @@ for (const [limit, rows, counted, text] of limited) {
   });
 }
 
-Deno.test("update() counts the rows of an earlier run when it shows a percentage", () => {
+Deno.test("ProgressReport.update() includes the rows of an earlier run in the percentage", () => {
   const { report, lines, update } = show({ limit: 100, before: 50 });
   update(1, 25);
   report.end();
   assertMatch(lines[1]!, /^75 of 100 rows \(75%\), /);
 });
 
-Deno.test("finish() says how many rows there are when they are fewer than the limit", () => {
+Deno.test("ProgressReport.finish() prints the number of rows when it is below the limit", () => {
   const { report, lines, update } = show({ limit: 1_000 });
   update(1, 40);
   report.finish();

@@ -1,4 +1,4 @@
-// Command lines that need no file; those that do are tested as processes.
+// Command lines that need no file. The others are tested as processes.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { COMMANDS } from "../../../src/cli/commands.ts";
@@ -41,7 +41,7 @@ Deno.test("weir writes each format", async () => {
   assertEquals(JSON.parse(await of("geojson")).features.length, 3);
 });
 
-Deno.test("weir takes the options of CSV", async () => {
+Deno.test("weir applies the flags of CSV", async () => {
   const line = ["metadata", ...sandbox, "--select", "DOI,DatasetName"];
   const { output } = await weir([...line, "--separator", ";", "--bom", "--escape-formulas"]);
   assert(output.startsWith("\ufeffDOI;DatasetName\r\n"));
@@ -50,7 +50,7 @@ Deno.test("weir takes the options of CSV", async () => {
   assert(bare.output.startsWith("10.25976/weir-aa00\t"));
 });
 
-Deno.test("short filters combine with --filter, and with one another", async () => {
+Deno.test("weir joins --filter and the other filter flags with and", async () => {
   const { output } = await weir([
     "url",
     "records",
@@ -69,7 +69,7 @@ Deno.test("short filters combine with --filter, and with one another", async () 
   assertEquals([searchParams.get("$select"), searchParams.get("$top")], ["Id", "500"]);
 });
 
-Deno.test("a filter of another grammar stands in parentheses beside others", async () => {
+Deno.test("weir puts an unchecked --filter in parentheses when it is combined with other flags", async () => {
   const line = [
     "url",
     "records",
@@ -86,7 +86,7 @@ Deno.test("a filter of another grammar stands in parentheses beside others", asy
 });
 
 for (const bbox of [["--bbox=-64,46,-62,47"], ["--bbox", "-64,46,-62,47"]]) {
-  Deno.test(`${bbox.join(" ")} is a box, of every resource`, async () => {
+  Deno.test(`weir filters every resource by ${bbox.join(" ")}`, async () => {
     const countOf = async (command: string) =>
       Number((await weir([command, "--sandbox", ...bbox, "--count"])).output);
     const inside =
@@ -100,12 +100,12 @@ for (const bbox of [["--bbox=-64,46,-62,47"], ["--bbox", "-64,46,-62,47"]]) {
   });
 }
 
-Deno.test("weir --count prints only a number, and asks for no rows", async () => {
+Deno.test("weir --count prints only a number, and requests no rows", async () => {
   const { code, output, errors } = await weir(["records", "--sandbox", "--count"]);
   assertEquals([code, output, errors], [0, "40000\n", []]);
 });
 
-Deno.test("weir url prints where a query goes, without a key", async () => {
+Deno.test("weir url prints the URL of a query without a key", async () => {
   const of = async (...more: string[]) => (await weir(["url", "metadata", ...more])).output.trim();
   assertEquals(await of(), "https://api.datastream.org/v1/odata/v4/Metadata?%24top=100");
   assertMatch(await of("--qa"), /^https:\/\/api\.qa\.datastream\.org\//);
@@ -115,13 +115,13 @@ Deno.test("weir url prints where a query goes, without a key", async () => {
   );
 });
 
-Deno.test("weir takes the root address of the environment, too", async () => {
+Deno.test("weir reads DATASTREAM_BASE_URL", async () => {
   const environment = { DATASTREAM_BASE_URL: "https://b.example/v1" };
   const { output } = await weir(["url", "metadata"], { environment });
   assertMatch(output, /^https:\/\/b\.example\/v1\/Metadata/);
 });
 
-Deno.test("weir fields prints every field and every name to filter by", async () => {
+Deno.test("weir fields prints every field and every filter field", async () => {
   for (const command of ["metadata", "locations", "observations", "records"]) {
     const { code, output } = await weir(["fields", command]);
     const resource = (command[0]!.toUpperCase() + command.slice(1)) as "Records";
@@ -134,7 +134,7 @@ Deno.test("weir fields prints every field and every name to filter by", async ()
   }
 });
 
-Deno.test("weir cite prints how to cite, as text or JSON", async () => {
+Deno.test("weir cite prints citations as text or JSON", async () => {
   const line = ["cite", "--sandbox", "--doi", "10.25976/weir-bb00"];
   const { output } = await weir(line);
   assertMatch(output, /^Réseau .*\nLicence: https:.*\nhttps:\/\/doi\.org\/10\.25976\/weir-bb00\n$/);
@@ -142,7 +142,7 @@ Deno.test("weir cite prints how to cite, as text or JSON", async () => {
   assertEquals([citation.doi, more], ["10.25976/weir-bb00", []]);
 });
 
-Deno.test("a download of records tells how to cite them, one of locations does not", async () => {
+Deno.test("weir prints citations after a download of records or observations, not of locations", async () => {
   const lineOf = (
     command: string,
   ) => [command, "--sandbox", "--limit=2", "--doi=10.25976/weir-aa00"];
@@ -160,7 +160,7 @@ Deno.test("a download of records tells how to cite them, one of locations does n
 const secret = "a secret of a test, of thirty-two bytes";
 const target = "https://weir.example/Records.csv?$filter=DOI eq 'x'";
 
-Deno.test("a DOI is taken as its link, too, and letters stand for flags", async () => {
+Deno.test("weir accepts a DOI as a link, and one-letter flags", async () => {
   const urlOf = async (doi: string) => (await weir(["url", "records", "--doi", doi])).output;
   for (
     const doi of ["https://doi.org/10.25976/a", "doi:10.25976/a", "http://dx.doi.org/10.25976/a"]
@@ -181,13 +181,13 @@ Deno.test("a DOI is taken as its link, too, and letters stand for flags", async 
   assertEquals((await weir(["records", "-h"])).output, (await weir(["records", "--help"])).output);
 });
 
-Deno.test("a download without rows says so, whatever is quiet", async () => {
+Deno.test("weir says that no row matches when --quiet is given", async () => {
   const line = ["records", "--sandbox", "--quiet", "--characteristic=ph", "--select=Id"];
   const { code, output, errors } = await weir(line);
   assertEquals([code, output, errors[0]], [0, "Id\r\n", "No row matches the filter"]);
 });
 
-Deno.test("weir sign signs a URL for so long", async () => {
+Deno.test("weir sign prints a URL that is valid until --expires", async () => {
   const environment = { WEIR_SIGNING_SECRET: secret };
   const { code, output } = await weir(["sign", target, "--expires", "2h"], { environment });
   const signed = new URL(output.trim());
@@ -201,7 +201,7 @@ Deno.test("weir sign signs a URL for so long", async () => {
   assertEquals(new URL(dated.output).searchParams.get("expires"), String(at));
 });
 
-Deno.test("weir --help and --version answer without a command, and weir alone helps", async () => {
+Deno.test("weir prints the help or the version when there is no command", async () => {
   for (const line of [["--help"], ["-h"], ["help"], []]) {
     const { code, output, errors } = await weir(line);
     assertEquals([code, errors], [0, []]);
@@ -214,7 +214,7 @@ Deno.test("weir --help and --version answer without a command, and weir alone he
 });
 
 for (const [command, { flags, examples }] of Object.entries(COMMANDS)) {
-  Deno.test(`weir ${command} --help names every flag, and examples`, async () => {
+  Deno.test(`weir ${command} --help lists every flag and example`, async () => {
     const { code, output, errors } = await weir([command, "--help"]);
     assertEquals([code, errors], [0, []]);
     for (const flag of Object.keys(flags)) {
@@ -277,7 +277,7 @@ const misused: [line: string[], ...said: string[]][] = [
   [["sign", target], "WEIR_SIGNING_SECRET"],
 ];
 for (const [line, ...said] of misused) {
-  Deno.test(`weir ${line.join(" ")} is a wrong command line: 2, with help`, async () => {
+  Deno.test(`weir ${line.join(" ")} exits with 2 and points to the help`, async () => {
     const { code, output, errors } = await weir(line);
     assertEquals([code, output, errors.length], [2, "", 2]);
     for (const part of said) assertStringIncludes(errors[0]!, part);
@@ -293,7 +293,7 @@ for (
     [["sign", target, "--expires=2020-01-01"], "in the future"],
   ] as const
 ) {
-  Deno.test(`weir ${line.join(" ")} says what is wrong, and not the secret`, async () => {
+  Deno.test(`weir ${line.join(" ")} explains the error without the secret`, async () => {
     const WEIR_SIGNING_SECRET = said.includes("got 5") ? "short" : secret;
     const { code, errors } = await weir([...line], { environment: { WEIR_SIGNING_SECRET } });
     assertEquals([code, errors.join().includes(WEIR_SIGNING_SECRET)], [2, false]);
@@ -301,17 +301,17 @@ for (
   });
 }
 
-Deno.test("weir reads the key from DATASTREAM_API_KEY, and shows it nowhere", async () => {
+Deno.test("weir reads the key from DATASTREAM_API_KEY, and never prints it", async () => {
   const line = ["records", "--base-url", "http://127.0.0.1:4711"];
   const environment = { DATASTREAM_API_KEY: "secret-key" };
-  // Without the permission to reach it, which these tests do not have.
+  // The request fails, because these tests have no permission for the network.
   const { code, errors } = await weir(line, { environment });
   assertEquals([code, errors.join().includes("secret-key")], [1, false]);
   const unencrypted = await weir(["records", "--base-url", "http://example.org"], { environment });
   assertEquals([unencrypted.code, unencrypted.errors.join().includes("secret-key")], [2, false]);
 });
 
-Deno.test("weir setup takes no key that is none, and does not show it", async () => {
+Deno.test("weir setup rejects an invalid key without printing it", async () => {
   for (const given of ["", "no key", "clé"]) {
     const { code, output, errors } = await weir(["setup"], { secret: given });
     assertEquals([code, output], [2, ""]);
@@ -320,14 +320,14 @@ Deno.test("weir setup takes no key that is none, and does not show it", async ()
   }
 });
 
-Deno.test("weir setup without a folder of one's own says which variable to set", async () => {
+Deno.test("weir setup names the variable to set when there is no home directory", async () => {
   const { code, errors } = await weir(["setup"], { secret: "key-of-a-test" });
   assertEquals([code, errors.join().includes("key-of-a-test")], [2, false]);
   assertStringIncludes(errors.join(), "No directory for the key: set HOME or XDG_CONFIG_HOME");
 });
 
 for (const rate of ["0", "-1", "fast"]) {
-  Deno.test(`a pace of ${rate} is a wrong environment: 2, with its variable`, async () => {
+  Deno.test(`weir exits with 2 when WEIR_REQUESTS_PER_SECOND is ${rate}`, async () => {
     const environment = { WEIR_REQUESTS_PER_SECOND: rate };
     const { code, errors } = await weir(["records", "--sandbox"], { environment });
     assertEquals(code, 2);
@@ -337,7 +337,7 @@ for (const rate of ["0", "-1", "fast"]) {
 }
 
 Deno.test("run() adds the hint of the runtime when the connection fails", async () => {
-  // These tests may not connect.
+  // These tests have no permission for the network.
   const line = ["records", "--base-url", "http://127.0.0.1:4711"];
   const environment = { DATASTREAM_API_KEY: "secret-key" };
   const of = (hint?: string) => weir(line, { environment, networkHint: () => hint });
@@ -349,7 +349,7 @@ Deno.test("run() adds the hint of the runtime when the connection fails", async 
   assertEquals(errors.length, 1);
 });
 
-Deno.test("a fault is one line and 1", async () => {
+Deno.test("run() prints one line and returns 1 when a request fails", async () => {
   const filter = "LocationId eq 'x'";
   const { code, output, errors } = await weir(["records", "--sandbox", "--filter", filter]);
   assertEquals([code, output, errors.length], [1, "", 1]);
@@ -357,7 +357,7 @@ Deno.test("a fault is one line and 1", async () => {
   assert(!/[\p{Cc}]/u.test(errors[0]!));
 });
 
-Deno.test("a signal ends it with 130", async () => {
+Deno.test("run() returns 130 when its signal aborts", async () => {
   const interrupted = new AbortController();
   const running = weir(["records", "--sandbox", "--top=1"], { signal: interrupted.signal });
   interrupted.abort(new Error("interrupted"));

@@ -2,6 +2,7 @@
 // in tests/fixtures/transcripts.
 import "../../helpers/reads_fixtures.ts";
 import "../../helpers/reads_fixtures.ts";
+import "../../helpers/reads_fixtures.ts";
 import { assertEquals } from "@std/assert";
 import { VERSION } from "../../../src/version.ts";
 import { assertGolden } from "../../helpers/golden.ts";

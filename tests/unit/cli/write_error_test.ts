@@ -36,7 +36,7 @@ Deno.test("explainWriteError() returns the error when its code is unknown", () =
   }
 });
 
-Deno.test("explainingErrors() returns the result, and rejects with the error explained", async () => {
+Deno.test("explainingErrors() returns the result, or explains the error", async () => {
   assertEquals(await explainingErrors("a.csv", Promise.resolve(5)), 5);
   const failed = explainingErrors("a.csv", Promise.reject(fault("ENOSPC")));
   await assertRejects(() => failed, FileError, "Cannot write a.csv (ENOSPC)");

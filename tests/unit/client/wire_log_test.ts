@@ -2,6 +2,7 @@
 import "../../helpers/reads_fixtures.ts";
 import "../../helpers/reads_fixtures.ts";
 import "../../helpers/reads_fixtures.ts";
+import "../../helpers/reads_fixtures.ts";
 import { and, boundingBox, type DataStreamOptions, eq, ne } from "../../../mod.ts";
 import type { SandboxOptions } from "../../../src/sandbox/service.ts";
 import { assertGolden } from "../../helpers/golden.ts";

@@ -3,6 +3,7 @@
 import "../../helpers/reads_fixtures.ts";
 import "../../helpers/reads_fixtures.ts";
 import "../../helpers/reads_fixtures.ts";
+import "../../helpers/reads_fixtures.ts";
 import { type AppOptions, createApp, type EdgeApp, signUrl } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";

@@ -2,6 +2,7 @@
 import "../../helpers/reads_fixtures.ts";
 import "../../helpers/reads_fixtures.ts";
 import "../../helpers/reads_fixtures.ts";
+import "../../helpers/reads_fixtures.ts";
 import { endpoint, type EndpointOptions, QA_URL, toRequest } from "../../../mod.ts";
 import { assertGolden } from "../../helpers/golden.ts";
 

@@ -3,6 +3,7 @@
 import "../../../helpers/reads_fixtures.ts";
 import "../../../helpers/reads_fixtures.ts";
 import "../../../helpers/reads_fixtures.ts";
+import "../../../helpers/reads_fixtures.ts";
 import { type AppOptions, createApp, type EdgeApp } from "../../../../edge/app.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream, SECRET } from "../../../helpers/edge.ts";

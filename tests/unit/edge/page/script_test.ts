@@ -2,6 +2,7 @@
 import "../../../helpers/reads_fixtures.ts";
 import "../../../helpers/reads_fixtures.ts";
 import "../../../helpers/reads_fixtures.ts";
+import "../../../helpers/reads_fixtures.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { AppOptions } from "../../../../edge/app.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
