@@ -14,11 +14,14 @@ import type { FailedAttempt } from "./transport.ts";
  * ```
  */
 export interface RetryPolicy {
-  /** Maximum number of requests for one page or one count. Default 6. */
+  /** Maximum number of requests for one page or one count, from 1 to 1000. Default 6. */
   attempts: number;
-  /** Maximum sum of the backoff delays between the attempts at one page. Default 30000. */
+  /** Maximum sum of the backoff delays for one page, from 0 to 3600000. Default 30000. */
   backoff: number;
-  /** Maximum delay that `Retry-After` may ask for; a longer one is an error. Default 120000. */
+  /**
+   * Maximum delay that the header `Retry-After` may ask for, from 0 to 3600000. A longer one is an
+   * error. Default 120000.
+   */
   retryAfter: number;
 }
 

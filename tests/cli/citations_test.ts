@@ -10,7 +10,7 @@ const TOO_LONG =
   "The list may have unneeded citations: all datasets that match the filter are included, because " +
   "DOI is not a column of the output";
 
-/** The words of a command as a shell splits it. */
+/** Splits a command into words, as a shell does. */
 function wordsOf(command: string): string[] {
   return [...command.matchAll(/(?:[^\s']|'[^']*')+/g)].map(([word]) => word.replaceAll("'", ""));
 }
@@ -83,7 +83,7 @@ Deno.test(
 /** Maximum number of requests of a command line, so that endless requests fail. */
 const MAX_REQUESTS = 20;
 
-/** Runs a command line whose requests go to a service of so many datasets, one row each. */
+/** Runs a command line against a service of `count` datasets with one row each. */
 async function withDatasets(
   count: number,
   ...line: string[]
@@ -97,7 +97,7 @@ async function withDatasets(
     asked.push(`${pathname.split("/").at(-1)} ${filter}`);
     const dois = Array.from({ length: count }, (_, index) => `10.25976/${index}`);
     const value = pathname.endsWith("/Metadata")
-      // The last has no metadata.
+      // The last dataset has no metadata.
       ? dois.slice(0, -1).filter((DOI) => filter.includes(`'${DOI}'`)).map((DOI) => ({
         DOI,
         DatasetName: DOI,

@@ -2,7 +2,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { weir } from "../helpers/weir.ts";
 
-/** The lines of standard error of a request that the service answers with a status. */
+/** Returns the lines of standard error of a request that the service answers with a status. */
 async function refusedWith(
   status: number,
   key: string,

@@ -1,4 +1,4 @@
-// Long and odd command lines, and texts that the command line shows: each takes linear time.
+// Parsing long command lines, and printing long texts, takes linear time.
 
 import { assertThrows } from "@std/assert";
 import { DataStreamError } from "../../mod.ts";

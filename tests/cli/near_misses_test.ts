@@ -47,7 +47,7 @@ const hints: [line: string[], message: string][] = [
   ],
   [["records", "--sandbox", "--format=cvs"], 'Unknown format "cvs": did you mean "csv"?'],
   [["records", "--sandbox", "--format=xlsx"], 'Unknown format "xlsx": use csv with --bom'],
-  // Fields and names to filter by, in the words of the command line.
+  // Fields and filter fields, with the names of flags.
   [
     ["records", "--sandbox", "--select=WellID"],
     '--select includes "WellID", which is not a field of Records: use one of ' +
@@ -74,7 +74,7 @@ const hints: [line: string[], message: string][] = [
     '--filter uses "Wells" at character 1, which is not a filter field of Metadata: use one of ' +
     `${FIELDS_OF_ALL}, Latitude, Longitude, DatasetName, CreateTimestamp`,
   ],
-  // Options of the client that are flags here.
+  // Options of the client that are flags.
   [
     ["url", "records", "--base-url=ftp://example.org"],
     '--base-url (or DATASTREAM_BASE_URL) must begin with https://, got "ftp://example.org": http:// ' +

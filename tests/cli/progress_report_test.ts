@@ -27,9 +27,9 @@ for (const [wait, text] of waits) {
 interface Shown {
   report: ProgressReport;
   lines: string[];
-  /** What the terminal was sent. */
+  /** Returns the text that was written to the terminal. */
   drawn: () => string;
-  /** Reports so many rows after so many pages. */
+  /** Reports a number of pages and of rows. */
   update: (pages: number, rows: number, expectedRows?: number) => void;
 }
 

@@ -1,4 +1,4 @@
-// Command lines that need no file; those that do are tested as processes.
+// Command lines that need no file. The others are tested as processes.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { fieldNames, RESOURCES } from "../../src/odata/resources.ts";
@@ -303,7 +303,7 @@ for (
 Deno.test("weir reads the key from DATASTREAM_API_KEY, and never prints it", async () => {
   const line = ["records", "--base-url", "http://127.0.0.1:4711"];
   const environment = { DATASTREAM_API_KEY: "secret-key" };
-  // Without the permission to reach it, which these tests do not have.
+  // The request fails, because these tests have no permission for the network.
   const { code, errors } = await weir(line, { environment });
   assertEquals([code, errors.join().includes("secret-key")], [1, false]);
   const unencrypted = await weir(["records", "--base-url", "http://example.org"], { environment });
@@ -336,7 +336,7 @@ for (const rate of ["0", "-1", "fast"]) {
 }
 
 Deno.test("run() adds the hint of the runtime when the connection fails", async () => {
-  // These tests may not connect.
+  // These tests have no permission for the network.
   const line = ["records", "--base-url", "http://127.0.0.1:4711"];
   const environment = { DATASTREAM_API_KEY: "secret-key" };
   const of = (hint?: string) => weir(line, { environment, networkHint: () => hint });

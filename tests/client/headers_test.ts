@@ -42,15 +42,30 @@ for (
   });
 }
 
-Deno.test("DataStream sends no user-agent when it runs in a browser", async () => {
-  const own = Object.getOwnPropertyDescriptor(globalThis, "navigator");
-  const browser = { userAgent: "Mozilla/5.0 (X11; Linux x86_64) Chrome/156.0.0.0" };
-  Object.defineProperty(globalThis, "navigator", { configurable: true, value: browser });
+/** Runs a test with another global `navigator`. */
+async function withNavigator(value: object | undefined, test: () => Promise<void>): Promise<void> {
+  const own = Object.getOwnPropertyDescriptor(globalThis, "navigator")!;
+  Object.defineProperty(globalThis, "navigator", { configurable: true, value });
   try {
+    await test();
+  } finally {
+    Object.defineProperty(globalThis, "navigator", own);
+  }
+}
+
+Deno.test("DataStream sends no user-agent when it runs in a browser", async () => {
+  const browser = { userAgent: "Mozilla/5.0 (X11; Linux x86_64) Chrome/156.0.0.0" };
+  await withNavigator(browser, async () => {
     assertEquals(await headersOf({ userAgent: "my-app/1.0" }), { accept });
     assertEquals(await headersOf({ apiKey: "k3y" }), { accept, "x-api-key": "k3y" });
-  } finally {
-    Object.defineProperty(globalThis, "navigator", own!);
+  });
+});
+
+Deno.test("DataStream sends user-agent when the runtime has no name", async () => {
+  for (const navigator of [undefined, {}]) {
+    await withNavigator(navigator, async () => {
+      assertEquals((await headersOf({}))["user-agent"], `weir/${VERSION}`);
+    });
   }
 });
 

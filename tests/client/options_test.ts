@@ -104,6 +104,7 @@ const invalidOptions: [name: string, options: unknown, option: string, message: 
     "to 3600000",
   ],
   ["timeouts.headers is 0", { timeouts: { headers: 0 } }, "timeouts.headers", "from 1 to 3600000"],
+  ["timeouts.bytes is 0", { timeouts: { bytes: 0 } }, "timeouts.bytes", "from 1 to 3600000"],
   ["timeouts.bytes is text", { timeouts: { bytes: "5" } }, "timeouts.bytes", 'got "5"'],
   [
     "the rate is 0",
@@ -160,6 +161,16 @@ Deno.test("new DataStream() accepts a base URL that ends with a slash or white s
     const { url } = new DataStream({ baseUrl: `https://example.org/v1${end}` }).records();
     assertEquals(url, "https://example.org/v1/Records?%24top=10000");
   }
+});
+
+Deno.test("new DataStream() accepts the lowest and the highest value of each number", () => {
+  const retries = [
+    { attempts: 1, backoff: 0, retryAfter: 0 },
+    { attempts: 1_000, backoff: 3_600_000, retryAfter: 3_600_000 },
+  ];
+  for (const retry of retries) new DataStream({ retry });
+  for (const time of [1, 3_600_000]) new DataStream({ timeouts: { headers: time, bytes: time } });
+  for (const rate of [Number.MIN_VALUE, 2]) new DataStream({ requestsPerSecond: rate });
 });
 
 Deno.test("new DataStream() uses the default when an option is undefined", () => {

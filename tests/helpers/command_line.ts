@@ -1,9 +1,9 @@
-// The command line as a process, with the least permissions that the README names for it.
+// The command line as a process, with the minimal permissions that the README documents.
 
 import { withDeadline } from "./deadline.ts";
 import { PROJECT } from "./project.ts";
 
-/** The folder that its files go to. */
+/** Directory of the files. */
 export const FOLDER = "tests/processes/files";
 /** The module of the command line. */
 export const MAIN = `${PROJECT}src/cli/main.ts`;
@@ -13,23 +13,23 @@ const TEST_LIMIT = 60_000;
 /** Command lines of the processes that are running. */
 const running = new Map<Deno.ChildProcess, string>();
 
-/** What a process came to. */
+/** Result of a process. */
 export interface Ended {
   code: number;
   stdout: string;
   stderr: string;
 }
 
-/** A command line that is about to be a process. */
+/** Settings of a process. */
 export interface CommandLine {
-  /** The port of a service on this machine; undefined is no network. */
+  /** Port of a service on loopback; `undefined` for no network. */
   port?: number;
-  /** Whether it reads and writes files. */
+  /** Whether the process may read and write files. */
   hasFiles?: boolean;
   environment?: Record<string, string>;
 }
 
-/** The arguments for Deno. */
+/** Returns the arguments for Deno. */
 export function denoArguments(
   { port, hasFiles, environment = {} }: CommandLine,
   args: readonly string[],
@@ -43,7 +43,7 @@ export function denoArguments(
   ];
 }
 
-/** Starts it. */
+/** Starts a process. */
 export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
   const child = new Deno.Command(Deno.execPath(), {
     args: denoArguments(line, args),
@@ -58,16 +58,16 @@ export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
   return child;
 }
 
-/** Runs it to its end. */
+/** Runs a process to its end. */
 export async function runToEnd(line: CommandLine, ...args: string[]): Promise<Ended> {
   const { code, stdout, stderr } = await start(line, ...args).output();
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   return { code, stdout: decode(stdout), stderr: decode(stderr) };
 }
 
-/** Runs a test with a folder of its own for files. */
+/** Runs a test with an empty directory for files. */
 export async function withFiles(test: () => Promise<void>): Promise<void> {
-  // What a run that was killed has left is nobody's.
+  // A killed run leaves files.
   await removeFolder();
   await Deno.mkdir(FOLDER, { recursive: true });
   const unfinished = () => ["The test", ...running.values()].join(" / ");
@@ -95,7 +95,7 @@ async function removeFolder(): Promise<void> {
   }
 }
 
-/** Serves a handler as the service while the test runs; `line` reaches it. */
+/** Serves a handler as the service while a test runs, with settings that permit requests to it. */
 export async function serving(
   handler: (request: Request) => Response | Promise<Response>,
   test: (line: CommandLine, baseUrl: string) => Promise<void>,
@@ -116,7 +116,7 @@ export async function serving(
   await server.shutdown();
 }
 
-/** The names of the files that are there. */
+/** Returns the names of the files. */
 export async function fileNames(): Promise<string[]> {
   const entries = await Array.fromAsync(Deno.readDir(FOLDER));
   return entries.map(({ name }) => name).sort();

@@ -5,7 +5,7 @@ import { type Ended, FOLDER, MAIN, withFiles, writeFile } from "../helpers/comma
 import { PROJECT } from "../helpers/project.ts";
 import { bun, node } from "../helpers/runtime_programs.ts";
 
-/** Reports on standard error, in JSON, what the calls returned and what they left behind. */
+/** Prints the results of the calls, and the remaining listeners, as JSON on standard error. */
 const SCRIPT = (main: string) => `
 import process from "node:process";
 import { main } from ${JSON.stringify(main)};
@@ -32,7 +32,7 @@ const isLocked = globalThis.Deno?.stdout.writable.locked ?? false;
 const areRestored = JSON.stringify(before) === JSON.stringify(listeners());
 const report = JSON.stringify({ codes, isLocked, areRestored });
 if (process.argv[2] !== "unheard") process.stderr.write(report + "\\n");
-// Ends the process: no listener is left.
+// The process ends because no listener is left.
 if (process.argv[2] === "interrupted") process.kill(process.pid, "SIGTERM");
 setTimeout(() => {}, process.argv[2] === "interrupted" ? 20_000 : 0);
 `;
@@ -45,7 +45,7 @@ for (const [name, program] of Object.entries({ Deno: Deno.execPath(), Node: node
   const isDeno = name === "Deno";
   const permissions = ["--no-prompt", "--allow-env", "--allow-run", "--allow-read=."];
 
-  /** Runs the script in a shell's command, which has it as `"$@"`. */
+  /** Runs a shell command in which `"$@"` is the script. */
   const run = async (command: string, mode = ""): Promise<Ended> => {
     // The nearest configuration would be that of the tests, whose packages the gate does not need.
     const flags = isDeno

@@ -1,4 +1,4 @@
-// The command line as a process: its pipe, its files, its signals, its exit codes.
+// The command line as a process: pipes, files, signals and exit codes.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import {
   type CommandLine,
@@ -94,7 +94,7 @@ Deno.test("weir leaves no file when the first page fails, and a part when a late
       const whole = await runToEnd(line, ...ask, "--resume");
       assertEquals([whole.code, await readFile("a.csv")], [0, await idLines(60)]);
       assertEquals(await fileNames(), ["a.csv"]);
-      // Counted from where it goes on.
+      // The count includes the rows of the earlier run.
       assertMatch(
         whole.stderr,
         /^Continuing after 20 rows\n40 rows, [^\n]*\n60 rows, [^\n]*\na\.csv: 60 rows,/,
@@ -152,7 +152,7 @@ for (const flag of ["--force", "--resume"]) {
     const { promise: isOver, resolve: goOn } = Promise.withResolvers<void>();
     let asked = 0;
     return serving(async (request) => {
-      // The first one has two pages by then, and waits for its third.
+      // The first run has two pages, and waits for the third.
       if (isPage(request) && ++asked === 3) {
         tell();
         await isOver;
@@ -243,7 +243,7 @@ Deno.test("weir --cite includes the datasets of rows that an interrupted run wro
       ? new Response("", { status: 404 })
       : sandbox.fetch(request);
   return serving(handler, async (line, baseUrl) => {
-    // The first page is of one dataset, the second of another; a third is past the limit.
+    // The pages are of different datasets; the third is beyond the limit.
     const ask = ["locations", baseUrl, "--filter=LocationId in (1001,1008,1015)"];
     const cite = ["--top=1", "--limit=2", "--output=a.ndjson", "--cite=cite.txt"];
     assertEquals((await runToEnd(line, ...ask, ...cite)).code, 1);
@@ -298,7 +298,7 @@ Deno.test("weir setup keeps a key for its owner alone, and weir uses it, and sho
     const modeOf = async (name: string) =>
       ((await Deno.stat(`${FOLDER}/${name}`)).mode ?? 0) & 0o777;
     assertEquals([await modeOf("config/weir"), await modeOf("config/weir/key")], [0o700, 0o600]);
-    // One that others could read is kept from them.
+    // A file that others can read becomes private.
     await Deno.chmod(`${FOLDER}/config/weir/key`, 0o644);
     await setup.output();
     assertEquals(await modeOf("config/weir/key"), 0o600);

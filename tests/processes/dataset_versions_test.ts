@@ -1,4 +1,4 @@
-// A download of several pages stops when the service publishes other data while it runs.
+// A download of several pages stops when the service publishes new data while it runs.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   fileNames,
@@ -14,11 +14,11 @@ import { createSandbox } from "../../src/sandbox/service.ts";
 /** A dataset as the service describes it. */
 type Dataset = Record<string, unknown> & { DOI: string };
 
-/** A sandbox whose datasets a test can publish anew, and that records its requests. */
+/** A sandbox whose datasets a test can change, and that records its requests. */
 class Publisher {
   /** Path and query of each request, decoded. */
   readonly requests: string[] = [];
-  /** What the next requests of Metadata change. */
+  /** Changes the datasets that later requests return. */
   edit: (datasets: Dataset[]) => Dataset[] = (datasets) => datasets;
   /** Called before each request of rows, with its number from 1. */
   onPage: (number: number) => Response | void = () => {};
@@ -89,7 +89,7 @@ for (const [name, edit, said] of changes) {
       assertStringIncludes(stderr, said);
       assertStringIncludes(stderr, "start again with --force");
       assertEquals(stderr.includes("--resume"), false);
-      // Of the resumed run, no rows were requested.
+      // The resumed run requested no rows.
       assertEquals([service.metadata.length, service.requests.length], [2, 5]);
       assertEquals((await runToEnd(line, ...ask, "--force")).code, 0);
       assertEquals(await fileNames(), ["a.csv"]);
@@ -187,7 +187,7 @@ for (
   Deno.test(`weir compares all datasets when an unchecked filter is ${filter}`, () => {
     const sandbox = createSandbox({ requestsPerSecond: Infinity });
     const metadata: string[] = [];
-    // The service answers a filter that the sandbox would refuse.
+    // The service accepts a filter that the sandbox would reject.
     return serving((request) => {
       const url = new URL(request.url);
       if (url.pathname.endsWith("/Metadata")) metadata.push(decodeURIComponent(url.search));
@@ -292,7 +292,7 @@ Deno.test("PartFile.commit() does not write the list of datasets into the state"
     assertEquals((await runToEnd(line, ...ask)).code, 1);
     assertEquals(JSON.parse(await readFile("a.csv.part.datasets.json")).length, 500);
     assert((await readFile("a.csv.part.json")).length < 1_000);
-    // Of many changes, some are named.
+    // The message names the first changes.
     service.edit = (datasets) => datasets;
     const { code, stderr } = await runToEnd(line, ...ask, "--resume");
     assertEquals(code, 1);

@@ -1,4 +1,4 @@
-// Files that cannot be, states that are lost, and interruptions where no rows come: said in a line.
+// Invalid file names, lost states, and interruptions outside of requests for rows.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import {
   type CommandLine,

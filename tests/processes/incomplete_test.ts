@@ -10,7 +10,7 @@ import {
   writeFile,
 } from "../helpers/command_line.ts";
 
-/** A service whose pages end after the row with that Id, and whose counts do not. */
+/** A service whose pages end after a given Id, and whose counts include all rows. */
 function endingAfter(last: () => number): (request: Request) => Promise<Response> {
   const sandbox = createSandbox({ records: 1_000, requestsPerSecond: Infinity });
   return async (request) => {

@@ -1,4 +1,4 @@
-// The command line as npm installs it, in Node and in Bun: files, signals, pipes, exit codes.
+// The command line as npm installs it, in Node and Bun: files, signals, pipes and exit codes.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileNames, FOLDER, readFile, withFiles, writeFile } from "../helpers/command_line.ts";
 import { bundle } from "../helpers/bundle.ts";

@@ -25,7 +25,7 @@ const modeOf = async (name: string) => ((await Deno.stat(`${FOLDER}/${name}`)).m
 const isLink = async (name: string) => (await Deno.lstat(`${FOLDER}/${name}`)).isSymlink;
 const link = (target: string, name: string) => runProgram("ln", "-s", target, `${FOLDER}/${name}`);
 
-/** Reads a named pipe to its end; where nobody writes to it, not for ever. */
+/** Reads a named pipe to its end, with a time limit. */
 const readPipe = (name: string, ...reader: string[]) =>
   runProgram("timeout", "20", ...(reader.length ? reader : ["cat"]), `${FOLDER}/${name}`);
 
@@ -85,7 +85,7 @@ Deno.test("weir exits on Ctrl-C while no process reads the named pipe", () =>
   withFiles(async () => {
     await runProgram("mkfifo", `${FOLDER}/a.csv`);
     const child = start(toFile, "records", "--sandbox", "--output=a.csv");
-    // Until it waits in open(): that shows nowhere but in the kernel.
+    // Only the kernel shows that the process waits in open().
     const wchan = `/proc/${child.pid}/task`;
     await runProgram(
       "bash",
@@ -129,7 +129,7 @@ for (const output of ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]) {
       const ask = [...LOCATIONS, `--output=${output}`];
       const piped = await runToEnd({}, ...ask, "--force");
       assertEquals([piped.code, piped.stdout, piped.stderr], [0, ROWS, ""]);
-      // After what is there, as `echo` would: not in its place.
+      // Appended, as `echo` does.
       const { code } = await inShell('{ echo one; "$@"; echo two; } > out.csv', ...ask);
       assertEquals([code, await readFile("out.csv")], [0, `one\n${ROWS}two\n`]);
       assertEquals(await fileNames(), ["out.csv"]);
@@ -170,7 +170,7 @@ Deno.test("weir replaces the target of a symbolic link, with the part beside the
       const broken = await runToEnd(line, ...ask, "--force");
       assertStringIncludes(broken.stderr, "data/2026.csv.part has 20 rows");
       assertEquals(await fileNames(), ["again.csv", "data", "latest.csv"]);
-      // By whatever name, it is one file.
+      // Both names refer to one file.
       const target = ask.map((arg) =>
         arg === "--output=again.csv" ? "--output=data/2026.csv" : arg
       );

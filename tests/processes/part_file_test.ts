@@ -1,4 +1,4 @@
-// Several processes with one part file: whatever the order of their steps, no wrong file results.
+// Several processes that write one part, with their steps in any order, never produce a wrong file.
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { FileError } from "../../src/cli/output.ts";
@@ -25,14 +25,14 @@ const options: PartOptions = {
 };
 const encode = (text: string) => new TextEncoder().encode(text);
 
-/** Writes and commits a page, after which there is another one. */
+/** Writes and commits a page that has a next page. */
 async function commit(part: PartFile, text: string, rows: number): Promise<void> {
   await part.write(encode(text));
   const remaining = [{ clauses: [], skipToken: `Id:${rows}` }];
   await part.commit({ version: 1, query: {}, remaining, rows }, true);
 }
 
-/** A part with one page, as a process that was killed leaves it. */
+/** Creates a part with one page, as a killed process leaves it. */
 async function killed(): Promise<PartFile> {
   const { part } = await openPart(PATH, options);
   await commit(part, "page 1\n", 1);

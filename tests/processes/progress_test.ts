@@ -1,4 +1,4 @@
-// What a process says before the first page, and on a terminal without escape sequences.
+// Messages before the first page, and on a terminal without escape sequences.
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { denoArguments, FOLDER, serving, start, withFiles } from "../helpers/command_line.ts";
 import { bundle } from "../helpers/bundle.ts";
@@ -59,7 +59,7 @@ Deno.test({
 const hasScript = (await runProgram("script", "--version"))?.success ?? false;
 if (!hasScript) console.warn("The tests of TERM=dumb are skipped: script is not installed");
 
-/** Runs a command on a terminal of its own; returns all that it wrote there. */
+/** Runs a command in a new terminal, and returns the text that it wrote there. */
 async function onTerminal(term: string, ...command: string[]): Promise<string> {
   const words = command.map((word) => `'${word}'`).join(" ");
   const env = { TERM: term, WEIR_REQUESTS_PER_SECOND: "Infinity" };

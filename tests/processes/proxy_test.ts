@@ -7,7 +7,7 @@ import { Proxy } from "../helpers/proxy.ts";
 import { bun, newestNode, node } from "../helpers/runtime_programs.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 
-/** Whether a Node can be told by a program, or by a variable, to use a proxy. */
+/** Whether a version of Node can use a proxy, by a function or by a variable. */
 async function nodeCan(program: string | undefined): Promise<{ itself: boolean; told: boolean }> {
   if (program === undefined) return { itself: false, told: false };
   const script = `const flags = process.allowedNodeEnvironmentFlags;

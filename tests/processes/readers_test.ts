@@ -1,4 +1,4 @@
-// The CSV of a page with every oddity, as other programs read it: cell by cell, what was sent.
+// Other programs read the same cells from the CSV of a page with unusual values.
 import { assert, assertEquals } from "@std/assert";
 import { csvFromPage } from "../../mod.ts";
 import { runProgram } from "../helpers/programs.ts";
@@ -29,7 +29,7 @@ const rowOf = (shift: number) => names.map((_, index) => cells[(index + shift) %
 /** Each cell in each column once. */
 const rows = cells.map((_, shift) => rowOf(shift));
 
-/** Every third row has its keys the other way round, and lacks those whose value is null. */
+/** Every third row has its keys in reverse order, without those whose value is null. */
 function pageOf(more: string): Uint8Array {
   const objects = rows.map((row, number) => {
     const members = row.map(([json], index) => `"${names[index]}":${json}`);
@@ -45,7 +45,7 @@ interface Reader {
   name: string;
   /** Whether it is installed. */
   check: [program: string, ...args: string[]];
-  /** The rows of a file, the header among them, as JSON on standard output. */
+  /** Prints the rows of a file, including the header, as JSON. */
   read(file: string): [program: string, ...args: string[]];
   rows(output: string): string[][];
 }

@@ -1,4 +1,4 @@
-// A download that is killed at any place goes on to the very file of one that was not.
+// A download that is killed at any request and resumed writes the same file.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   fileNames,
@@ -14,9 +14,9 @@ import { createSandbox } from "../../src/sandbox/service.ts";
 
 type Handler = (request: Request) => Response | Promise<Response>;
 
-/** A service that kills whoever asks it, at the request that is told. */
+/** A service that kills its client at a given request. */
 class Killer {
-  /** The number of the request, from 1; 0 is none. */
+  /** Number of the request, from 1; 0 for none. */
   at = 0;
   asked = 0;
   child: Deno.ChildProcess | undefined;
@@ -31,9 +31,9 @@ class Killer {
 }
 
 interface Weir {
-  /** Runs to the end. */
+  /** Runs a command line to its end. */
   run: (...args: string[]) => Promise<{ code: number; stderr: string }>;
-  /** Runs until the service kills it at a request; false where it came to its end before. */
+  /** Runs a command line until the service kills it; returns false if it ended before. */
   runUntilKilled: (at: number, ...args: string[]) => Promise<boolean>;
   start: (...args: string[]) => Deno.ChildProcess;
 }
@@ -105,7 +105,7 @@ for (const [name, pages, file, ...args] of downloads) {
         const isKilled = await weir.runUntilKilled(at, ...args, "--output", file);
         if (!isKilled) break;
         killed++;
-        // At the first request there may be no state yet, and so nothing to go on from.
+        // At the first request there may be no state yet to resume.
         const { code, stderr } = await weir.run(...args, "--output", file, "--resume");
         assertEquals(code, 0, `killed at request ${at}: ${stderr}`);
         assertEquals(await readFile(file) === whole, true, `killed at request ${at}`);
@@ -121,7 +121,7 @@ Deno.test("weir --resume writes each row once when a query past a million rows i
   const service = largeService(1_050_000, 40);
   return withKiller((request) => service.fetch(request), async (weir) => {
     const args = ["observations", "--select=Id,LocationId", "--output=a.ndjson"];
-    // The first page, the count, the halves' counts, the ranges' pages: in the midst of each.
+    // During the first page, the count, the counts of the halves, and the pages of the shards.
     for (const at of [2, 3, 5, 30, 40]) {
       const resume = at === 2 ? [] : ["--resume"];
       assert(await weir.runUntilKilled(at, ...args, ...resume), `at ${at}`);
@@ -168,8 +168,8 @@ Deno.test("weir --resume truncates a part to its last committed page when a writ
     await Deno.remove(`${FOLDER}/a.csv`);
     assert(await weir.runUntilKilled(4, ...args));
     const part = await readFile("a.csv.part");
-    // What a page that was half written, and a state that was, leave behind.
-    // Longer than all that is to come: what is not cut back would stay.
+    // The files after an interrupted write of a page and of a state.
+    // Longer than the remaining rows, so that bytes that are not truncated would remain.
     await writeFile("a.csv.part", `${part}${'500999,10.25976/weir-aa00,"Synth'.repeat(20_000)}`);
     await writeFile("a.csv.part.json.new", '{"fingerprint":"{');
     assertEquals((await weir.run(...args, "--resume")).code, 0);
@@ -186,19 +186,19 @@ Deno.test("weir --resume writes the same file when runs are killed at arbitrary 
     await Deno.remove(`${FOLDER}/a.csv`);
     for (let round = 0;; round++) {
       const child = weir.start(...args, "--resume");
-      // Pages of 0.3 MB, some milliseconds apart: from the start of the process on, ever later.
+      // Pages of 0.3 MB arrive within milliseconds. Each round kills the process later.
       const kill = () => {
         try {
           child.kill("SIGKILL");
         } catch {
-          // It has just come to its end.
+          // The process has ended.
         }
       };
       const timer = setTimeout(kill, 150 + (round * 37) % 200 + round * 10);
       const { code, signal, stderr } = await child.output();
       clearTimeout(timer);
       if (signal !== "SIGKILL") assertEquals(code, 0, new TextDecoder().decode(stderr));
-      // Killed in its last moment it may have given the file its name.
+      // The process may have renamed the file before it was killed.
       if (signal !== "SIGKILL" || (await fileNames()).includes("a.csv")) break;
     }
     assertEquals(await readFile("a.csv") === whole, true);
@@ -306,7 +306,7 @@ for (const [name, content] of unusable) {
   });
 }
 
-/** Changes after which a cursor is not one of a client. */
+/** Changes that make a cursor invalid. */
 const unusableCursors: Record<string, unknown> = {
   "a negative number of missing rows": { missingRows: -1 },
   "a fraction of a row": { rows: 1.5 },
@@ -415,7 +415,7 @@ Deno.test("weir --resume exits with 0 and says that the file is complete when it
       assertStringIncludes(stderr, "a.csv is complete");
     }
     assertEquals(await fileNames(), ["a.csv", "c.txt"]);
-    // The citations come after the file: a run that was killed in between has none.
+    // The citations are written after the file, so a run that is killed between them leaves none.
     await Deno.remove(`${FOLDER}/c.txt`);
     assertEquals((await weir.run(...cited, "--resume")).code, 0);
     assertEquals(await readFile("c.txt"), citations);
@@ -442,7 +442,7 @@ Deno.test("weir --resume overwrites the file when the interrupted run had --forc
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return withKiller(sandbox.fetch, async (weir) => {
     const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
-    // At the first page, at the dataset versions, at the second page.
+    // At the first page, the dataset versions, and the second page.
     for (const at of [1, 2, 3]) {
       await writeFile("a.csv", "of old");
       assert(await weir.runUntilKilled(at, ...args, "--force"));
@@ -451,6 +451,20 @@ Deno.test("weir --resume overwrites the file when the interrupted run had --forc
       assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
       assertEquals(await fileNames(), ["a.csv"]);
     }
+  });
+});
+
+Deno.test("weir --resume of another query keeps the file when a run with --force was killed before its first page", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
+    await writeFile("a.csv", "of old");
+    assert(await weir.runUntilKilled(1, ...args, "--force"));
+    const { code, stderr } = await weir.run(...args, "--limit=5", "--resume");
+    assertEquals([code, await readFile("a.csv")], [1, "of old"]);
+    assertStringIncludes(stderr, "a.csv already exists");
+    assertEquals((await weir.run(...args, "--resume")).code, 0);
+    assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
   });
 });
 

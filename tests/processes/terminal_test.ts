@@ -1,4 +1,4 @@
-// The progress line in a real terminal, as tmux has it.
+// The line of progress in a real terminal, in tmux.
 import { assertEquals, assertMatch } from "@std/assert";
 import { denoArguments, FOLDER, withFiles } from "../helpers/command_line.ts";
 import { hasTmux, shell, Terminal } from "../helpers/terminal.ts";
