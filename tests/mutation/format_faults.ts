@@ -4,7 +4,7 @@ import type { Fault } from "./fault.ts";
 export const FORMAT_FAULTS: readonly Fault[] = [
   {
     name: "a raw $ is sent",
-    file: "src/endpoint/encode.ts",
+    file: "src/endpoint/parse.ts",
     find: "encode(name.toWellFormed())",
     replacement: 'encode(name.toWellFormed()).replaceAll("%24", "$")',
     test: "tests/unit/endpoint/endpoint_test.ts",

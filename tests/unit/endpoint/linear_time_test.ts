@@ -100,7 +100,7 @@ for (const [name, of] of Object.entries(inputs)) {
     assertLinear(of, (call) => call()));
 }
 
-Deno.test("an error shows the beginning of a long expression alone", () => {
+Deno.test("endpoint() throws an error with the start of an expression when it is long", () => {
   const message = caught(`/{${"a".repeat(100_000)}!}`);
   assert(message.length < 300 && message.includes("…"));
   assertEquals(caught("/{a!}").includes('"{a!}"'), true);

@@ -1,6 +1,6 @@
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { endpoint } from "../../../mod.ts";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { endpoint, ValidationError } from "../../../mod.ts";
 
 const root = "https://example.org";
 const at = endpoint.defaults({ baseUrl: root });
@@ -38,7 +38,7 @@ const values = {
   keys: { semi: ";", dot: ".", comma: "," },
 };
 for (const [template, expanded] of levels) {
-  Deno.test(`a template of RFC 6570 expands: ${template}`, () => {
+  Deno.test(`endpoint() returns ${expanded} when the template is ${template}`, () => {
     // Only what the template names, so that nothing goes to the query.
     const names = [...template.matchAll(/[{,+#./;?&](\w+)(?=[^{}]*\})/g)].map(([, name]) => name);
     const named = Object.entries(values).filter(([name]) => names.includes(name));
@@ -61,7 +61,7 @@ const texts: [value: unknown, text: string][] = [
   [{ a: 1n, b: false }, "a,1,b,false"],
 ];
 for (const [value, text] of texts) {
-  Deno.test(`a value expands as text: ${Deno.inspect(value)}`, () => {
+  Deno.test(`endpoint() expands a variable to "${text}" when its value is ${Deno.inspect(value)}`, () => {
     assertEquals(expand("/x/{value}", { value }), `/x/${text}`);
     if (typeof value !== "object" || value instanceof Date) {
       const named = value === "" ? "" : `=${text}`;
@@ -71,12 +71,12 @@ for (const [value, text] of texts) {
   });
 }
 
-Deno.test("half a character in a name becomes the replacement character, as in a value", () => {
+Deno.test("endpoint() writes the replacement character when a name or a value has half a surrogate pair", () => {
   assertEquals(expand("/x", { "a\ud800": "\ud800" }), "/x?a%EF%BF%BD=%EF%BF%BD");
 });
 
 for (const value of [undefined, null, [], [null], {}, { a: undefined }]) {
-  Deno.test(`an undefined variable expands to nothing: ${Deno.inspect(value)}`, () => {
+  Deno.test(`endpoint() expands a variable to nothing when its value is ${Deno.inspect(value)}`, () => {
     assertEquals(expand("/x/{value}/y{?value,value*}{/value}", { value }), "/x//y");
     assertEquals(expand("/x{?a,value}", { a: 1, value }), "/x?a=1");
   });
@@ -94,9 +94,10 @@ for (
     new Date(NaN),
   ]
 ) {
-  Deno.test(`a value without a text is an error that names the variable: ${Deno.inspect(value)}`, () => {
-    assertThrows(() => expand("/x/{thing}", { thing: value }), TypeError, '"thing"');
-    assertThrows(() => expand("/x{?a,thing*}", { a: 1, thing: value }), TypeError, '"thing"');
+  Deno.test(`endpoint() throws when the value of a variable is ${Deno.inspect(value)}`, () => {
+    assertThrows(() => expand("/x/{thing}", { thing: value }), ValidationError, "thing must be");
+    const exploded = () => expand("/x{?a,thing*}", { a: 1, thing: value });
+    assertEquals(assertThrows(exploded, ValidationError).option, "thing");
   });
 }
 
@@ -111,17 +112,21 @@ const prefixes: [template: string, value: string, expanded: string][] = [
   ["/{+value:2}", "a%20b", "/a%20"],
 ];
 for (const [template, value, expanded] of prefixes) {
-  Deno.test(`a prefix counts characters: ${template} of ${value}`, () => {
+  Deno.test(`endpoint() counts characters when it expands the prefix ${template} of ${value}`, () => {
     assertEquals(expand(template, { value }), expanded);
   });
 }
 
-Deno.test("a prefix of a list or an object is an error that names the variable", () => {
-  assertThrows(() => expand("/{list:1}", { list: ["a"] }), TypeError, '"list:1"');
-  assertThrows(() => expand("/{+keys:1}", { keys: { a: "b" } }), TypeError, '"keys:1"');
+Deno.test("endpoint() throws when a prefix is applied to a list or an object", () => {
+  assertThrows(
+    () => expand("/{list:1}", { list: ["a"] }),
+    ValidationError,
+    'list must be text for the prefix in "list:1"',
+  );
+  assertThrows(() => expand("/{+keys:1}", { keys: { a: "b" } }), ValidationError, '"keys:1"');
 });
 
-Deno.test("what is encoded already stays so where it is reserved, a stray percent sign does not", () => {
+Deno.test("endpoint() keeps percent-encoded triplets when the expansion is reserved, and encodes other percent signs", () => {
   assertEquals(
     expand("/{+value}", { value: "50%25 of %az & 9%" }),
     "/50%25%20of%20%25az%20&%209%25",
@@ -130,7 +135,7 @@ Deno.test("what is encoded already stays so where it is reserved, a stray percen
   assertEquals(expand("/a%20b%zz{x}"), "/a%20b%25zz");
 });
 
-Deno.test("a name with percent signs stands in the query as it stands in the template", () => {
+Deno.test("endpoint() keeps the name of a variable when it has percent-encoded triplets", () => {
   for (const name of ["na%20me", "a%2Cb", "a%3Ab", "%26", "%ff", "%41", "%c3%a9"]) {
     assertEquals(expand(`/x{?b,${name}}`, { b: 2, [name]: 1 }), `/x?b=2&${name}=1`);
     assertEquals(expand(`/x{;${name}*}`, { [name]: ["", 1] }), `/x;${name};${name}=1`);
@@ -139,7 +144,7 @@ Deno.test("a name with percent signs stands in the query as it stands in the tem
   assertEquals(expand("/x{?a%62,ab}", { "a%62": "v", ab: "w" }), "/x?a%62=v&ab=w");
 });
 
-Deno.test("a value is left as it is beside a name with percent signs, whatever it says", () => {
+Deno.test("endpoint() keeps a value when the name before it has percent-encoded triplets", () => {
   const value = "a_percent_encoded_name_0_b_percent_encoded_name_1_";
   for (const name of ["x%20y", "%41"]) {
     assertEquals(expand(`/x{/${name},z}`, { [name]: value, z: value }), `/x/${value}/${value}`);
@@ -151,7 +156,7 @@ Deno.test("a value is left as it is beside a name with percent signs, whatever i
   }
 });
 
-Deno.test("endpoint() leaves the keys of an exploded object as they are beside a percent-encoded name", () => {
+Deno.test("endpoint() encodes the keys of an exploded object when the name of the variable is percent-encoded", () => {
   const value = { _percent_encoded_name_0_: 1, "%41": 2, "%2541": "" };
   assertEquals(
     expand("/x{?b,%41*}", { b: 1, "%41": value }),
@@ -163,7 +168,7 @@ Deno.test("endpoint() leaves the keys of an exploded object as they are beside a
   );
 });
 
-Deno.test("endpoint() expands each variable of a list when one is undefined, empty, exploded or cut", () => {
+Deno.test("endpoint() expands each variable of a list when one is undefined, empty, exploded or a prefix", () => {
   const values = { a: "", b: ["x", ""], c: { k: "v", l: "" }, d: "🌊é/%20" };
   const list = "none,a,b,b*,c,c*,d:2,d";
   const deep = "%F0%9F%8C%8A";
@@ -183,14 +188,14 @@ Deno.test("endpoint() expands each variable of a list when one is undefined, emp
   );
 });
 
-Deno.test("after a semicolon an empty value has no equals sign, exploded ones too", () => {
+Deno.test("endpoint() writes no equals sign when a value after a semicolon is empty", () => {
   assertEquals(
     expand("/x{;keys*,list*}", { keys: { a: "", b: 1 }, list: ["", "c"] }),
     "/x;a;b=1;list;list=c",
   );
 });
 
-Deno.test("characters that no URI holds are encoded in the literal text", () => {
+Deno.test("endpoint() encodes literal text when a URI cannot contain its characters", () => {
   assertEquals(expand('/a b"<é>|^`\\{x}[1]', { x: 1 }), "/a%20b%22%3C%C3%A9%3E%7C%5E%60%5C1[1]");
 });
 
@@ -229,39 +234,40 @@ const malformed: [template: string, position: number][] = [
   ["/{{a}}", 2],
 ];
 for (const [template, position] of malformed) {
-  Deno.test(`a malformed template is an error with its position: ${template}`, () => {
+  Deno.test(`endpoint() throws an error with the position ${position} when the template is ${template}`, () => {
     const error = assertThrows(
       () => at(template, { id: 1 }),
-      SyntaxError,
+      ValidationError,
       `at character ${position}`,
     );
-    assert(error.message.includes(`"${template.slice(position - 1, position)}`), error.message);
+    assertEquals([error.option, error.received], ["url", template]);
+    assertStringIncludes(error.message, `"${template.slice(position - 1, position)}`);
   });
 }
 
-const dollars: [expression: string, encoded: string, keys: string][] = [
-  ["{?$top}", "{?%24top}", '"%24top"'],
-  ["{?$filter,count,$top*}", "{?%24filter,count,%24top*}", '"%24filter", "%24top"'],
-  ["{$a,$b:3,$c}", "{%24a,%24b:3,%24c}", '"%24a", "%24b", "%24c"'],
+const dollars: [expression: string, encoded: string][] = [
+  ["{?$top}", "{?%24top}"],
+  ["{?$filter,count,$top*}", "{?%24filter,count,%24top*}"],
+  ["{$a,$b:3,$c}", "{%24a,%24b:3,%24c}"],
 ];
-for (const [expression, encoded, keys] of dollars) {
-  Deno.test(`endpoint() says how to write a dollar sign, and the option to pass, when a template has ${expression}`, () => {
-    const error = assertThrows(() => at(`/x${expression}`), SyntaxError, "at character 3");
-    assert(error.message.includes(`"${expression}"`), error.message);
-    assert(error.message.includes(`write "${encoded}"`), error.message);
-    assert(error.message.endsWith(`pass the option ${keys}`), error.message);
+for (const [expression, encoded] of dollars) {
+  Deno.test(`endpoint() throws a hint for the dollar sign when a template has ${expression}`, () => {
+    const error = assertThrows(() => at(`/x${expression}`), ValidationError, "at character 3");
+    assertStringIncludes(error.message, `"${expression}"`);
+    assertEquals(error.hint, `write "${encoded}", and "%24" in the name of the option too`);
+    assertEquals(error.message.endsWith(error.hint), true);
   });
 }
 
-Deno.test("endpoint() reads the option that the hint for a dollar sign names", () => {
+Deno.test("endpoint() expands a variable when its name and the option have %24 for the dollar sign", () => {
   assertEquals(expand("/x{?%24top}", { "%24top": 5 }), "/x?%24top=5");
   assertEquals(expand("/x", { $top: 5 }), "/x?%24top=5");
 });
 
 for (const expression of ["{?$top!}", "{?top}$}", `{?${"$a".repeat(40)}}`]) {
-  Deno.test(`endpoint() has no hint for a dollar sign when more is wrong or much is: ${expression}`, () => {
-    const error = assertThrows(() => at(`/x${expression}`), SyntaxError, "at character");
-    assertMatch(error.message, / at character \d+$/);
+  Deno.test(`endpoint() throws no hint for the dollar sign when the template has ${expression}`, () => {
+    const error = assertThrows(() => at(`/x${expression}`), ValidationError, "at character");
+    assertEquals(error.hint, "");
   });
 }
 
@@ -285,7 +291,7 @@ const colons: [template: string, given: Record<string, unknown>, expanded: strin
   ["/a/:missing/x", {}, "/a//x"],
 ];
 for (const [template, given, expanded] of colons) {
-  Deno.test(`:name is a placeholder in the path alone: ${template}`, () => {
+  Deno.test(`endpoint() returns ${expanded} when the template is ${template}`, () => {
     assertEquals(expand(template, given), expanded);
   });
 }
@@ -294,13 +300,13 @@ Deno.test("endpoint() expands :name when it is the first character of a relative
   assertEquals(at(":id/x", { id: 7 }).url, `${root}/7/x`);
 });
 
-Deno.test(":name is no placeholder in a host, a port or a password", () => {
+Deno.test("endpoint() does not expand :name when it is part of a host, a port or a password", () => {
   assertEquals(at("https://host:8080/a/:id", { id: 7 }).url, "https://host:8080/a/7");
   assertEquals(at("https://user:pw@host/a/:id", { id: 7 }).url, "https://user:pw@host/a/7");
   assertEquals(at("http://[::ffff:1]/:id", { id: 7 }).url, "http://[::ffff:1]/7");
 });
 
-Deno.test("what the template has placed is sent once", () => {
+Deno.test("endpoint() sends a parameter once when the template has a placeholder for it", () => {
   const given = { path: "a b", a: [1, 2], b: "c", list: ["x", "y"], rest: 1 };
   assertEquals(
     expand("/{path:10}{/list*}{?a*,b}", given),
@@ -308,12 +314,12 @@ Deno.test("what the template has placed is sent once", () => {
   );
 });
 
-Deno.test("only own properties are variables", () => {
+Deno.test("endpoint() expands a variable to nothing when only Object.prototype has its name", () => {
   assertEquals(expand("/x{?constructor,toString,__proto__}"), "/x");
   const own = JSON.parse('{"__proto__": "a", "constructor": "b"}');
   assertEquals(expand("/x{?constructor,__proto__}", own), "/x?constructor=b&__proto__=a");
 });
 
-Deno.test("an option of the builder fills no placeholder", () => {
+Deno.test("endpoint() expands a placeholder to nothing when it has the name of a reserved option", () => {
   assertEquals(expand("/x/{url}{method}{baseUrl}{data}"), "/x/");
 });

@@ -1,4 +1,4 @@
-// What the compiler knows of a route; the expected errors are the tests.
+// Tests of types: an expected error is tested by `@ts-expect-error`.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import {
@@ -9,10 +9,10 @@ import {
   type RouteVariables,
 } from "../../../mod.ts";
 
-/** Compiles only where both types are the same. */
+/** Compiles only if both types are the same. */
 function same<A, B>(..._: [A] extends [B] ? [B] extends [A] ? [] : [never] : [never]): void {}
 
-Deno.test("the placeholders of a literal route are known", () => {
+Deno.test("PlaceholderName is the union of the placeholders when the route is a literal", () => {
   same<PlaceholderName<"GET /a/{b}/c">, "b">();
   same<PlaceholderName<"POST /a/{b:3}{/c*}{?d,e*}{&f}{#g}">, "b" | "c" | "d" | "e" | "f" | "g">();
   same<PlaceholderName<"/a/:b/:c_1">, "b" | "c_1">();
@@ -26,21 +26,21 @@ Deno.test("the placeholders of a literal route are known", () => {
   same<keyof RouteVariables<"/{a}{?b,data}">, "a" | "b">();
 });
 
-Deno.test("a placeholder of the wrong type does not compile", () => {
+Deno.test("endpoint() does not compile when a parameter has a type that its placeholder cannot contain", () => {
   const { url } = endpoint("https://example.org/{id}/:part", { id: 5n, part: new Date(0) });
   assertEquals(url, "https://example.org/5/1970-01-01T00%3A00%3A00.000Z");
   endpoint("/x/{list*}", { list: ["a", 1, null] });
   endpoint("POST /x/{id}", { id: null, other: { anything: 1 } });
   const wrong = () => {
-    // @ts-expect-error -- a function has no text
+    // @ts-expect-error -- a function
     endpoint("/x/{id}", { id: () => 1 });
-    // @ts-expect-error -- nor has an object in an object
+    // @ts-expect-error -- an object in an object
     endpoint("/x/:id", { id: { a: { b: 1 } } });
-    // @ts-expect-error -- headers are texts by name
+    // @ts-expect-error -- a header is a string
     endpoint("/x", { headers: { accept: {} } });
-    // @ts-expect-error -- a method is a text
+    // @ts-expect-error -- a method is a string
     endpoint({ url: "/x", method: 5 });
-    // @ts-expect-error -- merge knows the route too
+    // @ts-expect-error -- merge() checks the placeholders too
     endpoint.merge("/x/{id}", { id: Symbol() });
   };
   same<typeof wrong, () => void>();
@@ -52,11 +52,11 @@ Deno.test("endpoint() does not compile when neither the options nor a default su
     endpoint({ method: "GET" });
     // @ts-expect-error -- no url
     endpoint({});
-    // @ts-expect-error -- a url of undefined is none
+    // @ts-expect-error -- an undefined url
     endpoint({ url: undefined });
-    // @ts-expect-error -- a default that is no url
+    // @ts-expect-error -- a default that is not a url
     endpoint.defaults({ org: "a" })({ method: "GET" });
-    // @ts-expect-error -- nor is one further down
+    // @ts-expect-error -- a default of defaults that is not a url
     endpoint.defaults({ org: "a" }).defaults({ method: "PUT" })({ org: "b" });
   };
   same<typeof missing, () => void>();
@@ -81,19 +81,19 @@ Deno.test("endpoint() compiles when the compiler cannot know whether the options
   assertEquals(endpoint({ ...parameters }).url, "https://example.org/y");
   const build: Endpoint = endpoint.defaults({ url: "https://example.org/z" });
   assertEquals(build("https://example.org/x").url, "https://example.org/x");
-  // @ts-expect-error -- a builder whose type says nothing of its defaults wants a url
+  // @ts-expect-error -- the type Endpoint does not have the defaults
   assertEquals(build({}).url, "https://example.org/z");
 });
 
-Deno.test("headers compile when they are fields, a Headers object or pairs of name and value", () => {
+Deno.test("endpoint() compiles when the headers are an object, a Headers object or pairs", () => {
   const pair: [string, string] = ["accept", "text/csv"];
   for (const headers of [new Headers([pair]), [pair], new Map([pair]), { accept: "text/csv" }]) {
     assertEquals(endpoint("/x", { headers }).headers.accept, "text/csv");
   }
   const wrong = () => {
-    // @ts-expect-error -- a value that is no text
+    // @ts-expect-error -- a value that is not a string
     endpoint("/x", { headers: [["accept", {}]] });
-    // @ts-expect-error -- no pairs
+    // @ts-expect-error -- not pairs
     endpoint("/x", { headers: ["accept"] });
   };
   same<typeof wrong, () => void>();
@@ -105,14 +105,14 @@ type Sixty<Part extends string> = `${Ten<Part>}${Ten<Part>}${Ten<Part>}${Ten<
   `${Part}${Part}${Part}`
 >}`;
 
-Deno.test("a route of many placeholders does not run into the compiler's depth", () => {
+Deno.test("PlaceholderName compiles when a route has 60 placeholders", () => {
   same<PlaceholderName<Sixty<"/{a}/b">>, "a">();
   same<PlaceholderName<Sixty<"/:a/b">>, "a">();
   same<PlaceholderName<`/x{?${Sixty<"a*,b:3,c,">}d}`>, "a" | "b" | "c" | "d">();
   same<PlaceholderName<`/${Sixty<"15:30">}`>, never>();
 });
 
-Deno.test("a route that the compiler knows in part takes any parameter", () => {
+Deno.test("endpoint() compiles with any parameter when the route is a template literal with a variable", () => {
   const names: string[] = ["a"];
   const { body } = endpoint(`POST /x{?${names.join(",")}}`, { a: 1, b: { c: { d: 1 } } });
   assertEquals(body as unknown, { b: { c: { d: 1 } } });
@@ -120,7 +120,7 @@ Deno.test("a route that the compiler knows in part takes any parameter", () => {
   assertEquals(url, "https://example.org/");
 });
 
-Deno.test("a route that the compiler does not know takes any parameter", () => {
+Deno.test("endpoint() compiles with any parameter when the route is a string variable", () => {
   const route: string = "/x/{id}";
   assertEquals(
     endpoint(route, { id: 1, baseUrl: "https://example.org" }).url,
@@ -128,7 +128,7 @@ Deno.test("a route that the compiler does not know takes any parameter", () => {
   );
 });
 
-Deno.test("the result is typed, without any", () => {
+Deno.test("endpoint() returns a type without any when the route is a literal", () => {
   const { method, url, headers, body, request } = endpoint("/x");
   same<typeof method, string>();
   same<typeof url, string>();
