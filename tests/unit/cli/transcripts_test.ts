@@ -1,6 +1,5 @@
 // Exit code, stdout, stderr and requests of command lines that need no file, compared with records
 // in tests/fixtures/transcripts.
-import "../../helpers/no_permission.ts";
 import "../../helpers/reads_fixtures.ts";
 import { assertEquals } from "@std/assert";
 import { VERSION } from "../../../src/version.ts";

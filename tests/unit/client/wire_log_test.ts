@@ -1,5 +1,4 @@
 // Recorded requests of every public call: in what order, with which headers and when they are sent.
-import "../../helpers/no_permission.ts";
 import "../../helpers/reads_fixtures.ts";
 import { and, boundingBox, type DataStreamOptions, eq, ne } from "../../../mod.ts";
 import type { SandboxOptions } from "../../../src/sandbox/service.ts";

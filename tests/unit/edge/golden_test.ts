@@ -1,6 +1,5 @@
 // Tables of the app's responses, compared with recorded files: methods of every path, refused query
 // options and pairs of them, and the downloads of every resource in every format.
-import "../../helpers/no_permission.ts";
 import "../../helpers/reads_fixtures.ts";
 import { type AppOptions, createApp, type EdgeApp, signUrl } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";

@@ -1,5 +1,4 @@
 // Recorded results of endpoint() and toRequest() for a table of inputs.
-import "../../helpers/no_permission.ts";
 import "../../helpers/reads_fixtures.ts";
 import { endpoint, type EndpointOptions, QA_URL, toRequest } from "../../../mod.ts";
 import { assertGolden } from "../../helpers/golden.ts";

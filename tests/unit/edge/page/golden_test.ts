@@ -1,6 +1,5 @@
 // The page's HTML in each access mode and each state, compared with recorded files. The empty form is
 // there in full; of other states the file has the form's lines that differ from it, and all results.
-import "../../../helpers/no_permission.ts";
 import "../../../helpers/reads_fixtures.ts";
 import { type AppOptions, createApp, type EdgeApp } from "../../../../edge/app.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";

@@ -1,5 +1,4 @@
 // Runs the page's script over the page's HTML, both as the server sends them.
-import "../../../helpers/no_permission.ts";
 import "../../../helpers/reads_fixtures.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { AppOptions } from "../../../../edge/app.ts";
