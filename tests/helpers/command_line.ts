@@ -1,10 +1,14 @@
 // The command line as a process, with the minimal permissions that the README documents.
 
 import { withDeadline } from "./deadline.ts";
+import { childCommand } from "./programs.ts";
 import { PROJECT } from "./project.ts";
 
-/** Directory of the files. */
-export const FOLDER = "tests/processes/files";
+/**
+ * Folder of the running test, which `withFiles()` creates empty and removes. Its name is random,
+ * because test files run at the same time; each one loads this module by itself.
+ */
+export const FOLDER = `tests/tmp/${crypto.randomUUID().slice(0, 8)}`;
 /** The module of the command line. */
 export const MAIN = `${PROJECT}src/cli/main.ts`;
 
@@ -43,9 +47,9 @@ export function denoArguments(
   ];
 }
 
-/** Starts a process. */
+/** Starts a process. `withFiles()` kills it if the test fails before it ends. */
 export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
-  const child = new Deno.Command(Deno.execPath(), {
+  const child = childCommand(Deno.execPath(), {
     args: denoArguments(line, args),
     cwd: FOLDER,
     env: line.environment ?? {},
@@ -65,17 +69,17 @@ export async function runToEnd(line: CommandLine, ...args: string[]): Promise<En
   return { code, stdout: decode(stdout), stderr: decode(stderr) };
 }
 
-/** Runs a test with an empty directory for files. */
+/** Runs a test with an empty `FOLDER`; removes it afterwards, and kills what `start()` started. */
 export async function withFiles(test: () => Promise<void>): Promise<void> {
-  // A killed run leaves files.
-  await removeFolder();
   await Deno.mkdir(FOLDER, { recursive: true });
   const unfinished = () => ["The test", ...running.values()].join(" / ");
   try {
     await withDeadline(test(), unfinished, TEST_LIMIT);
   } finally {
-    running.keys().forEach(killIfRunning);
-    await removeFolder();
+    const left = [...running.keys()];
+    left.forEach(killIfRunning);
+    await Promise.all(left.map(({ status }) => status));
+    await Deno.remove(FOLDER, { recursive: true });
   }
 }
 
@@ -84,14 +88,6 @@ function killIfRunning(child: Deno.ChildProcess): void {
     child.kill("SIGKILL");
   } catch {
     // It has ended, and its status is not known yet.
-  }
-}
-
-async function removeFolder(): Promise<void> {
-  try {
-    await Deno.remove(FOLDER, { recursive: true });
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }
 
