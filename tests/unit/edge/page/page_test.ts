@@ -198,7 +198,7 @@ Deno.test("GET / shows an error of the service and logs it", async () => {
 });
 
 Deno.test("GET / needs no permit of the downloads, and returns 503 while three pages are loading", async () => {
-  const { app } = overSandbox({ records: 30 }, { maxWaiting: 1 });
+  const { app } = overSandbox({ records: 30 }, { maxDownloads: 1 });
   const download = await app.request("/Records.csv");
   const response = await app.request("/?endpoint=Records");
   assertEquals(response.status, 200);

@@ -1,8 +1,8 @@
-import "../../../helpers/no_permission.ts";
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { createApp, signUrl } from "../../../../edge/app.ts";
-import { overSandbox, overUpstream, problemOf, SECRET } from "../../../helpers/edge.ts";
-import { page, upstream } from "../../../helpers/upstream.ts";
+import { createApp, signUrl } from "../../../edge/app.ts";
+import { overSandbox, overUpstream, problemOf, SECRET } from "../../helpers/edge.ts";
+import { page, upstream } from "../../helpers/upstream.ts";
 
 const NOW = 1_800_000_000_000;
 const tokens = ["the-token-of-a-test", "another.token~12"];

@@ -1,8 +1,8 @@
-import "../../../helpers/no_permission.ts";
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { DEADLINE } from "../../../helpers/deadline.ts";
-import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
-import { page, type Reply, ROOT } from "../../../helpers/upstream.ts";
+import { DEADLINE } from "../../helpers/deadline.ts";
+import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
+import { page, type Reply, ROOT } from "../../helpers/upstream.ts";
 
 const PATHS = ["/Records.csv", "/Locations.geojson", "/Records?$count=true", "/Citations.txt"];
 
