@@ -62,7 +62,7 @@ export function createApp(options: AppOptions): EdgeApp {
   const context: AppContext = {
     settings,
     access: createAccess(settings),
-    downloadLimit: new ConcurrencyLimit(settings.maxWaiting, "downloads", settings.clock),
+    downloadLimit: new ConcurrencyLimit(settings.maxDownloads, "downloads", settings.clock),
   };
   const app = new Hono();
   addCommonHeaders(app, settings);

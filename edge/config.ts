@@ -13,8 +13,8 @@ export const OPTION_VARIABLES = {
   baseUrl: "DATASTREAM_BASE_URL",
   access: "WEIR_ACCESS",
   corsOrigins: "WEIR_CORS_ORIGINS",
+  maxDownloads: "WEIR_MAX_DOWNLOADS",
   maxRows: "WEIR_MAX_ROWS",
-  maxWaiting: "WEIR_MAX_WAITING",
   pageRows: "WEIR_PAGE_ROWS",
   requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
   signingSecret: "WEIR_SIGNING_SECRET",
@@ -100,7 +100,7 @@ export function readPort(text: string | undefined): number {
 
 type Limits = Pick<
   AppOptions,
-  "requestsPerSecond" | "maxRows" | "maxWaiting" | "pageRows" | "corsOrigins"
+  "requestsPerSecond" | "maxRows" | "maxDownloads" | "pageRows" | "corsOrigins"
 >;
 
 function readLimits(environment: Environment): Limits {
@@ -116,7 +116,7 @@ function readLimits(environment: Environment): Limits {
   return {
     requestsPerSecond: rate ? Number(rate) : undefined,
     maxRows: whole("WEIR_MAX_ROWS"),
-    maxWaiting: whole("WEIR_MAX_WAITING"),
+    maxDownloads: whole("WEIR_MAX_DOWNLOADS"),
     pageRows: whole("WEIR_PAGE_ROWS", MAXIMUM_TOP),
     corsOrigins: origins === "*" ? "*" : origins ? readList(origins) : undefined,
   };

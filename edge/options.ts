@@ -47,7 +47,7 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
   /** Maximum number of rows of one download. Default 5,000,000 for `public` access, else unlimited. */
   maxRows?: number | undefined;
   /** Maximum number of concurrent downloads; a further one is answered with 503. Default 20. */
-  maxWaiting?: number | undefined;
+  maxDownloads?: number | undefined;
   /**
    * Maximum number of rows per page, 1 to 10000. A running download holds one page in memory.
    * Default 10000.
@@ -74,7 +74,7 @@ const APP_OPTIONS: Record<keyof AppOptions, true> = {
   tokens: true,
   synthetic: true,
   maxRows: true,
-  maxWaiting: true,
+  maxDownloads: true,
   pageRows: true,
   corsOrigins: true,
   readerTimeout: true,
@@ -97,7 +97,7 @@ export interface Settings {
   tokens: readonly string[];
   synthetic: boolean;
   maxRows: number;
-  maxWaiting: number;
+  maxDownloads: number;
   pageRows: number;
   corsOrigins: "*" | readonly string[];
   readerTimeout: number;
@@ -128,7 +128,7 @@ export function toSettings(options: AppOptions): Settings {
     tokens = [],
     synthetic = false,
     maxRows = access === "public" ? PUBLIC_MAX_ROWS : Infinity,
-    maxWaiting = 20,
+    maxDownloads = 20,
     pageRows = MAXIMUM_TOP,
     corsOrigins = "*",
     readerTimeout = 60_000,
@@ -148,7 +148,7 @@ export function toSettings(options: AppOptions): Settings {
   }
   for (const token of tokens) requireToken(token);
   requireWholeNumber("maxRows", maxRows, 1);
-  requireWholeNumber("maxWaiting", maxWaiting, 1);
+  requireWholeNumber("maxDownloads", maxDownloads, 1);
   requireWholeNumber("pageRows", pageRows, 1, MAXIMUM_TOP);
   requireWholeNumber("readerTimeout", readerTimeout, 1, MAX_READER_TIMEOUT);
   for (const origin of corsOrigins === "*" ? [] : corsOrigins) requireOrigin(origin);
@@ -159,7 +159,7 @@ export function toSettings(options: AppOptions): Settings {
     tokens,
     synthetic,
     maxRows,
-    maxWaiting,
+    maxDownloads,
     pageRows,
     corsOrigins,
     readerTimeout,

@@ -96,8 +96,8 @@ export class DataStreamError extends Error {
   constructor(detail: string, facts: DataStreamErrorFacts) {
     const { cause, ...properties } = facts;
     super(`${detail}: ${facts.hint}`, { cause });
-    this.detail = detail;
     Object.assign(this, properties);
+    this.detail = detail;
     this.rows ??= 0;
   }
 }

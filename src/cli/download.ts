@@ -4,6 +4,8 @@ import { toCitedFilter } from "../client/citations.ts";
 import { DataStream } from "../client/datastream.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
+import type { CsvOptions } from "../formats/csv_options.ts";
+import type { FormatName } from "../formats/formats.ts";
 import { formatClauses } from "../odata/clause.ts";
 import { boundingBox } from "../odata/filter.ts";
 import { parseFilter } from "../odata/parse_filter.ts";
@@ -77,33 +79,23 @@ export async function download(
     const cited = { filter, within, dois, whyWithoutDois, path: citePath, file, flags };
     return citeDownload(impatient, cited, context);
   };
-  if (flags.has("resume") && target?.isStream === false) {
-    const finished = await describeFinished(target.path);
-    if (finished !== undefined) {
-      context.printError(
-        `${file} is ${finished}. To download it again, pass --force instead of --resume`,
-      );
-      if (citeTarget?.isStream === false && await statIfExists(citeTarget.path)) return;
-      if (citeTarget === undefined) return;
-      return await printCitations(undefined, "the rows of the finished file are not read again");
-    }
+  const finished = flags.has("resume") && target?.isStream === false &&
+    await describeFinished(target.path);
+  if (finished) {
+    context.printError(
+      `${file} is ${finished}. To download it again, pass --force instead of --resume`,
+    );
+    const isCited = citeTarget === undefined ||
+      !citeTarget.isStream && await statIfExists(citeTarget.path) !== undefined;
+    if (isCited) return;
+    return await printCitations(undefined, "the rows of the finished file are not read again");
   }
   if (citeTarget?.isStream === false) {
     await requireReplaceable(citeTarget.path, flags.has("force"));
   }
 
   const { output, after } = await openOutput(target, {
-    fingerprint: JSON.stringify({
-      resource,
-      baseUrl: options.baseUrl,
-      select: input.select,
-      filter: input.filter,
-      within: input.within,
-      limit: input.limit,
-      partition: input.partition,
-      format,
-      csv,
-    }),
+    fingerprint: fingerprintOf(resource, options.baseUrl, input, format, csv),
     validate: batchesAfter,
     resume: flags.has("resume"),
     force: flags.has("force"),
@@ -130,18 +122,43 @@ export async function download(
     if (part !== undefined) context.printError(`${part} has ${rows} rows: ${resumeHint(error)}`);
     throw error;
   }
-  if (rows === 0) {
-    if (input.limit === 0) return;
+
+  if (rows > 0) {
+    if (citePath !== undefined || isMeasured(resource) && !flags.has("quiet")) {
+      await printCitations(dois);
+    }
+  } else if (input.limit !== 0) {
     if (citePath !== undefined) {
       context.printError(`${citePath} is not written: there is nothing to cite`);
     }
     const isFiltered = input.filter !== undefined || input.within !== undefined;
     context.printError(isFiltered ? "No row matches the filter" : "There are no rows");
-    return printValueHints();
+    printValueHints();
   }
-  if (citePath !== undefined || isMeasured(resource) && !flags.has("quiet")) {
-    await printCitations(dois);
-  }
+}
+
+/**
+ * Returns the flags that determine the content of the file, as text. The text names the query of a
+ * part in messages, and identifies it until its first page is committed. Then the cursor does.
+ */
+function fingerprintOf(
+  resource: ResourceName,
+  baseUrl: string | undefined,
+  { select, filter, within, limit, partition }: AnyResourceQuery,
+  format: FormatName,
+  csv: CsvOptions | undefined,
+): string {
+  return JSON.stringify({
+    resource,
+    baseUrl,
+    select,
+    filter,
+    within,
+    limit,
+    partition,
+    format,
+    csv,
+  });
 }
 
 /** Rejects flags that need a file, or that exclude each other. */

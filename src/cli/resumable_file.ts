@@ -58,7 +58,7 @@ export async function openFile(
   const output: Output = {
     async write({ data, cursor, hasMore, isLast }) {
       await explaining(part.write(data));
-      // The end of the document is written again by a run that resumes.
+      // A run that resumes writes the end of the document again.
       if (!isLast) await explaining(part.commit(cursor, hasMore));
     },
     finish: (missingRows) => explaining(part.finish(missingRows)),

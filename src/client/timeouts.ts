@@ -13,9 +13,12 @@ import type { Clock } from "./clock.ts";
  * ```
  */
 export interface Timeouts {
-  /** Maximum time from the start of a request to the headers of its response. Default 45000. */
+  /**
+   * Maximum time from the start of a request to the headers of its response, from 1 to 3600000.
+   * Default 45000.
+   */
   headers: number;
-  /** Maximum time between two chunks of the body (idle timeout). Default 30000. */
+  /** Maximum time between two chunks of the body (idle timeout), from 1 to 3600000. Default 30000. */
   bytes: number;
 }
 

@@ -3,12 +3,12 @@ import { parse } from "./parse.ts";
 import type { Endpoint, EndpointOptions, MergedOptions } from "./types.ts";
 
 /**
- * Turns a route and parameters into generic HTTP request options; no network.
+ * Turns a route and parameters into options for any HTTP client. Sends no request.
  *
- * Parameters fill the placeholders of the url; the rest goes to the query (GET, HEAD) or to the
- * JSON body. Names and values are encoded, so that `$filter` travels as `%24filter`.
+ * Parameters fill the placeholders of the url. The others go to the query (GET, HEAD) or to the JSON
+ * body (other methods). Names and values are encoded: `$filter` is sent as `%24filter`.
  *
- * Source: request-options-builder.
+ * Source: RFC 6570 (URI templates).
  *
  * @example A GET with an OData option
  * ```ts
@@ -20,7 +20,7 @@ import type { Endpoint, EndpointOptions, MergedOptions } from "./types.ts";
  * assertEquals(url, "https://api.datastream.org/v1/odata/v4/Records?%24top=1000");
  * ```
  *
- * @example Defaults of one's own
+ * @example Other defaults
  * ```ts
  * import { endpoint, QA_URL } from "@weir/datastream";
  * import { assertEquals } from "@std/assert";
@@ -33,15 +33,16 @@ import type { Endpoint, EndpointOptions, MergedOptions } from "./types.ts";
 export const endpoint: Endpoint = withDefaults(DEFAULTS);
 
 function withDefaults(defaults: MergedOptions): Endpoint {
-  const mergeOver = (route: string | EndpointOptions, options?: EndpointOptions) =>
+  const mergeWithDefaults = (route: string | EndpointOptions, options?: EndpointOptions) =>
     merge(defaults, route, options);
   const build = (route: string | EndpointOptions, options?: EndpointOptions) =>
-    parse(mergeOver(route, options), true);
-  // A copy at each reading: to change it changes nothing else.
-  Object.defineProperty(build, "DEFAULTS", { get: () => mergeOver({}), enumerable: true });
+    parse(mergeWithDefaults(route, options));
+  // Each read returns a copy, so that a caller cannot change the defaults.
+  Object.defineProperty(build, "DEFAULTS", { get: () => mergeWithDefaults({}), enumerable: true });
   return Object.assign(build, {
-    defaults: (options: EndpointOptions) => withDefaults(mergeOver(options)),
-    merge: mergeOver,
-    parse: (options: MergedOptions) => parse(options),
+    defaults: (options: EndpointOptions) => withDefaults(mergeWithDefaults(options)),
+    merge: mergeWithDefaults,
+    // A copy of the options alone, because the result contains their objects.
+    parse: (options: MergedOptions) => parse(merge({} as MergedOptions, options)),
   }) as Endpoint;
 }

@@ -1,100 +1,95 @@
 import { parseTemplate as parseUriTemplate } from "url-template";
-import { encode, toUrlValue, type UrlValue } from "./encode.ts";
-import {
-  escapeStrayPercent,
-  type Expression,
-  type Template,
-  type Variable,
-} from "./uri_template.ts";
-
-/** Returns the value of a variable; undefined or null where it has none. */
-type Values = (name: string) => unknown;
+import { ValidationError } from "../errors.ts";
+import { encode, type UrlValue } from "./encode.ts";
+import { escapeStrayPercent, type Expression, type Template } from "./uri_template.ts";
 
 /**
- * Expands a template; a variable without a value expands to nothing.
+ * Expands a template. A variable without a value expands to nothing.
  *
- * `url-template` expands the values of lists, objects and reserved expansion, without their names,
- * which it would encode again, and without prefixes, which it may cut inside a character. Other texts
- * are encoded here, which is faster.
+ * `url-template` expands one value at a time. Names, prefixes and exploded values are handled here,
+ * because `url-template` encodes the percent sign in a name again, may cut a prefix inside a
+ * character, and leaves the equals sign after an empty exploded value of `;`.
  *
  * @param template A parsed template
- * @param valueOf The values of its variables
- * @throws {TypeError} If a value has no text, or a prefix is applied to a list or an object
+ * @param valueOf Returns the value of a variable, converted by `toUrlValue`
+ * @throws {ValidationError} If a prefix is applied to a list or an object; `option` is the name of
+ *   the variable
  *
  * Source: RFC 6570, section 3.
  */
-export function expand(template: Template, valueOf: Values): string {
-  const [only] = template.parts;
-  if (template.parts.length === 1 && typeof only === "string") return only;
-  const values = template.hasRepeats ? memoize(valueOf) : valueOf;
+export function expand(
+  { parts }: Template,
+  valueOf: (name: string) => UrlValue | undefined,
+): string {
   let url = "";
-  for (const part of template.parts) {
-    url += typeof part === "string" ? part : expandExpression(part, values);
+  for (const part of parts) {
+    url += typeof part === "string" ? part : expandExpression(part, valueOf);
   }
   return url;
 }
 
-/** Converts each value once: a long list without values would take quadratic time otherwise. */
-function memoize(valueOf: Values): Values {
-  const known = new Map<string, unknown>();
-  return (name) => {
-    if (!known.has(name)) known.set(name, toUrlValue(name, valueOf(name)));
-    return known.get(name);
-  };
-}
-
-function expandExpression({ operator, variables }: Expression, valueOf: Values): string {
-  const [first] = variables;
-  if (operator === "" && variables.length === 1 && first!.modifier === "") {
-    const value = toUrlValue(first!.name, valueOf(first!.name));
-    if (value === undefined) return "";
-    if (typeof value === "string") return encode(value);
-  }
+/** Expands the variables of an expression, with the punctuation of its operator. */
+function expandExpression(
+  { operator, variables }: Expression,
+  valueOf: (name: string) => UrlValue | undefined,
+): string {
   const isReserved = operator === "+" || operator === "#";
-  const isNamed = operator === "?" || operator === "&" || operator === ";";
-  const separator = operator === "?" ? "&" : isReserved ? "," : operator || ",";
-  let joint: string = operator === "+" ? "" : operator;
+  const isNamed = operator === ";" || operator === "?" || operator === "&";
+  const separator = operator === "?" ? "&" : isReserved || operator === "" ? "," : operator;
   let expanded = "";
-  for (const variable of variables) {
-    const { name, modifier } = variable;
-    const isPrefix = typeof modifier === "number";
-    let given = valueOf(name);
-    // A character has at most three UTF-16 code units, those of a triplet. A long text is cut before
-    // it is converted, because its prefix may occur often.
-    if (isPrefix && typeof given === "string") given = given.slice(0, 3 * modifier);
-    let value = toUrlValue(name, given, isReserved ? escapeStrayPercent : undefined);
+  let delimiter: string = operator === "+" ? "" : operator;
+  const add = (name: string, value: UrlValue) => {
+    const text = expandValue(value, isReserved);
+    // RFC 6570, section 3.2.7: an empty value has no equals sign after ";". `url-template` also
+    // writes none after an empty key of an object.
+    const equals = name === "" || text === "" && operator === ";" ? "" : "=";
+    expanded += delimiter + name + equals + text;
+    delimiter = separator;
+  };
+  for (const { name, modifier } of variables) {
+    const value = valueOf(name);
     if (value === undefined) continue;
-    if (isPrefix) value = prefixOf(variable, value, isReserved);
-    let text = expandValue(value, modifier === "*", isReserved);
-    if (modifier === "*" && typeof value === "object") {
-      const items = text.split(",");
-      const isList = isNamed && Array.isArray(value);
-      text = (isList ? items.map((item) => `${name}=${item}`) : items).join(separator);
-    } else if (isNamed) {
-      text = `${name}=${text}`;
-    }
-    expanded += joint + text;
-    joint = separator;
+    const key = isNamed ? name : "";
+    if (typeof modifier === "number") add(key, prefixOf(name, value, modifier, isReserved));
+    else if (modifier === "" || typeof value === "string") add(key, value);
+    else if (Array.isArray(value)) { for (const item of value) add(key, item); }
+    else for (const name of Object.keys(value)) add(encode(name), value[name]!);
   }
-  // RFC 6570, 3.2.7: after ";" an empty value has no equals sign.
-  return operator === ";" ? expanded.replace(/=(?=;|$)/g, "") : expanded;
+  return expanded;
 }
 
-/** Expands a value without its name; the items of a list, or of an object, are joined by commas. */
-function expandValue(value: UrlValue, isExploded: boolean, isReserved: boolean): string {
-  if (typeof value === "string" && !isReserved) return encode(value);
-  const isKeyed = isExploded && !Array.isArray(value);
-  return parseUriTemplate(`{${isReserved ? "+" : ""}value${isKeyed ? "*" : ""}}`)
-    .expand({ value });
+const SIMPLE = parseUriTemplate("{value}");
+const RESERVED = parseUriTemplate("{+value}");
+
+/** Expands one value without its name; the items of a list or an object are joined by commas. */
+function expandValue(value: UrlValue, isReserved: boolean): string {
+  if (isReserved) return RESERVED.expand({ value: escapePercentIn(value) });
+  // The same text as from `url-template`, in a tenth of the time.
+  return typeof value === "string" ? encode(value) : SIMPLE.expand({ value });
 }
 
-/** The first characters of a text; where they are kept, a percent-encoded triplet is one character. */
-function prefixOf({ name, modifier }: Variable, value: UrlValue, isReserved: boolean): string {
+/** Encodes the stray percent signs of each text, but not of the keys of an object. */
+function escapePercentIn(value: UrlValue): UrlValue {
+  if (typeof value === "string") return escapeStrayPercent(value);
+  if (Array.isArray(value)) return value.map(escapeStrayPercent);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, text]) => [key, escapeStrayPercent(text)]),
+  );
+}
+
+/**
+ * Returns the first characters of a text.
+ *
+ * @param isReserved Whether a percent-encoded triplet counts as one character
+ */
+function prefixOf(name: string, value: UrlValue, length: number, isReserved: boolean): string {
   if (typeof value !== "string") {
-    throw new TypeError(
-      `Cannot expand "${name}:${modifier}": wanted a text, got a list or an object`,
+    throw new ValidationError(
+      name,
+      `must be text for the prefix "${name}:${length}", got a list or object`,
+      { received: value },
     );
   }
-  const characters = value.match(isReserved ? /%[\dA-Fa-f]{2}|./gsu : /./gsu) ?? [];
-  return characters.slice(0, Number(modifier)).join("");
+  const character = isReserved ? "(?:%[\\dA-Fa-f]{2}|.)" : ".";
+  return new RegExp(`^${character}{0,${length}}`, "su").exec(value)![0];
 }

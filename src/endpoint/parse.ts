@@ -1,92 +1,94 @@
-import { encode, encodeName, toUrlValue, withoutText } from "./encode.ts";
+import { ValidationError } from "../errors.ts";
+import { encode, toUrlValue, type UrlValue, urlValueError } from "./encode.ts";
 import { expand } from "./expand.ts";
-import { copy, mergeHeaders } from "./merge.ts";
+import { RESERVED_OPTIONS } from "./route_variables.ts";
+import { memoize } from "./memoize.ts";
 import type { MergedOptions, RequestOptions } from "./types.ts";
-import { parseTemplate, type Template } from "./uri_template.ts";
+import { parseTemplate } from "./uri_template.ts";
 
-/** What is no parameter (request-options-builder, Endpoints, rule 4). */
-const RESERVED = new Set([
-  "method",
-  "url",
-  "baseUrl",
-  "headers",
-  "mediaType",
-  "data",
-  "request",
-]);
-/** RFC 9110, section 9.1: a method is a token. */
+const RESERVED = new Set<string>(RESERVED_OPTIONS);
+/** A method is a token (RFC 9110, section 9.1). */
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+/** Content type of a body that is sent as JSON. */
+export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 
 /**
- * Turns merged options into request options: no state, no network; the options are not changed.
+ * Turns merged options into request options. The options are changed, and the result contains their
+ * objects.
  *
- * @param options Merged options
- * @param own Whether the options are nobody else's, so that nothing of them needs to be copied
- * @throws {TypeError} If the url is missing, the method is not a token, or a parameter has no text
- * @throws {SyntaxError} If the url is a malformed template
+ * @param options Merged options that no caller holds
+ * @throws {ValidationError} If the url is missing or malformed, the method is not a token, or a
+ *   parameter cannot be written as text
  */
-export function parse(
-  options: MergedOptions,
-  own = false,
-): RequestOptions {
+export function parse(options: MergedOptions): RequestOptions {
   const { method, url, baseUrl, headers, mediaType, data, request } = options;
-  if (typeof url !== "string" || url === "") {
-    throw new TypeError(
-      'Cannot build a request: wanted a url, got none; pass "GET /path" or { url }',
-    );
+  if (typeof url !== "string" || !url) {
+    throw new ValidationError("url", 'must be a non-empty string such as "/path"', {
+      received: url,
+    });
   }
   if (typeof method !== "string" || !TOKEN.test(method)) {
-    throw new TypeError(`Cannot build a request: wanted an HTTP method, got "${method}"`);
+    throw new ValidationError("method", `must be an HTTP method such as "GET", got "${method}"`, {
+      received: method,
+    });
   }
   const template = parseTemplate(url);
-  const rest: [string, unknown][] = [];
+  const parameters: [name: string, value: unknown][] = [];
   for (const name of Object.keys(options)) {
-    if (!RESERVED.has(name) && !template.names.has(name)) rest.push([name, options[name]]);
+    if (RESERVED.has(name)) continue;
+    const value = options[name];
+    // Converted once, however often it occurs in the template: it may be a long list.
+    if (template.names.has(name)) options[name] = toUrlValue(name, value);
+    else parameters.push([name, value]);
   }
   const expanded = expand(
     template,
-    (name) => !RESERVED.has(name) && Object.hasOwn(options, name) ? options[name] : undefined,
+    (name) =>
+      Object.hasOwn(options, name) && !RESERVED.has(name) ? options[name] as UrlValue : undefined,
   );
-  // Decided on the template's own text: no value can choose another host.
-  const address = template.full ? keepHost(template, expanded) : join(baseUrl, expanded);
   const result: RequestOptions = {
     method: method.toLowerCase(),
-    url: address,
-    headers: own ? headers : mergeHeaders({}, headers),
+    // The template decides, not the expanded URL: a value cannot select another host.
+    url: template.hostEnd === undefined
+      ? join(baseUrl, expanded)
+      : requireHost(expanded, template.hostEnd),
+    headers,
   };
   if (mediaType?.format && result.headers.accept !== undefined) {
     result.headers.accept = withFormat(result.headers.accept, mediaType.format);
   }
   if (result.method === "get" || result.method === "head") {
-    result.url = appendQuery(result.url, rest);
+    result.url = appendQuery(result.url, parameters);
   } else if (data !== undefined) {
     result.body = data;
   } else {
-    // A null stays, as JSON has it; undefined is left out, as JSON has none.
-    const given = rest.filter(([, value]) => value !== undefined);
-    if (given.length > 0) {
-      result.body = Object.fromEntries(
-        given.map(([name, value]) => [name, own ? value : copy(value, name)]),
-      );
-      result.headers["content-type"] ??= "application/json; charset=utf-8";
+    const fields = parameters.filter(([, value]) => value !== undefined);
+    if (fields.length > 0) {
+      result.body = Object.fromEntries(fields);
+      result.headers["content-type"] ??= JSON_CONTENT_TYPE;
     }
   }
   if (request !== undefined) result.request = request;
   return result;
 }
 
-/** What follows a host that the template spells out ends it. */
-function keepHost({ hostEnd }: Template, url: string): string {
-  if (hostEnd === undefined || url.length === hostEnd || /[/?#]/.test(url[hostEnd]!)) return url;
-  throw new TypeError(
-    `Cannot build a request: wanted a path after the host, got "${url.slice(0, hostEnd + 40)}"`,
+/**
+ * Checks that the host of a URL is the host of its template: the value of a variable that follows
+ * the host must not continue it.
+ */
+function requireHost(url: string, hostEnd: number): string {
+  if (hostEnd === 0 || /^(?:[/?#]|$)/.test(url.slice(hostEnd))) return url;
+  throw new ValidationError(
+    "url",
+    `must have "/", "?" or "#" after the host, got "${url.slice(0, hostEnd + 40)}"`,
+    { received: url },
   );
 }
 
-/** A path follows its base after exactly one slash. */
+/** Joins a base URL and a path with exactly one slash. */
 function join(baseUrl: string, path: string): string {
   if (typeof baseUrl !== "string") {
-    throw new TypeError("Cannot build a request: wanted a baseUrl before a path, got none");
+    throw new ValidationError("baseUrl", "must be a string", { received: baseUrl });
   }
   let end = baseUrl.length;
   while (end > 0 && baseUrl[end - 1] === "/") end--;
@@ -96,56 +98,58 @@ function join(baseUrl: string, path: string): string {
 }
 
 /**
- * A vendor type of JSON with two or more segments, as a member of a list. A type of one segment,
- * such as `application/vnd.geo+json`, has no formats.
+ * A media type of the vendor tree (RFC 6838, section 3.2) with the suffix `+json`, as a member of a
+ * list. A type with one segment after `vnd`, such as `application/vnd.geo+json`, has no formats.
  */
 const VENDOR_TYPE = /((?:^|,)\s*application\/vnd(?:\.[\w-]+){2,})\+json(?=\s*(?:[;,]|$))/gi;
 
 /**
  * Replaces the `+json` of vendor types in an `accept` header by a format:
  * `application/vnd.datastream.v3+json` with `raw` becomes `application/vnd.datastream.v3.raw`.
- * Other members of the list are returned unchanged.
+ * Other media types are returned unchanged.
  *
- * @throws {TypeError} If the format could not stand in a media type
+ * @throws {ValidationError} If a media type cannot contain the format
  */
 function withFormat(accept: string, format: string): string {
   if (!/^[\w.+-]+$/.test(format)) {
-    throw new TypeError(
-      `Cannot amend accept: wanted a mediaType.format such as "raw" or "text+json", got "${format}"`,
+    throw new ValidationError(
+      "mediaType.format",
+      `must be a format such as "raw", got "${format}"`,
+      { received: format },
     );
   }
   return accept.replace(VENDOR_TYPE, `$1.${format}`);
 }
 
 /**
- * Appends parameters to a URL as its query: after one that is there, before a fragment.
+ * Appends parameters to the query of a URL, before its fragment.
  *
- * Names and values are encoded, as the service refuses a raw `$`; a list is joined with commas
- * (RFC 6570, form style); null, undefined and an empty list are left out.
+ * Names and values are encoded, because the service rejects a `$` in a name. The items of a list are
+ * joined with commas; null, undefined and empty lists are left out.
  *
  * @param url An expanded URL
  * @param parameters Pairs of name and value
- * @throws {TypeError} If a value is an object or has no text
+ * @throws {ValidationError} If a value is an object or cannot be written as text
  */
 function appendQuery(url: string, parameters: readonly [string, unknown][]): string {
   let query = "";
-  for (const [name, value] of parameters) {
-    const pair = toPair(name, value);
+  for (const parameter of parameters) {
+    const pair = toPair(parameter);
     if (pair !== undefined) query += query === "" ? pair : `&${pair}`;
   }
   if (query === "") return url;
-  const hash = url.indexOf("#");
-  const address = hash < 0 ? url : url.slice(0, hash);
-  const joint = !address.includes("?") ? "?" : /[?&]$/.test(address) ? "" : "&";
-  return address + joint + query + (hash < 0 ? "" : url.slice(hash));
+  const end = `${url}#`.indexOf("#");
+  const start = url.slice(0, end);
+  const separator = !start.includes("?") ? "?" : /[?&]$/.test(start) ? "" : "&";
+  return start + separator + query + url.slice(end);
 }
 
-function toPair(name: string, value: unknown): string | undefined {
+function toPair([name, value]: readonly [string, unknown]): string | undefined {
   const texts = toUrlValue(name, value);
   if (texts === undefined) return undefined;
-  if (typeof texts === "object" && !Array.isArray(texts)) {
-    throw withoutText(name, texts);
-  }
+  if (typeof texts === "object" && !Array.isArray(texts)) throw urlValueError(name, texts);
   const text = typeof texts === "string" ? encode(texts) : texts.map(encode).join(",");
   return `${encodeName(name)}=${text}`;
 }
+
+const encodeName = memoize((name) => encode(name.toWellFormed()));

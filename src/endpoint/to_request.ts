@@ -1,11 +1,13 @@
+import { ValidationError } from "../errors.ts";
 import { mergeHeaders } from "./merge.ts";
+import { JSON_CONTENT_TYPE } from "./parse.ts";
 import type { RequestOptions } from "./types.ts";
 
 /**
  * Turns request options into a web `Request`.
  *
- * The method is upper case, because `fetch` normalises only some methods. Redirects are not
- * followed, so that no header, and no key, reaches another host.
+ * The method is in upper case, because `fetch` normalizes only some methods. Redirects are not
+ * followed, so that no header, such as an API key, is sent to another host.
  *
  * Text, bytes, `FormData`, `URLSearchParams`, `Blob` and streams are sent unchanged. An async
  * iterable of text and bytes, such as a Node `Readable`, is sent as a stream. Any other body is sent
@@ -14,10 +16,11 @@ import type { RequestOptions } from "./types.ts";
  * @param options The result of `endpoint`
  * @param init Other options of `Request`, for example `signal`
  * @returns The request, ready for `fetch`
- * @throws {TypeError} If the URL or a header is not valid, or the body holds something that JSON
+ * @throws {ValidationError} If a header is not valid, or the body contains something that JSON
  *   cannot represent: a `Map`, a function, `NaN`, or an object that refers to itself
+ * @throws {TypeError} If `Request` rejects the URL or the method
  *
- * Source: Fetch, section 5.4.
+ * Source: Fetch Standard, section 5.4 (Request class).
  *
  * @example
  * ```ts
@@ -34,35 +37,36 @@ export function toRequest(
   init: Omit<RequestInit, "method" | "headers" | "body"> = {},
 ): Request {
   const headers = mergeHeaders({}, options.headers);
-  for (const [name, value] of Object.entries(headers)) requireValid(name, value);
+  for (const [name, value] of Object.entries(headers)) requireValidHeader(name, value);
   let { body } = options;
   if (body !== undefined && !isBodyInit(body)) {
     if (isAsyncIterable(body)) {
       body = toStream(body);
     } else {
       body = toJson(body);
-      headers["content-type"] ??= "application/json; charset=utf-8";
+      headers["content-type"] ??= JSON_CONTENT_TYPE;
     }
   }
   return new Request(options.url, {
     redirect: "manual",
     ...init,
     method: options.method.toUpperCase(),
-    // Not a `Headers` object, which Deno copies in quadratic time.
+    // Deno copies a `Headers` object in quadratic time.
     headers,
     ...(body !== undefined && { body: body as BodyInit }),
-    // Fetch requires it for a stream.
+    // The Fetch Standard requires it for a stream.
     ...(body instanceof ReadableStream && { duplex: "half" }),
   });
 }
 
-/** Names an invalid header without its value, which may be a key. */
-function requireValid(name: string, value: string): void {
+/** Checks a header. The error does not contain its value, which may be an API key. */
+function requireValidHeader(name: string, value: string): void {
   try {
     new Headers([[name, value]]);
   } catch {
-    throw new TypeError(
-      `Cannot send header "${name}": wanted a token and a line of bytes after it, got other characters`,
+    throw new ValidationError(
+      `headers.${name}`,
+      "must have letters, digits or hyphens as its name, and one line of Latin-1 text as its value",
     );
   }
 }
@@ -79,32 +83,31 @@ function isAsyncIterable(body: unknown): body is AsyncIterable<unknown> {
   return Symbol.asyncIterator in Object(body);
 }
 
-/** The types that JSON represents; it writes any other object, such as a `Map`, as `{}`. */
-const JSON_TYPE = /^(?:Array|Boolean|Null|Number|Object|String|Undefined)$/;
+/** The types that JSON can represent. `JSON.stringify` writes other objects, such as a `Map`, as `{}`. */
+const REPRESENTABLE = /^(?:Array|Boolean|Null|Number|Object|String|Undefined)$/;
 
 /**
  * Encodes a body as JSON.
  *
- * @throws {TypeError} If it holds something that JSON cannot represent; the message names that and
- *   the parameter that holds it
+ * @throws {ValidationError} If it contains something that JSON cannot represent; `option` is the
+ *   parameter that contains it, such as `body.note`
  */
 function toJson(body: unknown): string {
   let root: unknown;
-  let parameter = "";
+  let option = "body";
   let got = "an object that refers to itself or cannot be read";
   try {
     return JSON.stringify(body, function (this: unknown, key: string, value: unknown) {
       if (root === undefined) root = value;
-      else if (this === root) parameter = ` in "${key}"`;
+      else if (this === root) option = `body.${key}`;
       const type = typeOf(value);
-      if (JSON_TYPE.test(type) && root !== undefined) return value;
+      if (REPRESENTABLE.test(type) && root !== undefined) return value;
       throw new TypeError(`JSON cannot represent ${got = type}`);
     });
   } catch (cause) {
-    throw new TypeError(
-      `Cannot encode the body as JSON: wanted values that JSON can represent, got ${got}${parameter}`,
-      { cause },
-    );
+    throw new ValidationError(option, `must contain only what JSON can represent, got ${got}`, {
+      cause,
+    });
   }
 }
 
@@ -148,10 +151,10 @@ function toBytes(chunk: unknown): Uint8Array {
   if (ArrayBuffer.isView(chunk)) {
     return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
   }
-  throw new TypeError(`Cannot send the body: wanted chunks of text or bytes, got ${typeOf(chunk)}`);
+  throw new ValidationError("body", `must yield text or bytes, got ${typeOf(chunk)}`);
 }
 
-/** The name of a value's built-in type, such as `Map` or `BigInt`; NaN and the infinities by name. */
+/** Returns the built-in type of a value, such as `Map` or `BigInt`, or `NaN`, or `Infinity`. */
 function typeOf(value: unknown): string {
   return typeof value === "number" && !Number.isFinite(value)
     ? String(value)

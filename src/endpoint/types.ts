@@ -12,13 +12,13 @@ export type HeaderPairs =
   | Iterable<readonly [name: string, value: string | number | undefined]>;
 
 /**
- * What a caller passes to `endpoint`, `endpoint.merge` and `endpoint.defaults`. An option that is
- * undefined counts as absent and keeps the default.
+ * Options of `endpoint`, `endpoint.merge` and `endpoint.defaults`. An option that is undefined keeps
+ * its default.
  *
- * Any key beside the ones named here is a request parameter: it fills its placeholder in the url,
- * else it goes to the query (GET, HEAD) or to the JSON body (other methods).
+ * Any other key is a request parameter. It fills its placeholder in the url; without a placeholder,
+ * it goes to the query (GET, HEAD) or to the JSON body (other methods).
  *
- * Source: request-options-builder, Input options.
+ * Source: RFC 6570 (URI templates); RFC 9110, sections 5 (header fields) and 9 (methods).
  *
  * @example A header, a placeholder and a query parameter
  * ```ts
@@ -36,28 +36,28 @@ export type HeaderPairs =
  * ```
  */
 export interface EndpointOptions {
-  /** The HTTP method, in any case. Default `GET`. */
+  /** HTTP method, in any case. Default `GET`. */
   method?: string;
-  /** A path or a full URL, an RFC 6570 template; `/:name` stands for `/{name}`. */
+  /** Path or full URL, as an RFC 6570 template. `/:name` is the same as `/{name}`. */
   url?: string;
-  /** The prefix of a path. Default: the production root of the service. */
+  /** Prefix of a path. Default: the production URL of the service. */
   baseUrl?: string;
   /** Header fields, merged with the defaults by their lower-cased names. */
   headers?: HeaderFields | HeaderPairs;
-  /** How the `accept` header is amended. */
+  /** Format for the `accept` header. */
   mediaType?: MediaType;
   /**
-   * The body, passed through unchanged; other parameters are then not part of it. `null` is the JSON
-   * text `null`; GET and HEAD have no body.
+   * Body, passed on unchanged. The other parameters are then not sent in the body. `null` is sent as
+   * the JSON text `null`. GET and HEAD have no body.
    */
   data?: unknown;
-  /** The caller's own notes, handed back as the very same object. */
+  /** Information for the caller, returned as the same object. */
   request?: object;
-  /** A request parameter. */
+  /** Request parameter. */
   [parameter: string]: unknown;
 }
 
-/** How the `accept` header is amended. */
+/** Format for the `accept` header. */
 export interface MediaType {
   /**
    * Replaces the `+json` of vendor types with two or more segments: `raw` turns
@@ -66,28 +66,22 @@ export interface MediaType {
   format?: string;
 }
 
-/**
- * What `endpoint.merge` returns: all options in one, nothing expanded.
- *
- * Source: request-options-builder, Merged options.
- */
+/** Result of `endpoint.merge`: defaults and options in one object, with the url not yet expanded. */
 export interface MergedOptions extends EndpointOptions {
-  /** The HTTP method, in upper case. */
+  /** HTTP method, in upper case. */
   method: string;
-  /** The prefix of a path. */
+  /** Prefix of a path. */
   baseUrl: string;
   /** Header fields, names in lower case. */
   headers: Record<string, string>;
-  /** How the `accept` header is amended. */
+  /** Format for the `accept` header. */
   mediaType: MediaType;
 }
 
 /**
- * What `endpoint` returns: options for any HTTP client.
+ * Result of `endpoint`: options for any HTTP client.
  *
- * Source: request-options-builder, Result object.
- *
- * @example For any client
+ * @example Method, URL and headers
  * ```ts
  * import { endpoint, type RequestOptions } from "@weir/datastream";
  * import { assertEquals } from "@std/assert";
@@ -98,37 +92,35 @@ export interface MergedOptions extends EndpointOptions {
  * ```
  */
 export interface RequestOptions {
-  /** The HTTP method, in lower case. */
+  /** HTTP method, in lower case. */
   method: string;
-  /** The full URL, every parameter encoded. */
+  /** Full URL with encoded parameters. */
   url: string;
   /** Header fields, names in lower case. */
   headers: Record<string, string>;
-  /** The body; absent where there is none. */
+  /** Body; the key is missing if there is none. */
   body?: unknown;
-  /** The caller's own notes, the very object that was passed in. */
+  /** Information for the caller, the same object as in the options. */
   request?: object;
 }
 
 /**
- * The builder: a function with its halves and its defaults attached.
+ * Type of `endpoint`: a function, the two steps that it consists of, and its defaults.
  *
- * @typeParam Required Options that a call without a route must hold: `url`, unless a default may
+ * @typeParam Required Options that a call without a route must have: `url`, unless a default may
  *   supply it
- *
- * Source: request-options-builder, Endpoints.
  */
 export interface Endpoint<Required = { url: string }> {
   /**
    * Turns a route and parameters into request options.
    *
-   * @typeParam Route The route, where it is a literal: its placeholders are then known
-   * @param route `<METHOD> <url-or-path>`, or a URL alone, which is a GET
-   * @param options Parameters and the options of {@linkcode EndpointOptions}; they win over the route
+   * @typeParam Route The route. The compiler knows the placeholders of a string literal
+   * @param route `<METHOD> <url-or-path>`, or a URL alone for GET
+   * @param options Parameters and the options of {@linkcode EndpointOptions}. They take precedence
+   *   over the route
    * @returns Request options for any HTTP client
-   * @throws {TypeError} If the url is missing, the method is not a token of HTTP, a parameter has no
-   *   text for a URL or refers to itself, or the headers cannot be read
-   * @throws {SyntaxError} If the url is a malformed template
+   * @throws {ValidationError} If the url is missing or a malformed template, the method is not an HTTP
+   *   token, a parameter cannot be written in a URL or refers to itself, or the headers cannot be read
    */
   <Route extends string>(
     route: Route,
@@ -137,36 +129,35 @@ export interface Endpoint<Required = { url: string }> {
   /**
    * Turns options into request options.
    *
-   * @typeParam Options The options; they must hold `url` unless a default does, or unless their type
-   *   leaves open what they hold
+   * @typeParam Options The options. They must have a `url`, unless a default has one, or their type
+   *   has an index signature
    * @param options Parameters and the options of {@linkcode EndpointOptions}
    * @returns Request options for any HTTP client
-   * @throws {TypeError} If the url is missing, the method is not a token of HTTP, a parameter has no
-   *   text for a URL or refers to itself, or the headers cannot be read
-   * @throws {SyntaxError} If the url is a malformed template
+   * @throws {ValidationError} If the url is missing or a malformed template, the method is not an HTTP
+   *   token, a parameter cannot be written in a URL or refers to itself, or the headers cannot be read
    */
   <Options extends EndpointOptions>(
     options: Options & (string extends keyof Options ? unknown : Required),
   ): RequestOptions;
-  /** The default options in force, a copy of them at each reading. */
+  /** Current defaults. Each read returns a copy. */
   readonly DEFAULTS: MergedOptions;
   /**
-   * Creates a builder whose defaults are these ones overlaid with the given options, to any depth.
+   * Creates a function like this one, with the given options merged into its defaults.
    *
-   * @typeParam Options The options; a `url` among them need not be passed to the new builder
+   * @typeParam Options The options. If they have a `url`, calls of the new function need none
    */
   defaults<Options extends EndpointOptions>(
     options: Options,
   ): Endpoint<
     Options extends { url: string } ? unknown : string extends keyof Options ? unknown : Required
   >;
-  /** The first half: defaults and options in one, nothing expanded; it needs no url. */
+  /** First step: merges a route and options into the defaults. Does not need a url. */
   merge<Route extends string>(
     route: Route,
     options?: EndpointOptions & RouteVariables<Route>,
   ): MergedOptions;
-  /** The first half, of options alone. */
+  /** First step: merges options into the defaults. */
   merge(options: EndpointOptions): MergedOptions;
-  /** The second half: merged options to request options; it throws as the whole does. */
+  /** Second step: turns merged options into request options. Throws the same errors as the function. */
   parse(options: MergedOptions): RequestOptions;
 }

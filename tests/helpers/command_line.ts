@@ -1,10 +1,14 @@
-// The command line as a process, with the least permissions that the README names for it.
+// The command line as a process, with the minimal permissions that the README documents.
 
 import { withDeadline } from "./deadline.ts";
+import { childCommand } from "./programs.ts";
 import { PROJECT } from "./project.ts";
 
-/** The folder that its files go to. */
-export const FOLDER = "tests/processes/files";
+/**
+ * Folder of the running test, which `withFiles()` creates empty and removes. Its name is random,
+ * because test files run at the same time; each one loads this module by itself.
+ */
+export const FOLDER = `tests/tmp/${crypto.randomUUID().slice(0, 8)}`;
 /** The module of the command line. */
 export const MAIN = `${PROJECT}src/cli/main.ts`;
 
@@ -13,23 +17,23 @@ const TEST_LIMIT = 60_000;
 /** Command lines of the processes that are running. */
 const running = new Map<Deno.ChildProcess, string>();
 
-/** What a process came to. */
+/** Result of a process. */
 export interface Ended {
   code: number;
   stdout: string;
   stderr: string;
 }
 
-/** A command line that is about to be a process. */
+/** Settings of a process. */
 export interface CommandLine {
-  /** The port of a service on this machine; undefined is no network. */
+  /** Port of a service on loopback; `undefined` for no network. */
   port?: number;
-  /** Whether it reads and writes files. */
+  /** Whether the process may read and write files. */
   hasFiles?: boolean;
   environment?: Record<string, string>;
 }
 
-/** The arguments for Deno. */
+/** Returns the arguments for Deno. */
 export function denoArguments(
   { port, hasFiles, environment = {} }: CommandLine,
   args: readonly string[],
@@ -43,9 +47,9 @@ export function denoArguments(
   ];
 }
 
-/** Starts it. */
+/** Starts a process. `withFiles()` kills it if the test fails before it ends. */
 export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
-  const child = new Deno.Command(Deno.execPath(), {
+  const child = childCommand(Deno.execPath(), {
     args: denoArguments(line, args),
     cwd: FOLDER,
     env: line.environment ?? {},
@@ -58,24 +62,24 @@ export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
   return child;
 }
 
-/** Runs it to its end. */
+/** Runs a process to its end. */
 export async function runToEnd(line: CommandLine, ...args: string[]): Promise<Ended> {
   const { code, stdout, stderr } = await start(line, ...args).output();
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   return { code, stdout: decode(stdout), stderr: decode(stderr) };
 }
 
-/** Runs a test with a folder of its own for files. */
+/** Runs a test with an empty `FOLDER`; removes it afterwards, and kills what `start()` started. */
 export async function withFiles(test: () => Promise<void>): Promise<void> {
-  // What a run that was killed has left is nobody's.
-  await removeFolder();
   await Deno.mkdir(FOLDER, { recursive: true });
   const unfinished = () => ["The test", ...running.values()].join(" / ");
   try {
     await withDeadline(test(), unfinished, TEST_LIMIT);
   } finally {
-    running.keys().forEach(killIfRunning);
-    await removeFolder();
+    const left = [...running.keys()];
+    left.forEach(killIfRunning);
+    await Promise.all(left.map(({ status }) => status));
+    await Deno.remove(FOLDER, { recursive: true });
   }
 }
 
@@ -87,15 +91,7 @@ function killIfRunning(child: Deno.ChildProcess): void {
   }
 }
 
-async function removeFolder(): Promise<void> {
-  try {
-    await Deno.remove(FOLDER, { recursive: true });
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
-}
-
-/** Serves a handler as the service while the test runs; `line` reaches it. */
+/** Serves a handler as the service while a test runs, with settings that permit requests to it. */
 export async function serving(
   handler: (request: Request) => Response | Promise<Response>,
   test: (line: CommandLine, baseUrl: string) => Promise<void>,
@@ -116,7 +112,7 @@ export async function serving(
   await server.shutdown();
 }
 
-/** The names of the files that are there. */
+/** Returns the names of the files. */
 export async function fileNames(): Promise<string[]> {
   const entries = await Array.fromAsync(Deno.readDir(FOLDER));
   return entries.map(({ name }) => name).sort();

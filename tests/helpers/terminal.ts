@@ -15,7 +15,9 @@ export class Terminal {
 
   async open(columns: number, environment: Record<string, string>, command: string): Promise<void> {
     const size = ["-x", String(columns), "-y", "40"];
-    const args = ["new-session", "-d", ...size, "-c", PROJECT + FOLDER, command];
+    // Ends by itself where the test was killed and cannot end it.
+    const limited = `timeout --foreground 60 sh -c ${quote(command)}`;
+    const args = ["new-session", "-d", ...size, "-c", PROJECT + FOLDER, limited];
     const { success, stderr } = await new Deno.Command("tmux", {
       args: ["-S", this.#socket, "-f", "/dev/null", ...args],
       env: { ...environment, TERM: "xterm" },
@@ -47,6 +49,8 @@ export class Terminal {
 
 /** A command line for a shell, which waits when it is done. */
 export const shell = (words: string[]): string =>
-  `${
-    words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ")
-  }; echo "exit $?"; read wait`;
+  `${words.map(quote).join(" ")}; echo "exit $?"; read wait`;
+
+function quote(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,22 +1,22 @@
 import { run } from "../../src/cli/commands.ts";
 import { withDeadline } from "./deadline.ts";
 
-/** What a command line came to. */
+/** Result of a command line. */
 export interface Ran {
   code: number;
   output: string;
   /** Lines of standard error. */
   errors: string[];
-  /** What a terminal was sent. */
+  /** Text that was written to the terminal. */
   drawn: string;
 }
 
-/** What a test gives a command line in place of a process. */
+/** Replacements for the process of a command line. */
 export interface Given {
   environment?: Record<string, string>;
   /** Whether standard error is a terminal. */
   isTerminal?: boolean;
-  /** Whether standard output is one. */
+  /** Whether standard output is a terminal. */
   isStdoutTerminal?: boolean;
   secret?: string;
   networkHint?: () => string | undefined;
@@ -31,7 +31,7 @@ export async function weir(line: readonly string[], given: Given = {}): Promise<
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const errors: string[] = [];
   let drawn = "";
-  // Else the sandbox takes its time, as the service does.
+  // Without it, the sandbox limits requests as the service does.
   const variables: Record<string, string> = {
     WEIR_REQUESTS_PER_SECOND: "Infinity",
     ...given.environment,

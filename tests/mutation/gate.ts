@@ -12,7 +12,7 @@ export interface TestCommand {
   examples: readonly string[];
 }
 
-type Task = string | { command?: string };
+type Task = string | { command?: string; dependencies?: readonly string[] };
 
 /** Task that runs the gate. */
 const GATE = "test";
@@ -28,30 +28,51 @@ export function findTestCommands(
   files: readonly string[],
 ): TestCommand[] {
   const commands: TestCommand[] = [];
-  const follow = (task: string): void => {
+  const visit = (task: string): void => {
     const given = tasks[task];
-    const command = typeof given === "string" ? given : given?.command ?? "";
+    const { command = "", dependencies = [] } = typeof given === "string"
+      ? { command: given }
+      : given ?? {};
+    dependencies.forEach(visit);
     for (const part of command.split("&&")) {
-      const words = part.trim().split(/\s+/);
-      const [program, verb, ...others] = words;
-      if (program !== "deno") continue;
-      if (verb === "task") follow(others.at(-1)!);
-      if (verb !== "test") continue;
-      const flags = others.filter((word) => word.startsWith("-"));
-      const paths = others.filter((word) => !word.startsWith("-"));
-      const isBelow = (file: string, path: string) => file === path || file.startsWith(`${path}/`);
-      const tests = files.filter((file) =>
-        file.endsWith("_test.ts") &&
-        (paths.length === 0 || paths.some((path) => isBelow(file, path)))
+      const [program, verb, ...others] = part.trim().split(/\s+/).map((word) =>
+        word.replaceAll("'", "")
       );
-      const examples = flags.includes("--doc")
-        ? paths.filter((path) => !tests.some((test) => isBelow(test, path)))
-        : [];
-      commands.push({ task, flags: flags.filter((flag) => flag !== "--doc"), tests, examples });
+      if (program !== "deno") continue;
+      if (verb === "task") visit(others.at(-1)!);
+      if (verb === "test") commands.push(toTestCommand(task, others, files));
     }
   };
-  follow(GATE);
+  visit(GATE);
   return commands;
+}
+
+/** Reads the arguments of `deno test`. */
+function toTestCommand(
+  task: string,
+  words: readonly string[],
+  files: readonly string[],
+): TestCommand {
+  const flags = words.filter((word) => word.startsWith("-"));
+  const paths = words.filter((word) => !word.startsWith("-"));
+  const ignored = flags.flatMap((flag) => /^--ignore=(.*)/.exec(flag)?.[1] ?? []);
+  const tests = files.filter((file) =>
+    file.endsWith("_test.ts") &&
+    (paths.length === 0 || paths.some((path) => isMatch(file, path))) &&
+    !ignored.some((path) => isMatch(file, path))
+  );
+  const examples = flags.includes("--doc")
+    ? paths.filter((path) => !tests.some((test) => isMatch(test, path)))
+    : [];
+  const others = flags.filter((flag) => flag !== "--doc" && !flag.startsWith("--ignore="));
+  return { task, flags: others, tests, examples };
+}
+
+/** Whether a file is a path, is below it, or matches it as a glob with `**`. */
+function isMatch(file: string, path: string): boolean {
+  if (!path.includes("**/")) return file === path || file.startsWith(`${path}/`);
+  const [start = "", end = ""] = path.split("**/");
+  return file.startsWith(start) && file.endsWith(`/${end}`);
 }
 
 /**

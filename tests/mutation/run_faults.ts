@@ -1,6 +1,5 @@
 // Patches one deliberate fault after another into a copy of the project, and demands that a test
 // fails: `deno task test:faults`, with words of a fault's name after it for those that have them.
-import deno from "../../deno.json" with { type: "json" };
 import { inCopies, withText } from "./copies.ts";
 import type { Fault } from "./fault.ts";
 import { FAULTS } from "./list.ts";
@@ -9,12 +8,6 @@ import { FAULTS } from "./list.ts";
 const COPIES = 2;
 /** A test that hangs catches nothing. */
 const LONGEST = 60_000;
-
-/** Permissions of the tests that start processes, and of the others. */
-const [PROCESS_PERMISSIONS, UNIT_PERMISSIONS] = [
-  deno.tasks["test:process"],
-  deno.tasks["test:unit"],
-].map(({ command }) => command.match(/--allow-\S+/g)!);
 
 /** What a run of tests came to. */
 interface Outcome {
@@ -26,10 +19,9 @@ interface Outcome {
 
 /** Runs the tests that a fault names, in a copy. Types are not checked: a fault is to be run. */
 async function runTests(folder: string, { test, only }: Fault): Promise<Outcome> {
-  const permissions = test.startsWith("tests/processes/") ? PROCESS_PERMISSIONS : UNIT_PERMISSIONS;
   const filter = only === undefined ? [] : ["--filter", only];
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["test", "--no-check", "--no-prompt", "--reporter=tap", ...permissions, ...filter, test],
+    args: ["test", "-P", "--no-check", "--no-prompt", "--reporter=tap", ...filter, test],
     cwd: folder,
     signal: AbortSignal.timeout(LONGEST),
   }).output();

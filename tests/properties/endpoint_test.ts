@@ -2,6 +2,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
 import { parseTemplate as parseUriTemplate } from "url-template";
 import { endpoint, toRequest, type UrlVariable } from "../../mod.ts";
+import { toUrlValue } from "../../src/endpoint/encode.ts";
 import { expand } from "../../src/endpoint/expand.ts";
 import { parseTemplate } from "../../src/endpoint/uri_template.ts";
 
@@ -9,7 +10,12 @@ const runs = { numRuns: 5_000, seed: 1 };
 const base = "https://example.org/root";
 const text = fc.string({ unit: "grapheme" });
 
-Deno.test("endpoint() gives a query that any reader decodes to what was passed", () => {
+/** Expands a template with the values of its variables. */
+function expandWith(template: string, values: Record<string, unknown>): string {
+  return expand(parseTemplate(template), (name) => toUrlValue(name, values[name]));
+}
+
+Deno.test("endpoint() returns a query that URLSearchParams decodes when names and values are any text", () => {
   const reserved = ["method", "url", "baseUrl", "headers", "mediaType", "data", "request"];
   const name = text.filter((name) =>
     name !== "" && name !== "__proto__" && !reserved.includes(name)
@@ -17,7 +23,7 @@ Deno.test("endpoint() gives a query that any reader decodes to what was passed",
   fc.assert(
     fc.property(fc.dictionary(name, text), (parameters) => {
       const { url } = endpoint("/x", { ...parameters, baseUrl: base });
-      // Nothing that a strict gateway refuses, and nothing that fetch would change.
+      // No character that a gateway rejects or that fetch would change.
       assertMatch(url, /^https:\/\/example\.org\/root\/x(\?[\w.~%=&-]*)?$/);
       assertEquals(toRequest(endpoint(url)).url, url);
       assertEquals([...new URL(url).searchParams].sort(), Object.entries(parameters).sort());
@@ -26,7 +32,7 @@ Deno.test("endpoint() gives a query that any reader decodes to what was passed",
   );
 });
 
-Deno.test("endpoint() gives each value one segment of the path (. and .. are resolved by who reads the URL)", () => {
+Deno.test("endpoint() expands a value to one path segment when it is any text except . and ..", () => {
   fc.assert(
     fc.property(text.filter((value) => !/^\.{0,2}$/.test(value)), (id) => {
       const { url } = endpoint("/x/{id}/y", { id, baseUrl: base });
@@ -39,7 +45,7 @@ Deno.test("endpoint() gives each value one segment of the path (. and .. are res
   );
 });
 
-Deno.test("a plain {name} goes our short way to what url-template gives", () => {
+Deno.test("expand() returns the same as url-template when the expressions are simple", () => {
   const part = fc.oneof(
     fc.stringMatching(/^[\w/?=&-]{0,5}$/).filter((text) => !text.includes(":")),
     fc.constantFrom("{a}", "{b}", "{c_1}"),
@@ -60,7 +66,7 @@ Deno.test("a plain {name} goes our short way to what url-template gives", () => 
           ) => [name, typeof held === "number" ? `${held}` : held]),
         ) as Parameters<ReturnType<typeof parseUriTemplate>["expand"]>[0];
         assertEquals(
-          expand(parseTemplate(template), (name) => values[name]),
+          expandWith(template, values),
           parseUriTemplate(template).expand(texts),
         );
       },
@@ -69,7 +75,7 @@ Deno.test("a plain {name} goes our short way to what url-template gives", () => 
   );
 });
 
-Deno.test("expand() gives what url-template gives for a whole expression when no percent sign is involved", () => {
+Deno.test("expand() returns the same as url-template when a whole expression has no percent sign", () => {
   const plain = text.map((value) => value.replaceAll("%", ""));
   const value = fc.oneof(
     plain,
@@ -88,8 +94,8 @@ Deno.test("expand() gives what url-template gives for a whole expression when no
         const template = `{${operator}${list}}`;
         const whole = parseUriTemplate(template).expand(values);
         assertEquals(
-          expand(parseTemplate(template), (name) => values[name]),
-          // After ";" it leaves the equals sign of an empty exploded value (RFC 6570, 3.2.7).
+          expandWith(template, values),
+          // `url-template` keeps the equals sign of an empty value after ";" (RFC 6570, section 3.2.7).
           operator === ";" ? whole.replace(/=(?=;|$)/g, "") : whole,
         );
       },
@@ -98,7 +104,7 @@ Deno.test("expand() gives what url-template gives for a whole expression when no
   );
 });
 
-Deno.test("endpoint() gives the same with and without undefined options, at every layer", () => {
+Deno.test("endpoint() returns the same when options are undefined or missing at any level", () => {
   const names = ["method", "url", "baseUrl", "headers", "mediaType", "data", "request", "a", "b"];
   const options = fc.record({
     method: fc.constantFrom("get", "POST"),
@@ -131,7 +137,7 @@ Deno.test("endpoint() gives the same with and without undefined options, at ever
   );
 });
 
-Deno.test("endpoint(o) equals parse(merge(o)), and neither changes its input", () => {
+Deno.test("endpoint() returns the same as parse() of merge() when the options are any, and does not change them", () => {
   const parameter = fc.dictionary(
     text,
     fc.oneof(text, fc.integer(), fc.array(text), fc.constant(null)),

@@ -1,0 +1,115 @@
+// Serves the app over a sandbox and opens its page in Chromium.
+import { assertEquals } from "@std/assert";
+import type { Browser, Download, Page } from "playwright-core";
+import { type AppOptions, createApp } from "../../../edge/app.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+import { readCsv } from "../../helpers/rfc4180.ts";
+import { inBrowser, isInstalled, LOOPBACK } from "./chromium.ts";
+
+/** Token that opens the page. */
+export const token = "the-token-of-a-test";
+/** Options of the modes in which the server's key is used. */
+export const serversKey = { apiKey: "sandbox", tokens: [token] };
+/** Secret that signs the page's links. */
+export const signingSecret = "a secret of a test, of thirty-two bytes and more";
+
+/** Options of a test's browser. */
+export interface PageOptions {
+  /** Options of Playwright's browser context. */
+  context?: Parameters<Browser["newContext"]>[0];
+  /** Whether the back/forward cache is enabled, which Playwright disables by default. */
+  hasBackForwardCache?: boolean;
+  /** Called with the URL of each request to the server. */
+  onRequest?: (url: URL) => void;
+  /** Delays the response to each request to the server. */
+  hold?: () => Promise<void>;
+}
+
+/** Registers a test that is skipped if Chromium is not installed. */
+export function browserTest(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name, ignore: !isInstalled, fn });
+}
+
+/**
+ * Serves the app over a sandbox and opens its page.
+ *
+ * @param options Options of the app
+ * @param test Called with the page and its URL; fails if the page logs an error
+ */
+export function onPage(
+  options: Partial<AppOptions>,
+  test: (page: Page, root: string) => Promise<void>,
+  { context = {}, hasBackForwardCache = false, onRequest, hold }: PageOptions = {},
+): Promise<void> {
+  const launchOptions = hasBackForwardCache
+    ? { ignoreDefaultArgs: ["--disable-back-forward-cache"] }
+    : {};
+  return inBrowser(async (browser) => {
+    const { apiKey, url: baseUrl, fetch } = createSandbox({ requestsPerSecond: Infinity });
+    const app = createApp({
+      access: "public",
+      apiKey,
+      baseUrl: baseUrl.replace("sandbox", "page"),
+      fetch,
+      requestsPerSecond: Infinity,
+      retry: { attempts: 1 },
+      log: () => {},
+      ...options,
+    });
+    const stop = new AbortController();
+    const { addr } = Deno.serve({ ...LOOPBACK, signal: stop.signal }, async (request) => {
+      onRequest?.(new URL(request.url));
+      await hold?.();
+      return app.fetch(request);
+    });
+    try {
+      const page = await (await browser.newContext(context)).newPage();
+      page.setDefaultTimeout(15_000);
+      const errors: string[] = [];
+      page.on("console", (message) => {
+        // Chromium logs each response that is not 2xx.
+        const isNoise = message.text().startsWith("Failed to load resource");
+        if (message.type() === "error" && !isNoise) errors.push(message.text());
+      });
+      page.on("pageerror", ({ message }) => errors.push(message));
+      page.on("dialog", (dialog) => {
+        errors.push(`dialog: ${dialog.message()}`);
+        dialog.dismiss();
+      });
+      const root = `http://127.0.0.1:${addr.port}/`;
+      await page.goto(root);
+      await test(page, root);
+      assertEquals(errors, []);
+      await page.context().close();
+    } finally {
+      // A graceful shutdown would wait for responses that are held.
+      stop.abort();
+    }
+  }, launchOptions);
+}
+
+/** Returns the rows of a downloaded CSV without its header. */
+export async function rowsOf(download: Download): Promise<string[][]> {
+  assertEquals(await download.failure(), null);
+  const [, ...rows] = readCsv(await Deno.readTextFile(await download.path()));
+  return rows;
+}
+
+/** Clicks a download link. */
+export async function clickAndDownload(page: Page, name: string): Promise<Download> {
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("link", { name, exact: true }).click(),
+  ]);
+  return download;
+}
+
+/** Returns the number in the heading of the results. */
+export async function countOf(page: Page): Promise<number> {
+  return Number((await page.locator("#results h2").innerText()).replace(/\D/g, ""));
+}
+
+/** Presses the button that sends the form. */
+export async function pressShow(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Show" }).click();
+}

@@ -1,0 +1,91 @@
+// The client in Chromium, on a page of another origin than the service. Requests without a key need
+// no CORS preflight.
+import { assert, assertEquals } from "@std/assert";
+import type { Page } from "playwright-core";
+import { endpoint } from "../../../mod.ts";
+import type { AnyOriginServer } from "../../helpers/any_origin_server.ts";
+import { inBrowser, isInstalled } from "./chromium.ts";
+import { serveService, serveSite } from "./site.ts";
+
+const KEY = "sandbox";
+
+/** Returns the CORS preflight requests that a server received. */
+const preflights = ({ asked }: AnyOriginServer) =>
+  asked.filter(({ method }) => method === "OPTIONS");
+const keys = ({ asked }: AnyOriginServer) =>
+  asked.filter(({ method }) => method !== "OPTIONS").map(({ headers }) => headers.get("x-api-key"));
+
+/** Returns the number of rows that a page receives from a service. */
+function countRows(page: Page, { origin }: AnyOriginServer, apiKey?: string): Promise<number> {
+  const options = { baseUrl: `${origin}/v1/odata/v4`, userAgent: "a-page/1.0", apiKey };
+  return page.evaluate(`(async () => {
+    const { DataStream } = await import("/weir.js");
+    const client = new DataStream({ requestsPerSecond: Infinity, ...${JSON.stringify(options)} });
+    let rows = 0;
+    for await (const row of client.observations({ top: 120 })) rows += row.Id > 0 ? 1 : 0;
+    return rows;
+  })()`);
+}
+
+Deno.test({
+  name: "DataStream returns every row in Chromium, with a preflight only when there is a key",
+  ignore: !isInstalled,
+  async fn() {
+    await using site = await serveSite();
+    await using service = serveService();
+    await using other = serveService();
+    await inBrowser(async (browser) => {
+      const page = await browser.newPage();
+      await page.goto(site.origin);
+
+      assertEquals(await countRows(page, service), 300);
+      // Three pages and a count.
+      assertEquals([service.asked.length, preflights(service).length], [4, 0]);
+      for (const { headers } of service.asked) {
+        assertEquals(headers.get("accept"), "application/vnd.api+json");
+        assertEquals(headers.get("origin"), site.origin);
+        assert(headers.get("user-agent")?.startsWith("Mozilla/"));
+        assertEquals(headers.has("x-api-key"), false);
+      }
+
+      assertEquals(await countRows(page, service, KEY), 300);
+      assertEquals(keys(service), [...Array(4).fill(null), ...Array(4).fill(KEY)]);
+      assert(preflights(service).length > 0);
+      for (const { headers } of preflights(service)) {
+        assertEquals(headers.get("access-control-request-headers"), "x-api-key");
+      }
+
+      assertEquals(await countRows(page, other), 300);
+      assertEquals([keys(other), preflights(other).length], [Array(4).fill(null), 0]);
+      const fromSite = site.asked.map(({ url }) => new URL(url).pathname);
+      assertEquals(fromSite, ["/", "/weir.js"]);
+      assertEquals([...new Set(keys(site))], [null]);
+    });
+  },
+});
+
+Deno.test({
+  name: "endpoint() builds the same request in Chromium as in Deno, and fetch() sends it unchanged",
+  ignore: !isInstalled,
+  async fn() {
+    await using site = await serveSite();
+    await using service = serveService();
+    const baseUrl = `${service.origin}/v1/odata/v4`;
+    const given = { baseUrl, $select: "Id,Name", $top: 2, $filter: "RegionId eq 'admin.4.ca.pe'" };
+    await inBrowser(async (browser) => {
+      const page = await browser.newPage();
+      await page.goto(site.origin);
+      const [built, status, rows] = await page.evaluate<[unknown, number, number]>(
+        `(async () => {
+          const { endpoint, toRequest } = await import("/weir.js");
+          const built = endpoint("GET /Locations", ${JSON.stringify(given)});
+          const response = await fetch(toRequest(built));
+          return [built, response.status, (await response.json()).value.length];
+        })()`,
+      );
+      const here = endpoint("GET /Locations", given);
+      assertEquals([built, status, rows], [here, 200, 2]);
+      assertEquals(service.asked.map(({ method, url }) => [method, url]), [["GET", here.url]]);
+    });
+  },
+});

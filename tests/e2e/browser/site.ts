@@ -1,0 +1,47 @@
+import { createSandbox } from "../../../src/sandbox/service.ts";
+import { bundle } from "../../helpers/bundle.ts";
+import { type AnyOriginServer, serveAnyOrigin } from "../../helpers/any_origin_server.ts";
+
+/**
+ * Serves a web page that imports a bundle of `mod.ts` as a module script.
+ *
+ * @param change Replaces the text of a file before it is served
+ */
+export async function serveSite(
+  change: (path: string, text: string) => string = (_, text) => text,
+): Promise<AnyOriginServer> {
+  const read = (name: string) => Deno.readTextFile(new URL(`site/${name}`, import.meta.url));
+  const files: Record<string, [type: string, text: string]> = {
+    "/": ["text/html", await read("index.html")],
+    "/download_worker.js": ["text/javascript", await read("download_worker.js")],
+    "/weir.js": ["text/javascript", await bundle("mod.ts", "--platform", "browser", "--minify")],
+  };
+  return serveAnyOrigin(({ url }) => {
+    const { pathname } = new URL(url);
+    const [type, text] = files[pathname] ?? [];
+    return type === undefined
+      ? new Response(null, { status: 404 })
+      : new Response(change(pathname, text!), { headers: { "content-type": type } });
+  });
+}
+
+/** Options of the sandbox that the service is. */
+export const DATA = { records: 300, requestsPerSecond: Infinity };
+
+/** Replaces the response to a request for a page, which has a number from 1 on; `undefined` keeps it. */
+export type Instead = (
+  request: Request,
+  number: number,
+) => undefined | Response | Promise<undefined | Response>;
+
+/** Serves the sandbox. It accepts requests without a key, so that browsers send no preflight. */
+export function serveService(instead: Instead = () => undefined): AnyOriginServer {
+  const { apiKey, fetch } = createSandbox(DATA);
+  let pages = 0;
+  return serveAnyOrigin(async (request) => {
+    const number = request.url.includes("count=true") ? 0 : ++pages;
+    const headers = new Headers(request.headers);
+    if (!headers.has("x-api-key")) headers.set("x-api-key", apiKey);
+    return await instead(request, number) ?? fetch(request.url, { headers });
+  });
+}

@@ -1,0 +1,435 @@
+// The command line as a process: pipes, files, signals and exit codes.
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  type CommandLine,
+  denoArguments,
+  fileNames,
+  FOLDER,
+  readFile,
+  runToEnd,
+  serving,
+  start,
+  withFiles,
+  writeFile,
+} from "../../helpers/command_line.ts";
+import { childCommand } from "../../helpers/programs.ts";
+import { readCsv } from "../../helpers/rfc4180.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+
+const toFile: CommandLine = {
+  hasFiles: true,
+  environment: { WEIR_REQUESTS_PER_SECOND: "Infinity" },
+};
+
+Deno.test("weir writes to its standard output without any permission but the key's", () =>
+  withFiles(async () => {
+    const line = ["records", "--sandbox", "--select=Id", "--filter=LocationId eq 1015", "--quiet"];
+    const { code, stdout, stderr } = await runToEnd({}, ...line);
+    assertEquals([code, stderr, readCsv(stdout).length], [0, "", 1 + 450]);
+  }));
+
+Deno.test("weir exits with 0 when the reader closes the pipe", () =>
+  withFiles(async () => {
+    const child = start({}, "records", "--sandbox", "--top=1000", "--quiet");
+    const reader = child.stdout.getReader();
+    const { value } = await reader.read();
+    assert(new TextDecoder().decode(value).startsWith("Id,DOI,"));
+    await reader.cancel();
+    const { code } = await child.status;
+    assertEquals([code, await new Response(child.stderr).text()], [0, ""]);
+  }));
+
+Deno.test("weir renames a file when it is complete, and takes the format from its extension", () =>
+  withFiles(async () => {
+    const ask = ["observations", "--sandbox", "--select=Id", "--limit=200", "--top=100", "--quiet"];
+    for (const [name, rows] of [["a.csv", 202], ["a.ndjson", 201], ["a.jsonl", 201]] as const) {
+      assertEquals((await runToEnd(toFile, ...ask, "--output", name)).code, 0);
+      assertEquals((await readFile(name)).split("\n").length, rows);
+    }
+    await runToEnd(toFile, ...ask, "--output=a.json");
+    assertEquals(JSON.parse(await readFile("a.json")).value.length, 200);
+    await runToEnd(toFile, "locations", "--sandbox", "--output=a.geojson");
+    assertEquals(JSON.parse(await readFile("a.geojson")).features.length, 60);
+    assertEquals(await fileNames(), ["a.csv", "a.geojson", "a.json", "a.jsonl", "a.ndjson"]);
+  }));
+
+Deno.test("weir does not overwrite a file without --force", () =>
+  withFiles(async () => {
+    const ask = ["locations", "--sandbox", "--select=Id", "--output=a.csv"];
+    await writeFile("a.csv", "of old");
+    const { code, stderr } = await runToEnd(toFile, ...ask);
+    assertEquals([code, await readFile("a.csv")], [1, "of old"]);
+    assertStringIncludes(stderr, "a.csv already exists: pass --force to overwrite it");
+    assertEquals((await runToEnd(toFile, ...ask, "--force")).code, 0);
+    assert((await readFile("a.csv")).startsWith("Id\r\n1001\r\n"));
+    assertEquals(await fileNames(), ["a.csv"]);
+  }));
+
+Deno.test("weir does not write where another download does", () =>
+  withFiles(async () => {
+    await writeFile("a.csv.part", "of another");
+    const { code, stderr } = await runToEnd(toFile, "records", "--sandbox", "--output", "a.csv");
+    assertEquals([code, await readFile("a.csv.part")], [1, "of another"]);
+    assertStringIncludes(stderr, "a.csv.part already exists");
+    assertStringIncludes(stderr, "--resume, or start again with --force");
+  }));
+
+Deno.test("weir leaves no file when the first page fails, and a part when a later page fails", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  let asked = 0;
+  return serving(
+    (request) =>
+      isPage(request) && (++asked === 2 || asked === 6)
+        ? new Response("", { status: 404 })
+        : sandbox.fetch(request),
+    async (line, baseUrl) => {
+      const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
+      const broken = await runToEnd(line, ...ask);
+      assertEquals([broken.code, await readFile("a.csv.part")], [1, await idLines(20)]);
+      assertStringIncludes(broken.stderr, "responded with status 404");
+      assertStringIncludes(
+        broken.stderr,
+        "a.csv.part has 20 rows: run the same command with --resume",
+      );
+      await writeFile("a.csv", "of another");
+      const refused = await runToEnd(line, ...ask, "--resume");
+      assertEquals([refused.code, await readFile("a.csv")], [1, "of another"]);
+      await Deno.remove(`${FOLDER}/a.csv`);
+      const whole = await runToEnd(line, ...ask, "--resume");
+      assertEquals([whole.code, await readFile("a.csv")], [0, await idLines(60)]);
+      assertEquals(await fileNames(), ["a.csv"]);
+      // The count includes the rows of the earlier run.
+      assertMatch(
+        whole.stderr,
+        /^Continuing after 20 rows\n40 rows, [^\n]*\n60 rows, [^\n]*\na\.csv: 60 rows,/,
+      );
+      const none = await runToEnd(line, "locations", baseUrl, "--output=b.csv");
+      assertEquals([none.code, await fileNames()], [1, ["a.csv"]]);
+    },
+  );
+});
+
+/** Whether a request is for rows: a file of several pages also asks for the dataset versions. */
+function isPage({ url }: Request): boolean {
+  return url.includes("/Locations");
+}
+
+async function idLines(rows: number): Promise<string> {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const url = `${sandbox.url}/Locations?%24select=Id&%24top=${rows}`;
+  const response = await sandbox.fetch(url, { headers: { "x-api-key": "sandbox" } });
+  const { value } = await response.json();
+  return ["Id", ...value.map(({ Id }: { Id: number }) => Id), ""].join("\r\n");
+}
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  Deno.test(`weir keeps the part and exits with 130 on ${signal}`, () => {
+    const sandbox = createSandbox({ requestsPerSecond: Infinity });
+    const { promise: isWaiting, resolve: tell } = Promise.withResolvers<void>();
+    const { promise: done, resolve: end } = Promise.withResolvers<void>();
+    let asked = 0;
+    return serving(async (request) => {
+      if (isPage(request) && ++asked === 2) {
+        tell();
+        await done;
+      }
+      return sandbox.fetch(request);
+    }, async (line, baseUrl) => {
+      const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
+      const child = start(line, ...ask);
+      await isWaiting;
+      child.kill(signal);
+      const { code, stderr } = await child.output();
+      end();
+      assertEquals(code, 130);
+      assertMatch(new TextDecoder().decode(stderr), /has 20 rows: .*--resume.*\nInterrupted\n$/);
+      assertEquals((await runToEnd(line, ...ask, "--resume")).code, 0);
+      assertEquals(await readFile("a.csv"), await idLines(60));
+    });
+  });
+}
+
+for (const flag of ["--force", "--resume"]) {
+  Deno.test(`weir ${flag} takes over from a running download to the same file`, () => {
+    const sandbox = createSandbox({ requestsPerSecond: Infinity });
+    const { promise: isWaiting, resolve: tell } = Promise.withResolvers<void>();
+    const { promise: isOver, resolve: goOn } = Promise.withResolvers<void>();
+    let asked = 0;
+    return serving(async (request) => {
+      // The first run has two pages, and waits for the third.
+      if (isPage(request) && ++asked === 3) {
+        tell();
+        await isOver;
+      }
+      return await sandbox.fetch(request);
+    }, async (line, baseUrl) => {
+      const ask = ["locations", baseUrl, "--select=Id", "--top=15", "--output=a.csv"];
+      const first = start(line, ...ask);
+      await isWaiting;
+      const second = await runToEnd(line, ...ask, flag);
+      assertEquals([second.code, await readFile("a.csv")], [0, await idLines(60)]);
+      goOn();
+      const { code, stderr } = await first.output();
+      assertEquals([code, await fileNames()], [1, ["a.csv"]]);
+      assertStringIncludes(
+        new TextDecoder().decode(stderr),
+        "a.csv.part was taken over by another download",
+      );
+      assertEquals(await readFile("a.csv"), await idLines(60));
+    });
+  });
+}
+
+Deno.test("weir rejects an invalid file name before the first request", () =>
+  withFiles(async () => {
+    await Deno.mkdir(`${FOLDER}/folder`);
+    for (const flag of ["--output", "--cite"]) {
+      for (
+        const [name, said] of [["none/a.csv", "There is no directory none"], [
+          "folder",
+          "is a directory",
+        ]]
+      ) {
+        const line = ["records", "--sandbox", "--limit=1", "--format=csv", flag, name!, "--force"];
+        const { code, stderr } = await runToEnd(toFile, ...line);
+        assertEquals([code, await fileNames()], [1, ["folder"]]);
+        assertStringIncludes(stderr, said!);
+      }
+    }
+  }));
+
+Deno.test("weir keeps the complete file and says so when the citations cannot be requested", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const handler = (request: Request) =>
+    request.url.includes("/Metadata") ? new Response("", { status: 404 }) : sandbox.fetch(request);
+  return serving(handler, async (line, baseUrl) => {
+    const ask = ["records", baseUrl, "--limit=1", "--select=Id"];
+    const told = await runToEnd(line, ...ask, "--output=a.csv");
+    assertEquals(told.code, 0);
+    assertMatch(
+      told.stderr,
+      /a\.csv: 1 row, 0\.0 MB, 1 s\na\.csv is complete, but its citations are not/,
+    );
+    const asked = await runToEnd(line, ...ask, "--output=b.csv", "--cite=c.txt");
+    assertEquals([asked.code, await fileNames()], [1, ["a.csv", "b.csv"]]);
+    assertStringIncludes(asked.stderr, `To print them: weir cite ${baseUrl.replace("=", " ")}\n`);
+  });
+});
+
+Deno.test("weir names the permission when Deno may not read a variable", () =>
+  withFiles(async () => {
+    const args = denoArguments({}, ["records"]).filter((arg) => !arg.startsWith("--allow-env"));
+    const env = { DATASTREAM_API_KEY: "k" };
+    const { stderr } = await childCommand(Deno.execPath(), { args, env, cwd: FOLDER }).output();
+    assertStringIncludes(
+      new TextDecoder().decode(stderr),
+      "permit reading it (--allow-env=DATASTREAM_API_KEY)",
+    );
+  }));
+
+Deno.test("weir --cite writes the citations to a file, and does not overwrite one", () =>
+  withFiles(async () => {
+    const ask = ["records", "--sandbox", "--limit=1", "--doi=10.25976/weir-aa00", "--output=a.csv"];
+    const { code, stderr } = await runToEnd(toFile, ...ask, "--cite=cite.txt");
+    assertEquals([code, stderr.includes("requires citing")], [0, false]);
+    assertStringIncludes(await readFile("cite.txt"), "https://doi.org/10.25976/weir-aa00\n");
+    await Deno.remove(`${FOLDER}/a.csv`);
+    const again = await runToEnd(toFile, ...ask, "--cite=cite.txt");
+    assertEquals([again.code, await fileNames()], [1, ["cite.txt"]]);
+    assertStringIncludes(again.stderr, "cite.txt already exists");
+  }));
+
+Deno.test("weir --cite includes the datasets of rows that an interrupted run wrote", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  let pages = 0;
+  const handler = (request: Request) =>
+    request.url.includes("/Locations") && ++pages === 2
+      ? new Response("", { status: 404 })
+      : sandbox.fetch(request);
+  return serving(handler, async (line, baseUrl) => {
+    // The pages are of different datasets; the third is beyond the limit.
+    const ask = ["locations", baseUrl, "--filter=LocationId in (1001,1008,1015)"];
+    const cite = ["--top=1", "--limit=2", "--output=a.ndjson", "--cite=cite.txt"];
+    assertEquals((await runToEnd(line, ...ask, ...cite)).code, 1);
+    assertEquals((await runToEnd(line, ...ask, ...cite, "--resume")).code, 0);
+    const cited = await readFile("cite.txt");
+    assertEquals(cited.match(/^https:\/\/doi\.org\/.*$/gm), [
+      "https://doi.org/10.25976/weir-aa00",
+      "https://doi.org/10.25976/weir-bb00",
+    ]);
+  });
+});
+
+Deno.test("weir --cite says that citations may be unneeded when DOI is not a column", () =>
+  withFiles(async () => {
+    const ask = ["locations", "--sandbox", "--limit=1", "--output=a.csv", "--cite=cite.txt"];
+    const { code, stderr } = await runToEnd(toFile, ...ask, "--select=Id");
+    assertEquals([code, (await readFile("cite.txt")).match(/^Licence/gm)?.length], [0, 5]);
+    assertStringIncludes(
+      stderr,
+      "cite.txt may have unneeded citations: all datasets that match the filter are included, because " +
+        "DOI is not a column of the output\n",
+    );
+    const exact = await runToEnd(toFile, ...ask, "--select=Id,DOI", "--force");
+    assertEquals([exact.code, (await readFile("cite.txt")).match(/^Licence/gm)?.length], [0, 1]);
+    assertEquals(exact.stderr.includes("too many"), false);
+  }));
+
+Deno.test("weir setup keeps a key for its owner alone, and weir uses it, and shows it nowhere", () => {
+  const keys: (string | null)[] = [];
+  return serving((request) => {
+    keys.push(request.headers.get("x-api-key"));
+    return Response.json({ message: "key-of-a-test" }, { status: 403 });
+  }, async ({ port }, baseUrl) => {
+    const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };
+    const line = { port: port!, hasFiles: true, environment };
+    const setup = new Deno.Command("sh", {
+      args: [
+        "-c",
+        `printf 'key-of-a-test\\n' | "$@"`,
+        "sh",
+        Deno.execPath(),
+        ...setupArguments(line),
+      ],
+      cwd: FOLDER,
+      env: environment,
+    });
+    const { code, stderr } = await setup.output();
+    const said = new TextDecoder().decode(stderr);
+    assertEquals([code, said.includes("key-of-a-test")], [0, false]);
+    assertStringIncludes(said, "config/weir/key");
+    assertEquals(await readFile("config/weir/key"), "key-of-a-test\n");
+    const modeOf = async (name: string) =>
+      ((await Deno.stat(`${FOLDER}/${name}`)).mode ?? 0) & 0o777;
+    assertEquals([await modeOf("config/weir"), await modeOf("config/weir/key")], [0o700, 0o600]);
+    // A file that others can read becomes private.
+    await Deno.chmod(`${FOLDER}/config/weir/key`, 0o644);
+    await setup.output();
+    assertEquals(await modeOf("config/weir/key"), 0o600);
+    const refused = await runToEnd(line, "locations", baseUrl);
+    assertEquals([refused.code, keys], [1, ["key-of-a-test"]]);
+    const source = "request one at https://github.com/datastreamapp/api-docs";
+    assertEquals(refused.stderr.split(source).length, 2);
+    assertStringIncludes(refused.stderr, "Set DATASTREAM_API_KEY, or save the key with weir setup");
+    assertEquals(refused.stderr.includes("key-of-a-test"), false);
+  });
+});
+
+function setupArguments(line: CommandLine): string[] {
+  return denoArguments(line, ["setup"]);
+}
+
+Deno.test("weir exits with 2 at a wrong command line, and without a stack", () =>
+  withFiles(async () => {
+    const { code, stderr } = await runToEnd({}, "recrds");
+    assertEquals([code, stderr.split("\n").length], [2, 3]);
+  }));
+
+Deno.test("weir exits with 1 when the disk is full, and ignores a closed standard error", () =>
+  withFiles(async () => {
+    const weir = (line: string) =>
+      new Deno.Command("bash", {
+        args: [
+          "-c",
+          line,
+          "bash",
+          Deno.execPath(),
+          ...denoArguments(toFile, ["records", "--sandbox"]),
+        ],
+        cwd: FOLDER,
+        env: toFile.environment!,
+      }).output();
+    const full = await weir('"$@" --quiet > /dev/full');
+    assertEquals(full.code, 1);
+    assertMatch(new TextDecoder().decode(full.stderr), /^.*(No space left|ENOSPC).*\n$/);
+    const closed = await weir(
+      '"$@" --select Id --limit 9 --top 3 --output a.csv 2> >(exec true); echo $?',
+    );
+    assertEquals(new TextDecoder().decode(closed.stdout), "0\n");
+    assertEquals((await readFile("a.csv")).split("\r\n").length, 11);
+  }));
+
+Deno.test("weir exits on Ctrl-C while the reader of the rows is stalled", () =>
+  withFiles(async () => {
+    const child = start({}, "records", "--sandbox", "--quiet");
+    const reader = child.stdout.getReader();
+    await reader.read(); // and no more: the pipe is full by now, or soon
+    child.kill("SIGINT");
+    assertEquals((await child.status).code, 130);
+    await reader.cancel();
+    await child.stderr.cancel();
+  }));
+
+for (
+  const [input, code] of [["printf key-of-a-test", 0], ["printf '\\nkey\\n'", 0], [
+    "true",
+    2,
+  ]] as const
+) {
+  Deno.test(`weir setup comes to an end after: ${input}`, () =>
+    withFiles(async () => {
+      const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };
+      const args = denoArguments({ hasFiles: true, environment }, ["setup"]);
+      const line = ["-c", `${input} | "$@"`, "bash", Deno.execPath(), ...args];
+      const ended = await new Deno.Command("bash", { args: line, cwd: FOLDER, env: environment })
+        .output();
+      assertEquals(ended.code, code, new TextDecoder().decode(ended.stderr));
+    }));
+}
+
+const permissions: [use: string, allow: string[], args: string[]][] = [
+  ["fields", [], ["fields", "records"]],
+  ["url", [], ["url", "records"]],
+  ["help", [], ["records", "--help"]],
+  ["the sandbox without a file", [], ["locations", "--sandbox", "--count"]],
+  ["standard output", ["--allow-env=DATASTREAM_API_KEY", "NET"], [
+    "locations",
+    "BASE",
+    "--limit=1",
+  ]],
+  ["a count", ["--allow-env=DATASTREAM_API_KEY", "NET"], ["locations", "BASE", "--count"]],
+  ["cite", ["--allow-env=DATASTREAM_API_KEY", "NET"], ["cite", "BASE"]],
+  [
+    "a file",
+    ["--allow-env=DATASTREAM_API_KEY", "NET", "--allow-read=.", "--allow-write=."],
+    ["locations", "BASE", "--limit=1", "--output=a.csv"],
+  ],
+  ["setup", ["--allow-env=XDG_CONFIG_HOME,HOME", "--allow-write=HOME/.config"], ["setup"]],
+  [
+    "the key of setup",
+    [
+      "--allow-env=DATASTREAM_API_KEY,XDG_CONFIG_HOME,HOME",
+      "--allow-read=HOME/.config/weir/key",
+      "NET",
+    ],
+    ["locations", "BASE", "--count"],
+  ],
+  ["sign", ["--allow-env=WEIR_SIGNING_SECRET"], ["sign", "https://h.example/Records.csv"]],
+];
+
+Deno.test("weir needs only the permissions that the README documents", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return serving(sandbox.fetch, async ({ port }, baseUrl) => {
+    const home = await Deno.realPath(FOLDER);
+    for (const [use, allow, args] of permissions) {
+      const hasKey = !["setup", "the key of setup"].includes(use);
+      const env = {
+        HOME: home,
+        WEIR_SIGNING_SECRET: "a secret of a test, of thirty-two bytes",
+        ...(hasKey && { DATASTREAM_API_KEY: "sandbox" }),
+      };
+      const flags = allow.map((flag) =>
+        flag === "NET" ? `--allow-net=127.0.0.1:${port}` : flag.replace("HOME/", `${home}/`)
+      );
+      const [, , ...line] = denoArguments({}, args.map((arg) => arg === "BASE" ? baseUrl : arg));
+      const rest = line.filter((arg) => !arg.startsWith("--allow") && arg !== "--no-prompt");
+      const command = ["run", "--quiet", "--no-prompt", ...flags, ...rest];
+      const ended = await new Deno.Command("bash", {
+        args: ["-c", 'echo sandbox | "$@"', "bash", Deno.execPath(), ...command],
+        cwd: FOLDER,
+        env,
+      }).output();
+      assertEquals(ended.code, 0, `${use}: ${new TextDecoder().decode(ended.stderr)}`);
+    }
+  });
+});

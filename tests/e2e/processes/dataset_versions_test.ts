@@ -1,0 +1,301 @@
+// A download of several pages stops when the service publishes new data while it runs.
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  fileNames,
+  FOLDER,
+  readFile,
+  runToEnd,
+  serving,
+  writeFile,
+} from "../../helpers/command_line.ts";
+import { DataStream } from "../../../mod.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+
+/** A dataset as the service describes it. */
+type Dataset = Record<string, unknown> & { DOI: string };
+
+/** A sandbox whose datasets a test can change, and that records its requests. */
+class Publisher {
+  /** Path and query of each request, decoded. */
+  readonly requests: string[] = [];
+  /** Changes the datasets that later requests return. */
+  edit: (datasets: Dataset[]) => Dataset[] = (datasets) => datasets;
+  /** Called before each request of rows, with its number from 1. */
+  onPage: (number: number) => Response | void = () => {};
+  #pages = 0;
+  readonly #sandbox = createSandbox({ requestsPerSecond: Infinity });
+
+  readonly fetch = async (request: Request): Promise<Response> => {
+    const { pathname, search } = new URL(request.url);
+    this.requests.push(decodeURIComponent(pathname + search).replace("/v1/odata/v4", ""));
+    if (!pathname.endsWith("/Metadata")) {
+      return this.onPage(++this.#pages) ?? await this.#sandbox.fetch(request);
+    }
+    const response = await this.#sandbox.fetch(request);
+    if (!response.ok) return response;
+    const { value } = await response.json();
+    return Response.json({ value: this.edit(value) });
+  };
+
+  get metadata(): string[] {
+    return this.requests.filter((url) => url.startsWith("/Metadata"));
+  }
+}
+
+const NEW = { Version: "9.0.0", PublishedTimestamp: "2026-10-01T00:00:00.000Z" };
+const gone = () => new Response("", { status: 404 });
+
+const republish = (datasets: Dataset[]) =>
+  datasets.map((dataset, index) => index === 0 ? { ...dataset, ...NEW } : dataset);
+const stamp = (datasets: Dataset[]) =>
+  datasets.map((dataset, index) =>
+    index === 0 ? { ...dataset, PublishedTimestamp: NEW.PublishedTimestamp } : dataset
+  );
+const add = (
+  datasets: Dataset[],
+) => [...datasets, { ...datasets[0]!, DOI: "10.25976/weir-zz00", Id: "new" }];
+const remove = (datasets: Dataset[]) => datasets.slice(1);
+
+const changes: [name: string, edit: (datasets: Dataset[]) => Dataset[], said: string][] = [
+  [
+    "a new version",
+    republish,
+    "10.25976/weir-aa00 was version 1.0.0, published 2020-03-04T08:00:00.000Z, and is now " +
+    "version 9.0.0, published 2026-10-01T00:00:00.000Z",
+  ],
+  ["a new publication of the same version", stamp, "10.25976/weir-aa00 was version 1.0.0"],
+  ["a new dataset", add, "10.25976/weir-zz00 was added"],
+  ["a dataset less", remove, "10.25976/weir-aa00 was removed"],
+];
+
+for (const [name, edit, said] of changes) {
+  Deno.test(`weir --resume stops and leaves the part when the service has ${name}`, () => {
+    const service = new Publisher();
+    return serving(service.fetch, async (line, baseUrl) => {
+      const args = ["records", baseUrl, "--limit=300", "--top=100", "--select=Id,DOI"];
+      const ask = [...args, "--quiet", "--output=a.csv"];
+      service.onPage = (number) => number === 3 ? gone() : undefined;
+      assertEquals((await runToEnd(line, ...ask)).code, 1);
+      assertEquals(service.metadata.length, 1);
+      const part = await readFile("a.csv.part");
+      service.edit = edit;
+      const { code, stderr } = await runToEnd(line, ...ask, "--resume");
+      assertEquals([code, await readFile("a.csv.part")], [1, part]);
+      assertEquals(await fileNames(), [
+        "a.csv.part",
+        "a.csv.part.datasets.json",
+        "a.csv.part.json",
+      ]);
+      assertStringIncludes(stderr, said);
+      assertStringIncludes(stderr, "start again with --force");
+      assertEquals(stderr.includes("--resume"), false);
+      // The resumed run requested no rows.
+      assertEquals([service.metadata.length, service.requests.length], [2, 5]);
+      assertEquals((await runToEnd(line, ...ask, "--force")).code, 0);
+      assertEquals(await fileNames(), ["a.csv"]);
+    });
+  });
+
+  Deno.test(`weir stops before it names the file when the service has ${name} at its end`, () => {
+    const service = new Publisher();
+    return serving(service.fetch, async (line, baseUrl) => {
+      const args = ["records", baseUrl, "--limit=300", "--top=100", "--select=Id,DOI"];
+      const ask = [...args, "--output=a.csv"];
+      service.onPage = (number) => {
+        if (number === 3) service.edit = edit;
+      };
+      const { code, stderr } = await runToEnd(line, ...ask);
+      assertEquals(code, 1);
+      assertStringIncludes(stderr, said);
+      assertStringIncludes(stderr, "start again with --force");
+      assertEquals(stderr.includes("--resume"), false);
+      const left = ["a.csv.part", "a.csv.part.datasets.json", "a.csv.part.json"];
+      assertEquals(await fileNames(), left);
+      assertEquals((await runToEnd(line, ...ask, "--resume")).code, 1);
+      assertEquals(await fileNames(), left);
+      assertEquals((await runToEnd(line, ...ask, "--force", "--quiet")).code, 0);
+      assertEquals(await fileNames(), ["a.csv"]);
+    });
+  });
+}
+
+Deno.test("weir requests the dataset versions twice for a file of several pages and never for one page", () => {
+  const service = new Publisher();
+  return serving(service.fetch, async (line, baseUrl) => {
+    const ask = (...args: string[]) =>
+      runToEnd(line, ...args, baseUrl, "--quiet", "--select=Id,DOI", "--force");
+    const one = ["records", "--output=a.csv", "--limit=100"];
+    for (const args of [one, [...one, "--top=100"], ["locations", "--output=a.csv"]]) {
+      assertEquals((await ask(...args)).code, 0);
+    }
+    assertEquals((await ask("records", "--limit=300", "--top=100", "--output=-")).code, 0);
+    assertEquals(service.metadata, []);
+    assertEquals((await ask("records", "--limit=300", "--top=100", "--output=a.csv")).code, 0);
+    const request = "/Metadata?$select=DOI,Version,PublishedTimestamp,Id&$top=10000";
+    assertEquals(service.metadata, [request, request]);
+  });
+});
+
+const filters: [name: string, args: string[], filter: string | undefined][] = [
+  [
+    "of the query",
+    ["--doi=10.25976/weir-aa00", "--from=2015"],
+    "DOI eq '10.25976/weir-aa00' and ActivityStartYear gte 2015",
+  ],
+  [
+    "and the box of the query",
+    ["--characteristic=pH", "--bbox=-64,46,-62,47"],
+    "CharacteristicName eq 'pH' and " +
+    "Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and Latitude lt '47'",
+  ],
+  [
+    "without ne, which Metadata reads otherwise",
+    ["--filter=CharacteristicName ne 'pH'"],
+    undefined,
+  ],
+];
+for (const [name, args, filter] of filters) {
+  Deno.test(`weir compares the datasets that match the filter ${name}`, () => {
+    const service = new Publisher();
+    return serving(service.fetch, async (line, baseUrl) => {
+      const ask = ["records", baseUrl, "--top=50", "--limit=200", "--quiet", "--output=a.csv"];
+      assertEquals((await runToEnd(line, ...ask, ...args)).code, 0);
+      const [first, second, ...more] = service.metadata;
+      assertEquals([second, more], [first, []]);
+      const sent = new URL(first!, "http://h").searchParams.get("$filter") ?? undefined;
+      assertEquals(sent, filter);
+    });
+  });
+}
+
+Deno.test("weir compares more datasets when Metadata cannot take a clause of the filter", () => {
+  const service = new Publisher();
+  return serving(service.fetch, async (line, baseUrl) => {
+    const filter = "--filter=Name ne 'x' and DOI eq '10.25976/weir-aa00'";
+    const ask = ["locations", baseUrl, "--top=5", "--quiet", filter, "--output=a.csv"];
+    assertEquals((await runToEnd(line, ...ask)).code, 0);
+    assertEquals(
+      service.metadata.map((url) => new URL(url, "http://h").searchParams.get("$filter")),
+      ["DOI eq '10.25976/weir-aa00'", "DOI eq '10.25976/weir-aa00'"],
+    );
+  });
+});
+
+for (
+  const filter of ["DOI eq '10.25976/weir-aa00' or LocationId eq 1001", "WellID eq 'x' or Id eq 5"]
+) {
+  Deno.test(`weir compares all datasets when an unchecked filter is ${filter}`, () => {
+    const sandbox = createSandbox({ requestsPerSecond: Infinity });
+    const metadata: string[] = [];
+    // The service accepts a filter that the sandbox would reject.
+    return serving((request) => {
+      const url = new URL(request.url);
+      if (url.pathname.endsWith("/Metadata")) metadata.push(decodeURIComponent(url.search));
+      else url.searchParams.delete("$filter");
+      const plain = url.href.replaceAll("$", "%24");
+      return sandbox.fetch(plain, { headers: request.headers });
+    }, async (line, baseUrl) => {
+      const query = ["--unchecked", `--filter=${filter}`, "--top=100", "--limit=300"];
+      const ask = ["records", baseUrl, ...query, "--quiet", "--output=a.csv"];
+      const { code, stderr } = await runToEnd(line, ...ask);
+      assertEquals(code, 0, stderr);
+      const all = "?$select=DOI,Version,PublishedTimestamp,Id&$top=10000";
+      assertEquals(metadata, [all, all]);
+    });
+  });
+}
+
+Deno.test("weir compares all datasets when the filter is too long for a request of Metadata", () => {
+  const service = new Publisher();
+  const filterOf = (length: number) => `DOI in ('10.25976/weir-aa00','${"x".repeat(length)}')`;
+  let length = 7_000;
+  const query = { select: "Id", top: 100, limit: 300 };
+  while (isValid(() => new DataStream().records({ ...query, filter: filterOf(length + 1) }))) {
+    length++;
+  }
+  return serving(service.fetch, async (line, baseUrl) => {
+    const args = ["--select=Id", "--top=100", "--limit=300", `--filter=${filterOf(length)}`];
+    const ask = ["records", baseUrl, ...args, "--quiet", "--output=a.csv"];
+    const { code, stderr } = await runToEnd(line, ...ask);
+    assertEquals(code, 0, stderr);
+    assertEquals(
+      service.metadata[0],
+      "/Metadata?$select=DOI,Version,PublishedTimestamp,Id&$top=10000",
+    );
+  });
+});
+
+function isValid(make: () => unknown): boolean {
+  try {
+    make();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+Deno.test("weir fails, and can resume, when the dataset versions cannot be had", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  let isDown = true;
+  return serving(
+    (request) => isDown && request.url.includes("/Metadata") ? gone() : sandbox.fetch(request),
+    async (line, baseUrl) => {
+      const query = ["--limit=300", "--top=100", "--select=Id"];
+      const ask = ["records", baseUrl, ...query, "--quiet", "--output=a.csv"];
+      const { code, stderr } = await runToEnd(line, ...ask);
+      // Nothing is recorded yet that a later run could continue.
+      assertEquals([code, await fileNames()], [1, []]);
+      assertStringIncludes(stderr, "Metadata responded with status 404");
+      isDown = false;
+      assertEquals((await runToEnd(line, ...ask, "--resume")).code, 0);
+      assertEquals((await readFile("a.csv")).split("\r\n").length, 302);
+    },
+  );
+});
+
+Deno.test("weir --resume refuses a part whose dataset versions are lost", () => {
+  const service = new Publisher();
+  return serving(service.fetch, async (line, baseUrl) => {
+    const query = ["--limit=300", "--top=100", "--select=Id"];
+    const ask = ["records", baseUrl, ...query, "--quiet", "--output=a.csv"];
+    service.onPage = (number) => number === 2 ? gone() : undefined;
+    assertEquals((await runToEnd(line, ...ask)).code, 1);
+    const path = `${FOLDER}/a.csv.part.datasets.json`;
+    const list = await Deno.readTextFile(path);
+    assertEquals(JSON.parse(list)[0], ["10.25976/weir-aa00", "1.0.0", "2020-03-04T08:00:00.000Z"]);
+    for (const content of [undefined, "[", "{}", "[]", '[["a","b"]]', '["a","b","c","d","e"]']) {
+      await Deno.remove(path);
+      if (content !== undefined) await writeFile("a.csv.part.datasets.json", content);
+      const { code, stderr } = await runToEnd(line, ...ask, "--resume");
+      assertEquals(code, 1, content);
+      assertStringIncludes(stderr, "a.csv.part.datasets.json does not list");
+      assertStringIncludes(stderr, "start again with --force");
+      if (content === undefined) await writeFile("a.csv.part.datasets.json", list);
+    }
+    await writeFile("a.csv.part.datasets.json", list);
+    assertEquals((await runToEnd(line, ...ask, "--resume")).code, 0);
+  });
+});
+
+Deno.test("PartFile.commit() does not write the list of datasets into the state", () => {
+  const service = new Publisher();
+  return serving(service.fetch, async (line, baseUrl) => {
+    service.edit = (datasets) =>
+      Array.from({ length: 500 }, (_, index) => ({
+        ...datasets[0]!,
+        DOI: `10.25976/d-${index}`,
+        Id: `d-${index}`,
+      }));
+    service.onPage = (number) => number === 3 ? gone() : undefined;
+    const query = ["--limit=300", "--top=100", "--select=Id"];
+    const ask = ["records", baseUrl, ...query, "--quiet", "--output=a.csv"];
+    assertEquals((await runToEnd(line, ...ask)).code, 1);
+    assertEquals(JSON.parse(await readFile("a.csv.part.datasets.json")).length, 500);
+    assert((await readFile("a.csv.part.json")).length < 1_000);
+    // The message names the first changes.
+    service.edit = (datasets) => datasets;
+    const { code, stderr } = await runToEnd(line, ...ask, "--resume");
+    assertEquals(code, 1);
+    assertStringIncludes(stderr, "; and 502 more");
+  });
+});

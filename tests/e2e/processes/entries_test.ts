@@ -1,0 +1,97 @@
+// The entries that people start: the demo, the server for Node, the command line as npm installs it.
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { childCommand } from "../../helpers/programs.ts";
+import { VERSION } from "../../../src/version.ts";
+
+/** An entry as a process; what it says goes to `output`. */
+function startEntry(
+  args: string[],
+  environment: Record<string, string>,
+  output: "stdout" | "stderr",
+): Deno.ChildProcess {
+  return childCommand(Deno.execPath(), {
+    args: ["run", "--quiet", "--no-prompt", ...args],
+    env: environment,
+    stdin: "null",
+    stdout: output === "stdout" ? "piped" : "null",
+    stderr: output === "stderr" ? "piped" : "null",
+  }).spawn();
+}
+
+/** What is said until it has the text, and what reads on. */
+async function saysUntil(stream: ReadableStream<Uint8Array>, text: RegExp): Promise<string> {
+  let said = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of stream.values({ preventCancel: true })) {
+    said += decoder.decode(chunk, { stream: true });
+    if (text.test(said)) return said;
+  }
+  throw new Error(`it ended, and said: ${said}`);
+}
+
+/** Ends a server; true where it ended whole. */
+async function end(child: Deno.ChildProcess, output: "stdout" | "stderr"): Promise<boolean> {
+  child.kill("SIGTERM");
+  await child[output].cancel();
+  return (await child.status).success;
+}
+
+const DEMO = ["--allow-net=127.0.0.1", "--allow-env=PORT"];
+const NODE = ["--allow-net", "--allow-env"];
+
+Deno.test("the demo says where its page and its downloads are, and they are there", async () => {
+  const preload = ["--preload=tests/helpers/end_on_signal.ts"];
+  const child = startEntry([...DEMO, ...preload, "edge/demo.ts"], { PORT: "0" }, "stdout");
+  try {
+    const said = await saysUntil(child.stdout, /curl .*\n/);
+    const [page = "", filtered = "", all = ""] = said.match(/http:\S+/g) ?? [];
+    const shown = await fetch(page);
+    assertEquals([shown.status, (await shown.text()).includes("<form")], [200, true]);
+    const download = await fetch(filtered);
+    assertEquals(download.headers.get("x-weir-data"), "synthetic");
+    assert((await download.text()).startsWith("Id,DOI,"));
+    assertStringIncludes(said, `curl --fail --output records.csv ${all}\n`);
+    const head = await fetch(all, { method: "HEAD" });
+    assertEquals([head.status, head.headers.get("content-type")], [200, "text/csv; charset=utf-8"]);
+  } finally {
+    assert(await end(child, "stdout"));
+  }
+});
+
+Deno.test("the server for Node says its port, serves, and at SIGTERM ends whole", async () => {
+  const environment = { PORT: "0", WEIR_ACCESS: "", WEIR_SANDBOX: "1" };
+  const child = startEntry([...NODE, "edge/node.ts"], environment, "stderr");
+  try {
+    const said = await saysUntil(child.stderr, /\n/);
+    assertMatch(said, /^Weir listens on port \d+\n$/);
+    const [port] = /\d+/.exec(said)!;
+    const url =
+      `http://127.0.0.1:${port}/Records.csv?limit=2&$select=Id&$filter=LocationId%20eq%201001`;
+    const response = await fetch(url, { headers: { connection: "close" } });
+    assertEquals(await response.text(), "Id\r\n500003\r\n500006\r\n");
+  } finally {
+    assert(await end(child, "stderr"));
+  }
+});
+
+for (const [name, permissions] of [["demo", DEMO], ["node", NODE]] as const) {
+  Deno.test(`edge/${name}.ts says in a line that its port is none, or is taken, and ends with 1`, async () => {
+    using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    for (const port of ["none", "65536", String((taken.addr as Deno.NetAddr).port)]) {
+      const environment = { PORT: port, WEIR_SANDBOX: "1" };
+      const child = startEntry([...permissions, `edge/${name}.ts`], environment, "stderr");
+      const [said, { code }] = await Promise.all([new Response(child.stderr).text(), child.status]);
+      assertEquals(code, 1, said);
+      assertMatch(said, /^[^\n]*\bPORT\b[^\n]*\n$/);
+    }
+  });
+}
+
+Deno.test("the command line as npm installs it gives its exit code", async () => {
+  for (const [arg, code, line] of [["--version", 0, VERSION], ["recrds", 2, ""]] as const) {
+    const permissions = ["--allow-env=DATASTREAM_API_KEY"];
+    const child = startEntry([...permissions, "src/cli/bin.ts", arg], {}, "stdout");
+    assertEquals(await new Response(child.stdout).text(), line && `${line}\n`);
+    assertEquals((await child.status).code, code);
+  }
+});

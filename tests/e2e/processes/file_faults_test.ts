@@ -1,0 +1,173 @@
+// Invalid file names, lost states, and interruptions outside of requests for rows.
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  type CommandLine,
+  fileNames,
+  FOLDER,
+  MAIN,
+  readFile,
+  runToEnd,
+  serving,
+  start,
+  withFiles,
+  writeFile,
+} from "../../helpers/command_line.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+
+const toFile: CommandLine = {
+  hasFiles: true,
+  environment: { WEIR_REQUESTS_PER_SECOND: "Infinity" },
+};
+const LOCATIONS = ["locations", "--sandbox", "--select=Id", "--quiet"];
+
+for (const length of [252, 300]) {
+  Deno.test(`weir exits with 1 when the file name has ${length} characters, too many for a part`, () =>
+    withFiles(async () => {
+      const name = "a".repeat(length);
+      const ask = [...LOCATIONS, "--format=csv", `--output=${name}`];
+      for (const more of [[], ["--resume"]]) {
+        const { code, stderr } = await runToEnd(toFile, ...ask, ...more);
+        assertEquals([code, await fileNames()], [1, []]);
+        assertMatch(stderr, /^[^\n]*too long[^\n]*\n$/);
+      }
+    }));
+}
+
+Deno.test("weir --resume exits with 1 and keeps the part when the state cannot be read", () =>
+  withFiles(async () => {
+    await writeFile("a.csv.part", "Id\r\n1001\r\n");
+    await Deno.mkdir(`${FOLDER}/a.csv.part.json`);
+    const { code, stderr } = await runToEnd(toFile, ...LOCATIONS, "--output=a.csv", "--resume");
+    assertEquals([code, await readFile("a.csv.part")], [1, "Id\r\n1001\r\n"]);
+    assertMatch(stderr, /^[^\n]*directory[^\n]*\n$/);
+  }));
+
+Deno.test("weir --resume refuses a split download whose other shards are lost", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  let asked = 0;
+  return serving(
+    (request) => ++asked === 4 ? new Response("", { status: 404 }) : sandbox.fetch(request),
+    async (line, baseUrl) => {
+      const ask = ["records", baseUrl, "--partition=location", "--region=hub.atlantic"];
+      const toCsv = [...ask, "--characteristic=pH", "--quiet", "--output=a.csv"];
+      assertEquals((await runToEnd(line, ...toCsv)).code, 1);
+      const [part, legs] = [await readFile("a.csv.part"), await readFile("a.csv.part.legs.json")];
+      assert(JSON.parse(legs).length > 1);
+      for (const content of [undefined, "[", "{}", "[]", '[{"clauses":[]}]', '[{"clauses":1}]']) {
+        await Deno.remove(`${FOLDER}/a.csv.part.legs.json`);
+        if (content !== undefined) await writeFile("a.csv.part.legs.json", content);
+        const { code, stderr } = await runToEnd(line, ...toCsv, "--resume");
+        assertEquals([code, await readFile("a.csv.part")], [1, part], content);
+        assertStringIncludes(stderr, "a.csv.part.legs.json does not say how to continue");
+        assertStringIncludes(stderr, "start again with --force");
+        if (content === undefined) await writeFile("a.csv.part.legs.json", legs);
+      }
+      await writeFile("a.csv.part.legs.json", legs);
+      assertEquals((await runToEnd(line, ...toCsv, "--resume")).code, 0);
+      assertEquals((await runToEnd(line, ...toCsv.slice(0, -1), "--output=b.csv")).code, 0);
+      assertEquals(await readFile("a.csv") === await readFile("b.csv"), true);
+    },
+  );
+});
+
+Deno.test("weir does not overwrite a file that was created during the download, and keeps the part", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  let asked = 0;
+  return serving(async (request) => {
+    if (++asked === 2) await writeFile("a.csv", "of another");
+    return await sandbox.fetch(request);
+  }, async (line, baseUrl) => {
+    const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
+    const { code, stderr } = await runToEnd(line, ...ask);
+    assertEquals([code, await readFile("a.csv")], [1, "of another"]);
+    assertStringIncludes(stderr, "a.csv already exists: move it, then resume");
+    await Deno.remove(`${FOLDER}/a.csv`);
+    asked = 9;
+    assertEquals((await runToEnd(line, ...ask, "--resume")).code, 0);
+    assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
+  });
+});
+
+Deno.test("weir does not report a directory as missing when it may not be read", () =>
+  withFiles(async () => {
+    const line = ["records", "--sandbox", "--limit=1", "--output=a.csv"];
+    const { code, stderr } = await runToEnd({}, ...line);
+    assertEquals([code, await fileNames()], [1, []]);
+    assertMatch(stderr, /^Requires read access to ".", run again with the --allow-read flag\n$/);
+  }));
+
+Deno.test("weir says how to permit reading the saved key", () =>
+  withFiles(async () => {
+    const environment = { XDG_CONFIG_HOME: "config", DATASTREAM_API_KEY: "" };
+    const { code, stderr } = await runToEnd({ environment }, "records", "--limit=1");
+    assertEquals(code, 2);
+    assertMatch(
+      stderr,
+      /setup \(its file cannot be read: .*"config.weir.key", .* --allow-read flag\); request a key/,
+    );
+    const allowed = await runToEnd({ environment, hasFiles: true }, "records", "--limit=1");
+    assertMatch(allowed.stderr, /run weir setup; request a key/);
+  }));
+
+Deno.test("weir setup says in a line that its folder cannot be made", () =>
+  withFiles(async () => {
+    await writeFile("config", "a file");
+    const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };
+    const child = new Deno.Command("bash", {
+      args: [
+        ...["-c", 'echo key-of-a-test | "$@"', "bash", Deno.execPath(), "run", "--quiet"],
+        ...["--no-prompt", "--allow-env", "--allow-read=.", "--allow-write=."],
+        ...[MAIN, "setup"],
+      ],
+      ...{ cwd: FOLDER, env: environment },
+    });
+    const { code, stderr } = await child.output();
+    const said = new TextDecoder().decode(stderr);
+    assertEquals([code, said.includes("key-of-a-test"), await fileNames()], [1, false, ["config"]]);
+    assertMatch(said, /\n[^\n]*directory[^\n]*\n$/);
+    assertEquals(said.includes("    at "), false);
+  }));
+
+Deno.test("weir exits with 130 and a complete file on Ctrl-C during the request of citations", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const { promise: isAsked, resolve: tell } = Promise.withResolvers<void>();
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+  return serving(async (request) => {
+    if (request.url.includes("/Metadata")) {
+      tell();
+      await isOver;
+      return new Response(null, { status: 503 });
+    }
+    return await sandbox.fetch(request);
+  }, async (line, baseUrl) => {
+    const child = start(line, "records", baseUrl, "--limit=2", "--select=Id", "--output=a.csv");
+    await isAsked;
+    child.kill("SIGINT");
+    const { code, stderr } = await child.output();
+    end();
+    assertEquals([code, await fileNames()], [130, ["a.csv"]]);
+    assertMatch(new TextDecoder().decode(stderr), /a\.csv: 2 rows[^\n]*\nInterrupted\n$/);
+    assertEquals((await readFile("a.csv")).split("\r\n").length, 4);
+  });
+});
+
+Deno.test("weir exits on a second signal while the reader of a text is stalled", () => {
+  const Citation = "c".repeat(1_000_000);
+  const dataset = { DOI: "10.25976/weir-aa00", DatasetName: "D", Version: "1", Licence: "L" };
+  return serving(
+    () => Response.json({ value: [{ ...dataset, Citation }] }),
+    async (line, baseUrl) => {
+      const child = start(line, "cite", baseUrl);
+      const reader = child.stdout.getReader();
+      await reader.read(); // and no more: what is left fills the pipe
+      child.kill("SIGINT");
+      child.kill("SIGTERM"); // two of one kind may come as one
+      const deadline = setTimeout(() => child.kill("SIGKILL"), 20_000);
+      const { code } = await child.status;
+      clearTimeout(deadline);
+      assertEquals(code, 130);
+      await reader.cancel();
+      await child.stderr.cancel();
+    },
+  );
+});

@@ -1,0 +1,107 @@
+// Files with fewer rows than the service counted: an error, or accepted on request and recorded.
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+import {
+  fileNames,
+  FOLDER,
+  readFile,
+  runToEnd,
+  serving,
+  writeFile,
+} from "../../helpers/command_line.ts";
+
+/** A service whose pages end after a given Id, and whose counts include all rows. */
+function endingAfter(last: () => number): (request: Request) => Promise<Response> {
+  const sandbox = createSandbox({ records: 1_000, requestsPerSecond: Infinity });
+  return async (request) => {
+    const response = await sandbox.fetch(request);
+    const { pathname, searchParams } = new URL(request.url);
+    if (!pathname.endsWith("/Records") || searchParams.has("$count")) return response;
+    const { value } = await response.json();
+    return Response.json({ value: value.filter(({ Id }: { Id: number }) => Id <= last()) });
+  };
+}
+
+Deno.test("weir leaves the part and exits with 1 when rows are missing by the count", () => {
+  let last = 0;
+  const service = endingAfter(() => last);
+  return serving(service, async (line, baseUrl) => {
+    const rows = createSandbox({ records: 1_000, requestsPerSecond: Infinity });
+    const url = `${rows.url}/Records?%24select=Id&%24top=1000`;
+    const ids = (await (await rows.fetch(url, { headers: { "x-api-key": "sandbox" } })).json())
+      .value.map(({ Id }: { Id: number }) => Id);
+    last = ids[399];
+    const ask = ["records", baseUrl, "--select=Id,DOI", "--top=100", "--output=a.csv"];
+
+    const refused = await runToEnd(line, ...ask);
+    assertEquals(refused.code, 1);
+    assertStringIncludes(refused.stderr, `Received 400 of 1000 counted rows of Records`);
+    assertStringIncludes(refused.stderr, `none come after the position Id:${last}`);
+    assertStringIncludes(refused.stderr, "--allow-incomplete");
+    assert((await fileNames()).includes("a.csv.part"));
+
+    const accepted = await runToEnd(line, ...ask, "--resume", "--allow-incomplete");
+    assertEquals([accepted.code, await fileNames()], [0, ["a.csv", "a.csv.incomplete.json"]]);
+    assertStringIncludes(accepted.stderr, "600 rows fewer than the service counted");
+    assertEquals((await readFile("a.csv")).split("\r\n").length, 1 + 400 + 1);
+    const record = JSON.parse(await readFile("a.csv.incomplete.json"));
+    assertEquals([record.rows, record.missingRows], [400, 600]);
+
+    const finished = await runToEnd(line, ...ask, "--resume");
+    assertEquals(finished.code, 0);
+    assertStringIncludes(
+      finished.stderr,
+      "a.csv is finished with 400 rows, 600 fewer than the service counted",
+    );
+
+    // A run that is killed while it writes the record leaves its new version.
+    await writeFile("a.csv.incomplete.json.new", "{");
+    last = Infinity;
+    const whole = await runToEnd(line, ...ask, "--force");
+    assertEquals([whole.code, await fileNames()], [0, ["a.csv"]]);
+    assertEquals((await readFile("a.csv")).split("\r\n").length, 1 + 1_000 + 1);
+  });
+});
+
+Deno.test("weir --resume does not accept what was short of the count, whichever page was", () => {
+  const sandbox = createSandbox({ records: 1_000, requestsPerSecond: Infinity });
+  let pages = 0;
+  let emptyAt = 0;
+  return serving(async (request) => {
+    const response = await sandbox.fetch(request);
+    const { pathname, searchParams } = new URL(request.url);
+    if (!pathname.endsWith("/Records") || searchParams.has("$count")) return response;
+    return ++pages >= emptyAt ? Response.json({ value: [] }) : response;
+  }, async (line, baseUrl) => {
+    for (emptyAt of [2, 3]) {
+      pages = 0;
+      const ask = ["records", baseUrl, "--select=Id", "--top=100", "--output=a.csv"];
+      assertEquals((await runToEnd(line, ...ask)).code, 1);
+      const resumed = await runToEnd(line, ...ask, "--resume");
+      assertEquals(resumed.code, 1, resumed.stderr);
+      assertStringIncludes(resumed.stderr, "of 1000 counted rows");
+      assertStringIncludes(resumed.stderr, "start again with --force");
+      emptyAt = Infinity;
+      assertEquals((await runToEnd(line, ...ask, "--force")).code, 0);
+      assertEquals((await readFile("a.csv")).split("\r\n").length, 1 + 1_000 + 1);
+      await Deno.remove(`${FOLDER}/a.csv`);
+    }
+  });
+});
+
+Deno.test("weir names --partition location when a download by year misses rows without a date", () => {
+  const sandbox = createSandbox({ records: 2_000, requestsPerSecond: Infinity });
+  return serving(sandbox.fetch, async (line, baseUrl) => {
+    const ask = ["records", baseUrl, "--select=Id", "--output=a.csv"];
+    const byYear = await runToEnd(line, ...ask, "--partition=year");
+    assertEquals(byYear.code, 1);
+    assertStringIncludes(byYear.stderr, "of 2000 counted rows of Records");
+    assertStringIncludes(byYear.stderr, "--partition location");
+    const again = await runToEnd(line, ...ask, "--partition=year", "--resume");
+    assertEquals(again.code, 1);
+    assertStringIncludes(again.stderr, "--partition location");
+    const byLocation = await runToEnd(line, ...ask, "--partition=location", "--force");
+    assertEquals([byLocation.code, await fileNames()], [0, ["a.csv"]]);
+    assertEquals((await readFile("a.csv")).split("\r\n").length, 1 + 2_000 + 1);
+  });
+});

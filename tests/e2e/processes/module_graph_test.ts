@@ -1,0 +1,72 @@
+// What an import of an entry brings along, as deno itself resolves it, types too.
+import { assert, assertEquals } from "@std/assert";
+import { runProgram } from "../../helpers/programs.ts";
+
+/** What `deno info --json` tells of modules. */
+interface Info {
+  modules: {
+    specifier: string;
+    dependencies?: { code?: { specifier: string }; type?: { specifier: string } }[];
+  }[];
+  npmPackages: Record<string, { name: string; dependencies: string[] }>;
+}
+
+const ROOT = new URL("../../../", import.meta.url).href;
+
+/** The project's files, the modules of npm and all its packages that a module reaches, sorted. */
+async function reachedBy(
+  entry: string,
+): Promise<{ files: string[]; npm: string[]; packages: string[] }> {
+  const printed = await runProgram(Deno.execPath(), "info", "--json", entry);
+  assert(printed?.success, printed?.stderr);
+  const { modules, npmPackages }: Info = JSON.parse(printed.stdout);
+  const reached = new Set<string>();
+  // Not the list itself: it holds what the types of the configuration name, too.
+  const visit = (specifier: string) => {
+    if (reached.has(specifier)) return;
+    reached.add(specifier);
+    const dependencies = modules.find((module) => module.specifier === specifier)?.dependencies;
+    for (const { code, type } of dependencies ?? []) {
+      if (code) visit(code.specifier);
+      if (type) visit(type.specifier);
+    }
+  };
+  visit(ROOT + entry);
+  const packages = new Set<string>();
+  const add = (name: string) => {
+    if (packages.has(name)) return;
+    packages.add(name);
+    for (const installed of Object.values(npmPackages).filter((other) => other.name === name)) {
+      for (const id of installed.dependencies) add(id.replace(/(?<!^)@.*$/, ""));
+    }
+  };
+  const files: string[] = [];
+  const npm: string[] = [];
+  for (const specifier of reached) {
+    const [, name, path = ""] = /^npm:\/?((?:@[^/]+\/)?[^@/]+)@[^/]+(.*)$/.exec(specifier) ?? [];
+    if (name) add(name), npm.push(name + path);
+    else if (specifier.startsWith(ROOT)) files.push(specifier.slice(ROOT.length));
+    else assert(specifier.startsWith("node:"), specifier);
+  }
+  return { files: files.sort(), npm: npm.sort(), packages: [...packages].sort() };
+}
+
+Deno.test("mod.ts reaches neither hono, the edge, the command line nor the sandbox", async () => {
+  const { files, npm, packages } = await reachedBy("mod.ts");
+  assertEquals(packages, ["deno-std", "url-template"]);
+  assertEquals(npm, ["deno-std/csv/stringify.js", "url-template"]);
+  assert(files.includes("src/client/datastream.ts"));
+  assertEquals(
+    files.filter((path) =>
+      !/^(mod\.ts$|src\/(client|endpoint|formats|odata)\/|src\/\w+\.ts)/.test(path)
+    ),
+    [],
+  );
+});
+
+Deno.test("only what an entry needs comes along with it", async () => {
+  const packages = async (entry: string) => (await reachedBy(entry)).packages;
+  assertEquals(await packages("edge/app.ts"), ["deno-std", "hono", "url-template"]);
+  assertEquals(await packages("src/cli/main.ts"), ["deno-std", "url-template"]);
+  assertEquals(await packages("src/sandbox/service.ts"), []);
+});

@@ -1,0 +1,84 @@
+// The command line as npm installs it, in Node and Bun: files, signals, pipes and exit codes.
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fileNames, FOLDER, readFile, withFiles, writeFile } from "../../helpers/command_line.ts";
+import { bundle } from "../../helpers/bundle.ts";
+import { childCommand, runProgram } from "../../helpers/programs.ts";
+import { bun, node } from "../../helpers/runtime_programs.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+
+for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
+  if (!program) console.warn(`The tests of the command line in ${name} are skipped: there is none`);
+  Deno.test({
+    name: `weir in ${name} downloads, is interrupted, goes on, and tells faults`,
+    ignore: !program,
+    fn: () =>
+      withFiles(async () => {
+        await writeFile("weir.mjs", await bundle("src/cli/bin.ts", "--platform", "deno"));
+        const sandbox = createSandbox({ requestsPerSecond: Infinity });
+        let interrupt = () => {};
+        let asked = 0;
+        const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+        const handler = async (request: Request) => {
+          if (++asked === 3) {
+            interrupt();
+            await isOver;
+          }
+          return await sandbox.fetch(request);
+        };
+        await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler);
+        const env = { DATASTREAM_API_KEY: "sandbox", WEIR_REQUESTS_PER_SECOND: "Infinity" };
+        const weir = (...args: string[]) =>
+          childCommand(program!, {
+            args: ["weir.mjs", ...args],
+            ...{ cwd: FOLDER, env, stdin: "null", stdout: "piped", stderr: "piped" },
+          });
+        const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+        const baseUrl = `--base-url=http://127.0.0.1:${server.addr.port}/v1/odata/v4`;
+        const ask = ["locations", baseUrl, "--select=Id", "--top=10"];
+
+        const child = weir(...ask, "--output=a.csv").spawn();
+        interrupt = () => child.kill("SIGINT");
+        const broken = await child.output();
+        end();
+        assertEquals(broken.code, 130, text(broken.stderr));
+        assertStringIncludes(text(broken.stderr), "with --resume to continue");
+        const part = ["a.csv.part", "a.csv.part.datasets.json", "a.csv.part.json"];
+        assertEquals(await fileNames(), [...part, "weir.mjs"]);
+        const rows = await readFile("a.csv.part");
+        await writeFile("a.csv.part", rows.replace("1001", "1002"));
+        const changed = await weir(...ask, "--output=a.csv", "--resume").output();
+        assertEquals(changed.code, 1);
+        assertStringIncludes(text(changed.stderr), "a.csv.part was changed");
+        await writeFile("a.csv.part", `${rows}and half of a page`);
+        assertEquals((await weir(...ask, "--output=a.csv", "--resume").output()).code, 0);
+        const done = await weir(...ask, "--output=a.csv", "--resume").output();
+        assertEquals(done.code, 0);
+        assertStringIncludes(text(done.stderr), "a.csv is complete");
+        const { code, stdout } = await weir(...ask).output();
+        assertEquals([code, text(stdout)], [0, await readFile("a.csv")]);
+        assertEquals(text(stdout).split("\r\n").length, 62);
+
+        await Deno.chmod(`${FOLDER}/a.csv`, 0o600);
+        await runProgram("ln", "-s", "a.csv", `${FOLDER}/link.csv`);
+        assertEquals((await weir(...ask, "--output=link.csv", "--force").output()).code, 0);
+        assertEquals((await Deno.stat(`${FOLDER}/a.csv`)).mode! & 0o777, 0o600);
+        await Deno.chmod(`${FOLDER}/a.csv`, 0o400);
+        assertEquals((await weir(...ask, "--output=link.csv", "--force").output()).code, 1);
+        await runProgram("mkfifo", `${FOLDER}/pipe.csv`);
+        const reader = runProgram("timeout", "20", "cat", `${FOLDER}/pipe.csv`);
+        assertEquals((await weir(...ask, "--output=pipe.csv").output()).code, 0);
+        assertEquals((await reader)?.stdout, text(stdout));
+        const direct = await weir(...ask, "--output=/dev/stdout").output();
+        assertEquals([direct.code, text(direct.stdout)], [0, text(stdout)]);
+
+        const wrong = await weir("recrds").output();
+        assertEquals([wrong.code, text(wrong.stderr).includes("    at ")], [2, false]);
+        const pipe =
+          `"${program}" weir.mjs records --sandbox --quiet | head -n 1 >first; echo \${PIPESTATUS[0]}`;
+        const piped = await new Deno.Command("bash", { args: ["-c", pipe], cwd: FOLDER, env })
+          .output();
+        assertEquals([text(piped.stdout), text(piped.stderr)], ["0\n", ""]);
+        assert((await readFile("first")).startsWith("Id,DOI,"));
+      }),
+  });
+}

@@ -1,0 +1,342 @@
+// Where --output and --cite lead: devices, pipes, symbolic links, and files with permissions.
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  type CommandLine,
+  denoArguments,
+  fileNames,
+  FOLDER,
+  readFile,
+  runToEnd,
+  serving,
+  start,
+  withFiles,
+  writeFile,
+} from "../../helpers/command_line.ts";
+import { runProgram } from "../../helpers/programs.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+
+const isRoot = (await runProgram("id", "-u"))?.stdout === "0\n";
+const toFile: CommandLine = {
+  hasFiles: true,
+  environment: { WEIR_REQUESTS_PER_SECOND: "Infinity" },
+};
+const LOCATIONS = ["locations", "--sandbox", "--select=Id", "--limit=3", "--quiet"];
+const ROWS = "Id\r\n1001\r\n1008\r\n1015\r\n";
+const RECORDS = ["records", "--sandbox", "--select=Id", "--limit=1", "--quiet"];
+
+const modeOf = async (name: string) => ((await Deno.stat(`${FOLDER}/${name}`)).mode ?? 0) & 0o777;
+const isLink = async (name: string) => (await Deno.lstat(`${FOLDER}/${name}`)).isSymlink;
+const link = (target: string, name: string) => runProgram("ln", "-s", target, `${FOLDER}/${name}`);
+
+/** Reads a named pipe to its end, with a time limit. */
+const readPipe = (name: string, ...reader: string[]) =>
+  runProgram("timeout", "20", ...(reader.length ? reader : ["cat"]), `${FOLDER}/${name}`);
+
+/**
+ * Runs a line of bash, in which "$@" is weir with permissions and arguments.
+ *
+ * Permissions: Deno opens most files of /dev with all permissions only. What is written to /dev/null
+ * has no more than it needs, so that a fault cannot replace the device.
+ */
+async function inShell(
+  line: string,
+  ...args: string[]
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const allow = args.some((arg) => arg.endsWith("/dev/null"))
+    ? ["--allow-read", "--allow-write=/dev/null,.", "--allow-env=DATASTREAM_API_KEY"]
+    : ["--allow-all"];
+  const [, , ...rest] = denoArguments({}, args);
+  const weir = ["run", ...allow, ...rest.filter((arg) => !arg.startsWith("--allow"))];
+  const { code, stdout, stderr } = await new Deno.Command("bash", {
+    args: ["-c", line, "bash", Deno.execPath(), ...weir],
+    cwd: FOLDER,
+  }).output();
+  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  return { code, stdout: text(stdout), stderr: text(stderr) };
+}
+
+for (const more of [[], ["--force"]]) {
+  Deno.test(`weir writes to a named pipe directly when the flags are [${more}]`, () =>
+    withFiles(async () => {
+      await runProgram("mkfifo", `${FOLDER}/a.csv`);
+      const reader = readPipe("a.csv");
+      const { code, stderr } = await runToEnd(toFile, ...LOCATIONS, "--output=a.csv", ...more);
+      assertEquals([code, stderr, await fileNames()], [0, "", ["a.csv"]]);
+      assertEquals((await reader)?.stdout, ROWS);
+      assert((await Deno.lstat(`${FOLDER}/a.csv`)).isFifo);
+    }));
+}
+
+Deno.test("weir writes several pages to a named pipe and asks for no dataset versions", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const urls: string[] = [];
+  return serving((request) => {
+    urls.push(request.url);
+    return sandbox.fetch(request);
+  }, async (line, baseUrl) => {
+    await runProgram("mkfifo", `${FOLDER}/a.csv`);
+    const reader = readPipe("a.csv");
+    const ask = ["locations", baseUrl, "--select=Id", "--top=25", "--output=a.csv"];
+    const { code, stderr } = await runToEnd(line, ...ask);
+    assertEquals([code, urls.length], [0, 3]);
+    assertMatch(stderr, /a\.csv: 60 rows, /);
+    assertEquals((await reader)?.stdout.split("\r\n").length, 62);
+  });
+});
+
+Deno.test("weir exits on Ctrl-C while no process reads the named pipe", () =>
+  withFiles(async () => {
+    await runProgram("mkfifo", `${FOLDER}/a.csv`);
+    const child = start(toFile, "records", "--sandbox", "--output=a.csv");
+    // Only the kernel shows that the process waits in open().
+    const wchan = `/proc/${child.pid}/task`;
+    await runProgram(
+      "bash",
+      "-c",
+      `for i in {1..100}; do grep -qs wait_for_partner ${wchan}/*/wchan && break; sleep 0.05; done`,
+    );
+    child.kill("SIGINT");
+    const { code, stderr } = await child.output();
+    assertEquals([code, new TextDecoder().decode(stderr)], [130, "Interrupted\n"]);
+    assertEquals(await fileNames(), ["a.csv"]);
+  }));
+
+Deno.test("weir fails and names the pipe when its reader leaves", () =>
+  withFiles(async () => {
+    await runProgram("mkfifo", `${FOLDER}/a.csv`);
+    const reader = readPipe("a.csv", "head", "-c", "5");
+    const line = ["records", "--sandbox", "--quiet", "--output=a.csv"];
+    const { code, stderr } = await runToEnd(toFile, ...line);
+    await reader;
+    assertEquals(code, 1);
+    assertMatch(stderr, /^Cannot write a\.csv: [^\n]*\n$/);
+  }));
+
+Deno.test("weir --resume is a wrong command line when the output is a device, pipe or standard output", () =>
+  withFiles(async () => {
+    await runProgram("mkfifo", `${FOLDER}/a.csv`);
+    for (const output of ["a.csv", "-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]) {
+      const ask = [...LOCATIONS, `--output=${output}`, "--resume"];
+      const { code, stdout, stderr } = await runToEnd(toFile, ...ask);
+      assertEquals([code, stdout, await fileNames()], [2, "", ["a.csv"]], output);
+      assertStringIncludes(stderr, "--resume");
+    }
+    const { code, stderr } = await inShell('"$@"', ...LOCATIONS, "--output=/dev/null", "--resume");
+    assertEquals(code, 2);
+    assertStringIncludes(stderr, "/dev/null is a device or a pipe");
+  }));
+
+for (const output of ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]) {
+  Deno.test(`weir --output=${output} --force writes to standard output, without any permission`, () =>
+    withFiles(async () => {
+      const ask = [...LOCATIONS, `--output=${output}`];
+      const piped = await runToEnd({}, ...ask, "--force");
+      assertEquals([piped.code, piped.stdout, piped.stderr], [0, ROWS, ""]);
+      // Appended, as `echo` does.
+      const { code } = await inShell('{ echo one; "$@"; echo two; } > out.csv', ...ask);
+      assertEquals([code, await readFile("out.csv")], [0, `one\n${ROWS}two\n`]);
+      assertEquals(await fileNames(), ["out.csv"]);
+    }));
+}
+
+Deno.test("weir writes to devices and open file descriptors directly", () =>
+  withFiles(async () => {
+    const none = await inShell('"$@"', ...LOCATIONS, "--output=/dev/null", "--force");
+    assertEquals([none.code, none.stdout, none.stderr], [0, "", ""]);
+    assert((await runProgram("test", "-c", "/dev/null"))?.success);
+    const full = await inShell('"$@"', ...LOCATIONS, "--output=/dev/full");
+    assertEquals(full.code, 1);
+    assertMatch(full.stderr, /^Cannot write \/dev\/full: .*(ENOSPC|No space left).*\n$/);
+    for (const output of ["/dev/fd/3", "/proc/self/fd/3"]) {
+      const line = '{ echo one >&3; "$@"; } 3> out.csv';
+      const { code, stderr } = await inShell(line, ...LOCATIONS, `--output=${output}`);
+      assertEquals([code, stderr], [0, ""]);
+      assertEquals(await readFile("out.csv"), `one\n${ROWS}`);
+      assertEquals(await fileNames(), ["out.csv"]);
+    }
+  }));
+
+Deno.test("weir replaces the target of a symbolic link, with the part beside the target", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  let asked = 0;
+  return serving(
+    (request) => ++asked === 3 ? new Response("", { status: 404 }) : sandbox.fetch(request),
+    async (line, baseUrl) => {
+      await Deno.mkdir(`${FOLDER}/data`);
+      await writeFile("data/2026.csv", "of old");
+      await link("data/2026.csv", "latest.csv");
+      await link("latest.csv", "again.csv");
+      const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=again.csv"];
+      const refused = await runToEnd(line, ...ask);
+      assertEquals([refused.code, await readFile("data/2026.csv")], [1, "of old"]);
+      assertStringIncludes(refused.stderr, "data/2026.csv already exists");
+      const broken = await runToEnd(line, ...ask, "--force");
+      assertStringIncludes(broken.stderr, "data/2026.csv.part has 20 rows");
+      assertEquals(await fileNames(), ["again.csv", "data", "latest.csv"]);
+      // Both names refer to one file.
+      const target = ask.map((arg) =>
+        arg === "--output=again.csv" ? "--output=data/2026.csv" : arg
+      );
+      assertEquals((await runToEnd(line, ...target, "--resume")).code, 0);
+      assertEquals((await readFile("again.csv")).split("\r\n").length, 62);
+      assertEquals([await isLink("again.csv"), await isLink("latest.csv")], [true, true]);
+      const data = Array.from(Deno.readDirSync(`${FOLDER}/data`), ({ name }) => name);
+      assertEquals(data, ["2026.csv"]);
+    },
+  );
+});
+
+Deno.test("weir creates the target of a dangling symbolic link", () =>
+  withFiles(async () => {
+    await Deno.mkdir(`${FOLDER}/data`);
+    await link("data/new.csv", "a.csv");
+    await link("none/new.csv", "b.csv");
+    assertEquals((await runToEnd(toFile, ...LOCATIONS, "--output=a.csv")).code, 0);
+    assertEquals([await readFile("data/new.csv"), await isLink("a.csv")], [ROWS, true]);
+    const { code, stderr } = await runToEnd(toFile, ...LOCATIONS, "--output=b.csv", "--force");
+    assertEquals(code, 1);
+    assertStringIncludes(stderr, "There is no directory none");
+  }));
+
+Deno.test("weir follows a relative link from a folder that is itself a symbolic link", () =>
+  withFiles(async () => {
+    await Deno.mkdir(`${FOLDER}/one/two`, { recursive: true });
+    await link("one/two", "folder");
+    await link("../target.csv", "one/two/a.csv");
+    assertEquals((await runToEnd(toFile, ...LOCATIONS, "--output=folder/a.csv")).code, 0);
+    assertEquals(await readFile("one/target.csv"), ROWS);
+    assertEquals(await fileNames(), ["folder", "one"]);
+  }));
+
+Deno.test("weir refuses a loop of symbolic links", () =>
+  withFiles(async () => {
+    await link("b.csv", "a.csv");
+    await link("a.csv", "b.csv");
+    for (const flag of ["--output", "--cite"]) {
+      const ask = [...RECORDS, "--format=csv", `${flag}=a.csv`, "--force"];
+      const { code, stderr } = await runToEnd(toFile, ...ask);
+      assertEquals([code, await fileNames()], [1, ["a.csv", "b.csv"]]);
+      assertMatch(stderr, /^a\.csv is a loop of symbolic links[^\n]*\n$/);
+    }
+  }));
+
+for (const mode of [0o600, 0o640, 0o664, 0o755, 0o200]) {
+  Deno.test(`weir --force keeps the permissions ${mode.toString(8)} of a file`, () =>
+    withFiles(async () => {
+      await writeFile("a.csv", "of old");
+      await Deno.chmod(`${FOLDER}/a.csv`, mode);
+      assertEquals((await runToEnd(toFile, ...LOCATIONS, "--output=a.csv", "--force")).code, 0);
+      assertEquals(await modeOf("a.csv"), mode);
+      await Deno.chmod(`${FOLDER}/a.csv`, 0o600);
+      assertEquals(await readFile("a.csv"), ROWS);
+    }));
+}
+
+Deno.test("weir never opens more to others than the file that a download replaces", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const modes: number[] = [];
+  return serving(async (request) => {
+    if (modes.length > 0 || request.url.includes("skiptoken")) {
+      modes.push(await modeOf("a.csv.part"));
+    }
+    return await sandbox.fetch(request);
+  }, async (line, baseUrl) => {
+    await writeFile("a.csv", "of old");
+    await Deno.chmod(`${FOLDER}/a.csv`, 0o600);
+    const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv", "--force"];
+    assertEquals((await runToEnd(line, ...ask)).code, 0);
+    assert(modes.length > 0);
+    assertEquals([...new Set(modes)], [0o600]);
+    assertEquals(await modeOf("a.csv"), 0o600);
+  });
+});
+
+Deno.test({
+  name: "weir --force keeps the owner of a file where it is allowed to",
+  ignore: !isRoot,
+  fn: () =>
+    withFiles(async () => {
+      await writeFile("a.csv", "of old");
+      await runProgram("chown", "1234:2345", `${FOLDER}/a.csv`);
+      await runProgram("chmod", "0640", `${FOLDER}/a.csv`);
+      assertEquals((await runToEnd(toFile, ...LOCATIONS, "--output=a.csv", "--force")).code, 0);
+      const { uid, gid } = await Deno.stat(`${FOLDER}/a.csv`);
+      assertEquals([uid, gid, await modeOf("a.csv")], [1234, 2345, 0o640]);
+    }),
+});
+
+for (const flag of ["--output", "--cite"]) {
+  Deno.test(`weir ${flag} refuses a read-only file, with or without --force`, () =>
+    withFiles(async () => {
+      await writeFile("a.csv", "of old");
+      await Deno.chmod(`${FOLDER}/a.csv`, 0o444);
+      await link("a.csv", "link.csv");
+      for (const more of [[], ["--force"]]) {
+        for (const name of ["a.csv", "link.csv"]) {
+          const ask = [...RECORDS, "--format=csv", `${flag}=${name}`, ...more];
+          const { code, stdout, stderr } = await runToEnd(toFile, ...ask);
+          assertEquals([code, stdout, await readFile("a.csv")], [1, "", "of old"]);
+          assertMatch(stderr, /^a\.csv is read-only: [^\n]*\n$/);
+        }
+      }
+      assertEquals([await modeOf("a.csv"), await fileNames()], [0o444, ["a.csv", "link.csv"]]);
+    }));
+}
+
+Deno.test("weir does not replace a file that became read-only during the download", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return serving(async (request) => {
+    await Deno.chmod(`${FOLDER}/a.csv`, 0o400);
+    return await sandbox.fetch(request);
+  }, async (line, baseUrl) => {
+    await writeFile("a.csv", "of old");
+    const ask = ["locations", baseUrl, "--select=Id", "--output=a.csv", "--force", "--quiet"];
+    const { code, stderr } = await runToEnd(line, ...ask);
+    assertEquals([code, await readFile("a.csv")], [1, "of old"]);
+    assertStringIncludes(stderr, "a.csv is read-only");
+  });
+});
+
+Deno.test("weir --cite writes to a device, a pipe or standard output directly", () =>
+  withFiles(async () => {
+    await runProgram("mkfifo", `${FOLDER}/cite.txt`);
+    const reader = readPipe("cite.txt");
+    const ask = [...RECORDS, "--doi=10.25976/weir-aa00"];
+    const { code, stderr } = await runToEnd(toFile, ...ask, "--cite=cite.txt");
+    assertEquals([code, stderr, await fileNames()], [0, "", ["cite.txt"]]);
+    const cited = (await reader)!.stdout;
+    assertStringIncludes(cited, "https://doi.org/10.25976/weir-aa00\n");
+    const both = await runToEnd(toFile, ...ask, "--cite=/dev/stdout", "--output=a.csv");
+    assertEquals([both.code, both.stdout], [0, cited]);
+    const none = await inShell('"$@"', ...ask, "--cite=/dev/null", "--output=b.csv");
+    assertEquals([none.code, none.stderr, await fileNames()], [0, "", [
+      "a.csv",
+      "b.csv",
+      "cite.txt",
+    ]]);
+  }));
+
+Deno.test("weir --cite --force replaces the target of a symbolic link and keeps its permissions", () =>
+  withFiles(async () => {
+    await writeFile("old.txt", "of old, and longer than what replaces it".repeat(100));
+    await Deno.chmod(`${FOLDER}/old.txt`, 0o600);
+    await link("old.txt", "cite.txt");
+    const ask = [...RECORDS, "--doi=10.25976/weir-aa00", "--cite=cite.txt"];
+    assertEquals((await runToEnd(toFile, ...ask)).code, 1);
+    assertEquals((await runToEnd(toFile, ...ask, "--force")).code, 0);
+    assertMatch(await readFile("old.txt"), /^Weir .*\n.*\nhttps:\/\/doi\.org\/.*\n$/);
+    assertEquals([await modeOf("old.txt"), await isLink("cite.txt")], [0o600, true]);
+    assertEquals(await fileNames(), ["cite.txt", "old.txt"]);
+  }));
+
+Deno.test("weir refuses a --cite that leads to the file or the part of --output", () =>
+  withFiles(async () => {
+    await link("a.csv", "cite.txt");
+    await link("a.csv.part.datasets.json", "datasets.txt");
+    for (const name of ["cite.txt", "datasets.txt", "a.csv.part.datasets.json"]) {
+      const ask = [...RECORDS, "--output=a.csv", `--cite=${name}`];
+      const { code, stderr } = await runToEnd(toFile, ...ask);
+      assertEquals([code, await fileNames()], [2, ["cite.txt", "datasets.txt"]]);
+      assertStringIncludes(stderr, "must be two files");
+    }
+  }));

@@ -1,0 +1,109 @@
+// Messages before the first page, and on a terminal without escape sequences.
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { denoArguments, FOLDER, serving, start, withFiles } from "../../helpers/command_line.ts";
+import { bundle } from "../../helpers/bundle.ts";
+import { runIn, runProgram } from "../../helpers/programs.ts";
+import { node } from "../../helpers/runtime_programs.ts";
+import { hasTmux, shell, Terminal } from "../../helpers/terminal.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+
+const LOCATIONS = ["locations", "--select=Id", "--limit=40", "--top=20", "--output=a.csv"];
+
+Deno.test("weir says that it requests the first page when the page takes a second", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const { promise: isSeen, resolve: goOn } = Promise.withResolvers<void>();
+  return serving(async (request) => {
+    await isSeen;
+    return await sandbox.fetch(request);
+  }, async (line, baseUrl) => {
+    const child = start(line, ...LOCATIONS, baseUrl);
+    let said = "";
+    for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
+      said += text;
+      if (said.includes("\n")) goOn();
+    }
+    const { code } = await child.status;
+    await child.stdout.cancel();
+    assertEquals(code, 0);
+    assertMatch(said, /^Requesting the first page…\n20 of 40 rows \(50%\), .*\n40 of 40 rows /);
+  });
+});
+
+Deno.test({
+  name: "weir shows immediately on a terminal that it requests the first page",
+  ignore: !hasTmux,
+  fn: () => {
+    const sandbox = createSandbox({ requestsPerSecond: Infinity });
+    const { promise: isSeen, resolve: goOn } = Promise.withResolvers<void>();
+    return serving(async (request) => {
+      await isSeen;
+      return await sandbox.fetch(request);
+    }, async (line, baseUrl) => {
+      const terminal = new Terminal();
+      try {
+        const args = denoArguments(line, [...LOCATIONS, baseUrl]);
+        await terminal.open(100, line.environment!, shell([Deno.execPath(), ...args]));
+        const waiting = await terminal.shows(/page/);
+        assertMatch(waiting, /^Requesting the first page…( \d+ s)?$/);
+        goOn();
+        const whole = await terminal.shows(/exit 0/);
+        assertMatch(whole, /^(40 of 40 rows \(100%\).*\n)?a\.csv: 40 rows, 0\.0 MB, \d s\nexit 0$/);
+      } finally {
+        goOn();
+        await terminal.close();
+      }
+    });
+  },
+});
+
+const hasScript = (await runProgram("script", "--version"))?.success ?? false;
+if (!hasScript) console.warn("The tests of TERM=dumb are skipped: script is not installed");
+
+/** Runs a command in a new terminal, and returns the text that it wrote there. */
+async function onTerminal(term: string, ...command: string[]): Promise<string> {
+  const words = command.map((word) => `'${word}'`).join(" ");
+  const env = { TERM: term, WEIR_REQUESTS_PER_SECOND: "Infinity" };
+  const ran = await runIn({ cwd: FOLDER, env }, "script", "-qec", words, "/dev/null");
+  assertEquals(ran?.code, 0, ran?.stdout);
+  return ran!.stdout;
+}
+
+const LINES =
+  /^20 of 40 rows \(50%\), .*\r\n40 of 40 rows \(100%\), .*\r\na\.csv: 40 rows, .*\r\n$/;
+
+Deno.test({
+  name: "weir writes plain lines when TERM is dumb and may be read",
+  ignore: !hasScript,
+  fn: () =>
+    withFiles(async () => {
+      const environment = { TERM: "", WEIR_REQUESTS_PER_SECOND: "" };
+      const weir = denoArguments({ hasFiles: true, environment }, [...LOCATIONS, "--sandbox"]);
+      assertMatch(await onTerminal("dumb", Deno.execPath(), ...weir), LINES);
+    }),
+});
+
+Deno.test({
+  name: "weir writes no escape sequence and asks nothing when Deno may not read TERM",
+  ignore: !hasScript,
+  fn: () =>
+    withFiles(async () => {
+      const weir = denoArguments({ hasFiles: true }, [...LOCATIONS, "--sandbox"])
+        .filter((arg) => !/^--(no-prompt|allow-env)/.test(arg));
+      const drawn = await onTerminal("dumb", Deno.execPath(), ...weir);
+      assert(!drawn.includes("\x1b"));
+      assertMatch(drawn, /^\rRequesting the first page….*\r\n?a\.csv: 40 rows, [^\n]*\n$/s);
+    }),
+});
+
+Deno.test({
+  name: "weir in Node writes plain lines when TERM is dumb",
+  ignore: !hasScript || !node,
+  fn: () =>
+    withFiles(async () => {
+      await Deno.writeTextFile(
+        `${FOLDER}/weir.mjs`,
+        await bundle("src/cli/bin.ts", "--platform", "deno"),
+      );
+      assertMatch(await onTerminal("dumb", node!, "weir.mjs", ...LOCATIONS, "--sandbox"), LINES);
+    }),
+});

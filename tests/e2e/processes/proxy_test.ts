@@ -1,0 +1,95 @@
+// HTTP_PROXY and NO_PROXY in each runtime, through a proxy on loopback.
+import { assertEquals, assertMatch } from "@std/assert";
+import { bundle } from "../../helpers/bundle.ts";
+import {
+  denoArguments,
+  FOLDER,
+  serving,
+  withFiles,
+  writeFile,
+} from "../../helpers/command_line.ts";
+import { runIn, runProgram } from "../../helpers/programs.ts";
+import { Proxy } from "../../helpers/proxy.ts";
+import { bun, newestNode, node } from "../../helpers/runtime_programs.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+
+/** Whether a version of Node can use a proxy, by a function or by a variable. */
+async function nodeCan(program: string | undefined): Promise<{ itself: boolean; told: boolean }> {
+  if (program === undefined) return { itself: false, told: false };
+  const script = `const flags = process.allowedNodeEnvironmentFlags;
+    const itself = "setGlobalProxyFromEnv" in require("http");
+    console.log(JSON.stringify({ itself, told: flags.has("--use-env-proxy") }))`;
+  return JSON.parse((await runProgram(program, "-e", script))!.stdout);
+}
+
+const runtimes = [
+  { name: "Deno", program: Deno.execPath(), itself: true, told: true },
+  { name: "Node", program: node, ...await nodeCan(node) },
+  { name: "the newest Node", program: newestNode, ...await nodeCan(newestNode) },
+  { name: "Bun", program: bun, itself: true, told: true },
+];
+
+for (const { name, program, itself, told } of runtimes) {
+  const isNode = name.endsWith("Node");
+  const uses: [variables: Record<string, string>, isUsed: boolean][] = [
+    [{ HTTP_PROXY: "PROXY" }, itself],
+    [{ http_proxy: "PROXY" }, itself],
+    [{ HTTP_PROXY: "PROXY", NODE_USE_ENV_PROXY: "1" }, itself || told],
+    [{ HTTP_PROXY: "PROXY", NO_PROXY: "127.0.0.1" }, false],
+    [{ HTTPS_PROXY: "PROXY" }, false],
+  ];
+  Deno.test({
+    name: `weir in ${name} ${itself ? "uses HTTP_PROXY" : "ignores HTTP_PROXY"} and NO_PROXY`,
+    ignore: !program,
+    fn: () =>
+      serving(createSandbox({ requestsPerSecond: Infinity }).fetch, async (line, baseUrl) => {
+        await using proxy = new Proxy();
+        await writeFile("weir.mjs", await bundle("src/cli/bin.ts", "--platform", "deno"));
+        const args = name === "Deno" ? denoArguments(line, []) : ["weir.mjs"];
+        for (const [variables, isUsed] of uses) {
+          proxy.requests.length = 0;
+          // Deno's own request for its newest version would go through the proxy, too.
+          const env: Record<string, string> = { ...line.environment, DENO_NO_UPDATE_CHECK: "1" };
+          for (const [variable, value] of Object.entries(variables)) {
+            env[variable] = value.replace("PROXY", proxy.url);
+          }
+          const command = [...args, "locations", baseUrl, "--limit=1", "--select=Id"];
+          const ran = await runIn({ cwd: FOLDER, env }, program!, ...command);
+          assertEquals([ran?.code, ran?.stdout], [0, "Id\r\n1001\r\n"], ran?.stderr);
+          assertEquals(proxy.requests.length > 0, isUsed, JSON.stringify(variables));
+        }
+      }),
+  });
+
+  Deno.test({
+    name: `ignoredProxyHint() says what to do when a proxy is set and ignored in ${name}`,
+    ignore: !program || !isNode,
+    fn: () =>
+      withFiles(async () => {
+        await writeFile("proxy.mjs", await bundle("src/cli/proxy.ts", "--platform", "deno"));
+        const script = `import { ignoredProxyHint, useProxy } from "./proxy.mjs";
+          const before = ignoredProxyHint();
+          await useProxy();
+          console.log(JSON.stringify([before ?? null, ignoredProxyHint() ?? null]));`;
+        const hintsFor = async (env: Record<string, string>) => {
+          const args = ["--input-type=module", "-e", script];
+          const ran = await runIn({ cwd: FOLDER, env }, program!, ...args);
+          return JSON.parse(ran!.stdout);
+        };
+        assertEquals(await hintsFor({}), [null, null]);
+        assertEquals(await hintsFor({ HTTPS_PROXY: "" }), [null, null]);
+        const [before, after] = await hintsFor({ HTTPS_PROXY: "http://127.0.0.1:9" });
+        const remedy = told ? "set NODE_USE_ENV_PROXY=1" : "use Node 24.14 or later, or Deno";
+        assertMatch(before, new RegExp(`^Node v[\\d.]+ ignores HTTPS_PROXY .*: ${remedy}$`));
+        assertEquals(after, itself ? null : before);
+        const asked = await hintsFor({
+          HTTPS_PROXY: "http://127.0.0.1:9",
+          NODE_USE_ENV_PROXY: "1",
+        });
+        assertEquals(asked[0], told ? null : before);
+        if (!itself) return;
+        const [, invalid] = await hintsFor({ HTTPS_PROXY: "user:password of-a-test" });
+        assertEquals(invalid, "HTTPS_PROXY or HTTP_PROXY is not a URL, and was ignored");
+      }),
+  });
+}

@@ -1,0 +1,120 @@
+// Other programs read the same cells from the CSV of a page with unusual values.
+import { assert, assertEquals } from "@std/assert";
+import { csvFromPage } from "../../../mod.ts";
+import { FOLDER, withFiles } from "../../helpers/command_line.ts";
+import { runProgram } from "../../helpers/programs.ts";
+
+const cells: [json: string, cell: string][] = [
+  ["null", ""],
+  ["0.10", "0.10"],
+  ["1e-7", "1e-7"],
+  ["-12345678901234567.890", "-12345678901234567.890"],
+  ["true", "true"],
+  ['"plain"', "plain"],
+  ['" with spaces "', " with spaces "],
+  ['"a,b;c\\td"', "a,b;c\td"],
+  [String.raw`"say \"ah\", \"oh\""`, 'say "ah", "oh"'],
+  ['"\\""', '"'],
+  [String.raw`"line\nfeed"`, "line\nfeed"],
+  [String.raw`"carriage\rreturn"`, "carriage\rreturn"],
+  [String.raw`"both\r\nof them"`, "both\r\nof them"],
+  [String.raw`"\u00e9 \ud83e\udd86"`, "é 🦆"],
+  ['"Rivière-aux-Érables, à l’île nº 2"', "Rivière-aux-Érables, à l’île nº 2"],
+  ['"=1+1"', "=1+1"],
+  ["\"'quoted'\"", "'quoted'"],
+  ['["synthetic","rivers"]', "synthetic; rivers"],
+  ['{"a":[1.0,null]}', '{"a":[1.0,null]}'],
+];
+const names = cells.map((_, index) => `c${index}`);
+const rowOf = (shift: number) => names.map((_, index) => cells[(index + shift) % cells.length]!);
+/** Each cell in each column once. */
+const rows = cells.map((_, shift) => rowOf(shift));
+
+/** Every third row has its keys in reverse order, without those whose value is null. */
+function pageOf(more: string): Uint8Array {
+  const objects = rows.map((row, number) => {
+    const members = row.map(([json], index) => `"${names[index]}":${json}`);
+    const kept = members.reverse().filter((member) => !member.endsWith(":null"));
+    return `{${(number % 3 === 2 ? kept : members.reverse()).join()}}`;
+  });
+  return new TextEncoder().encode(`{"value":[${objects.join()}]${more}}`);
+}
+
+const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+interface Reader {
+  name: string;
+  /** Whether it is installed. */
+  check: [program: string, ...args: string[]];
+  /** Prints the rows of a file, including the header, as JSON. */
+  read(file: string): [program: string, ...args: string[]];
+  rows(output: string): string[][];
+}
+
+const duckdb = (query: string) =>
+  `const { DuckDBInstance } = require("@duckdb/node-api");
+  (async () => {
+    const connection = await (await DuckDBInstance.create(":memory:")).connect();
+    const result = await connection.runAndReadAll(${JSON.stringify(query)});
+    const rows = result.getRowsJson().map((row) => row.map((cell) => cell ?? ""));
+    console.log(JSON.stringify([result.columnNames(), ...rows]));
+  })();`;
+
+const readers: Reader[] = [
+  {
+    name: "Python's csv",
+    check: ["python3", "--version"],
+    read: (file) => [
+      "python3",
+      "-c",
+      "import csv, json, sys; print(json.dumps(list(csv.reader(open(sys.argv[1], newline='', encoding='utf-8')))))",
+      file,
+    ],
+    rows: (output) => JSON.parse(output),
+  },
+  {
+    name: "sqlite3 .import --csv",
+    check: ["sqlite3", "--version"],
+    read: (
+      file,
+    ) => ["sqlite3", ":memory:", `.import --csv "${file}" t`, ".mode json", "select * from t"],
+    rows(output) {
+      const objects: Record<string, string>[] = JSON.parse(output);
+      return [Object.keys(objects[0]!), ...objects.map((row) => Object.values(row))];
+    },
+  },
+  {
+    name: "DuckDB",
+    check: ["node", "-e", 'require("@duckdb/node-api")'],
+    read: (
+      file,
+    ) => [
+      "node",
+      "-e",
+      duckdb(`select * from read_csv('${file}', all_varchar = true, header = true)`),
+    ],
+    rows: (output) => JSON.parse(output),
+  },
+];
+
+for (const { name, check, read, rows: parse } of readers) {
+  const isInstalled = (await runProgram(...check))?.success ?? false;
+  if (!isInstalled) console.warn(`The tests of ${name} are skipped: it is not installed`);
+  // A second list of rows is one that only the general way can tell.
+  for (const [way, more] of [["general", ',"value":0,"value":'], ["fast", ""]] as const) {
+    Deno.test({
+      name: `${name} reads back every cell of the ${way} way`,
+      ignore: !isInstalled,
+      fn: () =>
+        withFiles(async () => {
+          const file = `${FOLDER}/page.csv`;
+          const page = pageOf(more && more + text(pageOf("")).slice('{"value":'.length, -1));
+          await Deno.writeFile(file, csvFromPage(page));
+          const result = await runProgram(...read(file));
+          assert(result?.success, result?.stderr);
+          const wanted = rows.map((row) => row.map(([, cell]) => cell));
+          assertEquals(parse(result.stdout), [names, ...wanted]);
+        }),
+    });
+  }
+}

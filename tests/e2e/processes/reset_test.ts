@@ -1,0 +1,54 @@
+// Deno repeats a GET by itself when a reused connection breaks: the client must not reuse connections.
+import { assert, assertEquals } from "@std/assert";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+import { DataStream } from "../../../mod.ts";
+import { runProgram } from "../../helpers/programs.ts";
+import { type ResettingServerOptions, serveResetting } from "../../helpers/resetting_server.ts";
+
+const API_PATH = "/v1/odata/v4";
+
+/** Serves sixty locations and resets reused connections. */
+function serveLocations(options?: ResettingServerOptions) {
+  const sandbox = createSandbox({ records: 300, requestsPerSecond: Infinity });
+  return serveResetting(
+    (request) => sandbox.fetch(request, { headers: { "x-api-key": sandbox.apiKey } }),
+    options,
+  );
+}
+
+Deno.test("Progress.requests counts each request when the service resets connections", async () => {
+  await using service = await serveLocations();
+  const client = new DataStream({
+    baseUrl: service.origin + API_PATH,
+    requestsPerSecond: 5,
+    retry: { backoff: 5 },
+  });
+  let counted = 0;
+  const onProgress = ({ requests }: { requests: number }) => void (counted = requests);
+  const rows = await client.locations({ select: ["Id"], top: 25, onProgress }).toArray();
+
+  assertEquals(rows.length, 60);
+  assertEquals(service.received.length, counted);
+  const times = service.received.map(({ time }) => time);
+  const gaps = times.slice(1).map((time, index) => time - times[index]!);
+  assert(gaps.every((gap) => gap > 150), `requests arrived ${gaps} ms apart`);
+});
+
+Deno.test("Progress.requests counts each request when the service offers HTTP/2", async () => {
+  await using service = await serveLocations({ secure: true });
+  const ran = await runProgram(
+    Deno.execPath(),
+    "run",
+    // The nearest configuration would be that of the tests.
+    "--config=deno.json",
+    "--no-prompt",
+    "--allow-net=127.0.0.1",
+    "--unsafely-ignore-certificate-errors=127.0.0.1",
+    "tests/e2e/processes/reset_program.ts",
+    service.origin + API_PATH,
+  );
+  assert(ran?.success, ran?.stderr);
+  assertEquals(service.received.length, Number(ran.stdout));
+  const connections = service.received.map(({ connection }) => connection);
+  assertEquals(new Set(connections).size, connections.length, "a connection was reused");
+});

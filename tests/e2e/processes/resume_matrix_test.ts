@@ -1,0 +1,473 @@
+// What --resume accepts and refuses, and the files that are left after each end of a download.
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+import { denoArguments } from "../../helpers/command_line.ts";
+import { type Ran, weir } from "../../helpers/weir.ts";
+
+const BASE_URL = "https://service.example/v1/odata/v4";
+
+/** A command line; `undefined` leaves a flag out. */
+interface Line {
+  command?: string;
+  /** Values of flags, by their names; `true` is a flag without a value. */
+  flags?: Record<string, string | true | undefined>;
+  environment?: Record<string, string>;
+}
+
+/** A download of three pages. */
+const DOWNLOAD: Required<Line> = {
+  command: "records",
+  flags: {
+    "base-url": BASE_URL,
+    "select": "Id,DOI,ResultValue",
+    "limit": "12",
+    "top": "5",
+    "quiet": true,
+  },
+  environment: { DATASTREAM_API_KEY: "sandbox" },
+};
+
+/** A folder of its own, a fake service, and the command line in this process. */
+class Download implements AsyncDisposable {
+  /** Requests of rows so far. */
+  pages = 0;
+  /** Called before a request of rows is answered, with its number from 1; the next run starts at 1. */
+  onPage: (number: number) => Response | void = () => {};
+  readonly #fetch = globalThis.fetch;
+
+  private constructor(readonly folder: string) {
+    const sandbox = createSandbox({ records: 300, locations: 12, requestsPerSecond: Infinity });
+    globalThis.fetch = async (input) => {
+      const request = new Request(input);
+      const headers = { "x-api-key": sandbox.apiKey };
+      const answer = () => sandbox.fetch(new Request(request, { headers }));
+      if (/Metadata|count=/.test(request.url)) return await answer();
+      const replaced = this.onPage(++this.pages);
+      request.signal.throwIfAborted();
+      return replaced ?? await answer();
+    };
+  }
+
+  static async create(): Promise<Download> {
+    await Deno.mkdir("tests/tmp", { recursive: true });
+    const folder = await Deno.makeTempDir({ dir: "tests/tmp", prefix: "resume_matrix_" });
+    return new Download(folder);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    globalThis.fetch = this.#fetch;
+    await Deno.remove(this.folder, { recursive: true });
+  }
+
+  /** Runs a download to `a.csv`; flags and environment replace those of the common download. */
+  run(line: Line, more: readonly string[] = [], signal?: AbortSignal): Promise<Ran> {
+    this.pages = 0;
+    const { command, environment, flags } = merge(line);
+    const words = Object.entries(flags).flatMap(([name, value]) =>
+      value === undefined ? [] : value === true ? [`--${name}`] : [`--${name}=${value}`]
+    );
+    const output = more.some((flag) => flag.startsWith("--output"))
+      ? []
+      : [`--output=${this.folder}/a.csv`];
+    return weir([command, ...words, ...output, ...more], {
+      environment,
+      ...(signal && { signal }),
+    });
+  }
+
+  /** Runs a download whose second page is an error. */
+  async break(line: Line = {}): Promise<void> {
+    // Requests of locations come before those of records, where the command splits by them.
+    const second = /location/.test(`${line.flags?.partition}`) || line.flags?.bbox ? 3 : 2;
+    this.onPage = (number) => number === second ? new Response("", { status: 404 }) : undefined;
+    const { code, errors } = await this.run(line);
+    assertEquals(code, 1, errors.join("\n"));
+    assert((await this.files())["a.csv.part"], "wanted a part with rows");
+    this.onPage = () => {};
+  }
+
+  /** The files of the folder: their texts by their names, sorted. */
+  async files(): Promise<Record<string, string>> {
+    const names = (await Array.fromAsync(Deno.readDir(this.folder))).map(({ name }) => name).sort();
+    const texts = names.map(async (
+      name,
+    ) => [name, await Deno.readTextFile(`${this.folder}/${name}`)]);
+    return Object.fromEntries(await Promise.all(texts));
+  }
+
+  async names(): Promise<string[]> {
+    return Object.keys(await this.files());
+  }
+}
+
+function merge({ command, flags, environment }: Line): Required<Line> {
+  return {
+    command: command ?? DOWNLOAD.command,
+    flags: { ...DOWNLOAD.flags, ...flags },
+    environment: { ...DOWNLOAD.environment, ...environment },
+  };
+}
+
+const flag = (name: string, value: string | true | undefined): Line => ({
+  flags: { [name]: value },
+});
+const NONE: Line = {};
+const BY_LOCATION: Line = { flags: { partition: "location", limit: "250" } };
+const JSON_LOCATIONS: Line = {
+  command: "locations",
+  flags: { select: "Id,Longitude,Latitude", format: "json" },
+};
+
+/** Pairs of downloads that give other rows, or another form of them. */
+const DIFFERENT: Record<string, readonly [Line, Line]> = {
+  "host of --base-url": [NONE, flag("base-url", BASE_URL.replace("service", "other"))],
+  "protocol of --base-url": [
+    flag("base-url", "http://localhost/v1/odata/v4"),
+    flag("base-url", "https://localhost/v1/odata/v4"),
+  ],
+  "DATASTREAM_BASE_URL": [NONE, {
+    flags: { "base-url": undefined },
+    environment: { DATASTREAM_BASE_URL: BASE_URL.replace("service", "other") },
+  }],
+  "--sandbox": [NONE, { flags: { "base-url": undefined, sandbox: true } }],
+  "resource": [NONE, { command: "observations" }],
+  "fields of --select": [NONE, flag("select", "Id,DOI,ResultUnit")],
+  "order of --select": [NONE, flag("select", "DOI,Id,ResultValue")],
+  "presence of --select": [NONE, flag("select", undefined)],
+  "presence of --filter": [NONE, flag("filter", "CharacteristicName eq 'pH'")],
+  "value of --filter": [
+    flag("filter", "CharacteristicName eq 'pH'"),
+    flag("filter", "CharacteristicName ne 'pH'"),
+  ],
+  "--doi": [flag("doi", "10.25976/weir-aa00"), flag("doi", "10.25976/weir-bb00")],
+  "--characteristic": [NONE, flag("characteristic", "pH")],
+  "--region": [flag("region", "hub.atlantic"), flag("region", "hub.pacific")],
+  "--from": [NONE, flag("from", "2013")],
+  "--to": [flag("to", "2022"), flag("to", "2023")],
+  "presence of --bbox": [NONE, flag("bbox", "-68,44,-59,48")],
+  "value of --bbox": [flag("bbox", "-68,44,-59,48"), flag("bbox", "-68,44,-59,49")],
+  "value of --limit": [NONE, flag("limit", "13")],
+  "presence of --limit": [NONE, flag("limit", undefined)],
+  "presence of --partition": [flag("limit", "250"), BY_LOCATION],
+  "value of --partition": [flag("partition", "never"), NONE],
+  "--format=ndjson": [NONE, flag("format", "ndjson")],
+  "--format=json": [flag("format", "ndjson"), flag("format", "json")],
+  "--format=geojson": [JSON_LOCATIONS, {
+    ...JSON_LOCATIONS,
+    flags: { ...JSON_LOCATIONS.flags, format: "geojson" },
+  }],
+  "presence of --separator": [NONE, flag("separator", ";")],
+  "value of --separator": [flag("separator", "tab"), flag("separator", ";")],
+  "--no-header": [NONE, flag("no-header", true)],
+  "--bom": [NONE, flag("bom", true)],
+  "--escape-formulas": [NONE, flag("escape-formulas", true)],
+};
+
+for (const [name, [one, other]] of Object.entries(DIFFERENT)) {
+  Deno.test(`weir --resume refuses a part, and leaves it, when ${name} has changed`, async () => {
+    for (const [before, after] of [[one, other], [other, one]] as const) {
+      // The sandbox of --sandbox cannot be made to fail.
+      if (before.flags?.sandbox) continue;
+      await using download = await Download.create();
+      await download.break(before);
+      const files = await download.files();
+      const { code, output, errors } = await download.run(after, ["--resume"]);
+      assertEquals([code, output, download.pages], [1, "", 0]);
+      assertEquals(errors.length, 1);
+      assertStringIncludes(errors[0]!, `${download.folder}/a.csv.part`);
+      assertStringIncludes(errors[0]!, "--force");
+      assertEquals(await download.files(), files);
+      // It can still be resumed as it was started.
+      assertEquals((await download.run(before, ["--resume"])).code, 0);
+      assertEquals(await download.names(), ["a.csv"]);
+    }
+  });
+}
+
+/** Changes after which a download gives the same file. */
+const SAME: Record<string, readonly [Line, Line]> = {
+  "nothing": [NONE, NONE],
+  "--top": [NONE, flag("top", "3")],
+  "presence of --top": [NONE, flag("top", undefined)],
+  "--quiet": [NONE, flag("quiet", undefined)],
+  "--unchecked": [NONE, flag("unchecked", true)],
+  "--allow-incomplete": [NONE, flag("allow-incomplete", true)],
+  "the API key": [NONE, { environment: { DATASTREAM_API_KEY: "another" } }],
+  "WEIR_REQUESTS_PER_SECOND": [NONE, { environment: { WEIR_REQUESTS_PER_SECOND: "1000" } }],
+  "the way in which the base URL is given": [NONE, {
+    flags: { "base-url": undefined },
+    environment: { DATASTREAM_BASE_URL: BASE_URL },
+  }],
+  "the spelling of the base URL": [NONE, flag("base-url", BASE_URL.replace("service", "SERVICE"))],
+  "the spelling of --select": [NONE, flag("select", "Id, DOI, ResultValue")],
+  "the spelling of --doi": [
+    flag("doi", "10.25976/weir-aa00"),
+    flag("doi", "https://doi.org/10.25976/weir-aa00"),
+  ],
+  "the flag of the same filter": [
+    flag("characteristic", "pH"),
+    flag("filter", "CharacteristicName eq 'pH'"),
+  ],
+  "the name of the default separator": [NONE, flag("separator", ",")],
+  "the name of the default format": [NONE, flag("format", "csv")],
+  "the name of the default partition": [NONE, flag("partition", "auto")],
+};
+
+for (const [name, [one, other]] of Object.entries(SAME)) {
+  Deno.test(`weir --resume completes a part when ${name} has changed`, async () => {
+    for (const [before, after] of [[one, other], [other, one]] as const) {
+      await using download = await Download.create();
+      await download.run(one);
+      const whole = await download.files();
+      assertEquals(Object.keys(whole), ["a.csv"]);
+      await Deno.remove(`${download.folder}/a.csv`);
+      if (before.flags && "top" in before.flags && before.flags.top === undefined) continue;
+      await download.break(before);
+      const { code, errors } = await download.run(after, ["--resume"]);
+      assertEquals(code, 0, errors.join("\n"));
+      assertEquals(await download.files(), whole);
+    }
+  });
+}
+
+Deno.test("weir --resume completes a part when its path is written in another way", async () => {
+  await using download = await Download.create();
+  await download.break();
+  const output = `--output=${download.folder}/../${download.folder.split("/").at(-1)}/./a.csv`;
+  assertEquals((await download.run(NONE, ["--resume", output])).code, 0);
+  assertEquals(await download.names(), ["a.csv"]);
+});
+
+const PART = ["a.csv.part", "a.csv.part.datasets.json", "a.csv.part.json"];
+const SPLIT_PART = [...PART, "a.csv.part.legs.json"];
+const gone = () => new Response("", { status: 404 });
+
+/** Ends of a download: the exit code, and the names of the files that are left. */
+const ENDS: Record<
+  string,
+  { end: (download: Download) => Promise<Ran>; code: number; files: readonly string[] }
+> = {
+  "finishes": { end: (download) => download.run(NONE), code: 0, files: ["a.csv"] },
+  "finishes by location": {
+    end: (download) => download.run(BY_LOCATION),
+    code: 0,
+    files: ["a.csv"],
+  },
+  "finishes without rows": {
+    end: (download) => download.run(flag("filter", "DOI eq 'none'")),
+    code: 0,
+    files: ["a.csv"],
+  },
+  "finishes with citations": {
+    end: (download) => download.run(NONE, [`--cite=${download.folder}/b.txt`]),
+    code: 0,
+    files: ["a.csv", "b.txt"],
+  },
+  "finishes with fewer rows than were counted": {
+    end(download) {
+      download.onPage = (number) => number === 1 ? undefined : Response.json({ value: [] });
+      return download.run(flag("limit", undefined), ["--allow-incomplete"]);
+    },
+    code: 0,
+    files: ["a.csv", "a.csv.incomplete.json"],
+  },
+  "fails at its first page": {
+    end(download) {
+      download.onPage = gone;
+      return download.run(NONE);
+    },
+    code: 1,
+    files: [],
+  },
+  "fails at its first page and replaces a file": {
+    async end(download) {
+      await Deno.writeTextFile(`${download.folder}/a.csv`, "old");
+      download.onPage = gone;
+      return await download.run(NONE, ["--force"]);
+    },
+    code: 1,
+    files: ["a.csv", "a.csv.part", "a.csv.part.json"],
+  },
+  "fails at its second page": {
+    end(download) {
+      download.onPage = (number) => number === 2 ? gone() : undefined;
+      return download.run(NONE);
+    },
+    code: 1,
+    files: PART,
+  },
+  "fails by location": {
+    end(download) {
+      download.onPage = (number) => number === 3 ? gone() : undefined;
+      return download.run(BY_LOCATION);
+    },
+    code: 1,
+    files: SPLIT_PART,
+  },
+  "is interrupted at its first page": {
+    end: (download) => interrupt(download, 1),
+    code: 130,
+    files: [],
+  },
+  "is interrupted at its second page": {
+    end: (download) => interrupt(download, 2),
+    code: 130,
+    files: PART,
+  },
+  "is refused because a file exists": {
+    async end(download) {
+      await Deno.writeTextFile(`${download.folder}/a.csv`, "old");
+      return await download.run(NONE);
+    },
+    code: 1,
+    files: ["a.csv"],
+  },
+  "is refused because a part exists": {
+    async end(download) {
+      await download.break();
+      return await download.run(NONE);
+    },
+    code: 1,
+    files: PART,
+  },
+  "is refused because its flags do not go together": {
+    end: (download) => download.run(NONE, ["--resume", "--force"]),
+    code: 2,
+    files: [],
+  },
+  "starts again over a part": {
+    async end(download) {
+      await download.break(BY_LOCATION);
+      return await download.run(NONE, ["--force"]);
+    },
+    code: 0,
+    files: ["a.csv"],
+  },
+  "resumes a part by location": {
+    async end(download) {
+      await download.break(BY_LOCATION);
+      return await download.run(BY_LOCATION, ["--resume"]);
+    },
+    code: 0,
+    files: ["a.csv"],
+  },
+  "resumes a part and fails": {
+    async end(download) {
+      await download.break();
+      download.onPage = gone;
+      return await download.run(NONE, ["--resume"]);
+    },
+    code: 1,
+    files: PART,
+  },
+  "resumes a part and is interrupted": {
+    async end(download) {
+      await download.break();
+      return await interrupt(download, 1, ["--resume"]);
+    },
+    code: 130,
+    files: PART,
+  },
+  "resumes where there is nothing": {
+    end: (download) => download.run(NONE, ["--resume"]),
+    code: 0,
+    files: ["a.csv"],
+  },
+  "resumes a finished file": {
+    async end(download) {
+      await download.run(NONE);
+      return await download.run(NONE, ["--resume"]);
+    },
+    code: 0,
+    files: ["a.csv"],
+  },
+};
+
+/** Aborts a download, as a signal does, at a request of rows. */
+function interrupt(download: Download, page: number, more: readonly string[] = []): Promise<Ran> {
+  const stop = new AbortController();
+  download.onPage = (number) => number === page ? stop.abort(new Error("interrupted")) : undefined;
+  return download.run(NONE, more, stop.signal);
+}
+
+for (const [name, { end, code, files }] of Object.entries(ENDS)) {
+  Deno.test(`weir leaves ${files.join(", ") || "no file"} when a download ${name}`, async () => {
+    await using download = await Download.create();
+    const ended = await end(download);
+    assertEquals(ended.code, code, ended.errors.join("\n"));
+    assertEquals(await download.names(), files);
+  });
+}
+
+/** Files that a run writes before it renames them, left by a run that was killed in between. */
+const UNRENAMED = ["json", "legs.json", "legs2.json", "datasets.json"]
+  .map((name) => `a.csv.part.${name}.new`);
+
+for (const more of ["--resume", "--force"]) {
+  Deno.test(`weir ${more} removes files that a killed run did not rename`, async () => {
+    for (const line of [NONE, BY_LOCATION]) {
+      await using download = await Download.create();
+      await download.run(line);
+      const whole = await download.files();
+      await Deno.remove(`${download.folder}/a.csv`);
+      await download.break(line);
+      for (const name of UNRENAMED) await Deno.writeTextFile(`${download.folder}/${name}`, "{");
+      const { code, errors } = await download.run(line, [more]);
+      assertEquals(code, 0, errors.join("\n"));
+      assertEquals(await download.files(), whole);
+    }
+  });
+}
+
+Deno.test("weir --resume removes the state of a run that was killed after it named the file", async () => {
+  await using download = await Download.create();
+  await download.break(BY_LOCATION);
+  for (const name of UNRENAMED) await Deno.writeTextFile(`${download.folder}/${name}`, "{");
+  await Deno.rename(`${download.folder}/a.csv.part`, `${download.folder}/a.csv`);
+  assertEquals((await download.run(BY_LOCATION, ["--resume"])).code, 0);
+  assertEquals([await download.names(), download.pages], [["a.csv"], 0]);
+});
+
+/** Signals that end a process at its second page: the exit code. */
+const SIGNALS: readonly (readonly [Deno.Signal, number | undefined])[] = [
+  ["SIGINT", 130],
+  ["SIGTERM", 130],
+  ["SIGHUP", 130],
+  ["SIGKILL", undefined],
+];
+
+for (const [signal, exitCode] of SIGNALS) {
+  Deno.test(`weir leaves a part that can be resumed when it gets ${signal}`, async () => {
+    await using download = await Download.create();
+    const { folder } = download;
+    const sandbox = createSandbox({ requestsPerSecond: Infinity });
+    let pages = 0;
+    await using server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen() {} },
+      async (request) => {
+        if (!request.url.includes("/Locations") || ++pages !== 2) {
+          return await sandbox.fetch(request);
+        }
+        child.kill(signal);
+        await child.status;
+        return new Response(null, { status: 503 });
+      },
+    );
+    const { port } = server.addr;
+    const environment = { DATASTREAM_API_KEY: "sandbox", WEIR_REQUESTS_PER_SECOND: "Infinity" };
+    const line = ["locations", "--select=Id", "--top=20", "--quiet", "--output=a.csv"];
+    const url = `--base-url=http://127.0.0.1:${port}/v1/odata/v4`;
+    const start = (...more: string[]) => {
+      const options = { port, hasFiles: true, environment };
+      const args = denoArguments(options, [...line, url, ...more]);
+      return new Deno.Command(Deno.execPath(), { args, cwd: folder, env: environment }).spawn();
+    };
+    const child = start();
+    const killed = await child.status;
+    assertEquals(exitCode === undefined ? killed.signal : killed.code, exitCode ?? signal);
+    assertEquals(await download.names(), PART);
+    const resumed = await start("--resume").status;
+    assertEquals([resumed.code, await download.names()], [0, ["a.csv"]]);
+    assertEquals((await download.files())["a.csv"]!.split("\r\n").length, 62);
+  });
+}

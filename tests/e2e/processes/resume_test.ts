@@ -1,0 +1,183 @@
+// A download that is killed at any request and resumed writes the same file.
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fileNames, FOLDER, readFile, writeFile } from "../../helpers/command_line.ts";
+import { withKiller } from "../../helpers/killer.ts";
+import { largeService } from "../../helpers/large_service.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+
+Deno.test("weir --resume writes each row once when a query past a million rows is killed", () => {
+  const service = largeService(1_050_000, 40);
+  return withKiller((request) => service.fetch(request), async (weir) => {
+    const args = ["observations", "--select=Id,LocationId", "--output=a.ndjson"];
+    // During the first page, the count, the counts of the halves, and the pages of the shards.
+    for (const at of [2, 3, 5, 30, 40]) {
+      const resume = at === 2 ? [] : ["--resume"];
+      assert(await weir.runUntilKilled(at, ...args, ...resume), `at ${at}`);
+    }
+    const { code, stderr } = await weir.run(...args, "--resume");
+    assertEquals(code, 0, stderr);
+    const seen = new Uint8Array(1_050_000);
+    for (const [, id] of (await readFile("a.ndjson")).matchAll(/"Id":(\d+)/g)) {
+      seen[Number(id) - 1]!++;
+    }
+    assert(seen.every((times) => times === 1));
+  });
+});
+
+Deno.test("weir --resume completes a split download that is killed after every page", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    const args = [
+      "records",
+      "--partition=location",
+      "--characteristic=pH",
+      "--region=hub.atlantic",
+    ];
+    await weir.run(...args, "--output=whole.csv");
+    const whole = await readFile("whole.csv");
+    let kills = 0;
+    // Requests of the first run: locations, page, dataset versions, page; of a resumed one: dataset
+    // versions, page, page. Each run that is killed at its fourth request has kept a page more.
+    while (kills < 99 && await weir.runUntilKilled(4, ...args, "--output=a.csv", "--resume")) {
+      kills++;
+    }
+    assert(kills >= 5, `${kills} kills`);
+    assertEquals(await readFile("a.csv") === whole, true);
+    assertEquals(await fileNames(), ["a.csv", "whole.csv"]);
+  });
+});
+
+Deno.test("weir --resume truncates a part to its last committed page when a write was interrupted", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    const args = ["records", "--limit=900", "--top=100", "--output=a.csv"];
+    await weir.run(...args);
+    const whole = await readFile("a.csv");
+    await Deno.remove(`${FOLDER}/a.csv`);
+    assert(await weir.runUntilKilled(4, ...args));
+    const part = await readFile("a.csv.part");
+    // The files after an interrupted write of a page and of a state.
+    // Longer than the remaining rows, so that bytes that are not truncated would remain.
+    await writeFile("a.csv.part", `${part}${'500999,10.25976/weir-aa00,"Synth'.repeat(20_000)}`);
+    await writeFile("a.csv.part.json.new", '{"fingerprint":"{');
+    assertEquals((await weir.run(...args, "--resume")).code, 0);
+    assertEquals(await readFile("a.csv") === whole, true);
+  });
+});
+
+Deno.test("weir --resume writes the same file when runs are killed at arbitrary times", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    const args = ["records", "--limit=30000", "--top=1000", "--output=a.csv"];
+    await weir.run(...args);
+    const whole = await readFile("a.csv");
+    await Deno.remove(`${FOLDER}/a.csv`);
+    for (let round = 0;; round++) {
+      const child = weir.start(...args, "--resume");
+      // Pages of 0.3 MB, some milliseconds apart: from the start of the process on, ever later.
+      const kill = () => {
+        try {
+          child.kill("SIGKILL");
+        } catch {
+          // It has just come to its end.
+        }
+      };
+      const timer = setTimeout(kill, 150 + (round * 37) % 200 + round * 25);
+      const { code, signal, stderr } = await child.output();
+      clearTimeout(timer);
+      if (signal !== "SIGKILL") assertEquals(code, 0, new TextDecoder().decode(stderr));
+      // Killed in its last moment it may have given the file its name.
+      if (signal !== "SIGKILL" || (await fileNames()).includes("a.csv")) break;
+    }
+    assertEquals(await readFile("a.csv") === whole, true);
+  });
+});
+
+Deno.test("weir --resume continues in the part file itself, without a copy", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    const args = ["records", "--limit=900", "--top=100", "--select=Id,DOI", "--output=a.csv"];
+    assert(await weir.runUntilKilled(5, ...args));
+    const { ino } = await Deno.stat(`${FOLDER}/a.csv.part`);
+    assert(await weir.runUntilKilled(4, ...args, "--resume"));
+    assertEquals((await Deno.stat(`${FOLDER}/a.csv.part`)).ino, ino);
+    assertEquals((await weir.run(...args, "--resume")).code, 0);
+    assertEquals((await Deno.stat(`${FOLDER}/a.csv`)).ino, ino);
+  });
+});
+
+Deno.test("weir --resume exits with 0 and says that the file is complete when it is finished", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    const args = ["records", "--limit=300", "--top=100", "--select=Id", "--output=a.csv"];
+    const cited = [...args, "--cite=c.txt"];
+    assertEquals((await weir.run(...cited)).code, 0);
+    const [file, citations] = [await readFile("a.csv"), await readFile("c.txt")];
+    // A process that was killed just after it had renamed the part leaves its state.
+    await writeFile("a.csv.part.json", "{}");
+    for (const line of [args, cited]) {
+      const { code, stderr } = await weir.run(...line, "--resume");
+      assertEquals([code, await readFile("a.csv")], [0, file]);
+      assertStringIncludes(stderr, "a.csv is complete");
+    }
+    assertEquals(await fileNames(), ["a.csv", "c.txt"]);
+    // The citations are written after the file, so a run that is killed between them leaves none.
+    await Deno.remove(`${FOLDER}/c.txt`);
+    assertEquals((await weir.run(...cited, "--resume")).code, 0);
+    assertEquals(await readFile("c.txt"), citations);
+  });
+});
+
+Deno.test("weir --resume does not replace a file that appeared beside the part", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
+    assert(await weir.runUntilKilled(3, ...args));
+    await writeFile("a.csv", "of another");
+    const { code, stderr } = await weir.run(...args, "--resume");
+    assertEquals([code, await readFile("a.csv")], [1, "of another"]);
+    assertStringIncludes(stderr, "a.csv already exists");
+    assertStringIncludes(stderr, "move it, then resume");
+    await Deno.rename(`${FOLDER}/a.csv`, `${FOLDER}/b.csv`);
+    assertEquals((await weir.run(...args, "--resume")).code, 0);
+    assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
+  });
+});
+
+Deno.test("weir --resume overwrites the file when the interrupted run had --force", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
+    // At the first page, the dataset versions, and the second page.
+    for (const at of [1, 2, 3]) {
+      await writeFile("a.csv", "of old");
+      assert(await weir.runUntilKilled(at, ...args, "--force"));
+      assertEquals(await readFile("a.csv"), "of old");
+      assertEquals((await weir.run(...args, "--resume")).code, 0, `killed at request ${at}`);
+      assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
+      assertEquals(await fileNames(), ["a.csv"]);
+    }
+  });
+});
+
+Deno.test("weir --resume of another query keeps the file when a run with --force was killed before its first page", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
+    await writeFile("a.csv", "of old");
+    assert(await weir.runUntilKilled(1, ...args, "--force"));
+    const { code, stderr } = await weir.run(...args, "--limit=5", "--resume");
+    assertEquals([code, await readFile("a.csv")], [1, "of old"]);
+    assertStringIncludes(stderr, "a.csv already exists");
+    assertEquals((await weir.run(...args, "--resume")).code, 0);
+    assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
+  });
+});
+
+Deno.test("weir --resume starts a download when there is no part", () => {
+  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  return withKiller(sandbox.fetch, async (weir) => {
+    const { code } = await weir.run("locations", "--select=Id", "--output=a.csv", "--resume");
+    assertEquals([code, (await readFile("a.csv")).split("\r\n").length], [0, 62]);
+  });
+});

@@ -1,0 +1,109 @@
+// The line of progress in a real terminal, in tmux.
+import { assertEquals, assertMatch } from "@std/assert";
+import { denoArguments, FOLDER, withFiles } from "../../helpers/command_line.ts";
+import { hasTmux, shell, Terminal } from "../../helpers/terminal.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+
+if (!hasTmux) console.warn("The test of a terminal is skipped: tmux is not installed");
+
+Deno.test({
+  name: "a terminal has one line of progress, drawn over: rows, percent, rate, time left, retries",
+  ignore: !hasTmux,
+  async fn() {
+    const sandbox = createSandbox({ records: 400, requestsPerSecond: Infinity });
+    const { promise: seen, resolve: goOn } = Promise.withResolvers<void>();
+    let pages = 0;
+    const handler = async (request: Request) => {
+      const { searchParams } = new URL(request.url);
+      if (searchParams.has("$skiptoken") && ++pages === 2) {
+        await seen;
+        return new Response("", { status: 503, headers: { "retry-after": "2" } });
+      }
+      return sandbox.fetch(request);
+    };
+    await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler);
+    const { port } = server.addr;
+    const environment = { DATASTREAM_API_KEY: "sandbox", WEIR_REQUESTS_PER_SECOND: "Infinity" };
+    await withFiles(async () => {
+      const terminal = new Terminal();
+      try {
+        const args = denoArguments({ port, hasFiles: true, environment }, [
+          ...["records", `--base-url=http://127.0.0.1:${port}/v1/odata/v4`, "--top=100"],
+          ...["--select=Id", "--output=a.csv", "--force"],
+        ]);
+        await terminal.open(100, environment, shell([Deno.execPath(), ...args]));
+        const half = await terminal.shows(/rows \(\d+%\)/);
+        assertMatch(half, /^[\d,]+ of [\d,]+ rows \(\d+%\), [\d,]+ rows\/s, .* left/);
+        assertEquals(half.split("\n").length, 1);
+        goOn();
+        const retrying = await terminal.shows(
+          /Retrying in [12] s \(Records responded with status 503\), \d+ of 400 rows/,
+        );
+        assertEquals(retrying.split("\n").length, 1);
+        const whole = await terminal.shows(/exit 0/);
+        assertMatch(
+          whole,
+          /^400 of 400 rows \(100%\).*\na\.csv: 400 rows, 0\.0 MB, .*\nUse of this/,
+        );
+        assertEquals(whole.match(/rows \(/g)!.length, 1);
+      } finally {
+        goOn();
+        await terminal.close();
+      }
+    });
+  },
+});
+
+Deno.test({
+  name: "a terminal is asked for no permission that is not needed",
+  ignore: !hasTmux,
+  fn: () =>
+    withFiles(async () => {
+      const terminal = new Terminal();
+      try {
+        const args = denoArguments({}, [
+          "records",
+          "--sandbox",
+          "--limit=1",
+          "--select=Id",
+          "--quiet",
+        ])
+          .filter((arg) => !/^--(no-prompt|allow)/.test(arg));
+        await terminal.open(100, {}, shell([Deno.execPath(), ...args]));
+        assertMatch(await terminal.shows(/exit \d+/), /^Id\n500003\nexit 0$/);
+      } finally {
+        await terminal.close();
+      }
+    }),
+});
+
+Deno.test({
+  name: "weir setup in a terminal does not show the key, and Ctrl-C leaves it",
+  ignore: !hasTmux,
+  async fn() {
+    const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };
+    const args = denoArguments({ hasFiles: true, environment }, ["setup"]);
+    await withFiles(async () => {
+      const terminal = new Terminal();
+      try {
+        await terminal.open(100, environment, shell([Deno.execPath(), ...args]));
+        await terminal.shows(/API key \(not shown\):/);
+        await terminal.type("key-of-a-test", "Enter");
+        const done = await terminal.shows(/exit 0/);
+        assertEquals(done.includes("key-of-a-test"), false);
+        assertEquals(await Deno.readTextFile(`${FOLDER}/config/weir/key`), "key-of-a-test\n");
+      } finally {
+        await terminal.close();
+      }
+      const another = new Terminal();
+      try {
+        await another.open(100, environment, shell([Deno.execPath(), ...args]));
+        await another.shows(/API key \(not shown\):/);
+        await another.type("C-c");
+        await another.shows(/exit 130/);
+      } finally {
+        await another.close();
+      }
+    });
+  },
+});

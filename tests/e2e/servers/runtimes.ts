@@ -1,0 +1,126 @@
+import deno from "../../../deno.json" with { type: "json" };
+import { PROJECT } from "../../helpers/project.ts";
+import { bun, node, workerd } from "../../helpers/runtime_programs.ts";
+import { bundleAsPublished } from "./bundle.ts";
+import { toCapnp } from "./capnp.ts";
+import { type Server, startServer } from "./server.ts";
+
+/** What is served: the module for all runtimes but Node, and the one for Node. */
+export interface Entry {
+  module: string;
+  node: string;
+}
+
+/** What is published. */
+export const PUBLISHED: Entry = { module: "edge/serve.ts", node: "edge/node.ts" };
+/** The app with options of a test. */
+const TESTED: Entry = { module: "tests/e2e/servers/app.ts", node: "tests/e2e/servers/node.ts" };
+
+/** A runtime that may be installed. */
+export interface Runtime {
+  name: string;
+  isInstalled: boolean;
+  /** Whether it notices that a reader has left only when it writes to it. */
+  isDeaf?: boolean;
+  /** After how many milliseconds it cuts an answer that is silent, if it is not told otherwise. */
+  cutsAfter?: number;
+  start(entry: Entry, environment: Record<string, string>): Promise<Server>;
+}
+
+/** The runtimes that serve the app. */
+export const RUNTIMES: readonly Runtime[] = [
+  {
+    name: "Deno",
+    isInstalled: true,
+    start({ module }, environment) {
+      const [, serve, ...flags] = deno.tasks.serve.command
+        .replace(/--allow-env=/, "$&WEIR_TEST_OPTIONS,").split(" ");
+      return startServer({
+        program: Deno.execPath(),
+        args: [
+          ...[serve!, "--no-prompt", "--host", "127.0.0.1", "--port", "0"],
+          ...[...flags.slice(0, -1), module],
+        ],
+        folder: PROJECT,
+        environment,
+        port: /http:\/\/127[.\d]+:(\d+)/,
+      });
+    },
+  },
+  {
+    name: "Node",
+    isInstalled: node !== undefined,
+    async start(entry, environment) {
+      return await startServer({
+        program: node!,
+        args: ["app.mjs"],
+        files: { "app.mjs": await bundleAsPublished(entry.node, PUBLISHED.node) },
+        environment: { ...environment, PORT: "0" },
+        port: /listens on port (\d+)/,
+      });
+    },
+  },
+  {
+    name: "Bun",
+    isInstalled: bun !== undefined,
+    cutsAfter: 10_000,
+    async start(entry, environment) {
+      return await startServer({
+        program: bun!,
+        args: ["app.js"],
+        files: { "app.js": await bundleAsPublished(entry.module, PUBLISHED.module) },
+        environment: { ...environment, PORT: "0" },
+        port: /http:\/\/[^:\s]+:(\d+)/,
+      });
+    },
+  },
+  {
+    name: "workerd",
+    isInstalled: workerd !== undefined,
+    isDeaf: true,
+    async start(entry, environment) {
+      const wrangler = await Deno.readTextFile(`${PROJECT}edge/wrangler.jsonc`);
+      return await startServer({
+        program: workerd!,
+        args: ["serve", "--control-fd=1", "app.capnp"],
+        files: {
+          "app.js": await bundleAsPublished(entry.module, PUBLISHED.module),
+          "app.capnp": toCapnp(wrangler, environment),
+        },
+        port: /"port":(\d+)/,
+      });
+    },
+  },
+];
+
+for (const { name, isInstalled } of RUNTIMES) {
+  if (!isInstalled) console.warn(`The tests on ${name} are skipped: it is not installed`);
+}
+
+/** A test on one of the runtimes, where all that it needs is there. */
+export function testOn(
+  runtime: Runtime,
+  name: string,
+  test: (runtime: Runtime) => Promise<void>,
+  isPossible = true,
+): void {
+  Deno.test({
+    name: `${name} on ${runtime.name}`,
+    ignore: !(runtime.isInstalled && isPossible),
+    fn: () => test(runtime),
+  });
+}
+
+/** A test on each of the runtimes, where all that it needs is there. */
+export function testOnEach(
+  name: string,
+  test: (runtime: Runtime) => Promise<void>,
+  isPossible = true,
+): void {
+  for (const runtime of RUNTIMES) testOn(runtime, name, test, isPossible);
+}
+
+/** Starts the app with options that can stand in JSON. */
+export function startApp(runtime: Runtime, options: object): Promise<Server> {
+  return runtime.start(TESTED, { WEIR_TEST_OPTIONS: JSON.stringify(options) });
+}

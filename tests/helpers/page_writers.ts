@@ -1,0 +1,19 @@
+import { csvFromPage, geojsonFromPage, ndjsonFromPage, type ResourceName } from "../../mod.ts";
+import { fieldNames } from "../../src/odata/resources.ts";
+import { createJsonWriter } from "../../src/formats/json.ts";
+
+type Make = (page: Uint8Array, resource: ResourceName) => Uint8Array;
+
+/** The functions that write a page, by format. */
+export const PAGE_WRITERS: Record<string, readonly [symbol: string, make: Make][]> = {
+  csv: [
+    ["csvFromPage", (page) => csvFromPage(page)],
+    [
+      "csvFromPage with columns",
+      (page, resource) => csvFromPage(page, { columns: fieldNames(resource) }),
+    ],
+  ],
+  ndjson: [["ndjsonFromPage", ndjsonFromPage]],
+  json: [["createJsonWriter().write", (page) => createJsonWriter().write(page).bytes]],
+  geojson: [["geojsonFromPage", geojsonFromPage]],
+};

@@ -1,0 +1,169 @@
+// Citations on standard error after a download.
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { DEADLINE } from "../../helpers/deadline.ts";
+import { record } from "../../helpers/transcript.ts";
+import { weir } from "../../helpers/weir.ts";
+
+const links = (lines: readonly string[]) =>
+  lines.filter((line) => line.startsWith("https://doi.org/")).map((line) => line.slice(16));
+const TOO_LONG =
+  "The list may have unneeded citations: all datasets that match the filter are included, because " +
+  "DOI is not a column of the output";
+
+/** Splits a command into words, as a shell does. */
+function wordsOf(command: string): string[] {
+  return [...command.matchAll(/(?:[^\s']|'[^']*')+/g)].map(([word]) => word.replaceAll("'", ""));
+}
+
+for (const format of ["csv", "ndjson", "json"]) {
+  for (const select of [[], ["--select=ResultValue,DOI"]]) {
+    Deno.test(
+      `weir cites the dataset of one row when the format is ${format}${select}`,
+      DEADLINE,
+      async () => {
+        for (const command of ["records", "observations"]) {
+          const line = [command, "--sandbox", "--limit=1", `--format=${format}`, ...select];
+          const { output, errors } = await weir(line);
+          assertStringIncludes(output, "10.25976/weir-aa00");
+          assertEquals(links(errors), ["10.25976/weir-aa00"]);
+          assert(errors.includes("Use of this data requires citing it:"));
+        }
+      },
+    );
+  }
+}
+
+Deno.test(
+  "weir cites every dataset that matches when DOI is not a column, and says so",
+  DEADLINE,
+  async () => {
+    const line = ["records", "--sandbox", "--limit=1", "--select=Id"];
+    const filter = ["--filter", "DOI in ('10.25976/weir-aa00','10.25976/weir-bb00')"];
+    const { errors } = await weir([...line, ...filter]);
+    assertEquals(links(errors), ["10.25976/weir-aa00", "10.25976/weir-bb00"]);
+    assertEquals(errors.at(-1), TOO_LONG);
+  },
+);
+
+Deno.test(
+  "weir shows three citations and a command for all when there are more",
+  DEADLINE,
+  async () => {
+    const { errors } = await weir(["records", "--sandbox", "--limit=40"]);
+    assertEquals(links(errors), ["10.25976/weir-aa00", "10.25976/weir-bb00", "10.25976/weir-cc00"]);
+    const [, count, command] = /^(\d+) more\. To print all: weir (.*)$/.exec(errors.at(-1)!)!;
+    assertEquals(count, "2");
+    assertEquals(
+      command,
+      "cite --doi 10.25976/weir-aa00 --doi 10.25976/weir-bb00 --doi 10.25976/weir-cc00 " +
+        "--doi 10.25976/weir-dd00 --doi 10.81029/weir-ee00 --sandbox",
+    );
+    assertEquals(links((await weir(wordsOf(command!))).output.split("\n")).length, 5);
+  },
+);
+
+Deno.test(
+  "weir puts the flags of the filter in quotes in the command for all citations",
+  DEADLINE,
+  async () => {
+    const flags = ["--characteristic", "Temperature, water", "--region", "hub.atlantic"];
+    const line = ["records", "--sandbox", "--limit=1", "--select=Id", "--from=1990", ...flags];
+    const { errors } = await weir([...line, "--bbox=-180,-90,180,90"]);
+    const [, , command] = /^(\d+) more\. To print all: weir (.*)$/.exec(errors.at(-2)!)!;
+    assertEquals(
+      command,
+      "cite --from 1990 --characteristic 'Temperature, water' --region hub.atlantic " +
+        "--bbox=-180,-90,180,90 --sandbox",
+    );
+    const { code, output } = await weir(wordsOf(command!));
+    assertEquals([code, links(output.split("\n")).length > 3], [0, true]);
+  },
+);
+
+/** Maximum number of requests of a command line, so that endless requests fail. */
+const MAX_REQUESTS = 20;
+
+/** Runs a command line against a service of `count` datasets with one row each. */
+async function withDatasets(
+  count: number,
+  ...line: string[]
+): Promise<{ errors: string[]; asked: string[] }> {
+  const asked: string[] = [];
+  const { fetch } = globalThis;
+  globalThis.fetch = (input) => {
+    const { pathname, searchParams } = new URL(new Request(input).url);
+    const filter = searchParams.get("$filter") ?? "";
+    if (asked.length === MAX_REQUESTS) throw new Error(`More than ${MAX_REQUESTS} requests`);
+    asked.push(`${pathname.split("/").at(-1)} ${filter}`);
+    const dois = Array.from({ length: count }, (_, index) => `10.25976/${index}`);
+    const value = pathname.endsWith("/Metadata")
+      // The last dataset has no metadata.
+      ? dois.slice(0, -1).filter((DOI) => filter.includes(`'${DOI}'`)).map((DOI) => ({
+        DOI,
+        DatasetName: DOI,
+        Version: "1.0.0",
+        Citation: `Dataset ${DOI}`,
+        Licence: "none",
+      }))
+      : dois.map((DOI, Id) => ({ Id, DOI }));
+    return Promise.resolve(Response.json({ value }));
+  };
+  try {
+    const environment = { DATASTREAM_API_KEY: "k" };
+    const { errors } = await weir([...line, "--base-url=https://service.example/v1"], {
+      environment,
+    });
+    return { errors, asked };
+  } finally {
+    globalThis.fetch = fetch;
+  }
+}
+
+Deno.test(
+  "weir requests citations by DOI, a hundred in one request, and names those without",
+  DEADLINE,
+  async () => {
+    const { errors, asked } = await withDatasets(250, "observations", "--limit=1000", "--region=x");
+    const requests = asked.filter((line) => line.startsWith("Metadata"));
+    assertEquals(requests.map((line) => line.split("','").length), [100, 100, 50]);
+    assert(errors.includes("The service has no citation of 10.25976/249"));
+  },
+);
+
+Deno.test(
+  "weir prints the filter in the command for all citations when the DOIs are many",
+  DEADLINE,
+  async () => {
+    const { errors } = await withDatasets(8, "observations", "--limit=8", "--region=x");
+    assertEquals(
+      errors.at(-1),
+      "4 more. To print all: weir cite --region x --base-url https://service.example/v1",
+    );
+  },
+);
+
+Deno.test(
+  "weir prints the DOIs in the command for all citations when Metadata cannot take the filter",
+  DEADLINE,
+  async () => {
+    const line = ["observations", "--limit=8", "--unchecked", "--filter=WellID eq 'x'"];
+    const { errors } = await withDatasets(8, ...line);
+    assertStringIncludes(errors.at(-1)!, "weir cite --doi 10.25976/0 --doi 10.25976/1 ");
+    assertStringIncludes(errors.at(-1)!, " --doi 10.25976/7 --base-url ");
+  },
+);
+
+Deno.test("weir cites only the DOIs of the column DOI when other columns have similar names", async () => {
+  const names = ["NO3", "OI", "DO", "XDOI", "DOIX", "DXI", "DOX", "XOI", "doi"];
+  const row = Object.fromEntries(names.map((name) => [name, `10.25976/${name}`]));
+  const { code, requests } = await record({
+    line: ["records", "--unchecked", `--select=${names.join(",")},DOI`],
+    answer: ({ url }) =>
+      Response.json({ value: url.includes("/Metadata") ? [] : [{ ...row, DOI: "10.25976/own" }] }),
+  });
+  assertEquals(code, 0);
+  assertEquals(requests.slice(1).map((url) => /&(\$filter=[^&]+)/.exec(url)?.[1]), [
+    "$filter=DOI eq '10.25976/own'",
+  ]);
+});

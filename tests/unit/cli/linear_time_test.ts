@@ -1,0 +1,76 @@
+// Parsing long command lines, and printing long texts, takes linear time.
+
+import "../../helpers/no_permission.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import { DataStreamError } from "../../../mod.ts";
+import { parseArguments } from "../../../src/cli/arguments.ts";
+import { COMMANDS } from "../../../src/cli/commands.ts";
+import { UsageError } from "../../../src/cli/context.ts";
+import { ProgressReport } from "../../../src/cli/progress_report.ts";
+import { readFilter, readFormat } from "../../../src/cli/query_flags.ts";
+import { assertLinear } from "../../helpers/doubling.ts";
+import { weir } from "../../helpers/weir.ts";
+
+const parse = (args: readonly string[]) => parseArguments(args, COMMANDS);
+const many = (size: number, ...args: string[]) => Array.from({ length: size }, () => args).flat();
+
+const wrong: Record<string, (size: number) => string[]> = {
+  "a command of n characters": (n) => ["a".repeat(n)],
+  "a flag of n characters": (n) => ["records", `--${"a".repeat(n)}`],
+  "n hyphens": (n) => ["records", `${"-".repeat(n)}`, "x"],
+  "n unknown flags": (n) => ["records", ...Array.from({ length: n }, (_, i) => `--a${i}`)],
+  "n letters of one flag": (n) => ["records", `-${"q".repeat(n)}`],
+  "n operands": (n) => ["records", ...many(n, "a")],
+  "n operands after --": (n) => ["records", "--", ...many(n, "a")],
+  "n negative numbers": (n) => ["records", "--bbox", ...many(n, "-1")],
+  "n equals signs": (n) => ["records", `--quiet${"=".repeat(n)}`],
+  "n values of one flag": (n) => ["records", ...many(n, "--top", "1")],
+};
+for (const [what, args] of Object.entries(wrong)) {
+  Deno.test(`parseArguments() throws in linear time when there are ${what}`, async () => {
+    await assertLinear(args, parse);
+    assertThrows(() => parse(args(1_000)), UsageError);
+  });
+}
+
+Deno.test("readFilter() takes linear time when --doi is given n times", async () =>
+  await assertLinear(
+    (n) => many(n, "--doi", "https://doi.org/10.25976/xxxx-xx00"),
+    (args) => readFilter(parse(["records", ...args]).flags),
+  ));
+
+Deno.test("readFormat() takes linear time when a file name has n dots", async () =>
+  await assertLinear(
+    (n) => `${".a".repeat(n)}/b.csv`,
+    (file) => readFormat("Records", undefined, file),
+  ));
+
+for (const part of ["xhttp://-", "http://", "/", "/-"]) {
+  Deno.test(`ProgressReport.update() takes linear time when a fault repeats "${part}"`, async () => {
+    const context = { printError() {}, terminal: undefined };
+    const options = { isQuiet: false, canDraw: true, limit: Infinity, after: undefined };
+    const counts = { pages: 0, rows: 0, requests: 1, retries: 1, waits: 0 };
+    await assertLinear(
+      (n) =>
+        new DataStreamError(`http://a${part.repeat(n)}`, { kind: "status", url: "u", hint: "" }),
+      (fault) =>
+        new ProgressReport(context, options).update({
+          ...counts,
+          expectedRows: undefined,
+          retrying: { fault, wait: 5_000 },
+        }),
+    );
+  });
+}
+
+const valid: Record<string, (size: number) => string[]> = {
+  "n flags": (n) => ["records", "--help", ...many(n, "--doi=a")],
+  "n operands": (n) => ["records", "--help", ...many(n, "x")],
+  "n letters": (n) => ["records", `-${"h".repeat(n)}`],
+};
+for (const [what, args] of Object.entries(valid)) {
+  Deno.test(`run() takes linear time when there are ${what}`, async () => {
+    assertEquals((await weir(args(10))).code, 0);
+    await assertLinear(args, weir);
+  });
+}

@@ -1,0 +1,102 @@
+// Hints for names that the command line does not have.
+import "../../helpers/no_permission.ts";
+import { assertEquals } from "@std/assert";
+import { fieldNames } from "../../../src/odata/resources.ts";
+import { weir } from "../../helpers/weir.ts";
+
+const FIELDS_OF_ALL =
+  "DOI, LocationId, ActivityMediaName, ActivityGroupType, CharacteristicName, " +
+  "MonitoringLocationType, ActivityStartYear, ActivityStartDateYear, RegionId";
+
+const hints: [line: string[], message: string][] = [
+  // Commands and resources.
+  [["recrds"], 'Unknown command "recrds": did you mean "records"?'],
+  [
+    ["banana"],
+    'Unknown command "banana": use one of records, observations, locations, metadata, cite, ' +
+    "fields, url, sign, setup",
+  ],
+  [["stations"], 'Unknown command "stations": use locations'],
+  [["fields", "datasets"], 'Unknown resource "datasets": use metadata'],
+  [
+    ["url", "setup"],
+    'Unknown resource "setup": use one of metadata, locations, observations, records',
+  ],
+  // Flags.
+  [["records", "--banana"], 'Unknown flag "--banana"'],
+  [["records", "-x"], 'Unknown flag "-x"'],
+  [["records", "--constructor=x"], 'Unknown flag "--constructor"'],
+  [["records", "--json"], 'Unknown flag "--json": use --format json'],
+  [["records", "--jsonl"], 'Unknown flag "--jsonl": use --format ndjson'],
+  [["cite", "--json"], 'Unknown flag "--json": use --format json'],
+  [["fields", "records", "--json"], 'Unknown flag "--json"'],
+  [["records", "--columns=Id"], 'Unknown flag "--columns": use --select'],
+  [["records", "--separater=;"], 'Unknown flag "--separater": did you mean "--separator"?'],
+  [["records", "--char=pH"], 'Unknown flag "--char": did you mean "--characteristic"?'],
+  [
+    ["records", "--apikey=x"],
+    'Unknown flag "--apikey": set DATASTREAM_API_KEY, or save the key with weir setup',
+  ],
+  [
+    ["locations", "--partition=never"],
+    'Unknown flag "--partition": use it with weir records or weir observations',
+  ],
+  // Formats.
+  [
+    ["records", "--sandbox", "--format=xml"],
+    'Unknown format "xml": use one of csv, ndjson, json, geojson',
+  ],
+  [["records", "--sandbox", "--format=cvs"], 'Unknown format "cvs": did you mean "csv"?'],
+  [["records", "--sandbox", "--format=xlsx"], 'Unknown format "xlsx": use csv with --bom'],
+  // Fields and filter fields, with the names of flags.
+  [
+    ["records", "--sandbox", "--select=WellID"],
+    '--select includes "WellID", which is not a field of Records: use one of ' +
+    `${fieldNames("Records").join(", ")} (or pass --unchecked, if the service accepts it)`,
+  ],
+  [
+    ["records", "--sandbox", "--select=LocationId"],
+    '--select includes "LocationId", which is not a field of Records: use Observations, which has ' +
+    "this field (MonitoringLocationID is another identifier) (or pass --unchecked, if the service " +
+    "accepts it)",
+  ],
+  [
+    ["records", "--sandbox", "--filter=WellID eq '5'"],
+    '--filter uses "WellID" at character 1, which is not a filter field of Records: use one of ' +
+    `${FIELDS_OF_ALL} (or pass --unchecked, if the service accepts it)`,
+  ],
+  [
+    ["observations", "--sandbox", "--filter=Latitude gt '5'"],
+    '--filter uses "Latitude" at character 1, which is not a filter field of Observations: use ' +
+    "--bbox to filter by position (or pass --unchecked, if the service accepts it)",
+  ],
+  [
+    ["cite", "--sandbox", "--filter=Wells eq '5'"],
+    '--filter uses "Wells" at character 1, which is not a filter field of Metadata: use one of ' +
+    `${FIELDS_OF_ALL}, Latitude, Longitude, DatasetName, CreateTimestamp`,
+  ],
+  // Options of the client that are flags.
+  [
+    ["url", "records", "--base-url=ftp://example.org"],
+    '--base-url (or DATASTREAM_BASE_URL) must begin with https://, got "ftp://example.org": http:// ' +
+    "is accepted for loopback addresses, and for other hosts without the API key",
+  ],
+];
+for (const [line, message] of hints) {
+  Deno.test(`weir prints a hint when called with ${line.join(" ")}`, async () => {
+    const { code, errors } = await weir(line);
+    assertEquals([code, errors[0]], [2, message]);
+  });
+}
+
+Deno.test("weir accepts --unchecked with --bbox when the resource has positions", async () => {
+  const line = ["url", "locations", "--filter=WellID eq 'x'", "--bbox=-64,46,-62,47"];
+  const { code, output } = await weir([...line, "--unchecked"]);
+  assertEquals(code, 0);
+  assertEquals(
+    new URL(output).searchParams.get("$filter"),
+    "WellID eq 'x' and Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and " +
+      "Latitude lt '47'",
+  );
+  assertEquals((await weir(line)).code, 2);
+});

@@ -1,0 +1,77 @@
+// Hints on values when a filter matches nothing.
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { weir } from "../../helpers/weir.ts";
+
+const NO_ROWS = "No row matches the filter";
+const CHARACTERISTIC = 'Values of CharacteristicName are case-sensitive: "pH", not "ph"';
+const SCHEMA = "All accepted values: CharacteristicName in https://github.com/datastreamapp/schema";
+const REGIONS =
+  "Documented regions: hub.atlantic, hub.greatlakes, hub.lakewinnipeg, hub.mackenzie, hub.pacific, " +
+  "admin.4.ca.ab, admin.4.ca.bc, admin.4.ca.mb, admin.4.ca.nb, admin.4.ca.nl, admin.4.ca.ns, " +
+  "admin.4.ca.nt, admin.4.ca.nu, admin.4.ca.on, admin.4.ca.pe, admin.4.ca.qc, admin.4.ca.sk, " +
+  "admin.4.ca.yt";
+const listing = (doi: string) =>
+  "To list those of one dataset (reads all of its rows): weir observations " +
+  `--doi ${doi} --select CharacteristicName --no-header --sandbox | sort -u`;
+
+for (
+  const filter of [["--characteristic=ph"], ["--filter", "CharacteristicName in ('ph','PH')"]]
+) {
+  Deno.test(`weir says that names are case-sensitive when ${filter.join(" ")} has no rows`, async () => {
+    for (const command of ["records", "locations"]) {
+      const { code, errors } = await weir([command, "--sandbox", ...filter]);
+      assertEquals(code, 0);
+      const lines = [NO_ROWS, CHARACTERISTIC, listing("10.25976/xxxx-xx00"), SCHEMA];
+      assertEquals(errors.slice(-4), lines);
+    }
+  });
+}
+
+Deno.test("weir prints a command that lists the names of the dataset when there are no rows", async () => {
+  const doi = "10.25976/weir-aa00";
+  const line = ["observations", "--sandbox", `--doi=${doi}`, "--characteristic=ph"];
+  const { errors } = await weir(line);
+  assert(errors.includes(listing(doi)));
+  const command = /weir (.*) \| sort -u$/.exec(listing(doi))![1]!;
+  const { code, output } = await weir([...command.split(" "), "--quiet"]);
+  assertEquals([code, output.split("\r\n").includes("pH")], [0, true]);
+});
+
+const regions: [value: string, hint: string][] = [
+  ["admin.4.ca.PE", ': did you mean "admin.4.ca.pe"?'],
+  ["PE", ': did you mean "admin.4.ca.pe"?'],
+  ["Prince Edward Island", ': did you mean "admin.4.ca.pe"?'],
+  ["hub.Atlantik", ': did you mean "hub.atlantic"?'],
+  ["admin.4.ca.xx", ""],
+  ["banana", ""],
+];
+for (const [value, hint] of regions) {
+  Deno.test(`weir lists the regions when --region=${value} has no rows`, async () => {
+    const { errors } = await weir(["records", "--sandbox", `--region=${value}`]);
+    const lines = [NO_ROWS, `Values of RegionId are case-sensitive${hint}`, REGIONS];
+    assertEquals(errors.slice(-3), lines);
+  });
+}
+
+Deno.test("weir prints hints on values when --count is 0 and when no dataset is to be cited", async () => {
+  const filter = ["--sandbox", "--characteristic=ph", "--region=pe"];
+  const count = await weir(["records", "--count", ...filter]);
+  const citations = await weir(["cite", ...filter]);
+  for (const { code, errors } of [count, citations]) {
+    assertEquals([code, errors.length, errors[0]], [0, 5, CHARACTERISTIC]);
+    assertMatch(errors[3]!, /^Values of RegionId/);
+  }
+  assertEquals(count.output, "0\n");
+});
+
+Deno.test("weir prints one line when a result is empty and no value is case-sensitive", async () => {
+  const errorsOf = async (...more: string[]) =>
+    (await weir(["records", "--sandbox", ...more])).errors;
+  assertEquals((await errorsOf("--doi=10.25976/none")).slice(-1), [NO_ROWS]);
+  assertEquals((await errorsOf("--filter=CharacteristicName ne 'x' and DOI eq 'y'")).slice(-1), [
+    NO_ROWS,
+  ]);
+  assertEquals(await errorsOf("--limit=0"), []);
+  assertEquals((await errorsOf("--bbox=1,1,2,2")).slice(-1), [NO_ROWS]);
+});

@@ -1,0 +1,141 @@
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { DataStreamError } from "../../../mod.ts";
+import { ProgressReport } from "../../../src/cli/progress_report.ts";
+import { screenOf } from "../../helpers/screen.ts";
+
+const fault = new DataStreamError("The service is busy", { kind: "status", url: "u", hint: "" });
+const waits: [milliseconds: number, text: string][] = [
+  [4_200, "5 s"],
+  [60_000, "1:00 min"],
+  [754_900, "12:35 min"],
+  [3_600_000, "1:00:00 h"],
+  [7_325_000, "2:02:05 h"],
+];
+for (const [wait, text] of waits) {
+  Deno.test(`ProgressReport.update() shows ${text} when a retry is ${wait} ms away`, () => {
+    const lines: string[] = [];
+    const context = { printError: (line: string) => lines.push(line), terminal: undefined };
+    const options = { isQuiet: false, canDraw: true, limit: Infinity, after: undefined };
+    new ProgressReport(context, options).update({
+      ...{ pages: 0, rows: 0, requests: 1, retries: 1, waits: 0, expectedRows: undefined },
+      retrying: { fault, wait },
+    });
+    assertEquals(lines, [`Retrying in ${text} (The service is busy), 0 rows`]);
+  });
+}
+
+interface Shown {
+  report: ProgressReport;
+  lines: string[];
+  /** Returns the text that was written to the terminal. */
+  drawn: () => string;
+  /** Reports a number of pages and of rows. */
+  update: (pages: number, rows: number, expectedRows?: number) => void;
+}
+
+function show(
+  { isQuiet = false, canDraw = true, limit = Infinity, isTerminal = false, before = 0 },
+): Shown {
+  const lines: string[] = [];
+  let drawn = "";
+  const terminal = { columns: () => 80, write: (text: string) => drawn += text };
+  const context = {
+    printError: (line: string) => lines.push(line),
+    terminal: isTerminal ? terminal : undefined,
+  };
+  const after = before === 0 ? undefined : { rows: before };
+  const report = new ProgressReport(context, { isQuiet, canDraw, limit, after });
+  return {
+    report,
+    lines,
+    drawn: () => drawn,
+    update: (pages, rows, expectedRows) =>
+      report.update({
+        ...{ pages, rows, requests: pages, retries: 0, waits: 0 },
+        ...{ expectedRows, retrying: undefined },
+      }),
+  };
+}
+
+Deno.test("ProgressReport shows which page it requests before the first rows", () => {
+  const first = show({ isTerminal: true });
+  assertEquals(screenOf(first.drawn()), "Requesting the first page…");
+  first.report.end();
+  const next = show({ isTerminal: true, before: 20 });
+  assertEquals(screenOf(next.drawn()), "Requesting the next page…");
+  assertEquals(next.lines, ["Continuing after 20 rows"]);
+  next.report.end();
+});
+
+Deno.test("ProgressReport shows nothing when it is quiet", () => {
+  for (const isTerminal of [true, false]) {
+    const { report, lines, drawn, update } = show({ isTerminal, isQuiet: true, before: 20 });
+    update(1, 10);
+    report.finish(5, "a.csv");
+    assertEquals([lines, drawn()], [[], ""]);
+  }
+});
+
+Deno.test("ProgressReport draws nothing when rows are written to the same terminal", () => {
+  const { report, lines, drawn, update } = show({ isTerminal: true, canDraw: false, limit: 20 });
+  update(1, 10);
+  report.finish();
+  assertEquals([lines, drawn()], [[], ""]);
+});
+
+for (const finish of [true, false]) {
+  Deno.test(`ProgressReport.${finish ? "finish" : "end"}() leaves an empty line after a short download`, () => {
+    const { report, drawn, update } = show({ isTerminal: true });
+    update(1, 10);
+    assertMatch(screenOf(drawn()), /^10 rows, [\d,]+ rows\/s *$/);
+    if (finish) report.finish();
+    else report.end();
+    assertEquals(screenOf(drawn()).trim(), "");
+    assert(drawn().endsWith("\r"));
+  });
+}
+
+Deno.test("ProgressReport.update() writes no escape sequence when a line becomes shorter", () => {
+  const { report, drawn, update } = show({ isTerminal: true, limit: 9_000_000 });
+  update(1, 1_000_000);
+  update(2, 9_000_000);
+  assertMatch(screenOf(drawn()), /^9,000,000 of 9,000,000 rows \(100%\), [\d,]+ rows\/s *$/);
+  report.finish();
+  assert(!drawn().includes("\x1b"));
+});
+
+const limited: [limit: number, rows: number, counted: number | undefined, text: string][] = [
+  [2_500, 1_000, undefined, "1,000 of 2,500 rows (40%)"],
+  [2_500, 2_500, undefined, "2,500 of 2,500 rows (100%)"],
+  [3, 2, undefined, "2 of 3 rows (66%)"],
+  [2_500, 2_600, undefined, "2,600 of 2,500 rows (100%)"],
+  [2_500, 1_000, 2_000, "1,000 of 2,000 rows (50%)"],
+  [2_500, 1_000, 5_000, "1,000 of 2,500 rows (40%)"],
+  [Infinity, 1_000, 5_000, "1,000 of 5,000 rows (20%)"],
+  [Infinity, 1_000, undefined, "1,000 rows"],
+];
+for (const [limit, rows, counted, text] of limited) {
+  Deno.test(`ProgressReport.update() shows ${text} when the limit is ${limit} and the count ${counted}`, () => {
+    const { report, lines, update } = show({ limit });
+    update(1, rows, counted);
+    report.end();
+    assertEquals(lines.map((line) => line.replace(/, [\d,]+ rows\/s.*/, "")), [text]);
+  });
+}
+
+Deno.test("ProgressReport.update() includes the rows of an earlier run in the percentage", () => {
+  const { report, lines, update } = show({ limit: 100, before: 50 });
+  update(1, 25);
+  report.end();
+  assertMatch(lines[1]!, /^75 of 100 rows \(75%\), /);
+});
+
+Deno.test("ProgressReport.finish() prints the number of rows when it is below the limit", () => {
+  const { report, lines, update } = show({ limit: 1_000 });
+  update(1, 40);
+  report.finish();
+  assertEquals(lines.length, 2);
+  assertMatch(lines[0]!, /^40 of 1,000 rows \(4%\), /);
+  assertEquals(lines[1], "Complete: 40 rows");
+});

@@ -1,0 +1,438 @@
+// Command lines that need no file. The others are tested as processes.
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { COMMANDS } from "../../../src/cli/commands.ts";
+import { fieldNames, RESOURCES } from "../../../src/odata/resources.ts";
+import { signUrl, verifyUrl } from "../../../src/signing/signed_url.ts";
+import { VERSION } from "../../../src/version.ts";
+import { readCsv } from "../../helpers/rfc4180.ts";
+import { ask } from "../../helpers/sandbox.ts";
+import { screenOf } from "../../helpers/screen.ts";
+import { type Ran, weir } from "../../helpers/weir.ts";
+
+const sandbox = ["--sandbox", "--quiet"];
+
+for (
+  const [command, resource] of [
+    ["metadata", "Metadata"],
+    ["locations", "Locations"],
+    ["observations", "Observations"],
+    ["records", "Records"],
+  ] as const
+) {
+  Deno.test(`weir ${command} writes CSV to standard output`, async () => {
+    const line = [command, ...sandbox, "--limit", "30", "--select", "Id, DOI"];
+    const { code, output, errors } = await weir(line);
+    assertEquals([code, errors], [0, []]);
+    const [header, ...rows] = readCsv(output);
+    const wanted: Record<string, unknown>[] =
+      (await (await ask().get(resource, { $select: "Id,DOI", $top: 30 })).json()).value;
+    assertEquals(header, ["Id", "DOI"]);
+    assertEquals(rows, wanted.map(({ Id, DOI }) => [String(Id), String(DOI)]));
+  });
+}
+
+Deno.test("weir writes each format", async () => {
+  const of = async (format: string) =>
+    (await weir(["locations", ...sandbox, "--limit=3", `--format=${format}`])).output;
+  assertEquals(readCsv(await of("csv")).length, 4);
+  assertEquals((await of("ndjson")).trim().split("\n").map((line) => JSON.parse(line)).length, 3);
+  assertEquals(JSON.parse(await of("json")).value.length, 3);
+  assertEquals(JSON.parse(await of("geojson")).features.length, 3);
+});
+
+Deno.test("weir applies the flags of CSV", async () => {
+  const line = ["metadata", ...sandbox, "--select", "DOI,DatasetName"];
+  const { output } = await weir([...line, "--separator", ";", "--bom", "--escape-formulas"]);
+  assert(output.startsWith("\ufeffDOI;DatasetName\r\n"));
+  assertStringIncludes(output, ";'=Synthetic coastal");
+  const bare = await weir([...line, "--no-header", "--separator=tab"]);
+  assert(bare.output.startsWith("10.25976/weir-aa00\t"));
+});
+
+Deno.test("weir joins --filter and the other filter flags with and", async () => {
+  const { output } = await weir([
+    "url",
+    "records",
+    ...["--filter", "MonitoringLocationType eq 'Lake/Pond'"],
+    ...["--doi", "10.25976/a", "--doi=10.25976/b"],
+    ...["--characteristic", "Temperature, water", "--region=admin.4.ca.pe"],
+    ...["--from", "2015", "--to", "2020", "--select=Id", "--top=500"],
+  ]);
+  const { searchParams } = new URL(output);
+  assertEquals(
+    searchParams.get("$filter"),
+    "MonitoringLocationType eq 'Lake/Pond' and DOI in ('10.25976/a','10.25976/b') and " +
+      "RegionId eq 'admin.4.ca.pe' and CharacteristicName eq 'Temperature, water' and " +
+      "ActivityStartYear gte 2015 and ActivityStartYear lte 2020",
+  );
+  assertEquals([searchParams.get("$select"), searchParams.get("$top")], ["Id", "500"]);
+});
+
+Deno.test("weir puts an unchecked --filter in parentheses when it is combined with other flags", async () => {
+  const line = [
+    "url",
+    "records",
+    "--unchecked",
+    "--filter",
+    "A eq 1 or B eq 2",
+    "--doi=10.25976/a",
+  ];
+  const { output } = await weir(line);
+  assertEquals(
+    new URL(output).searchParams.get("$filter"),
+    "(A eq 1 or B eq 2) and DOI eq '10.25976/a'",
+  );
+});
+
+for (const bbox of [["--bbox=-64,46,-62,47"], ["--bbox", "-64,46,-62,47"]]) {
+  Deno.test(`weir filters every resource by ${bbox.join(" ")}`, async () => {
+    const countOf = async (command: string) =>
+      Number((await weir([command, "--sandbox", ...bbox, "--count"])).output);
+    const inside =
+      "Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and Latitude lt '47'";
+    for (const resource of ["Locations", "Metadata"] as const) {
+      assertEquals(await countOf(resource.toLowerCase()), await ask().count(resource, inside));
+    }
+    const records = await countOf("records");
+    assert(records > 0 && records < 40_000);
+    assertEquals(await countOf("observations"), records);
+  });
+}
+
+Deno.test("weir --count prints only a number, and requests no rows", async () => {
+  const { code, output, errors } = await weir(["records", "--sandbox", "--count"]);
+  assertEquals([code, output, errors], [0, "40000\n", []]);
+});
+
+Deno.test("weir url prints the URL of a query without a key", async () => {
+  const of = async (...more: string[]) => (await weir(["url", "metadata", ...more])).output.trim();
+  assertEquals(await of(), "https://api.datastream.org/v1/odata/v4/Metadata?%24top=100");
+  assertMatch(await of("--qa"), /^https:\/\/api\.qa\.datastream\.org\//);
+  assertMatch(
+    await of("--base-url", "https://a.example/v1"),
+    /^https:\/\/a\.example\/v1\/Metadata/,
+  );
+});
+
+Deno.test("weir reads DATASTREAM_BASE_URL", async () => {
+  const environment = { DATASTREAM_BASE_URL: "https://b.example/v1" };
+  const { output } = await weir(["url", "metadata"], { environment });
+  assertMatch(output, /^https:\/\/b\.example\/v1\/Metadata/);
+});
+
+Deno.test("weir fields prints every field and every filter field", async () => {
+  for (const command of ["metadata", "locations", "observations", "records"]) {
+    const { code, output } = await weir(["fields", command]);
+    const resource = (command[0]!.toUpperCase() + command.slice(1)) as "Records";
+    const [selected = "", filtered = ""] = output.split("and be filtered by");
+    for (const name of fieldNames(resource)) assertMatch(selected, new RegExp(`^  ${name} `, "m"));
+    for (const name of RESOURCES[resource].filters) {
+      assertMatch(filtered, new RegExp(`^  ${name} `, "m"));
+    }
+    assertEquals([code, output.includes("undefined")], [0, false]);
+  }
+});
+
+Deno.test("weir cite prints citations as text or JSON", async () => {
+  const line = ["cite", "--sandbox", "--doi", "10.25976/weir-bb00"];
+  const { output } = await weir(line);
+  assertMatch(output, /^Réseau .*\nLicence: https:.*\nhttps:\/\/doi\.org\/10\.25976\/weir-bb00\n$/);
+  const [citation, ...more] = JSON.parse((await weir([...line, "--format=json"])).output);
+  assertEquals([citation.doi, more], ["10.25976/weir-bb00", []]);
+});
+
+Deno.test("weir prints citations after a download of records or observations, not of locations", async () => {
+  const lineOf = (
+    command: string,
+  ) => [command, "--sandbox", "--limit=2", "--doi=10.25976/weir-aa00"];
+  for (const command of ["records", "observations"]) {
+    const { errors } = await weir(lineOf(command));
+    assertStringIncludes(
+      errors.join("\n"),
+      "requires citing it:\nWeir Sandbox",
+    );
+  }
+  assertEquals((await weir(lineOf("locations"))).errors.join().includes("citing"), false);
+  assertEquals((await weir([...lineOf("records"), "--quiet"])).errors, []);
+});
+
+const secret = "a secret of a test, of thirty-two bytes";
+const target = "https://weir.example/Records.csv?$filter=DOI eq 'x'";
+
+Deno.test("weir accepts a DOI as a link, and one-letter flags", async () => {
+  const urlOf = async (doi: string) => (await weir(["url", "records", "--doi", doi])).output;
+  for (
+    const doi of ["https://doi.org/10.25976/a", "doi:10.25976/a", "http://dx.doi.org/10.25976/a"]
+  ) {
+    assertEquals(await urlOf(doi), await urlOf("10.25976/a"));
+  }
+  const { output } = await weir([
+    "locations",
+    "--sandbox",
+    "-q",
+    "-n",
+    "2",
+    "-o",
+    "-",
+    "--select=Id",
+  ]);
+  assertEquals(output, "Id\r\n1001\r\n1008\r\n");
+  assertEquals((await weir(["records", "-h"])).output, (await weir(["records", "--help"])).output);
+});
+
+Deno.test("weir says that no row matches when --quiet is given", async () => {
+  const line = ["records", "--sandbox", "--quiet", "--characteristic=ph", "--select=Id"];
+  const { code, output, errors } = await weir(line);
+  assertEquals([code, output, errors[0]], [0, "Id\r\n", "No row matches the filter"]);
+});
+
+Deno.test("weir sign prints a URL that is valid until --expires", async () => {
+  const environment = { WEIR_SIGNING_SECRET: secret };
+  const { code, output } = await weir(["sign", target, "--expires", "2h"], { environment });
+  const signed = new URL(output.trim());
+  const expires = Number(signed.searchParams.get("expires"));
+  const left = expires - Date.now() / 1000;
+  assert(code === 0 && left > 7_000 && left <= 7_200);
+  assertEquals(await verifyUrl(signed, secret, Date.now()), "valid");
+  assertEquals(signed.href, await signUrl(target, { secret, expires }));
+  const dated = await weir(["sign", target, "--expires=2999-01-31"], { environment });
+  const at = Date.parse("2999-01-31T00:00:00Z") / 1000;
+  assertEquals(new URL(dated.output).searchParams.get("expires"), String(at));
+});
+
+Deno.test("weir prints the help or the version when there is no command", async () => {
+  for (const line of [["--help"], ["-h"], ["help"], []]) {
+    const { code, output, errors } = await weir(line);
+    assertEquals([code, errors], [0, []]);
+    for (const command of Object.keys(COMMANDS)) assertStringIncludes(output, `  ${command} `);
+    assertStringIncludes(output, "DATASTREAM_API_KEY");
+  }
+  for (const line of [["--version"], ["-V"]]) {
+    assertEquals((await weir(line)).output, `${VERSION}\n`);
+  }
+});
+
+for (const [command, { flags, examples }] of Object.entries(COMMANDS)) {
+  Deno.test(`weir ${command} --help lists every flag and example`, async () => {
+    const { code, output, errors } = await weir([command, "--help"]);
+    assertEquals([code, errors], [0, []]);
+    for (const flag of Object.keys(flags)) {
+      assertMatch(output, new RegExp(`^  (-\\w, )?--${flag}\\b`, "m"));
+    }
+    for (const example of examples) assertStringIncludes(output, example);
+    if ("top" in flags) assertStringIncludes(output, "not the number of rows, that is --limit");
+    assert(output.split("\n").every((text) => text.length <= 120));
+  });
+}
+
+const misused: [line: string[], ...said: string[]][] = [
+  [["recrds"], '"recrds"', 'did you mean "records"?'],
+  [["--records"], "the command comes first"],
+  [["--help", "records"], '"records" after --help'],
+  [["records", "more"], 'only flags, got "more"', "quote a value"],
+  [["records", "--filter", "DOI", "eq", "x"], 'got "eq"', "quote a value"],
+  [["records", "--api-key=x"], "set DATASTREAM_API_KEY, or save the key with weir setup"],
+  [["fields"], "metadata|locations|observations|records"],
+  [["fields", "record"], 'did you mean "records"?'],
+  [["url", "toString"], "Unknown resource"],
+  [["sign"], "weir sign needs URL"],
+  [["records", "--fliter", "x"], '"--fliter"', 'did you mean "--filter"?'],
+  [["records", "-x"], '"-x"'],
+  [["locations", "--partition=never"], '"--partition"'],
+  [["records", "--top"], "--top needs a value: --top N"],
+  [["records", "--select="], "--select needs a value"],
+  [["records", "--select", "--top=5"], "--select needs a value"],
+  [["records", "--quiet=yes"], "--quiet takes no value"],
+  [["records", "--select=Id", "--select", "DOI"], "--select is given twice"],
+  [["records", "--sandbox", "--top", "many"], "--top must be a whole number"],
+  [["records", "--sandbox", "--top", "0"], "1 to 10000"],
+  [["records", "--sandbox", "--limit=-1"], "--limit must be a whole number"],
+  [["records", "--sandbox", "--from=soon"], "--from must be a whole number"],
+  [["records", "--sandbox", "--from=15"], "a year of four digits"],
+  [["records", "--sandbox", "--from=2020", "--to=2010"], "--from must not be after --to"],
+  [["records", "--sandbox", "--partition=half"], "auto, never, location, year"],
+  [["records", "--sandbox", "--format=xml"], "Unknown format"],
+  [["records", "--sandbox", "--format=geojson"], "is only for Locations"],
+  [["locations", "--sandbox", "--format=geojson", "--select=Id"], "Longitude and Latitude"],
+  [["records", "--sandbox", "--output=a.xlsx"], "pass --format with one of csv"],
+  [["records", "--sandbox", "--format=json", "--bom"], "is only for CSV"],
+  [["records", "--sandbox", "--separator=xx"], "must be one punctuation mark"],
+  [["records", "--sandbox", "--resume"], "name it with --output"],
+  [["records", "--sandbox", "--force"], "name it with --output"],
+  [["records", "--sandbox", "--output=a.csv", "--resume", "--force"], "pass one of them"],
+  [["records", "--sandbox", "--count", "--output=a.csv"], "leave --output out"],
+  [["records", "--sandbox", "--output=a.csv", "--cite=a.csv"], "must be two files"],
+  [["records", "--sandbox", "--count", "--limit=3"], "leave --limit out"],
+  [["records", "--sandbox", "--qa"], "--qa and --sandbox select two services"],
+  [["records", "--sandbox", "--bbox=1,2,3"], "--bbox must be west,south,east,north"],
+  [["records", "--sandbox", "--bbox=2,1,1,3"], "below east"],
+  [["records", "--sandbox", "--select", "LocationId"], '"LocationId"'],
+  [["records", "--sandbox", "--filter", "DOI ge 'x'"], 'use "gte"'],
+  [["locations", "--sandbox", "--filter", "Nam eq 'x'"], 'did you mean "Name"?'],
+  [["cite", "--sandbox", "--format=csv"], "txt or json"],
+  [["cite", "--sandbox", "--filter=Name eq 'x'"], '"Name"'],
+  [["records"], "DATASTREAM_API_KEY", "weir setup", "https://github.com/datastreamapp/api-docs"],
+  [["cite"], "DATASTREAM_API_KEY"],
+  [["sign", target], "WEIR_SIGNING_SECRET"],
+];
+for (const [line, ...said] of misused) {
+  Deno.test(`weir ${line.join(" ")} exits with 2 and points to the help`, async () => {
+    const { code, output, errors } = await weir(line);
+    assertEquals([code, output, errors.length], [2, "", 2]);
+    for (const part of said) assertStringIncludes(errors[0]!, part);
+    assertMatch(errors[1]!, /^For help, run weir (\w+ )?--help$/);
+  });
+}
+
+for (
+  const [line, said] of [
+    [["sign", target], "at least 32 bytes, got 5"],
+    [["sign", "/Records.csv"], "absolute URL"],
+    [["sign", target, "--expires=soon"], "--expires must be a date"],
+    [["sign", target, "--expires=2020-01-01"], "in the future"],
+  ] as const
+) {
+  Deno.test(`weir ${line.join(" ")} explains the error without the secret`, async () => {
+    const WEIR_SIGNING_SECRET = said.includes("got 5") ? "short" : secret;
+    const { code, errors } = await weir([...line], { environment: { WEIR_SIGNING_SECRET } });
+    assertEquals([code, errors.join().includes(WEIR_SIGNING_SECRET)], [2, false]);
+    assertStringIncludes(errors[0]!, said);
+  });
+}
+
+Deno.test("weir reads the key from DATASTREAM_API_KEY, and never prints it", async () => {
+  const line = ["records", "--base-url", "http://127.0.0.1:4711"];
+  const environment = { DATASTREAM_API_KEY: "secret-key" };
+  // The request fails, because these tests have no permission for the network.
+  const { code, errors } = await weir(line, { environment });
+  assertEquals([code, errors.join().includes("secret-key")], [1, false]);
+  const unencrypted = await weir(["records", "--base-url", "http://example.org"], { environment });
+  assertEquals([unencrypted.code, unencrypted.errors.join().includes("secret-key")], [2, false]);
+});
+
+Deno.test("weir setup rejects an invalid key without printing it", async () => {
+  for (const given of ["", "no key", "clé"]) {
+    const { code, output, errors } = await weir(["setup"], { secret: given });
+    assertEquals([code, output], [2, ""]);
+    assertStringIncludes(errors[1]!, "(value not shown)");
+    assertEquals(given !== "" && errors.join().includes(given), false);
+  }
+});
+
+Deno.test("weir setup names the variable to set when there is no home directory", async () => {
+  const { code, errors } = await weir(["setup"], { secret: "key-of-a-test" });
+  assertEquals([code, errors.join().includes("key-of-a-test")], [2, false]);
+  assertStringIncludes(errors.join(), "No directory for the key: set HOME or XDG_CONFIG_HOME");
+});
+
+for (const rate of ["0", "-1", "fast"]) {
+  Deno.test(`weir exits with 2 when WEIR_REQUESTS_PER_SECOND is ${rate}`, async () => {
+    const environment = { WEIR_REQUESTS_PER_SECOND: rate };
+    const { code, errors } = await weir(["records", "--sandbox"], { environment });
+    assertEquals(code, 2);
+    const said = `WEIR_REQUESTS_PER_SECOND must be a number above 0, got "${rate}"`;
+    assertStringIncludes(errors[0]!, said);
+  });
+}
+
+Deno.test("run() adds the hint of the runtime when the connection fails", async () => {
+  // These tests have no permission for the network.
+  const line = ["records", "--base-url", "http://127.0.0.1:4711"];
+  const environment = { DATASTREAM_API_KEY: "secret-key" };
+  const of = (hint?: string) => weir(line, { environment, networkHint: () => hint });
+  const [without, withHint] = [await of(), await of("use another runtime")];
+  assertEquals(without.errors.length, 1);
+  assertEquals(withHint.errors, [...without.errors, "use another runtime"]);
+  const missing = ["records", "--sandbox", "--filter", "LocationId eq 'x'"];
+  const { errors } = await weir(missing, { networkHint: () => "use another runtime" });
+  assertEquals(errors.length, 1);
+});
+
+Deno.test("run() prints one line and returns 1 when a request fails", async () => {
+  const filter = "LocationId eq 'x'";
+  const { code, output, errors } = await weir(["records", "--sandbox", "--filter", filter]);
+  assertEquals([code, output, errors.length], [1, "", 1]);
+  assertStringIncludes(errors[0]!, "compared with a number");
+  assert(!/[\p{Cc}]/u.test(errors[0]!));
+});
+
+Deno.test("run() returns 130 when its signal aborts", async () => {
+  const interrupted = new AbortController();
+  const running = weir(["records", "--sandbox", "--top=1"], { signal: interrupted.signal });
+  interrupted.abort(new Error("interrupted"));
+  const { code, errors } = await running;
+  assertEquals([code, errors], [130, ["Interrupted"]]);
+});
+
+Deno.test("run() reports the percentage of --limit for each page when there is no terminal", async () => {
+  const line = ["observations", "--sandbox", "--limit=2500", "--top=1000", "--select=Id"];
+  const pages = (await weir(line)).errors.filter((text) => /rows/.test(text));
+  assertEquals(pages.map((text) => /^.*?\)/.exec(text)?.[0]), [
+    "1,000 of 2,500 rows (40%)",
+    "2,000 of 2,500 rows (80%)",
+    "2,500 of 2,500 rows (100%)",
+  ]);
+});
+
+Deno.test("run() leaves no progress on a terminal when it ends within a second", async () => {
+  const line = ["observations", "--sandbox", "--limit=2500", "--top=1000", "--select=Id"];
+  const terminal = await weir(line, { isTerminal: true });
+  assertStringIncludes(terminal.drawn, "Requesting the first page…");
+  assertEquals(screenOf(terminal.drawn).trim(), "");
+  assertEquals(terminal.errors.some((text) => /rows/.test(text)), false);
+  const shown = await weir(line, { isTerminal: true, isStdoutTerminal: true });
+  assertEquals(shown.drawn, "");
+  assertEquals((await weir([...line, "--quiet"], { isTerminal: true })).drawn, "");
+});
+
+Deno.test("run() reports rows per second, and the time left while rows are expected", async () => {
+  const line = ["observations", "--sandbox", "--top=10", "--limit=30", "--select=Id"];
+  const { errors } = await weir(line);
+  assertMatch(errors[0]!, /^10 of 30 rows \(33%\), [\d,]+ rows\/s, \d+ s left/);
+  assertMatch(errors[1]!, /^20 of 30 rows \(66%\), [\d,]+ rows\/s, \d+ s left/);
+  assertMatch(errors[2]!, /^30 of 30 rows \(100%\), [\d,]+ rows\/s$/);
+});
+
+Deno.test("run() reports the number of rows when a download without a terminal ends below the limit", async () => {
+  const line = ["locations", "--sandbox", "--select=Id"];
+  assertEquals((await weir([...line, "--limit=80"])).errors.at(-1), "Complete: 60 rows");
+  for (const more of [[], ["--limit=60"], ["--limit=0"], ["--limit=80", "--quiet"]]) {
+    const { errors } = await weir([...line, ...more]);
+    assertEquals(errors.filter((text) => text.startsWith("Complete")), []);
+  }
+});
+
+/** Runs a command line whose output throws `error`, as a bug in the program would. */
+function withBug(error: unknown, ...flags: string[]): Promise<Ran> {
+  return weir(["url", "records", ...flags], { print: () => Promise.reject(error) });
+}
+
+const bug = () => {
+  try {
+    return (undefined as unknown as string).length;
+  } catch (error) {
+    return error;
+  }
+};
+
+Deno.test("run() returns 1 and says how to print the stack when a command has a bug", async () => {
+  const { code, output, errors } = await withBug(bug());
+  assertEquals([code, output, errors.length], [1, "", 2]);
+  assertStringIncludes(errors[0]!, "Cannot read properties of undefined (reading 'length')");
+  assertEquals(errors[1], "This is a bug in weir. Pass --debug to print the stack, and report it");
+});
+
+Deno.test("run() prints the stack of a bug when --debug is given", async () => {
+  const { code, errors } = await withBug(bug(), "--debug");
+  assertEquals([code, errors.length], [1, 2]);
+  assertMatch(errors[1]!, /^TypeError: Cannot read properties.*\n\s+at bug .*run_test\.ts/);
+});
+
+Deno.test("run() does not call an error a bug when a file cannot be read or written", async () => {
+  const error = Object.assign(new Error("no such device"), { code: "ENXIO" });
+  for (const expected of [error, new Deno.errors.NotCapable("Requires read access")]) {
+    const { code, errors } = await withBug(expected);
+    assertEquals([code, errors], [1, [expected.message]]);
+  }
+});

@@ -1,0 +1,38 @@
+// Downloads that take over a second. They advance the clock of this file's process, and never set it
+// back, because the rate limiter keeps times.
+import "../../helpers/no_permission.ts";
+import { assertEquals } from "@std/assert";
+import { screenOf } from "../../helpers/screen.ts";
+import { record } from "../../helpers/transcript.ts";
+
+let advanced = 0;
+const now = performance.now.bind(performance);
+performance.now = () => now() + advanced;
+
+/** Returns what a download leaves on a terminal when its first answer takes 1.5 s. */
+async function screenAfter(...flags: string[]): Promise<string> {
+  const { drawn } = await record({
+    line: ["locations", "--select=Id", ...flags],
+    isTerminal: true,
+    answer() {
+      advanced += 1_500;
+      return Response.json({ value: Array.from({ length: 8 }, (_, index) => ({ Id: index })) });
+    },
+  });
+  // The line stays: a line feed follows it.
+  return screenOf(drawn.replace(/\n$/, "")).trim().replace(/[\d,]+ rows\/s/, "N rows/s");
+}
+
+for (
+  const [flags, screen] of [
+    [[], "8 rows, N rows/s"],
+    [["--limit=8"], "8 of 8 rows (100%), N rows/s"],
+    // Fewer rows than the limit are all there are.
+    [["--limit=10"], "8 of 8 rows (100%), N rows/s"],
+    [["--limit=10", "--quiet"], ""],
+  ] as const
+) {
+  Deno.test(`weir leaves "${screen}" on a terminal when the flags are [${flags}]`, async () => {
+    assertEquals(await screenAfter(...flags), screen);
+  });
+}

@@ -1,0 +1,43 @@
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import { explainingErrors, explainWriteError, FileError } from "../../../src/cli/output.ts";
+
+const fault = (code: string, more = {}) => Object.assign(new Error(code), { code, ...more });
+
+const told: [code: string, said: string][] = [
+  ["ENOSPC", "no space left on the disk: free some space, or choose a file on another disk"],
+  ["EDQUOT", "the disk quota is used up: free some space, or choose a file on another disk"],
+  ["EFBIG", "the file is too large for its disk or a limit: choose a file on another disk"],
+  ["EACCES", "permission denied: change the permissions, or choose another directory"],
+  ["EPERM", "permission denied: change the permissions, or choose another directory"],
+  ["EROFS", "the file system is read-only: choose another directory"],
+  ["EISDIR", "it is a directory: name a file in it"],
+];
+for (const [code, said] of told) {
+  Deno.test(`explainWriteError() names the file and what to do when the code is ${code}`, () => {
+    const cause = fault(code);
+    const error = explainWriteError(cause, "a.csv");
+    assert(error instanceof FileError);
+    assertEquals(error.message, `Cannot write a.csv (${code}): ${said}`);
+    assertStrictEquals(error.cause, cause);
+  });
+}
+
+Deno.test("explainWriteError() names the path and the operation of the error when it has them", () => {
+  const cause = fault("EACCES", { path: "a.csv.part", syscall: "open" });
+  const { message } = explainWriteError(cause, "a.csv") as Error;
+  assert(message.startsWith("Cannot open a.csv.part (EACCES): permission denied"), message);
+});
+
+Deno.test("explainWriteError() returns the error when its code is unknown", () => {
+  const refused = new Deno.errors.NotCapable("Requires read access");
+  for (const error of [fault("ENOENT"), fault("toString"), new Error("x"), refused, "x", null]) {
+    assertStrictEquals(explainWriteError(error, "a.csv"), error);
+  }
+});
+
+Deno.test("explainingErrors() returns the result, or explains the error", async () => {
+  assertEquals(await explainingErrors("a.csv", Promise.resolve(5)), 5);
+  const failed = explainingErrors("a.csv", Promise.reject(fault("ENOSPC")));
+  await assertRejects(() => failed, FileError, "Cannot write a.csv (ENOSPC)");
+});

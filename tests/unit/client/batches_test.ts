@@ -1,0 +1,405 @@
+// The resumable result: batches with cursors.
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import {
+  type AnyResourceQuery,
+  type Batch,
+  type BatchOptions,
+  type Cursor,
+  DataStream,
+  type FormatName,
+  type Query,
+  type ResourceName,
+  RESOURCES,
+  type Row,
+  ValidationError,
+} from "../../../mod.ts";
+import { formatsOf } from "../../../src/formats/formats.ts";
+import { FakeClock } from "../../helpers/fake_clock.ts";
+import { largeService } from "../../helpers/large_service.ts";
+import { sandboxAndClient } from "../../helpers/sandbox.ts";
+import { page, ROOT, upstream } from "../../helpers/upstream.ts";
+
+const box = { west: -125, south: 42, east: -59, north: 60 };
+const link = (id: number) => `${ROOT}/Locations?$skiptoken=Id:${id}`;
+
+/** The same value, as another process reads it. */
+function stored<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value));
+}
+
+async function all<T>(batches: AsyncIterable<Batch<T>>): Promise<Batch<T>[]> {
+  const found: Batch<T>[] = [];
+  for await (const batch of batches) found.push(batch);
+  return found;
+}
+
+function textOf(batches: readonly Batch<Uint8Array<ArrayBuffer>>[]): string {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  return batches.map(({ data }) => decoder.decode(data)).join("");
+}
+
+const read = (stream: ReadableStream<Uint8Array<ArrayBuffer>>) =>
+  new Response(stream).arrayBuffer().then((bytes) =>
+    new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
+  );
+
+const isLarge = (resource: ResourceName) => resource === "Observations" || resource === "Records";
+const partitions = ["auto", "never", "location", "year"] as const;
+const cases = (Object.keys(RESOURCES) as ResourceName[]).flatMap((resource) => {
+  return [undefined, box].flatMap((within) =>
+    (isLarge(resource) ? partitions : [undefined]).map((partition) => ({
+      resource,
+      within,
+      partition,
+    }))
+  );
+});
+
+for (const { resource, within, partition } of cases) {
+  const name = [resource, partition && `partition "${partition}"`, within && "a bounding box"]
+    .filter(Boolean).join(", ");
+  Deno.test(`batches() continue after each cursor when the query has ${name}`, async () => {
+    const size = { records: 150, locations: 8, requestsPerSecond: Infinity };
+    const { client } = sandboxAndClient(size, { requestsPerSecond: Infinity });
+    const options: AnyResourceQuery = {
+      top: { Metadata: 1, Locations: 2, Observations: 20, Records: 20 }[resource],
+      within,
+      partition,
+      // Rows without a start date are in no year.
+      ...(partition === "year" && { filter: "ActivityStartYear gte 2013" }),
+    };
+    const query = (): Query<Record<string, unknown>> => client.query(resource, options);
+    const rows = await query().toArray();
+    const batches = await all(query().batches({ dois: true }));
+    assert(batches.length > 2);
+    assertEquals(batches.flatMap(({ data }) => data), rows);
+    const dois = [...new Set(rows.map(({ DOI }) => String(DOI)))];
+    assertEquals(batches.at(-1)!.dois, dois);
+    for (const [index, { cursor, totalRows }] of batches.entries()) {
+      const others = await all(query().batches({ after: stored(cursor), dois: true }));
+      assertEquals(
+        others.flatMap(({ data }) => data),
+        batches.slice(index + 1).flatMap(({ data }) => data),
+      );
+      if (index + 1 === batches.length) continue;
+      assertEquals(stored(others.at(-1)!.cursor), stored(batches.at(-1)!.cursor));
+      assertEquals(totalRows, batches.slice(0, index + 1).flatMap(({ data }) => data).length);
+    }
+    for (const format of formatsOf(resource)) {
+      const csv = format === "csv" ? { bom: true, separator: ";" } : undefined;
+      const document = await read(query().bytes(format, { csv }));
+      const written = await all(query().batches({ format, csv, dois: true }));
+      assertEquals(textOf(written), document);
+      assertEquals(written.map(({ dois }) => dois), batches.map(({ dois }) => dois));
+      // Parsing locations again and again takes long; the rows above have each cursor.
+      for (const index of new Set([0, written.length >> 1, written.length - 2])) {
+        const after = stored(written[index]!.cursor);
+        const others = await all(query().batches({ format, csv, after, dois: true }));
+        assertEquals(textOf(others), textOf(written.slice(index + 1)), `${format} after ${index}`);
+        assertEquals(others.at(-1)?.dois, written.at(-1)!.dois);
+      }
+    }
+  });
+}
+
+Deno.test("batches() continue after each cursor when the query is split by its count", async () => {
+  const service = largeService(1_100_000, 30);
+  const query = () =>
+    new DataStream({
+      baseUrl: "https://large.invalid/v1/odata/v4",
+      fetch: service.fetch,
+      clock: new FakeClock(),
+    }).observations({ select: ["Id"] });
+  const batches: Batch<Pick<Row<"Observations">, "Id">[]>[] = await all(query().batches());
+  const ids = (of: typeof batches) => of.flatMap(({ data }) => data.map(({ Id }) => Id));
+  assertEquals(new Set(ids(batches)).size, 1_100_000);
+  assert(batches[0]!.expectedRows === undefined && batches[1]!.expectedRows === 1_100_000);
+  for (const index of [0, 1, 60, batches.length - 2]) {
+    const others = await all(query().batches({ after: stored(batches[index]!.cursor) }));
+    assertEquals(ids(others), ids(batches.slice(index + 1)));
+  }
+});
+
+Deno.test("batches() keep the remaining shards as the same objects", async () => {
+  const { client } = sandboxAndClient({ records: 300, locations: 8 });
+  const query = client.records({ select: ["Id"], partition: "location", top: 20 });
+  const cursors = (await all(query.batches())).map(({ cursor }) => cursor);
+  for (const [index, { remaining }] of cursors.slice(1).entries()) {
+    const before = cursors[index]!.remaining;
+    const tail = remaining.slice(1);
+    assert(tail.every((shard, place) => shard === before[before.length - tail.length + place]));
+  }
+});
+
+Deno.test("batches() end with a batch without rows, and hasMore is false before it", async () => {
+  const { client } = sandboxAndClient({ records: 30 });
+  for (const options of [{ top: 10 }, { top: 10, limit: 20 }, { limit: 0 }, { top: 25 }]) {
+    const batches = await all(client.records({ select: ["Id"], ...options }).batches());
+    const last = batches.at(-1)!;
+    assertEquals([last.isLast, last.rows, last.data], [true, 0, []]);
+    assertEquals(batches.filter(({ isLast }) => isLast).length, 1);
+    assertEquals(batches.at(-2)?.hasMore ?? false, false);
+    assert(batches.slice(0, -2).every(({ hasMore }) => hasMore));
+  }
+});
+
+Deno.test("batches() end and request nothing when the cursor is after the last batch", async () => {
+  const { sandbox, client } = sandboxAndClient({ records: 30 });
+  for (const format of [undefined, "json"] as const) {
+    const query = client.records({ top: 20 });
+    const options = { format } as BatchOptions & { format: "json" };
+    const { cursor } = (await all(query.batches(options))).at(-1)!;
+    const { requests } = sandbox.stats;
+    assertEquals(await all(query.batches({ ...options, after: stored(cursor) })), []);
+    assertEquals(sandbox.stats.requests, requests);
+  }
+});
+
+Deno.test("batches() have no DOIs when DOI is not selected, not asked for, or was not before the cursor", async () => {
+  const { client } = sandboxAndClient({ records: 30 });
+  const query = client.records({ top: 10 });
+  const [first] = await all(query.batches());
+  assertEquals(first!.dois, undefined);
+  const [next] = await all(query.batches({ after: first!.cursor, dois: true }));
+  assertEquals(next!.dois, undefined);
+  const [other] = await all(client.records({ select: ["Id"], top: 10 }).batches({ dois: true }));
+  assertEquals(other!.dois, undefined);
+  const [written] = await all(query.batches({ format: "csv", dois: true }));
+  assert(written!.dois!.length > 0);
+});
+
+Deno.test("batches() have the DOIs of the rows once when a page was broken before", async () => {
+  const broken = () => page([{ Id: 1, DOI: "a" }, { Id: 1, DOI: "b" }]);
+  for (const format of [undefined, "ndjson"] as const) {
+    const { options } = upstream(broken(), page([{ Id: 1, DOI: "c" }, { Id: 2, DOI: "c" }]));
+    const query = new DataStream({ ...options, retry: {} }).records({ select: ["Id", "DOI"] });
+    const batches = format === undefined
+      ? await all<unknown>(query.batches({ dois: true }))
+      : await all<unknown>(query.batches({ format, dois: true }));
+    assertEquals(batches.at(-1)!.dois, ["c"]);
+  }
+});
+
+Deno.test("batches() report the missing rows of all batches when a query continues", async () => {
+  const { options } = upstream(
+    page([{ Id: 1 }], link(1).replace("Locations", "Records")),
+    Response.json({ value: 9 }),
+    ...[page([{ Id: 2 }]), page([]), Response.json({ value: 9 })],
+    ...[page([{ Id: 2 }]), page([]), Response.json({ value: 9 })],
+  );
+  const query = new DataStream(options).records({ select: ["Id"], top: 1, incomplete: "warn" });
+  const batches = await all(query.batches());
+  const { missingRows, expectedRows } = batches.at(-1)!;
+  assertEquals([missingRows, expectedRows], [7, 9]);
+  // As if rows of an earlier shard were missing.
+  const after = {
+    ...stored(batches[1]!.cursor),
+    missingRows: 3,
+    remaining: [{ clauses: [], skipToken: "Id:1", count: 9, rows: 1 }],
+  };
+  const last = (await all(query.batches({ after }))).at(-1)!;
+  assertEquals([last.missingRows, last.expectedRows, last.cursor.missingRows], [10, 9, 10]);
+});
+
+const locations = (options: AnyResourceQuery = {}, baseUrl = ROOT) =>
+  new DataStream({ baseUrl, fetch: () => Promise.reject(new Error("a request")) })
+    .query("Locations" as ResourceName, { select: ["Id", "DOI"], ...options });
+
+/** The cursor after the first batch of {@linkcode locations}. */
+async function cursorOf(batchOptions: BatchOptions = {}): Promise<Cursor> {
+  const { options } = upstream(page([{ Id: 1, DOI: "a" }], link(1)));
+  const query = new DataStream(options).locations({ select: ["Id", "DOI"] });
+  const batches = query.batches(batchOptions as BatchOptions & { format: "csv" });
+  for await (const { cursor } of batches) return stored(cursor);
+  throw new Error("no batch");
+}
+
+const others: [option: string, query: () => Query<unknown>, batchOptions?: BatchOptions][] = [
+  ["resource", () => new DataStream({ baseUrl: ROOT }).records({ select: ["Id", "DOI"] })],
+  ["baseUrl", () => locations({}, "https://other.invalid/v1")],
+  ["select", () => locations({ select: ["Id"] })],
+  ["filter", () => locations({ filter: "DOI eq 'x'" })],
+  ["filter", () => locations({ within: box })],
+  ["limit", () => locations({ limit: 5 })],
+  ["skipToken", () => locations({ skipToken: "Id:0" })],
+  ["format", () => locations(), { format: "csv" }],
+];
+for (const [option, query, batchOptions] of others) {
+  Deno.test(`batches() throw when the cursor is of a query with another ${option}`, async () => {
+    const after = await cursorOf();
+    const error = assertThrows(
+      () => query().batches({ ...batchOptions, after } as BatchOptions & { format: "csv" }),
+      ValidationError,
+      `after must be a cursor of the same query, got one with another ${option}`,
+    );
+    assertEquals(error.option, "after");
+  });
+}
+
+for (
+  const csv of [{ separator: ";" }, { header: false }, { bom: true }, { escapeFormulas: true }]
+) {
+  const [option] = Object.keys(csv);
+  Deno.test(`batches() throw when the cursor is of CSV with another ${option}`, async () => {
+    const after = await cursorOf({ format: "csv" });
+    assertThrows(
+      () => locations().batches({ format: "csv", csv, after }),
+      ValidationError,
+      `another ${option}`,
+    );
+  });
+}
+
+Deno.test("batches() accept a cursor when only the page size and what is reported differ", async () => {
+  const after = await cursorOf();
+  locations({ top: 5, maxRows: 9, incomplete: "warn", onProgress: () => {} }).batches({ after });
+});
+
+const tampered: [name: string, change: (cursor: Cursor) => unknown][] = [
+  ["null", () => null],
+  ["a text", (cursor) => JSON.stringify(cursor)],
+  ["a list", () => []],
+  ["an empty object", () => ({})],
+  ["of another version", (cursor) => ({ ...cursor, version: 2 })],
+  ["without a query", ({ query: _, ...cursor }) => cursor],
+  ["without shards", ({ remaining: _, ...cursor }) => cursor],
+  ["with a shard of another form", (cursor) => ({ ...cursor, remaining: [{}] })],
+  ["with negative rows", (cursor) => ({ ...cursor, rows: -1 })],
+  ["with rows as text", (cursor) => ({ ...cursor, rows: "1" })],
+  ["with a count as text", (cursor) => ({ ...cursor, expectedRows: "1" })],
+  ["with missing rows as text", (cursor) => ({ ...cursor, missingRows: "1" })],
+  ["complete by a number", (cursor) => ({ ...cursor, isComplete: 1 })],
+  ["without the state of its writer", ({ writer: _, ...cursor }) => cursor],
+  ["with a writer of another form", (cursor) => ({ ...cursor, writer: { isBegun: "yes" } })],
+  ["with columns of another form", (cursor) => ({
+    ...cursor,
+    writer: { isBegun: true, fields: [1] },
+  })],
+  ["with DOIs of another form", (cursor) => ({ ...cursor, dois: "a" })],
+];
+const shards: [name: string, shard: object][] = [
+  ["an unknown operator", { clauses: [{ field: "LocationId", operator: "or", values: [] }] }],
+  ["a field that is no text", { clauses: [{ field: 1, operator: "in", values: [] }] }],
+  ["a literal of another form", {
+    clauses: [{ field: "LocationId", operator: "in", values: [{ text: 1, quoted: false }] }],
+  }],
+  ["a skip token that is no text", { clauses: [], skipToken: 5 }],
+  ["locations that are no numbers", { clauses: [], locations: ["a"] }],
+  ["rows below 0", { clauses: [], rows: -1 }],
+  ["a count that is not whole", { clauses: [], count: 1.5 }],
+  ["a flag that is no boolean", { clauses: [], isJoined: "no" }],
+  ["another flag that is no boolean", { clauses: [], isUncounted: 1 }],
+];
+for (
+  const [name, change] of [
+    ...tampered,
+    ...shards.map(([name, shard]): typeof tampered[number] => [
+      `with a shard that has ${name}`,
+      (cursor) => ({ ...cursor, remaining: [shard] }),
+    ]),
+  ]
+) {
+  Deno.test(`batches() throw when the cursor is ${name}`, async () => {
+    const after = change(await cursorOf({ format: "csv" })) as Cursor;
+    const error = assertThrows(
+      () => locations().batches({ format: "csv", after }),
+      ValidationError,
+      "after must be a cursor that batches() returned",
+    );
+    assertEquals(error.option, "after");
+  });
+}
+
+const wrongOptions: [name: string, options: object, message: string][] = [
+  ["dois is no boolean", { dois: "yes" }, "dois must be a boolean"],
+  ["csv is set without a format", { csv: {} }, "csv must not be set without a format"],
+  ["the format is unknown", { format: "xml" }, "format must be one of csv, ndjson, json, geojson"],
+  ["CSV options go with another format", { format: "json", csv: { bom: true } }, "only for CSV"],
+];
+for (const [name, options, message] of wrongOptions) {
+  Deno.test(`batches() throw when ${name}`, () => {
+    assertThrows(() => locations().batches(options), ValidationError, message);
+  });
+}
+
+Deno.test("bytes() throws when the resource does not have the format", () => {
+  for (const format of ["geojson", "xml", "toString"]) {
+    assertThrows(
+      () => new DataStream().records().bytes(format as FormatName),
+      ValidationError,
+      "format must be one of csv, ndjson, json for Records",
+    );
+  }
+});
+
+Deno.test("query() throws when there is no such resource", () => {
+  for (const resource of ["records", "toString", undefined]) {
+    const error = assertThrows(
+      () => new DataStream().query(resource as ResourceName),
+      ValidationError,
+      "resource must be one of Metadata, Locations, Observations, Records",
+    );
+    assertEquals(error.option, "resource");
+  }
+});
+
+Deno.test("query() has rows of its resource when the name is literal", () => {
+  const client = new DataStream();
+  const rows: Query<Pick<Row<"Records">, "Id">> = client.query("Records", { select: ["Id"] });
+  const any: Query<Record<string, unknown>> = client.query("Records" as ResourceName, {
+    select: ["Id"] as string[],
+    filter: "DOI eq 'x'" as string,
+    within: box,
+  });
+  assert(rows.url !== any.url);
+  const wrong: (() => unknown)[] = [
+    // @ts-expect-error -- no field of Records
+    () => client.query("Records", { select: ["Doi"] }),
+    // @ts-expect-error -- not split
+    () => client.query("Metadata", { partition: "year" }),
+  ];
+  assertEquals(wrong.length, 2);
+});
+
+Deno.test("batches() stop the request in flight when the loop is left while it waits", async () => {
+  let aborted: unknown;
+  const { options } = upstream(
+    page([{ Id: 1 }], link(1)),
+    ({ signal }) =>
+      new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(aborted = signal.reason));
+      }),
+  );
+  const batches = new DataStream(options).locations().batches()[Symbol.asyncIterator]();
+  await batches.next();
+  const pending = batches.next();
+  await options.clock.sleep(1_000);
+  await batches.return!();
+  assertEquals((await pending).done, true);
+  assert(aborted instanceof Error);
+  assertEquals((await batches.next()).done, true);
+});
+
+Deno.test("batches() request one page when the loop is left after the first batch", async () => {
+  const { sandbox, client, clock } = sandboxAndClient({ records: 100 });
+  for await (const batch of client.records({ top: 10 }).batches({ format: "csv" })) {
+    assertEquals(batch.rows, 10);
+    break;
+  }
+  await clock.sleep(10_000);
+  assertEquals(sandbox.stats.requests, 1);
+});
+
+Deno.test("batches() throw the reason of a signal", async () => {
+  const stop = new AbortController();
+  const { client } = sandboxAndClient({ records: 100 });
+  const query = client.records({ top: 10, signal: stop.signal });
+  await assertRejects(
+    async () => {
+      for await (const _ of query.batches()) stop.abort(new Error("stopped"));
+    },
+    Error,
+    "stopped",
+  );
+});

@@ -1,0 +1,100 @@
+import "../../helpers/no_permission.ts";
+import { assertEquals, assertRejects } from "@std/assert";
+import { and, DataStream, endsWith, eq, ValidationError } from "../../../mod.ts";
+import { DATASETS } from "../../../src/sandbox/datasets.ts";
+import { DEADLINE } from "../../helpers/deadline.ts";
+import { sandboxAndClient } from "../../helpers/sandbox.ts";
+import { page, ROOT, upstream } from "../../helpers/upstream.ts";
+
+Deno.test(
+  "citations() returns DOI, link, name, version, citation and licence of each dataset",
+  DEADLINE,
+  async () => {
+    const { client } = sandboxAndClient();
+    assertEquals(
+      await client.citations(),
+      DATASETS.map(({ DOI, DatasetName, Version, Citation, Licence }) => ({
+        doi: DOI,
+        link: `https://doi.org/${DOI}`,
+        name: DatasetName,
+        version: Version,
+        citation: Citation,
+        licence: Licence,
+      })),
+    );
+  },
+);
+
+Deno.test("citations() accepts a filter as text or expression", DEADLINE, async () => {
+  const { client } = sandboxAndClient();
+  const [text] = await client.citations(
+    "DOI eq '10.81029/weir-ee00' and ActivityStartYear gte 2015",
+  );
+  assertEquals(text?.doi, "10.81029/weir-ee00");
+  const filter = and(endsWith("DOI", "cc00"), eq("CharacteristicName", "pH"));
+  assertEquals((await client.citations(filter)).map(({ doi }) => doi), ["10.25976/weir-cc00"]);
+  assertEquals(await client.citations("DOI eq 'none'"), []);
+});
+
+Deno.test(
+  "citations() omits ne clauses that would exclude a dataset whose other rows match",
+  DEADLINE,
+  async () => {
+    const { options } = upstream();
+    const filterOf = async (filter: string) => {
+      let asked = "";
+      const fetch = (request: Request) => {
+        asked = new URL(request.url).searchParams.get("$filter") ?? "none";
+        return Promise.resolve(page([]));
+      };
+      await new DataStream({ ...options, fetch }).citations(filter);
+      return asked;
+    };
+    for (
+      const [filter, asked] of [
+        ["CharacteristicName ne 'pH'", "none"],
+        ["CharacteristicName ne 'pH' and DOI ne 'x'", "DOI ne 'x'"],
+        ["CharacteristicName eq 'pH' and RegionId ne 'hub.pacific'", "CharacteristicName eq 'pH'"],
+      ]
+    ) assertEquals(await filterOf(filter!), asked);
+  },
+);
+
+Deno.test(
+  "citations() requests the fields that it returns, and stops when its signal aborts",
+  DEADLINE,
+  async () => {
+    const { options, requests } = upstream(page([]));
+    await new DataStream(options).citations(eq("DOI", "x"));
+    assertEquals(
+      decodeURIComponent(requests[0]!.url),
+      `${ROOT}/Metadata?$select=DOI,DatasetName,Version,Citation,Licence,Id&$filter=DOI eq 'x'&$top=10000`,
+    );
+    const client = new DataStream(options);
+    await assertRejects(() => client.citations("Latitudes gt '5'"), TypeError, '"Latitude"?');
+    const wrong = client.citations.bind(client) as (...of: unknown[]) => Promise<unknown>;
+    await assertRejects(() => wrong(undefined, { signla: 1 }), TypeError, '"signal"?');
+    await assertRejects(() => wrong(undefined, AbortSignal.abort()), TypeError, "an AbortSignal");
+    const signal = AbortSignal.abort("enough");
+    assertEquals(await client.citations(undefined, { signal }).catch((error) => error), "enough");
+  },
+);
+
+Deno.test(
+  "citations() throws when the filter is not a filter",
+  DEADLINE,
+  async () => {
+    const { options, requests } = upstream();
+    const client = new DataStream(options);
+    const cite = client.citations.bind(client) as (...of: unknown[]) => Promise<unknown>;
+    const filter = eq("DOI", "x");
+    for (const wrong of [{ filter }, { signal: AbortSignal.abort() }, null, 5, [filter]]) {
+      await assertRejects(
+        () => cite(wrong),
+        ValidationError,
+        "filter must be a string or one expression",
+      );
+    }
+    assertEquals(requests.length, 0);
+  },
+);

@@ -1,0 +1,380 @@
+// After each end of each stream: no listener, no timer and no permit of the rate limiter is left.
+import "../../helpers/no_permission.ts";
+import { assertEquals } from "@std/assert";
+import { DataStream, DataStreamError } from "../../../mod.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+import { DEADLINE } from "../../helpers/deadline.ts";
+import { FakeClock } from "../../helpers/fake_clock.ts";
+import { ListenerCount } from "../../helpers/listener_count.ts";
+
+/** Time (ms) between two requests at the default rate. */
+const GAP = 530;
+
+/** Lets everything settle that needs no timer; the fake clock does not move. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 200; turn++) await Promise.resolve();
+}
+
+/** What happens to a request. */
+type Answer = "page" | "503" | "400" | "none" | "half a page";
+
+interface Service {
+  client: DataStream;
+  clock: FakeClock;
+  /** Start times of the requests. */
+  starts: number[];
+  /** Resolves when the request of that number, from 1, is sent. */
+  sent: (number: number) => Promise<void>;
+  stop: AbortController;
+}
+
+/** A client of a sandbox whose first answers are given; the later ones are pages. */
+function serve(answers: readonly Answer[]): Service {
+  const clock = new FakeClock();
+  const sandbox = createSandbox({ records: 25, locations: 25, now: () => clock.now() });
+  const starts: number[] = [];
+  const waiting = new Map<number, () => void>();
+  const fetch = (request: Request) => {
+    starts.push(clock.now());
+    waiting.get(starts.length)?.();
+    const answer = answers[starts.length - 1] ?? "page";
+    if (answer === "none") return new Promise<never>(() => {});
+    if (answer === "page") return sandbox.fetch(request);
+    if (answer === "half a page") {
+      const body = new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode('{"value":[')),
+      });
+      const headers = { "content-type": "application/json" };
+      return Promise.resolve(new Response(body, { headers }));
+    }
+    return Promise.resolve(Response.json({ message: "no" }, { status: Number(answer) }));
+  };
+  const { apiKey, url: baseUrl } = sandbox;
+  const client = new DataStream({ apiKey, baseUrl, fetch, clock });
+  return {
+    client,
+    clock,
+    starts,
+    sent: (number) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.set(number, resolve);
+      return promise;
+    },
+    stop: new AbortController(),
+  };
+}
+
+/** Public streams of a query of several pages, by the call that creates them. */
+const STREAMS: Record<string, (service: Service) => ReadableStream<unknown>> = {
+  "rows()": (service) => queryOf(service).rows(),
+  "pages()": (service) => queryOf(service).pages(),
+  "csv()": (service) => queryOf(service).csv(),
+  "ndjson()": (service) => queryOf(service).ndjson(),
+  "json()": (service) => queryOf(service).json(),
+  "geojson()": (service) => queryOf(service).geojson(),
+};
+
+/** Calls that give a promise. */
+const PROMISES: Record<string, (service: Service) => Promise<unknown>> = {
+  "toArray()": (service) => queryOf(service).toArray(),
+  "count()": (service) => queryOf(service).count(),
+  "citations()": ({ client, stop }) => client.citations(undefined, { signal: stop.signal }),
+  "iteration": async (service) => {
+    for await (const _ of queryOf(service));
+  },
+};
+
+const queryOf = ({ client, stop }: Service) => client.locations({ top: 10, signal: stop.signal });
+
+/** How a stream ends: what the service answers, and what the caller does. */
+interface End {
+  answers?: readonly Answer[];
+  end: (stream: ReadableStream<unknown>, service: Service) => Promise<unknown>;
+}
+
+/** Reads a stream until the request of a number is sent, which does not come back. */
+async function readUntil(
+  number: number,
+  stream: ReadableStream<unknown>,
+  { sent }: Service,
+): Promise<{ reader: ReadableStreamDefaultReader<unknown>; reading: Promise<unknown> }> {
+  const reader = stream.getReader();
+  const reading = (async () => {
+    while (!(await reader.read()).done);
+  })().catch((error) => error);
+  await Promise.race([sent(number), reading]);
+  await settle();
+  return { reader, reading };
+}
+
+/** Reads a stream until the code under test waits by the clock. */
+async function readUntilWaiting(stream: ReadableStream<unknown>, { clock }: Service) {
+  const reader = stream.getReader();
+  const reading = (async () => {
+    while (!(await reader.read()).done);
+  })().catch((error) => error);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { sleep } = clock;
+  clock.sleep = (milliseconds, signal) => {
+    // A wait for the next look of a time-out is not one of the query.
+    if (milliseconds < 1_000) resolve();
+    return sleep.call(clock, milliseconds, signal);
+  };
+  await promise;
+  await settle();
+  clock.sleep = sleep;
+  return { reader, reading };
+}
+
+const ENDS: Record<string, End> = {
+  "is read to its end": { end: (stream) => Array.fromAsync(stream) },
+  "is cancelled before it is read": { end: (stream) => stream.cancel("enough") },
+  "is cancelled after its first chunk": {
+    async end(stream) {
+      const reader = stream.getReader();
+      await reader.read();
+      await reader.cancel("enough");
+    },
+  },
+  "is cancelled after its reader was released": {
+    async end(stream) {
+      const reader = stream.getReader();
+      await reader.read();
+      reader.releaseLock();
+      await stream.cancel("enough");
+    },
+  },
+  "is read to its end by a second reader": {
+    async end(stream) {
+      const reader = stream.getReader();
+      await reader.read();
+      reader.releaseLock();
+      await Array.fromAsync(stream);
+    },
+  },
+  "is left by break": {
+    async end(stream) {
+      for await (const _ of stream) break;
+    },
+  },
+  "is left by a throw": {
+    async end(stream) {
+      const left = async () => {
+        for await (const _ of stream) throw new Error("left");
+      };
+      assertEquals((await left().catch((error) => error)).message, "left");
+    },
+  },
+  "is piped into a stream that fails": {
+    async end(stream) {
+      const write = () => Promise.reject(new Error("full"));
+      const error = await stream.pipeTo(new WritableStream({ write })).catch((error) => error);
+      assertEquals(error.message, "full");
+    },
+  },
+  "errors at its first request": {
+    answers: ["400"],
+    end: (stream) => rejects(Array.fromAsync(stream)),
+  },
+  "errors at its second request": {
+    answers: ["page", "400"],
+    end: (stream) => rejects(Array.fromAsync(stream)),
+  },
+  "is cancelled while a request is in flight": {
+    answers: ["page", "none"],
+    async end(stream, service) {
+      const { reader, reading } = await readUntil(2, stream, service);
+      await reader.cancel("enough");
+      await reading;
+    },
+  },
+  "is cancelled while a body is read": {
+    answers: ["page", "half a page"],
+    async end(stream, service) {
+      const { reader, reading } = await readUntil(2, stream, service);
+      await reader.cancel("enough");
+      await reading;
+    },
+  },
+  "is cancelled while it waits for its turn": {
+    async end(stream, service) {
+      const { reader, reading } = await readUntilWaiting(stream, service);
+      await reader.cancel("enough");
+      await reading;
+    },
+  },
+  "is cancelled while it backs off": {
+    answers: ["503"],
+    async end(stream, service) {
+      const { reader, reading } = await readUntilWaiting(stream, service);
+      await reader.cancel("enough");
+      await reading;
+    },
+  },
+  "is aborted before it is read": {
+    end(stream, { stop }) {
+      stop.abort("enough");
+      return Array.fromAsync(stream).catch(() => {});
+    },
+  },
+  "is aborted after its first chunk": {
+    async end(stream, { stop }) {
+      const reader = stream.getReader();
+      await reader.read();
+      stop.abort("enough");
+      await reader.read().catch(() => {});
+    },
+  },
+  "is aborted while a request is in flight": {
+    answers: ["page", "none"],
+    async end(stream, service) {
+      const { reading } = await readUntil(2, stream, service);
+      service.stop.abort("enough");
+      assertEquals(await reading, "enough");
+    },
+  },
+  "is aborted while a body is read": {
+    answers: ["half a page"],
+    async end(stream, service) {
+      const { reading } = await readUntil(1, stream, service);
+      service.stop.abort("enough");
+      assertEquals(await reading, "enough");
+    },
+  },
+  "is aborted while it waits for its turn": {
+    async end(stream, service) {
+      const { reading } = await readUntilWaiting(stream, service);
+      service.stop.abort("enough");
+      assertEquals(await reading, "enough");
+    },
+  },
+  "is aborted while it backs off": {
+    answers: ["503"],
+    async end(stream, service) {
+      const { reading } = await readUntilWaiting(stream, service);
+      service.stop.abort("enough");
+      assertEquals(await reading, "enough");
+    },
+  },
+};
+
+async function rejects(work: Promise<unknown>): Promise<void> {
+  assertEquals(await work.catch((error) => error) instanceof DataStreamError, true);
+}
+
+/** Checks that nothing is left of a query that has ended, and that the next one starts in time. */
+async function assertNothingLeft(
+  { client, clock, starts }: Service,
+  listeners: ListenerCount,
+): Promise<void> {
+  await settle();
+  assertEquals({ timers: clock.pending, listeners: listeners.left }, { timers: 0, listeners: 0 });
+  const earliest = Math.max(clock.now(), (starts.at(-1) ?? -Infinity) + GAP);
+  await client.metadata({ limit: 1 }).toArray();
+  assertEquals(starts.at(-1), earliest);
+  await settle();
+  assertEquals({ timers: clock.pending, listeners: listeners.left }, { timers: 0, listeners: 0 });
+}
+
+for (const [call, create] of Object.entries(STREAMS)) {
+  for (const [name, { answers = [], end }] of Object.entries(ENDS)) {
+    Deno.test(`${call} leaves no listener, timer or permit when it ${name}`, DEADLINE, async () => {
+      using listeners = new ListenerCount();
+      const service = serve(answers);
+      await end(create(service), service);
+      await assertNothingLeft(service, listeners);
+    });
+  }
+}
+
+/** How a call that gives a promise ends. */
+const PROMISE_ENDS: Record<string, { answers?: readonly Answer[]; end: PromiseEnd }> = {
+  "fulfils": { end: (call, service) => call(service) },
+  "rejects": { answers: ["400"], end: (call, service) => rejects(call(service)) },
+  "retries": { answers: ["503"], end: (call, service) => call(service) },
+  "is aborted before it starts": {
+    async end(call, service) {
+      service.stop.abort("enough");
+      assertEquals(await call(service).catch((error) => error), "enough");
+    },
+  },
+  "is aborted while a request is in flight": {
+    answers: ["none"],
+    async end(call, service) {
+      const sent = service.sent(1);
+      const ending = call(service).catch((error) => error);
+      await Promise.race([sent, ending]);
+      await settle();
+      service.stop.abort("enough");
+      assertEquals(await ending, "enough");
+    },
+  },
+  "is aborted while a body is read": {
+    answers: ["half a page"],
+    async end(call, service) {
+      const sent = service.sent(1);
+      const ending = call(service).catch((error) => error);
+      await Promise.race([sent, ending]);
+      await settle();
+      service.stop.abort("enough");
+      assertEquals(await ending, "enough");
+    },
+  },
+};
+
+type PromiseEnd = (
+  call: (service: Service) => Promise<unknown>,
+  service: Service,
+) => Promise<unknown>;
+
+for (const [name, call] of Object.entries(PROMISES)) {
+  for (const [how, { answers = [], end }] of Object.entries(PROMISE_ENDS)) {
+    Deno.test(`${name} leaves no listener, timer or permit when it ${how}`, DEADLINE, async () => {
+      using listeners = new ListenerCount();
+      const service = serve(answers);
+      await end(call, service);
+      await assertNothingLeft(service, listeners);
+    });
+  }
+}
+
+Deno.test(
+  "iteration leaves no listener, timer or permit when it is left by break",
+  DEADLINE,
+  async () => {
+    using listeners = new ListenerCount();
+    const service = serve([]);
+    for await (const _ of queryOf(service)) break;
+    await assertNothingLeft(service, listeners);
+  },
+);
+
+Deno.test(
+  "iteration leaves no listener, timer or permit when return() ends its request",
+  DEADLINE,
+  async () => {
+    using listeners = new ListenerCount();
+    const service = serve(["none"]);
+    const sent = service.sent(1);
+    const rows = queryOf(service)[Symbol.asyncIterator]();
+    const next = rows.next();
+    await Promise.race([sent, next]);
+    await settle();
+    await rows.return?.();
+    assertEquals([(await next).done, service.starts.length], [true, 1]);
+    await assertNothingLeft(service, listeners);
+  },
+);
+
+Deno.test(
+  "toArray() leaves no listener when it waits by the clock of the process",
+  DEADLINE,
+  async () => {
+    using listeners = new ListenerCount();
+    const { apiKey, url: baseUrl, fetch } = createSandbox({ requestsPerSecond: Infinity });
+    const client = new DataStream({ apiKey, baseUrl, fetch, requestsPerSecond: 200 });
+    const { signal } = new AbortController();
+    assertEquals((await client.locations({ top: 30, signal }).toArray()).length, 60);
+    assertEquals(listeners.left, 0);
+  },
+);

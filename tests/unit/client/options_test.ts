@@ -1,0 +1,181 @@
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import {
+  DataStream,
+  type DataStreamOptions,
+  PRODUCTION_URL,
+  QA_URL,
+  ValidationError,
+} from "../../../mod.ts";
+
+const SECRET = "secret-key";
+
+const invalidOptions: [name: string, options: unknown, option: string, message: string][] = [
+  [
+    "the base URL is relative",
+    { baseUrl: "/v1" },
+    "baseUrl",
+    `baseUrl must be an absolute URL such as ${PRODUCTION_URL}, got another value (not shown)`,
+  ],
+  ["the base URL is a key", { baseUrl: SECRET }, "baseUrl", "absolute URL"],
+  [
+    "a key would be sent over plain HTTP",
+    { baseUrl: "http://example.org", apiKey: SECRET },
+    "baseUrl",
+    'baseUrl must begin with https://, got "http://example.org": http:// is accepted for ' +
+    "loopback addresses, and for other hosts without apiKey",
+  ],
+  [
+    "a host name only begins like a loopback address",
+    { baseUrl: "http://127.evil.org", apiKey: SECRET },
+    "baseUrl",
+    "https://",
+  ],
+  ["the base URL has another protocol", { baseUrl: "ftp://example.org" }, "baseUrl", "https://"],
+  [
+    "the base URL has a password",
+    { baseUrl: `https://:${SECRET}@example.org` },
+    "baseUrl",
+    "must have no user name, password, query or fragment: pass only the origin and the path",
+  ],
+  [
+    "the base URL has a user name",
+    { baseUrl: `https://${SECRET}@a.org` },
+    "baseUrl",
+    "no user name",
+  ],
+  [
+    "the base URL has a query",
+    { baseUrl: `https://a.org/?a=${SECRET}` },
+    "baseUrl",
+    "no user name",
+  ],
+  ["the base URL has a fragment", { baseUrl: `https://a.org/#${SECRET}` }, "baseUrl", "fragment"],
+  ["the key is empty", { apiKey: "" }, "apiKey", "visible ASCII characters"],
+  ["the key is a number", { apiKey: 5 }, "apiKey", "visible ASCII characters"],
+  ["the key contains a space", { apiKey: "secret key" }, "apiKey", "got others (not shown)"],
+  ["the key contains a line feed", { apiKey: `${SECRET}\nx: y` }, "apiKey", "visible ASCII"],
+  ["the key ends with a line feed", { apiKey: `${SECRET}\n` }, "apiKey", "such as a line feed"],
+  ["the key ends with CRLF", { apiKey: `${SECRET}\r\n` }, "apiKey", "pass apiKey.trim()"],
+  ["the key begins with a space", { apiKey: ` ${SECRET}` }, "apiKey", "pass apiKey.trim()"],
+  [
+    "an option is unknown",
+    { banana: SECRET },
+    "banana",
+    "banana is not an option of DataStream: use one of apiKey, baseUrl,",
+  ],
+  ["an option is misspelt", { apikey: SECRET }, "apikey", 'did you mean "apiKey"?'],
+  ["a retry option is misspelt", { retry: { atempts: 3 } }, "retry.atempts", '"attempts"?'],
+  ["a timeout is misspelt", { timeouts: { header: 3 } }, "timeouts.header", '"headers"?'],
+  [
+    "the key is passed in place of the options",
+    SECRET,
+    "options",
+    "an object such as { apiKey: … }",
+  ],
+  ["retry is a number", { retry: 3 }, "retry", "an object such as { attempts: … }, got 3"],
+  ["retry is false", { retry: false }, "retry", "got false"],
+  ["timeouts is a number", { timeouts: 100 }, "timeouts", "timeouts must be an object"],
+  ["fetch is a number", { fetch: 5 }, "fetch", "fetch must be a function, got 5"],
+  ["the user agent is a number", { userAgent: 5 }, "userAgent", "must be a product"],
+  [
+    "retry.attempts is 0",
+    { retry: { attempts: 0 } },
+    "retry.attempts",
+    "must be a whole number from 1 to 1000, got 0",
+  ],
+  [
+    "retry.attempts is above 1000",
+    { retry: { attempts: 1001 } },
+    "retry.attempts",
+    "must be a whole number from 1 to 1000, got 1001",
+  ],
+  ["retry.attempts is a fraction", { retry: { attempts: 1.5 } }, "retry.attempts", "got 1.5"],
+  ["retry.attempts is not a number", { retry: { attempts: NaN } }, "retry.attempts", "got NaN"],
+  [
+    "retry.backoff is negative",
+    { retry: { backoff: -1 } },
+    "retry.backoff",
+    "retry.backoff must be a number of milliseconds from 0 to 3600000, got -1",
+  ],
+  [
+    "retry.retryAfter is unlimited",
+    { retry: { retryAfter: Infinity } },
+    "retry.retryAfter",
+    "to 3600000",
+  ],
+  ["timeouts.headers is 0", { timeouts: { headers: 0 } }, "timeouts.headers", "from 1 to 3600000"],
+  ["timeouts.bytes is 0", { timeouts: { bytes: 0 } }, "timeouts.bytes", "from 1 to 3600000"],
+  ["timeouts.bytes is text", { timeouts: { bytes: "5" } }, "timeouts.bytes", 'got "5"'],
+  [
+    "the rate is 0",
+    { requestsPerSecond: 0 },
+    "requestsPerSecond",
+    "must be a number above 0, got 0",
+  ],
+  ["the rate is not a number", { requestsPerSecond: NaN }, "requestsPerSecond", "above 0, got NaN"],
+  ["the rate is text", { requestsPerSecond: "2" }, "requestsPerSecond", 'above 0, got "2"'],
+];
+for (const [name, options, option, message] of invalidOptions) {
+  Deno.test(`new DataStream() throws a ValidationError when ${name}`, () => {
+    const error = assertThrows(
+      () => new DataStream(options as DataStreamOptions),
+      ValidationError,
+      message,
+    );
+    assertEquals(error.option, option);
+    assert(!`${error.stack} ${error.received}`.includes(SECRET));
+  });
+}
+
+for (
+  const baseUrl of [
+    PRODUCTION_URL,
+    QA_URL,
+    PRODUCTION_URL.replace(".org/", ".org./"),
+    PRODUCTION_URL.replace("https", "http"),
+  ]
+) {
+  Deno.test(`new DataStream() throws when the rate is above 2 for ${baseUrl}`, () => {
+    const error = assertThrows(
+      () => new DataStream({ baseUrl, requestsPerSecond: 3 }),
+      ValidationError,
+      "requestsPerSecond must be at most 2 for the service, got 3",
+    );
+    assertEquals([error.option, error.received], ["requestsPerSecond", 3]);
+  });
+}
+
+Deno.test("new DataStream() accepts a rate above 2 when the service is another one", () => {
+  new DataStream({ baseUrl: "https://example.org", requestsPerSecond: 3 });
+});
+
+Deno.test("new DataStream() accepts plain HTTP on loopback, or without a key", () => {
+  for (const host of ["localhost:8000", "127.0.0.1", "[::1]:80"]) {
+    new DataStream({ baseUrl: `http://${host}/v1`, apiKey: "k" });
+  }
+  new DataStream({ baseUrl: "http://example.org" });
+});
+
+Deno.test("new DataStream() accepts a base URL that ends with a slash or white space", () => {
+  for (const end of ["", "/", " ", "/ "]) {
+    const { url } = new DataStream({ baseUrl: `https://example.org/v1${end}` }).records();
+    assertEquals(url, "https://example.org/v1/Records?%24top=10000");
+  }
+});
+
+Deno.test("new DataStream() accepts the lowest and the highest value of each number", () => {
+  const retries = [
+    { attempts: 1, backoff: 0, retryAfter: 0 },
+    { attempts: 1_000, backoff: 3_600_000, retryAfter: 3_600_000 },
+  ];
+  for (const retry of retries) new DataStream({ retry });
+  for (const time of [1, 3_600_000]) new DataStream({ timeouts: { headers: time, bytes: time } });
+  for (const rate of [Number.MIN_VALUE, 2]) new DataStream({ requestsPerSecond: rate });
+});
+
+Deno.test("new DataStream() uses the default when an option is undefined", () => {
+  const options = { apiKey: undefined, retry: { attempts: undefined }, timeouts: undefined };
+  const client = new DataStream(options as DataStreamOptions);
+  assertEquals(client.metadata().url.length > 0, true);
+});

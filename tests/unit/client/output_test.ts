@@ -1,0 +1,191 @@
+// CSV, NDJSON, JSON and GeoJSON documents of a query.
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { DataStream, DataStreamError, type Query, ValidationError } from "../../../mod.ts";
+import { fieldNames } from "../../../src/odata/resources.ts";
+import { readCsv } from "../../helpers/rfc4180.ts";
+import { ask, sandboxAndClient } from "../../helpers/sandbox.ts";
+import { page, ROOT, upstream } from "../../helpers/upstream.ts";
+
+const read = (stream: ReadableStream<Uint8Array<ArrayBuffer>>) => new Response(stream).text();
+/** An empty page with a link, which is requested once more. */
+const emptyPages = () => [page([], next(1)), page([], next(1))];
+const next = (id: number) => `${ROOT}/Locations?$skiptoken=Id:${id}`;
+const json = (body: string) =>
+  new Response(body, { headers: { "content-type": "application/json" } });
+
+Deno.test("csv() writes every cell of every page in the documented columns", async () => {
+  const { client } = sandboxAndClient({ records: 1_234 });
+  const [header, ...rows] = readCsv(await read(client.records({ top: 200 }).csv()));
+  const names = fieldNames("Records");
+  const wanted = await ask({ records: 1_234 }).rows("Records");
+  assertEquals(header, names);
+  assertEquals(rows, wanted.map((row) => names.map((name) => String(row[name] ?? ""))));
+});
+
+for (const method of ["metadata", "locations", "observations"] as const) {
+  Deno.test(`${method}() returns its rows as CSV, NDJSON and JSON`, async () => {
+    const { client } = sandboxAndClient({ records: 90 });
+    const resource = method[0]!.toUpperCase() + method.slice(1);
+    const wanted = await ask({ records: 90 }).rows(resource);
+    const query = (client[method] as (options: object) => Query<object>).call(client, { top: 25 });
+    const csv = readCsv(await read(query.csv()));
+    assertEquals(csv.length, wanted.length + 1);
+    const lines = (await read(query.ndjson())).trimEnd().split("\n");
+    assertEquals(lines.map((line) => JSON.parse(line)), wanted);
+    assertEquals(JSON.parse(await read(query.json())), { value: wanted });
+  });
+}
+
+for (const method of ["csv", "ndjson", "json", "geojson"] as const) {
+  Deno.test(`${method}() writes the same document when a page was broken and requested again`, async () => {
+    const select = ["Id", "Longitude", "Latitude"] as const;
+    const pages = [page([{ Id: 1 }], next(1)), page([{ Id: 2 }], next(2)), page([{ Id: 3 }])];
+    const broken = () => json('{"value":[{"Id":1},{"Id":');
+    const documents = await Promise.all([[], [0], [1], [0, 1, 2]].map((breaks) => {
+      const replies = pages.flatMap((whole, index) => [
+        ...(breaks.includes(index) ? [broken()] : []),
+        whole.clone(),
+      ]);
+      const client = new DataStream({ ...upstream(...replies).options, retry: {} });
+      return read(client.locations({ select })[method]());
+    }));
+    assertEquals(documents, Array(4).fill(documents[0]));
+  });
+}
+
+for (const header of [true, false]) {
+  Deno.test(`csv() writes one byte order mark when there are several pages and header is ${header}`, async () => {
+    const { options } = upstream(page([{ Id: 1 }], next(1)), page([{ Id: 2 }]));
+    const csv = new DataStream(options).locations({ select: ["Id"] }).csv({ bom: true, header });
+    const text = new TextDecoder("utf-8", { ignoreBOM: true })
+      .decode(await new Response(csv).arrayBuffer());
+    assertEquals(text, `\ufeff${header ? "Id\r\n" : ""}1\r\n2\r\n`);
+  });
+}
+
+Deno.test("csv() joins the strings of an array in one cell", async () => {
+  const { client } = sandboxAndClient();
+  const csv = await read(
+    client.metadata({ select: ["Keywords", "TemporalExtent"], limit: 1 }).csv(),
+  );
+  assertEquals(
+    csv,
+    "Keywords,TemporalExtent\r\nsynthetic; rivers; lakes,2012-01-09; 2023-12-13\r\n",
+  );
+});
+
+Deno.test("geojson() writes points, and throws when a coordinate is not selected", async () => {
+  const { client } = sandboxAndClient();
+  const { features } = JSON.parse(await read(client.locations({ top: 7 }).geojson()));
+  const wanted = await ask().rows("Locations");
+  assertEquals(
+    features.map((feature: { geometry: { coordinates: number[] } }) =>
+      feature.geometry.coordinates
+    ),
+    wanted.map(({ Longitude, Latitude }) => [Longitude, Latitude]),
+  );
+  const query = client.locations({ select: ["Id", "Latitude"] });
+  assertThrows(() => query.geojson(), ValidationError, "select must contain Longitude for GeoJSON");
+  assertEquals("geojson" in client.records(), false);
+});
+
+Deno.test("csv() keeps the digits of numbers on every page", async () => {
+  const { options } = upstream(
+    json(`{"value":[{"Id":1,"Latitude":46.10}],"@odata.nextLink":"${next(1)}"}`),
+    json('{"value":[{"Id":2,"Latitude":4.50e1}]}'),
+  );
+  const query = () => new DataStream(options).locations({ select: ["Id", "Latitude"] });
+  assertEquals(await read(query().csv()), "Id,Latitude\r\n1,46.10\r\n2,4.50e1\r\n");
+});
+
+Deno.test("csv() applies its options, and throws when a column is not selected", async () => {
+  const { client } = sandboxAndClient({ records: 3 });
+  const query = client.records({ select: ["Id", "ResultValue"] });
+  const options = { separator: ";", bom: true, columns: [["ResultValue", "value"], "Id"] } as const;
+  const csv = new Uint8Array(await new Response(query.csv(options)).arrayBuffer());
+  assertEquals([...csv.subarray(0, 3)], [0xef, 0xbb, 0xbf]);
+  assertEquals(new TextDecoder().decode(csv).split("\r\n")[0], "value;Id");
+  assertThrows(
+    () => query.csv({ columns: ["ResultUnit"] }),
+    ValidationError,
+    "must be selected fields",
+  );
+  assertThrows(
+    () => client.records().csv({ columns: ["ResultVale"] }),
+    TypeError,
+    '"ResultValue"?',
+  );
+  const unchecked = client.records({ unchecked: true }).csv({ columns: ["New", "Id"] });
+  assertEquals((await read(unchecked)).split("\r\n")[1], ",500003");
+});
+
+Deno.test("csv() appends unknown fields of the first page, and fails when a later page has one", async () => {
+  const link = `${ROOT}/Locations?$skiptoken=Id:1`;
+  const { options, requests } = upstream(
+    page([{ Id: 1, New: "x" }, { Id: 2, Newer: "y" }], link),
+    page([{ Id: 3, New: "z" }], next(3)),
+    page([{ Id: 4, Newest: "z" }]),
+  );
+  const client = new DataStream({ ...options, retry: {} });
+  const reader = client.locations().csv().getReader();
+  const text = async () => new TextDecoder().decode((await reader.read()).value);
+  const [header, first, second] = readCsv(await text());
+  assertEquals(header, [...fieldNames("Locations"), "New", "Newer"]);
+  assertEquals([first?.slice(-2), second?.slice(-2)], [["x", ""], ["", "y"]]);
+  assertEquals(readCsv(await text())[0]?.slice(-2), ["z", ""]);
+  const error = await assertRejects(
+    () => reader.read(),
+    DataStreamError,
+    'Field "Newest" came after',
+  );
+  // Asking again would bring the same.
+  assertEquals([error.kind, requests.length], ["page", 3]);
+});
+
+Deno.test("csv() takes its columns from the first page with rows when earlier pages are empty", async () => {
+  const empty = upstream(...emptyPages(), page([{ Id: 2, New: "x" }]));
+  const csv = readCsv(await read(new DataStream(empty.options).locations().csv()));
+  assertEquals([csv.length, csv[0]?.at(-1), csv[1]?.at(-1)], [2, "New", "x"]);
+});
+
+Deno.test("bytes() continue after pages without rows, and stop at the limit", async () => {
+  const { options } = upstream(...emptyPages(), page([{ Id: 2 }]));
+  const query = new DataStream(options).locations({ select: ["Id"] });
+  assertEquals(await read(query.csv()), "Id\r\n2\r\n");
+  const { client } = sandboxAndClient({ records: 100 });
+  const limited = client.records({ select: ["Id"], limit: 15, top: 10 });
+  assertEquals((await read(limited.csv())).split("\r\n").length, 1 + 15 + 1);
+  assertEquals((await read(limited.ndjson())).split("\n").length, 15 + 1);
+  assertEquals(JSON.parse(await read(limited.json())).value.length, 15);
+  const none = client.records({ select: ["Id", "DOI"], limit: 0 });
+  assertEquals(await read(none.csv()), "Id,DOI\r\n");
+  assertEquals(await read(none.json()), '{"value":[]}\n');
+});
+
+Deno.test("bytes() deliver no row of a broken page, and request it again", async () => {
+  for (const format of ["csv", "ndjson", "json"] as const) {
+    const { options } = upstream(
+      page([{ Id: 1 }], next(1)),
+      json('{"value":[{"Id":2},{"Id":3'),
+      json('{"value":[{"Id":2},{"Id":03}]}'),
+      page([{ Id: 2 }]),
+    );
+    const query = new DataStream({ ...options, retry: {} }).locations({ select: ["Id"] });
+    const text = await read(query[format]());
+    assertEquals(text.match(/\d/g), ["1", "2"]);
+    const broken = upstream(json('{"value":[{"Id":2},{"Id":3'));
+    const failing = new DataStream(broken.options).locations({ select: ["Id"] })[format]();
+    const error = await assertRejects(() => read(failing), DataStreamError, "broken JSON");
+    assertEquals(error.kind, "page");
+  }
+});
+
+Deno.test("bytes() fail when a page has another media type", async () => {
+  const { options } = upstream(
+    new Response('{"value":[]}', { headers: { "content-type": "text/html" } }),
+  );
+  const csv = new DataStream(options).locations().csv();
+  const error = await assertRejects(() => read(csv), DataStreamError, "got text/html");
+  assert(error.kind === "page");
+});

@@ -1,0 +1,57 @@
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { DataStream, type Progress } from "../../../mod.ts";
+import { sandboxAndClient } from "../../helpers/sandbox.ts";
+import { page, ROOT, upstream } from "../../helpers/upstream.ts";
+
+Deno.test("onProgress() receives rows, requests, waits and expected rows after each page", async () => {
+  const { client } = sandboxAndClient({ records: 250 });
+  const reports: Progress[] = [];
+  const onProgress = (progress: Progress) => void reports.push(progress);
+  await client.records({ top: 100, onProgress }).toArray();
+  const common = { retries: 0, retrying: undefined };
+  assertEquals(reports, [
+    { ...common, pages: 1, rows: 100, requests: 1, waits: 0, expectedRows: undefined },
+    { ...common, pages: 2, rows: 200, requests: 3, waits: 1_060, expectedRows: 250 },
+    { ...common, pages: 3, rows: 250, requests: 4, waits: 1_590, expectedRows: 250 },
+  ]);
+});
+
+Deno.test("onProgress() receives the error before each retry", async () => {
+  const { options } = upstream(
+    Response.json({}, { status: 500 }),
+    Response.json({}, { status: 429, headers: { "retry-after": "9" } }),
+    page([{ Id: 1 }]),
+  );
+  const reports: Progress[] = [];
+  const client = new DataStream({ ...options, retry: {} });
+  await client.locations({ onProgress: (progress) => void reports.push(progress) }).toArray();
+  const [first, second, last] = reports;
+  assertEquals(reports.length, 3);
+  assertEquals([first?.retrying?.fault.status, first?.retries, first?.pages], [500, 1, 0]);
+  assert(first!.retrying!.wait >= 500 && first!.retrying!.wait <= 1_000);
+  assertEquals([second?.retrying?.fault.status, second?.retrying?.wait], [429, 9_000]);
+  assertEquals([last?.retrying, last?.retries, last?.requests, last?.pages], [undefined, 2, 3, 1]);
+  assert(last!.waits >= 9_500, `waited ${last!.waits} ms`);
+  assertEquals(last!.waits, options.clock.now());
+});
+
+Deno.test("toArray() rejects with the error that onProgress throws", async () => {
+  const { options, requests } = upstream(page([{ Id: 1 }], `${ROOT}/Locations?$skiptoken=Id:1`));
+  const query = new DataStream(options).locations({
+    onProgress() {
+      throw new RangeError("of the caller");
+    },
+  });
+  await assertRejects(() => query.toArray(), RangeError, "of the caller");
+  assertEquals(requests.length, 1);
+});
+
+Deno.test("onProgress() starts from zero when a query runs again", async () => {
+  const { client } = sandboxAndClient({ records: 5 });
+  const reports: number[] = [];
+  const query = client.records({ onProgress: ({ requests }) => void reports.push(requests) });
+  await query.toArray();
+  await query.toArray();
+  assertEquals([await query.count(), reports], [5, [1, 1]]);
+});

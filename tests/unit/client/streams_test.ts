@@ -1,0 +1,260 @@
+// Streams and iterators of a query: laziness, cancellation, signals.
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { DataStream, DataStreamError, PRODUCTION_URL } from "../../../mod.ts";
+import { DEADLINE } from "../../helpers/deadline.ts";
+import { FakeClock } from "../../helpers/fake_clock.ts";
+import { sandboxAndClient } from "../../helpers/sandbox.ts";
+import { page, ROOT, upstream } from "../../helpers/upstream.ts";
+
+Deno.test(
+  "records() sends nothing until its rows are read, and runs again each time",
+  DEADLINE,
+  async () => {
+    const { sandbox, client } = sandboxAndClient({ records: 30 });
+    const query = client.records({ select: ["Id"] });
+    query.pages();
+    query.csv();
+    assertEquals(sandbox.stats.requests, 0);
+    assertEquals(await query.toArray(), await query.toArray());
+    assertEquals(sandbox.stats.requests, 2);
+  },
+);
+
+Deno.test("pages() requests a page when it is pulled, and none ahead", DEADLINE, async () => {
+  const { sandbox, client, clock } = sandboxAndClient({ records: 100 });
+  const reader = client.records({ top: 10 }).pages().getReader();
+  assertEquals((await reader.read()).value?.length, 10);
+  await clock.sleep(10_000);
+  assertEquals(sandbox.stats.requests, 1);
+  await reader.read();
+  assertEquals(sandbox.stats.requests, 3); // with a count
+  await reader.cancel();
+});
+
+Deno.test(
+  "rows() requests a page when the rows of the page before are read",
+  DEADLINE,
+  async () => {
+    const { sandbox, client } = sandboxAndClient({ records: 100 });
+    const query = client.locations({ top: 20 });
+    const reader = query.rows().getReader();
+    for (let row = 0; row < 20; row++) await reader.read();
+    assertEquals(sandbox.stats.requests, 1);
+    await reader.read();
+    assertEquals(sandbox.stats.requests, 2);
+    await reader.cancel();
+    const rows: unknown[] = [];
+    await query.rows().pipeTo(new WritableStream({ write: (row) => void rows.push(row) }));
+    assertEquals(rows, await query.toArray());
+  },
+);
+
+Deno.test(
+  "rows() continues after pages without rows, and errors when a page fails",
+  DEADLINE,
+  async () => {
+    const link = (id: number) => `${ROOT}/Locations?$skiptoken=Id:${id}`;
+    const { options } = upstream(
+      page([], link(1)),
+      page([], link(2)),
+      page([{ Id: 3 }], link(3)),
+      Response.json({}, { status: 400 }),
+    );
+    const reader = new DataStream(options).locations({ select: ["Id"] }).rows().getReader();
+    assertEquals((await reader.read()).value, { Id: 3 });
+    await assertRejects(() => reader.read(), DataStreamError, "status 400");
+  },
+);
+
+Deno.test("next() returns each row once when it is called concurrently", DEADLINE, async () => {
+  const { client } = sandboxAndClient({ records: 500 });
+  const rows = client.records({ select: ["Id"], top: 100 })[Symbol.asyncIterator]();
+  const seen: number[] = [];
+  await Promise.all([1, 2, 3, 4].map(async () => {
+    for (;;) {
+      const { done, value } = await rows.next();
+      if (done) return;
+      seen.push(value.Id);
+    }
+  }));
+  assertEquals(seen, Array.from({ length: 500 }, (_, index) => 500_003 + 3 * index));
+});
+
+Deno.test("next() is done when return() was called", DEADLINE, async () => {
+  const { client } = sandboxAndClient({ records: 50 });
+  const rows = client.records()[Symbol.asyncIterator]();
+  for await (const _ of rows) break;
+  assertEquals(await rows.next(), { done: true, value: undefined });
+});
+
+Deno.test(
+  "rows() and the iterator stop between two rows when the signal aborts",
+  DEADLINE,
+  async () => {
+    const { client } = sandboxAndClient({ records: 50 });
+    const consume:
+      ((query: ReturnType<typeof client.records>, stop: () => void) => Promise<void>)[] = [
+        async (query, stop) => {
+          for await (const _ of query) stop();
+        },
+        (query, stop) => query.rows().pipeTo(new WritableStream({ write: stop })),
+        (query, stop) => query.pages().pipeTo(new WritableStream({ write: stop })),
+      ];
+    for (const way of consume) {
+      for (const limit of [undefined, 20]) {
+        const stop = new AbortController();
+        let rows = 0;
+        const query = client.records({ signal: stop.signal, limit });
+        const end = way(query, () => {
+          rows++;
+          stop.abort("enough");
+        });
+        assertEquals(await end.catch((error) => error), "enough");
+        assertEquals(rows, 1);
+      }
+    }
+    const aborted = client.records({ signal: AbortSignal.abort("before"), limit: 0 });
+    assertEquals(await aborted.toArray().catch((error) => error), "before");
+  },
+);
+
+Deno.test(
+  "leaving a loop early sends no request and releases the rate limiter",
+  DEADLINE,
+  async () => {
+    const { sandbox, client } = sandboxAndClient({ records: 100 });
+    for await (const row of client.records({ top: 10 })) {
+      assertEquals(row.Id, 500_003);
+      break;
+    }
+    assertEquals(sandbox.stats.requests, 1);
+    assertEquals((await client.records().toArray()).length, 100);
+  },
+);
+
+for (const way of ["cancel", "signal"] as const) {
+  Deno.test(
+    `${way} stops the request in flight and releases the rate limiter`,
+    DEADLINE,
+    async () => {
+      const { promise: sent, resolve: tell } = Promise.withResolvers<Request>();
+      const { options } = upstream(
+        (request) => {
+          tell(request);
+          return new Promise((_, reject) =>
+            request.signal.addEventListener("abort", () => reject(request.signal.reason))
+          );
+        },
+        page([]),
+      );
+      const client = new DataStream(options);
+      const stop = new AbortController();
+      const reader = client.records({ signal: stop.signal }).pages().getReader();
+      const read = reader.read().catch((error) => error);
+      const request = await sent;
+      if (way === "cancel") await reader.cancel("enough");
+      else stop.abort("enough");
+      assertEquals(request.signal.aborted, true);
+      assertEquals(await read, way === "cancel" ? { done: true, value: undefined } : "enough");
+      assertEquals(await client.records().toArray(), []);
+    },
+  );
+}
+
+Deno.test(
+  "pages() sends nothing when it is cancelled while it waits for the rate limiter",
+  DEADLINE,
+  async () => {
+    const { options, requests } = upstream(page([]), page([]));
+    const client = new DataStream(options);
+    await client.records().toArray();
+    const reader = client.records().rows().getReader();
+    const waiting = reader.read();
+    await Promise.resolve();
+    await reader.cancel();
+    assertEquals([(await waiting).done, requests.length], [true, 1]);
+    const stop = new AbortController();
+    const rows = client.records({ signal: stop.signal }).toArray().catch((error) => error);
+    stop.abort("enough");
+    assertEquals([await rows, requests.length], ["enough", 1]);
+  },
+);
+
+Deno.test(
+  "pages() starts no request while the body of another one arrives",
+  DEADLINE,
+  async () => {
+    const clock = new FakeClock();
+    const body = new ReadableStream({
+      async pull(controller) {
+        await clock.sleep(29_000);
+        controller.enqueue(new TextEncoder().encode(clock.now() < 200_000 ? " " : '{"value":[]}'));
+        if (clock.now() >= 200_000) controller.close();
+      },
+    }, { highWaterMark: 0 });
+    let second = 0;
+    const { options } = upstream(
+      new Response(body, { headers: { "content-type": "application/json" } }),
+      () => {
+        second = clock.now();
+        return page([]);
+      },
+    );
+    const client = new DataStream({ ...options, clock });
+    await Promise.all([client.records().toArray(), client.records().toArray()]);
+    assert(second >= 200_000, `sent at ${second}`);
+  },
+);
+
+Deno.test("csv() writes the selected columns in their order", DEADLINE, async () => {
+  const { options } = upstream(page([{ Id: 1, DOI: "d", Extra: 2 }]));
+  const select: ("Id" | "DOI")[] = ["DOI", "Id"];
+  const query = new DataStream(options).records({ select });
+  select.reverse();
+  assertEquals(await new Response(query.csv()).text(), "DOI,Id\r\nd,1\r\n");
+});
+
+Deno.test("return() stops the request in flight", DEADLINE, async () => {
+  const { promise: sent, resolve: tell } = Promise.withResolvers<Request>();
+  const { options } = upstream((request) => {
+    tell(request);
+    return new Promise((_, reject) =>
+      request.signal.addEventListener("abort", () => reject(request.signal.reason))
+    );
+  }, page([]));
+  const client = new DataStream(options);
+  const rows = client.records()[Symbol.asyncIterator]();
+  const next = rows.next();
+  const request = await sent;
+  assertEquals(await rows.return?.(), { done: true, value: undefined });
+  assertEquals([request.signal.aborted, (await next).done], [true, true]);
+  assertEquals(await client.records().toArray(), []);
+});
+
+Deno.test(
+  "toArray() rejects when the signal aborts and the body ignores it",
+  DEADLINE,
+  async () => {
+    const { promise: reading, resolve: tell } = Promise.withResolvers<void>();
+    const body = new ReadableStream({ pull: () => tell(), type: "bytes" });
+    const { options } = upstream(
+      new Response(body, { headers: { "content-type": "application/json" } }),
+      page([]),
+    );
+    const client = new DataStream(options);
+    const stop = new AbortController();
+    const rows = client.records({ signal: stop.signal }).toArray().catch((error) => error);
+    await reading;
+    stop.abort("enough");
+    assertEquals(await rows, "enough");
+    assertEquals(await client.records().toArray(), []);
+  },
+);
+
+Deno.test("records() ignores later changes of its arguments", () => {
+  const select: ("Id" | "DOI")[] = ["Id"];
+  const query = new DataStream().records({ select });
+  select.push("DOI");
+  assertEquals(query.url, `${PRODUCTION_URL}/Records?%24select=Id&%24top=10000`);
+});

@@ -1,0 +1,93 @@
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { DataStream, DataStreamError } from "../../../mod.ts";
+import { page, type Reply, retryingClient, upstream } from "../../helpers/upstream.ts";
+
+Deno.test("locations() retries when no headers arrive within 45 s, and fetch ignores the signal", async () => {
+  const never = () => new Promise<Response>(() => {});
+  const { client, times, clock } = retryingClient([never, page([{ Id: 1 }])]);
+  assertEquals((await client.locations().toArray()).length, 1);
+  assert(times[1]! >= 45_500 && times[1]! <= 46_100, `retried at ${times[1]}`);
+  const once = retryingClient([never], { retry: { attempts: 1 }, timeouts: { headers: 3_000 } });
+  const error = await assertRejects(() => once.client.locations().toArray(), DataStreamError);
+  assertEquals(error.detail.endsWith("(no headers within 3 s)"), true);
+  assertEquals([error.kind, (error.cause as Error).name], ["network", "TimeoutError"]);
+  assert(once.clock.now() < 3_100 && clock.now() > 45_000);
+});
+
+Deno.test("locations() aborts a request after its timeout, and cancels a late response", async () => {
+  const { promise: late, resolve: deliver } = Promise.withResolvers<Response>();
+  let asked: Request | undefined;
+  const { client } = retryingClient([
+    (request) => {
+      asked = request;
+      return late;
+    },
+    page([]),
+  ]);
+  await client.locations().toArray();
+  assertEquals(asked?.signal.aborted, true);
+  let cancelled = false;
+  deliver(new Response(new ReadableStream({ cancel: () => void (cancelled = true) })));
+  await new Promise((resolve) => setTimeout(resolve));
+  assertEquals(cancelled, true);
+});
+
+Deno.test("locations() retries after 30 s without bytes, and not when bytes arrive slowly", async () => {
+  let cancelled = false;
+  const trickle = (pieces: string[]): Reply => () => {
+    const left = [...pieces];
+    const body = new ReadableStream({
+      async pull(controller) {
+        const piece = left.shift();
+        if (piece === undefined) return await new Promise(() => {});
+        await clock.sleep(29_000);
+        controller.enqueue(new TextEncoder().encode(piece));
+        if (piece.endsWith("}")) controller.close();
+      },
+      cancel: () => void (cancelled = true),
+    }, { highWaterMark: 0 });
+    return new Response(body, { headers: { "content-type": "application/json" } });
+  };
+  const { client, clock, times } = retryingClient([
+    trickle(['{"value"', ":["]),
+    trickle(['{"value"', ":[", "]", "}"]),
+  ]);
+  assertEquals(await client.locations().toArray(), []);
+  assertEquals(cancelled, true);
+  // Two chunks, an idle timeout and a backoff; then four chunks.
+  assert(times[1]! >= 88_500 && times[1]! <= 89_100, `retried at ${times[1]}`);
+  assertEquals(clock.now(), times[1]! + 4 * 29_000);
+});
+
+Deno.test("locations() fails with the missing part when both timeouts are equal", async () => {
+  const body = new ReadableStream({ pull: () => new Promise(() => {}) });
+  const reply = new Response(body, { headers: { "content-type": "application/json" } });
+  const { client } = retryingClient([reply], {
+    retry: { attempts: 1 },
+    timeouts: { headers: 30_000 },
+  });
+  await assertRejects(() => client.locations().toArray(), DataStreamError, "no bytes within 30 s");
+});
+
+Deno.test("locations() fails with the status when the body of an error response does not end", async () => {
+  const body = new ReadableStream({ pull: () => new Promise(() => {}) });
+  const { client, clock } = retryingClient([new Response(body, { status: 400 })]);
+  await assertRejects(() => client.locations().toArray(), DataStreamError, "status 400:");
+  assert(clock.now() <= 30_100);
+});
+
+Deno.test("locations() fails with the status when the body of an error response breaks off", async () => {
+  const body = new ReadableStream({ pull: (controller) => controller.error(new Error("cut")) });
+  const { client, requests } = retryingClient([new Response(body, { status: 403 })]);
+  const error = await assertRejects(() => client.locations().toArray(), DataStreamError);
+  assertEquals([error.status, requests.length], [403, 1]);
+  assertMatch(error.message, /responded with status 403: check the API key/);
+});
+
+Deno.test("locations() fails when the clock fails", async () => {
+  const { options } = upstream(() => new Promise<Response>(() => {}));
+  const clock = { now: () => 0, sleep: () => Promise.reject(new Error("no clock here")) };
+  const client = new DataStream({ ...options, clock });
+  await assertRejects(() => client.locations().toArray(), DataStreamError, "no clock here");
+});

@@ -1,0 +1,254 @@
+// Errors of requests: their messages, hints and causes, which never contain the API key.
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { DataStream, DataStreamError } from "../../../mod.ts";
+import { page, ROOT, upstream } from "../../helpers/upstream.ts";
+
+const next = (token: string) => `${ROOT}/Locations?$skiptoken=${token}&$top=2`;
+
+const invalidPages: [name: string, reply: () => Response, received: string][] = [
+  [
+    "HTML with status 200",
+    () => new Response("<html>", { headers: { "content-type": "text/html" } }),
+    "text/html",
+  ],
+  ["an empty response", () => new Response(null), "no content type"],
+  [
+    "bytes without a content type",
+    () => new Response(new Uint8Array([123, 125])),
+    "no content type",
+  ],
+  [
+    "broken JSON",
+    () => new Response('{"value":[{"Id":1}', { headers: { "content-type": "application/json" } }),
+    "broken JSON",
+  ],
+  [
+    "invalid UTF-8",
+    () =>
+      new Response(new Uint8Array([0x22, 0xff, 0x22]), {
+        headers: { "content-type": "application/json" },
+      }),
+    "broken JSON",
+  ],
+  ["no array of rows", () => Response.json({ value: 5 }), "no list of rows"],
+  ["rows that are numbers", () => Response.json({ value: [1] }), "no list of rows"],
+  ["rows that are arrays", () => Response.json({ value: [[1]] }), "no list of rows"],
+  [
+    "JSON of another type",
+    () => new Response('{"value":[]}', { headers: { "content-type": "text/json" } }),
+    "text/json",
+  ],
+  ["only an array", () => Response.json([]), "no list of rows"],
+];
+for (const [name, reply, received] of invalidPages) {
+  Deno.test(`locations() fails with what it received when a page is ${name}`, async () => {
+    const { options } = upstream(page([{ Id: 1 }], next("Id:1")), reply());
+    const pages = new DataStream(options).locations().pages().getReader();
+    assertEquals((await pages.read()).value?.length, 1);
+    const error = await assertRejects(() => pages.read(), DataStreamError, received);
+    assertEquals(error.kind, "page");
+  });
+}
+
+Deno.test("locations() accepts every JSON media type, in any case", async () => {
+  for (const type of ["Application/JSON", "application/vnd.api+json; charset=utf-8"]) {
+    const { options } = upstream(
+      new Response('{"value":[]}', { headers: { "content-type": type } }),
+    );
+    assertEquals(await new DataStream(options).locations().toArray(), []);
+  }
+});
+
+const hints: [status: number, hint: RegExp][] = [
+  [204, /base URL/],
+  [410, /base URL/],
+  [400, /filter/],
+  [401, /send an API key, or request one at https:\/\/github\.com\/datastreamapp\/api-docs$/],
+  [403, /check the API key.* request one at https:\/\/github\.com\/datastreamapp\/api-docs$/],
+  [404, /base URL/],
+  [408, /narrow the filter/],
+  [413, /fewer fields/],
+  [429, /2 requests per second/],
+  [500, /again/],
+  [504, /lower top/],
+];
+for (const [status, hint] of hints) {
+  Deno.test(`locations() fails with a hint when the status is ${status}`, async () => {
+    const { options } = upstream(new Response(null, { status }));
+    const query = new DataStream(options).locations();
+    const error = await assertRejects(() => query.toArray(), DataStreamError, `status ${status}:`);
+    assertMatch(error.hint, hint);
+  });
+}
+
+Deno.test("locations() fails when the status is 206, though the body is a page", async () => {
+  const { options } = upstream(Response.json({ value: [] }, { status: 206 }));
+  const query = new DataStream(options).locations();
+  await assertRejects(() => query.toArray(), DataStreamError, "status 206");
+});
+
+Deno.test("locations() reads only the start of an error response, and cancels the rest", async () => {
+  let chunks = 0;
+  let cancelled = false;
+  const body = new ReadableStream({
+    pull(controller) {
+      chunks++;
+      controller.enqueue(new TextEncoder().encode("x".repeat(500)));
+    },
+    cancel: () => void (cancelled = true),
+  });
+  const { options } = upstream(new Response(body, { status: 500 }));
+  const query = new DataStream(options).locations();
+  await assertRejects(() => query.toArray(), DataStreamError, "status 500: try");
+  assertEquals([chunks < 10, cancelled], [true, true]);
+});
+
+Deno.test("locations() cancels an endless body when its type is HTML", async () => {
+  let cancelled = false;
+  const body = new ReadableStream({
+    pull: (controller) => controller.enqueue(new TextEncoder().encode("<p>".repeat(100))),
+    cancel: () => void (cancelled = true),
+  });
+  const { options } = upstream(new Response(body, { headers: { "content-type": "text/html" } }));
+  const query = new DataStream(options).locations();
+  await assertRejects(() => query.toArray(), DataStreamError, "got text/html");
+  assertEquals(cancelled, true);
+});
+
+Deno.test("locations() fails with the message of an error response, if that is a string, however it is chunked", async () => {
+  const bytes = new TextEncoder().encode(JSON.stringify({ message: `né${"à".repeat(500)}` }));
+  const body = new ReadableStream({
+    start(controller) {
+      for (const byte of bytes) controller.enqueue(new Uint8Array([byte]));
+      controller.close();
+    },
+  });
+  const replies = [
+    new Response(body, { status: 400 }),
+    Response.json({ message: null }, { status: 400 }),
+    Response.json({ error: { code: "", message: "of OData" } }, { status: 400 }),
+  ];
+  const { options } = upstream(...replies);
+  const query = new DataStream(options).locations();
+  await assertRejects(() => query.toArray(), DataStreamError, `(né${"à".repeat(500)})`);
+  await assertRejects(() => query.toArray(), DataStreamError, "status 400: check");
+  await assertRejects(() => query.toArray(), DataStreamError, "status 400 (of OData): check");
+});
+
+for (const status of [400, 401, 403, 408, 413, 429, 500, 504]) {
+  Deno.test(`locations() fails with the message of the service on one line when the status is ${status}`, async () => {
+    const { options, requests } = upstream(Response.json({ message: "Said\nso" }, { status }));
+    const query = new DataStream(options).locations();
+    const error = await assertRejects(
+      () => query.toArray(),
+      DataStreamError,
+      `status ${status} (Said so)`,
+    );
+    assertEquals([error.kind, error.status, requests.length], ["status", status, 1]);
+    assertEquals(error.url, query.url);
+    assertEquals(error.message, `${error.detail}: ${error.hint}`);
+    assert(error.hint.length > 0 && !error.message.includes("\n"));
+  });
+}
+
+Deno.test("locations() cancels the body when the response is a redirect, also an opaque one", async () => {
+  for (const status of [301, 308]) {
+    let cancelled = false;
+    const body = new ReadableStream({ cancel: () => void (cancelled = true) });
+    const { options } = upstream(new Response(body, { status, headers: { location: "/" } }));
+    const query = new DataStream(options).locations();
+    await assertRejects(() => query.toArray(), DataStreamError, "a redirect");
+    assertEquals(cancelled, true);
+  }
+  const { options } = upstream(Response.error());
+  await assertRejects(
+    () => new DataStream(options).locations().toArray(),
+    DataStreamError,
+    "a redirect",
+  );
+});
+
+Deno.test("locations() fails without following when the response is a redirect", async () => {
+  const { options, requests } = upstream(
+    new Response("moved", { status: 302, headers: { location: "https://evil.invalid/" } }),
+  );
+  const query = new DataStream(options).locations();
+  await assertRejects(() => query.toArray(), DataStreamError, "a redirect");
+  assertEquals(requests.map(({ redirect }) => redirect), ["manual"]);
+});
+
+Deno.test("locations() fails with the cause when the network fails", async () => {
+  const failure = new TypeError("fetch failed", { cause: new Error("connection\nreset") });
+  const { options } = upstream(failure);
+  const query = new DataStream(options).locations();
+  const error = await assertRejects(
+    () => query.toArray(),
+    DataStreamError,
+    "(fetch failed: connection reset)",
+  );
+  assertEquals(error.kind, "network");
+  const { name, message, cause } = error.cause as Error;
+  assertEquals([name, message, (cause as Error).message], [
+    "TypeError",
+    "fetch failed",
+    "connection\nreset",
+  ]);
+  const keyless = new DataStream({ ...upstream(failure).options, apiKey: undefined }).locations();
+  const plain = await assertRejects(() => keyless.toArray(), DataStreamError);
+  assertEquals(plain.cause, failure);
+});
+
+Deno.test("locations() fails with the messages of six errors when an error is its own cause", async () => {
+  const failure = new Error("first");
+  failure.cause = new Error("second", { cause: failure });
+  const { options } = upstream(failure);
+  const error = await assertRejects(
+    () => new DataStream(options).locations().toArray(),
+    DataStreamError,
+    "(first: second: first: second: first: second)",
+  );
+  assertEquals(error.kind, "network");
+});
+
+Deno.test("locations() fails when a body breaks off", async () => {
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"value":['));
+      controller.error(new Error("body cut"));
+    },
+  });
+  const { options } = upstream(
+    new Response(body, { headers: { "content-type": "application/json" } }),
+  );
+  const query = new DataStream(options).locations();
+  const error = await assertRejects(() => query.toArray(), DataStreamError, "body cut");
+  assertEquals(error.kind, "network");
+});
+
+Deno.test("locations() fails without showing the key when a response or an error contains it", async () => {
+  const apiKey = 'k3y-"quoted"-of-a-test';
+  const replies = [
+    Response.json({ message: `bad key ${apiKey} given, ${apiKey}` }, { status: 403 }),
+    Response.json({ message: `bad ${encodeURIComponent(apiKey)}` }, { status: 403 }),
+    new Error(`header x-api-key: ${apiKey}`),
+    new Error("[key]", { cause: new Error(apiKey) }),
+    new Error("[key]", { cause: new Error(`x-api-key=${encodeURIComponent(apiKey)}`) }),
+    new Error("[key]", {
+      cause: new AggregateError([new Error(apiKey), new Error(apiKey)], "all"),
+    }),
+    Object.assign(new Error("[key]"), { options: { headers: { "x-api-key": apiKey } } }),
+    new Error("[key]", { cause: apiKey }),
+  ];
+  for (const reply of replies) {
+    const { options } = upstream(reply);
+    const query = new DataStream({ ...options, apiKey }).locations();
+    const error = await assertRejects(() => query.toArray(), DataStreamError);
+    for (const secret of [apiKey, apiKey.replaceAll('"', '\\"'), encodeURIComponent(apiKey)]) {
+      assertEquals(Deno.inspect(error, { depth: 10 }).includes(secret), false);
+    }
+    assertEquals(error.message.includes(encodeURIComponent(apiKey)), false);
+    assertEquals(`${error.stack} ${error.url} ${error.detail}`.includes(apiKey), false);
+    assert(error.message.includes("[key]"));
+  }
+});

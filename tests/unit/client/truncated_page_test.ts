@@ -1,0 +1,22 @@
+// A page that ends too early, as a gateway leaves one when it drops the connection.
+import "../../helpers/no_permission.ts";
+import { assertEquals, assertRejects } from "@std/assert";
+import { DataStreamError } from "../../../mod.ts";
+import { cutPoints } from "../../helpers/cut_points.ts";
+import { queryOver, READERS } from "../../helpers/page_readers.ts";
+import { FORMATS_OF, RESOURCE_NAMES, samplePage } from "../../helpers/sample_pages.ts";
+
+for (const resource of RESOURCE_NAMES) {
+  for (const format of ["rows", ...FORMATS_OF[resource]]) {
+    const symbol = format === "rows" ? "toArray" : format;
+    Deno.test(`${symbol}() rejects when a page of ${resource} is truncated`, async () => {
+      const page = new TextEncoder().encode(await samplePage(resource));
+      await READERS[format]!(queryOver(resource, page));
+      for (const length of cutPoints(page)) {
+        const query = queryOver(resource, page.slice(0, length));
+        const error = await assertRejects(() => READERS[format]!(query), DataStreamError);
+        assertEquals(error.kind, "page");
+      }
+    });
+  }
+}

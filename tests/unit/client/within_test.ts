@@ -1,0 +1,164 @@
+// Bounding boxes of Observations and Records, whose rows have no position.
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { and, DataStream, DataStreamError, eq, ne, type Progress } from "../../../mod.ts";
+import { locationAt } from "../../../src/sandbox/locations.ts";
+import { FakeClock } from "../../helpers/fake_clock.ts";
+import { largeService } from "../../helpers/large_service.ts";
+import { ask, sandboxAndClient } from "../../helpers/sandbox.ts";
+import { page, ROOT, upstream } from "../../helpers/upstream.ts";
+
+const maritimes = { west: -68, south: 44, east: -59, north: 48 };
+const isInside = ({ Latitude, Longitude }: { Latitude: number; Longitude: number }) =>
+  Longitude > maritimes.west && Longitude < maritimes.east && Latitude > maritimes.south &&
+  Latitude < maritimes.north;
+const inside = new Set(
+  Array.from({ length: 60 }, (_, index) => locationAt(index).row).filter(isInside)
+    .map(({ Id }) => Id),
+);
+
+for (
+  const [name, filter] of [
+    ["no filter", undefined],
+    ["a filter", eq("CharacteristicName", "pH")],
+    ["a filter that Locations would read in another way", ne("CharacteristicName", "pH")],
+    [
+      "filters of both levels",
+      and(ne("MonitoringLocationType", "Lake/Pond"), eq("DOI", "10.25976/weir-bb00")),
+    ],
+  ] as const
+) {
+  Deno.test(`observations() returns each row in a bounding box once with ${name}`, async () => {
+    const { sandbox, client } = sandboxAndClient({ records: 9_000 });
+    const query = client.observations({ filter, within: maritimes });
+    const all = await ask({ records: 9_000 })
+      .rows("Observations", filter && { $filter: String(filter) });
+    const wanted = all.filter(({ LocationId }) => inside.has(Number(LocationId)));
+    assert(wanted.length > 20 && wanted.length < all.length);
+    assertEquals(await query.toArray() as unknown, wanted);
+    assertEquals(sandbox.stats.requests, 2);
+    assertEquals(await query.count(), wanted.length);
+  });
+}
+
+Deno.test("records() returns the records at positions in a bounding box", async () => {
+  const { client } = sandboxAndClient({ records: 4_000 });
+  const select = "Id,MonitoringLocationLatitude,MonitoringLocationLongitude";
+  const rows = await client.records({ select, within: maritimes }).toArray();
+  assert(rows.length > 300);
+  assert(
+    rows.every((row) =>
+      isInside({
+        Latitude: row.MonitoringLocationLatitude,
+        Longitude: row.MonitoringLocationLongitude,
+      })
+    ),
+  );
+});
+
+Deno.test("records() takes one request when a bounding box has no location", async () => {
+  const { sandbox, client } = sandboxAndClient();
+  const query = client.records({ within: { west: 0, south: 0, east: 1, north: 1 } });
+  assertEquals(await query.toArray(), []);
+  assertEquals(await query.count(), 0);
+  assertEquals((await new Response(query.csv()).text()).split("\r\n").length, 2);
+  assertEquals(sandbox.stats.requests, 3);
+});
+
+for (
+  const options of [{ maxRows: 4_000 }, { partition: "year", incomplete: "warn" }] as const
+) {
+  Deno.test(`records() requests the locations of a bounding box once with ${JSON.stringify(options)}`, async () => {
+    const { sandbox } = sandboxAndClient({ records: 4_000, requestsPerSecond: Infinity });
+    const paths: string[] = [];
+    const { client } = sandboxAndClient({}, {
+      apiKey: sandbox.apiKey,
+      requestsPerSecond: Infinity,
+      fetch: (request) => {
+        paths.push(new URL(request.url).pathname);
+        return sandbox.fetch(request);
+      },
+    });
+    const query = { within: maritimes, top: 100, select: ["Id"] as const };
+    const rows = await client.records({ ...query, ...options }).toArray();
+    assert(rows.length > 300);
+    assertEquals(paths.filter((path) => path.endsWith("/Locations")).length, 1);
+  });
+}
+
+Deno.test("observations() sends the locations of a bounding box in lists that fit into a request", async () => {
+  const rows = 3_300_000;
+  const service = largeService(rows, 3_000);
+  const client = new DataStream({
+    baseUrl: "https://large.invalid/v1/odata/v4",
+    fetch: service.fetch,
+    clock: new FakeClock(),
+  });
+  const seen = new Uint8Array(rows);
+  const expected = new Set<number | undefined>();
+  const onProgress = ({ expectedRows }: Progress) => void expected.add(expectedRows);
+  for await (const page of client.observations({ within: maritimes, onProgress }).pages()) {
+    for (const { Id, LocationId } of page) {
+      assertEquals(LocationId % 2, 1);
+      seen[Id - 1]!++;
+    }
+  }
+  // Half of the locations, and all rows of each: the first has a third.
+  const { length } = seen.filter((times) => times === 1);
+  assertEquals(seen.filter((times) => times > 1).length, 0);
+  assertEquals(
+    length,
+    await new DataStream({
+      baseUrl: "https://large.invalid/v1/odata/v4",
+      fetch: service.fetch,
+      clock: new FakeClock(),
+    }).observations({ within: maritimes }).count(),
+  );
+  assert(length > 2_100_000);
+  // The counts of single lists would tell less than there is.
+  assertEquals([...expected], [undefined]);
+  for (const asked of service.asked) assert(encodeURIComponent(asked).length < 8_000);
+});
+
+Deno.test("observations() returns each row once with a bounding box and any partition", async () => {
+  const service = largeService(20_000, 10);
+  const client = new DataStream({
+    baseUrl: "https://large.invalid/v1/odata/v4",
+    fetch: service.fetch,
+    clock: new FakeClock(),
+  });
+  const wanted = await client.observations({ within: maritimes }).toArray();
+  const ids = wanted.map(({ Id }) => Id);
+  for (const partition of ["never", "location", "year"] as const) {
+    // Rows without a year are missing from the parts by year.
+    const incomplete = partition === "year" ? "warn" as const : "error" as const;
+    const rows = await client.observations({
+      within: maritimes,
+      partition,
+      incomplete,
+    }).toArray();
+    const dated = ids.filter((id) => partition !== "year" || id % 100 !== 0);
+    assertEquals(rows.map(({ Id }) => Id).sort((a, b) => a - b), dated);
+  }
+});
+
+Deno.test("observations() requests locations with the clauses that Locations takes when the filter is unchecked", () => {
+  const client = new DataStream({ baseUrl: ROOT });
+  const query = (filter: string) =>
+    decodeURIComponent(client.records({ unchecked: true, filter, within: maritimes }).url);
+  assert(query("New eq 5 and DOI eq 'x'").includes("$filter=DOI eq 'x' and Longitude gt '-68'"));
+  assert(query("DOI eq 'x' or DOI eq 'y'").includes("$filter=Longitude gt '-68'"));
+  // A location of "x" may have rows of others, too.
+  assert(query("DOI ne 'x'").includes("$filter=Longitude gt '-68'"));
+});
+
+Deno.test("observations() fails when a location has no Id to filter by", async () => {
+  const { options } = upstream(page([{ Id: 5 }, { Id: null }]));
+  const query = new DataStream(options).records({ within: maritimes });
+  const error = await assertRejects(
+    () => query.toArray(),
+    DataStreamError,
+    "the Id of each location",
+  );
+  assertEquals(error.kind, "page");
+});

@@ -1,0 +1,357 @@
+// Routes, common headers, internal errors and options of the app.
+import "../../helpers/no_permission.ts";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { type AppOptions, createApp } from "../../../edge/app.ts";
+import { ValidationError } from "../../../src/errors.ts";
+import { fieldNames, type ResourceName, RESOURCES } from "../../../src/odata/resources.ts";
+import { FakeClock } from "../../helpers/fake_clock.ts";
+import { overSandbox, overUpstream, problemOf, SECRET } from "../../helpers/edge.ts";
+import { readCsv } from "../../helpers/rfc4180.ts";
+import { ask } from "../../helpers/sandbox.ts";
+import { upstream } from "../../helpers/upstream.ts";
+
+Deno.test("EdgeApp.request() returns every record with all columns for /Records.csv", async () => {
+  const { app, stats } = overSandbox({ records: 25_000 });
+  const response = await app.request("/Records.csv");
+  assertEquals(response.status, 200);
+  const [header, ...rows] = readCsv(await response.text());
+  assertEquals(header, fieldNames("Records"));
+  assertEquals(rows.length, 25_000);
+  assertEquals(new Set(rows.map(([id]) => id)).size, 25_000);
+  assertEquals([stats.requests, stats.tooFast, stats.parallel], [4, 0, 0]); // with a count
+});
+
+const resources = Object.keys(RESOURCES) as ResourceName[];
+
+for (const resource of resources) {
+  const wantedOf = async () => {
+    const rows = await ask({ records: 40 }).rows(resource, { $select: "Id,DOI" });
+    return JSON.parse(JSON.stringify(rows));
+  };
+  const get = async (extension: string) => {
+    const { app } = overSandbox({ records: 40 });
+    return await app.request(`/${resource}.${extension}?$select=Id,DOI`);
+  };
+
+  Deno.test(`EdgeApp.request() returns CSV for /${resource}.csv`, async () => {
+    const response = await get("csv");
+    assertEquals(response.headers.get("content-type"), "text/csv; charset=utf-8");
+    const [header, ...rows] = readCsv(await response.text());
+    assertEquals(header, ["Id", "DOI"]);
+    const wanted: Record<string, unknown>[] = await wantedOf();
+    assertEquals(rows, wanted.map(({ Id, DOI }) => [String(Id), String(DOI)]));
+  });
+
+  Deno.test(`EdgeApp.request() returns NDJSON for /${resource}.ndjson`, async () => {
+    const response = await get("ndjson");
+    assertEquals(response.headers.get("content-type"), "application/x-ndjson; charset=utf-8");
+    const lines = (await response.text()).trimEnd().split("\n");
+    assertEquals(lines.map((line) => JSON.parse(line)), await wantedOf());
+  });
+
+  Deno.test(`EdgeApp.request() returns JSON for /${resource}.json`, async () => {
+    const response = await get("json");
+    assertEquals(response.headers.get("content-type"), "application/json; charset=utf-8");
+    assertEquals(await response.json(), { value: await wantedOf() });
+  });
+
+  Deno.test(`EdgeApp.request() returns the headers of GET and sends no request when the method is HEAD: ${resource}`, async () => {
+    const { app, stats } = overSandbox({ records: 10 });
+    const head = await app.request(`/${resource}.csv`, { method: "HEAD" });
+    assertEquals([head.status, await head.text(), stats.requests], [200, "", 0]);
+    const got = await app.request(`/${resource}.csv`);
+    await got.text();
+    assertEquals([...head.headers], [...got.headers]);
+    const wrong = await app.request(`/${resource}.csv?$top=x`, { method: "HEAD" });
+    assertEquals([wrong.status, await wrong.text()], [400, ""]);
+  });
+}
+
+Deno.test("EdgeApp.request() returns the points inside bbox for /Locations.geojson", async () => {
+  const { app } = overSandbox();
+  const response = await app.request("/Locations.geojson?bbox=-64,46,-62,47");
+  assertEquals(response.headers.get("content-type"), "application/geo+json; charset=utf-8");
+  const { type, features } = await response.json();
+  assertEquals([type, features.length > 0], ["FeatureCollection", true]);
+  for (const { geometry: { coordinates: [longitude, latitude] } } of features) {
+    assert(longitude > -64 && longitude < -62 && latitude > 46 && latitude < 47);
+  }
+});
+
+for (
+  const [path, wanted] of [
+    ["/records.csv", 'did you mean "/Records.csv"?'],
+    ["/Records.csv/", 'did you mean "/Records.csv"?'],
+    ["/Records.cvs", 'did you mean "/Records.csv"?'],
+    ["/Records/", 'did you mean "/Records"?'],
+    ["/v1/odata/v4/Records", 'did you mean "/Records"?'],
+    ["/Citation.txt", 'did you mean "/Citations.txt"?'],
+    ["/Records.xlsx", "use one of /Records.csv, /Records.ndjson, /Records.json"],
+    ["/Records.geojson", "use one of /Records.csv, /Records.ndjson, /Records.json"],
+    [
+      "/banana",
+      "use one of /Metadata, /Locations, /Observations, /Records, with the extension .csv, " +
+      ".ndjson, .json or none",
+    ],
+  ]
+) {
+  Deno.test(`EdgeApp.request() returns 404 with a hint when the path is ${path}`, async () => {
+    const { app } = overSandbox();
+    const response = await app.request(path!);
+    assertEquals(response.status, 404);
+    const { detail, hint } = await problemOf(response);
+    assertStringIncludes(detail, path!);
+    assertEquals(hint, wanted);
+  });
+}
+
+for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
+  Deno.test(`EdgeApp.request() returns 405 with the allowed methods when the method is ${method}`, async () => {
+    const { app, stats } = overSandbox();
+    for (const path of ["/Records.csv", "/Locations", "/Citations.json", "/healthz", "/"]) {
+      const response = await app.request(path, { method });
+      assertEquals([response.status, response.headers.get("allow")], [405, "GET, HEAD"]);
+      await problemOf(response);
+    }
+    assertEquals(stats.requests, 0);
+  });
+}
+
+Deno.test("EdgeApp.request() returns 200 for /healthz and sends no request", async () => {
+  const { app, stats } = overSandbox();
+  const response = await app.request("/healthz");
+  assertEquals([response.status, await response.text(), stats.requests], [200, "ok\n", 0]);
+});
+
+/** A programming error, as it occurs in JavaScript. */
+const fail = () => (undefined as unknown as string).length;
+const BUG = "Cannot read properties of undefined";
+
+const bugs: [name: string, path: string, options: Partial<AppOptions>][] = [
+  ["clock.now() throws", "/Records.csv", { clock: { now: fail, sleep: () => Promise.resolve() } }],
+  ["clock.now() throws", "/Citations.txt", {
+    clock: { now: fail, sleep: () => Promise.resolve() },
+  }],
+  ["now() throws", `/Records.csv?expires=1&signature=${"0".repeat(64)}`, {
+    access: "signed",
+    signingSecret: SECRET,
+    now: fail,
+  }],
+];
+for (const [name, path, options] of bugs) {
+  Deno.test(`EdgeApp.request() returns 500 and logs the error when ${name}: ${path.slice(0, 20)}`, async () => {
+    const { app, log } = overSandbox({}, options);
+    const response = await app.request(path);
+    assertEquals(response.status, 500);
+    assertEquals((await response.clone().text()).includes(BUG), false);
+    await problemOf(response);
+    assertEquals(log.length, 1);
+    assertStringIncludes(log[0]!, BUG);
+  });
+}
+
+Deno.test("EdgeApp.request() returns 500 and logs the error when clock.sleep() throws before the first page", async () => {
+  const clock = new FakeClock();
+  const { app, log } = overSandbox({}, { clock, requestsPerSecond: 1 });
+  await (await app.request("/Metadata.csv")).text();
+  clock.sleep = fail as unknown as FakeClock["sleep"]; // the next request waits for the rate limit
+  const response = await app.request("/Metadata.csv");
+  assertEquals(response.status, 500);
+  assertStringIncludes(log.join(), BUG);
+});
+
+Deno.test("EdgeApp.request() breaks the transfer and logs the error when clock.sleep() throws after the first page", async () => {
+  const clock = new FakeClock();
+  const { app, log } = overSandbox({ records: 3_000 }, { clock });
+  const response = await app.request("/Records.csv?$select=Id&$top=1000");
+  assertEquals(response.status, 200);
+  clock.sleep = fail as unknown as FakeClock["sleep"];
+  await assertRejects(() => response.text());
+  assertStringIncludes(log.join(), "Download of Records failed after its first page");
+  assertStringIncludes(log.join(), BUG);
+});
+
+Deno.test("EdgeApp.request() returns 502 and logs the error when fetch() throws", async () => {
+  const fetch = fail as unknown as AppOptions["fetch"];
+  const { app, log } = overSandbox({}, { fetch });
+  assertEquals((await app.request("/Records.csv")).status, 502);
+  assertStringIncludes(log.join(), BUG);
+});
+
+Deno.test("EdgeApp.request() returns the same response, and logs to standard error, when log() throws", async () => {
+  const logged: unknown[] = [];
+  const { error } = console;
+  console.error = (line) => void logged.push(line);
+  try {
+    const { app } = overUpstream([Response.json({}, { status: 500 })], { log: () => void fail() });
+    assertEquals((await app.request("/Records.csv")).status, 502);
+  } finally {
+    console.error = error;
+  }
+  assertStringIncludes(String(logged[0]), "Download of Records failed");
+  assertStringIncludes(String(logged[1]), BUG);
+});
+
+Deno.test("createApp() logs to standard error, without the key, when it has no log option", async () => {
+  const { options } = upstream(Response.json({ message: "no k3y-of-a-test" }, { status: 500 }));
+  const logged: unknown[][] = [];
+  const { error } = console;
+  console.error = (...line) => void logged.push(line);
+  try {
+    const app = createApp({ ...options, access: "public", maxRows: Infinity });
+    assertEquals((await app.request("/Records.csv")).status, 502);
+  } finally {
+    console.error = error;
+  }
+  assertEquals(logged.length, 1);
+  assertStringIncludes(logged.join(), "Download of Records failed");
+  assertEquals(logged.join().includes("k3y-of-a-test"), false);
+});
+
+Deno.test("createApp() replaces tokens and the signing secret in the log", async () => {
+  const tokens = ["the-token-of-a-test"];
+  const body = { message: `no ${tokens[0]}, no ${SECRET}.` };
+  const { app, log } = overUpstream([Response.json(body, { status: 500 })], {
+    signingSecret: SECRET,
+    tokens,
+  });
+  await problemOf(await app.request("/Records.csv"));
+  assertEquals(log.length, 1);
+  assertStringIncludes(log[0]!, "no [secret], no [secret].");
+});
+
+Deno.test("EdgeApp.request() sets the security headers on every response", async () => {
+  const { app } = overSandbox({ records: 1 });
+  for (const path of ["/", "/Records.csv", "/Records.csv?x=1", "/nothing", "/weir.js"]) {
+    const response = await app.request(path);
+    await response.text();
+    const { headers } = response;
+    assertEquals(
+      headers.get("content-security-policy"),
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    );
+    assertEquals(headers.get("x-content-type-options"), "nosniff");
+    assertEquals(headers.get("referrer-policy"), "no-referrer");
+    assertEquals(headers.get("x-frame-options"), "DENY");
+    assertEquals(headers.get("cross-origin-resource-policy"), "cross-origin");
+    assertEquals(headers.get("strict-transport-security"), "max-age=15552000");
+  }
+});
+
+Deno.test("EdgeApp.request() allows all origins to send a key or a token and read responses", async () => {
+  const { app } = overSandbox({ records: 1 });
+  const origin = "https://a-page.example";
+  const preflight = await app.request("/Records.csv", {
+    method: "OPTIONS",
+    headers: {
+      origin,
+      "access-control-request-method": "GET",
+      "access-control-request-headers": "x-api-key",
+    },
+  });
+  assertEquals(preflight.status, 204);
+  const allowed = (name: string) => preflight.headers.get(`access-control-allow-${name}`);
+  assertEquals(allowed("origin"), "*");
+  assertEquals(allowed("methods"), "GET,HEAD");
+  assertEquals(allowed("headers"), "x-api-key,authorization");
+  assertEquals(allowed("credentials"), null);
+  for (const path of ["/Records.csv", "/Records.csv?x=1", "/nothing"]) {
+    const response = await app.request(path, { headers: { origin } });
+    await response.text();
+    assertEquals(response.headers.get("access-control-allow-origin"), "*");
+    const exposed = response.headers.get("access-control-expose-headers") ?? "";
+    for (const name of ["content-disposition", "link", "retry-after", "x-weir-data"]) {
+      assert(exposed.includes(name));
+    }
+  }
+});
+
+Deno.test("EdgeApp.request() allows only the origins of corsOrigins when it is set", async () => {
+  const { app } = overSandbox({ records: 1 }, { corsOrigins: ["https://a.example"] });
+  const allowed = async (origin: string) => {
+    const response = await app.request("/Records.csv", { headers: { origin } });
+    await response.text();
+    assertStringIncludes(response.headers.get("vary") ?? "", "Origin");
+    return response.headers.get("access-control-allow-origin");
+  };
+  assertEquals(await allowed("https://a.example"), "https://a.example");
+  assertEquals(await allowed("https://b.example"), null);
+  assertEquals(await allowed("https://a.example.evil.example"), null);
+});
+
+Deno.test("EdgeApp.request() marks every response and file name when the data is synthetic", async () => {
+  const { app } = overSandbox({ records: 1 }, { synthetic: true });
+  for (const path of ["/Records.csv", "/Locations.geojson", "/?x", "/Records?$count=true", "/no"]) {
+    const response = await app.request(path);
+    await response.text();
+    assertEquals(response.headers.get("x-weir-data"), "synthetic");
+  }
+  for (const query of ["", "?filename=rivers"]) {
+    const { headers, body } = await app.request(`/Records.csv${query}`);
+    assertStringIncludes(headers.get("content-disposition")!, 'filename="synthetic-r');
+    await body?.cancel();
+  }
+  const { headers, body } = await overSandbox().app.request("/Records.csv");
+  await body?.cancel();
+  assertEquals(headers.has("x-weir-data"), false);
+});
+
+const refused: [name: string, options: Partial<AppOptions>, message: string][] = [
+  ["no access mode", { access: undefined as unknown as "public" }, "access must be one of"],
+  ["an unknown access mode", { access: "all" as "public" }, '"all"'],
+  ["public access without a key", { apiKey: undefined }, "apiKey must be set for public access"],
+  ["public access with an empty key", { apiKey: "" }, "apiKey must be set"],
+  [
+    "signed access without a key",
+    { access: "signed", apiKey: "", signingSecret: SECRET },
+    "apiKey must be set",
+  ],
+  [
+    "signed access without a secret",
+    { access: "signed" },
+    "signingSecret must have at least 32 bytes",
+  ],
+  ["a secret of 31 bytes", { access: "signed", signingSecret: "é".repeat(15) + "x" }, "got 31"],
+  ["token access without tokens", { access: "token" }, "tokens must be set for token access"],
+  [
+    "a token with spaces",
+    { access: "token", tokens: ["sixteen and more of them"] },
+    "(not shown)",
+  ],
+  ["a token of 15 characters", { access: "token", tokens: ["x".repeat(15)] }, "at least 16"],
+  ["a relative baseUrl", { access: "caller", baseUrl: "x" }, "baseUrl"],
+  ["a baseUrl without TLS", { access: "caller", baseUrl: "http://example.org/v1" }, "https://"],
+  ["a CORS origin with a path", { corsOrigins: ["https://a.example/"] }, "corsOrigins must be"],
+  [
+    "an unknown option",
+    { maxRow: 1 } as Partial<AppOptions>,
+    'maxRow is not an option of createApp(): did you mean "maxRows"?',
+  ],
+  [
+    "an unknown option that is similar to none",
+    { banana: 1 } as Partial<AppOptions>,
+    "use one of access, apiKey,",
+  ],
+  [
+    "a key with a line feed at its end",
+    { apiKey: "k\n" },
+    "apiKey begins or ends with white space",
+  ],
+  ["a maxRows of 0", { maxRows: 0 }, "maxRows"],
+  ["a maxDownloads of 0.5", { maxDownloads: 0.5 }, "maxDownloads"],
+  ["a pageRows of 10001", { pageRows: 10_001 }, "pageRows"],
+  ["a readerTimeout of 0", { readerTimeout: 0 }, "readerTimeout"],
+];
+for (const [name, options, message] of refused) {
+  Deno.test(`createApp() throws a ValidationError when given ${name}`, () => {
+    const create = () => createApp({ access: "public", apiKey: "k", ...options });
+    assertThrows(create, ValidationError, message);
+  });
+}

@@ -1,0 +1,146 @@
+import "../../helpers/no_permission.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import { createApp } from "../../../edge/app.ts";
+import { readConfig, sandboxOptions, VARIABLES } from "../../../edge/config.ts";
+import { ValidationError } from "../../../src/errors.ts";
+import { SECRET } from "../../helpers/edge.ts";
+
+/** Reads the environment; leaves out options that are not set. */
+const read = (environment: Record<string, string>) =>
+  Object.fromEntries(
+    Object.entries(readConfig(environment)).filter(([, value]) => value !== undefined),
+  );
+
+Deno.test("readConfig() reads every variable", () => {
+  const environment: Record<typeof VARIABLES[number], string> = {
+    DATASTREAM_API_KEY: "k",
+    DATASTREAM_BASE_URL: "https://example.org/v1",
+    WEIR_ACCESS: "signed",
+    WEIR_CORS_ORIGINS: "https://a.example, https://b.example",
+    WEIR_MAX_ROWS: "1000000",
+    WEIR_MAX_DOWNLOADS: "5",
+    WEIR_PAGE_ROWS: "2000",
+    WEIR_REQUESTS_PER_SECOND: "0.5",
+    WEIR_SANDBOX: "0",
+    WEIR_SIGNING_SECRET: SECRET,
+    WEIR_TOKENS: "one, two,",
+  };
+  assertEquals(read(environment), {
+    access: "signed",
+    apiKey: "k",
+    baseUrl: "https://example.org/v1",
+    corsOrigins: ["https://a.example", "https://b.example"],
+    maxRows: 1_000_000,
+    maxDownloads: 5,
+    pageRows: 2_000,
+    requestsPerSecond: 0.5,
+    signingSecret: SECRET,
+    tokens: ["one", "two"],
+  });
+});
+
+Deno.test("readConfig() trims a secret and a key that end with a line feed", () => {
+  const { apiKey, signingSecret } = readConfig({
+    WEIR_ACCESS: "signed",
+    DATASTREAM_API_KEY: "k\n",
+    WEIR_SIGNING_SECRET: `${SECRET}\n`,
+  });
+  assertEquals([apiKey, signingSecret], ["k", SECRET]);
+});
+
+Deno.test("readConfig() throws when a required variable holds only white space", () => {
+  const given = { WEIR_ACCESS: "signed", DATASTREAM_API_KEY: "k", WEIR_SIGNING_SECRET: SECRET };
+  for (const name of ["DATASTREAM_API_KEY", "WEIR_SIGNING_SECRET"]) {
+    assertThrows(() => readConfig({ ...given, [name]: " \n" }), TypeError, `${name} must be set`);
+  }
+});
+
+Deno.test("readConfig() requires no key when access is caller", () => {
+  assertEquals(read({ WEIR_ACCESS: "caller" }), { access: "caller", tokens: [] });
+});
+
+Deno.test("readConfig() returns valid options when access is any of the modes", () => {
+  const DATASTREAM_API_KEY = "k";
+  for (
+    const environment of [
+      { WEIR_ACCESS: "caller" },
+      { WEIR_ACCESS: "public", DATASTREAM_API_KEY },
+      { WEIR_ACCESS: "token", DATASTREAM_API_KEY, WEIR_TOKENS: "a-token-of-sixteen" },
+      { WEIR_ACCESS: "signed", DATASTREAM_API_KEY, WEIR_SIGNING_SECRET: SECRET },
+    ]
+  ) {
+    assertEquals(readConfig(environment).access, environment.WEIR_ACCESS as "public");
+    createApp(readConfig(environment));
+  }
+});
+
+Deno.test("readConfig() ignores a variable when it is empty", () => {
+  const empty = Object.fromEntries(VARIABLES.map((name) => [name, ""]));
+  assertEquals(read({ ...empty, WEIR_ACCESS: "caller" }), { access: "caller", tokens: [] });
+});
+
+Deno.test("readConfig() accepts a page size of 1 and of 10000", () => {
+  for (const rows of [1, 10_000]) {
+    const { pageRows } = readConfig({ WEIR_ACCESS: "caller", WEIR_PAGE_ROWS: String(rows) });
+    assertEquals(pageRows, rows);
+  }
+});
+
+Deno.test("readConfig() allows all origins when WEIR_CORS_ORIGINS is *", () => {
+  assertEquals(read({ WEIR_ACCESS: "caller", WEIR_CORS_ORIGINS: "*" }).corsOrigins, "*");
+});
+
+Deno.test("readConfig() returns options over synthetic data when WEIR_SANDBOX is 1", async () => {
+  const config = readConfig({ WEIR_SANDBOX: "1", DATASTREAM_API_KEY: "k" });
+  assertEquals([config.access, config.synthetic, config.apiKey], ["public", true, "sandbox"]);
+  assertEquals(config.requestsPerSecond, 2);
+  const response = await createApp(config).request("/Records.csv?$select=Id&$filter=DOI eq 'x'");
+  assertEquals(await response.text(), "Id\r\n");
+});
+
+Deno.test("sandboxOptions() sets the rate limit of the client and of the sandbox", async () => {
+  const { requestsPerSecond, fetch, apiKey, baseUrl } = sandboxOptions({
+    requestsPerSecond: 0.001,
+  });
+  assertEquals(requestsPerSecond, 0.001);
+  const ask = async () => {
+    const url = `${baseUrl}/Metadata`;
+    const response = await fetch!(new Request(url, { headers: { "x-api-key": apiKey! } }));
+    await response.text();
+    return response.status;
+  };
+  assertEquals([await ask(), await ask()], [200, 429]);
+});
+
+Deno.test("readConfig() keeps the limits when WEIR_SANDBOX is 1", () => {
+  const config = readConfig({ WEIR_SANDBOX: "1", WEIR_MAX_DOWNLOADS: "3", WEIR_MAX_ROWS: "10" });
+  assertEquals([config.maxDownloads, config.maxRows], [3, 10]);
+});
+
+const wrong: [environment: Record<string, string>, message: string][] = [
+  [{}, "got nothing"],
+  [
+    { DATASTREAM_API_KEY: "k" },
+    "WEIR_ACCESS must be one of caller, signed, token, public, got nothing",
+  ],
+  [{ WEIR_ACCESS: "everyone" }, 'got "everyone"'],
+  [{ WEIR_ACCESS: "tokens" }, 'got "tokens": did you mean "token"?'],
+  [{ WEIR_ACCESS: "public" }, "DATASTREAM_API_KEY must be set"],
+  [{ WEIR_SANDBOX: "yes" }, "WEIR_SANDBOX must be 1 or 0"],
+  [{ WEIR_ACCESS: "caller", WEIR_REQUESTS_PER_SECOND: "fast" }, 'got "fast"'],
+  [{ WEIR_ACCESS: "caller", WEIR_REQUESTS_PER_SECOND: "0" }, "above 0"],
+  [{ WEIR_ACCESS: "signed", DATASTREAM_API_KEY: "k" }, "WEIR_SIGNING_SECRET must be set"],
+  [{ WEIR_ACCESS: "token", DATASTREAM_API_KEY: "k" }, "WEIR_TOKENS must be set"],
+  [{ WEIR_ACCESS: "token", WEIR_TOKENS: "a-token-of-sixteen" }, "DATASTREAM_API_KEY must be set"],
+  [{ WEIR_ACCESS: "caller", WEIR_MAX_ROWS: "many" }, "WEIR_MAX_ROWS must be a whole number"],
+  [{ WEIR_ACCESS: "caller", WEIR_MAX_DOWNLOADS: "0" }, "of at least 1, got 0"],
+  [{ WEIR_ACCESS: "caller", WEIR_PAGE_ROWS: "10001" }, "WEIR_PAGE_ROWS must be a whole number"],
+  [{ WEIR_SANDBOX: "1", WEIR_PAGE_ROWS: "1e3" }, "WEIR_PAGE_ROWS"],
+  [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "everyone" }, 'got "everyone"'],
+  [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "token" }, "WEIR_ACCESS must be public if WEIR_SANDBOX is 1"],
+];
+for (const [environment, message] of wrong) {
+  Deno.test(`readConfig() throws a ValidationError when the environment is ${JSON.stringify(environment)}`, () => {
+    assertThrows(() => readConfig(environment), ValidationError, message);
+  });
+}

@@ -1,0 +1,418 @@
+// Tables of the app's responses, compared with recorded files: methods of every path, refused query
+// options and pairs of them, and the downloads of every resource in every format.
+import "../../helpers/reads_fixtures.ts";
+import { type AppOptions, createApp, type EdgeApp, signUrl } from "../../../edge/app.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+import { DEADLINE } from "../../helpers/deadline.ts";
+import { overSandbox, SECRET } from "../../helpers/edge.ts";
+import { assertGolden } from "../../helpers/golden.ts";
+import { headLines } from "../../helpers/page_states.ts";
+
+const NOW = 1_800_000_000_000;
+const token = "the-token-of-a-test";
+const signed = {
+  access: "signed",
+  signingSecret: SECRET,
+  tokens: [token],
+  now: () => NOW,
+} as const;
+
+const RESOURCES = ["Metadata", "Locations", "Observations", "Records"];
+const FORMATS = ["csv", "ndjson", "json", "geojson"];
+const PATHS = [
+  "/",
+  "/weir.css",
+  "/weir.js",
+  "/weir.svg",
+  "/healthz",
+  "/Citations.txt",
+  "/Citations.json",
+  ...RESOURCES.flatMap((name) => [`/${name}`, ...FORMATS.map((format) => `/${name}.${format}`)]),
+  "/nothing",
+];
+const METHODS = ["GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"];
+
+const modes: [name: string, options: Partial<AppOptions>][] = [
+  ["public", { access: "public" }],
+  ["caller", { access: "caller" }],
+  ["token", { ...signed, access: "token" }],
+  ["signed", signed],
+  ["signed without tokens", { ...signed, tokens: [] }],
+];
+
+Deno.test(
+  "EdgeApp.request() answers each method of each path with the recorded status and Allow",
+  DEADLINE,
+  async () => {
+    const lines: string[] = [];
+    for (const [name, options] of modes) {
+      lines.push(`# ${name}`, "");
+      const { app } = overSandbox({ records: 3, locations: 3 }, options);
+      for (const path of PATHS) {
+        const cells: string[] = [];
+        for (const method of METHODS) {
+          const response = await app.request(path, { method });
+          await response.body?.cancel();
+          const allow = response.headers.get("allow");
+          cells.push(`${method} ${response.status}${allow === null ? "" : ` (${allow})`}`);
+        }
+        lines.push(`${path}: ${cells.join("; ")}`);
+      }
+      lines.push("");
+    }
+    await assertGolden(lines.join("\n"), "edge/methods.txt");
+  },
+);
+
+/** Formats a problem response in one line. */
+async function problemLine(request: string, response: Response): Promise<string> {
+  const { type, status, title, detail, hint, ...rest } = await response.json();
+  const others = JSON.stringify({ ...rest, ...(type !== "about:blank" && { type }) });
+  const authenticate = response.headers.get("www-authenticate");
+  return `${request}\n  ${status} ${title} | ${detail} | ${hint ?? "(no hint)"}` +
+    (others === "{}" ? "" : ` | ${others}`) +
+    (authenticate === null ? "" : ` | www-authenticate: ${authenticate}`);
+}
+
+/** Returns the problems of the requests that are refused; `HEAD` finds those that are not. */
+async function refusals(app: EdgeApp, requests: Iterable<string>): Promise<string[]> {
+  const lines: string[] = [];
+  for (const path of requests) {
+    const { status } = await app.request(path, { method: "HEAD" });
+    if (status >= 400) lines.push(await problemLine(path, await app.request(path)));
+  }
+  return lines;
+}
+
+/** Values of each option that are refused, or refused for some resource or format. */
+const VALUES: Record<string, string[]> = {
+  $select: ["Id", "", ",", "Idd", "Id,DOI,Id", "LocationId", "Latitude", "id", "Id DOI"],
+  $filter: [
+    "DOI eq '10.25976/weir-aa00'",
+    "",
+    "DOI",
+    "DOI eq",
+    "DOI eq 10",
+    "DOI eq '1",
+    "DOI eq “1”",
+    "DOI ge 'x'",
+    "Doi eq 'x'",
+    "DOI eq 'x' or DOI eq 'y'",
+    "not DOI eq 'x'",
+    "Name eq 'x'",
+    "Latitude gt '5'",
+    "Longitude gt '5' and Latitude gt '5'",
+    "ResultValue gt 5",
+    "WellID eq 'x'",
+    "ActivityStartYear eq 2015",
+  ],
+  $top: ["5", "", "0", "10000", "10001", "all", "1e3", "-1", "1.5", "9999999999999999"],
+  $skiptoken: ["Id:5", "", "5", "Id:x", "Id:-1", "Id:1.5", "Id:"],
+  $count: ["true", "false", "1", "0", "", "yes", "TRUE"],
+  $format: [
+    "json",
+    "CSV",
+    "text/csv",
+    "application/geo+json",
+    "",
+    "xml",
+    "jsonl",
+    "excel",
+    "xlsx",
+    "tsv",
+    "cvs",
+  ],
+  limit: ["3", "", "0", "-1", "1.5", "many", "9999999999999999"],
+  bbox: [
+    "-64,46,-62,47",
+    "",
+    "1,2,3",
+    "a,b,c,d",
+    "1,2,3,",
+    "-62,46,-64,47",
+    "-64,47,-62,46",
+    "-64,46,-62,97",
+    "-264,46,-62,47",
+    "1".repeat(100),
+  ],
+  separator: [";", "tab", "", "ab", '"', "\n", "é"],
+  bom: ["true", "", "yes"],
+  header: ["false", "", "no"],
+  escapeFormulas: ["true", "", "2"],
+  filename: ["lakes", "", "...", " ", ".csv", "x".repeat(1_001)],
+};
+const UNKNOWN = [
+  "$orderby=Id",
+  "$skip=5",
+  "$banana=1",
+  "select=Id",
+  "SELECT=Id",
+  "Limit=5",
+  "columns=Id",
+  "fields=Id",
+  "rows=5",
+  "delimiter=;",
+  "within=x",
+  "unchecked=true",
+  "apikey=x",
+  "api_key=x",
+  "API_KEY=x",
+  "key=x",
+  "x-api-key=x",
+  "constructor=1",
+  "expires=1",
+  "signature=1",
+  "=1",
+];
+const pairOf = (name: string, value: string) => `${name}=${encodeURIComponent(value)}`;
+const first = Object.entries(VALUES).map(([name, values]) => pairOf(name, values[0]!));
+
+Deno.test(
+  "EdgeApp.request() refuses query options with the recorded problems",
+  DEADLINE,
+  async () => {
+    const { app } = overSandbox({ records: 3 });
+    const queries = Object.entries(VALUES).flatMap(([name, values]) =>
+      values.map((value) => pairOf(name, value))
+    );
+    const requests = [
+      ...[...queries, ...UNKNOWN].map((query) => `/Records.csv?${query}`),
+      ...RESOURCES.flatMap((name) =>
+        [
+          ...VALUES.$select!.map((value) => pairOf("$select", value)),
+          ...VALUES.$filter!.map((value) => pairOf("$filter", value)),
+          ...VALUES.$format!.map((value) => pairOf("$format", value)),
+        ].map((query) => `/${name}?${query}`)
+      ),
+      ...FORMATS.flatMap((format) => first.map((query) => `/Locations.${format}?${query}`)),
+      ...["txt", "json"].flatMap((extension) =>
+        [...first, ...UNKNOWN, pairOf("bbox", "1,2"), pairOf("$filter", "Name eq 'x'")]
+          .map((query) => `/Citations.${extension}?${query}`)
+      ),
+      ...VALUES.$filter!.map((value) => `/Citations.json?${pairOf("$filter", value)}`),
+    ];
+    const lines = await refusals(app, new Set(requests));
+    await assertGolden(lines.join("\n") + "\n", "edge/refused_options.txt");
+  },
+);
+
+Deno.test(
+  "EdgeApp.request() refuses pairs of query options with the recorded problems",
+  DEADLINE,
+  async () => {
+    const { app } = overSandbox({ records: 3 });
+    const requests = ["/Records.csv", "/Records.json", "/Locations", "/Locations.geojson"]
+      .flatMap((path) => {
+        const alone = first.filter((query) =>
+          !(path !== "/Records.csv" && /^(separator|bom|header|escapeFormulas)/.test(query))
+        );
+        return alone.flatMap((one, index) =>
+          alone.slice(index).map((other) => `${path}?${one}&${other}`)
+        );
+      });
+    const more = [
+      "/Records?$format=json&separator=tab",
+      "/Records?$format=ndjson&header=false",
+      "/Records?$format=csv&header=false",
+      "/Locations?$count=true&limit=3",
+      "/Locations?$skiptoken=Id:5&bbox=-64,46,-62,47",
+      "/Records.csv?$count=false&limit=3",
+      "/Records.csv?$count=true&limit=3&$skiptoken=Id:5",
+      "/Records.csv?$top=2000&%24top=2000",
+    ];
+    const lines = await refusals(app, [...requests, ...more]);
+    await assertGolden(lines.join("\n") + "\n", "edge/refused_pairs.txt");
+  },
+);
+
+Deno.test(
+  "EdgeApp.request() refuses callers, formats and paths with the recorded problems",
+  DEADLINE,
+  async () => {
+    const lines: string[] = [];
+    const add = async (app: EdgeApp, path: string, headers: Record<string, string> = {}) => {
+      const shown = Object.entries(headers).map(([name, value]) => ` (${name}: ${value})`).join("");
+      lines.push(await problemLine(path + shown, await app.request(path, { headers })));
+    };
+    const appOf = (options: Partial<AppOptions>) => overSandbox({ records: 3 }, options).app;
+    for (const accept of ["text/html", "image/png, text/csv;q=0"]) {
+      await add(appOf({}), "/Records", { accept });
+      await add(appOf({}), "/Locations", { accept });
+    }
+    for (const path of ["/Records.csv", "/Records", "/Citations.txt"]) {
+      const caller = appOf({ access: "caller" });
+      for (const key of ["", "wrong", "not a key"]) {
+        await add(caller, path, key === "" ? {} : { "x-api-key": key });
+      }
+      const tokens = appOf({ ...signed, access: "token" });
+      for (const authorization of ["", "Bearer wrong", "Bearer", "Basic x", `Bearer ${token}x`]) {
+        await add(tokens, path, authorization === "" ? {} : { authorization });
+      }
+      const url = `http://localhost${path}?$filter=DOI eq 'x'`;
+      const good = await signUrl(url, { secret: SECRET, expires: NOW / 1000 + 60 });
+      const expired = await signUrl(url, { secret: SECRET, expires: NOW / 1000 - 60 });
+      const bySignature = appOf(signed);
+      for (
+        const asked of [url, expired, `${good}0`, good.replace("DOI", "doi"), `${good}&limit=1`]
+      ) {
+        await add(bySignature, asked.replace("http://localhost", ""));
+      }
+      await add(bySignature, `${path}?expires=1`);
+      await add(bySignature, `${path}?signature=1`);
+    }
+    for (
+      const path of [
+        "/records.csv",
+        "/Records.csv/",
+        "/Records.cvs",
+        "/Records.xlsx",
+        "/Records.geojson",
+        "/Records/",
+        "/v1/odata/v4/Records",
+        "/Citation.txt",
+        "/Citations",
+        "/index.html",
+        "/banana",
+        "/a%0Ab",
+      ]
+    ) {
+      await add(appOf({}), path);
+    }
+    await add(overSandbox({ records: 3 }, { maxRows: 2 }).app, "/Records.csv");
+    await assertGolden(lines.join("\n") + "\n", "edge/refused_requests.txt");
+  },
+);
+
+/** Shows a byte order mark and carriage returns. */
+const visible = (text: string) => text.replaceAll("\ufeff", "<BOM>").replaceAll("\r", "<CR>");
+const textOf = async (response: Response) =>
+  visible(new TextDecoder("utf-8", { ignoreBOM: true }).decode(await response.arrayBuffer()));
+
+Deno.test("EdgeApp.request() answers downloads as recorded", DEADLINE, async () => {
+  const { app } = overSandbox({ records: 6, locations: 3 });
+  const plain = await app.request("/healthz");
+  const common = headLines(plain).filter((line) => !/^(\d|cache-control|content-type)/.test(line));
+  const lines = ["# Headers of each response", "", ...common, ""];
+  const bodies = new Map<string, string>();
+  const add = async (path: string, headers: Record<string, string> = {}, method = "GET") => {
+    const response = await app.request(path, { method, headers });
+    lines.push(`# ${method} ${path}`);
+    for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
+    lines.push("", ...headLines(response).filter((line) => !common.includes(line)));
+    lines.push(
+      ...common.filter((line) => !headLines(response).includes(line)).map((line) => `- ${line}`),
+    );
+    const text = await textOf(response);
+    const same = bodies.get(text);
+    lines.push("", same === undefined || text.length < 200 ? text : `(body of ${same})`);
+    if (text !== "" && same === undefined) bodies.set(text, path);
+  };
+  const formatsOf = (name: string) => name === "Locations" ? FORMATS : FORMATS.slice(0, 3);
+  const types: Record<string, string> = {
+    csv: "text/csv",
+    ndjson: "application/x-ndjson",
+    json: "application/json",
+    geojson: "application/geo+json",
+  };
+  for (const name of RESOURCES) {
+    for (const format of formatsOf(name)) {
+      await add(`/${name}.${format}?limit=2`);
+      await add(`/${name}?limit=2`, { accept: types[format]! });
+      await add(`/${name}?limit=2&$format=${format}`);
+    }
+    await add(`/${name}?limit=2`);
+    await add(`/${name}?$count=true`);
+    await add(`/${name}.csv?$filter=DOI eq '10.25976/none'`);
+    await add(`/${name}.csv?limit=2`, {}, "HEAD");
+  }
+  for (
+    const accept of [
+      "text/*",
+      "*/*;q=0.1, application/json",
+      "application/json;q=0.5, text/csv;q=0.4",
+      "application/vnd.api+json",
+      "text/csv; charset=utf-8; header=present",
+      "text/html, */*;q=0.1",
+    ]
+  ) {
+    await add("/Records?limit=2", { accept });
+  }
+  const chosen = "/Metadata.csv?$select=DOI,DatasetName";
+  for (
+    const query of [
+      "bom=true",
+      "bom=0",
+      "separator=;",
+      "separator=tab",
+      "header=false",
+      "escapeFormulas=true",
+      "filename=Rivière",
+      "bom=1&separator=tab&header=true&escapeFormulas=1&filename=x.tsv&limit=1",
+      "$filter=DOI eq '10.25976/weir-bb00'",
+      "$filter=DOI in ('10.25976/weir-bb00')",
+      "$top=1",
+    ]
+  ) {
+    await add(`${chosen}&${query}`);
+  }
+  await add("/Observations.ndjson?$select=Id,LocationId&$top=2&limit=3");
+  await add("/Observations.ndjson?$select=Id,LocationId&$skiptoken=Id:2&limit=3");
+  await add("/Locations.ndjson?$select=Id,Name,Latitude,Longitude&bbox=-180,-90,180,90");
+  await add("/Records.ndjson?$select=Id,DOI&bbox=-180,-90,180,90");
+  for (
+    const query of [
+      "",
+      "?$filter=DOI eq '10.25976/weir-bb00'",
+      "?$filter=DOI eq '10.25976/none'",
+      "?bbox=-180,-90,180,90",
+      "?$filter=Name eq 'none'",
+    ]
+  ) {
+    for (const extension of ["txt", "json"]) await add(`/Citations.${extension}${query}`);
+  }
+  await add("/Citations.txt", {}, "HEAD");
+  await add("/healthz");
+  await assertGolden(lines.join("\n") + "\n", "edge/downloads.txt");
+});
+
+Deno.test(
+  "EdgeApp.request() answers with the recorded headers in each access mode",
+  DEADLINE,
+  async () => {
+    const lines: string[] = [];
+    const { apiKey, url: baseUrl, fetch } = createSandbox({
+      records: 3,
+      requestsPerSecond: Infinity,
+    });
+    const credentials = { "x-api-key": apiKey, authorization: `Bearer ${token}` };
+    for (const [name, options] of [...modes, ["synthetic", { synthetic: true }] as const]) {
+      const app = createApp({
+        access: "public",
+        apiKey,
+        baseUrl,
+        fetch,
+        requestsPerSecond: Infinity,
+        corsOrigins: ["https://a.example"],
+        ...options,
+      });
+      for (
+        const path of ["/Records.csv?limit=1", "/Records?limit=1", "/Citations.txt", "/weir.js"]
+      ) {
+        const url = options.access === "signed" && path !== "/weir.js"
+          ? await signUrl(`http://localhost${path}`, { secret: SECRET, expires: NOW / 1000 + 60 })
+          : path;
+        const headers = { ...credentials, origin: "https://a.example" };
+        const response = await app.request(url, { headers });
+        await response.body?.cancel();
+        lines.push(`# ${name}: ${path}`, "", ...headLines(response), "");
+      }
+    }
+    const headers = { origin: "https://a.example", "access-control-request-method": "GET" };
+    const preflight = await overSandbox().app.request("/Records.csv", {
+      method: "OPTIONS",
+      headers,
+    });
+    lines.push("# Preflight request", "", ...headLines(preflight));
+    await assertGolden(lines.join("\n") + "\n", "edge/headers.txt");
+  },
+);

@@ -1,0 +1,649 @@
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
+import {
+  endpoint,
+  type EndpointOptions,
+  type MergedOptions,
+  PRODUCTION_URL,
+  QA_URL,
+  ValidationError,
+} from "../../../mod.ts";
+import { VERSION } from "../../../src/version.ts";
+
+const headers = {
+  accept: "application/vnd.datastream.v3+json",
+  "user-agent": `weir-endpoint.js/${VERSION}`,
+};
+
+Deno.test("endpoint() reads method and url when the route has both, and defaults to GET when it is a url", () => {
+  assertEquals(endpoint("POST /orgs/{org}", { org: "a b" }), {
+    method: "post",
+    url: `${PRODUCTION_URL}/orgs/a%20b`,
+    headers,
+  });
+  assertEquals(endpoint("/Metadata").method, "get");
+});
+
+Deno.test("endpoint() returns the same as parse() when parse() gets the result of merge()", () => {
+  const options = { method: "PUT", url: "/a/{b}", b: 1, c: [2], headers: { X: "y" } };
+  assertEquals(endpoint(options), endpoint.parse(endpoint.merge(options)));
+});
+
+Deno.test("endpoint.defaults() adds to the defaults of its parent when it is called again", () => {
+  const parent = endpoint.defaults({ baseUrl: QA_URL, headers: { "X-A": "1" }, per: 5 });
+  const child = parent.defaults({ headers: { "x-b": "2" }, org: "weir" });
+  assertEquals(child("/orgs/{org}"), {
+    method: "get",
+    url: `${QA_URL}/orgs/weir?per=5`,
+    headers: { ...headers, "x-a": "1", "x-b": "2" },
+  });
+  assertEquals(child.DEFAULTS.baseUrl, QA_URL);
+  assertEquals(endpoint.DEFAULTS.baseUrl, PRODUCTION_URL);
+});
+
+Deno.test("endpoint() puts a parameter in the query or the body when it has no placeholder", () => {
+  const options = { id: 7, type: "all" };
+  assertEquals(endpoint("GET /x/{id}", options).url, `${PRODUCTION_URL}/x/7?type=all`);
+  assertEquals(endpoint("HEAD /x/:id", options).url, `${PRODUCTION_URL}/x/7?type=all`);
+  const posted = endpoint("PATCH /x/{id}", options);
+  assertEquals([posted.url, posted.body], [`${PRODUCTION_URL}/x/7`, { type: "all" }]);
+  assertEquals(posted.headers["content-type"], "application/json; charset=utf-8");
+});
+
+Deno.test("endpoint() encodes names and values, joins lists and leaves out null when it builds a query", () => {
+  const { url } = endpoint("/Records?a=1#end", {
+    $filter: "DOI eq 'l''eau' and A gte 5",
+    $select: ["Id", "DOI"],
+    none: null,
+    missing: undefined,
+  });
+  assertEquals(
+    url,
+    `${PRODUCTION_URL}/Records?a=1&%24filter=DOI%20eq%20%27l%27%27eau%27%20and%20A%20gte%205` +
+      `&%24select=Id,DOI#end`,
+  );
+});
+
+Deno.test("endpoint() passes data on as the body when other parameters are given too", () => {
+  const data = new Uint8Array([1]);
+  const result = endpoint("POST /x", { data, a: 1, headers: { "content-type": "text/plain" } });
+  assertStrictEquals(result.body, data);
+  assertEquals(result.headers["content-type"], "text/plain");
+});
+
+Deno.test("endpoint() expands a query in the url when data is the body", () => {
+  const result = endpoint("POST https://example.org/up{?name,label}", {
+    name: "é.zip",
+    label: "x",
+    data: "bytes",
+  });
+  assertEquals(result.url, "https://example.org/up?name=%C3%A9.zip&label=x");
+  assertEquals(result.body, "bytes");
+});
+
+Deno.test("endpoint() joins base URL and path with one slash when the url is not a full URL", () => {
+  assertEquals(endpoint("HTTPS://example.org/a/").url, "HTTPS://example.org/a/");
+  assertEquals(endpoint("a", { baseUrl: "https://b.org/c/" }).url, "https://b.org/c/a");
+  const chosen = endpoint("/{+path}", { path: "https://evil.invalid/" });
+  assertEquals(chosen.url, `${PRODUCTION_URL}/https://evil.invalid/`);
+});
+
+Deno.test("endpoint() changes the accept header when mediaType.format is set", () => {
+  const { headers } = endpoint("/x", { mediaType: { format: "raw" } });
+  assertEquals(headers.accept, "application/vnd.datastream.v3.raw");
+});
+
+Deno.test("endpoint() adds a parameter named type to the query when the method is GET", () => {
+  assertEquals(endpoint("GET /x", { type: "all" }).url, `${PRODUCTION_URL}/x?type=all`);
+});
+
+Deno.test("endpoint() returns the same request object when it refers to itself", () => {
+  const request = { signal: new AbortController().signal };
+  assertStrictEquals(endpoint("/x", { request }).request, request);
+  const circular: Record<string, unknown> = {};
+  circular.self = circular;
+  assertStrictEquals(endpoint("/x", { request: circular }).request, circular);
+});
+
+// Options.
+
+Deno.test("endpoint() converts the case of the method when it is any verb, and defaults to GET", () => {
+  assertEquals(endpoint({ url: "/x" }).method, "get");
+  for (const method of ["get", "Head", "POST", "put", "Patch", "DELETE"]) {
+    assertEquals(endpoint({ method, url: "/x" }).method, method.toLowerCase());
+    assertEquals(endpoint.merge({ method, url: "/x" }).method, method.toUpperCase());
+  }
+});
+
+Deno.test("endpoint() sends parameters in the body when the method is not a common one", () => {
+  const { method, url, body } = endpoint("QUERY /x", { a: 1 });
+  assertEquals([method, url, body], ["query", `${PRODUCTION_URL}/x`, { a: 1 }]);
+});
+
+Deno.test("endpoint() uses the production URL when baseUrl is not given", () => {
+  assertEquals(endpoint("/x").url, `${PRODUCTION_URL}/x`);
+  assertEquals(endpoint("/x", { baseUrl: "https://b.org" }).url, "https://b.org/x");
+});
+
+Deno.test("endpoint() removes a default header when it is undefined", () => {
+  const result = endpoint("/x", { headers: { Accept: "text/csv", "User-Agent": undefined, N: 5 } });
+  assertEquals(result.headers, { accept: "text/csv", n: "5" });
+});
+
+const accepts: [accept: string, format: string, amended: string][] = [
+  ["application/vnd.datastream.v3+json", "raw", "application/vnd.datastream.v3.raw"],
+  ["application/vnd.datastream.v3+json", "text+json", "application/vnd.datastream.v3.text+json"],
+  ["application/json", "raw", "application/json"],
+  ["application/vnd.datastream.v3.diff", "raw", "application/vnd.datastream.v3.diff"],
+  [
+    "text/csv, application/vnd.datastream.v3+json;q=0.9,application/vnd.datastream.v4+json ; q=0.1",
+    "raw",
+    "text/csv, application/vnd.datastream.v3.raw;q=0.9,application/vnd.datastream.v4.raw ; q=0.1",
+  ],
+];
+accepts.push(
+  ['text/x;p="a,b",text/y', "raw", 'text/x;p="a,b",text/y'],
+  ["application/vnd.github.v3.star+json", "raw", "application/vnd.github.v3.star.raw"],
+  ["application/vnd.a.b.c.v3+json", "raw", "application/vnd.a.b.c.v3.raw"],
+  ["application/vnd.a-b.c_d+json", "text+json", "application/vnd.a-b.c_d.text+json"],
+  [
+    "text/csv,application/vnd.a.v1.b+json;q=0.5, application/vnd.a.b.c+json",
+    "raw",
+    "text/csv,application/vnd.a.v1.b.raw;q=0.5, application/vnd.a.b.c.raw",
+  ],
+  ["application/vnd.geo+json", "raw", "application/vnd.geo+json"],
+  ["application/vnd.a.b.v3.raw", "raw", "application/vnd.a.b.v3.raw"],
+  ["application/vnd.a.b+json-seq", "raw", "application/vnd.a.b+json-seq"],
+);
+for (const [accept, format, amended] of accepts) {
+  Deno.test(`endpoint() returns the accept header ${amended} when the format is ${format} and accept is ${accept}`, () => {
+    const result = endpoint("/x", { headers: { accept }, mediaType: { format } });
+    assertEquals(result.headers.accept, amended);
+  });
+}
+
+for (const format of ["raw\r\nx: y", "a,b", "a b", "a;q=1"]) {
+  Deno.test(`endpoint() throws when mediaType.format is ${JSON.stringify(format)}`, () => {
+    assertThrows(
+      () => endpoint("/x", { mediaType: { format } }),
+      ValidationError,
+      "mediaType.format must",
+    );
+  });
+}
+
+Deno.test("endpoint() applies mediaType.format when it is a default, but not when accept is removed", () => {
+  const raw = endpoint.defaults({ mediaType: { format: "raw" } });
+  assertEquals(raw("/x").headers.accept, "application/vnd.datastream.v3.raw");
+  assertEquals(raw.defaults({ mediaType: {} })("/x").headers.accept?.endsWith(".raw"), true);
+  assertEquals("accept" in raw("/x", { headers: { accept: undefined } }).headers, false);
+});
+
+Deno.test("endpoint() returns the same body when data is of any type, including null", () => {
+  for (const data of ["text", 0, false, null, [1], { a: 1 }, new Blob([])]) {
+    const result = endpoint("POST /x/{id}", { data, id: 1, other: 2 });
+    assertStrictEquals(result.body, data);
+    assertEquals([result.url, result.headers["content-type"]], [
+      `${PRODUCTION_URL}/x/1`,
+      undefined,
+    ]);
+  }
+});
+
+Deno.test("endpoint() sends a parameter when its name is that of a property of Object.prototype", () => {
+  const given = JSON.parse('{"constructor": "a", "__proto__": "b", "toString": "c"}');
+  assertEquals(
+    endpoint("/x", given).url,
+    `${PRODUCTION_URL}/x?constructor=a&__proto__=b&toString=c`,
+  );
+  const { body } = endpoint("POST /x", given);
+  assertEquals(JSON.stringify(body), '{"constructor":"a","__proto__":"b","toString":"c"}');
+  assertEquals(Object.getPrototypeOf(body), Object.prototype);
+  assertEquals(JSON.stringify(endpoint.defaults(given)("POST /x").body), JSON.stringify(body));
+  assertEquals(({} as Record<string, unknown>).b, undefined);
+});
+
+Deno.test("endpoint() expands placeholders of both kinds when the url is a path or a full URL", () => {
+  assertEquals(endpoint({ url: "/x/:a/{b}", a: 1, b: 2 }).url, `${PRODUCTION_URL}/x/1/2`);
+  assertEquals(endpoint({ url: "https://e.org/:a/{b}", a: 1, b: 2 }).url, "https://e.org/1/2");
+});
+
+Deno.test("endpoint() returns the authorization header in lower case when it is an option or a default", () => {
+  const Authorization = "token abc";
+  assertEquals(endpoint("/x", { headers: { Authorization } }).headers.authorization, "token abc");
+  const build = endpoint.defaults({ headers: { Authorization } });
+  assertEquals(build("/x").headers.authorization, "token abc");
+  assertEquals("authorization" in endpoint("/x").headers, false);
+});
+
+Deno.test("endpoint() sends its version in the user-agent header when there is no other", () => {
+  assertEquals(endpoint("/x").headers["user-agent"], `weir-endpoint.js/${VERSION}`);
+});
+
+Deno.test("endpoint.defaults() returns a function with the same members when it is called again", () => {
+  for (const build of [endpoint, endpoint.defaults({ a: 1 }), endpoint.defaults({}).defaults({})]) {
+    assertEquals(Object.keys(build), ["DEFAULTS", "defaults", "merge", "parse"]);
+    assertEquals(build.parse(build.merge("/x")), build("/x"));
+    assertEquals(build.DEFAULTS, build.merge({}));
+  }
+});
+
+Deno.test("endpoint() returns user-agent and accept when no headers are given", () => {
+  assertEquals(endpoint("/x").headers, headers);
+});
+
+Deno.test("endpoint() returns no body and no request when there is none", () => {
+  assertEquals(Object.keys(endpoint("/x")), ["method", "url", "headers"]);
+  assertEquals(Object.keys(endpoint("DELETE /x")), ["method", "url", "headers"]);
+  assertEquals(Object.keys(endpoint("POST /x", { a: undefined })), ["method", "url", "headers"]);
+  const full = endpoint("POST /x", { a: 1, request: {} });
+  assertEquals(Object.keys(full).sort(), ["body", "headers", "method", "request", "url"]);
+});
+
+Deno.test("endpoint() returns no body when the method is GET or HEAD", () => {
+  for (const method of ["GET", "HEAD"]) {
+    assertEquals("body" in endpoint(`${method} /x`, { data: "x", a: 1 }), false);
+  }
+});
+
+Deno.test("endpoint() keeps null and leaves out undefined when it builds a JSON body", () => {
+  const { body, headers } = endpoint("PUT /x", { a: null, b: undefined, c: { d: [null] } });
+  assertEquals(body as unknown, { a: null, c: { d: [null] } });
+  assertEquals(headers["content-type"], "application/json; charset=utf-8");
+  const own = endpoint("PUT /x", {
+    a: 1,
+    headers: { "Content-Type": "application/merge-patch+json" },
+  });
+  assertEquals(own.headers["content-type"], "application/merge-patch+json");
+});
+
+Deno.test("endpoint.merge() returns all options when the url has a placeholder, which it does not expand", () => {
+  const merged = endpoint.merge("get /x/{id}", { id: 5, headers: { A: "1" }, deep: { list: [1] } });
+  assertEquals(merged, {
+    method: "GET",
+    url: "/x/{id}",
+    baseUrl: PRODUCTION_URL,
+    headers: { ...headers, a: "1" },
+    mediaType: {},
+    id: 5,
+    deep: { list: [1] },
+  });
+  assertEquals(endpoint.merge({}).url, undefined);
+});
+
+Deno.test("endpoint.merge() replaces a default when an option has the same name", () => {
+  const build = endpoint.defaults({ per: 5, deep: { a: 1 }, headers: { a: "1" } });
+  const merged = build.merge("/x", { per: 6, deep: { b: 2 }, headers: { A: "2" } });
+  assertEquals([merged.per, merged.deep, merged.headers.a], [6, { b: 2 }, "2"]);
+});
+
+Deno.test("endpoint() prefers the options when they differ from the route", () => {
+  assertEquals(endpoint("GET /x", { method: "POST", url: "/y" }).url, `${PRODUCTION_URL}/y`);
+  assertEquals(endpoint("GET /x", { method: "POST" }).method, "post");
+  assertEquals(endpoint.defaults({ method: "PUT" })("/x").method, "put");
+  assertEquals(endpoint("  get \t /x  ").url, `${PRODUCTION_URL}/x`);
+  assertEquals(endpoint("PUT /x", { method: undefined, url: undefined }).method, "put");
+});
+
+// An undefined option is an absent option.
+
+const reservedDefaults = {
+  method: "DELETE",
+  url: "/orgs/{org}",
+  baseUrl: "https://a.org",
+  headers: { "x-a": "1" },
+  mediaType: { format: "raw", other: [1] },
+  data: "body",
+  request: { note: 1 },
+  org: "a",
+};
+
+for (const name of Object.keys(reservedDefaults) as (keyof typeof reservedDefaults)[]) {
+  Deno.test(`endpoint() keeps the default of ${name} when the option is undefined`, () => {
+    const build = endpoint.defaults(reservedDefaults);
+    const absent = { [name]: undefined };
+    const expected = build({});
+    assertEquals(expected.url, "https://a.org/orgs/a");
+    assertEquals(build(absent), expected);
+    assertEquals(build.merge(absent), build.merge({}));
+    assertEquals(build.defaults(absent)({}), expected);
+    assertEquals(build.defaults(absent).defaults(absent).DEFAULTS, build.DEFAULTS);
+    assertEquals(build.parse(build.merge(absent)), expected);
+    assertEquals(build("GET /x", absent), build("GET /x"));
+  });
+
+  Deno.test(`endpoint.merge() has no key ${name} when the option is undefined and has no default`, () => {
+    const absent = { [name]: undefined };
+    assertEquals(Object.keys(endpoint.merge(absent)), Object.keys(endpoint.DEFAULTS));
+    assertEquals(Object.keys(endpoint.defaults(absent).DEFAULTS), Object.keys(endpoint.DEFAULTS));
+    assertEquals(Object.keys(endpoint.merge("/x", absent)).includes("url"), true);
+  });
+}
+
+Deno.test("endpoint.merge() keeps the default of a media type's key when the key is undefined", () => {
+  const build = endpoint.defaults({ mediaType: { format: "raw" } });
+  const mediaType = { format: undefined, other: undefined };
+  assertEquals(Object.entries(build.merge({ mediaType }).mediaType), [["format", "raw"]]);
+  assertEquals(Object.keys(endpoint.merge({ mediaType }).mediaType), []);
+  assertEquals(build("/x", { mediaType }).headers.accept, "application/vnd.datastream.v3.raw");
+});
+
+Deno.test("endpoint.parse() treats an undefined option as absent", () => {
+  const merged = endpoint.merge("POST /x{?a}", { b: 1 });
+  const absent = { a: undefined, c: undefined, data: undefined, request: undefined };
+  assertEquals(endpoint.parse({ ...merged, ...absent }), endpoint.parse(merged));
+  const wholly = {
+    ...merged,
+    headers: undefined,
+    mediaType: undefined,
+  } as unknown as MergedOptions;
+  assertEquals(endpoint.parse(wholly).headers, {
+    "content-type": "application/json; charset=utf-8",
+  });
+});
+
+// Headers in other shapes.
+
+const headerShapes: Record<string, () => EndpointOptions["headers"]> = {
+  "a Headers object": () => new Headers({ Accept: "text/csv", "X-A": "1" }),
+  "an array of pairs": () => [["Accept", "text/csv"], ["X-A", 1], ["x-b", undefined]],
+  "a Map": () => new Map([["Accept", "text/csv"], ["X-A", "1"]]),
+  "an iterator of pairs": () => Object.entries({ Accept: "text/csv", "X-A": "1" }).values(),
+};
+for (const [shape, create] of Object.entries(headerShapes)) {
+  Deno.test(`endpoint() takes headers at every layer when they are ${shape}`, () => {
+    const expected = { ...headers, accept: "text/csv", "x-a": "1" };
+    assertEquals(endpoint("/x", { headers: create() }).headers, expected);
+    assertEquals(endpoint.merge("/x", { headers: create() }).headers, expected);
+    const build = endpoint.defaults({ headers: create() });
+    assertEquals(build.DEFAULTS.headers, expected);
+    assertEquals(build("/x", { headers: { ACCEPT: "a/b" } }).headers, {
+      ...expected,
+      accept: "a/b",
+    });
+    const child = endpoint.defaults({ headers: { ACCEPT: "a/b" } }).defaults({ headers: create() });
+    assertEquals(child("/x").headers, expected);
+    const merged = { ...endpoint.merge("/x"), headers: create() } as MergedOptions;
+    assertEquals(endpoint.parse(merged).headers, { accept: "text/csv", "x-a": "1" });
+  });
+}
+
+Deno.test("endpoint() joins the values of a header when pairs repeat its name", () => {
+  const pairs = [["X-A", "1"], ["accept", "text/csv"], ["x-a", 2], ["Accept", "a/b"]] as const;
+  assertEquals(endpoint("/x", { headers: pairs }).headers, {
+    ...headers,
+    accept: "text/csv, a/b",
+    "x-a": "1, 2",
+  });
+});
+
+Deno.test("endpoint() takes header pairs when their names are those of an object's own members", () => {
+  const pairs = [["constructor", "a"], ["__proto__", "b"], ["Constructor", "c"]] as const;
+  const entries = Object.entries(endpoint("/x", { headers: pairs }).headers).slice(2);
+  assertEquals(entries, [["constructor", "a, c"], ["__proto__", "b"]]);
+});
+
+Deno.test("endpoint() removes a header when the last pair of its name is undefined", () => {
+  const removed = [["x-a", "1"], ["X-A", undefined]] as const;
+  assertEquals(endpoint("/x", { headers: removed }).headers, headers);
+  const added = [["x-a", undefined], ["X-A", "1"]] as const;
+  assertEquals(endpoint("/x", { headers: added }).headers, { ...headers, "x-a": "1" });
+});
+
+Deno.test("endpoint() removes a default header when a pair has no value", () => {
+  assertEquals(
+    endpoint("/x", { headers: [["Accept", undefined], ["User-Agent", undefined]] }).headers,
+    {},
+  );
+});
+
+for (const given of ["x-api-key: secret", ["secret"], new Set(["ab"]), [["x-api-key"]]]) {
+  Deno.test(`endpoint() throws an error without header values when the headers are ${Deno.inspect(given)}`, () => {
+    const call = () => endpoint("/x", { headers: given as unknown as EndpointOptions["headers"] });
+    const error = assertThrows(call, ValidationError, "headers must be an object");
+    assertEquals(/secret|ab/.test(Deno.inspect(error)), false);
+  });
+}
+
+// Circular parameters.
+
+Deno.test("endpoint() names a parameter when it refers to itself", () => {
+  const circle: Record<string, unknown> = { list: [] };
+  (circle.list as unknown[]).push({ circle });
+  for (const route of ["GET /x", "POST /x", "/x/{loop}"]) {
+    assertThrows(() => endpoint(route, { loop: circle } as never), ValidationError, "loop refers");
+  }
+  const error = assertThrows(() => endpoint.merge({ loop: circle }), ValidationError);
+  assertEquals(error.option, "loop");
+  assert(error.cause instanceof Error);
+  assertThrows(() => endpoint.defaults({ loop: circle }), ValidationError, "loop refers");
+  const merged = { ...endpoint.merge("POST /x"), loop: circle };
+  assertThrows(() => endpoint.parse(merged), ValidationError, "loop refers");
+  const mediaType = { format: "raw", loop: circle };
+  assertThrows(() => endpoint("/x", { mediaType }), ValidationError, "mediaType refers");
+});
+
+Deno.test("endpoint() takes a parameter that is 1,000 levels deep, and one object in two places", () => {
+  let deep: unknown = "end";
+  for (let level = 0; level < 1_000; level++) deep = [deep];
+  assertEquals(
+    JSON.stringify(endpoint("POST /x", { deep }).body).length,
+    2_000 + '{"deep":"end"}'.length,
+  );
+  for (let level = 0; level < 1_000_000; level++) deep = [deep];
+  assertThrows(() => endpoint("POST /x", { deep }), ValidationError, "deep refers");
+  const shared = { a: 1 };
+  assertEquals(endpoint("POST /x", { one: shared, two: [shared, shared] }).body as unknown, {
+    one: shared,
+    two: [shared, shared],
+  });
+});
+
+const queries: [url: string, expected: string][] = [
+  ["/x", "/x?a=1"],
+  ["/x?", "/x?a=1"],
+  ["/x?b=2", "/x?b=2&a=1"],
+  ["/x?b=2&", "/x?b=2&a=1"],
+  ["/x#end", "/x?a=1#end"],
+  ["/x?b=2#end?c", "/x?b=2&a=1#end?c"],
+  ["/x{?none}", "/x?a=1"],
+  ["/x{?none}{#none}", "/x?a=1"],
+];
+for (const [url, expected] of queries) {
+  Deno.test(`endpoint() adds a parameter to the query when the url is ${url}`, () => {
+    assertEquals(endpoint(url, { a: 1 }).url, PRODUCTION_URL + expected);
+  });
+}
+
+Deno.test("endpoint() converts values to text when it builds a query", () => {
+  const given = {
+    a: 5n,
+    b: false,
+    c: new Date(0),
+    d: "",
+    e: ["x,y", null, "z"],
+    f: [],
+    g: "\ud800",
+  };
+  assertEquals(
+    endpoint("/x", given).url,
+    `${PRODUCTION_URL}/x?a=5&b=false&c=1970-01-01T00%3A00%3A00.000Z&d=&e=x%2Cy,z&g=%EF%BF%BD`,
+  );
+});
+
+const withoutText: [deep: unknown, got: string][] = [
+  [{ a: 1 }, "Object"],
+  [[{ a: 1 }], "Object"],
+  [[[1]], "Array"],
+  [() => 1, "Function"],
+  [new Date(NaN), "Date"],
+];
+for (const [deep, got] of withoutText) {
+  Deno.test(`endpoint() throws when a query parameter is ${Deno.inspect(deep)}`, () => {
+    const error = assertThrows(() => endpoint("/x", { deep }), ValidationError);
+    assertEquals(error.option, "deep");
+    assert(error.message.endsWith(`, got ${got}`), error.message);
+  });
+}
+
+const hosts: [url: string, values: Record<string, unknown>, expected: string | null][] = [
+  ["https://a.org{+p}", { p: "/x" }, "https://a.org/x"],
+  ["https://a.org{+p}", {}, "https://a.org"],
+  ["https://a.org{?p}", { p: 1 }, "https://a.org?p=1"],
+  ["https://a.org{/p}", { p: "x" }, "https://a.org/x"],
+  ["https://a.org{+p}", { p: "@evil.org/" }, null],
+  ["https://a.org{p}", { p: ".evil.org" }, null],
+  ["https://a.org{+p}", { p: ":80" }, null],
+  ["https://a.org:{port}/x", { port: 80 }, "https://a.org:80/x"],
+  ["https://{sub}.a.org/x", { sub: "b" }, "https://b.a.org/x"],
+  ["web+x://a.org/:p", { p: 1 }, "web+x://a.org/1"],
+  ["https://a{+p}", { p: "/x" }, "https://a/x"],
+  ["https://a{+p}", { p: "#x" }, "https://a#x"],
+  ["https://a{+p}", { p: "@evil.org/" }, null],
+  ["https://a{p}", { p: ".evil.org" }, null],
+  ["https://ab{+p}", { p: "@evil.org/" }, null],
+  ["x://a{+p}", { p: "@evil.org/" }, null],
+  ["HTTPS://A{+p}", { p: "@evil.org/" }, null],
+  ["h2-a.b+c://a.org{+p}", { p: "@evil.org/" }, null],
+  ["https://[::1]{+p}", { p: "@evil.org/" }, null],
+  ["https://a.org:80{+p}", { p: "80/" }, null],
+  ["https://user@a{+p}", { p: ".evil.org" }, null],
+  ["https://a.{tld}/x", { tld: "org" }, "https://a.org/x"],
+  ["https://user@{host}/x", { host: "a.org" }, "https://user@a.org/x"],
+  ["https://a.org/{+p}", { p: "@b.org" }, "https://a.org/@b.org"],
+  ["https://a.org?{+p}", { p: "@b.org" }, "https://a.org?@b.org"],
+  ["https://a.org#{+p}", { p: "@b.org" }, "https://a.org#@b.org"],
+];
+for (const [url, values, expected] of hosts) {
+  Deno.test(`endpoint() keeps the host of the template when the url is ${url} and the values are ${JSON.stringify(values)}`, () => {
+    if (expected !== null) assertEquals(endpoint(url, values).url, expected);
+    else {
+      const host = url.slice(0, url.indexOf("{"));
+      const message = `url must have "/", "?" or "#" after the host, got "${host}`;
+      assertThrows(() => endpoint(url, values), ValidationError, message);
+    }
+  });
+}
+
+const addresses: [url: string, baseUrl: string, expected: string][] = [
+  ["HTTP://Example.org/a/", "https://b.org", "HTTP://Example.org/a/"],
+  ["ftp://example.org", "https://b.org", "ftp://example.org"],
+  ["https://{host}/x", "https://b.org", "https:///x"],
+  ["{scheme}://evil.org", "https://b.org", "https://b.org/://evil.org"],
+  ["//evil.org/x", "https://b.org", "https://b.org/evil.org/x"],
+  ["httpbin/x", "https://b.org/c", "https://b.org/c/httpbin/x"],
+  ["/x", "https://b.org/c//", "https://b.org/c/x"],
+  ["{/none}/x", "https://b.org", "https://b.org/x"],
+];
+for (const [url, baseUrl, expected] of addresses) {
+  Deno.test(`endpoint() returns ${expected} when the url is ${url} and the base URL is ${baseUrl}`, () => {
+    assertEquals(endpoint({ url, baseUrl }).url, expected);
+  });
+}
+
+Deno.test("endpoint() keeps the route's url when the option url is null", () => {
+  assertEquals(endpoint("/x", { url: null as never }).url, `${PRODUCTION_URL}/x`);
+});
+
+// Objects that the caller holds.
+
+Deno.test("endpoint() does not change its options when they are frozen", () => {
+  const options = Object.freeze({
+    headers: Object.freeze({ A: "1" }),
+    list: Object.freeze([Object.freeze({ b: 1 })]),
+    mediaType: Object.freeze({ format: "raw" }),
+  });
+  endpoint("POST /x", options);
+  endpoint.defaults(options).defaults({ headers: { A: "2" } })("POST /x");
+  endpoint.parse(Object.freeze(endpoint.merge("POST /x", options)));
+});
+
+Deno.test("endpoint() returns copies when the caller changes a result, merged options or DEFAULTS", () => {
+  const options = { deep: { list: [1] } };
+  const build = endpoint.defaults(options);
+  const merged = build.merge("POST /x");
+  const result = endpoint.parse(merged);
+  (result.body as typeof options).deep.list.push(2);
+  result.headers.accept = "changed";
+  assertEquals([merged.deep, merged.headers.accept], [{ list: [1] }, headers.accept]);
+  (merged.deep as typeof options.deep).list.push(3);
+  merged.headers.accept = "changed";
+  (build.DEFAULTS.deep as typeof options.deep).list.push(4);
+  build.DEFAULTS.headers.accept = "changed";
+  options.deep.list.push(5);
+  assertEquals(build("POST /x").body as unknown, { deep: { list: [1] } });
+  assertEquals(build("POST /x").headers.accept, headers.accept);
+  assertEquals(endpoint.DEFAULTS.headers, headers);
+});
+
+Deno.test("endpoint() returns the same object when a parameter is a Date", () => {
+  const date = new Date(0);
+  assertStrictEquals((endpoint("POST /x", { date }).body as { date: Date }).date, date);
+});
+
+// Errors.
+
+Deno.test("endpoint() throws when there is no url", () => {
+  // @ts-expect-error -- the url is missing, which callers without types find out at run time
+  assertThrows(() => endpoint({ method: "GET" }), ValidationError, "url must be");
+  assertThrows(() => endpoint(""), ValidationError, "url must be");
+  assertThrows(() => endpoint.parse(endpoint.merge({})), ValidationError, "url must be");
+});
+
+Deno.test("endpoint() throws when a caller without types passes an option of the wrong type", () => {
+  const call = endpoint as unknown as (...args: unknown[]) => unknown;
+  const parse = endpoint.parse as unknown as (options: unknown) => unknown;
+  for (const nothing of [undefined, null]) {
+    assertThrows(() => call(nothing), ValidationError, "url must be");
+  }
+  assertEquals((call("/x", null) as { method: string }).method, "get");
+  assertEquals(
+    Object.keys((call("/x", { headers: null }) as { headers: object }).headers).length,
+    2,
+  );
+  assertThrows(() => call({ url: "/x", method: {} }), ValidationError, "method must be");
+  assertThrows(() => parse({ url: "/x" }), ValidationError, "method must be");
+  assertThrows(() => parse({ url: "/x", method: "GET" }), ValidationError, "baseUrl must be");
+});
+
+Deno.test("endpoint.parse() converts header names to lower case when they were added after merge()", () => {
+  const merged = endpoint.merge("POST /x", { a: 1 });
+  merged.headers["Content-Type"] = "application/merge-patch+json";
+  assertEquals(endpoint.parse(merged).headers["content-type"], "application/merge-patch+json");
+});
+
+Deno.test("endpoint.defaults() copies mediaType when it contains an array", () => {
+  const mediaType = { format: "raw", previews: ["a"] };
+  const build = endpoint.defaults({ mediaType });
+  (build.DEFAULTS.mediaType as typeof mediaType).previews.push("b");
+  mediaType.previews.push("c");
+  assertEquals(build.DEFAULTS.mediaType as unknown, { format: "raw", previews: ["a"] });
+});
+
+Deno.test("endpoint() keeps an own __proto__ when assigning it would set the prototype", () => {
+  // As in Node and browsers; Deno has no such accessor.
+  const before = Object.getOwnPropertyDescriptor(Object.prototype, "__proto__");
+  Object.defineProperty(Object.prototype, "__proto__", {
+    configurable: true,
+    set(value) {
+      Object.setPrototypeOf(this, value);
+    },
+  });
+  try {
+    const given = JSON.parse('{"__proto__": {"polluted": 1}, "headers": {"__proto__": "h"}}');
+    const { body, headers } = endpoint("POST /x", given);
+    assertEquals(Object.keys(body as object), ["__proto__"]);
+    assertEquals((body as { polluted?: number }).polluted, undefined);
+    assertEquals(Object.keys(headers).includes("__proto__"), true);
+  } finally {
+    if (before) Object.defineProperty(Object.prototype, "__proto__", before);
+    else Reflect.deleteProperty(Object.prototype, "__proto__");
+  }
+});
+
+for (const method of ["", "poſt", "GE T", "GET/", "MÉTHODE", "GET\n"]) {
+  Deno.test(`endpoint() throws when the method is ${JSON.stringify(method)}`, () => {
+    assertThrows(() => endpoint({ method, url: "/x" }), ValidationError, "method must be");
+    endpoint.merge({ method, url: "/x" });
+  });
+}

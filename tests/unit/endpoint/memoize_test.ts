@@ -1,0 +1,36 @@
+import "../../helpers/no_permission.ts";
+import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
+import { memoize } from "../../../src/endpoint/memoize.ts";
+
+Deno.test("memoize() returns the same result when it is called with the same text again", () => {
+  const read = memoize((text) => ({ text }));
+  assertStrictEquals(read("a"), read("a"));
+});
+
+Deno.test("memoize() clears its cache when it has 200 results", () => {
+  let calls = 0;
+  const read = memoize((text) => `${text}${++calls}`);
+  for (let entry = 0; entry < 200; entry++) read(`k${entry}`);
+  read("k0");
+  assertEquals(calls, 200);
+  read("k200");
+  read("k200");
+  read("k0");
+  assertEquals(calls, 202);
+});
+
+Deno.test("memoize() does not cache when the text is over 2,000 characters or the function throws", () => {
+  let calls = 0;
+  const read = memoize((text) => {
+    calls++;
+    if (text === "bad") throw new Error("bad");
+    return text;
+  });
+  for (const text of ["x".repeat(2_001), "x".repeat(2_001), "x".repeat(2_000), "x".repeat(2_000)]) {
+    read(text);
+  }
+  assertEquals(calls, 3);
+  assertThrows(() => read("bad"), Error, "bad");
+  assertThrows(() => read("bad"), Error, "bad");
+  assertEquals(calls, 5);
+});

@@ -1,0 +1,138 @@
+// Tests of types: an expected error is tested by `@ts-expect-error`.
+import "../../helpers/no_permission.ts";
+import { assertEquals } from "@std/assert";
+import {
+  type Endpoint,
+  endpoint,
+  type EndpointOptions,
+  type PlaceholderName,
+  type RouteVariables,
+} from "../../../mod.ts";
+
+/** Compiles only if both types are the same. */
+function same<A, B>(..._: [A] extends [B] ? [B] extends [A] ? [] : [never] : [never]): void {}
+
+Deno.test("PlaceholderName is the union of the placeholders when the route is a literal", () => {
+  same<PlaceholderName<"GET /a/{b}/c">, "b">();
+  same<PlaceholderName<"POST /a/{b:3}{/c*}{?d,e*}{&f}{#g}">, "b" | "c" | "d" | "e" | "f" | "g">();
+  same<PlaceholderName<"/a/:b/:c_1">, "b" | "c_1">();
+  same<PlaceholderName<"/compare/:base...:head">, "base" | "head">();
+  same<PlaceholderName<"https://host:8080/a/:id">, "id">();
+  same<PlaceholderName<"/Id:abcd/{id}:archive/15:30:00?x=:y#:z">, "id">();
+  same<PlaceholderName<"/plain">, never>();
+  same<PlaceholderName<"/a{?x}/:no#{y}:no">, "x" | "y">();
+  same<PlaceholderName<"/a?{x}/:no">, "x">();
+  same<PlaceholderName<"GET http://[::ffff:1]:80/{a:3,b*}/:id">, "a" | "b" | "id">();
+  same<keyof RouteVariables<"/{a}{?b,data}">, "a" | "b">();
+});
+
+Deno.test("endpoint() does not compile when a parameter has a type that its placeholder cannot contain", () => {
+  const { url } = endpoint("https://example.org/{id}/:part", { id: 5n, part: new Date(0) });
+  assertEquals(url, "https://example.org/5/1970-01-01T00%3A00%3A00.000Z");
+  endpoint("/x/{list*}", { list: ["a", 1, null] });
+  endpoint("POST /x/{id}", { id: null, other: { anything: 1 } });
+  const wrong = () => {
+    // @ts-expect-error -- a function
+    endpoint("/x/{id}", { id: () => 1 });
+    // @ts-expect-error -- an object in an object
+    endpoint("/x/:id", { id: { a: { b: 1 } } });
+    // @ts-expect-error -- a header is a string
+    endpoint("/x", { headers: { accept: {} } });
+    // @ts-expect-error -- a method is a string
+    endpoint({ url: "/x", method: 5 });
+    // @ts-expect-error -- merge() checks the placeholders too
+    endpoint.merge("/x/{id}", { id: Symbol() });
+  };
+  same<typeof wrong, () => void>();
+});
+
+Deno.test("endpoint() does not compile when neither the options nor a default supply a url", () => {
+  const missing = () => {
+    // @ts-expect-error -- no url
+    endpoint({ method: "GET" });
+    // @ts-expect-error -- no url
+    endpoint({});
+    // @ts-expect-error -- an undefined url
+    endpoint({ url: undefined });
+    // @ts-expect-error -- a default that is not a url
+    endpoint.defaults({ org: "a" })({ method: "GET" });
+    // @ts-expect-error -- a default of defaults that is not a url
+    endpoint.defaults({ org: "a" }).defaults({ method: "PUT" })({ org: "b" });
+  };
+  same<typeof missing, () => void>();
+  const url = "https://example.org/x";
+  assertEquals(endpoint({ url }).url, url);
+  assertEquals(endpoint.defaults({ url })({ method: "HEAD" }).url, url);
+  assertEquals(endpoint.defaults({ url })({ url: undefined }).url, url);
+  assertEquals(endpoint.defaults({ url }).defaults({ headers: {} })({}).url, url);
+  assertEquals(
+    endpoint.defaults({ org: "a" }).defaults({ url })({ org: undefined }).url,
+    `${url}?org=a`,
+  );
+  assertEquals(endpoint.defaults({ org: "a" })({ url }).url, `${url}?org=a`);
+  assertEquals(endpoint.merge({ method: "GET" }).url, undefined);
+});
+
+Deno.test("endpoint() compiles when the compiler cannot know whether the options hold a url", () => {
+  const options: EndpointOptions = { url: "https://example.org/x" };
+  assertEquals(endpoint(options).url, "https://example.org/x");
+  assertEquals(endpoint.defaults(options)({ method: "HEAD" }).method, "head");
+  const parameters: Record<string, string> = { url: "https://example.org/y" };
+  assertEquals(endpoint({ ...parameters }).url, "https://example.org/y");
+  const build: Endpoint = endpoint.defaults({ url: "https://example.org/z" });
+  assertEquals(build("https://example.org/x").url, "https://example.org/x");
+  // @ts-expect-error -- the type Endpoint does not have the defaults
+  assertEquals(build({}).url, "https://example.org/z");
+});
+
+Deno.test("endpoint() compiles when the headers are an object, a Headers object or pairs", () => {
+  const pair: [string, string] = ["accept", "text/csv"];
+  for (const headers of [new Headers([pair]), [pair], new Map([pair]), { accept: "text/csv" }]) {
+    assertEquals(endpoint("/x", { headers }).headers.accept, "text/csv");
+  }
+  const wrong = () => {
+    // @ts-expect-error -- a value that is not a string
+    endpoint("/x", { headers: [["accept", {}]] });
+    // @ts-expect-error -- not pairs
+    endpoint("/x", { headers: ["accept"] });
+  };
+  same<typeof wrong, () => void>();
+});
+
+type Ten<Part extends string> =
+  `${Part}${Part}${Part}${Part}${Part}${Part}${Part}${Part}${Part}${Part}`;
+type Sixty<Part extends string> = `${Ten<Part>}${Ten<Part>}${Ten<Part>}${Ten<
+  `${Part}${Part}${Part}`
+>}`;
+
+Deno.test("PlaceholderName compiles when a route has 60 placeholders", () => {
+  same<PlaceholderName<Sixty<"/{a}/b">>, "a">();
+  same<PlaceholderName<Sixty<"/:a/b">>, "a">();
+  same<PlaceholderName<`/x{?${Sixty<"a*,b:3,c,">}d}`>, "a" | "b" | "c" | "d">();
+  same<PlaceholderName<`/${Sixty<"15:30">}`>, never>();
+});
+
+Deno.test("endpoint() compiles with any parameter when the route is a template literal with a variable", () => {
+  const names: string[] = ["a"];
+  const { body } = endpoint(`POST /x{?${names.join(",")}}`, { a: 1, b: { c: { d: 1 } } });
+  assertEquals(body as unknown, { b: { c: { d: 1 } } });
+  const { url } = endpoint("POST https://example.org/{data}", { data: new Blob([]) });
+  assertEquals(url, "https://example.org/");
+});
+
+Deno.test("endpoint() compiles with any parameter when the route is a string variable", () => {
+  const route: string = "/x/{id}";
+  assertEquals(
+    endpoint(route, { id: 1, baseUrl: "https://example.org" }).url,
+    "https://example.org/x/1",
+  );
+});
+
+Deno.test("endpoint() returns a type without any when the route is a literal", () => {
+  const { method, url, headers, body, request } = endpoint("/x");
+  same<typeof method, string>();
+  same<typeof url, string>();
+  same<typeof headers, Record<string, string>>();
+  same<typeof body, unknown>();
+  same<typeof request, object | undefined>();
+});

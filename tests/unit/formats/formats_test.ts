@@ -1,0 +1,112 @@
+import "../../helpers/no_permission.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import { type ResourceName, RESOURCES, ValidationError } from "../../../mod.ts";
+import {
+  createWriter,
+  FORMAT_NAMES,
+  type FormatName,
+  formatOfExtension,
+  FORMATS,
+  formatsOf,
+  missingFields,
+  type WriterOptions,
+} from "../../../src/formats/formats.ts";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+Deno.test("FORMATS has each extension and media type once", () => {
+  const formats = Object.values(FORMATS);
+  const extensions = formats.flatMap(({ extension, aliases }) => [extension, ...aliases]);
+  assertEquals(new Set(extensions).size, extensions.length);
+  assertEquals(new Set(formats.map(({ mediaType }) => mediaType)).size, formats.length);
+});
+
+Deno.test("formatsOf() lists CSV first, and GeoJSON only for Locations", () => {
+  assertEquals(formatsOf("Locations"), ["csv", "ndjson", "json", "geojson"]);
+  for (const resource of ["Metadata", "Observations", "Records"] as const) {
+    assertEquals(formatsOf(resource), ["csv", "ndjson", "json"]);
+  }
+});
+
+Deno.test("formatOfExtension() finds extensions and aliases in any case", () => {
+  assertEquals(formatOfExtension("CSV"), "csv");
+  assertEquals(formatOfExtension("jsonl"), "ndjson");
+  assertEquals(formatOfExtension("txt"), undefined);
+  assertEquals(formatOfExtension("constructor"), undefined);
+});
+
+Deno.test("missingFields() lists what a selection leaves out when the format requires it", () => {
+  assertEquals(missingFields("geojson", ["Id", "Latitude"]), ["Longitude"]);
+  assertEquals(missingFields("geojson", undefined), []);
+  assertEquals(missingFields("csv", ["Id"]), []);
+});
+
+for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
+  for (const format of formatsOf(resource)) {
+    Deno.test(`createWriter() continues a document from a state when ${format} holds ${resource}`, () => {
+      const pages = ['{"value":[{"Id":1}]}', '{"value":[{"Id":2}]}'].map((page) =>
+        encoder.encode(page)
+      );
+      const text = (bytes: Uint8Array) => decoder.decode(bytes);
+      const whole = createWriter(format, { resource });
+      const first = createWriter(format, { resource });
+      const start = text(first.write(pages[0]!).bytes);
+      const state = JSON.parse(JSON.stringify(first.state));
+      const second = createWriter(format, { resource, state });
+      assertEquals(
+        start + text(second.write(pages[1]!).bytes) + text(second.end()),
+        pages.map((page) => text(whole.write(page).bytes)).join("") + text(whole.end()),
+      );
+    });
+  }
+}
+
+const rejected: [FormatName, WriterOptions, option: string, message: string][] = [
+  [
+    "geojson",
+    { resource: "Records" },
+    "format",
+    "format must be one of csv, ndjson, json for Records",
+  ],
+  [
+    "geojson",
+    { resource: "Locations", select: ["Id"] },
+    "select",
+    "select must contain Longitude and Latitude for GeoJSON: add the missing fields, or choose another format",
+  ],
+  [
+    "json",
+    { resource: "Records", csv: { header: undefined, bom: true } },
+    "bom",
+    "bom is only for CSV, got it with json: leave it out",
+  ],
+  ["csv", { resource: "Records", csv: { separator: "x" } }, "separator", "or a tab"],
+  [
+    "csv",
+    { resource: "Records", csv: { columns: ["Idd"] } },
+    "columns",
+    'columns must be selected fields, got "Idd": did you mean "Id"?',
+  ],
+  [
+    "csv",
+    { resource: "Records", select: ["Id"], csv: { columns: ["DOI"] } },
+    "columns",
+    'got "DOI": select it too, or leave the column out',
+  ],
+];
+for (const [format, options, option, message] of rejected) {
+  Deno.test(`createWriter() throws a ValidationError of ${option} when ${format} gets ${JSON.stringify(options)}`, () => {
+    const error = assertThrows(() => createWriter(format, options), ValidationError, message);
+    assertEquals(error.option, option);
+  });
+}
+
+Deno.test("createWriter() accepts unknown columns when unchecked", () => {
+  const options = { resource: "Records", csv: { columns: ["New"] }, unchecked: true } as const;
+  assertEquals(decoder.decode(createWriter("csv", options).end()), "New\r\n");
+});
+
+Deno.test("FORMAT_NAMES has the names of FORMATS, the default first", () => {
+  assertEquals(FORMAT_NAMES, ["csv", "ndjson", "json", "geojson"]);
+});

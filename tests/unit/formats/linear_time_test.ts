@@ -1,0 +1,135 @@
+// Malformed and unusual pages take linear time. Their errors are SyntaxErrors.
+import "../../helpers/no_permission.ts";
+import { assert, assertThrows } from "@std/assert";
+import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
+import { CsvWriter } from "../../../src/formats/csv.ts";
+import { checkCsvOptions } from "../../../src/formats/csv_options.ts";
+import { fieldNames } from "../../../src/odata/resources.ts";
+import { createJsonWriter } from "../../../src/formats/json.ts";
+import { assertLinear, shortest } from "../../helpers/doubling.ts";
+import { PAGE_WRITERS } from "../../helpers/page_writers.ts";
+import {
+  FORMATS_OF,
+  RESOURCE_NAMES,
+  samplePage,
+  truncatedPage,
+} from "../../helpers/sample_pages.ts";
+import { ask } from "../../helpers/sandbox.ts";
+
+type Text = (size: number) => string;
+
+const encoder = new TextEncoder();
+const many = (size: number, item: (index: number) => string) =>
+  Array.from({ length: size }, (_, index) => item(index)).join("");
+
+/** Malformed pages by size. */
+const malformed: Record<string, Text> = {
+  "an unclosed string of n characters": (n) => `{"value":[{"a":"${"a".repeat(n)}`,
+  "an unclosed string of n characters of two bytes": (n) => `{"value":[{"a":"${"é".repeat(n)}`,
+  "n backslashes in an unclosed string": (n) => `{"value":[{"a":"${"\\".repeat(n)}`,
+  "n escapes in an unclosed string": (n) => `{"value":[{"a":"${"\\n".repeat(n)}`,
+  "n unknown escapes in an unclosed string": (n) => `{"value":[{"a":"${"\\x".repeat(n)}`,
+  "n quotes": (n) => `{"value":[{"a":${'"'.repeat(n)}`,
+  "n escaped quotes in an unclosed string": (n) => `{"value":[{"a":"${'\\"'.repeat(n)}`,
+  "n strings that end in a backslash": (n) => `{"value":[{"a":${'"\\'.repeat(n)}`,
+  "n opening brackets": (n) => `{"value":[{"a":${"[".repeat(n)}`,
+  "n opening braces": (n) => `{"value":[{"a":${'{"a":'.repeat(n)}`,
+  "n opening brackets outside the rows": (n) => `{"value":[{"a":1}],"b":${"[".repeat(n)}`,
+  "n digits": (n) => `{"value":[{"a":${"1".repeat(n)}`,
+  "n decimal points": (n) => `{"value":[{"a":${"1.".repeat(n)}`,
+  "n exponents": (n) => `{"value":[{"a":${"1e".repeat(n)}`,
+  "n minus signs": (n) => `{"value":[{"a":${"-".repeat(n)}`,
+  "n spaces": (n) => `{"value":[{"a":${" ".repeat(n)}`,
+  "n spaces after the name of the rows": (n) => `{"value"${" ".repeat(n)}`,
+  "n names of the rows": (n) => `{${'"value" '.repeat(n)}`,
+  "n lists of rows": (n) => `{${'"value":[{"a":1}],'.repeat(n)}`,
+  "n commas": (n) => `{"value":[${",".repeat(n)}`,
+  "n rows": (n) => `{"value":[${'{"a":1},'.repeat(n)}`,
+  "n members of one name": (n) => `{"value":[{${'"a":[1],'.repeat(n)}`,
+  "n items of a list": (n) => `{"value":[{"a":[${'"a",'.repeat(n)}`,
+  "n rows that each have a new field": (n) => `{"value":[${many(n, (i) => `{"a${i}":1},`)}`,
+  "n escapes outside the rows": (n) => `{"b":"${"\\u0000".repeat(n)}","value":[{"a":1}]`,
+};
+
+/** Well-formed pages by size. */
+const wellFormed: Record<string, Text> = {
+  "n escapes outside the rows": (n) => `{"b":"${"\\u0000".repeat(n)}","value":[{"a":1}]}`,
+  "n digits": (n) => `{"value":[{"a":${"1".repeat(n)}}]}`,
+  "n items of a list": (n) => `{"value":[{"a":[${'"a",'.repeat(n)}"a"]}]}`,
+  "n fields": (n) => `{"value":[{${many(n, (i) => `"a${i}":1,`)}"a":1}]}`,
+  "n rows, a field new on the last": (n) => `{"value":[${'{"a":1},'.repeat(n)}{"b":1}]}`,
+};
+
+const CONVERTERS: Record<string, (page: Uint8Array) => unknown> = {
+  csvFromPage,
+  ndjsonFromPage,
+  geojsonFromPage,
+};
+
+for (const [symbol, make] of Object.entries(CONVERTERS)) {
+  for (const [what, text] of Object.entries(malformed)) {
+    Deno.test(`${symbol}() throws in linear time when a page has ${what}`, async () => {
+      await assertLinear((size) => encoder.encode(text(size)), make);
+      assertThrows(() => make(encoder.encode(text(10_000))), SyntaxError);
+    });
+  }
+
+  for (const [what, text] of Object.entries(wellFormed)) {
+    Deno.test(`${symbol}() takes linear time when a page has ${what}`, async () => {
+      await assertLinear((size) => encoder.encode(text(size)), make);
+      make(encoder.encode(text(100)));
+    });
+  }
+}
+
+Deno.test("csvFromPage() throws in linear time when a page has n fields, then many empty rows", async () => {
+  // Each empty row is a line of n cells: the page must be rejected before those are written.
+  const page = (n: number) =>
+    `{"value":[{${many(n, (i) => `"a${i}":1,`)}"a":1},${"{},".repeat(20 * n)}`;
+  await assertLinear((size) => encoder.encode(page(size)), csvFromPage, 1_200);
+});
+
+Deno.test("every writer throws a SyntaxError when a value is nested a million deep", () => {
+  const open = "[".repeat(1_000_000);
+  const closed = open + "]".repeat(1_000_000);
+  const pages = [
+    `{"value":[{"a":${closed}}]}`,
+    `{"value":[{"a":1,"b":{"c":${closed}}}]}`,
+    `{"value":${closed}}`,
+    `{"value":[{"a":1}],"b":${open}}`,
+    open,
+  ];
+  for (const page of pages.map((text) => encoder.encode(text))) {
+    for (const make of [...Object.values(CONVERTERS), () => createJsonWriter().write(page)]) {
+      assertThrows(() => make(page), SyntaxError);
+    }
+  }
+});
+
+for (const resource of RESOURCE_NAMES) {
+  for (const [symbol, write] of FORMATS_OF[resource].flatMap((format) => PAGE_WRITERS[format]!)) {
+    Deno.test(`${symbol}() takes linear time when a page of ${resource} is truncated`, async () => {
+      const sample = await samplePage(resource);
+      await assertLinear(
+        (copies) => truncatedPage(sample, copies),
+        (page) => write(page, resource),
+      );
+    });
+  }
+}
+
+Deno.test("CsvWriter.write() stays fast when one row of the first page has a new field", async () => {
+  const page = await (await ask().get("Records", { $top: 3_000 })).text();
+  const middle = page.indexOf('{"Id"', page.length / 2) + 1;
+  const pages = [page, `${page.slice(0, middle)}"New":1,${page.slice(middle)}`]
+    .map((page) => encoder.encode(page));
+  const write = (page: Uint8Array) =>
+    new CsvWriter(checkCsvOptions(), fieldNames("Records"), { addsNewFields: true }).write(page);
+  let [known, unknown] = [Infinity, Infinity];
+  for (let round = 0; round < 6; round++) {
+    known = Math.min(known, await shortest(pages[0]!, write, 2));
+    unknown = Math.min(unknown, await shortest(pages[1]!, write, 2));
+  }
+  // Twice as long, for the page is read twice; by way of strings it takes at least 20 times as long.
+  assert(unknown < 6 * known, `${unknown} ms with a new field, ${known} ms without`);
+});

@@ -1,0 +1,61 @@
+// Fields without a column: new columns on the first page, an error on later pages.
+import "../../helpers/no_permission.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import { csvFromPage } from "../../../mod.ts";
+import { checkCsvOptions } from "../../../src/formats/csv_options.ts";
+import { CsvWriter } from "../../../src/formats/csv.ts";
+import { transcode } from "../../helpers/csv_ways.ts";
+
+const bytes = (page: string) => new TextEncoder().encode(page);
+const text = (page: Uint8Array) => new TextDecoder().decode(page);
+const writer = (known: readonly string[]) =>
+  new CsvWriter(checkCsvOptions(), known, { addsNewFields: true });
+
+/** First pages. The known fields are `a` and `b`. */
+const added: [name: string, rows: string, csv: string][] = [
+  ["on the first row", '{"a":1,"x":2},{"a":3}', "a,b,x\r\n1,,2\r\n3,,\r\n"],
+  ["on a later row", '{"a":1,"b":2},{"x":3,"a":4}', "a,b,x\r\n1,2,\r\n4,,3\r\n"],
+  ["on several rows", '{"y":1},{"x":2},{"y":3,"z":4}', "a,b,y,x,z\r\n,,1,,\r\n,,,2,\r\n,,3,,4\r\n"],
+  ["with an escaped name", '{"a":1},{"\\u0078":2},{"x":3}', "a,b,x\r\n1,,\r\n,,2\r\n,,3\r\n"],
+  ["twice on one row", '{"a":1},{"x":2,"y":3,"x":4}', "a,b,x,y\r\n1,,,\r\n,,4,3\r\n"],
+  ["on a row after an empty one", '{},{"x":[1.50]}', "a,b,x\r\n,,\r\n,,[1.50]\r\n"],
+];
+for (const [name, rows, csv] of added) {
+  Deno.test(`CsvWriter.write() adds a column when a field is new ${name}`, () => {
+    assertEquals(text(writer(["a", "b"]).write(bytes(`{"value":[${rows}]}`)).bytes), csv);
+  });
+}
+
+Deno.test("csvFromPage() takes columns from later rows when the first row has none", () => {
+  assertEquals(
+    text(csvFromPage(bytes('{"value":[{},{"x":1},{"y":2}]}'))),
+    "x,y\r\n,\r\n1,\r\n,2\r\n",
+  );
+});
+
+Deno.test("CsvWriter.write() names the first new field, and keeps its state, when a later page has one", () => {
+  const csv = writer(["a"]);
+  csv.write(bytes('{"value":[{"a":1}]}'));
+  const before = csv.state;
+  for (const rows of ['{"a":2},{"y":3,"x":4}', '{"y":3},{"x":4}']) {
+    assertThrows(
+      () => csv.write(bytes(`{"value":[${rows}]}`)),
+      SyntaxError,
+      'Field "y" came after the header was written',
+    );
+  }
+  assertThrows(() => csv.write(bytes('{"value":[{"y":2}')), SyntaxError, "broken JSON");
+  assertEquals(csv.state, before);
+  assertEquals(text(csv.write(bytes('{"value":[{"a":5}]}')).bytes), "5\r\n");
+});
+
+Deno.test("transcodeCsv() lists new fields in order of appearance when it collects them", () => {
+  const page = bytes('{"value":[{"a":1},{"y":2,"x":3},{"z":4,"y":5},{"w":6}]}');
+  assertEquals(transcode(page, ["a"], { collectsNewFields: true })?.newFields, [
+    "y",
+    "x",
+    "z",
+    "w",
+  ]);
+  assertEquals(transcode(page, ["a"])?.newFields, []);
+});

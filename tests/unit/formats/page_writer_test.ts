@@ -1,0 +1,33 @@
+import "../../helpers/no_permission.ts";
+import { assertEquals } from "@std/assert";
+import { releaseBuffer, truncate } from "../../../src/formats/page_writer.ts";
+import { createNdjsonWriter } from "../../../src/formats/json.ts";
+
+Deno.test("releaseBuffer() detaches the buffer", () => {
+  const bytes = new Uint8Array(1_000_000);
+  releaseBuffer(bytes);
+  assertEquals([bytes.length, bytes.buffer.byteLength], [0, 0]);
+});
+
+Deno.test("releaseBuffer() does nothing when the runtime has no ArrayBuffer.prototype.transfer", () => {
+  const bytes = new Uint8Array(3);
+  Object.defineProperty(bytes.buffer, "transfer", { value: undefined });
+  releaseBuffer(bytes);
+  assertEquals(bytes.length, 3);
+});
+
+Deno.test("truncate() copies the first bytes and releases the buffer", () => {
+  const bytes = Uint8Array.of(1, 2, 3, 4);
+  const kept = truncate(bytes, 2);
+  assertEquals([[...kept], kept.buffer.byteLength, bytes.length], [
+    [1, 2],
+    2,
+    0,
+  ]);
+});
+
+Deno.test("write() does not release the page", () => {
+  const page = new TextEncoder().encode('{"value":[{"Id":1}]}');
+  const { bytes } = createNdjsonWriter().write(page);
+  assertEquals([page.length, bytes.buffer.byteLength], [20, bytes.length]);
+});

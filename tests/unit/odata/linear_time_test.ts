@@ -1,0 +1,77 @@
+// Malformed filters and lists: each takes linear time.
+
+import "../../helpers/no_permission.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import { ValidationError } from "../../../mod.ts";
+import { parseBox } from "../../../src/odata/bounding_box.ts";
+import { checkFilter, parseFilter } from "../../../src/odata/parse_filter.ts";
+import { checkQuery } from "../../../src/odata/query_options.ts";
+import { assertLinear } from "../../helpers/doubling.ts";
+
+type Text = (size: number) => string;
+
+const malformed: Record<string, Text> = {
+  "n opening quotes": (n) => "DOI eq " + "'".repeat(2 * n + 1),
+  "n quotes alone": (n) => "'".repeat(n),
+  "an unclosed text of n characters": (n) => `DOI eq '${"a".repeat(n)}`,
+  "n doubled quotes in an unclosed text": (n) => `DOI eq '${"a''b".repeat(n)}`,
+  "n double quotes": (n) => '"'.repeat(n),
+  "n opening parentheses": (n) => `DOI in ${"(".repeat(n)}`,
+  "n closing parentheses": (n) => `DOI in ('a'${")".repeat(n)}`,
+  "n calls": (n) => "endswith(".repeat(n),
+  "n commas": (n) => `DOI in (${",".repeat(n)}`,
+  "n items of an unclosed list": (n) => `DOI in (${"'a',".repeat(n)}`,
+  "n ands": (n) => "and ".repeat(n),
+  "n clauses and a last and": (n) => "DOI eq 'a' and ".repeat(n),
+  "n spaces before a mark": (n) => `DOI${" ".repeat(n)}!`,
+  "n spaces": (n) => " ".repeat(n),
+  "a word of n characters": (n) => "a".repeat(n),
+  "n digits": (n) => `LocationId eq ${"1".repeat(n)}x`,
+  "n decimal points": (n) => `LocationId eq ${"1.".repeat(n)}`,
+  "n exponents": (n) => `LocationId eq ${"1e".repeat(n)}`,
+  "n equals signs": (n) => `DOI ${"=".repeat(n)}`,
+};
+for (const [what, text] of Object.entries(malformed)) {
+  Deno.test(`parseFilter() throws in linear time when the filter has ${what}`, async () => {
+    await assertLinear(text, parseFilter);
+    assertThrows(() => parseFilter(text(10_001)), ValidationError);
+  });
+}
+
+const others: [what: string, text: Text, read: (text: string) => unknown][] = [
+  ["parseFilter() takes linear time when a list has n items", list, parseFilter],
+  ["parseFilter() takes linear time when there are n clauses", clauses, parseFilter],
+  [
+    "checkFilter() takes linear time when an unknown field has n characters",
+    (n) => `${"a".repeat(n)} eq 1`,
+    (filter) => checkFilter("Records", filter),
+  ],
+  [
+    "checkQuery() takes linear time when n unchecked fields are selected",
+    (n) => Array.from({ length: n }, (_, index) => `a${index}`).join(),
+    (select) => checkQuery("Records", { select, unchecked: true }),
+  ],
+  [
+    "checkQuery() takes linear time when one field is selected n times",
+    (n) => "Id,".repeat(n),
+    (select) => checkQuery("Records", { select }),
+  ],
+  ["parseBox() takes linear time when a side has n digits", (n) => "1".repeat(n), parseBox],
+  ["parseBox() takes linear time when there are n commas", (n) => ",".repeat(n), parseBox],
+];
+for (const [name, text, read] of others) {
+  Deno.test(name, async () => await assertLinear(text, read));
+}
+
+function list(size: number): string {
+  return `DOI in (${"'a',".repeat(size)}'a')`;
+}
+
+function clauses(size: number): string {
+  return `${"DOI eq 'a' and ".repeat(size)}DOI eq 'a'`;
+}
+
+Deno.test("parseFilter() reads a text when it has thirty million characters", () => {
+  const [clause] = parseFilter(`DOI eq '${"a".repeat(30_000_000)}'`);
+  assertEquals(clause?.values[0]?.text.length, 30_000_000);
+});

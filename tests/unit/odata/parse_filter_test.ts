@@ -1,0 +1,111 @@
+import "../../helpers/no_permission.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import { ValidationError } from "../../../mod.ts";
+import { parseFilter } from "../../../src/odata/parse_filter.ts";
+
+const quoted = (text: string) => ({ text, quoted: true });
+const bare = (text: string) => ({ text, quoted: false });
+
+for (const operator of ["eq", "ne", "lt", "lte", "gt", "gte"] as const) {
+  Deno.test(`parseFilter() reads a comparison when its operator is ${operator}`, () => {
+    assertEquals(parseFilter(`ActivityStartYear ${operator} 2015`), [
+      { field: "ActivityStartYear", operator, values: [bare("2015")], position: 0 },
+    ]);
+  });
+}
+
+Deno.test("parseFilter() returns clauses and their positions when they are joined with and", () => {
+  assertEquals(parseFilter("DOI eq '10.25976/a' and LocationId in (1, '2',-3.5e2)"), [
+    { field: "DOI", operator: "eq", values: [quoted("10.25976/a")], position: 0 },
+    {
+      field: "LocationId",
+      operator: "in",
+      values: [bare("1"), quoted("2"), bare("-3.5e2")],
+      position: 24,
+    },
+  ]);
+});
+
+Deno.test("parseFilter() reads endswith when it has spaces or none", () => {
+  const clause = { field: "DOI", operator: "endswith" as const, values: [quoted("aa00")] };
+  assertEquals(parseFilter("endswith(DOI,'aa00')"), [{ ...clause, position: 9 }]);
+  assertEquals(parseFilter(" endswith( DOI , 'aa00' ) "), [{ ...clause, position: 11 }]);
+});
+
+Deno.test("parseFilter() reads a doubled quote as one when it is inside a string", () => {
+  const [clause] = parseFilter("Name eq 'l''eau and ''d''''or'''");
+  assertEquals(clause?.values, [quoted("l'eau and 'd''or'")]);
+});
+
+Deno.test("parseFilter() reads a field when its name is a keyword", () => {
+  assertEquals(parseFilter("endswith eq 'in'")[0]?.field, "endswith");
+});
+
+const LITERAL = "a quoted string or a number";
+const TOKEN = "a name, a quoted string or a number";
+const OPERATOR = 'one of the operators "eq", "ne", "lt", "lte", "gt", "gte", "in"';
+const CLOSING = "write a quote inside a string twice";
+const SINGLE = "use single quotes";
+
+const faults: [filter: string, expected: string, at: number, got: string, hint?: string][] = [
+  ["", "a field name", 1, "the end"],
+  ["  ", "a field name", 1, "the end"],
+  ["DOI", OPERATOR, 4, "the end"],
+  ["DOI ge 'x'", OPERATOR, 5, '"ge"', 'use "gte"'],
+  ["DOI le 'x'", OPERATOR, 5, '"le"', 'use "lte"'],
+  ["DOI constructor 'x'", OPERATOR, 5, '"constructor"'],
+  ["DOI EQ 'x'", OPERATOR, 5, '"EQ"', 'use "eq"'],
+  ["DOI eq 'x' AND Name eq 'y'", '"and"', 12, '"AND"', 'use "and"'],
+  ["ActivityStartYear >= 2015", TOKEN, 19, '">="', 'use "gte"'],
+  ["DOI == 'x'", TOKEN, 5, '"=="', 'use "eq"'],
+  ['DOI eq "x"', TOKEN, 8, '"""', SINGLE],
+  ["DOI eq", "a space", 7, "the end"],
+  ["DOI eq ", LITERAL, 7, "the end"],
+  ["DOI eq x", LITERAL, 8, '"x"'],
+  ["DOI eq'x'", "a space", 7, "\"'x'\""],
+  ["DOI eq 'x", "a closing quote", 8, "the end", CLOSING],
+  ["DOI eq 'x'y'", "a closing quote", 12, "the end", CLOSING],
+  [
+    "DOI eq 'x' or DOI eq 'y'",
+    '"and"',
+    12,
+    '"or"',
+    'send one query for each side, or use "in" with a list of values',
+  ],
+  ["not DOI eq 'x'", OPERATOR, 5, '"DOI"'],
+  ["DOI eq 'x' DOI eq 'y'", '"and"', 12, '"DOI"'],
+  ["DOI eq 'x' and", "a space", 15, "the end"],
+  ["DOI eq 'x'and DOI eq 'y'", '"and"', 11, '"and"'],
+  ["DOI LIKE 'x'", OPERATOR, 5, '"LIKE"'],
+  ["DOI like 'x'", OPERATOR, 5, '"like"'],
+  ["DOI IN ('x')", OPERATOR, 5, '"IN"', 'use "in"'],
+  ["DOI not 'x'", OPERATOR, 5, '"not"', 'use "ne"'],
+  ["DOI in ()", LITERAL, 9, '")"'],
+  ["DOI in ('x'", '")"', 12, "the end"],
+  ["DOI in ('x',)", LITERAL, 13, '")"'],
+  ["DOI in 'x'", '"("', 8, "\"'x'\""],
+  ["DOI in('x')", "a space", 7, '"("', 'use parentheses only for the list of "in"'],
+  ["endswith(DOI 'x')", '","', 14, "\"'x'\""],
+  ["endswith(DOI, 'x'", '")"', 18, "the end"],
+  ["(DOI eq 'x')", "a field name", 1, '"("', 'use parentheses only for the list of "in"'],
+  ["Latitude gt 1.", TOKEN, 14, '"."'],
+  ["Latitude gt 1and DOI eq 'x'", "a space after 1", 14, '"and"'],
+  ["DOI eq 5x", "a space after 5", 9, '"x"'],
+  ["DOI eq null", LITERAL, 8, '"null"'],
+  ["DOI != 'x'", TOKEN, 5, '"!="', 'use "ne"'],
+  ["DOI <> 'x'", TOKEN, 5, '"<>"', 'use "ne"'],
+  ["DOI < 'x'", TOKEN, 5, '"<"', 'use "lt"'],
+  ["DOI <= 'x'", TOKEN, 5, '"<="', 'use "lte"'],
+  ["DOI > 'x'", TOKEN, 5, '">"', 'use "gt"'],
+  ["DOI = 'x'", TOKEN, 5, '"="', 'use "eq"'],
+  ["DOI eq “x”", TOKEN, 8, '"“"', SINGLE],
+  ["DOI eq ‘x’", TOKEN, 8, '"‘"', SINGLE],
+  ["🌊 eq 'x'", TOKEN, 1, '"🌊"'],
+];
+for (const [filter, expected, at, got, hint = ""] of faults) {
+  Deno.test(`parseFilter() throws a ValidationError when the filter is ${JSON.stringify(filter)}`, () => {
+    const error = assertThrows(() => parseFilter(filter), ValidationError);
+    assertEquals([error.option, error.received, error.hint], ["filter", filter, hint]);
+    assertEquals(error.problem, `must have ${expected} at character ${at}, got ${got}`);
+  });
+}

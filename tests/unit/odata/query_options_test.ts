@@ -1,0 +1,289 @@
+// Options of a query, which are checked before any request.
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import {
+  DataStream,
+  eq,
+  PRODUCTION_URL,
+  type ResourceName,
+  ValidationError,
+} from "../../../mod.ts";
+import { fieldNames } from "../../../src/odata/resources.ts";
+
+const box = { west: -64, south: 46, east: -62, north: 47 };
+const BOX_FILTER =
+  "Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and Latitude lt '47'";
+const client = new DataStream();
+// Without the compiler's checks, as from plain JavaScript.
+const loose = client as unknown as Record<string, (query: object) => { url: string }>;
+const methods: [method: string, resource: ResourceName, size: number][] = [
+  ["metadata", "Metadata", 100],
+  ["locations", "Locations", 10_000],
+  ["observations", "Observations", 10_000],
+  ["records", "Records", 10_000],
+];
+
+for (const [method, resource, size] of methods) {
+  const query = (options: object) => loose[method]!(options);
+  const errorOf = (options: unknown) =>
+    assertThrows(() => query(options as object), ValidationError);
+
+  Deno.test(`${method}() requests pages of ${size} rows when no option is given`, () => {
+    assertEquals(query({}).url, `${PRODUCTION_URL}/${resource}?%24top=${size}`);
+    assertEquals(query({ filter: undefined, select: undefined }).url, query({}).url);
+  });
+
+  Deno.test(`${method}() selects every field when they are an array or a string`, () => {
+    const names = fieldNames(resource);
+    assertEquals(query({ select: names }).url.includes(`?%24select=${names.join("%2C")}&`), true);
+    assertEquals(query({ select: names.join(" , ") }).url, query({ select: names }).url);
+  });
+
+  Deno.test(`${method}() throws a ValidationError when a field is unknown`, () => {
+    for (const select of [["Id", "Doi"], "Id,Doi"]) {
+      const error = errorOf({ select });
+      assertEquals([error.option, error.canBeUnchecked], ["select", true]);
+      assertEquals(error.received, ["Id", "Doi"]);
+      assertEquals(
+        error.messageFor({}),
+        `select includes "Doi", which is not a field of ${resource}: did you mean "DOI"?`,
+      );
+    }
+    assertEquals(query({ select: "Id,Doi", unchecked: true }).url.includes("Id%2CDoi"), true);
+  });
+
+  Deno.test(`${method}() throws a ValidationError when a filter field is unknown`, () => {
+    const filter = "DOI eq 'x' and charactristicName eq 'pH'";
+    const error = errorOf({ filter });
+    assertEquals([error.option, error.canBeUnchecked], ["filter", true]);
+    assertEquals(error.received, filter);
+    assertEquals(
+      error.messageFor({}),
+      'filter uses "charactristicName" at character 16, which is not a filter field of ' +
+        `${resource}: did you mean "CharacteristicName"?`,
+    );
+    assertEquals(errorOf({ filter: eq("Doi", "x") }).hint, 'did you mean "DOI"?');
+    assertMatch(query({ filter, unchecked: true }).url, /charactristicName%20eq%20%27pH%27/);
+  });
+
+  Deno.test(`${method}() throws a ValidationError when the filter has a syntax error`, () => {
+    const wrong = { filter: "ActivityStartYear ge 2015" };
+    const error = errorOf(wrong);
+    assertEquals([error.option, error.canBeUnchecked], ["filter", true]);
+    assertMatch(error.message, /at character 19, got "ge": use "gte" \(or pass unchecked: true/);
+    assertEquals(query({ ...wrong, unchecked: true }).url.includes("ge%202015"), true);
+  });
+
+  const wrong: [name: string, options: unknown, option: string, message: string][] = [
+    ["filter is empty", { filter: "" }, "filter", "must not be empty: omit it for all rows"],
+    ["filter is a space", { filter: " " }, "filter", "must not be empty: omit it for all rows"],
+    ["select is empty", { select: "" }, "select", "must not be empty: omit it for all fields"],
+    ["select has no field", { select: [] }, "select", "must not be empty: omit it for all fields"],
+    [
+      "select has two commas",
+      { select: "Id,,DOI", unchecked: true },
+      "select",
+      'includes the empty name "": remove the extra comma',
+    ],
+    [
+      "a field is repeated",
+      { select: ["Id", "DOI", "Id"] },
+      "select",
+      'includes "Id" twice: list each field once',
+    ],
+    [
+      "skipToken is empty",
+      { skipToken: "" },
+      "skipToken",
+      "must not be empty: omit it to start at the first row",
+    ],
+    ...[0, -1, 1.5, 10_001, NaN, Infinity].map((top) =>
+      [
+        `top is ${top}`,
+        { top },
+        "top",
+        `must be a whole number from 1 to 10000, got ${top}`,
+      ] as const
+    ).map((row) => [...row] as [string, unknown, string, string]),
+    ["top is a string", { top: "5" }, "top", 'must be a whole number from 1 to 10000, got "5"'],
+    ["limit is negative", { limit: -1 }, "limit", "must be a whole number of at least 0, got -1"],
+    ["limit is 1.5", { limit: 1.5 }, "limit", "must be a whole number of at least 0, got 1.5"],
+    ["limit is NaN", { limit: NaN }, "limit", "must be a whole number of at least 0, got NaN"],
+    ["limit is a string", { limit: "5" }, "limit", 'must be a whole number of at least 0, got "5"'],
+    ["maxRows is 0", { maxRows: 0 }, "maxRows", "must be a whole number of at least 1, got 0"],
+    [
+      "incomplete is unknown",
+      { incomplete: "ignore" },
+      "incomplete",
+      'must be one of error, warn, got "ignore"',
+    ],
+    [
+      "partition is unknown",
+      { partition: "month" },
+      "partition",
+      'must be one of auto, never, location, year, got "month"',
+    ],
+    [
+      "an option is unknown",
+      { fitler: "DOI eq 'x'" },
+      "fitler",
+      `is not an option of a query of ${resource}: did you mean "filter"?`,
+    ],
+    [
+      "the options are null",
+      null,
+      "options",
+      `of a query of ${resource} must be an object such as { select: … }, got null`,
+    ],
+    [
+      "the options are a string",
+      "DOI eq 'x'",
+      "options",
+      `of a query of ${resource} must be an object such as { select: … }, got a string`,
+    ],
+    [
+      "select is null",
+      { select: null },
+      "select",
+      "must be an array of fields or a string, got null",
+    ],
+    [
+      "select has a number",
+      { select: [5] },
+      "select",
+      "must be an array of fields or a string, got an array",
+    ],
+    [
+      "filter is an object",
+      { filter: { DOI: "x" } },
+      "filter",
+      "must be a string or one expression, got an Object: combine several expressions with and()",
+    ],
+    [
+      "filter is an array",
+      { filter: [eq("DOI", "x"), eq("DOI", "y")] },
+      "filter",
+      "must be a string or one expression, got an array: combine several expressions with and()",
+    ],
+    ["skipToken is a number", { skipToken: 5 }, "skipToken", "must be a string, got 5"],
+    ["unchecked is a string", { unchecked: "yes" }, "unchecked", 'must be a boolean, got "yes"'],
+    [
+      "within is null",
+      { within: null },
+      "within",
+      "must be an object { west, south, east, north }, got null",
+    ],
+  ];
+  for (const [name, options, option, message] of wrong) {
+    Deno.test(`${method}() throws a ValidationError when ${name}`, () => {
+      const error = errorOf(options);
+      assertEquals([error.option, error.canBeUnchecked], [option, false]);
+      assertEquals(error.message, `${option} ${message}`);
+    });
+  }
+
+  Deno.test(`${method}() accepts numbers when they are at the ends of their ranges`, () => {
+    assert(query({ top: 1 }).url.includes("top=1"));
+    assert(query({ top: 10_000 }).url.includes("top=10000"));
+    for (const limit of [0, 1, Infinity]) assert(query({ limit }).url.length > 0);
+  });
+
+  Deno.test(`${method}() throws a TypeError when signal or onProgress has another type`, () => {
+    const others: [options: object, message: string][] = [
+      [{ signal: new AbortController() }, "got an AbortController"],
+      [{ signal: null }, "signal must be an AbortSignal"],
+      [{ onProgress: 5 }, "onProgress must be a function, got 5"],
+    ];
+    for (const [options, message] of others) {
+      assertThrows(() => query(options), TypeError, message);
+    }
+  });
+
+  Deno.test(`${method}() throws when the request has more than 8000 bytes`, () => {
+    const filter = (ids: number) => ({
+      filter: `LocationId in (${Array.from({ length: ids }, (_, index) => 100_000 + index)})`,
+    });
+    const { url } = query(filter(870));
+    assert(url.length - "https://api.datastream.org".length <= 8_000);
+    assertThrows(() => query(filter(900)), Error, "8000");
+  });
+}
+
+for (const method of ["observations", "records"]) {
+  Deno.test(`${method}() requests Locations first when it has a box, with the clauses that Locations takes`, () => {
+    const filter = "CharacteristicName eq 'pH' and MonitoringLocationType ne 'Well' and DOI eq 'x'";
+    const { url } = loose[method]!({ filter, within: box });
+    assertEquals(
+      decodeURIComponent(url),
+      `${PRODUCTION_URL}/Locations?$select=Id&$filter=CharacteristicName eq 'pH' and DOI eq 'x' and ` +
+        `${BOX_FILTER}&$top=10000`,
+    );
+  });
+
+  Deno.test(`${method}() throws when the filter and the box do not fit into one request`, () => {
+    // The request to Locations does not have this clause, and is short.
+    const filter = `CharacteristicName ne '${"x".repeat(7_880)}'`;
+    loose[method]!({ filter });
+    assertThrows(() => loose[method]!({ filter, within: box }), Error, "8000");
+    const longer = { filter: filter.replace("x'", `${"x".repeat(500)}'`) };
+    for (const partition of ["auto", "location", "year"]) {
+      assertThrows(() => loose[method]!({ ...longer, partition }), Error, "8000");
+    }
+  });
+}
+
+for (const method of ["metadata", "locations"]) {
+  Deno.test(`${method}() adds the box to the filter when it has one`, () => {
+    const filterOf = (options: object) =>
+      new URL(loose[method]!({ within: box, ...options }).url).searchParams.get("$filter");
+    assertEquals(filterOf({}), BOX_FILTER);
+    assertEquals(filterOf({ filter: "DOI eq 'x'" }), `DOI eq 'x' and ${BOX_FILTER}`);
+    assertEquals(
+      filterOf({ filter: "DOI eq 'x' or DOI eq 'y'", unchecked: true }),
+      `(DOI eq 'x' or DOI eq 'y') and ${BOX_FILTER}`,
+    );
+  });
+
+  Deno.test(`${method}() throws a ValidationError when it has a partition`, () => {
+    const error = assertThrows(() => loose[method]!({ partition: "auto" }), ValidationError);
+    assertEquals(error.option, "partition");
+    assertEquals(error.hint, "omit it: only Observations and Records are split");
+  });
+}
+
+const wrongBoxes: [name: string, sides: object, option: string, problem: string][] = [
+  [
+    "a side is missing",
+    { west: undefined },
+    "west",
+    "must be a number of degrees from -180 to 180, got undefined",
+  ],
+  [
+    "a side is a string",
+    { north: "47" },
+    "north",
+    'must be a number of degrees from -90 to 90, got "47"',
+  ],
+  ["a side is NaN", { south: NaN }, "south", "must be a number of degrees from -90 to 90, got NaN"],
+  [
+    "a longitude is above 180",
+    { east: 181 },
+    "east",
+    "must be a number of degrees from -180 to 180, got 181",
+  ],
+  [
+    "a latitude is above 90",
+    { north: 91 },
+    "north",
+    "must be a number of degrees from -90 to 90, got 91",
+  ],
+  ["west equals east", { west: -62 }, "west", "must be below east (-62), got -62"],
+  ["south is above north", { south: 48 }, "south", "must be below north (47), got 48"],
+];
+for (const [name, sides, side, problem] of wrongBoxes) {
+  Deno.test(`records() throws a ValidationError when ${name} in a box`, () => {
+    const within = { ...box, ...sides };
+    const error = assertThrows(() => loose.records!({ within }), ValidationError);
+    assertEquals([error.option, error.problem], [`within.${side}`, problem]);
+  });
+}

@@ -1,0 +1,88 @@
+import "../../helpers/no_permission.ts";
+import { assertEquals } from "@std/assert";
+import {
+  fieldNames,
+  type ResourceName,
+  RESOURCES,
+  type Row,
+} from "../../../src/odata/resources.ts";
+
+// DataStream Public API, "Endpoints": "Select By" and "Filter By" of each resource.
+const activity = `ActivityType, ActivityMediaName, ActivityStartDate, ActivityStartTime,
+  ActivityStartTimeZone, ActivityEndDate, ActivityEndTime, ActivityEndTimeZone,
+  ActivityDepthHeightMeasure, ActivityDepthHeightUnit, SampleCollectionEquipmentName,
+  CharacteristicName, MethodSpeciation, ResultSampleFraction, ResultValue, ResultUnit,
+  ResultValueType, ResultDetectionCondition`;
+const laboratory = `ResultDetectionQuantitationLimitType, ResultStatusID, ResultComment,
+  ResultAnalyticalMethodID, ResultAnalyticalMethodContext, ResultAnalyticalMethodName,
+  AnalysisStartDate, AnalysisStartTime, AnalysisStartTimeZone, LaboratoryName,
+  LaboratorySampleID`;
+const filters = `DOI, LocationId, ActivityMediaName, ActivityGroupType, CharacteristicName,
+  MonitoringLocationType, ActivityStartYear, RegionId`;
+const documented: Record<ResourceName, { select: string; filter: string; size: number }> = {
+  Metadata: {
+    select: `DOI, Version, DatasetName, DataStewardEmail, DataCollectionOrganization,
+      DataUploadOrganization, ProgressCode, MaintenanceFrequencyCode, Abstract,
+      DataCollectionInformation, DataProcessing, FundingSources, DataSourceURL, OtherDataSources,
+      Citation, Licence, Disclaimer, TopicCategoryCode, Keywords, CreateTimestamp,
+      PublishedTimestamp`,
+    filter: `${filters}, DatasetName, CreateTimestamp`,
+    size: 23, // and Id and TemporalExtent, which the service's OpenAPI file adds
+  },
+  Locations: {
+    select: `Id, DOI, ID, Name, Latitude, Longitude, HorizontalCoordinateReferenceSystem,
+      HorizontalAccuracyMeasure, HorizontalAccuracyUnit, VerticalMeasure, VerticalUnit,
+      MonitoringLocationType`,
+    filter: `${filters}, Name`,
+    size: 12,
+  },
+  Observations: {
+    select: `Id, LocationId, DOI, ${activity}, ResultDetectionQuantitationLimitUnit,
+      ResultDetectionQuantitationLimitMeasure, ${laboratory}`,
+    filter: filters,
+    size: 34,
+  },
+  Records: {
+    select: `Id, DOI, DatasetName, MonitoringLocationID, MonitoringLocationName,
+      MonitoringLocationLatitude, MonitoringLocationLongitude,
+      MonitoringLocationHorizontalCoordinateReferenceSystem,
+      MonitoringLocationHorizontalAccuracyMeasure, MonitoringLocationHorizontalAccuracyUnit,
+      MonitoringLocationVerticalMeasure, MonitoringLocationVerticalUnit, MonitoringLocationType,
+      ${activity}, ResultDetectionQuantitationLimitMeasure, ResultDetectionQuantitationLimitUnit,
+      ${laboratory}`,
+    filter: filters,
+    size: 44,
+  },
+};
+const list = (text: string) => text.split(/,\s*/);
+
+for (const [name, { select, filter, size }] of Object.entries(documented)) {
+  const resource = name as ResourceName;
+  Deno.test(`RESOURCES has the documented fields when the resource is ${name}`, () => {
+    const fields: string[] = fieldNames(resource);
+    const printed = list(select);
+    assertEquals(fields.filter((field) => printed.includes(field)), printed);
+    assertEquals(fields.length, size);
+  });
+  Deno.test(`RESOURCES has the documented filter fields when the resource is ${name}`, () => {
+    const names: readonly string[] = RESOURCES[resource].filters;
+    assertEquals(list(filter).filter((field) => !names.includes(field)), []);
+    assertEquals(names.includes("ActivityStartDateYear"), true);
+    const boxed = resource === "Metadata" || resource === "Locations";
+    assertEquals(names.includes("Latitude") && names.includes("Longitude"), boxed);
+  });
+}
+
+Deno.test("Row has the type of each field when the resource is Records", () => {
+  const row = {} as Row<"Records">;
+  const id: number = row.Id;
+  const date: string | null = row.ActivityStartDate;
+  // @ts-expect-error -- a record may have no start date
+  const never: string = row.ActivityStartDate;
+  // @ts-expect-error -- Records has no LocationId
+  const missing = row.LocationId;
+  assertEquals(
+    [id, date, never, missing],
+    [undefined, undefined, undefined, undefined] as unknown[],
+  );
+});

@@ -1,0 +1,104 @@
+// What the compiler makes of a query: rows as narrow as the selection, and no wrong name.
+import "../../helpers/no_permission.ts";
+import { assertEquals } from "@std/assert";
+import {
+  and,
+  boundingBox,
+  DataStream,
+  eq,
+  type Field,
+  type Filter,
+  gt,
+  isIn,
+  type Query,
+  type Row,
+} from "../../../mod.ts";
+
+const client = new DataStream();
+const box = { west: -64, south: 46, east: -62, north: 47 };
+
+/** Fails to compile where the two types differ. */
+function same<A>() {
+  return <B>(_query: Query<B>, ..._: [A, B] extends [B, A] ? [] : ["the rows differ"]) => {};
+}
+
+Deno.test("query() has rows of the selected fields when the selection is a literal", () => {
+  type Narrow = { Id: number; ResultValue: number | null };
+  same<Narrow>()(client.records({ select: ["Id", "ResultValue"] }));
+  same<Narrow>()(client.records({ select: "Id, ResultValue" }));
+  same<{ Keywords: string[] | string }>()(client.metadata({ select: ["Keywords"] }));
+  same<{ LocationId: number }>()(client.observations({ select: ["LocationId"], within: box }));
+  same<Row<"Locations">>()(client.locations());
+  same<Row<"Records">>()(client.records({ top: 5 }));
+  // @ts-expect-error -- the rows differ, so that this test can fail
+  same<Row<"Records">>()(client.records({ select: ["Id"] }));
+});
+
+Deno.test("query() has rows of optional fields when the selection is not a literal", () => {
+  const names: string = "Id,DOI";
+  same<Partial<Row<"Locations">>>()(client.locations({ select: names }));
+  const fields: Field<"Locations">[] = ["Id"];
+  same<Partial<Row<"Locations">>>()(client.locations({ select: fields }));
+});
+
+Deno.test("query() does not compile when a selected field is unknown", () => {
+  const wrong: (() => unknown)[] = [
+    // @ts-expect-error -- Records has no LocationId
+    () => client.records({ select: ["LocationId"] }),
+    // @ts-expect-error -- nor as a text
+    () => client.records({ select: "Id,LocationId" }),
+    // @ts-expect-error -- Observations has no DatasetName
+    () => client.observations({ select: ["Id", "DatasetName"] }),
+  ];
+  assertEquals(wrong.length, 3);
+});
+
+Deno.test("query() does not compile when a filter has a name or a value of another type", () => {
+  client.locations({ filter: and(boundingBox(box), eq("Name", "x")) });
+  client.metadata({ filter: and(gt("CreateTimestamp", "2020-01-01"), eq("DatasetName", "x")) });
+  client.records({ filter: and(isIn("LocationId", [1, 2]), eq("DOI", "x")) });
+  const wrong: (() => unknown)[] = [
+    // @ts-expect-error -- a box is no filter of Records
+    () => client.records({ filter: boundingBox(box) }),
+    // @ts-expect-error -- nor beside another
+    () => client.observations({ filter: and(eq("DOI", "x"), boundingBox(box)) }),
+    // @ts-expect-error -- Locations has no DatasetName
+    () => client.locations({ filter: eq("DatasetName", "x") }),
+    // @ts-expect-error -- a misspelt name
+    () => client.records({ filter: eq("Doi", "x") }),
+    // @ts-expect-error -- a number is no text
+    () => eq("DOI", 5),
+    // @ts-expect-error -- a text is no number
+    () => eq("LocationId", "5"),
+    // @ts-expect-error -- a list of the other kind
+    () => isIn("LocationId", ["5"]),
+  ];
+  assertEquals(wrong.length, 7);
+});
+
+Deno.test("and() joins filters for every resource when they were built one by one", () => {
+  const parts: Filter[] = [eq("DOI", "x")];
+  parts.push(eq("CharacteristicName", "pH"));
+  const filter: Filter = and(...parts);
+  client.metadata({ filter });
+  client.locations({ filter });
+  client.observations({ filter });
+  client.records({ filter });
+});
+
+Deno.test("query() does not compile when a partition is unknown or the resource has none", () => {
+  client.records({ within: box, partition: "location" });
+  const wrong: (() => unknown)[] = [
+    // @ts-expect-error -- and nothing is split
+    () => client.metadata({ partition: "year" }),
+    // @ts-expect-error -- no such word
+    () => client.records({ partition: "month" }),
+  ];
+  assertEquals(wrong.length, 2);
+});
+
+Deno.test("query() has untyped rows when it is unchecked", () => {
+  same<Record<string, unknown>>()(
+    client.records({ unchecked: true, select: ["Id", "New"], filter: eq("Newer", 5) }),
+  );
+});

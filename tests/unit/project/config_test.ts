@@ -1,0 +1,78 @@
+// deno.json (npm, for developing) and jsr.json (JSR, what is published) are two maps of one code.
+import { assert, assertEquals } from "@std/assert";
+import { VARIABLES } from "../../../edge/config.ts";
+import { VERSION } from "../../../src/version.ts";
+import deno from "../../../deno.json" with { type: "json" };
+import jsr from "../../../jsr.json" with { type: "json" };
+import tests from "../../deno.json" with { type: "json" };
+import { importsOf, sourceFiles } from "../../helpers/tree.ts";
+
+/** The @std releases that are published against; deno-std 1.4.0 carries builds of them. */
+const STD_VERSIONS: Record<string, string> = {
+  "@std/assert": "^1.0.13",
+  "@std/csv": "^1.0.6",
+  "@std/http": "^1.0.16",
+};
+const DENO_STD = "npm:deno-std@1.4.0";
+
+const denoImports: Record<string, string> = deno.imports;
+const jsrImports: Record<string, string> = jsr.imports;
+
+Deno.test("both maps have the same name, exports and specifiers", () => {
+  assertEquals(deno.name, jsr.name);
+  assertEquals(deno.exports, jsr.exports);
+  assertEquals(Object.keys(deno.exports), [".", "./cli", "./edge", "./sandbox"]);
+  assertEquals(Object.keys(denoImports), Object.keys(jsrImports));
+});
+
+Deno.test("the version stands in jsr.json and src/version.ts alone", () => {
+  assertEquals(jsr.version, VERSION);
+  assertEquals("version" in deno, false);
+});
+
+for (const [specifier, target] of Object.entries(jsrImports)) {
+  Deno.test(`${specifier} resolves to the same thing in both maps`, () => {
+    if (!specifier.startsWith("@std/")) {
+      assertEquals(target.replace(/@\^[\d.]+/, ""), `npm:${specifier}`);
+      assertEquals(denoImports[specifier], target);
+      return;
+    }
+    const [scope, name, ...path] = specifier.split("/");
+    const module = `${scope}/${name}`;
+    assertEquals(target, ["jsr:" + module + "@" + STD_VERSIONS[module], ...path].join("/"));
+    const file = path.length === 0 ? "mod" : path.join("/").replaceAll("-", "_");
+    assertEquals(denoImports[specifier], `${DENO_STD}/${name}/${file}.js`);
+  });
+}
+
+Deno.test("every bare import of the sources is in the maps, and every entry is used", async () => {
+  const tree = await sourceFiles("mod.ts", "src", "edge", "tests");
+  const bare = tree
+    .filter((path) => !/^tests\/(bench|e2e\/browser|mutation|package|properties)\//.test(path))
+    .flatMap(importsOf)
+    .filter((specifier) => !/^(\.|node:)/.test(specifier));
+  assertEquals([...new Set(bare)].sort(), Object.keys(denoImports).sort());
+  const published = tree.filter((path) => !path.startsWith("tests/")).flatMap(importsOf);
+  for (const specifier of published) assert(!/^(https?|npm|jsr):/.test(specifier), specifier);
+});
+
+Deno.test("the tests' own map has all of the root's, and a lock of its own", () => {
+  const own: Record<string, string> = tests.imports;
+  for (const [specifier, target] of Object.entries(denoImports)) {
+    assertEquals(own[specifier], target);
+  }
+  assertEquals([tests.lock.path, deno.lock.path], ["./deno.lock", "deno.lock"]);
+});
+
+Deno.test("only what users need is published", () => {
+  assertEquals(jsr.publish.include.includes("tests"), false);
+  for (const path of Object.values(jsr.exports)) {
+    const [folder] = path.slice(2).split("/");
+    assert(jsr.publish.include.includes(folder!), path);
+  }
+});
+
+Deno.test("the serve task may read the environment's variables that are read, and no others", () => {
+  const [, names] = /--allow-env=(\S+)/.exec(deno.tasks.serve.command)!;
+  assertEquals(names!.split(","), VARIABLES.toSorted());
+});

@@ -1,0 +1,248 @@
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { type FilterField, type ResourceName, RESOURCES } from "../../../src/odata/resources.ts";
+import { ask } from "../../helpers/sandbox.ts";
+
+// Every name on every resource is held against a join of all rows that is made here, from the
+// columns alone: what the sandbox computes by number must be what its own rows say.
+const { get, rows, count } = ask({ records: 6_000, locations: 30 });
+const datasets = await rows("Metadata");
+const locations = await rows("Locations");
+const observations = await rows("Observations");
+const records = await rows("Records");
+
+/** The group of each `ActivityType` that the sandbox uses; rows do not show the group. */
+const GROUPS: Record<string, string> = {
+  "Field Msr/Obs": "Field Measure",
+  "Field Msr/Obs-Continuous Time Series": "Continuous Data",
+  "Quality Control Field Replicate Msr/Obs": "Quality Control - Field Measure",
+  "Quality Control Sample-Field Replicate": "Quality Control - Lab Sample",
+  "Sample-Routine": "Lab Sample",
+};
+
+/** What a filter can ask of one observation, with all that it belongs to. */
+const joined = observations.map((observation, index) => {
+  const location = locations.find(({ Id }) => Id === observation.LocationId)!;
+  const dataset = datasets.find(({ DOI }) => DOI === observation.DOI)!;
+  const date = observation.ActivityStartDate as string | null;
+  const type = observation.ActivityType as string;
+  const year = date === null ? null : Number(date.slice(0, 4));
+  return {
+    ids: {
+      Metadata: dataset.Id,
+      Locations: location.Id,
+      Observations: observation.Id,
+      Records: records[index]!.Id,
+    },
+    values: {
+      DOI: observation.DOI,
+      LocationId: observation.LocationId,
+      ActivityMediaName: observation.ActivityMediaName,
+      ActivityGroupType: GROUPS[type]!,
+      CharacteristicName: observation.CharacteristicName,
+      MonitoringLocationType: location.MonitoringLocationType,
+      ActivityStartYear: year,
+      ActivityStartDateYear: year,
+      Latitude: location.Latitude,
+      Longitude: location.Longitude,
+      DatasetName: dataset.DatasetName,
+      CreateTimestamp: Date.parse(dataset.CreateTimestamp as string),
+      Name: location.Name,
+    } as Record<string, string | number | null>,
+  };
+});
+
+type Test = (values: Record<string, string | number | null>) => boolean;
+
+async function assertFinds(resource: ResourceName, filter: string, test: Test): Promise<number> {
+  const found = (await rows(resource, { $filter: filter, $select: "Id" })).map(({ Id }) => Id);
+  const wanted = new Set(
+    joined.filter(({ values }) => test(values)).map(({ ids }) => ids[resource]),
+  );
+  assertEquals(new Set(found), wanted);
+  assertEquals(found.length, wanted.size);
+  assertEquals(await count(resource, filter), wanted.size);
+  return wanted.size;
+}
+
+const quote = (value: string | number) =>
+  typeof value === "number" ? String(value) : `'${value.replaceAll("'", "''")}'`;
+
+const examples: Partial<Record<FilterField, string | number>> = {
+  DOI: "10.25976/weir-cc00",
+  LocationId: 1001 + 7 * 4,
+  ActivityMediaName: "Surface Water Sediment",
+  ActivityGroupType: "Quality Control - Lab Sample",
+  CharacteristicName: "Temperature, water",
+  MonitoringLocationType: "Lake/Pond",
+  ActivityStartYear: 2017,
+  ActivityStartDateYear: 2017,
+  Latitude: 54.1,
+  Longitude: -97.5,
+  DatasetName: 'Synthetic "Citizen Science" Samples <script>alert("weir")</script>',
+  CreateTimestamp: "2021-01-31",
+  Name: "Rivière-aux-Érables synthétique, à l’île nº 2",
+};
+
+for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
+  for (const field of RESOURCES[resource].filters) {
+    if (field === "RegionId") continue;
+    const literal = quote(examples[field]!);
+    const value = field === "CreateTimestamp" ? Date.parse("2021-01-31") : examples[field]!;
+    Deno.test(`fetch() filters ${resource} by ${field} when the operator is any of them`, async () => {
+      const is = (holds: (held: string | number) => boolean): Test => (values) => {
+        const held = values[field]!;
+        return held !== null && holds(held);
+      };
+      const sizes = [
+        await assertFinds(resource, `${field} eq ${literal}`, is((held) => held === value)),
+        await assertFinds(resource, `${field} lt ${literal}`, is((held) => held < value)),
+        await assertFinds(resource, `${field} lte ${literal}`, is((held) => held <= value)),
+        await assertFinds(resource, `${field} gt ${literal}`, is((held) => held > value)),
+        await assertFinds(resource, `${field} gte ${literal}`, is((held) => held >= value)),
+        await assertFinds(resource, `${field} in (${literal})`, is((held) => held === value)),
+      ];
+      // A null differs from everything.
+      await assertFinds(resource, `${field} ne ${literal}`, (values) => values[field] !== value);
+      assert(sizes.some((size) => size > 0), "the example finds nothing at all");
+      if (typeof examples[field] === "number") {
+        await assertFinds(resource, `${field} eq '${value}'`, is((held) => held === value));
+      }
+    });
+  }
+
+  Deno.test(`fetch() requires one record to match all clauses when ${resource} has a filter with and`, async () => {
+    const found = await assertFinds(
+      resource,
+      "CharacteristicName in ('pH', 'Nitrate', 'none') and ActivityStartYear gte '2019' and " +
+        "MonitoringLocationType ne 'Lake/Pond' and endswith(DOI, 'bb00')",
+      (values) =>
+        (values.CharacteristicName === "pH" || values.CharacteristicName === "Nitrate") &&
+        Number(values.ActivityStartYear) >= 2019 && values.MonitoringLocationType !== "Lake/Pond" &&
+        values.DOI === "10.25976/weir-bb00",
+    );
+    assert(found > 0);
+  });
+}
+
+Deno.test("fetch() filters by country, province and hub when the filter has RegionId", async () => {
+  const byRegion = async (filter: string) =>
+    (await rows("Locations", { $filter: filter, $select: "Id" })).map(({ Id }) => Id);
+  const everywhere = await byRegion("RegionId eq 'admin.2.ca'");
+  assertEquals(everywhere.length, 30);
+  const codes = "ab bc mb nb nl ns nt nu on pe qc sk yt".split(" ");
+  const provinces: unknown[] = [];
+  for (const code of codes) provinces.push(...await byRegion(`RegionId eq 'admin.4.ca.${code}'`));
+  assertEquals(provinces.sort(), everywhere.toSorted());
+  const hubs = ["atlantic", "greatlakes", "lakewinnipeg", "mackenzie", "pacific"];
+  const inHubs = await byRegion(`RegionId in (${hubs.map((hub) => `'hub.${hub}'`).join(",")})`);
+  assertEquals(inHubs, everywhere);
+
+  const pacific = new Set(await byRegion("RegionId eq 'hub.pacific'"));
+  assert(pacific.size > 0 && pacific.size < 30);
+  const elsewhere = await byRegion("RegionId ne 'hub.pacific'");
+  assertEquals(elsewhere, everywhere.filter((id) => !pacific.has(id)));
+  for (const resource of ["Observations", "Records", "Metadata"] as const) {
+    const found = await rows(resource, { $filter: "RegionId eq 'hub.pacific'", $select: "Id" });
+    const wanted = new Set(
+      joined.filter(({ ids }) => pacific.has(ids.Locations)).map(({ ids }) => ids[resource]),
+    );
+    assertEquals(new Set(found.map(({ Id }) => Id)), wanted);
+  }
+  assertEquals(await byRegion("RegionId eq 'hub.nowhere'"), []);
+});
+
+Deno.test("fetch() returns the locations in a box when its numbers are quoted", async () => {
+  const filter =
+    "Longitude gt '-102.01' and Longitude lt '-88.99' and Latitude gt '49' and Latitude lt '60'";
+  const found = await rows("Locations", { $filter: filter });
+  assert(found.length > 0);
+  for (const { Latitude, Longitude } of found) {
+    assert(Number(Latitude) > 49 && Number(Latitude) < 60);
+    assert(Number(Longitude) > -102.01 && Number(Longitude) < -88.99);
+  }
+});
+
+Deno.test("fetch() finds a name with a quote when the quote is doubled in the filter", async () => {
+  const found = await rows("Locations", { $filter: "Name eq 'Captain''s Bay (synthetic) 4'" });
+  assertEquals(found.map(({ Name }) => Name), ["Captain's Bay (synthetic) 4"]);
+  assertEquals(await count("Locations", "Name in ('Captain''''s Bay (synthetic) 4')"), 0);
+});
+
+for (const [type, group] of Object.entries(GROUPS)) {
+  Deno.test(`fetch() filters Records by ActivityGroupType when it is ${group}`, async () => {
+    const found = await rows("Records", { $filter: `ActivityGroupType eq '${group}'` });
+    assert(found.length > 0);
+    assertEquals(found, records.filter(({ ActivityType }) => ActivityType === type));
+  });
+}
+
+Deno.test("fetch() matches only the end of a value when the filter has endswith", async () => {
+  for (const resource of ["Metadata", "Locations", "Observations", "Records"] as const) {
+    const found = await assertFinds(
+      resource,
+      "endswith(DOI, '-ee00')",
+      ({ DOI }) => DOI === "10.81029/weir-ee00",
+    );
+    assert(found > 0);
+    assertEquals(await count(resource, "endswith(DOI, '10.81029')"), 0);
+  }
+  assert(await count("Locations", "endswith(Name, ' 7')") === 1);
+});
+
+Deno.test("fetch() accepts a number when it has an exponent", async () => {
+  assertEquals(
+    await count("Records", "LocationId eq 1.001e3"),
+    await count("Records", "LocationId eq 1001"),
+  );
+});
+
+const wrongValues: [filter: string, message: string][] = [
+  ["LocationId eq '5x'", "LocationId must be compared with a number, got '5x'"],
+  ["LocationId eq 'x5'", "LocationId must be compared with a number, got 'x5'"],
+  ["LocationId eq ''", "LocationId must be compared with a number, got ''"],
+  ["DOI eq 5", "DOI must be compared with a quoted string, got 5"],
+  [
+    "CreateTimestamp gt '2020'",
+    "CreateTimestamp must be compared with a date 'YYYY-MM-DD', got '2020'",
+  ],
+  ["CreateTimestamp gt 'x2020-01-01'", "'YYYY-MM-DD', got 'x2020-01-01'"],
+  ["CreateTimestamp gt '2020-01-01x'", "'YYYY-MM-DD', got '2020-01-01x'"],
+  ["CreateTimestamp gt '2020-13-01'", "'YYYY-MM-DD', got '2020-13-01'"],
+];
+for (const [filter, message] of wrongValues) {
+  Deno.test(`fetch() answers 400 when a value has the wrong type: ${filter}`, async () => {
+    const response = await get("Metadata", { $filter: filter });
+    assertEquals(response.status, 400);
+    assertStringIncludes(await response.text(), message);
+  });
+}
+
+Deno.test("fetch() returns locations inside Alberta when the filter has its RegionId", async () => {
+  const alberta = await rows("Locations", { $filter: "RegionId eq 'admin.4.ca.ab'" });
+  assert(alberta.length > 0);
+  for (const { Latitude, Longitude } of alberta) {
+    assert(Number(Latitude) > 49 && Number(Latitude) < 60);
+    assert(Number(Longitude) > -120 && Number(Longitude) < -110);
+  }
+});
+
+Deno.test("fetch() compares CreateTimestamp as a time when it has another notation", async () => {
+  const at = "2020-06-15T00:00:00.000Z";
+  const finds = async (filter: string) =>
+    (await rows("Metadata", { $filter: filter })).some(({ CreateTimestamp }) =>
+      CreateTimestamp === at
+    );
+  for (const written of ["2020-06-15", "2020-06-15T00:00:00Z", "2020-06-15T01:00+01:00", at]) {
+    assert(await finds(`CreateTimestamp eq '${written}'`), written);
+    assert(await finds(`CreateTimestamp gte '${written}'`), written);
+    assert(!await finds(`CreateTimestamp gt '${written}'`), written);
+    assert(!await finds(`CreateTimestamp lt '${written}'`), written);
+  }
+});
+
+Deno.test("fetch() accepts dates without a time when the filter has CreateTimestamp", async () => {
+  const filter = "CreateTimestamp gt '2020-03-23' and CreateTimestamp lt '2021-03-25'";
+  const found = await rows("Metadata", { $filter: filter });
+  assertEquals(found.map(({ DOI }) => DOI), ["10.25976/weir-bb00", "10.25976/weir-cc00"]);
+});

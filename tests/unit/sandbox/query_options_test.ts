@@ -1,0 +1,139 @@
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fieldNames, type ResourceName } from "../../../src/odata/resources.ts";
+import { ask } from "../../helpers/sandbox.ts";
+
+const RESOURCES: ResourceName[] = ["Metadata", "Locations", "Observations", "Records"];
+const { sandbox, get, rows, count } = ask({ records: 3_000, locations: 40 });
+
+for (const resource of RESOURCES) {
+  Deno.test(`fetch() returns all fields and ten rows of ${resource} when there are no options`, async () => {
+    const { value } = await (await get(resource)).json();
+    assertEquals(value.length, resource === "Metadata" ? 5 : 10);
+    assertEquals(Object.keys(value[0]), fieldNames(resource));
+  });
+
+  Deno.test(`fetch() returns the fields of ${resource} in the order of $select when it is given`, async () => {
+    const [row] = await rows(resource, { $select: "DOI, Id" });
+    assertEquals(Object.keys(row!), ["DOI", "Id"]);
+  });
+
+  Deno.test(`fetch() returns each row of ${resource} once when the next links are followed`, async () => {
+    const whole = await rows(resource, { $select: "Id" });
+    const size = resource === "Metadata" ? 2 : Math.ceil(whole.length / 3);
+    const paged: unknown[] = [];
+    let url: string | undefined = `${sandbox.url}/${resource}?%24select=Id&%24top=${size}`;
+    for (let pages = 1; url !== undefined; pages++) {
+      const response = await sandbox.fetch(url, { headers: { "x-api-key": sandbox.apiKey } });
+      const body = await response.json();
+      paged.push(...body.value);
+      const link: string | undefined = body["@odata.nextLink"];
+      assertEquals(response.headers.get("link"), link ? `<${link}>; rel="next"` : null);
+      assertEquals(link === undefined, pages === 3);
+      if (link === undefined) break;
+      // As the service writes it: absolute, raw dollars, the last id as it is.
+      const last = (body.value.at(-1) as { Id: unknown }).Id;
+      assertEquals(
+        link,
+        `${sandbox.url}/${resource}?$select=Id&$skiptoken=Id:${last}&$top=${size}`,
+      );
+      url = link.replaceAll("$", "%24");
+    }
+    assertEquals(paged, whole);
+  });
+
+  Deno.test(`fetch() counts all rows of ${resource} when $count is true`, async () => {
+    const all = (await rows(resource, { $select: "Id" })).length;
+    const response = await get(resource, { $count: "true", $top: 1 });
+    assertEquals(await response.json(), { value: all });
+    assertEquals((await (await get(resource, { $count: "false" })).json()).value.length > 1, true);
+  });
+
+  Deno.test(`fetch() returns the context of ${resource} when a page is requested`, async () => {
+    const body = await (await get(resource)).json();
+    assertEquals(body["@data.context"], `odata/v4/${resource}/$links/Metadata(Id=@DatasetId)`);
+  });
+}
+
+Deno.test("fetch() returns a next link with the encoded filter and raw dollars when there is a filter", async () => {
+  const filter = "MonitoringLocationType ne 'a & b''s é' and ActivityStartYear gte 2013";
+  const body = await (await get("Records", { $filter: filter, $top: 1 })).json();
+  const link: string = body["@odata.nextLink"];
+  assertStringIncludes(link, `?$filter=${encodeURIComponent(filter)}&$skiptoken=Id:`);
+  const again = await sandbox.fetch(link, { headers: { "x-api-key": sandbox.apiKey } });
+  assertEquals(again.status, 400);
+  await again.body?.cancel();
+});
+
+Deno.test("fetch() returns the rows after a $skiptoken when no row has that Id", async () => {
+  const [first, second] = await rows("Records", { $select: "Id" });
+  const after = Number(first!.Id) + 1;
+  const [next] = await rows("Records", { $select: "Id", $skiptoken: `Id:${after}` });
+  assertEquals(next, second);
+  assertEquals(await rows("Records", { $skiptoken: "Id:99999999999" }), []);
+  assertEquals((await rows("Records", { $skiptoken: "Id:0" })).length, 3_000);
+});
+
+Deno.test("fetch() answers 400 when the filter has plus signs for spaces", async () => {
+  const url = `${sandbox.url}/Records?%24filter=ActivityStartYear+gte+2015`;
+  const response = await sandbox.fetch(url, { headers: { "x-api-key": sandbox.apiKey } });
+  assertEquals(response.status, 400);
+});
+
+const refused: [resource: ResourceName, query: Record<string, string>, message: string][] = [
+  ["Records", { $select: "LocationId" }, "no field 'LocationId'"],
+  ["Records", { $select: "Id,,DOI" }, "no field ''"],
+  ["Records", { $select: "id" }, "no field 'id'"],
+  ["Locations", { $select: "MonitoringLocationID" }, "no field 'MonitoringLocationID'"],
+  ["Records", { $top: "0" }, "$top"],
+  ["Records", { $top: "10001" }, "$top"],
+  ["Records", { $top: "1.5" }, "$top"],
+  ["Records", { $top: "1e3" }, "$top"],
+  ["Records", { $top: "" }, "$top"],
+  ["Records", { $skiptoken: "99" }, "$skiptoken"],
+  ["Records", { $skiptoken: "Id:x" }, "$skiptoken"],
+  ["Records", { $skiptoken: "Id:" }, "$skiptoken"],
+  ["Metadata", { $skiptoken: "Id:99" }, "$skiptoken"],
+  ["Records", { $count: "yes" }, "$count"],
+  ["Records", { $orderby: "Id" }, "'$orderby'"],
+  ["Records", { top: "5" }, "'top'"],
+  ["Records", { $filter: "" }, "a field name"],
+  ["Records", { $filter: "DOI ge 'x'" }, 'use "gte"'],
+  ["Records", { $filter: "Id eq 5" }, "filtered by 'Id'"],
+  ["Records", { $filter: "DatasetName eq 'x'" }, "filtered by 'DatasetName'"],
+  ["Records", { $filter: "Latitude gt 5" }, "filtered by 'Latitude'"],
+  ["Observations", { $filter: "Longitude gt 5" }, "filtered by 'Longitude'"],
+  ["Locations", { $filter: "CreateTimestamp gt '2020-01-01'" }, "filtered by 'CreateTimestamp'"],
+  ["Metadata", { $filter: "Name eq 'x'" }, "filtered by 'Name'"],
+  ["Metadata", { $filter: "TemporalExtent eq 'x'" }, "filtered by 'TemporalExtent'"],
+  ["Metadata", { $filter: "CreateTimestamp gt 'soon'" }, "a date"],
+  ["Metadata", { $filter: "CreateTimestamp gt '2020-13-45'" }, "a date"],
+  ["Metadata", { $filter: "CreateTimestamp gt '2020-06-15T::::...'" }, "a date"],
+  ["Metadata", { $filter: "CreateTimestamp gt 2020" }, "a quoted string"],
+  ["Records", { $filter: "LocationId eq 'x'" }, "a number"],
+  ["Records", { $filter: "LocationId eq ''" }, "a number"],
+  ["Records", { $filter: "DOI eq 5" }, "a quoted string"],
+  ["Records", { $filter: "endswith(LocationId, '5')" }, "a text field"],
+];
+for (const [resource, query, message] of refused) {
+  Deno.test(`fetch() answers 400 when a query of ${resource} has ${JSON.stringify(query)}`, async () => {
+    const response = await get(resource, query);
+    assertEquals(response.status, 400);
+    assertStringIncludes((await response.json()).message, message);
+  });
+}
+
+Deno.test("fetch() answers 400 when an option is repeated", async () => {
+  const url = `${sandbox.url}/Records?%24top=1&%24top=2`;
+  const response = await sandbox.fetch(url, { headers: { "x-api-key": sandbox.apiKey } });
+  assertStringIncludes((await response.json()).message, "twice");
+});
+
+Deno.test("createSandbox() returns datasets and locations when there are no records", async () => {
+  const empty = ask({ records: 0, locations: 1 });
+  assertEquals(await empty.rows("Records"), []);
+  assertEquals(await empty.count("Observations"), 0);
+  assertEquals((await empty.rows("Locations")).length, 1);
+  assertEquals((await empty.rows("Metadata")).map((row) => row.TemporalExtent)[0], null);
+  assert((await count("Records")) === 3_000);
+});

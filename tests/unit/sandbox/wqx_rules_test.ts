@@ -1,0 +1,228 @@
+// Checks every record of a default sandbox against the rules of DataStream's schema, which is based
+// on the Water Quality Exchange (WQX). The source and date are in the fixture.
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals } from "@std/assert";
+import wqx from "../../fixtures/wqx_values.json" with { type: "json" };
+import { ask } from "../../helpers/sandbox.ts";
+
+type Row = Record<string, unknown>;
+
+interface Rule {
+  /** Completes "each row ...". */
+  name: string;
+  /** Selects the rows that the rule is about. Default: all. */
+  applies?: (row: Row) => boolean;
+  holds: (row: Row) => boolean;
+}
+
+const ALLOWED: Record<string, readonly string[]> = wqx.values;
+const { get, rows, count } = ask();
+
+async function readAll(resource: string): Promise<Row[]> {
+  const all: Row[] = [];
+  for (let more = true; more;) {
+    const after = Number(all.at(-1)?.Id ?? 0);
+    const page = await get(resource, {
+      $top: 10_000,
+      $skiptoken: `Id:${after}`,
+    });
+    const body = await page.json();
+    all.push(...body.value);
+    more = body["@odata.nextLink"] !== undefined;
+  }
+  return all;
+}
+
+const isIn = (list: readonly string[], value: unknown) => list.includes(value as string);
+const LIMIT_FIELDS = ["Type", "Measure", "Unit"].map((end) =>
+  `ResultDetectionQuantitationLimit${end}`
+);
+const WITHOUT_LIMIT = ["Not Detected", "Detected Not Quantified"];
+const WITH_LIMIT = [
+  "Below Detection/Quantification Limit",
+  "Above Detection/Quantification Limit",
+];
+/** Media whose depth is below the surface. */
+const SUBMERGED = ["Surface Water", "Ocean Water", "Surface Water Sediment"];
+
+const RULES: Rule[] = [
+  {
+    name: "has either a value or a detection condition",
+    holds: (row) => (row.ResultValue === null) !== (row.ResultDetectionCondition === null),
+  },
+  {
+    name: "has a unit if it has a value",
+    applies: (row) => row.ResultValue !== null,
+    holds: (row) => row.ResultUnit !== null && row.ResultValueType !== null,
+  },
+  {
+    name: "has no detection limit if it has a value",
+    applies: (row) => row.ResultValue !== null,
+    holds: (row) => LIMIT_FIELDS.every((field) => row[field] === null),
+  },
+  {
+    name: "has no detection limit if it is not detected or not quantified",
+    applies: (row) => isIn(WITHOUT_LIMIT, row.ResultDetectionCondition),
+    holds: (row) => LIMIT_FIELDS.every((field) => row[field] === null),
+  },
+  {
+    name: "has a limit's type, value and unit if it is above or below the limit",
+    applies: (row) => isIn(WITH_LIMIT, row.ResultDetectionCondition),
+    holds: (row) =>
+      Number(row.ResultDetectionQuantitationLimitMeasure) > 0 &&
+      LIMIT_FIELDS.every((field) => row[field] !== null),
+  },
+  {
+    name: "has a negative depth in surface water, ocean water and sediment",
+    applies: (row) =>
+      isIn(SUBMERGED, row.ActivityMediaName) &&
+      row.ActivityDepthHeightMeasure !== null,
+    holds: (row) => Number(row.ActivityDepthHeightMeasure) < 0,
+  },
+  {
+    name: "has no activity depth if its result is a depth",
+    applies: (row) => isIn(wqx.depthCharacteristics, row.CharacteristicName),
+    holds: (row) =>
+      row.ActivityDepthHeightMeasure === null &&
+      row.ActivityDepthHeightUnit === null,
+  },
+  {
+    name: "has a time of analysis if it has the time's zone, and a date if it has a time",
+    applies: (row) => row.AnalysisStartTimeZone !== null || row.AnalysisStartTime !== null,
+    holds: (row) => row.AnalysisStartTime !== null && row.AnalysisStartDate !== null,
+  },
+  {
+    name: "has a start time if it is part of a continuous time series",
+    applies: (row) => row.ActivityType === "Field Msr/Obs-Continuous Time Series",
+    holds: (row) => row.ActivityStartTime !== null,
+  },
+  {
+    name: "has a laboratory and a method if it is a sample",
+    applies: (row) => String(row.ActivityType).startsWith("Sample"),
+    holds: (row) => row.LaboratoryName !== null && row.ResultAnalyticalMethodName !== null,
+  },
+  {
+    name: "is no sample if it is of pH",
+    applies: (row) => row.CharacteristicName === "pH",
+    holds: (row) => !/^(Quality Control )?Sample-/.test(String(row.ActivityType)),
+  },
+  {
+    name: "has a method speciation if it is of a nutrient",
+    applies: (row) => isIn(wqx.nutrients, row.CharacteristicName),
+    holds: (row) => row.MethodSpeciation !== null,
+  },
+  {
+    name: "has a fraction for nutrients if it is of a nutrient in water",
+    applies: (row) =>
+      isIn(wqx.nutrients, row.CharacteristicName) &&
+      row.ActivityMediaName === "Surface Water",
+    holds: (row) => isIn(wqx.nutrientFractions, row.ResultSampleFraction),
+  },
+];
+
+const LOCATION_FIELD = /^MonitoringLocation(?=Horizontal|Vertical)/;
+
+/** The allowed values of the fields that a row has; Records prefix the fields of a location. */
+function codedFields(row: Row): [field: string, allowed: readonly string[]][] {
+  return Object.keys(row)
+    .map((field) => [field, ALLOWED[field.replace(LOCATION_FIELD, "")]] as const)
+    .filter((entry): entry is [string, readonly string[]] => entry[1] !== undefined);
+}
+
+/** The values that a field has in any row, without null, sorted. */
+function valuesOf(all: readonly Row[], field: string): string[] {
+  return [...new Set(all.map((row) => row[field] as string | null))]
+    .filter((value) => value !== null).sort();
+}
+
+for (const resource of ["Observations", "Records"] as const) {
+  const all = await readAll(resource);
+
+  Deno.test(`createSandbox() returns 40,000 ${resource} when no option is given`, () => {
+    assertEquals(all.length, 40_000);
+  });
+
+  for (const { name, applies = () => true, holds } of RULES) {
+    Deno.test(`createSandbox() returns a valid row when it is one of ${resource}: it ${name}`, () => {
+      const concerned = all.filter(applies);
+      assert(concerned.length > 0, "no row tests the rule");
+      assertEquals(concerned.filter((row) => !holds(row)).slice(0, 1), []);
+    });
+  }
+
+  Deno.test(`createSandbox() returns only allowed values when a field of ${resource} is coded`, () => {
+    const fields = codedFields(all[0]!);
+    assert(fields.length >= 14, `${fields.length} coded fields`);
+    for (const [field, allowed] of fields) {
+      const found = valuesOf(all, field);
+      assert(found.length > 0, `${field} is null in every row`);
+      assertEquals(
+        found.filter((value) => !allowed.includes(value)),
+        [],
+        field,
+      );
+    }
+  });
+
+  Deno.test(`createSandbox() returns every detection condition when ${resource} is requested`, () => {
+    const found = valuesOf(all, "ResultDetectionCondition");
+    assertEquals(found, [...WITH_LIMIT, ...WITHOUT_LIMIT].sort());
+  });
+
+  Deno.test(`createSandbox() returns values within the detection limits when ${resource} has both`, () => {
+    const limits = new Map<string, { below: number; above: number }>();
+    for (const row of all) {
+      const measure = row.ResultDetectionQuantitationLimitMeasure;
+      if (measure === null) continue;
+      const name = String(row.CharacteristicName);
+      const end = row.ResultDetectionCondition === WITH_LIMIT[0] ? "below" : "above";
+      limits.set(name, {
+        below: -Infinity,
+        above: Infinity,
+        ...limits.get(name),
+        [end]: measure,
+      });
+    }
+    for (const row of all) {
+      const { below, above } = limits.get(String(row.CharacteristicName)) ?? {};
+      if (
+        row.ResultValue === null || below === undefined || above === undefined
+      ) continue;
+      assert(
+        Number(row.ResultValue) > below && Number(row.ResultValue) < above,
+      );
+    }
+  });
+
+  Deno.test(`fetch() finds each row of ${resource} once when it is filtered by every ActivityGroupType`, async () => {
+    const total = new Map<string, number>();
+    for (const group of ALLOWED.ActivityGroupType!) {
+      const found = await count(resource, `ActivityGroupType eq '${group}'`);
+      if (found > 0) total.set(group, found);
+    }
+    assertEquals(
+      [...total.values()].reduce((sum, found) => sum + found, 0),
+      all.length,
+    );
+    assertEquals([...total.keys()], [
+      "Continuous Data",
+      "Field Measure",
+      "Lab Sample",
+      "Quality Control - Field Measure",
+      "Quality Control - Lab Sample",
+    ]);
+  });
+}
+
+Deno.test("createSandbox() returns only allowed values when a field of Locations is coded", async () => {
+  const locations = await rows("Locations");
+  const fields = codedFields(locations[0]!);
+  assertEquals(fields.length, 4);
+  for (const [field, allowed] of fields) {
+    assertEquals(
+      valuesOf(locations, field).filter((value) => !allowed.includes(value)),
+      [],
+      field,
+    );
+  }
+});

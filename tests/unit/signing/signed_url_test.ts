@@ -1,0 +1,145 @@
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { ValidationError } from "../../../src/errors.ts";
+import { signUrl, verifyUrl } from "../../../src/signing/signed_url.ts";
+
+const secret = "0123456789abcdef0123456789abcdef";
+const expires = 1_800_000_000;
+const before = expires * 1000 - 1;
+const plain =
+  "https://weir.example/Records.csv?$filter=CharacteristicName eq 'Température, eau'&limit=5";
+const verify = (url: string | URL, now = before, by = secret) => verifyUrl(new URL(url), by, now);
+
+Deno.test("verifyUrl() returns valid for a URL of signUrl() until it expires", async () => {
+  const signed = await signUrl(plain, { secret, expires });
+  assertMatch(
+    signed,
+    /^https:\/\/weir\.example\/Records\.csv\?%24filter=[^'" $+()]+&limit=5&expires=/,
+  );
+  assertEquals(await verify(signed), "valid");
+  assertEquals(await verify(signed, expires * 1000), "valid");
+  assertEquals(await verify(signed, expires * 1000 + 1), "expired");
+  assertEquals(
+    new URL(signed).searchParams.get("$filter"),
+    new URL(plain).searchParams.get("$filter"),
+  );
+});
+
+Deno.test("signUrl() signs the path and the sorted pairs with HMAC-SHA-256", async () => {
+  const signed = await signUrl("https://h.example/Records.csv?b=2 3&a=é'", { secret, expires });
+  // printf %s '/Records.csv?a=%C3%A9%27&b=2%203&expires=1800000000' | openssl dgst -sha256 -hmac …
+  assertEquals(
+    new URL(signed).searchParams.get("signature"),
+    "11619bcf8bd894fbc71924be65c92f1268fd47bab44d7a7a650d6cc49090d909",
+  );
+});
+
+Deno.test("signUrl() rounds a date down to seconds", async () => {
+  const date = new Date(expires * 1000 + 999);
+  assertEquals(
+    await signUrl(plain, { secret, expires: date }),
+    await signUrl(plain, { secret, expires }),
+  );
+});
+
+const spellings: [name: string, spell: (url: string) => string][] = [
+  ["decoded where possible", (url) => url.replaceAll("%24", "$").replaceAll("%27", "'")],
+  ["encoded with plus signs for spaces", (url) => url.replaceAll("%20", "+")],
+  ["encoded in lower case", (url) => url.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())],
+  ["encoded more than necessary", (url) => url.replace("limit", "%6Cimit")],
+  ["sorted differently", (url) => {
+    const { origin, pathname, searchParams } = new URL(url);
+    return `${origin}${pathname}?${new URLSearchParams([...searchParams].reverse())}`;
+  }],
+  ["followed by a fragment", (url) => `${url}#top`],
+  ["on another host", (url) => url.replace("weir.example", "inner.invalid:8000")],
+];
+for (const [name, spell] of spellings) {
+  Deno.test(`verifyUrl() returns valid when the URL is ${name}`, async () => {
+    const signed = await signUrl(plain, { secret, expires });
+    assert(spell(signed) !== signed);
+    assertEquals(await verify(spell(signed)), "valid");
+  });
+}
+
+const changes: [name: string, change: (url: string) => string][] = [
+  ["another value", (url) => url.replace("limit=5", "limit=6")],
+  ["another name", (url) => url.replace("limit=5", "Limit=5")],
+  ["an additional parameter", (url) => `${url}&bom=true`],
+  ["one parameter less", (url) => url.replace("&limit=5", "")],
+  ["a repeated parameter", (url) => `${url}&limit=5`],
+  ["another path", (url) => url.replace(".csv", ".json")],
+  ["a later expiry", (url) => url.replace("expires=1", "expires=2")],
+  ["an expiry with a leading zero", (url) => url.replace("expires=", "expires=0")],
+  ["no expiry", (url) => url.replace(/&expires=\d+/, "")],
+  ["two expiries", (url) => `${url}&expires=${expires}`],
+  ["two signatures", (url) => `${url}&signature=${"0".repeat(64)}`],
+  ["a truncated signature", (url) => url.slice(0, -2)],
+  ["a signature in capitals", (url) => url.replace(/[0-9a-f]{64}$/, (hex) => hex.toUpperCase())],
+  ["an empty signature", (url) => url.replace(/[0-9a-f]{64}$/, "")],
+  [
+    "one digit of the signature changed",
+    (url) => url.replace(/.$/, (last) => last === "0" ? "1" : "0"),
+  ],
+  ["a character moved from a value to a name", (url) => url.replace("limit=5", "limit%3D5=")],
+];
+for (const [name, change] of changes) {
+  Deno.test(`verifyUrl() returns invalid when the URL has ${name}`, async () => {
+    const signed = await signUrl(plain, { secret, expires });
+    assert(change(signed) !== signed);
+    assertEquals(await verify(change(signed)), "invalid");
+  });
+}
+
+Deno.test("verifyUrl() returns invalid when the secret is another", async () => {
+  assertEquals(
+    await verify(await signUrl(plain, { secret, expires }), before, `${secret}!`),
+    "invalid",
+  );
+});
+
+Deno.test("verifyUrl() returns unsigned when the URL has no signature", async () => {
+  assertEquals(await verify(plain), "unsigned");
+  assertEquals(await verify(`${plain}&expires=${expires}`), "unsigned");
+});
+
+Deno.test("signUrl() accepts the earliest and the latest expiry", async () => {
+  for (const expires of [0, 32_503_680_000]) {
+    assert((await signUrl(plain, { secret, expires })).includes(`&expires=${expires}&`));
+  }
+});
+
+const refused: [
+  name: string,
+  url: string,
+  options: Parameters<typeof signUrl>[1],
+  message: string,
+][] = [
+  ["a secret of 31 bytes", plain, { secret: "x".repeat(31), expires }, "at least 32 bytes, got 31"],
+  ["no secret", plain, { secret: undefined as unknown as string, expires }, "got 0"],
+  ["a path without a host", "/Records.csv", { secret, expires }, "absolute URL"],
+  ["milliseconds", plain, { secret, expires: expires * 1000 }, "not milliseconds"],
+  ["a time after the year 3000", plain, { secret, expires: 32_503_680_001 }, "not milliseconds"],
+  ["half a second", plain, { secret, expires: 0.5 }, "whole Unix seconds"],
+  ["an invalid date", plain, { secret, expires: new Date(NaN) }, "whole Unix seconds"],
+  ["a time before 1970", plain, { secret, expires: -1 }, "whole Unix seconds"],
+  [
+    "a signed URL",
+    `${plain}&signature=00`,
+    { secret, expires },
+    'must not have the parameter "signature"',
+  ],
+  [
+    "a URL with an expiry",
+    `${plain}&expires=1`,
+    { secret, expires },
+    'must not have the parameter "expires"',
+  ],
+];
+for (const [name, url, options, message] of refused) {
+  Deno.test(`signUrl() throws a ValidationError when given ${name}`, async () => {
+    const error = await assertRejects(() => signUrl(url, options), ValidationError);
+    assert(error.message.includes(message), error.message);
+    assertEquals(error.message.includes("xxx"), false);
+  });
+}
