@@ -121,7 +121,7 @@ Deno.test("endpoint() throws when a prefix is applied to a list or an object", (
   assertThrows(
     () => expand("/{list:1}", { list: ["a"] }),
     ValidationError,
-    'list must be text for the prefix in "list:1"',
+    'list must be text for the prefix "list:1"',
   );
   assertThrows(() => expand("/{+keys:1}", { keys: { a: "b" } }), ValidationError, '"keys:1"');
 });
