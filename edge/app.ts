@@ -42,7 +42,7 @@ export interface EdgeApp {
  * `GET /` returns the web page, `GET /Citations.txt` returns citations, and `GET /healthz` returns 200.
  *
  * @param options Access mode, API key, base URL of the service and limits
- * @returns The app. Its `fetch` method is what Deno, Bun and Workers call
+ * @returns The app. Deno, Bun and Workers call its `fetch` method
  * @throws {ValidationError} If an option is unknown or invalid, or the access mode lacks its key,
  *   secret or tokens
  *

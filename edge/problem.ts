@@ -84,7 +84,7 @@ const GATEWAY_STATUS: Record<number, number> = {
   408: 504,
   // Means that the result is too large, as in the service. In RFC 9110, the request is too large.
   413: 413,
-  // The service counts the requests of all clients of this server, not those of one client.
+  // The rate limit of the service applies to all clients of this server together.
   429: 503,
   504: 504,
 };
@@ -98,7 +98,7 @@ const TITLES: Record<number, string> = {
   504: "DataStream timeout",
 };
 const NARROW_QUERY_HINT = "select fewer fields or narrow the filter";
-/** Hints that replace those of `DataStream`, which name its own options. */
+/** Hints that replace the hints of `DataStream`, which name its options instead of URL parameters. */
 const STATUS_HINTS: Record<number, string> = {
   413: NARROW_QUERY_HINT,
   504: `try again; if it fails again, ${NARROW_QUERY_HINT}`,
