@@ -79,7 +79,7 @@ const OPTION_NAMES: Record<keyof CsvOptions, true> = {
 };
 
 /** One ASCII mark that cannot occur in a number and is not a quote. */
-const SEPARATOR_PATTERN = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;
+export const SEPARATOR_PATTERN = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;
 
 function checkColumns(columns: readonly CsvColumn[]): (readonly [field: string, header: string])[] {
   const reject = (problem: string, received: unknown, hint = ""): never => {
