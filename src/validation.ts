@@ -55,6 +55,19 @@ export function requireWholeNumber(
   throw invalidValue(option, `a whole number ${range}`, value);
 }
 
+/**
+ * Checks the type of an option, which may be missing.
+ *
+ * @throws {ValidationError} If it has another type
+ */
+export function requireType(
+  option: string,
+  value: unknown,
+  type: "boolean" | "function" | "string",
+): void {
+  if (value !== undefined && typeof value !== type) throw invalidValue(option, `a ${type}`, value);
+}
+
 /** Creates the error for a value: `<option> must be <expected>, got <value>`. Not for secrets. */
 export function invalidValue(
   option: string,
@@ -64,6 +77,11 @@ export function invalidValue(
 ): ValidationError {
   const problem = `must be ${expected}, got ${describe(received)}`;
   return new ValidationError(option, problem, { received, hint });
+}
+
+/** Creates the error for an option whose value has no content, such as an empty list. */
+export function emptyOption(option: string, received: unknown, hint: string): ValidationError {
+  return new ValidationError(option, "must not be empty", { received, hint });
 }
 
 /** Describes a value for a message: a string in quotes, an object or a function by its kind. */
@@ -78,6 +96,8 @@ export function describe(value: unknown): string {
 
 /** Maximum edit distance of a suggestion: with one word more or less, a long name is another name. */
 const MAX_EDITS = 5;
+/** Start of a suggestion. */
+const SUGGESTION = "did you mean";
 /** Maximum number of names in a suggestion. */
 const MAX_SUGGESTIONS = 3;
 
@@ -100,7 +120,12 @@ export function didYouMean(
 /** Returns a hint that suggests up to three names; `undefined` if there are none or more. */
 export function suggest(names: readonly string[]): string | undefined {
   if (names.length === 0 || names.length > MAX_SUGGESTIONS) return undefined;
-  return `did you mean "${names.join('" or "')}"?`;
+  return `${SUGGESTION} "${names.join('" or "')}"?`;
+}
+
+/** Whether a hint suggests names, and not what else to do. */
+export function isNearMatch(hint: string): boolean {
+  return hint.startsWith(SUGGESTION);
 }
 
 function nearNames(unknown: string, known: readonly string[]): readonly string[] {

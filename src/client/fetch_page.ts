@@ -7,7 +7,7 @@ import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import type { Progress } from "./progress.ts";
 import type { ClientSettings } from "./options.ts";
 import { penalize } from "./rate_limiter.ts";
-import { createRetries } from "./retry.ts";
+import { createRetryDecider } from "./retry.ts";
 import { FailedAttempt, sendRequest, type ServiceResponse } from "./transport.ts";
 
 /** One HTTP request for one page. */
@@ -70,7 +70,7 @@ export class Execution {
     const { settings, signal } = this;
     const { clock } = settings;
     const { origin } = new URL(settings.baseUrl);
-    const decide = createRetries(settings.retry);
+    const decide = createRetryDecider(settings.retry);
     const pageSize = this.pageSizeOf(request.resource);
     for (;;) {
       const top = request.top && pageSize.limit(request.top);
@@ -88,14 +88,16 @@ export class Execution {
         return content;
       } catch (error) {
         const failed = toFailedAttempt(error);
-        const { error: final, penalty, delay, top: nextTop } = decide(failed, top);
-        if (penalty !== undefined) penalize(origin, { clock, key: settings.apiKey }, penalty);
-        if (final !== undefined) throw final;
+        const decision = decide(failed, top);
+        const { blockTime } = decision;
+        if (blockTime !== undefined) penalize(origin, { clock, key: settings.apiKey }, blockTime);
+        if (decision.action === "fail") throw decision.error;
+        const { delay, top: nextTop } = decision;
         if (nextTop !== undefined && nextTop !== top) pageSize.shrinkTo(nextTop);
         const retrying = { fault: failed.error, wait: delay };
         this.#report({ retries: this.#progress.retries + 1, retrying });
         // After a 429, the rate limiter delays the next request, and that wait is counted there.
-        if (penalty === undefined) await this.#sleep(delay);
+        if (blockTime === undefined) await this.#sleep(delay);
         this.#update({ retrying: undefined });
       }
     }

@@ -5,16 +5,20 @@ import type { ServiceResponse } from "./transport.ts";
 
 /**
  * Reads the skip token of the next page. The link comes from `@odata.nextLink`, `odata.nextLink` or the
- * `Link` header, raw or percent-encoded. Only its token is used; all else is compared with the request.
+ * `Link` header. It may be raw or percent-encoded.
  *
- * Source: the service's public documentation, "Paging".
+ * The next request is the previous one with this token. Therefore the link must have the origin and the
+ * path of the request and, if it has `$select` or `$filter`, their values. Its other options are ignored.
+ *
+ * Source: DataStream Public API, "Response Format".
  *
  * @param envelope Members of the page other than its rows
  * @param response The response
  * @param sent Options of the request
  * @param seenTokens Skip tokens of earlier pages that are not integers
  * @returns The decoded token; `undefined` if there is no link
- * @throws {DataStreamError} If the link leads to another resource, has other options, or leads back
+ * @throws {DataStreamError} If the link has another origin, path, `$select` or `$filter` than the
+ *   request, has no readable token, or points to an earlier position
  */
 export function readSkipToken(
   envelope: Record<string, unknown>,
@@ -26,7 +30,7 @@ export function readSkipToken(
     new DataStreamError(`The link to the next page ${problem}`, {
       kind: "next-link",
       url,
-      hint: "the rows so far are not all; nothing was sent there, report this to the service",
+      hint: "the result is incomplete. The link was not followed. Report it to DataStream",
       cause,
     });
   let link: unknown;
@@ -40,7 +44,9 @@ export function readSkipToken(
   if (typeof link !== "string" || !URL.canParse(link, url)) throw linkError("is not a URL");
   const target = new URL(link, url);
   const { origin, pathname } = new URL(url);
-  if (target.origin !== origin || target.pathname !== pathname) throw linkError("leads elsewhere");
+  if (target.origin !== origin || target.pathname !== pathname) {
+    throw linkError("has another address than the request");
+  }
   for (const name of ["$select", "$filter"] as const) {
     const texts = optionTexts(link, name).flatMap(decodings);
     if (texts.length > 0 && !texts.some((text) => isSameOption(name, text, sent[name]))) {
@@ -53,15 +59,13 @@ export function readSkipToken(
   try {
     token = decodeURIComponent(encoded);
   } catch (error) {
-    throw linkError("has a $skiptoken that is not encoded right", error);
+    throw linkError("has a wrongly encoded $skiptoken", error);
   }
   const position = sent.$skiptoken;
-  if (token === position || seenTokens.has(token)) {
-    throw linkError("leads to a page that was there before");
-  }
-  const [idNumber, positionNumber] = [toIdNumber(token), toIdNumber(position)];
-  if (idNumber !== undefined && positionNumber !== undefined && idNumber <= positionNumber) {
-    throw linkError("leads back");
+  if (token === position || seenTokens.has(token)) throw linkError("repeats an earlier page");
+  const [nextNumber, positionNumber] = [toIdNumber(token), toIdNumber(position)];
+  if (nextNumber !== undefined && positionNumber !== undefined && nextNumber <= positionNumber) {
+    throw linkError("points to an earlier position");
   }
   return token;
 }
@@ -76,9 +80,10 @@ export function toIdNumber(token: string | undefined): bigint | undefined {
 }
 
 /**
- * Returns the text of a query option in a link, not decoded: once up to the next option of any name, and
- * once up to the next system query option. In a raw link, the text of a filter may contain what looks
- * like an option of another name.
+ * Returns two readings of a query option in a link, not decoded, because a raw filter may contain
+ * `&name=`: one ends at the next `&name=`, the other only at the next `&$`.
+ *
+ * @returns The readings; an empty list if the link does not have the option
  */
 function optionTexts(link: string, name: string): string[] {
   return ["(?:\\$|%24)?[\\w.~-]+=", "(?:\\$|%24)"].flatMap((next) => {
@@ -87,20 +92,20 @@ function optionTexts(link: string, name: string): string[] {
   });
 }
 
-/** Returns the possible meanings of a text: the text itself, if it is raw, and its decodings. */
+/** Returns the text as it is, decoded, and decoded with `+` as space. */
 function decodings(text: string): string[] {
   const texts = [text];
   for (const encoded of [text, text.replaceAll("+", "%20")]) {
     try {
       texts.push(decodeURIComponent(encoded));
     } catch {
-      // A percent sign that encodes nothing: the text is raw.
+      // A percent sign without two hexadecimal digits: the text is not encoded.
     }
   }
   return texts;
 }
 
-/** Whether an option of a link means the same as the option sent, with other white space perhaps. */
+/** Whether an option of a link means the same as the option that was sent. White space may differ. */
 function isSameOption(
   name: "$select" | "$filter",
   text: string,
@@ -113,22 +118,25 @@ function isSameOption(
       JSON.stringify(parseFilter(filter).map(({ position: _, ...clause }) => clause));
     return toClauses(text) === toClauses(sent);
   } catch {
-    return false;
+    return false; // one of the filters cannot be parsed
   }
 }
 
+/** One link of a `Link` header: its target and its parameters. */
 const LINK = /\s*<([^>]*)>([^",]*(?:"[^"\\]*(?:\\.[^"\\]*)*"[^",]*)*)(?:,|$)/y;
+/** One parameter of a link: its name, and its value as a quoted string or a token. */
 const PARAMETER =
   /;\s*([\w!#$&+.^`|~*-]+)\s*(?:=\s*(?:"([^"\\]*(?:\\.[^"\\]*)*)"\s*|([^\s;"]+)\s*)?)?/y;
 
 /**
- * Returns the target of the first link with the relation type `next`.
+ * Returns the target of the first link with the relation type `next` in a `Link` header.
  *
  * Source: RFC 8288, section 3 and appendix B.
  *
- * @param header Value of a `Link` header; `null` if there is none
- * @returns The URL, absolute or relative; `undefined` if there is no such link
- * @throws {SyntaxError} If the header cannot be read to its end: the rest may contain a link
+ * @param header Value of the header; `null` if the response has no such header
+ * @returns The URL, absolute or relative; `undefined` if no link is of this type
+ * @throws {SyntaxError} If a part of the header before the link cannot be read. An unreadable rest is an
+ *   error, because the next link may be in it. `readSkipToken()` turns it into a `DataStreamError`
  */
 export function nextLinkTarget(header: string | null): string | undefined {
   let offset = 0;
@@ -145,7 +153,7 @@ export function nextLinkTarget(header: string | null): string | undefined {
   return undefined;
 }
 
-/** Returns the relation types of a link, in lower case; if it has several `rel`, of the first one. */
+/** Returns the relation types of a link, in lower case. Only the first `rel` counts. */
 function relationTypes(parameters: string): string[] {
   let offset = 0;
   const text = parameters.trim();

@@ -1,4 +1,5 @@
 import { DataStreamError, oneLine } from "../errors.ts";
+import { findDois } from "../formats/find_dois.ts";
 import {
   completeIds,
   PageFault,
@@ -53,7 +54,7 @@ export interface SeenPages {
 /**
  * Reads a response as a page, checks its rows and finds where the next page begins.
  *
- * Source: the service's public documentation, "Paging"; OData JSON Format 4.01, section 19.5
+ * Source: DataStream Public API, "Response Format"; OData JSON Format 4.01, section 19.5
  * (an error in a page).
  *
  * @param sent The request, for the checks
@@ -93,15 +94,25 @@ export function readRows<R>(response: ServiceResponse, omitsId: boolean): PageCo
   return { content: value as R[], rows: value.length, ids: completeIds(ids), envelope };
 }
 
+/** A page as data of the result, and the DOIs of its rows if they are collected. */
+export interface PageData<T> {
+  data: T;
+  dois: readonly string[];
+}
+
 /** Creates a reader that converts pages to bytes. */
-export function readBytes(writer: PageWriter): PageReader<Uint8Array<ArrayBuffer>> {
+export function readBytes(
+  writer: PageWriter,
+  collectsDois: boolean,
+): PageReader<PageData<Uint8Array<ArrayBuffer>>> {
   return (response, omitsId) => {
     requireJson(response);
     const { state } = writer;
     try {
-      const { bytes, ...page } = writer.write(response.bytes, omitsId);
+      const { bytes: data, ...page } = writer.write(response.bytes, omitsId);
+      const dois = collectsDois ? findDois(response.bytes, page) : [];
       releaseBuffer(response.bytes);
-      return { content: bytes, ...page, undo: () => writer.state = state };
+      return { content: { data, dois }, ...page, undo: () => writer.state = state };
     } catch (error) {
       if (!(error instanceof PageFault)) throw error;
       const { received, hint } = error;
@@ -116,7 +127,7 @@ export function readBytes(writer: PageWriter): PageReader<Uint8Array<ArrayBuffer
  * Reads the response to `$count=true`: a number or a string of digits, under `value` or the count
  * member of OData JSON, with its `@` or without.
  *
- * Source: the service's public documentation, "Query options", and its OpenAPI file.
+ * Source: DataStream Public API, "URL Parameters", `$count`; its OpenAPI file.
  *
  * @throws {DataStreamError} If there is no count in it
  */

@@ -16,11 +16,11 @@ import type { FailedAttempt } from "./transport.ts";
 export interface RetryPolicy {
   /** Maximum number of requests for one page or one count, from 1 to 1000. Default 6. */
   attempts: number;
-  /** Maximum sum of the backoff delays for one page, from 0 to 3600000. Default 30000. */
+  /** Maximum sum of the backoff delays for one page or one count, from 0 to 3600000. Default 30000. */
   backoff: number;
   /**
-   * Maximum delay that the header `Retry-After` may ask for, from 0 to 3600000. A longer one is an
-   * error. Default 120000.
+   * Maximum delay that is accepted from the response header `Retry-After`, from 0 to 3600000. If the
+   * service asks for a longer one, the query fails. Default 120000.
    */
   retryAfter: number;
 }
@@ -28,63 +28,74 @@ export interface RetryPolicy {
 /** Default retry options. */
 export const DEFAULT_RETRY: RetryPolicy = { attempts: 6, backoff: 30_000, retryAfter: 120_000 };
 
-/** Maximum backoff (ms) after the first failed attempt. It doubles with each attempt. */
+/** Maximum delay (ms) of the first backoff. It doubles with each attempt. */
 const FIRST_BACKOFF = 1_000;
 
 /** How to retry after an error. */
 interface RetryRule {
   /** Whether to wait for a delay that grows with each attempt. */
-  backOff?: true;
-  /** Whether the rate limiter delays every request with this key. */
-  penalize?: true;
+  usesBackoff?: true;
+  /** Whether the rate limiter delays every request with the same API key. */
+  blocksKey?: true;
   /** Whether to request half as many rows. */
-  halveTop?: true;
+  halvesTop?: true;
 }
 
-const BACK_OFF: readonly RetryRule[] = [{ backOff: true }];
-/** A timeout has two possible causes: an outage, which passes, and a page that is too large. */
-const TIMEOUT: readonly RetryRule[] = [...BACK_OFF, { backOff: true, halveTop: true }];
+const BACKOFF_RULES: readonly RetryRule[] = [{ usesBackoff: true }];
+/**
+ * Rules for a timeout. It has two possible causes: an outage, which is temporary, and a page that is too
+ * large.
+ */
+const TIMEOUT_RULES: readonly RetryRule[] = [
+  { usesBackoff: true },
+  { usesBackoff: true, halvesTop: true },
+];
 
 /**
- * Rules by status, one for each error of a page in order; the last one also applies to later errors.
- * Any other status from 500 is retried after a backoff, and the rest are not retried.
+ * Rules by status. Rule *n* applies to the *n*-th error of the request; the last rule applies to all
+ * later ones. Errors that share one array are counted together: a 408 after a 504 halves `$top`.
+ *
+ * Any other 5xx status has `BACKOFF_RULES`. Every other status has no rule, and is not retried.
  *
  * Source: DataStream Public API, "Errors".
  */
 const RULES_BY_STATUS: Record<number, readonly RetryRule[]> = {
-  408: TIMEOUT,
-  413: [{ halveTop: true }],
-  429: [{ penalize: true }],
-  504: TIMEOUT,
+  408: TIMEOUT_RULES,
+  413: [{ halvesTop: true }],
+  429: [{ blocksKey: true }],
+  504: TIMEOUT_RULES,
 };
+/** Rules by the kind of an error. Kind `status` has no rule for a status that is not retried. */
 const RULES_BY_KIND: Record<DataStreamError["kind"], readonly RetryRule[]> = {
   status: [],
-  network: BACK_OFF,
-  page: BACK_OFF,
+  network: BACKOFF_RULES,
+  page: BACKOFF_RULES,
   "next-link": [],
   incomplete: [],
   "too-many-rows": [],
 };
 
-/** What to do after a failed attempt. */
-interface RetryDecision {
-  /** The error to throw; `undefined` to retry. */
-  error: DataStreamError | undefined;
-  /** Time (ms) for which the rate limiter delays all requests with this key, also without a retry. */
-  penalty: number | undefined;
-  /** Time (ms) to wait before the next attempt. */
-  delay: number;
-  /** The `$top` of the next attempt. */
-  top: number | undefined;
-}
+/**
+ * What to do after a failed attempt: to throw an error, or to wait for a delay (ms) and then request a
+ * page of `top` rows.
+ *
+ * `blockTime` is the time (ms) for which the rate limiter delays every request with the same API key,
+ * even if this request is not retried; `undefined` for no delay.
+ */
+type RetryDecision =
+  | { action: "fail"; error: DataStreamError; blockTime: number | undefined }
+  | { action: "retry"; delay: number; top: number | undefined; blockTime: number | undefined };
 
 /**
- * Returns a function that is called after each failed attempt at one page or one count, with the
- * `$top` that was requested, if any. It decides whether, when and with which `$top` to retry.
+ * Creates the function that decides after each failed attempt at one page or one count whether, when
+ * and with which `$top` to retry. It counts the attempts.
+ *
+ * @returns The function. Its parameter `top` is the `$top` of the failed attempt, if it had one
  */
-export function createRetries(
+export function createRetryDecider(
   policy: RetryPolicy,
 ): (attempt: FailedAttempt, top?: number) => RetryDecision {
+  const { attempts: maxAttempts, retryAfter: maxRetryAfter } = policy;
   const timesApplied = new Map<readonly RetryRule[], number>();
   let attempts = 0;
   let backoffLeft = policy.backoff;
@@ -100,54 +111,57 @@ export function createRetries(
     attempts++;
     const { retryAfter } = error;
     const rule = nextRule(error);
-    const backoff = Math.min(backoffDelay(attempts), backoffLeft);
-    const penalty = rule?.penalize ? Math.min(retryAfter ?? backoff, policy.retryAfter) : undefined;
-    const fail = (final: DataStreamError) => ({ error: final, penalty, delay: 0, top });
+    const delay = Math.min(randomBackoff(attempts), backoffLeft);
+    const blockTime = rule?.blocksKey ? Math.min(retryAfter ?? delay, maxRetryAfter) : undefined;
+    const fail = (error: DataStreamError) => ({ action: "fail" as const, error, blockTime });
     const retry = (delay: number, top: number | undefined) => ({
-      error: undefined,
-      penalty,
+      action: "retry" as const,
       delay,
       top,
+      blockTime,
     });
 
     if (rule === undefined || isPermanent) return fail(error);
-    if (attempts >= policy.attempts) return fail(withAttempts(error, attempts));
-    if (retryAfter !== undefined && retryAfter > policy.retryAfter) {
+    if (attempts >= maxAttempts) return fail(withAttempts(error, attempts));
+    if (retryAfter !== undefined && retryAfter > maxRetryAfter) {
       return fail(withRetryTime(error, retryAfter));
     }
-    const canHalve = rule.halveTop && top !== undefined && top > 1;
+    const canHalve = rule.halvesTop && top !== undefined && top > 1;
     const nextTop = canHalve ? Math.floor(top / 2) : top;
-    if (!rule.backOff && !rule.penalize) {
+    if (!rule.usesBackoff && !rule.blocksKey) {
+      // 413: retry with a smaller `$top`, immediately unless the header `Retry-After` sets a delay.
       return canHalve ? retry(retryAfter ?? 0, nextTop) : fail(withAttempts(error, attempts));
     }
-    // `Retry-After` replaces the backoff, and only after a 429 may it be shorter.
-    if (retryAfter !== undefined && (rule.penalize || retryAfter >= backoff)) {
+    // Wait for `Retry-After`. Except after 429, wait at least the backoff.
+    if (retryAfter !== undefined && (rule.blocksKey || retryAfter >= delay)) {
       return retry(retryAfter, nextTop);
     }
     if (backoffLeft <= 0) return fail(withAttempts(error, attempts));
-    backoffLeft -= backoff;
-    return retry(backoff, nextTop);
+    backoffLeft -= delay;
+    return retry(delay, nextTop);
   };
 }
 
 function rulesFor({ kind, status }: DataStreamError): readonly RetryRule[] {
   if (kind !== "status" || status === undefined) return RULES_BY_KIND[kind];
-  return RULES_BY_STATUS[status] ?? (status >= 500 ? BACK_OFF : RULES_BY_KIND.status);
+  return RULES_BY_STATUS[status] ?? (status >= 500 ? BACKOFF_RULES : RULES_BY_KIND.status);
 }
 
 /**
- * Returns the time (ms) to back off. It is random between half of the maximum and the maximum, so
- * that clients that failed at the same time retry at different times.
+ * Returns a random backoff delay (ms) between half of its maximum and the maximum, so that clients that
+ * failed at the same time retry at different times.
  */
-function backoffDelay(attempts: number): number {
+function randomBackoff(attempts: number): number {
   return FIRST_BACKOFF * 2 ** (attempts - 1) * (0.5 + Math.random() / 2);
 }
 
+/** Adds the number of attempts to the detail of an error. */
 function withAttempts(error: DataStreamError, attempts: number): DataStreamError {
   if (attempts === 1) return error;
   return amendError(error, { detail: `${error.detail}, ${attempts} times` });
 }
 
+/** Replaces the hint of an error by the time of a retry. */
 function withRetryTime(error: DataStreamError, milliseconds: number): DataStreamError {
   const seconds = Math.ceil(milliseconds / 1000);
   return amendError(error, { hint: `try again in ${seconds} s, as the service asks` });

@@ -11,7 +11,7 @@ import { escapeStrayPercent, type Expression, type Template } from "./uri_templa
  * character, and leaves the equals sign after an empty exploded value of `;`.
  *
  * @param template A parsed template
- * @param values Values of the variables, from `toUrlValue`
+ * @param valueOf Returns the value of a variable, converted by `toUrlValue`
  * @throws {ValidationError} If a prefix is applied to a list or an object; `option` is the name of
  *   the variable
  *
@@ -19,33 +19,35 @@ import { escapeStrayPercent, type Expression, type Template } from "./uri_templa
  */
 export function expand(
   { parts }: Template,
-  values: ReadonlyMap<string, UrlValue | undefined>,
+  valueOf: (name: string) => UrlValue | undefined,
 ): string {
   let url = "";
   for (const part of parts) {
-    url += typeof part === "string" ? part : expandExpression(part, values);
+    url += typeof part === "string" ? part : expandExpression(part, valueOf);
   }
   return url;
 }
 
+/** Expands the variables of an expression, with the punctuation of its operator. */
 function expandExpression(
   { operator, variables }: Expression,
-  values: ReadonlyMap<string, UrlValue | undefined>,
+  valueOf: (name: string) => UrlValue | undefined,
 ): string {
   const isReserved = operator === "+" || operator === "#";
   const isNamed = operator === ";" || operator === "?" || operator === "&";
   const separator = operator === "?" ? "&" : isReserved || operator === "" ? "," : operator;
   let expanded = "";
-  let joint: string = operator === "+" ? "" : operator;
+  let delimiter: string = operator === "+" ? "" : operator;
   const add = (name: string, value: UrlValue) => {
     const text = expandValue(value, isReserved);
-    // RFC 6570, section 3.2.7: an empty value has no equals sign after ";".
+    // RFC 6570, section 3.2.7: an empty value has no equals sign after ";". `url-template` also
+    // writes none after an empty key of an object.
     const equals = name === "" || text === "" && operator === ";" ? "" : "=";
-    expanded += joint + name + equals + text;
-    joint = separator;
+    expanded += delimiter + name + equals + text;
+    delimiter = separator;
   };
   for (const { name, modifier } of variables) {
-    const value = values.get(name);
+    const value = valueOf(name);
     if (value === undefined) continue;
     const key = isNamed ? name : "";
     if (typeof modifier === "number") add(key, prefixOf(name, value, modifier, isReserved));
@@ -66,6 +68,7 @@ function expandValue(value: UrlValue, isReserved: boolean): string {
   return typeof value === "string" ? encode(value) : SIMPLE.expand({ value });
 }
 
+/** Encodes the stray percent signs of each text, but not of the keys of an object. */
 function escapePercentIn(value: UrlValue): UrlValue {
   if (typeof value === "string") return escapeStrayPercent(value);
   if (Array.isArray(value)) return value.map(escapeStrayPercent);
@@ -83,7 +86,7 @@ function prefixOf(name: string, value: UrlValue, length: number, isReserved: boo
   if (typeof value !== "string") {
     throw new ValidationError(
       name,
-      `must be text for the prefix in "${name}:${length}", got a list or an object`,
+      `must be text for the prefix "${name}:${length}", got a list or object`,
       { received: value },
     );
   }

@@ -106,13 +106,14 @@ function copy<T>(value: T, name: string): T {
     return copyDeep(value);
   } catch (cause) {
     // Engines report an exhausted stack by different errors. Tracking the depth is measurably slower.
-    throw new ValidationError(name, "refers to itself, is nested too deeply or cannot be read", {
+    throw new ValidationError(name, "refers to itself, is too deep or cannot be read", {
       cause,
     });
   }
 }
 
 function copyDeep<T>(value: T): T {
+  if (typeof value !== "object") return value;
   if (Array.isArray(value)) return value.map(copyDeep) as T;
   if (!isPlainObject(value)) return value;
   const copied: Record<string, unknown> = {};
@@ -169,7 +170,7 @@ function joinPairs(pairs: HeaderPairs): HeaderFields {
     if (!Array.isArray(pair) || pair.length !== 2) {
       throw new ValidationError(
         "headers",
-        "must be an object, a Headers object or pairs of name and value",
+        "must be an object or pairs of name and value",
       );
     }
     const name = String(pair[0]).toLowerCase();

@@ -4,7 +4,7 @@ import { expand } from "./expand.ts";
 import { RESERVED_OPTIONS } from "./route_variables.ts";
 import { memoize } from "./memoize.ts";
 import type { MergedOptions, RequestOptions } from "./types.ts";
-import { parseTemplate, type Template } from "./uri_template.ts";
+import { parseTemplate } from "./uri_template.ts";
 
 const RESERVED = new Set<string>(RESERVED_OPTIONS);
 /** A method is a token (RFC 9110, section 9.1). */
@@ -13,7 +13,8 @@ const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 
 /**
- * Turns merged options into request options, which may contain and change their objects.
+ * Turns merged options into request options. The options are changed, and the result contains their
+ * objects.
  *
  * @param options Merged options that no caller holds
  * @throws {ValidationError} If the url is missing or malformed, the method is not a token, or a
@@ -21,8 +22,8 @@ export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
  */
 export function parse(options: MergedOptions): RequestOptions {
   const { method, url, baseUrl, headers, mediaType, data, request } = options;
-  if (typeof url !== "string" || url === "") {
-    throw new ValidationError("url", 'must be a non-empty string such as "/path"', {
+  if (typeof url !== "string" || !url) {
+    throw new ValidationError("url", "must be a path or a full URL", {
       received: url,
     });
   }
@@ -32,19 +33,25 @@ export function parse(options: MergedOptions): RequestOptions {
     });
   }
   const template = parseTemplate(url);
-  const variables = new Map<string, UrlValue | undefined>();
   const parameters: [name: string, value: unknown][] = [];
   for (const name of Object.keys(options)) {
     if (RESERVED.has(name)) continue;
     const value = options[name];
-    if (template.names.has(name)) variables.set(name, toUrlValue(name, value));
+    // Converted once, however often it occurs in the template: it may be a long list.
+    if (template.names.has(name)) options[name] = toUrlValue(name, value);
     else parameters.push([name, value]);
   }
-  const expanded = expand(template, variables);
+  const expanded = expand(
+    template,
+    (name) =>
+      Object.hasOwn(options, name) && !RESERVED.has(name) ? options[name] as UrlValue : undefined,
+  );
   const result: RequestOptions = {
     method: method.toLowerCase(),
     // The template decides, not the expanded URL: a value cannot select another host.
-    url: template.isFullUrl ? requireHost(template, expanded) : join(baseUrl, expanded),
+    url: template.hostEnd === undefined
+      ? join(baseUrl, expanded)
+      : requireHost(expanded, template.hostEnd),
     headers,
   };
   if (mediaType?.format && result.headers.accept !== undefined) {
@@ -69,8 +76,8 @@ export function parse(options: MergedOptions): RequestOptions {
  * Checks that the host of a URL is the host of its template: the value of a variable that follows
  * the host must not continue it.
  */
-function requireHost({ hostEnd }: Template, url: string): string {
-  if (hostEnd === undefined || url.length === hostEnd || /[/?#]/.test(url[hostEnd]!)) return url;
+function requireHost(url: string, hostEnd: number): string {
+  if (hostEnd === 0 || /^(?:[/?#]|$)/.test(url.slice(hostEnd))) return url;
   throw new ValidationError(
     "url",
     `must have "/", "?" or "#" after the host, got "${url.slice(0, hostEnd + 40)}"`,
@@ -81,7 +88,7 @@ function requireHost({ hostEnd }: Template, url: string): string {
 /** Joins a base URL and a path with exactly one slash. */
 function join(baseUrl: string, path: string): string {
   if (typeof baseUrl !== "string") {
-    throw new ValidationError("baseUrl", "must be a string", { received: baseUrl });
+    throw new ValidationError("baseUrl", "must be a string");
   }
   let end = baseUrl.length;
   while (end > 0 && baseUrl[end - 1] === "/") end--;
@@ -131,10 +138,10 @@ function appendQuery(url: string, parameters: readonly [string, unknown][]): str
     if (pair !== undefined) query += query === "" ? pair : `&${pair}`;
   }
   if (query === "") return url;
-  const hash = url.indexOf("#");
-  const beforeHash = hash < 0 ? url : url.slice(0, hash);
-  const separator = !beforeHash.includes("?") ? "?" : /[?&]$/.test(beforeHash) ? "" : "&";
-  return beforeHash + separator + query + (hash < 0 ? "" : url.slice(hash));
+  const end = `${url}#`.indexOf("#");
+  const start = url.slice(0, end);
+  const separator = !start.includes("?") ? "?" : /[?&]$/.test(start) ? "" : "&";
+  return start + separator + query + url.slice(end);
 }
 
 function toPair([name, value]: readonly [string, unknown]): string | undefined {

@@ -8,9 +8,10 @@ export interface Template {
   parts: readonly (string | Expression)[];
   /** Names of the variables. */
   names: ReadonlySet<string>;
-  /** Whether the template begins with a scheme and a host. */
-  isFullUrl: boolean;
-  /** Length of the scheme and host, if they are literal text and an expression follows. */
+  /**
+   * Length of the scheme and host; 0 if an expression is part of them or none follows. `undefined`
+   * for a path.
+   */
   hostEnd: number | undefined;
 }
 
@@ -62,14 +63,13 @@ function readTemplate(text: string): Template {
     end = match.index + mark.length;
   }
   parts.push(encodeLiteral(text.slice(end)));
-  const isFullUrl = authorityEnd > 0;
-  return { parts, names, isFullUrl, hostEnd: isFullUrl ? hostEndOf(parts) : undefined };
+  return { parts, names, hostEnd: authorityEnd > 0 ? hostEndOf(parts) : undefined };
 }
 
 /** The host is not complete if the template lets a variable supply a label, a port or all of it. */
-function hostEndOf([literal, next]: Template["parts"]): number | undefined {
+function hostEndOf([literal, next]: Template["parts"]): number {
   const isComplete = /:\/\/[^/?#]*[^/?#:.@]$/.test(literal as string);
-  return isComplete && next !== undefined ? (literal as string).length : undefined;
+  return isComplete && next !== undefined ? (literal as string).length : 0;
 }
 
 /** Encodes the characters that a URI cannot contain; percent-encoded triplets are kept. */
@@ -101,7 +101,7 @@ function requireWellFormed(template: string): void {
   const shown = wrong.length > MAX_SHOWN ? `${wrong.slice(0, MAX_SHOWN)}…` : wrong;
   throw new ValidationError(
     "url",
-    `has the malformed template expression "${shown}" at character ${length + 1}`,
+    `has a malformed expression "${shown}" at character ${length + 1}`,
     { received: template, hint: dollarHint(shown) },
   );
 }
@@ -110,7 +110,7 @@ function requireWellFormed(template: string): void {
 function dollarHint(expression: string): string {
   const encoded = expression.replaceAll("$", "%24");
   if (encoded === expression || WELL_FORMED.exec(encoded)![0] !== encoded) return "";
-  return `write "${encoded}", and "%24" in the name of the option too`;
+  return `write "${encoded}", and "%24" in the name of the option`;
 }
 
 /** Reads the text between the braces of a well-formed expression. */

@@ -1,10 +1,17 @@
 import { ValidationError } from "../errors.ts";
-import { firstRepeated, invalidValue, requireWholeNumber } from "../validation.ts";
+import {
+  emptyOption,
+  firstRepeated,
+  invalidValue,
+  isNearMatch,
+  requireType,
+  requireWholeNumber,
+} from "../validation.ts";
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { type Clause, formatClauses } from "./clause.ts";
 import type { Filter } from "./filter.ts";
 import { fieldHint } from "./name_hints.ts";
-import { checkFilter, parseFilter } from "./parse_filter.ts";
+import { type ParsedClause, parseFilter, requireFilterFields } from "./parse_filter.ts";
 import { fieldNames, MAXIMUM_TOP, type ResourceName, RESOURCES } from "./resources.ts";
 
 /** How a large query is split; see the option of this name. */
@@ -68,7 +75,6 @@ export function checkQuery(resource: ResourceName, query: UntypedQuery): Checked
     maxRows = Infinity,
   } = query;
   requireTypes(query);
-  requireNotEmpty(query);
   requireWholeNumber("top", top, 1, MAXIMUM_TOP);
   requireWholeNumber("limit", limit, 0);
   requireWholeNumber("maxRows", maxRows, 1);
@@ -115,29 +121,26 @@ export function isMeasured(resource: ResourceName): boolean {
   return resource === "Observations" || resource === "Records";
 }
 
-/** Checks the types of the options that are not numbers or one of a list of words. */
+/** Checks the options that are not numbers or one of a list of words. */
 function requireTypes({ select, filter, skipToken, unchecked }: UntypedQuery): void {
-  const isString = (value: unknown) => value === undefined || typeof value === "string";
-  const isArray = Array.isArray(select) && select.every((name) => typeof name === "string");
-  const isExpression = typeof filter === "object" && Array.isArray(filter?.clauses);
-  const requireType = (option: string, isValid: boolean, expected: string, value: unknown) => {
-    const hint = option === "filter" ? "combine several expressions with and()" : "";
-    if (!isValid) throw invalidValue(option, expected, value, hint);
-  };
-  requireType("select", isString(select) || isArray, "an array of fields or a string", select);
-  requireType("filter", isString(filter) || isExpression, "a string or one expression", filter);
-  requireType("skipToken", isString(skipToken), "a string", skipToken);
-  requireType("unchecked", /^(undefined|boolean)$/.test(typeof unchecked), "a boolean", unchecked);
-}
-
-function requireNotEmpty({ select, filter, skipToken }: UntypedQuery): void {
-  const isEmpty = (option: string, received: unknown, hint: string) =>
-    new ValidationError(option, "must not be empty", { received, hint });
-  if (filter !== undefined && String(filter).trim() === "") {
-    throw isEmpty("filter", filter, "omit it for all rows");
+  const isSelection = typeof select === "string" ||
+    Array.isArray(select) && select.every((name) => typeof name === "string");
+  if (select !== undefined && !isSelection) {
+    throw invalidValue("select", "an array of fields or a string", select);
   }
-  if (skipToken === "") throw isEmpty("skipToken", skipToken, "omit it to start at the first row");
-  if (select?.length === 0) throw isEmpty("select", select, "omit it for all fields");
+  if (select?.length === 0) throw emptyOption("select", select, "omit it for all fields");
+  if (filter !== undefined && typeof filter !== "string" && !Array.isArray(filter?.clauses)) {
+    const hint = "combine several expressions with and()";
+    throw invalidValue("filter", "a string or one expression", filter, hint);
+  }
+  if (filter !== undefined && String(filter).trim() === "") {
+    throw emptyOption("filter", filter, "omit it for all rows");
+  }
+  requireType("skipToken", skipToken, "string");
+  if (skipToken === "") {
+    throw emptyOption("skipToken", skipToken, "omit it to start at the first row");
+  }
+  requireType("unchecked", unchecked, "boolean");
 }
 
 function requireOneOf(option: string, value: string, known: readonly string[]): void {
@@ -158,15 +161,10 @@ function requireFields(
   const known: readonly string[] = fieldNames(resource);
   const unknown = unchecked ? undefined : select.find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    throw new ValidationError(
-      "select",
-      `includes "${unknown}", which is not a field of ${resource}`,
-      {
-        received: select,
-        hint: fieldHint(resource, unknown),
-        canBeUnchecked: true,
-      },
-    );
+    const hint = fieldHint(resource, unknown);
+    const problem = `includes "${unknown}", which is not a field of ${resource}`;
+    const canBeUnchecked = !isNearMatch(hint);
+    throw new ValidationError("select", problem, { received: select, hint, canBeUnchecked });
   }
   const repeated = firstRepeated(select);
   if (repeated !== undefined) {
@@ -181,14 +179,18 @@ function requireFields(
 type ParsedFilter = Pick<CheckedQuery, "filter" | "clauses">;
 
 function readFilter(resource: ResourceName, filter: string, unchecked: boolean): ParsedFilter {
+  let clauses: ParsedClause[];
   try {
-    return { filter, clauses: unchecked ? parseFilter(filter) : checkFilter(resource, filter) };
+    clauses = parseFilter(filter);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     if (unchecked) return { filter, clauses: undefined };
     const { option, problem, received, hint } = error;
-    throw new ValidationError(option, problem, { received, hint, canBeUnchecked: true });
+    // A hint says how to correct the filter. Without one, the service may know more than Weir.
+    throw new ValidationError(option, problem, { received, hint, canBeUnchecked: hint === "" });
   }
+  if (!unchecked) requireFilterFields(resource, filter, clauses, true);
+  return { filter, clauses };
 }
 
 /** Adds clauses to a filter with `and`. */
@@ -200,35 +202,6 @@ export function narrow(
   if (filter === undefined) return formatClauses(more);
   // A filter that cannot be parsed may have an `or`, which binds more weakly than `and`.
   return `${clauses === undefined ? `(${filter})` : filter} and ${formatClauses(more)}`;
-}
-
-/** Where a query of a resource has a box. */
-interface PlacedBox {
-  filter: string | undefined;
-  within?: BoundingBox | undefined;
-}
-
-/**
- * Adds a box to a filter if the resource has positions; otherwise returns it as `within`.
- *
- * @param unchecked Whether the filter may have names and syntax that Weir does not know. Default: no,
- *   and errors do not suggest the option
- * @throws {ValidationError} If the filter or the box is not valid for the resource
- */
-export function placeBox(
-  resource: ResourceName,
-  filter: string | undefined,
-  within: BoundingBox | undefined,
-  unchecked?: boolean,
-): PlacedBox {
-  if (within === undefined) return { filter };
-  if (isMeasured(resource)) return { filter, within };
-  const parsed = filter === undefined
-    ? { filter, clauses: [] }
-    : unchecked === undefined
-    ? { filter, clauses: checkFilter(resource, filter) }
-    : readFilter(resource, filter, unchecked);
-  return { filter: narrow(parsed, toBoxClauses(within, "within")) };
 }
 
 /** System query options of one request, by their OData names. */

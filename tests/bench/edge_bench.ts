@@ -126,7 +126,7 @@ async function measure(run: Run, file: Uint8Array): Promise<Result> {
   const { requestsPerSecond, records } = run;
   await using service = await startService(records, requestsPerSecond);
   await using server = await startServer(service, {
-    WEIR_MAX_WAITING: `${DOWNLOADS}`,
+    WEIR_MAX_DOWNLOADS: `${DOWNLOADS}`,
     WEIR_REQUESTS_PER_SECOND: `${requestsPerSecond}`,
   });
   const open = () => DownloadReader.open(`${server.root}/Records.csv`, file);

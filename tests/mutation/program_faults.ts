@@ -21,7 +21,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     file: "edge/access.ts",
     find: "difference |= byte",
     replacement: "difference = byte",
-    test: "tests/unit/edge/downloads/access_test.ts",
+    test: "tests/unit/edge/access_test.ts",
   },
   {
     name: "without WEIR_ACCESS the server is open",
@@ -35,7 +35,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     file: "edge/download_response.ts",
     find: "        onError(error);\n        onEnd();\n        throw error;",
     replacement: "        onError(error);\n        onEnd();\n        return controller.close();",
-    test: "tests/unit/edge/downloads/faults_test.ts",
+    test: "tests/unit/edge/problem_test.ts",
   },
   {
     name: "a <script> in a cell is not escaped on the page",
@@ -116,10 +116,10 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   },
   {
     name: "a resumed download forgets the DOIs of its first pages",
-    file: "src/formats/doi_collector.ts",
-    find: "this.#writer = writer;\n    this.#dois = new Set(dois);",
-    replacement: "this.#writer = writer;\n    this.#dois = new Set();",
-    test: "tests/unit/formats/doi_collector_test.ts",
+    file: "src/client/batches.ts",
+    find: "const knownDois = new Set(after?.dois);",
+    replacement: "const knownDois = new Set<string>();",
+    test: "tests/unit/client/batches_test.ts",
   },
   {
     name: "files that a killed run did not rename are left",

@@ -12,10 +12,7 @@ const text = fc.string({ unit: "grapheme" });
 
 /** Expands a template with the values of its variables. */
 function expandWith(template: string, values: Record<string, unknown>): string {
-  const entries = Object.entries(values).map(([name, value]) =>
-    [name, toUrlValue(name, value)] as const
-  );
-  return expand(parseTemplate(template), new Map(entries));
+  return expand(parseTemplate(template), (name) => toUrlValue(name, values[name]));
 }
 
 Deno.test("endpoint() returns a query that URLSearchParams decodes when names and values are any text", () => {

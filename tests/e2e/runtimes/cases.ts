@@ -194,7 +194,7 @@ export const CASES: Record<BehaviourName, Case> = {
     },
     gives: fault(
       "next-link",
-      "The link to the next page leads elsewhere: the rows so far are not all; nothing was sent there, report this to the service",
+      "The link to the next page has another address than the request: the result is incomplete. The link was not followed. Report it to DataStream",
     ),
     seen: first,
   },

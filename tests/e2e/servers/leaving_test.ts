@@ -42,7 +42,10 @@ const SOON = 4_000;
 async function download({ root }: Server): Promise<string | undefined> {
   const response = await fetch(root + DOWNLOAD, { signal: AbortSignal.timeout(SOON) });
   if (response.status === 200) return await response.text();
-  assertEquals([response.status, (await response.json()).title], [503, "Too many downloads"]);
+  assertEquals([response.status, (await response.json()).title], [
+    503,
+    "Too many concurrent requests",
+  ]);
 }
 
 for (const place of SILENCES) {
@@ -52,7 +55,7 @@ for (const place of SILENCES) {
     testOnEach(`${name} of page ${page} ends the request and its place`, async (runtime) => {
       const silence = new Silence(place);
       await using upstream = silentAt(page, silence);
-      await using server = await startApp(runtime, over(upstream, { maxWaiting: 1 }));
+      await using server = await startApp(runtime, over(upstream, { maxDownloads: 1 }));
       await leaveAt(page, upstream, server);
       await beSeen(runtime, silence);
       const csv = await until(() => download(server), "a place", 1_000);
@@ -64,7 +67,7 @@ for (const place of SILENCES) {
   testOnEach(`${name} lets the next in line go on`, async (runtime) => {
     const silence = new Silence(place);
     await using upstream = silentAt(2, silence);
-    await using server = await startApp(runtime, over(upstream, { maxWaiting: 2 }));
+    await using server = await startApp(runtime, over(upstream, { maxDownloads: 2 }));
     await leaveAt(2, upstream, server);
     const [csv] = await Promise.all([download(server), beSeen(runtime, silence)]);
     assert(csv !== undefined && isWhole(csv, shape));
@@ -74,7 +77,7 @@ for (const place of SILENCES) {
   testOnEach(`${name} that lasts gives its place back`, async (runtime) => {
     await using upstream = silentAt(2, new Silence(place));
     const timeouts = { headers: 2_000, bytes: 2_000 };
-    await using server = await startApp(runtime, over(upstream, { maxWaiting: 1, timeouts }));
+    await using server = await startApp(runtime, over(upstream, { maxDownloads: 1, timeouts }));
     await leaveAt(2, upstream, server);
     // Nothing is written in a silence: workerd gives up when the client does.
     const csv = await until(() => download(server), "a place", runtime.isDeaf ? 4_000 : 1_000);

@@ -22,7 +22,7 @@ async function findsPlace(root: string): Promise<boolean> {
 
 testOnEach("a reader that takes nothing is asked no page for, and cut", async (runtime) => {
   await using upstream = serveUpstream((request) => json(pageFor(request, LARGE)), rowsOf(LARGE));
-  const options = over(upstream, { maxWaiting: 1, readerTimeout });
+  const options = over(upstream, { maxDownloads: 1, readerTimeout });
   await using server = await startApp(runtime, options);
   const response = await fetch(server.root + DOWNLOAD);
   assertEquals([response.status, await findsPlace(server.root)], [200, false]);
@@ -35,7 +35,7 @@ testOnEach("a reader that takes nothing is asked no page for, and cut", async (r
 
 testOnEach("a reader that leaves while it is waited for gives its place back", async (runtime) => {
   await using upstream = serveUpstream((request) => json(pageFor(request, LARGE)), rowsOf(LARGE));
-  await using server = await startApp(runtime, over(upstream, { maxWaiting: 1 }));
+  await using server = await startApp(runtime, over(upstream, { maxDownloads: 1 }));
   const { body } = await fetch(server.root + DOWNLOAD);
   assertEquals(await findsPlace(server.root), false);
   await body!.cancel();

@@ -93,15 +93,15 @@ Deno.test("locations() ends when a Link header has no next link, and after two e
 });
 
 const wrongLinks: [name: string, link: string][] = [
-  ["to another origin", "https://evil.invalid/v1/odata/v4/Locations?$skiptoken=Id:1"],
-  ["to another port", "https://upstream.invalid:8443/v1/odata/v4/Locations?$skiptoken=Id:1"],
-  ["to another endpoint", `${ROOT}/Observations?$skiptoken=Id:1`],
-  ["without a token", `${ROOT}/Locations?$top=2`],
-  ["that is no URL", "https://"],
-  ["with a token that cannot be decoded", `${ROOT}/Locations?$skiptoken=Id:%zz`],
+  ["has another origin", "https://evil.invalid/v1/odata/v4/Locations?$skiptoken=Id:1"],
+  ["has another port", "https://upstream.invalid:8443/v1/odata/v4/Locations?$skiptoken=Id:1"],
+  ["has another path", `${ROOT}/Observations?$skiptoken=Id:1`],
+  ["has no token", `${ROOT}/Locations?$top=2`],
+  ["is not a URL", "https://"],
+  ["has a token that cannot be decoded", `${ROOT}/Locations?$skiptoken=Id:%zz`],
 ];
 for (const [name, link] of wrongLinks) {
-  Deno.test(`locations() fails and sends no request when a next link leads ${name}`, async () => {
+  Deno.test(`locations() fails and sends no request when a next link ${name}`, async () => {
     const { options, requests } = upstream(page([{ Id: 1 }], link));
     const query = new DataStream(options).locations();
     const error = await assertRejects(() => query.toArray(), DataStreamError, "next page");
@@ -115,15 +115,19 @@ Deno.test("locations() fails when a next link repeats a position", async () => {
     page([{ Id: 2 }], next("Id:1")),
   );
   const query = new DataStream(options).locations();
-  const error = await assertRejects(() => query.toArray(), DataStreamError, "was there before");
+  const error = await assertRejects(
+    () => query.toArray(),
+    DataStreamError,
+    "repeats an earlier page",
+  );
   assertEquals([error.kind, requests.length], ["next-link", 2]);
 });
 
 for (
-  const [name, tokens] of [["leads back", ["Id:10", "Id:5"]], [
-    "leads to the same place, written otherwise",
+  const [name, tokens] of [["points to an earlier position", ["Id:10", "Id:5"]], [
+    "points to the same position with other digits",
     ["Id:10", "Id:010"],
-  ], ["goes round", [
+  ], ["repeats the first page", [
     "a",
     "b",
     "a",

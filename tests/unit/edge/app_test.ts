@@ -88,7 +88,7 @@ for (
   const [path, wanted] of [
     ["/records.csv", 'did you mean "/Records.csv"?'],
     ["/Records.csv/", 'did you mean "/Records.csv"?'],
-    ["/Records.cvs", 'did you mean "/Records.csv"?'],
+    ["/Records.cvs", 'did you mean ".csv"?'],
     ["/Records/", 'did you mean "/Records"?'],
     ["/v1/odata/v4/Records", 'did you mean "/Records"?'],
     ["/Citation.txt", 'did you mean "/Citations.txt"?'],
@@ -345,7 +345,7 @@ const refused: [name: string, options: Partial<AppOptions>, message: string][] =
     "apiKey begins or ends with white space",
   ],
   ["a maxRows of 0", { maxRows: 0 }, "maxRows"],
-  ["a maxWaiting of 0.5", { maxWaiting: 0.5 }, "maxWaiting"],
+  ["a maxDownloads of 0.5", { maxDownloads: 0.5 }, "maxDownloads"],
   ["a pageRows of 10001", { pageRows: 10_001 }, "pageRows"],
   ["a readerTimeout of 0", { readerTimeout: 0 }, "readerTimeout"],
 ];

@@ -18,7 +18,7 @@ Deno.test("readConfig() reads every variable", () => {
     WEIR_ACCESS: "signed",
     WEIR_CORS_ORIGINS: "https://a.example, https://b.example",
     WEIR_MAX_ROWS: "1000000",
-    WEIR_MAX_WAITING: "5",
+    WEIR_MAX_DOWNLOADS: "5",
     WEIR_PAGE_ROWS: "2000",
     WEIR_REQUESTS_PER_SECOND: "0.5",
     WEIR_SANDBOX: "0",
@@ -31,7 +31,7 @@ Deno.test("readConfig() reads every variable", () => {
     baseUrl: "https://example.org/v1",
     corsOrigins: ["https://a.example", "https://b.example"],
     maxRows: 1_000_000,
-    maxWaiting: 5,
+    maxDownloads: 5,
     pageRows: 2_000,
     requestsPerSecond: 0.5,
     signingSecret: SECRET,
@@ -113,8 +113,8 @@ Deno.test("sandboxOptions() sets the rate limit of the client and of the sandbox
 });
 
 Deno.test("readConfig() keeps the limits when WEIR_SANDBOX is 1", () => {
-  const config = readConfig({ WEIR_SANDBOX: "1", WEIR_MAX_WAITING: "3", WEIR_MAX_ROWS: "10" });
-  assertEquals([config.maxWaiting, config.maxRows], [3, 10]);
+  const config = readConfig({ WEIR_SANDBOX: "1", WEIR_MAX_DOWNLOADS: "3", WEIR_MAX_ROWS: "10" });
+  assertEquals([config.maxDownloads, config.maxRows], [3, 10]);
 });
 
 const wrong: [environment: Record<string, string>, message: string][] = [
@@ -133,7 +133,7 @@ const wrong: [environment: Record<string, string>, message: string][] = [
   [{ WEIR_ACCESS: "token", DATASTREAM_API_KEY: "k" }, "WEIR_TOKENS must be set"],
   [{ WEIR_ACCESS: "token", WEIR_TOKENS: "a-token-of-sixteen" }, "DATASTREAM_API_KEY must be set"],
   [{ WEIR_ACCESS: "caller", WEIR_MAX_ROWS: "many" }, "WEIR_MAX_ROWS must be a whole number"],
-  [{ WEIR_ACCESS: "caller", WEIR_MAX_WAITING: "0" }, "of at least 1, got 0"],
+  [{ WEIR_ACCESS: "caller", WEIR_MAX_DOWNLOADS: "0" }, "of at least 1, got 0"],
   [{ WEIR_ACCESS: "caller", WEIR_PAGE_ROWS: "10001" }, "WEIR_PAGE_ROWS must be a whole number"],
   [{ WEIR_SANDBOX: "1", WEIR_PAGE_ROWS: "1e3" }, "WEIR_PAGE_ROWS"],
   [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "everyone" }, 'got "everyone"'],

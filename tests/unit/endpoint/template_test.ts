@@ -121,7 +121,7 @@ Deno.test("endpoint() throws when a prefix is applied to a list or an object", (
   assertThrows(
     () => expand("/{list:1}", { list: ["a"] }),
     ValidationError,
-    'list must be text for the prefix in "list:1"',
+    'list must be text for the prefix "list:1"',
   );
   assertThrows(() => expand("/{+keys:1}", { keys: { a: "b" } }), ValidationError, '"keys:1"');
 });
@@ -254,7 +254,7 @@ for (const [expression, encoded] of dollars) {
   Deno.test(`endpoint() throws a hint for the dollar sign when a template has ${expression}`, () => {
     const error = assertThrows(() => at(`/x${expression}`), ValidationError, "at character 3");
     assertStringIncludes(error.message, `"${expression}"`);
-    assertEquals(error.hint, `write "${encoded}", and "%24" in the name of the option too`);
+    assertEquals(error.hint, `write "${encoded}", and "%24" in the name of the option`);
     assertEquals(error.message.endsWith(error.hint), true);
   });
 }

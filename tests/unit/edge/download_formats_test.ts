@@ -1,6 +1,6 @@
-import "../../../helpers/no_permission.ts";
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { overSandbox, problemOf } from "../../../helpers/edge.ts";
+import { overSandbox, problemOf } from "../../helpers/edge.ts";
 
 const typeOf = async (path: string, accept?: string) => {
   const { app } = overSandbox({ records: 1 });

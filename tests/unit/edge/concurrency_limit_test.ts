@@ -1,9 +1,9 @@
 // Permits under a clock whose sleeps the test ends.
-import "../../../helpers/no_permission.ts";
+import "../../helpers/no_permission.ts";
 import { assertThrows } from "@std/assert";
-import { ConcurrencyLimit } from "../../../../edge/concurrency_limit.ts";
-import { HttpProblem } from "../../../../edge/problem.ts";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { ConcurrencyLimit } from "../../../edge/concurrency_limit.ts";
+import { HttpProblem } from "../../../edge/problem.ts";
+import { DEADLINE } from "../../helpers/deadline.ts";
 
 Deno.test(
   "ConcurrencyLimit.acquire() does not renew a permit when it is released during the renewal",

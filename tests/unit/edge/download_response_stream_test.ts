@@ -1,9 +1,9 @@
-import "../../../helpers/no_permission.ts";
+import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { DEADLINE } from "../../../helpers/deadline.ts";
-import { overSandbox, overUpstream } from "../../../helpers/edge.ts";
-import { readCsv } from "../../../helpers/rfc4180.ts";
-import { page, ROOT } from "../../../helpers/upstream.ts";
+import { DEADLINE } from "../../helpers/deadline.ts";
+import { overSandbox, overUpstream } from "../../helpers/edge.ts";
+import { readCsv } from "../../helpers/rfc4180.ts";
+import { page, ROOT } from "../../helpers/upstream.ts";
 
 /** A reply that never arrives, and the request that waits for it. */
 function hanging(): { reply: (request: Request) => Promise<Response>; sent: Promise<Request> } {
@@ -74,7 +74,7 @@ Deno.test(
   async () => {
     for (const path of ["/Records.csv", "/Citations.txt", "/?endpoint=Records"]) {
       const { reply, sent } = hanging();
-      const { app, log } = overUpstream([reply, page([])], { maxWaiting: 1 });
+      const { app, log } = overUpstream([reply, page([])], { maxDownloads: 1 });
       const reader = new AbortController();
       const answer = app.request(path, { signal: reader.signal });
       const request = await sent;
@@ -93,7 +93,7 @@ Deno.test(
   "EdgeApp.request() sends no request when the client has already disconnected",
   DEADLINE,
   async () => {
-    const { app, requests, log } = overUpstream([], { maxWaiting: 1 });
+    const { app, requests, log } = overUpstream([], { maxDownloads: 1 });
     for (let times = 0; times < 2; times++) {
       const response = await app.request("/Records.csv", { signal: AbortSignal.abort() });
       await response.body?.cancel();

@@ -1,9 +1,9 @@
-import "../../../helpers/no_permission.ts";
+import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { DEADLINE } from "../../../helpers/deadline.ts";
-import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
-import { ask } from "../../../helpers/sandbox.ts";
-import { page } from "../../../helpers/upstream.ts";
+import { DEADLINE } from "../../helpers/deadline.ts";
+import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
+import { ask } from "../../helpers/sandbox.ts";
+import { page } from "../../helpers/upstream.ts";
 
 Deno.test(
   "EdgeApp.request() returns citation, licence and DOI link of every matching dataset for /Citations.txt",

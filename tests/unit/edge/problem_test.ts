@@ -1,8 +1,8 @@
-import "../../../helpers/no_permission.ts";
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { DEADLINE } from "../../../helpers/deadline.ts";
-import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
-import { page, type Reply, ROOT } from "../../../helpers/upstream.ts";
+import { DEADLINE } from "../../helpers/deadline.ts";
+import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
+import { page, type Reply, ROOT } from "../../helpers/upstream.ts";
 
 const PATHS = ["/Records.csv", "/Locations.geojson", "/Records?$count=true", "/Citations.txt"];
 
@@ -45,7 +45,7 @@ for (const [given, told] of [["17", "17"], ["0", "1"], ["600", "600"]] as const)
       const { app } = overUpstream([Response.json({}, { status: 429, headers })]);
       const response = await app.request("/Records.csv");
       assertEquals([response.status, response.headers.get("retry-after")], [503, told]);
-      await problemOf(response);
+      assertEquals((await problemOf(response)).hint, `try again after ${told} s`);
     },
   );
 }

@@ -1,10 +1,10 @@
-import "../../../helpers/no_permission.ts";
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { fieldNames, RESOURCES } from "../../../../src/odata/resources.ts";
-import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
-import { readCsv } from "../../../helpers/rfc4180.ts";
-import { ask } from "../../../helpers/sandbox.ts";
-import { page, ROOT } from "../../../helpers/upstream.ts";
+import { fieldNames, RESOURCES } from "../../../src/odata/resources.ts";
+import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
+import { readCsv } from "../../helpers/rfc4180.ts";
+import { ask } from "../../helpers/sandbox.ts";
+import { page, ROOT } from "../../helpers/upstream.ts";
 
 const spellings: [name: string, query: string][] = [
   [

@@ -1,7 +1,7 @@
 // Memory of a running download: only the chunks that the client has not read yet.
-import "../../../helpers/no_permission.ts";
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
-import { streamDownload } from "../../../../edge/download_response.ts";
+import { streamDownload } from "../../../edge/download_response.ts";
 
 const CHUNK = Uint8Array.from({ length: 200_000 }, (_, index) => index % 251);
 

@@ -1,7 +1,7 @@
-import "../../../helpers/no_permission.ts";
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
-import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
-import { page } from "../../../helpers/upstream.ts";
+import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
+import { page } from "../../helpers/upstream.ts";
 
 async function head(path: string): Promise<Headers> {
   const { app } = overSandbox();

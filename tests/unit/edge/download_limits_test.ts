@@ -1,11 +1,11 @@
-import "../../../helpers/no_permission.ts";
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { createApp } from "../../../../edge/app.ts";
-import { DEADLINE } from "../../../helpers/deadline.ts";
-import { FakeClock } from "../../../helpers/fake_clock.ts";
-import { largeService } from "../../../helpers/large_service.ts";
-import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
-import { page, ROOT } from "../../../helpers/upstream.ts";
+import { createApp } from "../../../edge/app.ts";
+import { DEADLINE } from "../../helpers/deadline.ts";
+import { FakeClock } from "../../helpers/fake_clock.ts";
+import { largeService } from "../../helpers/large_service.ts";
+import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
+import { page, ROOT } from "../../helpers/upstream.ts";
 
 const rowsOf = (...ids: number[]) => ids.map((Id) => ({ Id }));
 const isCount = ({ url }: Request) => url.includes("count=true");
@@ -137,10 +137,10 @@ Deno.test(
 );
 
 Deno.test(
-  "EdgeApp.request() returns 503 with retry-after when maxWaiting downloads are running",
+  "EdgeApp.request() returns 503 with retry-after when maxDownloads downloads are running",
   DEADLINE,
   async () => {
-    const { app, stats } = overSandbox({ records: 30 }, { maxWaiting: 2 });
+    const { app, stats } = overSandbox({ records: 30 }, { maxDownloads: 2 });
     const open = [await app.request("/Records.csv"), await app.request("/Locations.csv")];
     const asked = stats.requests;
     for (const path of ["/Records.csv", "/Records?$count=true", "/Citations.txt"]) {
@@ -171,7 +171,7 @@ for (const [name, end] of endings) {
       page(rowsOf(1), broken ? `${ROOT}/Records?$skiptoken=Id:1` : undefined),
       ...(broken ? [Response.json({ value: 2 }), new Error("reset")] : []),
       page(rowsOf(2)),
-    ], { maxWaiting: 1 });
+    ], { maxDownloads: 1 });
     const first = await app.request("/Records.csv?$select=Id");
     assertEquals((await app.request("/Records.csv?$select=Id")).status, 503);
     await end(first);
@@ -190,7 +190,7 @@ for (const [name, path] of failures) {
     `EdgeApp.request() releases the permit when ${name} before its first row`,
     DEADLINE,
     async () => {
-      const { app } = overUpstream([new Error("reset"), page([])], { maxWaiting: 1 });
+      const { app } = overUpstream([new Error("reset"), page([])], { maxDownloads: 1 });
       assertEquals((await app.request(path)).status, 502);
       const next = await app.request("/Records.csv");
       await next.text();
@@ -203,7 +203,7 @@ Deno.test(
   "EdgeApp.request() reclaims a permit after 30 s when the runtime has dropped its request",
   DEADLINE,
   async () => {
-    const { app, clock } = overSandbox({ records: 1 }, { maxWaiting: 1 });
+    const { app, clock } = overSandbox({ records: 1 }, { maxDownloads: 1 });
     await app.request("/Records.csv"); // its body is not read
     clock.forget(); // and its timers no longer run
     clock.advance(30_000);
@@ -219,7 +219,7 @@ Deno.test(
   "EdgeApp.request() ends and logs a download, and releases its permit, when the client reads nothing for 60 s",
   DEADLINE,
   async () => {
-    const { app, clock, log } = overSandbox({ records: 30 }, { maxWaiting: 1 });
+    const { app, clock, log } = overSandbox({ records: 30 }, { maxDownloads: 1 });
     const response = await app.request("/Records.csv");
     await clock.sleep(59_000);
     assertEquals([(await app.request("/Records.csv")).status, log], [503, []]);
@@ -235,7 +235,7 @@ Deno.test(
   "EdgeApp.request() ends a download when the client stops reading in the middle of a page",
   DEADLINE,
   async () => {
-    const { app, clock, log } = overSandbox({ records: 30_000 }, { maxWaiting: 1 });
+    const { app, clock, log } = overSandbox({ records: 30_000 }, { maxDownloads: 1 });
     const reader = (await app.request("/Records.csv")).body!.getReader();
     await reader.read();
     await clock.sleep(59_000);
