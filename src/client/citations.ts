@@ -1,6 +1,6 @@
 import { invalidValue } from "../validation.ts";
 import { oneLine } from "../errors.ts";
-import { checkFilter } from "../odata/parse_filter.ts";
+import { parseFilter, requireFilterFields } from "../odata/parse_filter.ts";
 import { formatClauses } from "../odata/clause.ts";
 import { commonFilter, type Filter } from "../odata/filter.ts";
 
@@ -68,8 +68,12 @@ export function toCitedFilter(filter: Filter<string> | string): string | undefin
     const hint = "pass the signal as the second argument, as in citations(filter, { signal })";
     throw invalidValue("filter", "a string or one expression", filter, hint);
   }
-  const clauses = checkFilter("Metadata", String(filter))
-    .filter(({ field, operator }) => operator !== "ne" || DATASET_NAMES.includes(field));
+  const text = String(filter);
+  const parsed = parseFilter(text);
+  requireFilterFields("Metadata", text, parsed, false);
+  const clauses = parsed.filter(({ field, operator }) =>
+    operator !== "ne" || DATASET_NAMES.includes(field)
+  );
   return clauses.length === 0 ? undefined : formatClauses(clauses);
 }
 

@@ -30,7 +30,7 @@ import type {
  * option that cannot succeed: an unknown name, an invalid filter, a number out of range, or a request
  * of more than 8000 bytes.
  *
- * Source: the service's public documentation.
+ * Source: DataStream Public API.
  *
  * @example The records of a dataset
  * ```ts
@@ -73,7 +73,7 @@ export class DataStream {
    * @returns A query, not yet sent
    * @throws {ValidationError} If an option is unknown or invalid
    *
-   * Source: the service's public documentation, "GET /Metadata".
+   * Source: DataStream Public API, "Endpoints", `GET /Metadata`.
    *
    * @example The datasets with a location in a bounding box
    * ```ts
@@ -101,7 +101,7 @@ export class DataStream {
    * @returns A query, not yet sent
    * @throws {ValidationError} If an option is unknown or invalid
    *
-   * Source: the service's public documentation, "GET /Locations".
+   * Source: DataStream Public API, "Endpoints", `GET /Locations`.
    *
    * @example The number of locations in a province
    * ```ts
@@ -136,7 +136,7 @@ export class DataStream {
    * @returns A query, not yet sent
    * @throws {ValidationError} If an option is unknown or invalid
    *
-   * Source: the service's public documentation, "GET /Observations".
+   * Source: DataStream Public API, "Endpoints", `GET /Observations`.
    *
    * @example The pH values in a bounding box
    * ```ts
@@ -172,7 +172,7 @@ export class DataStream {
    * @returns A query, not yet sent
    * @throws {ValidationError} If an option is unknown or invalid
    *
-   * Source: the service's public documentation, "GET /Records".
+   * Source: DataStream Public API, "Endpoints", `GET /Records`.
    *
    * @example The URL of the first request
    * ```ts
@@ -255,7 +255,7 @@ export class DataStream {
    * @throws {DataStreamError} If a request fails
    * @throws {ValidationError} If it is not a filter that Metadata takes
    *
-   * Source: the service's public documentation, "GET /Metadata".
+   * Source: DataStream Public API, "Endpoints", `GET /Metadata`.
    *
    * @example
    * ```ts
