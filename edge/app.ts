@@ -21,7 +21,7 @@ import { OPERATOR_HINT, problemResponse, toProblem } from "./problem.ts";
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
 export type { AccessMode, AppOptions } from "./options.ts";
 
-/** Return value of {@linkcode createApp}. Make it the module's default export; in tests, call `request()`. */
+/** An app to serve. Make it the module's default export; in tests, call `request()`. */
 export interface EdgeApp {
   /** Responds to a request. Deno, Bun and Workers call this method of the default export. */
   fetch(request: Request): Response | Promise<Response>;
@@ -39,7 +39,8 @@ export interface EdgeApp {
  * An error before the first page is an HTTP error with a problem details object (RFC 9457). A later
  * error aborts the transfer, so that no client mistakes an incomplete file for a complete one.
  *
- * `GET /` returns the web page, `GET /Citations.txt` returns citations, and `GET /healthz` returns 200.
+ * `GET /` returns the web page, `GET /Citations.txt` returns citations, and `GET /healthz` returns
+ * 200.
  *
  * @param options Access mode, API key, base URL of the service and limits
  * @returns The app. Deno, Bun and Workers call its `fetch` method

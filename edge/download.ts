@@ -165,7 +165,7 @@ function requireValidCombination(
 /** Lower bound for `$top`, because the service allows only two requests per second. */
 const MIN_PAGE_ROWS = 1_000;
 
-/** Returns the page size: `$top` within `MIN_PAGE_ROWS` and the maximum of the server. */
+/** Returns the page size: `$top`, raised to `MIN_PAGE_ROWS` or `limit`, and at most `maxPageRows`. */
 function pageSize(
   resource: ResourceName,
   { top, limit = Infinity }: DownloadParameters,

@@ -52,7 +52,7 @@ export async function streamDownload(download: Download): Promise<Response> {
   }
 }
 
-/** Creates a body of smaller chunks. Reads a chunk of the stream after the client has read the last. */
+/** Creates a body of smaller chunks. Reads the stream only when the client has read all of them. */
 function createBody(
   reader: ReadableStreamDefaultReader<Bytes>,
   first: ReadableStreamReadResult<Bytes>,

@@ -21,7 +21,7 @@ export function serveNode(
   onListen: (port: number) => void,
   onError: (error: Error) => void,
 ): NodeServer {
-  // Passes the request only: serve() has a second argument, which is not an environment as on Workers.
+  // Passes only the request: the second argument of this server is not the environment of Workers.
   const fetch = async (request: Request) => {
     const response = await app.fetch(request);
     // Without this header, the server reads the first chunks before it sends the headers. It would

@@ -98,12 +98,12 @@ const TITLES: Record<number, string> = {
   504: "DataStream timeout",
 };
 const NARROW_QUERY_HINT = "select fewer fields or narrow the filter";
-/** Hints that replace the hints of `DataStream`, which name its options instead of URL parameters. */
+/** Hints that replace the hints of `DataStream`, which name its options, not URL parameters. */
 const STATUS_HINTS: Record<number, string> = {
   413: NARROW_QUERY_HINT,
   504: `try again; if it fails again, ${NARROW_QUERY_HINT}`,
 };
-/** Hint for an error that only the operator of the server can resolve. */
+/** Hint for an error that the client cannot resolve. */
 export const OPERATOR_HINT =
   "try again later; if it fails again, tell the operator of this server (the details are in its log)";
 /** Delay (s) before a retry if the service does not send `retry-after`. */
@@ -112,9 +112,9 @@ const DEFAULT_RETRY_DELAY = 5;
 /**
  * Converts an error of the service to a problem, and logs it if the status to send is 500 or more.
  *
- * The problem never contains the API key or the URL of the service. Its detail is the message of the
- * error, except that a status of 502, or an error without a status of the service, such as a network
- * error, has a general message: only the log has the details, because the client cannot use them.
+ * The problem never contains the API key or the URL of the service. Its detail is the error's detail.
+ * But if the service sent no status (a network error or a timeout), or the status to send is 502, it
+ * is a general message, and only the log has the error's detail: the client cannot use it.
  *
  * @param error Error of a query
  * @param task What failed, for the log

@@ -109,7 +109,7 @@ export function renderCitations(citations: readonly Citation[]): ReturnType<type
   `;
 }
 
-/** Renders a licence. Only an HTTP URL becomes a link, because data could contain a `javascript:` URL. */
+/** Renders a licence, as a link only if it is an HTTP URL: data could contain a `javascript:` URL. */
 function renderLicence(licence: string): string | ReturnType<typeof html> {
   return /^https?:\/\//.test(licence) ? html`<a href="${licence}">${licence}</a>` : licence;
 }
