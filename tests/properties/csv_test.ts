@@ -139,7 +139,7 @@ Deno.test("transcodeCsv() writes the bytes of JSON.parse and @std/csv when doubl
   );
 });
 
-Deno.test("transcodeCsv() joins lists of texts, as the parser does", () => {
+Deno.test("transcodeCsv() joins arrays of strings, as the parser does", () => {
   fc.assert(
     fc.property(pageOf(fc.oneof({ weight: 4, arbitrary: flat }, list)), ({ json, rows }) => {
       assertEquals(readCsv(parsedLines(json, columns)), cellsOf(rows));
