@@ -1,5 +1,6 @@
-import { type Citation, citationsOfDois, citationsText } from "../src/client/citations.ts";
+import type { Citation } from "../src/client/citations.ts";
 import type { DataStream } from "../src/client/datastream.ts";
+import { citationsText } from "../src/formats/citations_text.ts";
 import type { BoundingBox } from "../src/odata/bounding_box.ts";
 import { boundingBox } from "../src/odata/filter.ts";
 import { parseFilter } from "../src/odata/parse_filter.ts";
@@ -57,8 +58,10 @@ function prepareCitations(
   // Datasets cannot be filtered by the name of a location, but locations can.
   if (filter !== undefined && parseFilter(filter).some(({ field }) => field === "Name")) {
     const locations = client.locations({ select: ["DOI"], filter, within, signal });
-    return async () =>
-      await citationsOfDois(client, (await locations.toArray()).map(({ DOI }) => DOI), signal);
+    return async () => {
+      const dois = (await locations.toArray()).map(({ DOI }) => DOI);
+      return await client.citations(undefined, { dois, signal });
+    };
   }
   client.metadata({ filter, within }); // throws if they are invalid
   return () => client.citations(addBox(filter, within), { signal });

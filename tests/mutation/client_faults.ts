@@ -178,7 +178,7 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   },
   {
     name: "a wait that is over leaves its listener",
-    file: "src/client/clock.ts",
+    file: "src/clock.ts",
     find: 'removeEventListener("abort", abort)',
     replacement: 'removeEventListener("aborted", abort)',
     test: "tests/unit/client/leaks_test.ts",

@@ -3,10 +3,11 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertThrows } from "@std/assert";
 import { DataStream, DataStreamError } from "../../../mod.ts";
-import { citationsText, toCitedFilter } from "../../../src/client/citations.ts";
 import { readRetryAfter, statusError } from "../../../src/client/http_error.ts";
 import { nextLinkTarget, readSkipToken } from "../../../src/client/next_link.ts";
 import { isJson } from "../../../src/client/transport.ts";
+import { citationsText } from "../../../src/formats/citations_text.ts";
+import { toMetadataFilter } from "../../../src/odata/metadata_filter.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 import { ROOT } from "../../helpers/upstream.ts";
 import { queryOver, READERS } from "../../helpers/page_readers.ts";
@@ -126,7 +127,12 @@ const others: [symbol: string, what: string, text: Text, read: (text: string) =>
     (n) => `${"a\n".repeat(n)}${"\n".repeat(n)}a`,
     (text) => citationsText([{ ...citation, citation: text, licence: text }]),
   ],
-  ["toCitedFilter", "a filter has n clauses", (n) => "DOI ne 'a' and ".repeat(n), toCitedFilter],
+  [
+    "toMetadataFilter",
+    "a filter has n clauses",
+    (n) => "DOI ne 'a' and ".repeat(n),
+    toMetadataFilter,
+  ],
 ];
 for (const [symbol, what, text, read] of others) {
   Deno.test(`${symbol}() takes linear time when ${what}`, async () =>
