@@ -66,26 +66,26 @@ export class DataStreamError extends Error {
   /** Always `DataStreamError`. */
   override readonly name = "DataStreamError";
   /** Kind of the error, for a `switch`. */
-  readonly kind: DataStreamErrorKind;
+  readonly kind!: DataStreamErrorKind;
   /** URL of the request. It never contains the API key. */
-  readonly url: string;
+  readonly url!: string;
   /** What was expected and what was received. */
   readonly detail: string;
   /** What to do next. */
-  readonly hint: string;
+  readonly hint!: string;
   /** HTTP status, if there was a response. */
-  readonly status: number | undefined;
+  readonly status!: number | undefined;
   /** Time in milliseconds that the service asks to wait before the next request. */
-  readonly retryAfter: number | undefined;
+  readonly retryAfter!: number | undefined;
   /** Number of rows that were delivered before the error. */
-  readonly rows: number;
+  readonly rows!: number;
   /**
    * Position after the last delivered row, for the option `skipToken` of a query that continues
    * there; undefined if nothing was delivered, or the query was split.
    */
-  readonly skipToken: string | undefined;
+  readonly skipToken!: string | undefined;
   /** Number of rows that the service counted, for `incomplete` and `too-many-rows`. */
-  readonly expectedRows: number | undefined;
+  readonly expectedRows!: number | undefined;
 
   /**
    * Creates an error whose message is the detail and the hint.
@@ -94,16 +94,11 @@ export class DataStreamError extends Error {
    * @param facts Kind, URL, hint, and further properties
    */
   constructor(detail: string, facts: DataStreamErrorFacts) {
-    super(`${detail}: ${facts.hint}`, { cause: facts.cause });
-    this.kind = facts.kind;
-    this.url = facts.url;
+    const { cause, ...properties } = facts;
+    super(`${detail}: ${facts.hint}`, { cause });
+    Object.assign(this, properties);
     this.detail = detail;
-    this.hint = facts.hint;
-    this.status = facts.status;
-    this.retryAfter = facts.retryAfter;
-    this.rows = facts.rows ?? 0;
-    this.skipToken = facts.skipToken;
-    this.expectedRows = facts.expectedRows;
+    this.rows ??= 0;
   }
 }
 

@@ -55,6 +55,19 @@ export function requireWholeNumber(
   throw invalidValue(option, `a whole number ${range}`, value);
 }
 
+/**
+ * Checks the type of an option, which may be missing.
+ *
+ * @throws {ValidationError} If it has another type
+ */
+export function requireType(
+  option: string,
+  value: unknown,
+  type: "boolean" | "function" | "string",
+): void {
+  if (value !== undefined && typeof value !== type) throw invalidValue(option, `a ${type}`, value);
+}
+
 /** Creates the error for a value: `<option> must be <expected>, got <value>`. Not for secrets. */
 export function invalidValue(
   option: string,
@@ -64,6 +77,11 @@ export function invalidValue(
 ): ValidationError {
   const problem = `must be ${expected}, got ${describe(received)}`;
   return new ValidationError(option, problem, { received, hint });
+}
+
+/** Creates the error for an option whose value has no content, such as an empty list. */
+export function emptyOption(option: string, received: unknown, hint: string): ValidationError {
+  return new ValidationError(option, "must not be empty", { received, hint });
 }
 
 /** Describes a value for a message: a string in quotes, an object or a function by its kind. */

@@ -1,13 +1,12 @@
 import { ValidationError } from "../errors.ts";
 import type { CheckedCsvOptions, CsvOptions } from "../formats/csv_options.ts";
 import type { FormatName } from "../formats/formats.ts";
-import type { WriterState } from "../formats/page_writer.ts";
-import type { Clause } from "../odata/clause.ts";
+import type { PageWriter, WriterState } from "../formats/page_writer.ts";
+import type { Clause, Literal } from "../odata/clause.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
 import type { Execution } from "./fetch_page.ts";
-import { isObject } from "./read_page.ts";
 import { readPages } from "./query_pages.ts";
-import type { PageReader } from "./read_page.ts";
+import { isObject, type PageData, type PageReader } from "./read_page.ts";
 import type { Shard } from "./shards.ts";
 
 /** Options for {@linkcode Query.batches}. */
@@ -99,64 +98,70 @@ export interface CheckedCursor extends Cursor {
 /** Converts the pages of one result to rows, or to the bytes of a document. */
 export interface PageConverter<T> {
   /** Converts a page. */
-  readonly read: PageReader<T>;
-  /** Returns what follows after the last page. */
+  readonly read: PageReader<PageData<T>>;
+  /** Returns the data after the last page. */
   end(): T;
-  /** Returns the state after the pages so far, for a cursor. */
-  state(): Pick<CheckedCursor, "writer" | "dois">;
+  /** Writer of the document, whose state cursors contain. */
+  readonly writer?: PageWriter;
+}
+
+/** Where batches begin, and what their cursors contain. */
+export interface BatchPosition {
+  /** Options that determine the result. Default: none, for batches whose cursors are not used. */
+  fingerprint?: Cursor["query"];
+  /** Cursor to continue after. Default: the start. */
+  after?: CheckedCursor | undefined;
+  /** Whether the DOIs of all rows are listed. Default false. */
+  collectsDois?: boolean | undefined;
 }
 
 /**
  * Starts to request the batches of a query.
  *
  * @param converter Converts the pages; used for this result only
- * @param fingerprint Options that determine the result
- * @param after Cursor to continue after. Default: the start
  * @returns A function that requests the next batch; it returns `undefined` after the last one
  */
 export function requestBatches<T>(
   execution: Execution,
   query: CheckedQuery,
   converter: PageConverter<T>,
-  fingerprint: Cursor["query"],
-  after?: CheckedCursor,
+  { fingerprint = {}, after, collectsDois = false }: BatchPosition,
 ): () => Promise<Batch<T> | undefined> {
   const pages = readPages(execution, query, converter.read, after);
+  const knownDois = new Set(after?.dois);
   let totalRows = after?.rows ?? 0;
   let isComplete = after?.isComplete === true;
   return async () => {
     if (isComplete) return undefined;
     const next = await pages.next();
     isComplete = next.done === true;
-    const { content: data, rows, remaining, hasMore } = next.done
-      ? { content: converter.end(), rows: 0, remaining: [], hasMore: false }
+    const { content, rows, remaining, hasMore } = next.done
+      ? { content: { data: converter.end(), dois: [] }, rows: 0, remaining: [], hasMore: false }
       : next.value;
     totalRows += rows;
+    for (const doi of content.dois) knownDois.add(doi);
     const { progress } = execution;
-    const expectedRows = progress.expectedRows ?? after?.expectedRows;
-    const missingRows = (after?.missingRows ?? 0) + (progress.missingRows ?? 0);
-    const { writer, dois } = converter.state();
-    const cursor = {
-      version: VERSION,
-      query: fingerprint,
-      remaining,
-      rows: totalRows,
-      expectedRows,
-      missingRows,
-      isComplete,
-      writer,
-      dois,
+    const counts = {
+      expectedRows: progress.expectedRows ?? after?.expectedRows,
+      missingRows: (after?.missingRows ?? 0) + (progress.missingRows ?? 0),
+      dois: collectsDois ? [...knownDois] : undefined,
     };
     return {
-      data,
+      ...counts,
+      data: content.data,
       rows,
       totalRows,
-      cursor,
+      cursor: {
+        ...counts,
+        version: VERSION,
+        query: fingerprint,
+        remaining,
+        rows: totalRows,
+        isComplete,
+        writer: converter.writer?.state,
+      },
       isLast: isComplete,
       hasMore: hasMore && totalRows < query.limit,
-      expectedRows,
-      missingRows,
-      dois,
     };
   };
 }
@@ -209,44 +214,65 @@ export function checkCursor(after: unknown, fingerprint: Cursor["query"]): Check
 
 /** Whether a value has the form of a cursor, in all of its parts: it may have been read from a file. */
 function isCursor(value: unknown): value is CheckedCursor {
-  if (!isObject(value)) return false;
-  const { version, query, remaining, rows, expectedRows, missingRows, isComplete, writer, dois } =
-    value;
-  return version === VERSION && isObject(query) && Array.isArray(remaining) &&
-    remaining.every(isShard) && isCount(rows) && isOptional(expectedRows, isCount) &&
-    isOptional(missingRows, isCount) && isOptional(isComplete, isBoolean) &&
-    isOptional(writer, isWriterState) && (writer === undefined) === (query.format === undefined) &&
-    isOptional(dois, isTexts);
+  return hasForm<Cursor>(value, {
+    version: (version) => version === VERSION,
+    query: isObject,
+    remaining: listOf(isShard),
+    rows: isCount,
+    expectedRows: optional(isCount),
+    missingRows: optional(isCount),
+    isComplete: optional(isBoolean),
+    writer: (writer) =>
+      (value as Cursor).query.format === undefined ? writer === undefined : isWriterState(writer),
+    dois: optional(listOf(isString)),
+  });
 }
 
-function isShard(value: unknown): value is Shard {
-  if (!isObject(value)) return false;
-  const { clauses, skipToken, locations, isUncounted, count, rows, isJoined } = value;
-  return Array.isArray(clauses) && clauses.every(isClause) && isOptional(skipToken, isText) &&
-    isOptional(locations, (ids) => Array.isArray(ids) && ids.every(isCount)) &&
-    isOptional(isUncounted, isBoolean) && isOptional(count, isCount) &&
-    isOptional(rows, isCount) && isOptional(isJoined, isBoolean);
+function isShard(value: unknown): boolean {
+  return hasForm<Shard>(value, {
+    clauses: listOf(isClause),
+    skipToken: optional(isString),
+    locations: optional(listOf(isCount)),
+    isUncounted: optional(isBoolean),
+    count: optional(isCount),
+    rows: optional(isCount),
+    isJoined: optional(isBoolean),
+  });
 }
 
 /** Operators of the clauses that a query is split by. */
-const SPLIT_OPERATORS = ["gte", "lt", "in"];
+const SPLIT_OPERATORS: unknown[] = ["gte", "lt", "in"] satisfies Clause["operator"][];
 
-function isClause(value: unknown): value is Clause {
-  if (!isObject(value)) return false;
-  const { field, operator, values } = value;
-  return isText(field) && SPLIT_OPERATORS.includes(operator as string) && Array.isArray(values) &&
-    values.every((literal) =>
-      isObject(literal) && isText(literal.text) && isBoolean(literal.quoted)
-    );
+function isClause(value: unknown): boolean {
+  return hasForm<Clause>(value, {
+    field: isString,
+    operator: (operator) => SPLIT_OPERATORS.includes(operator),
+    values: listOf((literal) => hasForm<Literal>(literal, { text: isString, quoted: isBoolean })),
+  });
 }
 
-function isWriterState(value: unknown): value is WriterState {
-  return isObject(value) && isBoolean(value.isBegun) && isOptional(value.hasRows, isBoolean) &&
-    isOptional(value.fields, isTexts);
+function isWriterState(value: unknown): boolean {
+  return hasForm<WriterState>(value, {
+    isBegun: isBoolean,
+    hasRows: optional(isBoolean),
+    fields: optional(listOf(isString)),
+  });
 }
 
-function isOptional(value: unknown, isValid: (value: unknown) => boolean): boolean {
-  return value === undefined || isValid(value);
+type Check = (value: unknown) => boolean;
+
+/** Whether a value is an object whose members pass their checks. Other members are ignored. */
+function hasForm<T>(value: unknown, checks: Record<keyof T, Check>): boolean {
+  return isObject(value) &&
+    Object.entries<Check>(checks).every(([name, isValid]) => isValid(value[name]));
+}
+
+function optional(isValid: Check): Check {
+  return (value) => value === undefined || isValid(value);
+}
+
+function listOf(isValid: Check): Check {
+  return (value) => Array.isArray(value) && value.every(isValid);
 }
 
 function isCount(value: unknown): boolean {
@@ -257,10 +283,6 @@ function isBoolean(value: unknown): boolean {
   return typeof value === "boolean";
 }
 
-function isText(value: unknown): boolean {
+function isString(value: unknown): boolean {
   return typeof value === "string";
-}
-
-function isTexts(value: unknown): boolean {
-  return Array.isArray(value) && value.every(isText);
 }

@@ -1,5 +1,5 @@
-import { eq, type Filter, isIn } from "../odata/filter.ts";
 import { toMetadataFilter } from "../odata/metadata_filter.ts";
+import { eq, type Filter, isIn } from "../odata/filter.ts";
 import { invalidValue } from "../validation.ts";
 
 /**
@@ -63,9 +63,6 @@ export interface CitationOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Names of the options; the type requires every one. */
-export const CITATION_OPTIONS: Record<keyof CitationOptions, true> = { signal: true, dois: true };
-
 /** Fields of Metadata that citations are made of. */
 export const CITED_FIELDS = ["DOI", "DatasetName", "Version", "Citation", "Licence"] as const;
 
@@ -93,7 +90,11 @@ export function citationFilters(
   filter: Filter<string> | string | undefined,
   dois: readonly string[] | undefined,
 ): (string | undefined)[] {
-  const rowFilter = filter === undefined ? undefined : toMetadataFilter(toText(filter));
+  if (filter !== undefined && typeof filter !== "string" && !Array.isArray(filter?.clauses)) {
+    const hint = "pass the options as the second argument, as in citations(filter, { signal })";
+    throw invalidValue("filter", "a string or one expression", filter, hint);
+  }
+  const rowFilter = filter === undefined ? undefined : toMetadataFilter(String(filter));
   if (dois === undefined) return [rowFilter];
   if (!Array.isArray(dois) || dois.some((doi) => typeof doi !== "string")) {
     throw invalidValue("dois", "an array of strings", dois);
@@ -101,18 +102,9 @@ export function citationFilters(
   const remaining: string[] = [...new Set(dois)];
   const filters: string[] = [];
   while (remaining.length > 0) {
-    const [first = "", ...others] = remaining.splice(0, MAX_DOIS);
-    const doiFilter = others.length === 0 ? eq("DOI", first) : isIn("DOI", [first, ...others]);
-    filters.push(rowFilter === undefined ? `${doiFilter}` : `${rowFilter} and ${doiFilter}`);
+    const some = remaining.splice(0, MAX_DOIS);
+    const doiFilter = some.length > 1 ? isIn("DOI", some) : eq("DOI", some[0]!);
+    filters.push(rowFilter ? `${rowFilter} and ${doiFilter}` : `${doiFilter}`);
   }
   return filters;
-}
-
-/** Returns the text of a filter. Rejects any other value, such as options in its place. */
-function toText(filter: Filter<string> | string): string {
-  if (typeof filter !== "string" && !Array.isArray(filter?.clauses)) {
-    const hint = "pass the signal as the second argument, as in citations(filter, { signal })";
-    throw invalidValue("filter", "a string or one expression", filter, hint);
-  }
-  return String(filter);
 }

@@ -10,7 +10,6 @@ import { ValidationError } from "../errors.ts";
 import { didYouMean, requireOptions } from "../validation.ts";
 import {
   type Citation,
-  CITATION_OPTIONS,
   citationFilters,
   type CitationOptions,
   CITED_FIELDS,
@@ -283,10 +282,10 @@ export class DataStream {
    * ```
    */
   async citations(
-    filter?: Filter<FilterFieldOf<"Metadata">> | string,
+    cited?: Filter<FilterFieldOf<"Metadata">> | string,
     options: CitationOptions = {},
   ): Promise<Citation[]> {
-    requireOptions("citations()", options, Object.keys(CITATION_OPTIONS));
+    requireOptions("citations()", options, ["signal", "dois"]);
     const { dois, signal } = options;
     const citations: Citation[] = [];
     for (const cited of citationFilters(filter, dois)) {

@@ -1,6 +1,6 @@
 import { ValidationError } from "../errors.ts";
 import { PRODUCTION_URL, QA_URL } from "../service_roots.ts";
-import { describe, requireOptions, requireWholeNumber } from "../validation.ts";
+import { invalidValue, requireOptions, requireType, requireWholeNumber } from "../validation.ts";
 import { VERSION } from "../version.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { defaultFetch } from "./default_fetch.ts";
@@ -106,11 +106,7 @@ export function toClientSettings(options: DataStreamOptions): ClientSettings {
   } = options;
   requireBaseUrl(baseUrl, apiKey !== undefined);
   requireRate(requestsPerSecond, baseUrl);
-  if (typeof fetch !== "function") {
-    throw new ValidationError("fetch", `must be a function, got ${describe(fetch)}`, {
-      received: fetch,
-    });
-  }
+  requireType("fetch", fetch, "function");
   if (apiKey !== undefined) requireKey(apiKey);
   const retry = withDefaults("retry", DEFAULT_RETRY, options.retry);
   const timeouts = withDefaults("timeouts", DEFAULT_TIMEOUTS, options.timeouts);
@@ -147,11 +143,7 @@ function withDefaults<T extends object>(
 
 function requireTime(option: string, value: unknown, min: number): void {
   if (typeof value === "number" && value >= min && value <= MAX_TIME) return;
-  throw new ValidationError(
-    option,
-    `must be a number of milliseconds from ${min} to ${MAX_TIME}, got ${describe(value)}`,
-    { received: value },
-  );
+  throw invalidValue(option, `a number of milliseconds from ${min} to ${MAX_TIME}`, value);
 }
 
 /** Checks that a header can carry the API key. The message never contains the key. */
@@ -199,21 +191,15 @@ function requireBaseUrl(baseUrl: string, hasKey: boolean): void {
 }
 
 function requireRate(requestsPerSecond: unknown, baseUrl: string): void {
-  const fail = (range: string) => {
-    throw new ValidationError(
-      "requestsPerSecond",
-      `must be ${range}, got ${describe(requestsPerSecond)}`,
-      { received: requestsPerSecond },
-    );
-  };
   if (!(typeof requestsPerSecond === "number" && requestsPerSecond > 0)) {
-    return fail("a number above 0");
+    throw invalidValue("requestsPerSecond", "a number above 0", requestsPerSecond);
   }
   // A host name may end with a dot.
   const hostname = new URL(baseUrl).hostname.replace(/\.$/, "");
   const isService = [PRODUCTION_URL, QA_URL].some((root) => hostname === new URL(root).hostname);
   if (isService && requestsPerSecond > MAX_REQUESTS_PER_SECOND) {
-    fail(`at most ${MAX_REQUESTS_PER_SECOND} for the service`);
+    const expected = `at most ${MAX_REQUESTS_PER_SECOND} for the service`;
+    throw invalidValue("requestsPerSecond", expected, requestsPerSecond);
   }
 }
 
@@ -234,11 +220,7 @@ const USER_AGENT = new RegExp(`^${PRODUCT}(?: (?:${PRODUCT}|${COMMENT}))*$`);
  */
 function toUserAgent(product: string | undefined): string | undefined {
   if (product !== undefined && !(typeof product === "string" && USER_AGENT.test(product))) {
-    throw new ValidationError(
-      "userAgent",
-      `must be a product and its version such as "my-app/1.0", got ${describe(product)}`,
-      { received: product },
-    );
+    throw invalidValue("userAgent", 'a product and its version such as "my-app/1.0"', product);
   }
   if (isBrowser()) return undefined;
   return `${product === undefined ? "" : `${product} `}weir/${VERSION}`;

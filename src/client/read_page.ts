@@ -1,4 +1,5 @@
 import { DataStreamError, oneLine } from "../errors.ts";
+import { findDois } from "../formats/find_dois.ts";
 import {
   completeIds,
   PageFault,
@@ -93,15 +94,25 @@ export function readRows<R>(response: ServiceResponse, omitsId: boolean): PageCo
   return { content: value as R[], rows: value.length, ids: completeIds(ids), envelope };
 }
 
+/** A page as data of the result, and the DOIs of its rows if they are collected. */
+export interface PageData<T> {
+  data: T;
+  dois: readonly string[];
+}
+
 /** Creates a reader that converts pages to bytes. */
-export function readBytes(writer: PageWriter): PageReader<Uint8Array<ArrayBuffer>> {
+export function readBytes(
+  writer: PageWriter,
+  collectsDois: boolean,
+): PageReader<PageData<Uint8Array<ArrayBuffer>>> {
   return (response, omitsId) => {
     requireJson(response);
     const { state } = writer;
     try {
-      const { bytes, ...page } = writer.write(response.bytes, omitsId);
+      const { bytes: data, ...page } = writer.write(response.bytes, omitsId);
+      const dois = collectsDois ? findDois(response.bytes, page) : [];
       releaseBuffer(response.bytes);
-      return { content: bytes, ...page, undo: () => writer.state = state };
+      return { content: { data, dois }, ...page, undo: () => writer.state = state };
     } catch (error) {
       if (!(error instanceof PageFault)) throw error;
       const { received, hint } = error;

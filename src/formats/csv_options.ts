@@ -1,5 +1,11 @@
 import { ValidationError } from "../errors.ts";
-import { describe, firstRepeated, requireOptions } from "../validation.ts";
+import {
+  describe,
+  emptyOption,
+  firstRepeated,
+  invalidValue,
+  requireOptions,
+} from "../validation.ts";
 
 /** A column: a field, or a field and its name in the header row. */
 export type CsvColumn = string | readonly [field: string, header: string];
@@ -61,10 +67,8 @@ export function checkCsvOptions(options: CsvOptions = {}): CheckedCsvOptions {
   requireOptions("CSV", options, Object.keys(OPTION_NAMES));
   const { separator = ",", header = true, bom = false, escapeFormulas = false } = options;
   if (typeof separator !== "string" || !SEPARATOR_PATTERN.test(separator)) {
-    const problem = `must be one punctuation mark such as "," or ";", or a tab, got ${
-      describe(separator)
-    }`;
-    throw new ValidationError("separator", problem, { received: separator });
+    const expected = 'one punctuation mark such as "," or ";", or a tab';
+    throw invalidValue("separator", expected, separator);
   }
   const columns = options.columns === undefined ? undefined : checkColumns(options.columns);
   return { columns, separator, header, bom, escapeFormulas };
@@ -82,21 +86,19 @@ const OPTION_NAMES: Record<keyof CsvOptions, true> = {
 const SEPARATOR_PATTERN = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;
 
 function checkColumns(columns: readonly CsvColumn[]): (readonly [field: string, header: string])[] {
-  const reject = (problem: string, received: unknown, hint = ""): never => {
-    throw new ValidationError("columns", problem, { received, hint });
-  };
-  if (!Array.isArray(columns)) return reject(`must be a list, got ${describe(columns)}`, columns);
-  if (columns.length === 0) {
-    return reject("must not be empty", columns, "leave it out to write all columns");
-  }
+  if (!Array.isArray(columns)) throw invalidValue("columns", "a list", columns);
+  if (columns.length === 0) throw emptyOption("columns", columns, "omit it to write all columns");
   const pairs = columns.map((column): readonly [string, string] => {
     if (typeof column === "string") return [column, column];
     if (isPair(column)) return column;
-    return reject(`must hold fields or [field, header] pairs, got ${describe(column)}`, column);
+    const problem = `must hold fields or [field, header] pairs, got ${describe(column)}`;
+    throw new ValidationError("columns", problem, { received: column });
   });
   const repeated = firstRepeated(pairs.map(([field]) => field));
-  if (repeated !== undefined) reject(`must name each field once, got "${repeated}" twice`, columns);
-  return pairs;
+  if (repeated === undefined) return pairs;
+  throw new ValidationError("columns", `must name each field once, got "${repeated}" twice`, {
+    received: columns,
+  });
 }
 
 function isPair(column: unknown): column is readonly [field: string, header: string] {

@@ -1,5 +1,11 @@
 import { ValidationError } from "../errors.ts";
-import { firstRepeated, invalidValue, requireWholeNumber } from "../validation.ts";
+import {
+  emptyOption,
+  firstRepeated,
+  invalidValue,
+  requireType,
+  requireWholeNumber,
+} from "../validation.ts";
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { type Clause, formatClauses } from "./clause.ts";
 import type { Filter } from "./filter.ts";
@@ -68,7 +74,6 @@ export function checkQuery(resource: ResourceName, query: UntypedQuery): Checked
     maxRows = Infinity,
   } = query;
   requireTypes(query);
-  requireNotEmpty(query);
   requireWholeNumber("top", top, 1, MAXIMUM_TOP);
   requireWholeNumber("limit", limit, 0);
   requireWholeNumber("maxRows", maxRows, 1);
@@ -115,29 +120,26 @@ export function isMeasured(resource: ResourceName): boolean {
   return resource === "Observations" || resource === "Records";
 }
 
-/** Checks the types of the options that are not numbers or one of a list of words. */
+/** Checks the options that are not numbers or one of a list of words. */
 function requireTypes({ select, filter, skipToken, unchecked }: UntypedQuery): void {
-  const isString = (value: unknown) => value === undefined || typeof value === "string";
-  const isArray = Array.isArray(select) && select.every((name) => typeof name === "string");
-  const isExpression = typeof filter === "object" && Array.isArray(filter?.clauses);
-  const requireType = (option: string, isValid: boolean, expected: string, value: unknown) => {
-    const hint = option === "filter" ? "combine several expressions with and()" : "";
-    if (!isValid) throw invalidValue(option, expected, value, hint);
-  };
-  requireType("select", isString(select) || isArray, "an array of fields or a string", select);
-  requireType("filter", isString(filter) || isExpression, "a string or one expression", filter);
-  requireType("skipToken", isString(skipToken), "a string", skipToken);
-  requireType("unchecked", /^(undefined|boolean)$/.test(typeof unchecked), "a boolean", unchecked);
-}
-
-function requireNotEmpty({ select, filter, skipToken }: UntypedQuery): void {
-  const isEmpty = (option: string, received: unknown, hint: string) =>
-    new ValidationError(option, "must not be empty", { received, hint });
-  if (filter !== undefined && String(filter).trim() === "") {
-    throw isEmpty("filter", filter, "omit it for all rows");
+  const isSelection = typeof select === "string" ||
+    Array.isArray(select) && select.every((name) => typeof name === "string");
+  if (select !== undefined && !isSelection) {
+    throw invalidValue("select", "an array of fields or a string", select);
   }
-  if (skipToken === "") throw isEmpty("skipToken", skipToken, "omit it to start at the first row");
-  if (select?.length === 0) throw isEmpty("select", select, "omit it for all fields");
+  if (select?.length === 0) throw emptyOption("select", select, "omit it for all fields");
+  if (filter !== undefined && typeof filter !== "string" && !Array.isArray(filter?.clauses)) {
+    const hint = "combine several expressions with and()";
+    throw invalidValue("filter", "a string or one expression", filter, hint);
+  }
+  if (filter !== undefined && String(filter).trim() === "") {
+    throw emptyOption("filter", filter, "omit it for all rows");
+  }
+  requireType("skipToken", skipToken, "string");
+  if (skipToken === "") {
+    throw emptyOption("skipToken", skipToken, "omit it to start at the first row");
+  }
+  requireType("unchecked", unchecked, "boolean");
 }
 
 function requireOneOf(option: string, value: string, known: readonly string[]): void {

@@ -185,14 +185,6 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     only: "toArray() leaves no listener when it waits by the clock of the process",
   },
   {
-    name: "a stream that ends leaves its listener",
-    file: "src/client/create_query.ts",
-    find: 'removeEventListener("abort", onAbort)',
-    replacement: 'removeEventListener("aborted", onAbort)',
-    test: "tests/unit/client/leaks_test.ts",
-    only: "rows() leaves no listener, timer or permit when it is read to its end",
-  },
-  {
     name: "a cursor of another query is accepted",
     file: "src/client/batches.ts",
     find: "if (differing === undefined) return after;",

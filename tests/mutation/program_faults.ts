@@ -116,10 +116,10 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   },
   {
     name: "a resumed download forgets the DOIs of its first pages",
-    file: "src/formats/doi_collector.ts",
-    find: "this.#writer = writer;\n    this.#dois = new Set(dois);",
-    replacement: "this.#writer = writer;\n    this.#dois = new Set();",
-    test: "tests/unit/formats/doi_collector_test.ts",
+    file: "src/client/batches.ts",
+    find: "const knownDois = new Set(after?.dois);",
+    replacement: "const knownDois = new Set<string>();",
+    test: "tests/unit/client/batches_test.ts",
   },
   {
     name: "files that a killed run did not rename are left",

@@ -191,7 +191,7 @@ const invalid: [options: object, option: string, message: string][] = [
   [{ separator: "5" }, "separator", "must be one punctuation mark"],
   [{ separator: "é" }, "separator", "must be one punctuation mark"],
   [{ separator: [","] }, "separator", "got an array"],
-  [{ columns: [] }, "columns", "must not be empty: leave it out to write all columns"],
+  [{ columns: [] }, "columns", "must not be empty: omit it to write all columns"],
   [{ columns: ["a", ["a", "b"]] }, "columns", 'must name each field once, got "a" twice'],
   [{ columns: "a" }, "columns", 'must be a list, got "a"'],
   [{ columns: [["a"]] }, "columns", "must hold fields or [field, header] pairs, got an array"],

@@ -1,8 +1,8 @@
 import "../../helpers/no_permission.ts";
-import { assertEquals, assertThrows } from "@std/assert";
-import { DoiCollector, doisOf } from "../../../src/formats/doi_collector.ts";
+import { assertEquals } from "@std/assert";
 import { CsvWriter } from "../../../src/formats/csv.ts";
 import { checkCsvOptions } from "../../../src/formats/csv_options.ts";
+import { findDois } from "../../../src/formats/find_dois.ts";
 import { createGeojsonWriter } from "../../../src/formats/geojson.ts";
 import { createJsonWriter, createNdjsonWriter } from "../../../src/formats/json.ts";
 import type { PageWriter } from "../../../src/formats/page_writer.ts";
@@ -36,47 +36,17 @@ const pages: [name: string, page: string, dois: string[]][] = [
 ];
 for (const [format, writer] of Object.entries(writers)) {
   for (const [name, rows, dois] of pages) {
-    Deno.test(`DoiCollector.write() collects the DOIs of ${format} when a page has ${name}`, () => {
+    Deno.test(`findDois() returns each DOI once when ${format} has written a page with ${name}`, () => {
       const page = toPage(rows);
-      const collector = new DoiCollector(writer());
-      const written = collector.write(page);
-      assertEquals(collector.dois, dois);
-      const { bytes, rows: count, envelope } = writer().write(page);
-      assertEquals([written.bytes, written.rows, written.envelope], [bytes, count, envelope]);
+      assertEquals(findDois(page, writer().write(page)), dois);
     });
   }
-
-  Deno.test(`DoiCollector.write() adds DOIs to those of its state in ${format}`, () => {
-    const first = new DoiCollector(writer());
-    first.write(toPage(row("a")));
-    const state = JSON.parse(JSON.stringify(first.state));
-    assertEquals(state.dois, ["a"]);
-    const second = new DoiCollector(writer(), doisOf(state));
-    second.write(toPage(row("b")));
-    assertEquals(second.dois, ["a", "b"]);
-  });
-
-  Deno.test(`DoiCollector.write() adds nothing when ${format} rejects a page`, () => {
-    const collector = new DoiCollector(writer());
-    const page = new TextEncoder().encode(`{"value":[${row("a")}`);
-    assertThrows(() => collector.write(page), SyntaxError);
-    assertEquals(collector.dois, []);
-  });
 }
 
-Deno.test("DoiCollector.write() adds each DOI once when there are more than its table holds", () => {
+Deno.test("findDois() returns each DOI once when 10,000 DOIs are repeated", () => {
   const dois = Array.from({ length: 10_000 }, (_, index) => `10.25976/${index}`);
-  const collector = new DoiCollector(createNdjsonWriter());
-  for (let time = 0; time < 2; time++) {
-    collector.write(toPage(dois.map((doi) => row(doi)).join("")));
-  }
-  assertEquals(collector.dois, dois);
-});
-
-Deno.test("doisOf() returns undefined when a state has no valid DOIs", () => {
-  assertEquals(doisOf({ isBegun: true }), undefined);
-  assertEquals(doisOf(JSON.parse('{"isBegun":true,"dois":[1]}')), undefined);
-  assertEquals(doisOf(JSON.parse('{"isBegun":true,"dois":[]}')), []);
+  const page = toPage([...dois, ...dois].map((doi) => row(doi)).join(""));
+  assertEquals(findDois(page, createNdjsonWriter().write(page)), dois);
 });
 
 function row(doi: string): string {
