@@ -91,7 +91,7 @@ export function citationFilters(
   dois: readonly string[] | undefined,
 ): (string | undefined)[] {
   if (filter !== undefined && typeof filter !== "string" && !Array.isArray(filter?.clauses)) {
-    const hint = "pass the options as the second argument, as in citations(filter, { signal })";
+    const hint = "pass options as the second argument: citations(filter, { signal })";
     throw invalidValue("filter", "a string or one expression", filter, hint);
   }
   const rowFilter = filter === undefined ? undefined : toMetadataFilter(String(filter));
@@ -99,12 +99,13 @@ export function citationFilters(
   if (!Array.isArray(dois) || dois.some((doi) => typeof doi !== "string")) {
     throw invalidValue("dois", "an array of strings", dois);
   }
-  const remaining: string[] = [...new Set(dois)];
   const filters: string[] = [];
+  const remaining: string[] = [...new Set(dois)];
+  const start = rowFilter ? `${rowFilter} and ` : "";
   while (remaining.length > 0) {
     const some = remaining.splice(0, MAX_DOIS);
     const doiFilter = some.length > 1 ? isIn("DOI", some) : eq("DOI", some[0]!);
-    filters.push(rowFilter ? `${rowFilter} and ${doiFilter}` : `${doiFilter}`);
+    filters.push(start + doiFilter);
   }
   return filters;
 }

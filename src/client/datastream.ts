@@ -282,7 +282,7 @@ export class DataStream {
    * ```
    */
   async citations(
-    cited?: Filter<FilterFieldOf<"Metadata">> | string,
+    filter?: Filter<FilterFieldOf<"Metadata">> | string,
     options: CitationOptions = {},
   ): Promise<Citation[]> {
     requireOptions("citations()", options, ["signal", "dois"]);

@@ -1,5 +1,5 @@
-import { formatClauses } from "./clause.ts";
 import { checkFilter } from "./parse_filter.ts";
+import { formatClauses } from "./clause.ts";
 
 /**
  * Names in filters that are properties of a dataset. For all other names, `ne` of Metadata may mean "has

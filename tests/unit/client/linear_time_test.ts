@@ -6,8 +6,6 @@ import { DataStream, DataStreamError } from "../../../mod.ts";
 import { readRetryAfter, statusError } from "../../../src/client/http_error.ts";
 import { nextLinkTarget, readSkipToken } from "../../../src/client/next_link.ts";
 import { isJson } from "../../../src/client/transport.ts";
-import { citationsText } from "../../../src/formats/citations_text.ts";
-import { toMetadataFilter } from "../../../src/odata/metadata_filter.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 import { ROOT } from "../../helpers/upstream.ts";
 import { queryOver, READERS } from "../../helpers/page_readers.ts";
@@ -88,7 +86,6 @@ const statusOf = (body: string) =>
   statusError(new Response(null, { status: 400 }), `${ROOT}/Records`, body, (text) => text);
 const header = (name: string) => (value: string) =>
   ({ get: (asked: string) => asked === name ? value : null }) as unknown as Headers;
-const citation = { doi: "10.25976/x", link: "l", name: "n", version: "1" };
 
 const others: [symbol: string, what: string, text: Text, read: (text: string) => unknown][] = [
   ...["1", " ", "(", ")", "a ", ":", "-", "1 Jan "].map((
@@ -120,18 +117,6 @@ const others: [symbol: string, what: string, text: Text, read: (text: string) =>
     "a message has n line feeds",
     (n) => `{"message":"${"\\n".repeat(n)}a"}`,
     statusOf,
-  ],
-  [
-    "citationsText",
-    "a citation has n line feeds",
-    (n) => `${"a\n".repeat(n)}${"\n".repeat(n)}a`,
-    (text) => citationsText([{ ...citation, citation: text, licence: text }]),
-  ],
-  [
-    "toMetadataFilter",
-    "a filter has n clauses",
-    (n) => "DOI ne 'a' and ".repeat(n),
-    toMetadataFilter,
   ],
 ];
 for (const [symbol, what, text, read] of others) {
