@@ -4,72 +4,75 @@ import { SIGNATURE_PARAMETERS, verifyUrl } from "../src/signing/signed_url.ts";
 import type { Settings } from "./options.ts";
 import { HttpProblem } from "./problem.ts";
 
-/** Decides which requests may use the service, and with which API key. */
+/** Access control of an app: which requests may use the service, and with which API key. */
 export interface Access {
-  /** URL parameters that this access mode adds to those of a query. */
+  /** Names of the URL parameters that this access mode adds, such as `expires` and `signature`. */
   parameters: readonly string[];
   /** Value of `cache-control` for successful responses. */
   cacheControl: string;
   /** Request header that responses vary by. */
   vary: string | undefined;
   /**
-   * Returns the client for a download.
+   * Returns the `DataStream` for a download.
    *
    * @throws {HttpProblem} 401 or 403 if the request is not authorized
-   * @throws {ValidationError} If its API key is malformed
+   * @throws {ValidationError} If the request's API key is malformed
    */
   authorize(request: Request): Promise<DataStream>;
   /**
-   * Returns the client for the web page, which counts and previews.
+   * Returns the `DataStream` for the web page.
    *
-   * @param token Token that a form without script sent in its body
-   * @returns The client, or `undefined` if the request has no credentials
-   * @throws {HttpProblem} 401 if its token is wrong
-   * @throws {ValidationError} If its API key is malformed
+   * @param token Token in the body of the request, where a form sends it without JavaScript
+   * @returns The `DataStream`, or `undefined` if the request has no credentials
+   * @throws {HttpProblem} 401 if the request's token is wrong
+   * @throws {ValidationError} If the request's API key is malformed
    */
   authorizePage(request: Request, token: string | undefined): Promise<DataStream | undefined>;
 }
 
-/** For responses that depend on credentials, or must not outlive a signed URL. */
+/** `cache-control` for responses that depend on credentials or on a URL that expires. */
 const NO_CACHE = "private, no-store, no-transform";
-/** For public responses. Data changes only when a dataset is published again, which is rare. */
+/**
+ * `cache-control` for public responses. Data changes only when a dataset is published again, which is
+ * rare.
+ */
 const SHORT_CACHE = "public, max-age=300, no-transform";
 
 /**
  * Creates the access control of an app.
  *
- * @throws {ValidationError} If an option of the client is invalid
+ * @throws {ValidationError} If an option of `DataStream` is invalid
  */
 export function createAccess(settings: Settings): Access {
-  const { access, apiKey, clientOptions } = settings;
-  if (access === "caller") return callerAccess(clientOptions);
-  const client = new DataStream({ ...clientOptions, apiKey });
+  const { access, apiKey, dataStreamOptions } = settings;
+  if (access === "caller") return callerAccess(dataStreamOptions);
+  const dataStream = new DataStream({ ...dataStreamOptions, apiKey });
   switch (access) {
     case "public":
       return {
         parameters: [],
         cacheControl: SHORT_CACHE,
         vary: undefined,
-        authorize: () => Promise.resolve(client),
-        authorizePage: () => Promise.resolve(client),
+        authorize: () => Promise.resolve(dataStream),
+        authorizePage: () => Promise.resolve(dataStream),
       };
     case "token":
-      return tokenAccess(client, settings);
+      return tokenAccess(dataStream, settings);
     case "signed":
       return {
-        ...tokenAccess(client, settings),
+        ...tokenAccess(dataStream, settings),
         parameters: SIGNATURE_PARAMETERS,
         vary: undefined,
-        authorize: (request) => authorizeBySignature(request, client, settings),
+        authorize: (request) => authorizeBySignature(request, dataStream, settings),
       };
   }
 }
 
-function callerAccess(clientOptions: Settings["clientOptions"]): Access {
-  // Checks the other options when the server starts, not on each request.
-  new DataStream({ ...clientOptions, apiKey: "caller" });
+function callerAccess(dataStreamOptions: Settings["dataStreamOptions"]): Access {
+  // Checks the options when the app is created, not only on each request.
+  new DataStream({ ...dataStreamOptions, apiKey: "caller" });
   const keyOf = ({ headers }: Request) => headers.get("x-api-key")?.trim();
-  const clientOf = (apiKey: string) => new DataStream({ ...clientOptions, apiKey });
+  const withKey = (apiKey: string) => new DataStream({ ...dataStreamOptions, apiKey });
   return {
     parameters: [],
     cacheControl: NO_CACHE,
@@ -77,64 +80,73 @@ function callerAccess(clientOptions: Settings["clientOptions"]): Access {
     // deno-lint-ignore require-await -- a malformed key must reject, not throw
     async authorize(request) {
       const key = keyOf(request);
-      if (key) return clientOf(key);
+      if (key) return withKey(key);
       throw new HttpProblem({
         status: 401,
         title: "No API key",
         detail: "The request has no x-api-key header",
-        hint: `send your own DataStream API key, or request one at ${KEY_SOURCE}; the server ` +
-          "uses it for this request only",
+        hint:
+          `send your own DataStream API key, or request one at ${KEY_SOURCE}; this server uses ` +
+          "the key for this request only",
       });
     },
     // deno-lint-ignore require-await -- a malformed key must reject, not throw
     async authorizePage(request) {
       const key = keyOf(request);
-      return key ? clientOf(key) : undefined;
+      return key ? withKey(key) : undefined;
     },
   };
 }
 
-function tokenAccess(client: DataStream, settings: Settings): Access {
+function tokenAccess(dataStream: DataStream, settings: Settings): Access {
   return {
     parameters: [],
     cacheControl: NO_CACHE,
     vary: "authorization",
-    authorize: (request) => authorizeByToken(bearerToken(request), client, settings),
+    authorize: (request) => authorizeByToken(bearerToken(request), dataStream, settings),
     async authorizePage(request, formToken) {
       const token = formToken ?? bearerToken(request);
-      return token === undefined ? undefined : await authorizeByToken(token, client, settings);
+      return token === undefined ? undefined : await authorizeByToken(token, dataStream, settings);
     },
   };
 }
 
 async function authorizeBySignature(
   request: Request,
-  client: DataStream,
-  { signingSecret, now }: Settings,
+  dataStream: DataStream,
+  { signingSecret, tokens, now }: Settings,
 ): Promise<DataStream> {
   const status = await verifyUrl(new URL(request.url), signingSecret, now());
-  if (status === "valid") return client;
-  const details = {
-    unsigned: "The URL has no signature",
-    expired: "The signed URL has expired",
-    invalid: "The signature does not match the URL",
+  if (status === "valid") return dataStream;
+  // Without tokens there is no page.
+  const newUrlHint = "ask the operator of this server for a signed URL" +
+    (tokens.length > 0 ? ", or make one on the page /" : "");
+  const problems = {
+    unsigned: {
+      title: "URL not signed",
+      detail: "The URL has no signature",
+      hint: newUrlHint,
+    },
+    expired: {
+      title: "URL expired",
+      detail: "The signed URL has expired",
+      hint: newUrlHint,
+    },
+    invalid: {
+      title: "Signature invalid",
+      detail: "The signature does not match the URL",
+      hint: "use the complete URL without changes; each query needs its own signed URL",
+    },
   };
-  throw new HttpProblem({
-    status: 403,
-    title: status === "expired" ? "URL expired" : "URL not signed",
-    detail: details[status],
-    hint: status === "invalid"
-      ? "use the complete URL without changes; each query needs its own signed URL"
-      : "ask the operator of this server for a signed URL, or make one on the page /",
-  });
+  throw new HttpProblem({ status: 403, ...problems[status] });
 }
 
 async function authorizeByToken(
   token: string | undefined,
-  client: DataStream,
+  dataStream: DataStream,
   { tokens }: Settings,
 ): Promise<DataStream> {
-  if (token !== undefined && await isKnownToken(token, tokens)) return client;
+  if (token !== undefined && await isKnownToken(token, tokens)) return dataStream;
   throw new HttpProblem({
     status: 401,
     title: token === undefined ? "No token" : "Token refused",
@@ -150,8 +162,8 @@ function bearerToken({ headers }: Request): string | undefined {
 }
 
 /**
- * Compares a token with each known one. Compares SHA-256 digests and does not stop at the first
- * difference or match, so that the time reveals nothing about the known tokens.
+ * Compares a token with each known one. Compares SHA-256 digests, and does not stop at the first
+ * difference or match, so that the time does not depend on the known tokens.
  */
 async function isKnownToken(token: string, known: readonly string[]): Promise<boolean> {
   const digest = async (text: string) =>

@@ -1,6 +1,5 @@
 /**
- * The edge function: URLs that download open water-quality data as a stream, and a web page that
- * makes such URLs.
+ * Serves downloads of open water-quality data at URLs, and a web page on which to build them.
  *
  * @module
  */
@@ -17,30 +16,34 @@ import { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { type AppContext, respondWithDownload } from "./download.ts";
 import { type AppOptions, type Settings, toSettings } from "./options.ts";
 import { addPage } from "./page/page.ts";
-import { problemResponse, toProblem } from "./problem.ts";
+import { OPERATOR_HINT, problemResponse, toProblem } from "./problem.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
 export type { AccessMode, AppOptions } from "./options.ts";
 
-/** The edge function as a server runs it: `export default` it, or call it in a test. */
+/** An app to serve. Make it the module's default export; in tests, call `request()`. */
 export interface EdgeApp {
-  /** Responds to a request. `deno serve`, Bun and Workers call this method. */
+  /** Responds to a request. Deno, Bun and Workers call this method of the default export. */
   fetch(request: Request): Response | Promise<Response>;
-  /** Responds to a request that is created from the arguments, for tests. */
+  /** Creates a request from the arguments and responds to it, for tests. A path needs no host. */
   request(input: Request | URL | string, init?: RequestInit): Response | Promise<Response>;
 }
 
 /**
- * Creates the edge function.
+ * Creates an app that serves downloads and a web page.
  *
- * `GET /Records.csv`, and every other resource and format, streams each page as it arrives; query
- * options are URL parameters, with `$` encoded or not. An error before the first page is an HTTP
- * error with a problem document; a later one aborts the transfer, so that an incomplete file does not
- * look complete. `GET /` is a web page that makes such URLs, `GET /Citations.txt` returns citations,
- * and `GET /healthz` returns 200.
+ * `GET /Records.csv` returns records as CSV. Each resource and format has such a path. Query options
+ * are URL parameters, whose `$` may be percent-encoded. The response is sent page by page, as the
+ * pages arrive from the service.
  *
- * @param options Access mode, API key, address of the service and limits
- * @returns The app, for any server of fetch handlers
+ * An error before the first page is an HTTP error with a problem details object (RFC 9457). A later
+ * error aborts the transfer, so that no client mistakes an incomplete file for a complete one.
+ *
+ * `GET /` returns the web page, `GET /Citations.txt` returns citations, and `GET /healthz` returns
+ * 200.
+ *
+ * @param options Access mode, API key, base URL of the service and limits
+ * @returns The app. Deno, Bun and Workers call its `fetch` method
  * @throws {ValidationError} If an option is unknown or invalid, or the access mode lacks its key,
  *   secret or tokens
  *
@@ -62,7 +65,11 @@ export function createApp(options: AppOptions): EdgeApp {
   const context: AppContext = {
     settings,
     access: createAccess(settings),
-    downloadLimit: new ConcurrencyLimit(settings.maxDownloads, "downloads", settings.clock),
+    serviceLimit: new ConcurrencyLimit(
+      settings.maxDownloads,
+      "downloads, counts and requests for citations",
+      settings.clock,
+    ),
   };
   const app = new Hono();
   addCommonHeaders(app, settings);
@@ -86,15 +93,14 @@ export function createApp(options: AppOptions): EdgeApp {
   });
   app.onError((error, { req }) => {
     const problem = toProblem(error);
-    if (problem !== undefined) return problemResponse(problem.problem, problem.headers);
+    if (problem !== undefined) return problemResponse(problem.details, problem.headers);
     if (req.raw.signal.aborted) return new Response(null, { status: CLIENT_CLOSED_REQUEST });
     settings.log(`Internal error: ${oneLine(error.stack ?? error)}`);
     return problemResponse({
       status: 500,
       title: "Internal error",
       detail: "The server could not process the request",
-      hint:
-        "try again later; if it fails again, tell the operator of this server, whose log has the details",
+      hint: OPERATOR_HINT,
     });
   });
   return {
@@ -108,7 +114,7 @@ export function createApp(options: AppOptions): EdgeApp {
   }
 }
 
-/** Status, used by nginx, of a response to a client that has already disconnected. */
+/** Status of a response to a client that has already disconnected, as in nginx. */
 const CLIENT_CLOSED_REQUEST = 499;
 
 function addCommonHeaders(app: Hono, { corsOrigins, synthetic }: Settings): void {
@@ -123,7 +129,7 @@ function addCommonHeaders(app: Hono, { corsOrigins, synthetic }: Settings): void
       baseUri: ["'none'"],
       frameAncestors: ["'none'"],
     },
-    // Web pages of other origins may use downloads.
+    // Allows web pages of other origins to use downloads.
     crossOriginResourcePolicy: "cross-origin",
     // Without includeSubDomains: the subdomains of the host may lack TLS.
     strictTransportSecurity: "max-age=15552000",
@@ -143,7 +149,7 @@ function addCommonHeaders(app: Hono, { corsOrigins, synthetic }: Settings): void
   });
 }
 
-/** Adds all routes and returns the allowed methods by path. */
+/** Adds all routes. Returns the value of the header `allow` by path. */
 function addRoutes(app: Hono, context: AppContext): Map<string, string> {
   const allowedMethods = new Map<string, string>();
   const get = (path: string, respond: (request: Request) => Response | Promise<Response>) => {
@@ -169,30 +175,29 @@ function addRoutes(app: Hono, context: AppContext): Map<string, string> {
 
 /** Returns a hint for an unknown path: near matches, or the valid paths. */
 function pathHint(path: string, known: readonly string[]): string {
-  // A path of the service with the prefix of its base URL.
-  const suffix = known.find((other) => other !== "/" && path.endsWith(other));
+  // A path copied from DataStream, such as /v1/odata/v4/Records, or one with a slash at its end:
+  // suggests /Records.
+  const bare = path.replace(/\/$/, "");
+  const suffix = known.find((other) => other !== "/" && bare.endsWith(other));
   if (suffix !== undefined) return `did you mean "${suffix}"?`;
+  // A known path with an unknown extension. Compares only the extensions, because whole paths that
+  // differ in the extension are all near matches.
   const dot = path.lastIndexOf(".");
-  const base = path.slice(0, dot + 1);
-  const siblings = dot < 0 ? [] : known.filter((other) => other.startsWith(base));
-  if (siblings.length === 0) {
-    const paths = Object.keys(RESOURCES).map((resource) => `/${resource}`);
-    const formats = FORMAT_NAMES.filter((name) => FORMATS[name].resources.length === paths.length);
-    const extensions = formats.map((name) => `.${FORMATS[name].extension}`);
-    const hint = `use one of ${paths.join(", ")}, with the extension ${
-      extensions.join(", ")
-    } or none`;
-    return didYouMean(path, known, hint);
+  const siblings = dot < 0 ? [] : known.filter((other) => other.startsWith(path.slice(0, dot + 1)));
+  if (siblings.length > 0) {
+    const extensions = siblings.map((other) => other.slice(dot));
+    return didYouMean(path.slice(dot), extensions, `use one of ${siblings.join(", ")}`);
   }
-  // Compares only the extensions, because the equal part would make all of them near matches.
-  const extensions = siblings.map((other) => other.slice(dot + 1));
-  return didYouMean(path.slice(dot + 1), extensions, `use one of ${siblings.join(", ")}`)
-    .replace(/"(?=\w)/, `"${base}`);
+  const paths = Object.keys(RESOURCES).map((resource) => `/${resource}`);
+  const formats = FORMAT_NAMES.filter((name) => FORMATS[name].resources.length === paths.length);
+  const extensions = formats.map((name) => `.${FORMATS[name].extension}`);
+  const list = `${paths.join(", ")}, with the extension ${extensions.join(", ")} or none`;
+  return didYouMean(path, known, `use one of ${list}`);
 }
 
 /**
- * Returns an empty body that ends only after it is read. With no body, or one that has already ended,
- * a server would send `content-length: 0` in response to `HEAD`, which is wrong for a download.
+ * Returns an empty body for a response to `HEAD`. It is still open when the headers are sent, so no
+ * server adds `content-length: 0`, which would be wrong for a download.
  */
 function emptyBody({ clock }: Settings): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream({
@@ -200,7 +205,7 @@ function emptyBody({ clock }: Settings): ReadableStream<Uint8Array<ArrayBuffer>>
   }, { highWaterMark: 0 });
 }
 
-/** Adds a host to a path, so that tests need none. */
+/** Lets a test pass "/Records.csv". */
 function toUrl(input: Request | URL | string): Request | URL {
   return input instanceof Request ? input : new URL(input, "http://localhost");
 }

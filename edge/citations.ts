@@ -21,14 +21,14 @@ export const CITATION_PATHS = ["/Citations.txt", "/Citations.json"] as const;
 export async function respondWithCitations(
   request: Request,
   path: typeof CITATION_PATHS[number],
-  { access, downloadLimit, settings }: AppContext,
+  { access, serviceLimit, settings }: AppContext,
 ): Promise<Response> {
-  const client = await access.authorize(request);
+  const dataStream = await access.authorize(request);
   const url = new URL(request.url);
   const values = readParameters(url, ["$filter", "bbox", ...access.parameters]);
   const filter = values.get("$filter");
   const within = readBoundingBox(values.get("bbox"));
-  const findCitations = prepareCitations(client, filter, within, request.signal);
+  const findCitations = prepareCitations(dataStream, filter, within, request.signal);
   const isText = path.endsWith(".txt");
   const headers = {
     "content-type": `${isText ? "text/plain" : "application/json"}; charset=utf-8`,
@@ -36,7 +36,7 @@ export async function respondWithCitations(
     ...(access.vary && { vary: access.vary }),
   };
   if (request.method === "HEAD") return new Response(null, { headers });
-  const citations = await downloadLimit.run(findCitations).catch((error) => {
+  const citations = await serviceLimit.run(findCitations).catch((error) => {
     throw toServiceProblem(error, "Request for citations", settings);
   });
   const body = isText ? citationsText(citations) : `${JSON.stringify(citations, null, 2)}\n`;
@@ -44,27 +44,28 @@ export async function respondWithCitations(
 }
 
 /**
- * Prepares to request citations.
+ * Prepares the requests for citations. Nothing is sent yet.
  *
  * @returns Function that sends the requests
  * @throws {ValidationError} If the filter or the box is invalid
  */
 function prepareCitations(
-  client: DataStream,
+  dataStream: DataStream,
   filter: string | undefined,
   within: BoundingBox | undefined,
   signal: AbortSignal,
 ): () => Promise<Citation[]> {
   // Datasets cannot be filtered by the name of a location, but locations can.
   if (filter !== undefined && parseFilter(filter).some(({ field }) => field === "Name")) {
-    const locations = client.locations({ select: ["DOI"], filter, within, signal });
+    const locations = dataStream.locations({ select: ["DOI"], filter, within, signal });
     return async () => {
       const dois = (await locations.toArray()).map(({ DOI }) => DOI);
-      return await client.citations(undefined, { dois, signal });
+      return await dataStream.citations(undefined, { dois, signal });
     };
   }
-  client.metadata({ filter, within }); // throws if they are invalid
-  return () => client.citations(addBox(filter, within), { signal });
+  // Throws a ValidationError if the filter or the box is invalid.
+  dataStream.metadata({ filter, within });
+  return () => dataStream.citations(addBox(filter, within), { signal });
 }
 
 /** Adds a bounding box to a valid filter, for `citations()`, which takes a filter only. */

@@ -5,7 +5,7 @@ import { HttpProblem } from "./problem.ts";
 const RENEWAL_INTERVAL = 5_000;
 /** Age (ms) after which a permit that was not renewed is reclaimed. */
 const PERMIT_TTL = 30_000;
-/** Delay (s) after which a rejected caller may try again. */
+/** Delay (s) after which a rejected client may try again. */
 const RETRY_DELAY = 30;
 
 /** A permit of a {@linkcode ConcurrencyLimit}. */
@@ -25,10 +25,10 @@ export class ConcurrencyLimit {
 
   /**
    * @param max Maximum number of concurrent permits
-   * @param label Plural noun for the tasks, used in the 503 message
+   * @param tasks Plural noun for the tasks, used in the 503 message
    * @param clock Clock for expiry and renewal
    */
-  constructor(readonly max: number, readonly label: string, readonly clock: Clock) {}
+  constructor(readonly max: number, readonly tasks: string, readonly clock: Clock) {}
 
   /**
    * Acquires a permit and renews it until it is released.
@@ -43,8 +43,8 @@ export class ConcurrencyLimit {
     if (this.#held.size >= this.max) {
       throw new HttpProblem({
         status: 503,
-        title: `Too many ${this.label}`,
-        detail: `The server is at its limit of ${this.max} concurrent ${this.label}`,
+        title: "Too many concurrent requests",
+        detail: `The server is at its limit of ${this.max} concurrent ${this.tasks}`,
         hint: `try again after ${RETRY_DELAY} s`,
       }, { "retry-after": String(RETRY_DELAY) });
     }

@@ -27,7 +27,8 @@ export const VARIABLES = [...Object.values(OPTION_VARIABLES), "WEIR_SANDBOX"] as
 type EnvironmentVariable = typeof VARIABLES[number];
 
 /**
- * Reads the options of the app from the environment. `createApp` checks most values.
+ * Reads the options for `createApp()` from environment variables. `createApp()` checks the values that
+ * are not checked here.
  *
  * @throws {ValidationError} If a variable is missing or invalid; its `option` is the variable's name
  */
@@ -42,10 +43,10 @@ export function readConfig(environment: Environment): AppOptions {
     if (access === "public") return { ...options, ...sandboxOptions(options) };
     throw invalidValue("WEIR_ACCESS", "public if WEIR_SANDBOX is 1", access, "omit it");
   }
-  const requireSet = (name: EnvironmentVariable, content: string) => {
+  const requireSet = (name: EnvironmentVariable, value: string) => {
     if (environment[name]?.trim()) return;
     throw new ValidationError(name, `must be set if WEIR_ACCESS is ${access}`, {
-      hint: `set it to ${content}`,
+      hint: `set it to ${value}`,
     });
   };
   if (access !== "caller") requireSet("DATASTREAM_API_KEY", "the API key of the server");
@@ -54,9 +55,9 @@ export function readConfig(environment: Environment): AppOptions {
   return {
     access,
     ...options,
+    // Trimmed, because a value that was read from a file ends with a line feed.
     apiKey: environment.DATASTREAM_API_KEY?.trim() || undefined,
     baseUrl: environment.DATASTREAM_BASE_URL?.trim() || undefined,
-    // A secret that is read from a file ends with a line feed, as the key does.
     signingSecret: environment.WEIR_SIGNING_SECRET?.trim() || undefined,
     tokens: readList(environment.WEIR_TOKENS),
   };
@@ -66,18 +67,17 @@ function readAccess(text: string | undefined, fallback: AccessMode | undefined):
   const access = ACCESS_MODES.find((mode) => mode === (text || fallback));
   if (access !== undefined) return access;
   const expected = `one of ${ACCESS_MODES.join(", ")}`;
-  throw text
-    ? invalidValue("WEIR_ACCESS", expected, text, didYouMean(text, ACCESS_MODES, ""))
-    : new ValidationError("WEIR_ACCESS", `must be ${expected}, got nothing`, {
-      hint: "set it, or set WEIR_SANDBOX=1 to serve synthetic data",
-    });
+  if (text) throw invalidValue("WEIR_ACCESS", expected, text, didYouMean(text, ACCESS_MODES, ""));
+  throw new ValidationError("WEIR_ACCESS", `must be ${expected}, got nothing`, {
+    hint: "set it, or set WEIR_SANDBOX=1 to serve synthetic data",
+  });
 }
 
 /**
- * Returns options for an app over the sandbox: public access, and responses that say that the data is
- * synthetic.
+ * Returns options for an app that serves the synthetic data of a sandbox to everyone. Responses and
+ * file names are marked as synthetic.
  *
- * @param limits Rate limit of the client and of the sandbox. Default 2 requests per second
+ * @param limits Rate limit (requests per second) of `DataStream` and of the sandbox. Default 2
  */
 export function sandboxOptions(
   limits: { requestsPerSecond?: number | undefined } = {},
@@ -112,22 +112,27 @@ function readLimits(environment: Environment): Limits {
     const text = environment[name];
     return text ? toWholeNumber(name, text, 1, max) : undefined;
   };
-  const origins = environment.WEIR_CORS_ORIGINS;
   return {
     requestsPerSecond: rate ? Number(rate) : undefined,
     maxRows: whole("WEIR_MAX_ROWS"),
     maxDownloads: whole("WEIR_MAX_DOWNLOADS"),
     pageRows: whole("WEIR_PAGE_ROWS", MAXIMUM_TOP),
-    corsOrigins: origins === "*" ? "*" : origins ? readList(origins) : undefined,
+    corsOrigins: readOrigins(environment.WEIR_CORS_ORIGINS),
   };
 }
 
+function readOrigins(text: string | undefined): AppOptions["corsOrigins"] {
+  if (!text) return undefined;
+  return text === "*" ? "*" : readList(text);
+}
+
 function toWholeNumber(name: string, text: string, min: number, max?: number): number {
+  // Other text, such as "1e3", stays text, so that the check rejects it and shows it.
   requireWholeNumber(name, /^\d{1,15}$/.test(text) ? Number(text) : text, min, max);
   return Number(text);
 }
 
-/** Splits a list at its commas. */
+/** Splits a list at its commas. Ignores empty items. */
 function readList(text = ""): string[] {
   return text.split(",").map((item) => item.trim()).filter((item) => item !== "");
 }

@@ -1,5 +1,5 @@
 /**
- * The demo: the app over the sandbox, on the loopback interface.
+ * Serves the app with synthetic data of the sandbox, on the loopback interface.
  *
  * @module
  */
@@ -20,7 +20,7 @@ function onListen({ port }: Deno.NetAddr): void {
   const records = `http://127.0.0.1:${port}/Records.csv`;
   console.log(`Weir serves synthetic data on this computer. Press Ctrl-C to stop it.
 
-  Web page that makes download links:
+  Web page on which to build download links:
     http://127.0.0.1:${port}/
 
   All pH values, to open in a browser:

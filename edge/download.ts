@@ -11,35 +11,35 @@ import type { Settings } from "./options.ts";
 import { HttpProblem, toServiceProblem } from "./problem.ts";
 import { type DownloadParameters, readDownloadParameters } from "./search_params.ts";
 
-/** State of an app that its request handlers share. */
+/** Objects that the request handlers of an app share. */
 export interface AppContext {
   settings: Settings;
   access: Access;
-  /** Limit for requests that hold a connection to the service: downloads, counts and citations. */
-  downloadLimit: ConcurrencyLimit;
+  /** Limit for downloads, counts and requests for citations. The page has its own limit. */
+  serviceLimit: ConcurrencyLimit;
 }
 
 /**
  * Responds to a request for the rows of a resource, or for their number.
  *
  * @param formatInPath Format of the extension in the path; `undefined` to negotiate it
- * @throws {HttpProblem} If the request is not authorized or acceptable, the server is at its limit, or
- *   the service fails before the first page
+ * @throws {HttpProblem} If the request is not authorized, its `accept` header excludes every format,
+ *   the server is at its limit, or the service fails before the first page
  * @throws {ValidationError} If a URL parameter is invalid
  */
 export async function respondWithDownload(
   request: Request,
   resource: ResourceName,
   formatInPath: FormatName | undefined,
-  { settings, access, downloadLimit }: AppContext,
+  { settings, access, serviceLimit }: AppContext,
 ): Promise<Response> {
-  const client = await access.authorize(request);
+  const dataStream = await access.authorize(request);
   const parameters = readDownloadParameters(new URL(request.url), access.parameters, formatInPath);
   const format = formatInPath ?? negotiateFormat(request, resource, parameters.format);
   requireValidCombination(parameters, resource);
   const { select, filter, within, limit, skipToken, count, csv } = parameters;
   const { signal } = request;
-  const query = client.query(resource, {
+  const query = dataStream.query(resource, {
     select,
     filter,
     within,
@@ -49,7 +49,7 @@ export async function respondWithDownload(
     maxRows: settings.maxRows,
     // A skip token is a position in the order of Ids, which a split query does not keep.
     ...(isMeasured(resource) && skipToken !== undefined && { partition: "never" }),
-    // The signal of a download is handled by its response.
+    // For a download, streamDownload() handles the signal.
     ...(count && { signal }),
   });
   const stream = query.bytes(format, { csv });
@@ -60,7 +60,7 @@ export async function respondWithDownload(
   });
   // For HEAD, Hono calls this handler and drops the body, so the download must not start.
   if (request.method === "HEAD") return new Response(null, { headers });
-  const permit = downloadLimit.acquire();
+  const permit = serviceLimit.acquire();
   try {
     if (count) {
       const body = { count: await query.count() };
@@ -83,7 +83,7 @@ export async function respondWithDownload(
   }
 }
 
-/** Replacements for formats that Weir does not have. */
+/** Hints for formats that Weir does not have. */
 const FORMAT_HINTS = new Map([
   ["excel", "use csv with bom=true"],
   ["xlsx", "use csv with bom=true"],
@@ -91,11 +91,11 @@ const FORMAT_HINTS = new Map([
 ]);
 
 /**
- * Returns the format that a request asks for: by `$format`, a name or a media type, or by `accept`.
+ * Returns the format that a request selects with `$format` or, without it, the `accept` header.
  *
  * Source: OData 4.01 Part 1, 11.2.12; RFC 9110, section 12.5.1.
  *
- * @param given Value of `$format`, if any
+ * @param given Value of `$format`, if any: the name or media type of a format
  * @throws {ValidationError} If the resource does not have the format of `$format`
  * @throws {HttpProblem} 406 if `accept` excludes every format of the resource
  */
@@ -130,7 +130,10 @@ export function negotiateFormat(
   }, { vary: "accept" });
 }
 
-/** Removes all parameters except `q` from media ranges, and replaces the other name of JSON. */
+/**
+ * Removes all parameters except `q` from media ranges, and replaces the media type of JSON:API, which
+ * clients of the service send, by that of JSON.
+ */
 function normalizeAccept(accept: string): string {
   return accept.split(",").map((range) => {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
@@ -139,7 +142,7 @@ function normalizeAccept(accept: string): string {
   }).join(", ");
 }
 
-/** Rejects parameters that would lose rows, or have no effect, in combination. */
+/** Rejects combinations of parameters that would omit rows, or in which one has no effect. */
 function requireValidCombination(
   { skipToken, within, count, limit }: DownloadParameters,
   resource: ResourceName,
@@ -162,7 +165,7 @@ function requireValidCombination(
 /** Lower bound for `$top`, because the service allows only two requests per second. */
 const MIN_PAGE_ROWS = 1_000;
 
-/** Returns the page size: `$top` within `MIN_PAGE_ROWS` and the maximum of the server. */
+/** Returns the page size: `$top`, raised to `MIN_PAGE_ROWS` or `limit`, and at most `maxPageRows`. */
 function pageSize(
   resource: ResourceName,
   { top, limit = Infinity }: DownloadParameters,

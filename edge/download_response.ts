@@ -15,20 +15,20 @@ interface Download {
   /** Bytes of the document, one chunk per page. */
   stream: ReadableStream<Bytes>;
   headers: Record<string, string>;
-  /** Signal of the request. It is ignored once the response is returned. */
+  /** Signal of the request. It is ignored after the response is returned. */
   signal: AbortSignal;
   /** Time (ms) after which a client that reads nothing is disconnected. */
   readerTimeout: number;
   clock: Clock;
-  /** Called if the download fails after its first page. */
+  /** Called if the download fails after its first page, or the client reads nothing for too long. */
   onError: (error: unknown) => void;
-  /** Called when the download has ended, failed or was cancelled. */
+  /** Called when the download has ended, has failed or was cancelled. May be called again. */
   onEnd: () => void;
 }
 
 /**
- * Creates a streaming response once the first chunk of the stream has arrived, so that an error before
- * it can still become a status. A later error aborts the transfer, so that no client mistakes a
+ * Creates a streaming response after the first chunk of the stream has arrived, so that an earlier
+ * error can become an HTTP status. A later error aborts the transfer, so that no client mistakes a
  * partial document for a complete one.
  *
  * @throws The error of the stream if it fails before its first chunk
@@ -47,12 +47,12 @@ export async function streamDownload(download: Download): Promise<Response> {
     onEnd();
     throw error;
   } finally {
-    // Deno aborts the signal of each request after its response; cancelling the body is separate.
+    // Deno aborts the signal of each request after its response, also when the client reads it all.
     signal.removeEventListener("abort", cancel);
   }
 }
 
-/** Creates a body of smaller chunks. Reads the next chunk once the client has read the last one. */
+/** Creates a body of smaller chunks. Reads the stream only when the client has read all of them. */
 function createBody(
   reader: ReadableStreamDefaultReader<Bytes>,
   first: ReadableStreamReadResult<Bytes>,
@@ -106,10 +106,16 @@ function createBody(
   }, { highWaterMark: 0 });
 }
 
-/** Maximum size (bytes) of a chunk of the response, so that a slow client is seen to read. */
+/**
+ * Maximum size (bytes) of a chunk of the response. Small chunks show that a slow client still reads,
+ * so it is not disconnected.
+ */
 const MAX_CHUNK = 65_536;
 
-/** Copies a chunk into smaller ones and releases its buffer: memory is freed as the client reads. */
+/**
+ * Copies a chunk into smaller ones and releases its buffer, so that memory is freed while the client
+ * reads.
+ */
 function splitChunk(chunk: Bytes = new Uint8Array()): Bytes[] {
   const chunks = Array.from(
     { length: Math.ceil(chunk.length / MAX_CHUNK) },
@@ -122,7 +128,7 @@ function splitChunk(chunk: Bytes = new Uint8Array()): Bytes[] {
 /**
  * Returns the headers of a download.
  *
- * @param facts Facts about the server and the request
+ * @param facts What the headers depend on besides the URL
  * @throws {ValidationError} If `filename` cannot be the name of a file
  */
 export function downloadHeaders(
@@ -157,16 +163,16 @@ const EXTENSION = new RegExp(
   `\\.(${FORMAT_NAMES.map((name) => FORMATS[name].extension).join("|")})$`,
   "i",
 );
-/** Names that Windows reserves for devices, with any extension. */
+/** Names that Windows reserves for devices, with or without an extension. */
 const DEVICE_NAME = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
 /**
- * Returns a safe name for the file of a download. Removes characters that could change the folder,
- * hide the type of the file or end the header, and sets the extension of the format.
+ * Returns a safe name for the file of a download. Removes or replaces characters that could change
+ * the folder, hide the type of the file or end the header, and sets the extension of the format.
  *
- * @param wanted Name that the URL asks for, with or without an extension
- * @param extension Extension of the format
- * @throws {ValidationError} If the name is too long or nothing is left of it
+ * @param wanted Value of the URL parameter `filename`, with or without an extension
+ * @param extension Extension of the format, without a dot
+ * @throws {ValidationError} If the value is too long, or has only characters that are removed
  */
 export function toFileName(wanted: string, extension: string): string {
   if (wanted.length > MAX_PARAMETER_LENGTH) {
@@ -205,7 +211,7 @@ export function contentDisposition(name: string): string {
  *
  * Source: RFC 8574.
  *
- * @param filter A valid filter
+ * @param filter Valid filter, or `undefined` for none
  */
 export function citeAs(filter: string | undefined): string | undefined {
   if (filter === undefined) return undefined;

@@ -1,5 +1,5 @@
 /**
- * Entry point for Node: the same app, served by Node's own HTTP server.
+ * Entry point for Node: serves the app of `serve.ts` with Node's HTTP server.
  *
  * @module
  */
@@ -22,7 +22,7 @@ try {
     (port) => console.error(`Weir listens on port ${port}`),
     ({ message }) => fail(`Cannot listen on port ${port} (${message}): set PORT to another port`),
   );
-  // Platforms stop a process with these signals.
+  // Hosting platforms stop a process with these signals.
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => server.close());
 } catch (error) {
   if (!(error instanceof ValidationError)) throw error;

@@ -3,12 +3,12 @@ import type { EdgeApp } from "./app.ts";
 
 /** A running server. */
 export interface NodeServer {
-  /** Stops accepting connections; open ones run to their end. */
+  /** Stops accepting connections. Running downloads continue. */
   close(): void;
 }
 
 /**
- * Serves an app with Node's own HTTP server.
+ * Serves an app with Node's HTTP server.
  *
  * @param app App to serve
  * @param port Port to listen on; 0 is any free port
@@ -21,11 +21,11 @@ export function serveNode(
   onListen: (port: number) => void,
   onError: (error: Error) => void,
 ): NodeServer {
-  // Only Workers take the environment as second argument; this server would pass its own objects.
+  // Passes only the request: the second argument of this server is not the environment of Workers.
   const fetch = async (request: Request) => {
     const response = await app.fetch(request);
-    // Without this header the server reads the first chunks before it sends the headers, and turns an
-    // error in them into a response that shows its message.
+    // Without this header, the server reads the first chunks before it sends the headers. It would
+    // respond to an error in these chunks with the error's message.
     if (response.headers.has("content-disposition")) {
       response.headers.set("transfer-encoding", "chunked");
     }

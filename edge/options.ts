@@ -27,8 +27,8 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
   /**
    * Who may download. There is no default.
    *
-   * - `caller`: each request brings its own `x-api-key`, which is used for that request only;
-   * - `signed`: anyone with a URL that was signed with `signingSecret`, until it expires;
+   * - `caller`: anyone who sends an API key as `x-api-key`; it is used for that request only;
+   * - `signed`: anyone who has a URL that was signed with `signingSecret`, until it expires;
    * - `token`: anyone who sends one of `tokens` as `authorization: Bearer …`;
    * - `public`: anyone.
    */
@@ -38,15 +38,19 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
   /** Secret that URLs are signed with, at least 32 bytes. Required for `signed` access. */
   signingSecret?: string | undefined;
   /**
-   * Tokens for downloads and the web page if access is `token`, and for the page only if it is
-   * `signed`, which has no page without tokens. Each has at least 16 characters. Default: none.
+   * Tokens, each of at least 16 characters. If access is `token`, downloads and the web page require
+   * one. If access is `signed`, only the page requires one; without tokens there is no page.
+   * Default: none.
    */
   tokens?: readonly string[] | undefined;
-  /** Whether the data is synthetic: responses and file names then say so. Default false. */
+  /** Whether to mark responses and file names as synthetic data. Default false. */
   synthetic?: boolean | undefined;
   /** Maximum number of rows of one download. Default 5,000,000 for `public` access, else unlimited. */
   maxRows?: number | undefined;
-  /** Maximum number of concurrent downloads; a further one is answered with 503. Default 20. */
+  /**
+   * Maximum number of concurrent downloads, counts and requests for citations. A further one gets 503.
+   * Default 20.
+   */
   maxDownloads?: number | undefined;
   /**
    * Maximum number of rows per page, 1 to 10000. A running download holds one page in memory.
@@ -60,8 +64,9 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
   /** Returns the current time in milliseconds since 1970, for signed URLs. Default `Date.now`. */
   now?: (() => number) | undefined;
   /**
-   * Called with one line for each failed download and each internal error. The line never contains a
-   * key, token, secret or signature. Default `console.error`.
+   * Called with one line for each internal error, each error of the service that the client did not
+   * cause, and each download that fails after its first page. The line never contains a key, token,
+   * secret or signature. Default `console.error`.
    */
   log?: ((line: string) => void) | undefined;
 }
@@ -104,17 +109,17 @@ export interface Settings {
   clock: Clock;
   now: () => number;
   log: (line: string) => void;
-  /** Options of the client, without the API key. */
-  clientOptions: Omit<DataStreamOptions, "apiKey">;
+  /** Options for `DataStream`, without the API key. */
+  dataStreamOptions: Omit<DataStreamOptions, "apiKey">;
 }
 
-/** Default of `maxRows` for public access, so that one caller cannot occupy the service for hours. */
+/** Default of `maxRows` for public access, so that no download occupies the service for hours. */
 const PUBLIC_MAX_ROWS = 5_000_000;
 /** Maximum of `readerTimeout` (ms). */
 const MAX_READER_TIMEOUT = 3_600_000;
 
 /**
- * Checks the options of an app and fills in defaults. Options of the client are checked by the client.
+ * Checks the options of an app and fills in defaults. `DataStream` checks its own options.
  *
  * @throws {ValidationError} If an option is unknown or invalid, or the access mode lacks its key,
  *   secret or tokens
@@ -134,7 +139,7 @@ export function toSettings(options: AppOptions): Settings {
     readerTimeout = 60_000,
     now = Date.now,
     log = console.error,
-    ...clientOptions
+    ...dataStreamOptions
   } = options;
   if (!ACCESS_MODES.includes(access)) {
     throw invalidValue("access", `one of ${ACCESS_MODES.join(", ")}`, access);
@@ -163,10 +168,10 @@ export function toSettings(options: AppOptions): Settings {
     pageRows,
     corsOrigins,
     readerTimeout,
-    clock: clientOptions.clock ?? systemClock,
+    clock: dataStreamOptions.clock ?? systemClock,
     now,
     log: redactedLog(log, [apiKey, signingSecret, ...tokens]),
-    clientOptions,
+    dataStreamOptions,
   };
 }
 

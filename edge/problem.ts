@@ -1,34 +1,37 @@
 import { DataStreamError, oneLine, ValidationError } from "../src/errors.ts";
-import type { Settings } from "./options.ts";
+import type { AccessMode, Settings } from "./options.ts";
 
-/** A problem document (RFC 9457), without its type. */
-interface Problem {
-  /** HTTP status. */
+/** Problem details object (RFC 9457) without `type`. `hint` is an extension member. */
+interface ProblemDetails {
+  /** HTTP status code. */
   status: number;
-  /** Kind of problem, the same text for each request that has it. */
+  /** Kind of problem. It does not change between occurrences (RFC 9457, 3.1.3). */
   title: string;
-  /** What failed in this request, and the value received. */
+  /** What failed in this request, with the value received. */
   detail: string;
   /** What to do next. */
   hint?: string | undefined;
 }
 
-/** An error that ends the handling of a request with a problem document. */
+/** An error that ends the handling of a request with a problem details object. */
 export class HttpProblem extends Error {
   override readonly name = "HttpProblem";
   /**
-   * @param problem Content of the response
-   * @param headers Further headers of the response
+   * @param details Content of the response
+   * @param headers Additional headers of the response
    */
-  constructor(readonly problem: Problem, readonly headers: Record<string, string> = {}) {
-    super(problem.detail);
+  constructor(readonly details: ProblemDetails, readonly headers: Record<string, string> = {}) {
+    super(details.detail);
   }
 }
 
 /** Creates the response for a problem. */
-export function problemResponse(problem: Problem, headers: Record<string, string> = {}): Response {
-  return new Response(JSON.stringify({ type: "about:blank", ...problem }), {
-    status: problem.status,
+export function problemResponse(
+  details: ProblemDetails,
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(JSON.stringify({ type: "about:blank", ...details }), {
+    status: details.status,
     headers: {
       "content-type": "application/problem+json",
       "cache-control": "no-store",
@@ -37,8 +40,8 @@ export function problemResponse(problem: Problem, headers: Record<string, string
   });
 }
 
-/** Names in a request of the options that a {@linkcode ValidationError} can name. */
-const REQUEST_NAMES: Readonly<Record<string, string>> = {
+/** Name in messages of each option that a {@linkcode ValidationError} can have. */
+const OPTION_NAMES: Readonly<Record<string, string>> = {
   url: "The URL",
   select: "$select",
   filter: "$filter",
@@ -46,36 +49,42 @@ const REQUEST_NAMES: Readonly<Record<string, string>> = {
   skipToken: "$skiptoken",
   format: "$format",
   within: "bbox",
-  "within.west": "The west side of the box",
-  "within.south": "The south side of the box",
-  "within.east": "The east side of the box",
-  "within.north": "The north side of the box",
+  "within.west": "The west side of bbox",
+  "within.south": "The south side of bbox",
+  "within.east": "The east side of bbox",
+  "within.north": "The north side of bbox",
   apiKey: "The header x-api-key",
 };
 
 /**
- * Returns the problem that an error describes to the client of the server.
+ * Converts an error to the problem to respond with.
  *
- * @returns The problem, 400 for a `ValidationError`; `undefined` for an error of the server itself
+ * @returns The error itself if it is an `HttpProblem`, 400 for a `ValidationError`, and `undefined`
+ *   for any other error
  */
 export function toProblem(error: unknown): HttpProblem | undefined {
   if (error instanceof HttpProblem) return error;
   if (!(error instanceof ValidationError)) return undefined;
   const { option, problem } = error;
-  const name = Object.hasOwn(REQUEST_NAMES, option) ? REQUEST_NAMES[option]! : option;
+  const name = Object.hasOwn(OPTION_NAMES, option) ? OPTION_NAMES[option]! : option;
   return new HttpProblem({
     status: 400,
     title: TITLES[400]!,
     detail: oneLine(`${name} ${problem}`),
-    hint: oneLine(error.hintFor(REQUEST_NAMES)) || undefined,
+    hint: oneLine(error.hintFor(OPTION_NAMES)) || undefined,
   });
 }
 
-/** Status of the response for a status of the service; 502 for any other. */
-const STATUSES: Record<number, number> = {
+/**
+ * Status to send for a status of the service, to which this server is a gateway (RFC 9110, 15.6.3).
+ * For any other status it is 502.
+ */
+const GATEWAY_STATUS: Record<number, number> = {
   400: 400,
   408: 504,
+  // Means that the result is too large, as in the service. In RFC 9110, the request is too large.
   413: 413,
+  // The rate limit of the service applies to all clients of this server together.
   429: 503,
   504: 504,
 };
@@ -84,25 +93,28 @@ const TITLES: Record<number, string> = {
   401: "No API key",
   403: "API key refused",
   413: "Result too large",
-  502: "Error of the service",
-  503: "The service is busy",
-  504: "Timeout of the service",
+  502: "DataStream error",
+  503: "DataStream is busy",
+  504: "DataStream timeout",
 };
-const REDUCE = "select fewer fields or narrow the filter";
-/** Hints that replace those of the client, which name its own options. */
+const NARROW_QUERY_HINT = "select fewer fields or narrow the filter";
+/** Hints that replace the hints of `DataStream`, which name its options, not URL parameters. */
 const STATUS_HINTS: Record<number, string> = {
-  413: REDUCE,
-  504: `try again; if it fails again, ${REDUCE}`,
+  413: NARROW_QUERY_HINT,
+  504: `try again; if it fails again, ${NARROW_QUERY_HINT}`,
 };
-/** Hint for an error that only the operator of the server can resolve. */
-const OPERATOR_HINT =
-  "try again later; if it fails again, tell the operator of this server, whose log has the details";
-/** Delay (s) before a retry if the service does not say how long to wait. */
+/** Hint for an error that the client cannot resolve. */
+export const OPERATOR_HINT =
+  "try again later; if it fails again, tell the operator of this server (the details are in its log)";
+/** Delay (s) before a retry if the service does not send `retry-after`. */
 const DEFAULT_RETRY_DELAY = 5;
 
 /**
- * Converts an error of the service to a problem. It never contains the API key; an error that the
- * client of the server did not cause is logged, and its details are not part of the problem.
+ * Converts an error of the service to a problem, and logs it if the status to send is 500 or more.
+ *
+ * The problem never contains the API key or the URL of the service. Its detail is the error's detail.
+ * But if the service sent no status (a network error or a timeout), or the status to send is 502, it
+ * is a general message, and only the log has the error's detail: the client cannot use it.
  *
  * @param error Error of a query
  * @param task What failed, for the log
@@ -122,21 +134,35 @@ export function toServiceProblem(
       hint: `narrow the filter, by years or regions, or set limit=${maxRows}`,
     });
   }
-  const { status: received, retryAfter } = error;
-  const isCallersKey = access === "caller" && (received === 401 || received === 403);
-  const isTimeout = error.cause instanceof Error && error.cause.name === "TimeoutError";
-  const status = isCallersKey ? received! : isTimeout ? 504 : STATUSES[received ?? 0] ?? 502;
+  const status = statusFor(error, access);
   if (status >= 500) log(`${task} failed: ${oneLine(error)}`);
-  const seconds = retryAfter === undefined
-    ? DEFAULT_RETRY_DELAY
-    : Math.max(1, Math.ceil(retryAfter / 1000));
-  const isInternal = received === undefined || status === 502;
-  return new HttpProblem({
-    status,
-    title: TITLES[status]!,
-    detail: isInternal
-      ? "The service did not return a complete response"
-      : error.detail.replace(/https?:\/\/\S+/g, "The service"),
-    hint: isInternal ? OPERATOR_HINT : STATUS_HINTS[status] ?? error.hint,
-  }, status === 503 ? { "retry-after": String(seconds) } : {});
+  const title = TITLES[status]!;
+  const hidesDetails = error.status === undefined || status === 502;
+  if (hidesDetails) {
+    const detail = "DataStream did not return a complete response";
+    return new HttpProblem({ status, title, detail, hint: OPERATOR_HINT });
+  }
+  // Hides the URL of the service.
+  const detail = error.detail.replace(/https?:\/\/\S+/g, "DataStream");
+  if (status === 503) {
+    const seconds = retryDelay(error);
+    const hint = `try again after ${seconds} s`;
+    return new HttpProblem({ status, title, detail, hint }, { "retry-after": String(seconds) });
+  }
+  return new HttpProblem({ status, title, detail, hint: STATUS_HINTS[status] ?? error.hint });
+}
+
+/** Returns the status to send for an error of the service. */
+function statusFor({ status, cause }: DataStreamError, access: AccessMode): number {
+  // The key is the client's own, so the client can correct it.
+  if (access === "caller" && (status === 401 || status === 403)) return status;
+  if (cause instanceof Error && cause.name === "TimeoutError") return 504;
+  if (status === undefined) return 502;
+  return GATEWAY_STATUS[status] ?? 502;
+}
+
+/** Returns the delay (s), at least 1, after which a client may try again. */
+function retryDelay({ retryAfter }: DataStreamError): number {
+  if (retryAfter === undefined) return DEFAULT_RETRY_DELAY;
+  return Math.max(1, Math.ceil(retryAfter / 1000));
 }

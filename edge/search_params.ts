@@ -5,26 +5,31 @@ import { type BoundingBox, parseBox } from "../src/odata/bounding_box.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import { didYouMean, invalidValue, requireWholeNumber } from "../src/validation.ts";
 
-/** Parameters of a download URL. */
+/** Parameters of a download URL, with the names that the options of `DataStream` have. */
 export interface DownloadParameters {
+  /** `$select`. */
   select: string | undefined;
+  /** `$filter`. */
   filter: string | undefined;
+  /** `$top`: number of rows per page. In OData, it is the number of rows of the result. */
   top: number | undefined;
+  /** `$skiptoken`. */
   skipToken: string | undefined;
-  /** Whether to return the number of rows instead of the rows. */
+  /** `$count`: whether to return the number of rows, without the rows. OData returns both. */
   count: boolean;
-  /** Name or media type of a format. */
+  /** `$format`: name or media type of a format. */
   format: string | undefined;
+  /** `limit`: maximum number of rows of the result. */
   limit: number | undefined;
+  /** `bbox`. */
   within: BoundingBox | undefined;
+  /** `separator`, `bom`, `header` and `escapeFormulas`. */
   csv: CsvOptions;
+  /** `filename`. */
   fileName: string | undefined;
 }
 
-/** URL parameters that apply only to CSV. */
-const CSV_PARAMETERS = ["separator", "bom", "header", "escapeFormulas"] as const;
-
-/** URL parameters of a download: those of OData, then those of Weir. */
+/** Names of the URL parameters of a download. OData defines those that begin with `$`. */
 const DOWNLOAD_PARAMETERS: readonly string[] = [
   "$select",
   "$filter",
@@ -34,16 +39,20 @@ const DOWNLOAD_PARAMETERS: readonly string[] = [
   "$format",
   "limit",
   "bbox",
-  ...CSV_PARAMETERS,
+  "separator",
+  "bom",
+  "header",
+  "escapeFormulas",
   "filename",
 ];
 
 /**
- * Reads the parameters of a download URL. Options of the query itself, such as `$filter`, are checked
- * by the client.
+ * Reads the parameters of a download URL. `DataStream` checks the fields, the filter, the position,
+ * the bounding box and the separator.
  *
  * @param url URL of the request
- * @param accessParameters Names of parameters that belong to the access mode
+ * @param accessParameters Names of parameters that the access mode adds, such as `expires` and
+ *   `signature`
  * @param formatInPath Format of the extension in the path, if any
  * @throws {ValidationError} If a parameter is unknown, repeated, empty or invalid
  */
@@ -80,10 +89,10 @@ export function readDownloadParameters(
   };
 }
 
-/** Hints for parameters of other services and options of the client. */
+/** Hints for OData options that are not supported, common other names, and API keys. */
 const PARAMETER_HINTS = new Map([
   ["$orderby", "omit it: rows are ordered by Id"],
-  ["$skip", 'use "$skiptoken", with Id: and the last Id'],
+  ["$skip", 'use "$skiptoken=Id:<last Id>"'],
   ["columns", 'use "$select"'],
   ["fields", 'use "$select"'],
   ["rows", 'use "limit"'],
@@ -96,10 +105,10 @@ const PARAMETER_HINTS = new Map([
 ]);
 
 /**
- * Reads the parameters of a URL by name, `$` encoded or not.
+ * Reads the values of a URL's parameters, by name. `$` may be percent-encoded.
  *
  * @param url URL of the request
- * @param known Names that the URL may have
+ * @param known Names of the parameters that the URL may have
  * @throws {ValidationError} If a parameter is unknown, repeated or empty
  */
 export function readParameters(url: URL, known: readonly string[]): Map<string, string> {
@@ -117,6 +126,7 @@ export function readParameters(url: URL, known: readonly string[]): Map<string, 
         hint: "give it once",
       });
     }
+    // A separator may be white space, such as a tab.
     if (value.trim() === "" && name !== "separator") {
       throw new ValidationError(name, "must not be empty", {
         received: value,
@@ -132,7 +142,7 @@ export function readParameters(url: URL, known: readonly string[]): Map<string, 
  * Reads a bounding box.
  *
  * @param text Value of the parameter `bbox`, if any
- * @throws {ValidationError} If it is not four numbers
+ * @throws {ValidationError} If the value is not four numbers
  */
 export function readBoundingBox(text: string | undefined): BoundingBox | undefined {
   if (text === undefined) return undefined;
@@ -150,7 +160,9 @@ function readWholeNumber(
 ): number | undefined {
   const text = values.get(name);
   if (text === undefined) return undefined;
-  requireWholeNumber(name, /^\d{1,15}$/.test(text) ? Number(text) : shorten(text), min, max);
+  // Other text, such as "1e3", stays text, so that the check rejects it and shows it.
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : shorten(text);
+  requireWholeNumber(name, value, min, max);
   return Number(text);
 }
 
@@ -158,11 +170,12 @@ const BOOLEANS: Record<string, boolean> = { true: true, 1: true, false: false, 0
 
 function readBoolean(values: ReadonlyMap<string, string>, name: string): boolean | undefined {
   const text = values.get(name);
-  if (text === undefined || Object.hasOwn(BOOLEANS, text)) return BOOLEANS[text ?? ""];
+  if (text === undefined) return undefined;
+  if (Object.hasOwn(BOOLEANS, text)) return BOOLEANS[text];
   throw invalidValue(name, "true or false", shorten(text));
 }
 
-/** Maximum length of a value in a message. */
+/** Maximum length of a value in a message, in characters. */
 const MAX_SHOWN_LENGTH = 60;
 
 function shorten(text: string): string {

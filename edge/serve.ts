@@ -9,11 +9,15 @@ import { createApp, type EdgeApp } from "./app.ts";
 import { type Environment, OPTION_VARIABLES, readConfig, VARIABLES } from "./config.ts";
 import { problemResponse } from "./problem.ts";
 
-/** Default export that servers call. */
+/** Default export of this module. */
 interface Entry {
   /** Idle timeout (s) of Bun, at its maximum. The default of 10 s would interrupt slow downloads. */
   idleTimeout: number;
-  /** Responds to a request. Workers pass the environment with each request. */
+  /**
+   * Responds to a request.
+   *
+   * @param bindings Environment, which Workers pass with each request
+   */
   fetch(request: Request, bindings?: Environment): Response | Promise<Response>;
 }
 
@@ -22,7 +26,10 @@ const scope = globalThis as {
   navigator?: { userAgent?: string };
 };
 
-/** Workers have no environment before the first request; elsewhere, errors are reported at start. */
+/**
+ * The app, created at start, so that errors in the configuration are logged then. On Workers it is
+ * created by the first request, which brings the environment.
+ */
 let handler = scope.process && scope.navigator?.userAgent !== "Cloudflare-Workers"
   ? createHandler()
   : undefined;
@@ -57,6 +64,6 @@ function respondNotServing(request: Request): Response {
     status: 503,
     title: "Not serving",
     detail: "The configuration of the server is invalid",
-    hint: "tell the operator of this server, whose log says which environment variable to set",
+    hint: "tell the operator of this server (its log says which environment variable to set)",
   }, { "retry-after": "60" });
 }

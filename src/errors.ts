@@ -108,7 +108,10 @@ export interface ValidationErrorFacts {
   received?: unknown;
   /** What to do next. Default: empty, where the problem already says what is accepted. */
   hint?: string;
-  /** Whether the query option `unchecked` would let the value through. Default false. */
+  /**
+   * Whether to suggest the query option `unchecked`, which would let the value through. Not where the
+   * hint is a correction. Default false.
+   */
   canBeUnchecked?: boolean;
   /** The error that this one explains. */
   cause?: unknown;
@@ -141,7 +144,7 @@ export class ValidationError extends TypeError {
   readonly received: unknown;
   /** What to do next, other options in braces; empty if the problem says what is accepted. */
   readonly hint: string;
-  /** Whether the query option `unchecked` would let the value through. */
+  /** Whether the message suggests the query option `unchecked`, which lets the value through. */
   readonly canBeUnchecked: boolean;
 
   /**

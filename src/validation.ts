@@ -96,6 +96,8 @@ export function describe(value: unknown): string {
 
 /** Maximum edit distance of a suggestion: with one word more or less, a long name is another name. */
 const MAX_EDITS = 5;
+/** Start of a suggestion. */
+const SUGGESTION = "did you mean";
 /** Maximum number of names in a suggestion. */
 const MAX_SUGGESTIONS = 3;
 
@@ -118,7 +120,12 @@ export function didYouMean(
 /** Returns a hint that suggests up to three names; `undefined` if there are none or more. */
 export function suggest(names: readonly string[]): string | undefined {
   if (names.length === 0 || names.length > MAX_SUGGESTIONS) return undefined;
-  return `did you mean "${names.join('" or "')}"?`;
+  return `${SUGGESTION} "${names.join('" or "')}"?`;
+}
+
+/** Whether a hint suggests names, and not what else to do. */
+export function isNearMatch(hint: string): boolean {
+  return hint.startsWith(SUGGESTION);
 }
 
 function nearNames(unknown: string, known: readonly string[]): readonly string[] {

@@ -9,7 +9,7 @@ interface CacheOptions {
   clock: Clock;
 }
 
-/** A cache that drops the values stored first, and remembers how old each one is. */
+/** A cache that evicts the value that was stored first, and keeps stale values until then. */
 export class TtlCache<V> {
   readonly #entries = new Map<string, { value: V; storedAt: number }>();
   readonly #options: CacheOptions;

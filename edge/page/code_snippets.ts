@@ -1,21 +1,21 @@
 import { html } from "hono/html";
 import type { AccessMode } from "../options.ts";
 
-/** A snippet that opens a download in another program. */
+/** Code that opens a download in another program. */
 interface CodeSnippet {
   /** Name of the program. */
   program: string;
-  /** Where to enter the code, or what it needs. */
+  /** Where to enter the code, or what the code requires. */
   usage: string;
   code: string;
 }
 
-/** A header that a download needs. */
+/** A header that a download requires. */
 interface CredentialHeader {
   name: string;
   /** Text before the credential in the header's value. */
   prefix: string;
-  /** Environment variable that snippets read the credential from. */
+  /** Environment variable from which the code reads the credential. */
   variable: string;
 }
 
@@ -25,12 +25,12 @@ const CREDENTIAL_HEADERS: Partial<Record<AccessMode, CredentialHeader>> = {
 };
 
 /**
- * Creates the snippets for a download. They never contain a key or token.
+ * Creates code for other programs that opens a download. It never contains a key or token.
  *
- * @param access Access mode, which decides whether a download needs a header
- * @param csv URL of the CSV. It is percent-encoded, so it contains no quotation mark
+ * @param access Access mode, which determines whether a download requires a header
+ * @param csv URL of the CSV. It is percent-encoded, so it contains no quotation marks
  * @param excel URL of the CSV for Excel
- * @param variable Name of the variable that holds the rows
+ * @param variable Name for the variable that contains the rows
  */
 export function createCodeSnippets(
   access: AccessMode,

@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import type { DataStream } from "../../src/client/datastream.ts";
 import { MAXIMUM_TOP } from "../../src/odata/resources.ts";
 
-/** A dataset that the form offers. */
+/** A dataset to choose in the form. */
 export interface Dataset {
   doi: string;
   name: string;
@@ -13,9 +13,12 @@ export interface Dataset {
  *
  * @throws {DataStreamError} If a request fails
  */
-export async function fetchDatasets(client: DataStream, signal: AbortSignal): Promise<Dataset[]> {
+export async function fetchDatasets(
+  dataStream: DataStream,
+  signal: AbortSignal,
+): Promise<Dataset[]> {
   const select = ["DOI", "DatasetName"] as const;
-  const rows = await client.metadata({ select, top: MAXIMUM_TOP, signal }).toArray();
+  const rows = await dataStream.metadata({ select, top: MAXIMUM_TOP, signal }).toArray();
   return rows
     .map(({ DOI, DatasetName }) => ({ doi: String(DOI), name: String(DatasetName ?? DOI) }))
     .sort((a, b) => a.name.localeCompare(b.name, "en"));
@@ -25,7 +28,7 @@ export async function fetchDatasets(client: DataStream, signal: AbortSignal): Pr
  * Renders the form's control for datasets: checkboxes, or a text field if the datasets are not known.
  *
  * @param datasets Datasets to offer, or `undefined` if they are not known
- * @param selected DOIs of the selected datasets, which may include others
+ * @param selected DOIs of the selected datasets, which need not be among the datasets to offer
  */
 export function renderDatasets(
   datasets: readonly Dataset[] | undefined,
@@ -42,16 +45,16 @@ export function renderDatasets(
       </fieldset>
     `;
   }
-  // Sets, because a form can select thousands of DOIs.
+  // Sets, because a form can select thousands of DOIs: a search in an array would be quadratic.
   const known = new Set(datasets.map(({ doi }) => doi));
   const isSelected = new Set(selected);
-  const others = selected.filter((doi) => !known.has(doi)).map((doi) => ({ doi, name: doi }));
+  const unlisted = selected.filter((doi) => !known.has(doi)).map((doi) => ({ doi, name: doi }));
   return html`
     <details class="chooser" ${selected.length > 0 && "open"}>
       <summary>Datasets ${renderSelectedCount(selected.length)}</summary>
       <fieldset class="list">
         <legend class="hidden">Datasets</legend>
-        ${[...others, ...datasets].map(({ doi, name }) =>
+        ${[...unlisted, ...datasets].map(({ doi, name }) =>
           renderCheckbox(
             "dataset",
             doi,
@@ -64,7 +67,7 @@ export function renderDatasets(
   `;
 }
 
-/** Renders the number of selected options of a list, of which none means all. */
+/** Renders the number of selected options of a list, or "all" if none is selected. */
 export function renderSelectedCount(count: number): ReturnType<typeof html> {
   return html`<small>${count > 0 ? `${count} selected` : "all"}</small>`;
 }

@@ -4,10 +4,11 @@ import { commonFilter } from "../../src/odata/filter.ts";
 import { regionName } from "../../src/odata/regions.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 
-/** Values of the page's form, trimmed but not checked. An empty text means no value. */
+/** Values of the page's form, trimmed but not checked. An empty string means no value. */
 export interface Form {
-  endpoint: ResourceName;
-  /** DOIs. Empty for all datasets. */
+  /** URL parameter `endpoint`. */
+  resource: ResourceName;
+  /** DOIs of the selected datasets. Empty for all datasets. */
   datasets: readonly string[];
   region: string;
   characteristic: string;
@@ -19,11 +20,11 @@ export interface Form {
   north: string;
   /** Selected fields. Empty for all fields. */
   fields: readonly string[];
-  /** Number of days for which a signed URL is valid: a whole number from 1 to `MAX_DAYS`. */
+  /** Lifetime (days) of signed URLs: a whole number from 1 to `MAX_DAYS`. */
   days: string;
 }
 
-/** Names on the page for the options that a `ValidationError` can have. */
+/** Labels on the page, by the option that a `ValidationError` names. */
 export const FORM_LABELS = {
   apiKey: "Your API key",
   filter: "Filter",
@@ -37,20 +38,20 @@ export const FORM_LABELS = {
   "within.north": "North",
 } as const;
 
-/** Maximum validity (days) of a signed URL. */
+/** Maximum lifetime (days) of a signed URL. */
 const MAX_DAYS = 366;
-/** Default validity (days) of a signed URL. */
+/** Default lifetime (days) of a signed URL. */
 const DEFAULT_DAYS = "7";
 
-/** Reads the form from the parameters that a browser sent. Missing parameters have their defaults. */
+/** Reads the form from the parameters that a browser sent. Uses defaults for missing parameters. */
 export function readForm(parameters: URLSearchParams): Form {
   const text = (name: string) => (parameters.get(name) ?? "").trim();
   const resources = Object.keys(RESOURCES) as ResourceName[];
-  const endpoint = resources.find((name) => name === parameters.get("endpoint")) ?? "Records";
-  // Each checkbox sends one DOI; the text field sends all of them.
+  const resource = resources.find((name) => name === parameters.get("endpoint")) ?? "Records";
+  // Each checkbox sends one DOI. The text field, which replaces the checkboxes, can send several.
   const datasets = parameters.getAll("dataset").flatMap((dois) => dois.split(/[\s,;]+/));
   return {
-    endpoint,
+    resource,
     datasets: [...new Set(datasets)].filter((doi) => doi !== ""),
     region: text("region"),
     characteristic: text("characteristic"),
@@ -60,8 +61,8 @@ export function readForm(parameters: URLSearchParams): Form {
     south: text("south"),
     east: text("east"),
     north: text("north"),
-    // Ignores fields that were selected for another endpoint before.
-    fields: fieldNames(endpoint).filter((name) => parameters.getAll("field").includes(name)),
+    // Ignores fields that were selected for another resource before.
+    fields: fieldNames(resource).filter((name) => parameters.getAll("field").includes(name)),
     days: toDays(text("days") || DEFAULT_DAYS),
   };
 }
@@ -94,7 +95,7 @@ export function toFormQuery(form: Form): FormQuery {
     });
   }
   return {
-    resource: form.endpoint,
+    resource: form.resource,
     filter: commonFilter({
       dois: datasets,
       regions: region ? [region] : [],
@@ -141,13 +142,13 @@ function quote(text: string): string {
 const MAX_NAMES = 10;
 
 /**
- * Describes the form's settings. The results state them, because without a script, a changed form
- * does not change the results.
+ * Describes the settings in the form. The results show this description, because without JavaScript
+ * they stay the same when the form is changed.
  *
  * @returns A sentence such as "Records; characteristic “pH”; years 2010 to 2019; all fields."
  */
 export function describeForm(form: Form): string {
-  const { endpoint, datasets, region, characteristic, west, east, south, north, fields } = form;
+  const { resource, datasets, region, characteristic, west, east, south, north, fields } = form;
   const filters = [
     datasets.length > 0 && `${plural("dataset", datasets)} ${list(datasets)}`,
     region && `region ${regionName(region) ?? region}`,
@@ -157,7 +158,7 @@ export function describeForm(form: Form): string {
   ].filter((filter) => filter);
   if (filters.length === 0) filters.push("no filters");
   const columns = fields.length > 0 ? `${plural("field", fields)} ${list(fields)}` : "all fields";
-  return `${[endpoint, ...filters, columns].join("; ")}.`;
+  return `${[resource, ...filters, columns].join("; ")}.`;
 }
 
 function describeYears({ from, to }: Form): string {

@@ -12,10 +12,10 @@ export interface FormContent {
   /** Datasets to offer, or `undefined` if they are not known. */
   datasets: readonly Dataset[] | undefined;
   /**
-   * Number to send with the form, or `undefined` on the first page.
+   * Counter that makes the URL of each submission new, or `undefined` on the first page.
    *
-   * If a form's URL differs from the page's only by its fragment, a browser treats it as a link
-   * within the page and sends no request, so a failed request could not be repeated.
+   * Without it, sending the same form again changes only the #fragment of the URL. The browser then
+   * sends no request, so the user cannot retry.
    */
   submission: number | undefined;
 }
@@ -27,7 +27,7 @@ export function renderForm(content: FormContent): ReturnType<typeof html> {
   return html`
     <form method="${method}" action="/#results-heading" autocomplete="off" data-access="${access}">
       ${submission && html`<input type="hidden" name="submission" value="${submission}">`}
-      ${renderCredential(access)} ${renderEndpoints(form)} ${renderDatasets(
+      ${renderCredential(access)} ${renderResources(form)} ${renderDatasets(
         datasets,
         form.datasets,
       )}
@@ -67,7 +67,8 @@ export function renderForm(content: FormContent): ReturnType<typeof html> {
 function renderCredential(access: AccessMode): ReturnType<typeof html> | undefined {
   if (access === "public") return undefined;
   const isKey = access === "caller";
-  // Only the script can send a key. Without a name, a form without script does not put it into a URL.
+  // Only the script can send a key. The input has no name, so without JavaScript the key does not get
+  // into the URL.
   const attributes = isKey ? html`hidden data-script` : undefined;
   const name = isKey ? undefined : html`name="token"`;
   return html`
@@ -77,7 +78,7 @@ function renderCredential(access: AccessMode): ReturnType<typeof html> | undefin
         aria-describedby="credential-use" ${name}>
       <p id="credential-use"><small>${isKey
         ? "Sent with each request."
-        : "Issued by the operator of this server."} Stored only in this page until you close it.</small></p>
+        : "Issued by the operator of this server."} Kept in this page only, until you close it.</small></p>
     </fieldset>
     ${isKey && html`
       <noscript>
@@ -87,22 +88,22 @@ function renderCredential(access: AccessMode): ReturnType<typeof html> | undefin
   `;
 }
 
-/** Descriptions of the endpoints, in the order of the form. */
-const ENDPOINTS: Record<ResourceName, string> = {
+/** Descriptions of the resources, in the order of the form. */
+const RESOURCE_DESCRIPTIONS: Record<ResourceName, string> = {
   Records: "measurements in full",
   Observations: "measurements in brief",
   Locations: "monitoring locations",
   Metadata: "datasets",
 };
 
-function renderEndpoints({ endpoint }: Form): ReturnType<typeof html> {
+function renderResources({ resource }: Form): ReturnType<typeof html> {
   return html`
     <fieldset class="choices">
       <legend>Endpoint</legend>
-      ${Object.entries(ENDPOINTS).map(([name, description]) =>
+      ${Object.entries(RESOURCE_DESCRIPTIONS).map(([name, description]) =>
         html`
           <label class="choice">
-            <input type="radio" name="endpoint" value="${name}" ${name === endpoint && "checked"}>
+            <input type="radio" name="endpoint" value="${name}" ${name === resource && "checked"}>
             <span><strong>${name}</strong> <small>${description}</small></span>
           </label>
         `
@@ -112,12 +113,12 @@ function renderEndpoints({ endpoint }: Form): ReturnType<typeof html> {
 }
 
 function renderRegions({ region }: Form): ReturnType<typeof html> {
-  const isOther = region !== "" && regionName(region) === undefined;
+  const isUnlisted = region !== "" && regionName(region) === undefined;
   return html`
     <label>Region
       <select name="region">
         <option value="">Everywhere</option>
-        ${isOther && html`<option value="${region}" selected>${region}</option>`}
+        ${isUnlisted && html`<option value="${region}" selected>${region}</option>`}
         ${REGIONS.map(([label, regions]) =>
           html`
             <optgroup label="${label}">
@@ -132,7 +133,7 @@ function renderRegions({ region }: Form): ReturnType<typeof html> {
   `;
 }
 
-/** Characteristics that many datasets have, as suggestions. The field takes any other name, too. */
+/** Characteristics that many datasets have. They are suggestions: the input accepts any name. */
 const CHARACTERISTICS: readonly string[] = [
   "Alkalinity, total",
   "Ammonia",
@@ -191,17 +192,22 @@ function renderInput(
   `;
 }
 
-/** Renders the fields of all endpoints. The script hides those of other endpoints. */
-function renderFields({ endpoint, fields }: Form): ReturnType<typeof html> {
+/** Renders the fields of all resources. The script shows only the fields of the chosen resource. */
+function renderFields(form: Form): ReturnType<typeof html> {
   return html`
-    <details class="chooser" ${fields.length > 0 && "open"}>
-      <summary>${FORM_LABELS.select} ${renderSelectedCount(fields.length)}</summary>
+    <details class="chooser" ${form.fields.length > 0 && "open"}>
+      <summary>${FORM_LABELS.select} ${renderSelectedCount(form.fields.length)}</summary>
       ${(Object.keys(RESOURCES) as ResourceName[]).map((resource) =>
         html`
           <fieldset class="list" data-fields="${resource}">
             <legend>Fields of ${resource}</legend>
             ${fieldNames(resource).map((field) =>
-              renderCheckbox("field", field, resource === endpoint && fields.includes(field), field)
+              renderCheckbox(
+                "field",
+                field,
+                resource === form.resource && form.fields.includes(field),
+                field,
+              )
             )}
           </fieldset>
         `
@@ -210,8 +216,8 @@ function renderFields({ endpoint, fields }: Form): ReturnType<typeof html> {
   `;
 }
 
-/** Validities of signed links, by their number of days. */
-const VALIDITIES: Record<string, string> = {
+/** Lifetimes of signed links to choose from, by number of days. */
+const LINK_LIFETIMES: Record<string, string> = {
   1: "a day",
   7: "a week",
   30: "30 days",
@@ -219,7 +225,8 @@ const VALIDITIES: Record<string, string> = {
 };
 
 function renderDays(days: string): ReturnType<typeof html> {
-  const choices = { [days]: `${days} days`, ...VALIDITIES };
+  // Keeps a number of days that is not in the list.
+  const choices = { [days]: `${days} days`, ...LINK_LIFETIMES };
   return html`
     <label class="inline">Links are valid for
       <select name="days">

@@ -16,7 +16,7 @@ export interface Link {
 
 /** Download links of a query. */
 export interface Links {
-  /** One link per format, with one more for CSV that Excel can open. The first is CSV. */
+  /** CSV first, then CSV for Excel, then one link for each other format. */
   buttons: readonly Link[];
   /** URL of the CSV. */
   csv: string;
@@ -33,7 +33,7 @@ const DAY = 86_400_000;
  * Creates the download links of a query. They are signed if the access mode is `signed`.
  *
  * @param origin Origin of the server
- * @param days Number of days for which signed links are valid
+ * @param days Lifetime (days) of signed links
  */
 export async function createLinks(
   { access, signingSecret, now }: Settings,
@@ -80,7 +80,7 @@ function downloadUrl(
  * Returns the origin at which a client reaches this server. A reverse proxy that terminates TLS
  * states it in `x-forwarded-proto` and `x-forwarded-host`.
  *
- * A client can forge these headers. The origin must only be used in the response to that client.
+ * A client can forge these headers. Use the origin only in the response to the same client.
  */
 export function publicOrigin({ url, headers }: Request): string {
   const { protocol, host, origin } = new URL(url);
@@ -97,8 +97,8 @@ export function publicOrigin({ url, headers }: Request): string {
 /**
  * Renders the links as buttons.
  *
- * @param needsHeader Whether a download needs a key or token in a header. A link cannot send one, so
- *   the script shows these buttons and downloads
+ * @param needsHeader Whether a download needs a key or token in a header. A link cannot send a header,
+ *   so only the script shows these buttons, and downloads when one is pressed
  */
 export function renderButtons(
   buttons: readonly Link[],
@@ -120,7 +120,7 @@ export function renderButtons(
   `;
 }
 
-/** Removes the origin, because a client may reach the page at another one. */
+/** Removes the origin, so that a link works at any origin at which the page was opened. */
 function toPath(url: string): string {
   const { pathname, search } = new URL(url);
   return pathname + search;

@@ -39,7 +39,7 @@ export function addPage(
   if (requiresToken && tokens.length === 0) return;
   for (const [path, { type, body }] of Object.entries(FILES)) {
     allowedMethods.set(path, "GET, HEAD");
-    // Revalidated each time, so that a new page does not run an old script.
+    // A browser must revalidate the files, so that a new page does not run an old script.
     const headers = { "content-type": type, "cache-control": "no-cache" };
     app.get(path, () => new Response(body, { headers }));
   }
@@ -47,7 +47,7 @@ export function addPage(
   allowedMethods.set("/", requiresToken ? "GET, HEAD, POST" : "GET, HEAD");
   app.get("/", ({ req }) => respond(req.raw, new URL(req.url).searchParams));
   if (!requiresToken) return;
-  // Without a script, the form sends the token in its body: URLs end up in histories and logs.
+  // Without JavaScript, the form sends the token in the request body, because URLs are logged.
   const onError = () => {
     throw FORM_TOO_LARGE;
   };
@@ -71,7 +71,10 @@ const TOKEN_REQUIRED = new HttpProblem({
   hint: "enter yours above",
 }, { "www-authenticate": "Bearer" });
 
-/** Maximum number of pages that send requests to the service concurrently: downloads have priority. */
+/**
+ * Maximum number of requests for the page that send requests to the service concurrently. It is low
+ * because downloads have priority.
+ */
 const MAX_CONCURRENT = 3;
 /** Age (ms) at which the list of datasets is requested again. */
 const DATASETS_TTL = 3_600_000;
@@ -84,7 +87,7 @@ const MAX_PREVIEWS = 50;
  * Responds to a request for the page.
  *
  * @param parameters Submitted form; empty for the first page
- * @param token Token in the body of the request
+ * @param token Token in the request body, where a form sends it without JavaScript
  */
 type PageHandler = (
   request: Request,
@@ -94,7 +97,7 @@ type PageHandler = (
 
 function createPageHandler({ settings, access }: AppContext): PageHandler {
   const { clock } = settings;
-  const limit = new ConcurrencyLimit(MAX_CONCURRENT, "page requests", clock);
+  const limit = new ConcurrencyLimit(MAX_CONCURRENT, "requests for the page", clock);
   const datasetsCache = new TtlCache<readonly Dataset[]>({ ttl: DATASETS_TTL, clock });
   const previewCache = new TtlCache<Preview>({
     ttl: PREVIEW_TTL,
@@ -102,18 +105,18 @@ function createPageHandler({ settings, access }: AppContext): PageHandler {
     clock,
   });
 
-  /** Sends requests to the service while it holds a permit. */
+  /** Runs a task that sends requests to the service, while it holds a permit. */
   async function requestWithPermit<T>(task: () => Promise<T>): Promise<T> {
     try {
       return await limit.run(task);
     } catch (error) {
-      throw toServiceProblem(error, "Request of the page", settings);
+      throw toServiceProblem(error, "Request for the web page", settings);
     }
   }
 
-  /** Returns the datasets, or older ones if the request fails. */
+  /** Returns the datasets. If the request fails, returns stale ones, or `undefined` without any. */
   async function loadDatasets(
-    client: DataStream,
+    dataStream: DataStream,
     signal: AbortSignal,
     alerts: Alerts,
   ): Promise<readonly Dataset[] | undefined> {
@@ -123,35 +126,35 @@ function createPageHandler({ settings, access }: AppContext): PageHandler {
     // Concurrent requests do not share a promise: workerd cancels a request that waits for the I/O of
     // another one.
     const datasets = await alerts.capture(() =>
-      requestWithPermit(() => fetchDatasets(client, signal))
+      requestWithPermit(() => fetchDatasets(dataStream, signal))
     );
     if (datasets) datasetsCache.set(key, datasets);
     return datasets ?? datasetsCache.getStale(key);
   }
 
   async function loadPreview(
-    client: DataStream,
+    dataStream: DataStream,
     query: FormQuery,
     signal: AbortSignal,
   ): Promise<Preview> {
-    const fetchPreview = preparePreview(client, query, signal);
+    const fetchPreview = preparePreview(dataStream, query, signal);
     const key = JSON.stringify(query);
     const cached = previewCache.get(key);
     if (cached) return cached;
     const preview = await requestWithPermit(fetchPreview);
-    // A result that was requested with the key of one caller is not for others.
+    // A result that was requested with one user's key must not be shown to others.
     if (settings.access !== "caller") previewCache.set(key, preview);
     return preview;
   }
 
-  /** @param client Client, or `undefined` if the caller has not entered a key: then without a preview */
+  /** @param dataStream `undefined` if the user has not entered a key: then there is no preview */
   async function loadResults(
     request: Request,
     form: Form,
-    client: DataStream | undefined,
+    dataStream: DataStream | undefined,
   ): Promise<Results> {
     const query = toFormQuery(form);
-    const preview = client && await loadPreview(client, query, request.signal);
+    const preview = dataStream && await loadPreview(dataStream, query, request.signal);
     const origin = publicOrigin(request);
     const links = await createLinks(settings, origin, Number(form.days), query);
     return { form, links, preview };
@@ -163,13 +166,13 @@ function createPageHandler({ settings, access }: AppContext): PageHandler {
     const form = readForm(parameters);
     const isSubmitted = parameters.has("endpoint");
     const alerts = new Alerts();
-    const client = await alerts.capture(() => access.authorizePage(request, token));
-    const datasets = client && await loadDatasets(client, request.signal, alerts);
-    const mayShowLinks = client !== undefined || settings.access === "caller";
+    const dataStream = await alerts.capture(() => access.authorizePage(request, token));
+    const datasets = dataStream && await loadDatasets(dataStream, request.signal, alerts);
+    const mayShowLinks = dataStream !== undefined || settings.access === "caller";
     const results = isSubmitted && alerts.isEmpty
       ? await alerts.capture(() => {
         if (!mayShowLinks) throw TOKEN_REQUIRED;
-        return loadResults(request, form, client);
+        return loadResults(request, form, dataStream);
       })
       : undefined;
     const page = renderPage({
@@ -189,7 +192,7 @@ function createPageHandler({ settings, access }: AppContext): PageHandler {
   };
 }
 
-/** Errors to show on the page. The first one decides the status and headers of the response. */
+/** Errors to show on the page. The first one sets the status and headers of the response. */
 class Alerts {
   status = 200;
   headers: Record<string, string> = {};
@@ -205,17 +208,17 @@ class Alerts {
   }
 
   /**
-   * Runs a task, and adds its error to the alerts if it is for the user of the page.
+   * Runs a task. If it throws an `HttpProblem` or a `ValidationError`, adds the error to the alerts.
    *
-   * @returns The result of the task, or `undefined` after such an error
-   * @throws Any other error: it is a bug
+   * @returns The result of the task, or `undefined` after one of these errors
+   * @throws Any other error
    */
   async capture<T>(task: () => Promise<T>): Promise<T | undefined> {
     try {
       return await task();
     } catch (error) {
       if (error instanceof HttpProblem) {
-        const { status, detail, hint } = error.problem;
+        const { status, detail, hint } = error.details;
         this.#add(status, hint === undefined ? detail : `${detail}: ${hint}`, error.headers);
       } else if (error instanceof ValidationError) {
         this.#add(400, error.messageFor(FORM_LABELS), {});
@@ -234,7 +237,7 @@ class Alerts {
   }
 }
 
-/** Returns the number that follows the one in a submitted form. */
+/** Returns the counter for the next submission; see `FormContent.submission`. */
 function nextSubmission(previous: string | null): number {
   return /^\d{1,9}$/.test(previous ?? "") ? Number(previous) + 1 : 2;
 }

@@ -10,7 +10,7 @@ import { formatCount, type Preview, renderCitations, renderRows } from "./previe
 export interface PageContent extends FormContent {
   isSynthetic: boolean;
   isSubmitted: boolean;
-  /** Error message that says what failed and what to do. */
+  /** Error message: what failed and what to do next. */
   alert: string | undefined;
   results: Results | undefined;
 }
@@ -66,7 +66,7 @@ export function renderPage(content: PageContent): ReturnType<typeof html> {
 export interface Results {
   form: Form;
   links: Links;
-  /** Preview, or `undefined` if the caller has not entered a key. */
+  /** Preview, or `undefined` if the user has not entered a key. */
   preview: Preview | undefined;
 }
 
@@ -75,7 +75,7 @@ function renderResults(
   access: AccessMode,
 ): ReturnType<typeof html> {
   const { buttons, csv, excel, expires } = links;
-  const resource = form.endpoint;
+  const { resource } = form;
   const needsHeader = access === "caller" || access === "token";
   const snippets = createCodeSnippets(access, csv, excel, resource.toLowerCase());
   const settings = `Settings of these results and links: ${describeForm(form)} ` +

@@ -5,7 +5,7 @@ import type { ResourceName } from "../../src/odata/resources.ts";
 import { addBox } from "../citations.ts";
 import type { FormQuery } from "./form.ts";
 
-/** Preview of a query's result. */
+/** Preview of the result of a query. */
 export interface Preview {
   /** Number of rows of the whole result. */
   count: number;
@@ -24,29 +24,29 @@ const PREVIEW_ROWS = 20;
  * @throws {ValidationError} If the query is invalid
  */
 export function preparePreview(
-  client: DataStream,
+  dataStream: DataStream,
   { resource, within, ...options }: FormQuery,
   signal: AbortSignal,
 ): () => Promise<Preview> {
-  const all = client.query(resource, { ...options, within, signal });
-  const first = client.query(resource, { ...options, within, signal, limit: PREVIEW_ROWS });
+  const all = dataStream.query(resource, { ...options, within, signal });
+  const first = dataStream.query(resource, { ...options, within, signal, limit: PREVIEW_ROWS });
   return async () => {
     const count = await all.count();
     if (count === 0) return { count, rows: [], citations: [] };
     const rows = await first.toArray();
-    const citations = await client.citations(addBox(options.filter, within), { signal });
+    const citations = await dataStream.citations(addBox(options.filter, within), { signal });
     return { count, rows, citations };
   };
 }
 
-/** Names of the rows, in the singular and plural. */
+/** Nouns for the rows, in the singular and plural. */
 const ROW_NOUNS: Record<ResourceName, [one: string, many: string]> = {
   Metadata: ["dataset", "datasets"],
   Locations: ["location", "locations"],
   Observations: ["observation", "observations"],
   Records: ["record", "records"],
 };
-/** Number of rows from which on the service estimates a count. */
+/** Smallest count that the service estimates. */
 const MIN_ESTIMATE = 1_000_000;
 
 /** Formats a number of rows, such as "1,234 records". */
@@ -83,7 +83,7 @@ function renderCell(value: unknown): ReturnType<typeof html> {
   const text = typeof value === "object" && value !== null
     ? JSON.stringify(value)
     : String(value ?? "");
-  // Cut between code points, so that no half of a surrogate pair is left.
+  // Cuts between code points, so that no half of a surrogate pair remains.
   const shown = text.length > MAX_CELL_LENGTH
     ? `${Array.from(text).slice(0, MAX_CELL_LENGTH - 3).join("")}…`
     : text;
@@ -109,7 +109,7 @@ export function renderCitations(citations: readonly Citation[]): ReturnType<type
   `;
 }
 
-/** Renders a licence as a link only if it is a web address: data could hold a `javascript:` URL. */
+/** Renders a licence, as a link only if it is an HTTP URL: data could contain a `javascript:` URL. */
 function renderLicence(licence: string): string | ReturnType<typeof html> {
   return /^https?:\/\//.test(licence) ? html`<a href="${licence}">${licence}</a>` : licence;
 }

@@ -1,21 +1,21 @@
 /**
  * Source text of the page's script, served as `/weir.js`.
  *
- * It sends a key or token as a header, hides fields of other endpoints, copies code snippets, blocks
- * results that do not match the form, and shows that results are loading.
+ * It sends a key or token in a header, shows only the fields of the chosen resource, copies code
+ * snippets, blocks results that do not match the form, and shows that results are loading.
  */
 export const SCRIPT = `const form = document.querySelector("form");
 const results = document.querySelector("#results");
-// Not form.dataset: that is the field with the name "dataset".
+// Not form.dataset, which is the input with the name "dataset".
 const access = form.getAttribute("data-access");
 const credential = document.querySelector("#credential");
 const showButton = form.querySelector("[type=submit]");
 const formStatus = document.querySelector("#form-status");
-// Settings of the results, read from the attributes: a browser may have restored other values.
+// Settings of the results, read from the HTML: a browser may have restored other values in the form.
 let resultSettings = settingsOf(new DOMParser().parseFromString(form.outerHTML, "text/html").forms[0]);
-// Number of submits that are still loading.
+// Number of submissions that are still loading.
 let loadingCount = 0;
-// Aborts the request of the previous submit.
+// Aborts the request of the previous submission.
 let resultsRequest = new AbortController();
 
 for (const element of document.querySelectorAll("[data-script]")) element.hidden = false;
@@ -26,17 +26,17 @@ form.addEventListener("submit", credential ? showResults : () => setLoading(load
 // A browser may restore the form's values between the end of this script and this event. With
 // "persisted", the back/forward cache restored the whole page.
 addEventListener("pageshow", ({ persisted }) => persisted ? setLoading(0) : update());
-// Fires after Stop, and for a request that a second submit replaces, after that submit.
+// Fires after Stop, and for a submission that a later one replaces, after the later one.
 if (!credential) window.navigation?.addEventListener("navigateerror", () => setLoading(loadingCount - 1));
 
-/** Returns the header with the key or token. Only the form's field stores it. */
+/** Returns the header with the key or token, which is stored only in its input. */
 function credentialHeader() {
   const value = credential?.value.trim();
   if (!value) return {};
   return access === "caller" ? { "x-api-key": value } : { authorization: "Bearer " + value };
 }
 
-/** Shows only the fields of the chosen endpoint. */
+/** Shows only the fields of the chosen resource. */
 function showFields() {
   const { value } = form.elements.endpoint;
   for (const fields of document.querySelectorAll("[data-fields]")) {
@@ -45,12 +45,12 @@ function showFields() {
   }
 }
 
-/** Returns the form's settings as a query string, equal for forms that select the same data. */
+/** Returns the form's settings as a query string. It is equal for forms that select the same data. */
 function settingsOf(element) {
   const pairs = [];
   for (const [name, value] of new FormData(element)) {
     if (name === "token" || name === "submission") continue;
-    // A text field contains several DOIs, a checkbox one.
+    // A text field can contain several DOIs; a checkbox has one.
     for (const text of name === "dataset" ? value.split(/[\\s,;]+/) : [value.trim()]) {
       if (text) pairs.push(String(new URLSearchParams([[name, text]])));
     }
@@ -60,13 +60,13 @@ function settingsOf(element) {
 
 function formChanged() {
   if (credential || window.navigation) update();
-  // Only the Navigation API reports that the user pressed Stop.
+  // Without the Navigation API, which reports that the user pressed Stop, assumes that nothing loads.
   else setLoading(0);
 }
 
 function setLoading(count) {
   loadingCount = Math.max(0, count);
-  // Not disabled, so that the user can press it again after Stop.
+  // The button is not disabled, so that the user can press it again after Stop.
   showButton.setAttribute("aria-busy", String(loadingCount > 0));
   update();
 }
@@ -95,7 +95,7 @@ function update() {
   if (formStatus.textContent !== text) formStatus.textContent = text;
 }
 
-/** Loads the results within the page, so that the key or token stays in its field. */
+/** Loads the results within the page, so that the key or token stays in its input. */
 async function showResults(event) {
   event.preventDefault();
   resultsRequest.abort();
@@ -111,25 +111,25 @@ async function showResults(event) {
     if (!content) throw new Error("unexpected response with status " + response.status);
     results.replaceChildren(...content);
     resultSettings = settings;
-    // Replaces the text field for datasets, if they were not known without the key or token.
+    // The list of datasets is known only with a key or token: replaces the text field by the list.
     const list = page.querySelector("details.chooser .list:not([data-fields])");
     const field = form.querySelector("input[name=dataset]:not([type=checkbox])");
     if (list && field) field.closest("fieldset").replaceWith(list.closest("details"));
   } catch (error) {
-    // A later submit has aborted this one.
+    // A later submission has aborted this one.
     if (signal.aborted) return;
     showError("The request failed (" + error.message + "). Press Show to try again.");
   }
   enableResults();
   setLoading(0);
-  // The user has changed the form in the meantime, so the focus stays there.
+  // If the user has changed the form in the meantime, the focus stays there.
   if (settingsOf(form) !== settings) return;
   const heading = results.querySelector("#results-heading");
   heading.focus({ preventScroll: true });
   heading.scrollIntoView();
 }
 
-/** Adds downloads with a header, and copy buttons, to new results. */
+/** Adds copy buttons to new results, and downloads with a header to their links. */
 function enableResults() {
   for (const link of results.querySelectorAll("[data-needs-header]")) {
     link.hidden = false;
@@ -195,7 +195,7 @@ async function download(event) {
     else saveBlob(await new Response(body).blob(), name);
     status.textContent = "Complete: " + megabytes(bytes);
   } catch (error) {
-    // The dialog has created an empty file.
+    // Removes the empty file that the dialog has created.
     await file?.remove?.().catch(() => {});
     status.textContent = "The download failed and no file was saved (" + error.message + "). Try again.";
   }
@@ -210,7 +210,7 @@ function saveBlob(blob, name) {
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
-/** Converts a problem document (RFC 9457), or another unexpected response, to an error. */
+/** Converts a problem details object (RFC 9457), or any other unexpected response, to an error. */
 async function toError(response) {
   const { detail, hint } = await response.json().catch(() => ({}));
   return new Error(detail ? [detail, hint].filter(Boolean).join(": ") : "status " + response.status);
@@ -220,7 +220,7 @@ function megabytes(bytes) {
   return (bytes / 1e6).toFixed(1) + " MB";
 }
 
-/** Replaces the results by an error message. */
+/** Replaces the results with an error message. */
 function showError(text) {
   const heading = document.createElement("h2");
   heading.id = "results-heading";

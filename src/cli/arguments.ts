@@ -3,17 +3,17 @@ import { UsageError } from "./context.ts";
 
 /** A flag of a command. */
 export interface Flag {
-  /** Placeholder of its value in the help; `undefined` for a flag without a value. */
+  /** Placeholder for its value in the help; `undefined` for a flag without a value. */
   value?: string;
   /** Whether it can be given several times. */
   isList?: boolean;
-  /** Its one-letter form. */
+  /** One-letter form. */
   letter?: string;
-  /** Description for the help. */
+  /** Description in the help. */
   help: string;
 }
 
-/** Flags by their names, without the hyphens. */
+/** Flags by name, without the hyphens. */
 export type Flags = Readonly<Record<string, Flag>>;
 
 /** The syntax of a command. */
@@ -27,8 +27,9 @@ export interface Syntax {
 export interface Arguments {
   /** Name of the command; `undefined` for the help or the version of the program. */
   command: string | undefined;
+  /** The argument that is not a flag; `undefined` if the command has none. */
   operand: string | undefined;
-  /** Values of the flags by name; an empty string for a flag without a value. */
+  /** Values of the given flags by name; one empty string each time for a flag without a value. */
   flags: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -52,53 +53,80 @@ export function parseArguments(
       throw new UsageError(`Unexpected argument "${others[0]}" after ${command}`);
     }
     const flag = command === "-V" || command === "--version" ? "version" : "help";
-    return { command: undefined, operand: undefined, flags: new Map([[flag, []]]) };
+    return { command: undefined, operand: undefined, flags: new Map([[flag, [""]]]) };
   }
   if (!Object.hasOwn(commands, command)) {
-    const hint = command.startsWith("-")
-      ? "the command comes first"
-      : commandHint(command, Object.keys(commands));
-    throw new UsageError(`Unknown command "${command}": ${hint}`);
+    throw unknownCommand(command, others, Object.keys(commands));
   }
   const { operand, flags: known } = commands[command]!;
-  const { flags, operands } = parseFlags(others, known, (flag) => {
-    const hint = flagHint(flag.replace(/^-+/, ""), command, commands);
-    return new UsageError(`Unknown flag "${flag}"${hint && `: ${hint}`}`);
-  });
+  const { flags, operands } = parseFlags(
+    others,
+    known,
+    (flag) => unknownFlag(flag, command, commands),
+  );
   if (flags.has("help") || flags.has("version")) return { command, operand: undefined, flags };
-  const most = operand === undefined ? 0 : 1;
-  if (operands.length > most) {
-    const accepted = operand === undefined ? "only flags" : `one ${operand.name}`;
-    throw new UsageError(
-      `weir ${command} takes ${accepted}, got "${operands[most]}": quote a value that has spaces`,
-    );
+  const maxOperands = operand === undefined ? 0 : 1;
+  const unexpected = operands[maxOperands];
+  if (unexpected !== undefined) {
+    const accepted = operand === undefined ? "only flags" : `one ${operand.name} (${operand.help})`;
+    const hint = unexpected.splitValue === undefined
+      ? `weir ${command} takes ${accepted}`
+      : `quote "${unexpected.splitValue.join(" ")}"`;
+    throw new UsageError(`Unexpected "${unexpected.text}": ${hint}`);
   }
-  if (operands.length < most) {
-    throw new UsageError(`weir ${command} needs ${operand!.name}, ${operand!.help}`);
+  if (operands.length < maxOperands) {
+    throw new UsageError(`weir ${command} needs ${operand!.name} (${operand!.help})`);
   }
-  return { command, operand: operands[0], flags };
+  return { command, operand: operands[0]?.text, flags };
+}
+
+/** Creates the error for a first argument that is not a command. */
+function unknownCommand(
+  first: string,
+  others: readonly string[],
+  known: readonly string[],
+): UsageError {
+  if (!/^-./.test(first)) {
+    return new UsageError(`Unknown command "${first}": ${commandHint(first, known)}`);
+  }
+  // Only the name of the flag, because its value may be a secret.
+  const [flag = "[flags]"] = /^--[\w-]+/.exec(first) ?? [];
+  const command = others.find((arg) => known.includes(arg)) ?? "COMMAND";
+  return new UsageError(`Put the command before the flags: weir ${command} ${flag}`);
+}
+
+/** An argument that is not a flag. */
+interface Operand {
+  text: string;
+  /** Words of a value that the shell has split, including this one; `undefined` if there is none. */
+  splitValue: readonly string[] | undefined;
 }
 
 /**
  * Separates the flags from the operands; `help` as the first operand is `--help`.
  *
- * Not `parseArgs` of `node:util`, which takes quadratic time for long clusters and for more than
- * about 16,000 arguments, and is no shorter with the messages below.
+ * `parseArgs` of `node:util` is not used: it is quadratic for long groups such as `-qqqq` and for over
+ * 16,000 arguments, and with our messages it would not save code.
  */
 function parseFlags(
   args: readonly string[],
   known: Flags,
   unknownFlag: (flag: string) => UsageError,
-): { flags: Map<string, string[]>; operands: readonly string[] } {
+): { flags: Map<string, string[]>; operands: readonly Operand[] } {
   const flags = new Map<string, string[]>();
-  const operands: string[] = [];
+  const operands: Operand[] = [];
   const remaining = args.values();
+  /** Value of the previous flag, and the operands directly after it. */
+  let valueWords: string[] | undefined;
   for (const arg of remaining) {
-    if (arg === "--") { for (const operand of remaining) operands.push(operand); }
-    else if (arg === "help" && operands.length === 0) flags.set("help", []);
-    else if (!arg.startsWith("-") || arg === "-") operands.push(arg);
-    else {
-      for (const [name, attached] of flagsIn(arg, known, unknownFlag)) {
+    if (arg === "--") {
+      for (const text of remaining) operands.push({ text, splitValue: undefined });
+    } else if (arg === "help" && operands.length === 0) flags.set("help", [""]);
+    else if (!arg.startsWith("-") || arg === "-") {
+      valueWords?.push(arg);
+      operands.push({ text: arg, splitValue: valueWords });
+    } else {
+      for (const [name, attached] of parseGroup(arg, known, unknownFlag)) {
         const { value, isList } = known[name]!;
         if (value === undefined && attached !== undefined) {
           throw new UsageError(`--${name} takes no value, got "${attached}"`);
@@ -107,6 +135,7 @@ function parseFlags(
         if (value !== undefined && text.trim() === "") {
           throw new UsageError(`--${name} needs a value: --${name} ${value}`);
         }
+        valueWords = value === undefined ? undefined : [text];
         const texts = flags.get(name);
         if (texts && !isList) throw new UsageError(`--${name} is given twice: pass it once`);
         if (texts) texts.push(text);
@@ -117,8 +146,12 @@ function parseFlags(
   return { flags, operands };
 }
 
-/** Parses one argument such as `--limit=5` or `-qn5`: its flags, and the value attached to the last. */
-function* flagsIn(
+/**
+ * Parses one argument with flags: `--limit=5` is one flag, and `-qn5` is `--quiet` and `--limit 5`.
+ *
+ * @returns Each flag, and its value if the argument contains it
+ */
+function* parseGroup(
   arg: string,
   known: Flags,
   unknownFlag: (flag: string) => UsageError,
@@ -129,6 +162,7 @@ function* flagsIn(
     return yield [name, value];
   }
   for (let at = 1; at < arg.length; at++) {
+    // Not arg[at], which is half of a character such as an emoji. The message shows the character.
     const [letter] = arg.slice(at);
     const name = Object.keys(known).find((name) => known[name]!.letter === letter);
     if (name === undefined) throw unknownFlag(`-${letter}`);
@@ -137,14 +171,14 @@ function* flagsIn(
   }
 }
 
-/** Returns the next argument as a value; empty if there is none, or if it is another flag. */
+/** Returns the next argument as a value; empty if there is none, or if it is a flag. */
 function nextValue(remaining: Iterator<string, undefined>): string {
   const { value = "" } = remaining.next();
-  // A negative number and `-` are values.
+  // `-`, and what begins with a negative number, are values.
   return /^-[^\d.]/.test(value) ? "" : value;
 }
 
-/** Names that other programs use for a flag, and the flag to use here. */
+/** Flags, with a value if one is needed, by the name that other programs use. */
 const FLAG_SYNONYMS = new Map([
   ["box", "bbox"],
   ["bounding-box", "bbox"],
@@ -182,7 +216,7 @@ const FLAG_SYNONYMS = new Map([
   ["page-size", "top"],
 ]);
 
-/** Other words for a command or a resource. */
+/** Commands by the name that other programs use. */
 const COMMAND_SYNONYMS = new Map([
   ["citations", "cite"],
   ["citation", "cite"],
@@ -200,33 +234,54 @@ const COMMAND_SYNONYMS = new Map([
 ]);
 
 /**
- * Returns what to do about an unknown flag of a command; empty if no flag is similar.
+ * Creates the error for a flag that a command does not have.
  *
- * @param name Name of the flag without its hyphens
+ * @param flag The flag with its hyphens, without a value
  */
-function flagHint(
-  name: string,
+function unknownFlag(
+  flag: string,
   command: string,
   commands: Readonly<Record<string, Syntax>>,
-): string {
-  const known = Object.keys(commands[command]!.flags);
-  if (/key/i.test(name)) return "set DATASTREAM_API_KEY, or save the key with weir setup";
-  const synonym = FLAG_SYNONYMS.get(name.toLowerCase()) ?? "";
-  if (known.includes(synonym.split(" ")[0]!)) return `use --${synonym}`;
-  const near = didYouMean(name, known, "").replace(/"([^"]+)"/g, '"--$1"');
-  if (near !== "") return near;
+): UsageError {
+  const name = flag.replace(/^-+/, "");
   const owners = Object.keys(commands).filter((other) =>
     Object.hasOwn(commands[other]!.flags, name)
   );
-  return owners.length === 0 ? "" : `use it with weir ${owners.join(" or weir ")}`;
+  if (flag === `--${name}` && owners.length > 0) {
+    const last = owners.pop();
+    const choices = owners.length === 0 ? last : `${owners.join(", ")} or ${last}`;
+    return new UsageError(`${flag} is not for ${command}: use it with ${choices}`);
+  }
+  const hint = flagHint(name, Object.keys(commands[command]!.flags));
+  return new UsageError(`Unknown flag "${flag}"${hint && `: ${hint}`}`);
 }
 
 /**
- * Returns what to do about an unknown command or resource.
+ * Returns what to use instead of an unknown flag; empty if nothing is similar.
+ *
+ * @param name Name of the flag without its hyphens
+ * @param known Names of the flags of the command
+ */
+function flagHint(name: string, known: readonly string[]): string {
+  // No flag takes the API key: other users of the machine can see command lines.
+  if (/(^|[-_])(api)?key$/i.test(name)) {
+    return "set DATASTREAM_API_KEY, or save the key with weir setup";
+  }
+  // A synonym can contain a value, such as "format csv". It is suggested if this command has the flag.
+  const synonym = FLAG_SYNONYMS.get(name.toLowerCase()) ?? "";
+  const [synonymName = ""] = synonym.split(" ");
+  if (known.includes(synonymName)) return `use --${synonym}`;
+  // didYouMean() writes names in quotes: add the hyphens.
+  return didYouMean(name, known, "").replace(/"([^"]+)"/g, '"--$1"');
+}
+
+/**
+ * Returns what to use instead of an unknown command or resource.
  *
  * @param known Names of the commands to choose from
  */
 export function commandHint(name: string, known: readonly string[]): string {
+  // A synonym is suggested only if it is among the choices: weir url takes a resource, not setup.
   const synonym = COMMAND_SYNONYMS.get(name.toLowerCase()) ?? "";
   return known.includes(synonym) ? `use ${synonym}` : didYouMean(name, known);
 }
@@ -243,10 +298,14 @@ export function formatFlags(flags: Arguments["flags"], names: readonly string[])
     .join("");
 }
 
-/** Formats a flag for a shell, after a space. The value of a flag without one is empty. */
+/**
+ * Formats a flag for a shell, after a space.
+ *
+ * @param value Value of the flag; empty for a flag without a value
+ */
 export function formatFlag(name: string, value: string): string {
   if (value === "") return ` --${name}`;
-  // Otherwise a value such as -64,46,-62,47 would be parsed as flags.
+  // After a space, a value such as -Id would be read as flags.
   return value.startsWith("-") ? ` ${quote(`--${name}=${value}`)}` : ` --${name} ${quote(value)}`;
 }
 

@@ -15,7 +15,7 @@ import {
   readClientOptions,
   readFilter,
   SERVICE_FLAGS,
-} from "./query_flags.ts";
+} from "./flags.ts";
 import { valueHints } from "./value_hints.ts";
 
 /** Prints the citations of the datasets that match a filter. */

@@ -8,14 +8,13 @@ import { CommandError, type Context, INTERRUPTED, UsageError } from "./context.t
 import { download } from "./download.ts";
 import { printFields, printSignedUrl, printUrl } from "./offline_commands.ts";
 import {
+  downloadFlags,
   FILTER_FLAGS,
   messageOf,
-  OUTPUT_FLAGS,
-  PARTITION_FLAGS,
   QUERY_FLAGS,
   RESOURCE_COMMANDS,
   SERVICE_FLAGS,
-} from "./query_flags.ts";
+} from "./flags.ts";
 
 /**
  * Runs a command line.
@@ -46,6 +45,12 @@ async function runCommand(given: Arguments, context: Context): Promise<void> {
   await COMMANDS[command]!.run(given, context);
 }
 
+/** Flags for the options that hints of a `DataStreamError` name. */
+const OPTION_FLAGS = {
+  'partition: "location"': "--partition location",
+  'incomplete: "warn"': "--allow-incomplete",
+};
+
 /** Prints an error and what to do about it. Returns the exit code. */
 function printFailure(
   error: unknown,
@@ -67,6 +72,9 @@ function printFailure(
     }
     const hint = error.kind === "network" ? context.networkHint() : undefined;
     if (hint) context.printError(hint);
+    for (const [option, flag] of Object.entries(OPTION_FLAGS)) {
+      if (error.hint.includes(option)) context.printError(`For ${option}, pass ${flag}`);
+    }
   }
   if (showsStack) context.printError(error instanceof Error && error.stack || "No stack");
   else if (!isExpected(error)) {
@@ -75,19 +83,21 @@ function printFailure(
   return 1;
 }
 
-/** Whether an error has a cause outside of the program. */
+/** Whether an error has a cause outside the program, so that it is not a bug. */
 function isExpected(error: unknown): boolean {
   if (error instanceof DataStreamError || error instanceof CommandError) return true;
-  // Of the operating system, and of Deno where a permission is missing.
+  // Errors of the operating system have a code. The names are of Deno's missing permissions.
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   return typeof code === "string" || name === "NotCapable" || name === "PermissionDenied";
 }
 
-/** A command: its syntax, its help, and what runs it. */
+/** A command: its syntax, its help, and the function that runs it. */
 export interface Command extends Syntax {
-  /** What the command does, on one line of the program's help. */
+  /** Description on one line of the help. */
   summary: string;
+  /** Command lines in the help of the command. */
   examples: readonly string[];
+  /** Runs the command with parsed arguments. */
   run: (given: Arguments, context: Context) => Promise<void>;
 }
 
@@ -95,30 +105,18 @@ const RESOURCE_OPERAND = {
   name: Object.keys(RESOURCE_COMMANDS).join("|"),
   help: "the resource",
 };
+/** Flags of every command. */
 const COMMON_FLAGS = {
   debug: { help: "print the stack of an error" },
   help: { letter: "h", isList: true, help: "print this help" },
   version: { letter: "V", isList: true, help: "print the version of weir" },
 } as const satisfies Flags;
-const SMALL_RESOURCE_FLAGS = {
-  ...QUERY_FLAGS,
-  ...OUTPUT_FLAGS,
-  ...SERVICE_FLAGS,
-  ...COMMON_FLAGS,
-};
-const LARGE_RESOURCE_FLAGS = {
-  ...QUERY_FLAGS,
-  ...PARTITION_FLAGS,
-  ...OUTPUT_FLAGS,
-  ...SERVICE_FLAGS,
-  ...COMMON_FLAGS,
-};
 
 /** The commands by name, in the order of the help. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
   records: {
     summary: "download records, with all columns of dataset and location, meant for CSV",
-    flags: LARGE_RESOURCE_FLAGS,
+    flags: { ...downloadFlags("Records"), ...COMMON_FLAGS },
     examples: [
       "weir records --characteristic pH --from 2015 --output ph.csv",
       "weir records --doi 10.25976/xxxx-xx00 --output records.csv --resume",
@@ -128,7 +126,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   observations: {
     summary: "download observations, with the Id of the location",
-    flags: LARGE_RESOURCE_FLAGS,
+    flags: { ...downloadFlags("Observations"), ...COMMON_FLAGS },
     examples: [
       "weir observations --region admin.4.ca.pe --count",
       "weir observations --bbox=-64.5,45.9,-62,47.1 --format ndjson --output box.ndjson",
@@ -137,7 +135,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   locations: {
     summary: "download monitoring locations",
-    flags: SMALL_RESOURCE_FLAGS,
+    flags: { ...downloadFlags("Locations"), ...COMMON_FLAGS },
     examples: [
       "weir locations --region hub.atlantic --output atlantic.geojson",
       "weir locations --doi 10.25976/xxxx-xx00 --select Id,Name,Latitude,Longitude",
@@ -146,12 +144,12 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   metadata: {
     summary: "download datasets: name, citation, licence, extent",
-    flags: SMALL_RESOURCE_FLAGS,
+    flags: { ...downloadFlags("Metadata"), ...COMMON_FLAGS },
     examples: ["weir metadata --select DOI,DatasetName", "weir metadata --characteristic Arsenic"],
     run: (given, context) => download("Metadata", given, context),
   },
   cite: {
-    summary: "print the citations of the datasets that match a filter; their licences require them",
+    summary: "print the citations of the datasets that match a filter (required by the licences)",
     flags: {
       ...FILTER_FLAGS,
       format: { value: "FORMAT", help: "txt or json (default: txt)" },
@@ -162,7 +160,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     run: cite,
   },
   fields: {
-    summary: "print the fields that a resource can select and be filtered by",
+    summary: "print the fields for --select and --filter",
     operand: RESOURCE_OPERAND,
     flags: COMMON_FLAGS,
     examples: ["weir fields records"],
@@ -181,7 +179,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     run: printUrl,
   },
   sign: {
-    summary: "print a signed download URL of an edge function; the secret is WEIR_SIGNING_SECRET",
+    summary: "print a signed download URL of the server; the secret is WEIR_SIGNING_SECRET",
     operand: { name: "URL", help: "the download URL, in single quotes" },
     flags: {
       expires: {
@@ -211,14 +209,18 @@ function programHelp(): string {
 
 ${formatTable(Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary]))}
 
-  weir help COMMAND, or --help after it, lists its flags. --version prints the version.
+  For the flags: weir COMMAND --help
+  For the version: weir --version
 
 The API key is read from the environment variable DATASTREAM_API_KEY, else from the file that
 weir setup writes. Request one at ${KEY_SOURCE}.
 To try weir without a key: weir records --sandbox --limit 5
 
-Deno, Bun, Node 24.14 or later, and with NODE_USE_ENV_PROXY=1 also Node 22.21 or later use the
-proxy of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. Older versions of Node ignore it.
+Use of the proxy variables HTTPS_PROXY, HTTP_PROXY and NO_PROXY:
+  Deno and Bun           always
+  Node 24.14 or later    always
+  Node 22.21 or later    if NODE_USE_ENV_PROXY=1 is set
+  earlier Node           never
 
 Exit codes: 0 success, 1 failure, 2 invalid command line, 130 interrupted.
 `;
@@ -240,6 +242,7 @@ ${
     )
   }
 
+Examples:
 ${examples.map((example) => `  ${example}`).join("\n")}
 `;
 }

@@ -24,15 +24,16 @@ import {
   resolveOutput,
   statIfExists,
 } from "./output.ts";
-import { type DatasetVersion, describeFinished, pathsOf } from "./part_state.ts";
+import { cleanUpFinished, type DatasetVersion, pathsOf } from "./part_state.ts";
 import { ProgressReport } from "./progress_report.ts";
 import {
   type FlagValues,
   readClientOptions,
   readCsvOptions,
   readFormat,
+  readOutputOptions,
   readQuery,
-} from "./query_flags.ts";
+} from "./flags.ts";
 import { openFile, type PartOptions } from "./resumable_file.ts";
 import { valueHints } from "./value_hints.ts";
 
@@ -43,9 +44,7 @@ export async function download(
   context: Context,
 ): Promise<void> {
   requireCompatibleFlags(flags);
-  const [outputFlag = "-"] = flags.get("output") ?? [];
-  const file = isStandardOutput(outputFlag) ? undefined : outputFlag;
-  const [citePath] = flags.get("cite") ?? [];
+  const { file, citationFile, resume, force, isCount, isQuiet } = readOutputOptions(flags);
   const format = readFormat(resource, flags.get("format")?.[0], file);
   const csv = readCsvOptions(flags);
   const input = readQuery(flags);
@@ -59,28 +58,27 @@ export async function download(
     onProgress: (progress) => report?.update(progress),
   });
   const batchesAfter = (after?: Cursor) => query.batches({ format, csv, after, dois: true });
-  // Validates the options of the format before a file is created.
+  // Throws now if an option of the format is invalid, before a file is created.
   batchesAfter();
   const printValueHints = () => valueHints(input.filter, flags).forEach(context.printError);
 
-  if (flags.has("count")) {
+  if (isCount) {
     const count = await query.count();
     await context.print(`${count}\n`);
     if (count === 0) printValueHints();
     return;
   }
   const target = file === undefined ? undefined : await resolveOutput(file);
-  const citeTarget = citePath === undefined ? undefined : await resolveOutput(citePath);
+  const citeTarget = citationFile === undefined ? undefined : await resolveOutput(citationFile);
   requireDifferentFiles(target?.path, citeTarget?.path);
-  const printCitations = (dois?: readonly string[], whyWithoutDois?: string) => {
-    // The rows are complete: a failed request of citations is not worth long retries.
-    const impatient = new DataStream({ ...options, retry: { attempts: 2 } });
+  const writeCitations = (dois?: readonly string[], whyWithoutDois?: string) => {
+    // Few attempts, because the rows are complete and the citations can be requested later.
+    const citationClient = new DataStream({ ...options, retry: { attempts: 2 } });
     const { filter, within } = input;
-    const cited = { filter, within, dois, whyWithoutDois, path: citePath, file, flags };
-    return citeDownload(impatient, cited, context);
+    const cited = { filter, within, dois, whyWithoutDois, path: citationFile, file, flags };
+    return citeDownload(citationClient, cited, context);
   };
-  const finished = flags.has("resume") && target?.isStream === false &&
-    await describeFinished(target.path);
+  const finished = resume && target?.isStream === false && await cleanUpFinished(target.path);
   if (finished) {
     context.printError(
       `${file} is ${finished}. To download it again, pass --force instead of --resume`,
@@ -88,22 +86,20 @@ export async function download(
     const isCited = citeTarget === undefined ||
       !citeTarget.isStream && await statIfExists(citeTarget.path) !== undefined;
     if (isCited) return;
-    return await printCitations(undefined, "the rows of the finished file are not read again");
+    return await writeCitations(undefined, "the rows of the finished file are not read again");
   }
-  if (citeTarget?.isStream === false) {
-    await requireReplaceable(citeTarget.path, flags.has("force"));
-  }
+  if (citeTarget?.isStream === false) await requireReplaceable(citeTarget.path, force);
 
   const { output, after } = await openOutput(target, {
-    fingerprint: fingerprintOf(resource, options.baseUrl, input, format, csv),
+    queryJson: toQueryJson(resource, options.baseUrl, input, format, csv),
     validate: batchesAfter,
-    resume: flags.has("resume"),
-    force: flags.has("force"),
+    resume,
+    force,
     requestDatasets: () => requestDatasetVersions(client, input, signal),
   }, context);
   report = new ProgressReport(context, {
-    isQuiet: flags.has("quiet"),
-    canDraw: file !== undefined || !context.isStdoutTerminal,
+    isQuiet,
+    mayDraw: file !== undefined || !context.isStdoutTerminal,
     limit: input.limit ?? Infinity,
     after,
   });
@@ -124,24 +120,34 @@ export async function download(
   }
 
   if (rows > 0) {
-    if (citePath !== undefined || isMeasured(resource) && !flags.has("quiet")) {
-      await printCitations(dois);
+    if (citationFile !== undefined || isMeasured(resource) && !isQuiet) {
+      await writeCitations(dois);
     }
   } else if (input.limit !== 0) {
-    if (citePath !== undefined) {
-      context.printError(`${citePath} is not written: there is nothing to cite`);
+    if (citationFile !== undefined) {
+      context.printError(`${citationFile} is not written: there is nothing to cite`);
     }
-    const isFiltered = input.filter !== undefined || input.within !== undefined;
-    context.printError(isFiltered ? "No row matches the filter" : "There are no rows");
+    context.printError(describeNoRows(input));
     printValueHints();
   }
 }
 
+/** Says that a query has no rows. Axes in the wrong order are a common cause for a bounding box. */
+function describeNoRows({ filter, within }: AnyResourceQuery): string {
+  const condition = filter === undefined ? "is" : "matches the filter and is";
+  if (within !== undefined) {
+    return `No row ${condition} inside --bbox (order: west,south,east,north)`;
+  }
+  return filter === undefined ? "There are no rows" : "No row matches the filter";
+}
+
 /**
- * Returns the flags that determine the content of the file, as text. The text names the query of a
- * part in messages, and identifies it until its first page is committed. Then the cursor does.
+ * Formats the resource and the flags that determine the content of the file as JSON.
+ *
+ * Messages show it as the query of a part. It is compared with the query of a run that resumes until
+ * the first page is committed; after that, the cursor is validated instead.
  */
-function fingerprintOf(
+function toQueryJson(
   resource: ResourceName,
   baseUrl: string | undefined,
   { select, filter, within, limit, partition }: AnyResourceQuery,
@@ -165,17 +171,21 @@ function fingerprintOf(
 function requireCompatibleFlags(flags: FlagValues): void {
   const has = (name: string) => flags.has(name);
   if (has("resume") && has("force")) {
-    throw new UsageError("--resume continues a part and --force starts again: pass one of them");
+    throw new UsageError(
+      "--resume continues a download and --force starts it again: pass one of them",
+    );
   }
   const [cite, output] = ["cite", "output"].map((name) => flags.get(name)?.[0]);
   if (has("resume") && (output === undefined || isStandardOutput(output))) {
-    throw new UsageError("--resume continues a file: name it with --output");
+    throw new UsageError("--resume needs --output FILE");
   }
   if (has("force") && !has("output") && !has("cite")) {
-    throw new UsageError("--force overwrites a file: name it with --output");
+    throw new UsageError("--force needs --output FILE or --cite FILE");
   }
   if (cite !== undefined && isStandardOutput(cite) && isStandardOutput(output ?? "-")) {
-    throw new UsageError("--cite and the rows cannot both be standard output: name a file for one");
+    throw new UsageError(
+      "Standard output cannot have both the rows and the citations: name a file for one of them",
+    );
   }
   requireDifferentFiles(output, cite);
   const unused = [
@@ -191,18 +201,18 @@ function requireCompatibleFlags(flags: FlagValues): void {
     "escape-formulas",
   ].find(has);
   if (has("count") && unused !== undefined) {
-    throw new UsageError(`--count prints only a number: leave --${unused} out`);
+    throw new UsageError(`--count prints only a number: remove --${unused}`);
   }
 }
 
-/** Rejects a file of citations that is the output, or one of the files beside its part. */
+/** Rejects a file for citations that is FILE of the rows, or one of the files beside it. */
 function requireDifferentFiles(output: string | undefined, cite: string | undefined): void {
   if (output === undefined || cite === undefined || isStandardOutput(cite)) return;
   if (pathsOf(output).every((path) => resolve(path) !== resolve(cite))) return;
-  throw new UsageError("--cite and --output must be two files: choose another name for one");
+  throw new UsageError("--cite and --output would write to the same file: change one of the names");
 }
 
-/** Opens the output. Returns the cursor to continue after if a part is resumed. */
+/** Opens the output. Returns also the cursor to continue after if a part is resumed. */
 async function openOutput(
   target: OutputPath | undefined,
   options: PartOptions,
@@ -212,13 +222,13 @@ async function openOutput(
   const { path, isStream } = target;
   if (!isStream) return await openFile(path, options);
   if (!options.resume) return { output: await openStream(path, context) };
-  throw new UsageError(`--resume continues a file, and ${path} is a device or a pipe`);
+  throw new UsageError(`--resume needs --output FILE, but ${path} is a device or a pipe`);
 }
 
-/** Returns what to do about a part that an error has left. */
+/** Returns how to continue after an error that left FILE.part. */
 function resumeHint(error: unknown): string {
   return error instanceof DataStreamError && error.kind === "incomplete"
-    ? "start again with --force, or accept them with --resume --allow-incomplete"
+    ? "start again with --force, or accept the missing rows with --resume --allow-incomplete"
     : "run the same command with --resume to continue";
 }
 
@@ -244,7 +254,7 @@ async function requestDatasetVersions(
   try {
     datasets = request(toDatasetFilter(query));
   } catch (error) {
-    // The filter fits into a URL of the query, but not into a URL of Metadata.
+    // The filter fits into a URL of the query, but is too long for a URL of Metadata.
     if (!(error instanceof ValidationError)) throw error;
     datasets = request(undefined);
   }
@@ -257,8 +267,11 @@ async function requestDatasetVersions(
 }
 
 /**
- * Returns the clauses of a query that Metadata can be filtered by. Without the others, more datasets
- * match and none is missing, so a reported change may not concern the rows of the query.
+ * Returns the filter of a query without the clauses that Metadata cannot be filtered by; `undefined`
+ * if none remains.
+ *
+ * It can match more datasets than the query, never fewer. A reported change may therefore concern a
+ * dataset that has no row of the query.
  */
 function toDatasetFilter({ filter, within }: AnyResourceQuery): string | undefined {
   const names: readonly string[] = RESOURCES.Metadata.filters;
@@ -267,7 +280,7 @@ function toDatasetFilter({ filter, within }: AnyResourceQuery): string | undefin
   return clauses.length === 0 ? undefined : toMetadataFilter(formatClauses(clauses));
 }
 
-/** Returns the clauses of a filter; none if it is unchecked and cannot be parsed. */
+/** Returns the clauses of a filter; an empty list if it is unchecked and cannot be parsed. */
 function parseIfPossible(filter: AnyResourceQuery["filter"]): ReturnType<typeof parseFilter> {
   try {
     return filter === undefined ? [] : parseFilter(String(filter));

@@ -4,18 +4,18 @@ import { FILTER_FIELDS, RESOURCES } from "../odata/resources.ts";
 import { signUrl } from "../signing/signed_url.ts";
 import type { Arguments } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
-import { readBaseUrl, readQuery, readResource } from "./query_flags.ts";
+import { readBaseUrl, readQuery, readResource } from "./flags.ts";
 
-/** Prints the fields that a resource can select and be filtered by. */
+/** Prints the fields of a resource for `--select` and `--filter`. */
 export async function printFields({ operand }: Arguments, context: Context): Promise<void> {
   const resource = readResource(operand);
   const { fields, filters } = RESOURCES[resource];
   const width = Math.max(...[...Object.keys(fields), ...filters].map((name) => name.length)) + 2;
   const line = (name: string, type: string) => `  ${name.padEnd(width)}${TYPE_LABELS[type]}\n`;
   await context.print(
-    `${resource} can select\n` +
+    `Fields of ${resource} for --select:\n` +
       Object.entries(fields).map(([name, type]) => line(name, type)).join("") +
-      `and be filtered by\n` +
+      "Fields for --filter:\n" +
       filters.map((name) => line(name, FILTER_FIELDS[name])).join(""),
   );
 }
@@ -29,8 +29,8 @@ const TYPE_LABELS: Record<string, string> = {
   "text?": "text or null",
   "texts": "list of texts",
   "dates?": "first and last date, or null",
-  "degrees": "degrees, in quotes",
-  "date": "date, 'YYYY-MM-DD'",
+  "degrees": "degrees, written as '45.9'",
+  "date": "date, written as '2015-01-31'",
 };
 
 /** Prints the URL of the first request of a query. */
@@ -40,7 +40,7 @@ export async function printUrl({ operand, flags }: Arguments, context: Context):
   await context.print(`${url}\n`);
 }
 
-/** Prints a signed download URL of an edge function. */
+/** Prints a signed download URL of the server (see the folder `edge`). */
 export async function printSignedUrl(
   { operand, flags }: Arguments,
   context: Context,
@@ -49,21 +49,28 @@ export async function printSignedUrl(
   if (!secret) {
     const permission = context.permissionHint("WEIR_SIGNING_SECRET");
     throw new UsageError(
-      `No secret: set WEIR_SIGNING_SECRET to that of the server${permission}`,
+      `No secret: set WEIR_SIGNING_SECRET to the server's secret${permission}`,
     );
   }
   const expires = readExpires(flags.get("expires")?.[0] ?? "7d", Date.now());
   await context.print(`${await signUrl(operand ?? "", { secret, expires })}\n`);
 }
 
-/** Seconds per unit of `--expires`. */
-const SECONDS: Record<string, number> = { h: 3_600, d: 86_400, w: 604_800 };
+/** Number of seconds in each unit of `--expires`: hours, days, weeks. */
+const SECONDS_PER_UNIT: Record<string, number> = { h: 3_600, d: 86_400, w: 604_800 };
 
-/** Parses a date or a duration, and returns the time in Unix seconds. */
+/**
+ * Parses the value of `--expires`.
+ *
+ * @param text A date, or a duration from now such as `12h`
+ * @param now Current time in Unix milliseconds
+ * @returns The time of expiry in Unix seconds
+ * @throws {UsageError} If the text is neither, or the time is not in the future
+ */
 function readExpires(text: string, now: number): number {
   const [, count, unit] = /^(\d{1,6})([hdw])$/.exec(text) ?? [];
   const seconds = count !== undefined
-    ? now / 1000 + Number(count) * SECONDS[unit!]!
+    ? now / 1000 + Number(count) * SECONDS_PER_UNIT[unit!]!
     : /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text)
     ? Date.parse(text) / 1000
     : NaN;

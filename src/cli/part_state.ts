@@ -1,52 +1,60 @@
-// The files beside FILE.part: its state, the shards and datasets that are too long for the state, and
-// the record of a finished file that lacks rows.
+// The files beside FILE that a download writes, other than the rows in FILE.part:
+//
+// - FILE.part.json: how far FILE.part is complete, replaced after each page;
+// - FILE.part.legs.json and FILE.part.legs2.json: the shards of a split query that are not yet started;
+// - FILE.part.datasets.json: the versions of the datasets, requested after the first of several pages;
+// - FILE.incomplete.json: a note that FILE is finished and has fewer rows than the service counted.
+//
+// Each is first written as NAME.new, then renamed.
 import { lstat, readFile, rename, rm, writeFile } from "node:fs/promises";
 import type { Cursor } from "../client/batches.ts";
 import { amendError, DataStreamError, ValidationError } from "../errors.ts";
 import { FileError, statIfExists } from "./output.ts";
 
-/** Version of the state file's format. */
-export const VERSION = 3;
+/** Version of the format of FILE.part.json. */
+export const STATE_VERSION = 3;
 
-/** Members of a state that do not change while one run writes a part. */
-export interface Identity {
-  version: typeof VERSION;
+/** Members of a state that stay the same while one run writes a part. */
+export interface RunHeader {
+  version: typeof STATE_VERSION;
   /** Random identifier of the run that writes the part. */
   owner: string;
-  /** Flags that determine the content of the file, as text. */
-  fingerprint: string;
+  /** The resource and the flags that determine the content of the file, as JSON. */
+  queryJson: string;
   /** Whether the run may overwrite FILE. */
   force: boolean;
 }
 
 /** State of a part before its first page is committed. */
-export interface EmptyState extends Identity {
+export interface EmptyState extends RunHeader {
   bytes: 0;
   cursor?: undefined;
 }
 
 /**
- * State of a part, in a JSON file beside it. The file is replaced after each page, so lists that can
- * be long are in files of their own: the datasets, and the shards of the query after the current one.
+ * State of a part with at least one committed page.
+ *
+ * FILE.part.json is replaced after each page, so lists that can be long have their own files: the
+ * dataset versions, and the shards after the current shard.
  */
-export interface State extends Identity {
+export interface State extends RunHeader {
   /** Number of committed bytes. */
   bytes: number;
-  /** SHA-256 of these bytes, in hexadecimal. */
+  /** SHA-256 of the committed bytes, in hexadecimal. */
   sha256: string;
-  /** Cursor of the last committed page, with the current shard alone. */
+  /** Cursor after the last committed page. */
   cursor: Cursor;
-  /** Number of shards after the current one: the last ones in the file of the slot. */
+  /** Number of shards not yet started: the last N elements of the slot's file. */
   laterShards: number;
-  /** Which of the two files has these shards. */
+  /** The file that has these shards. */
   slot: Slot;
-  /** Number of datasets in their file; `undefined` for a download of one page. */
+  /** Number of datasets in FILE.part.datasets.json; `undefined` for a download of one page. */
   datasets?: number | undefined;
 }
 
 /**
- * One of two files of shards. Only the one that the state does not name is replaced, so that a run
- * that is killed between the two writes leaves a state with its own shards.
+ * Number of one of the two files of shards. The shard list is written alternately to two files, so
+ * that one valid copy always exists: FILE.part.json names the valid one.
  */
 export type Slot = 0 | 1;
 
@@ -54,70 +62,72 @@ export type Slot = 0 | 1;
 export const RESTART = "start again with --force";
 
 /**
- * Reads the state of a part, and adds the shards of their file to its cursor.
+ * Reads the state of a part. Its cursor contains all remaining shards.
  *
- * @param fingerprint Flags of this run
- * @param validate Throws a `ValidationError` if a cursor is not one of the query of this run
- * @throws {FileError} If the state is missing or invalid, or of another query or an earlier version
+ * @param path Path of FILE
+ * @param queryJson Query of this run, compared with the query of the part
+ * @param validate Throws a `ValidationError` if a cursor does not belong to the query of this run
+ * @throws {FileError} If the state is missing or damaged, or was written for another query or by an
+ *   earlier version of weir
  */
 export async function readState(
   path: string,
-  fingerprint: string,
+  queryJson: string,
   validate: (cursor: Cursor) => void,
 ): Promise<State | EmptyState> {
   const statePath = statePathOf(path);
-  const invalid = (file = statePath) =>
-    new FileError(`${file} does not say how to continue ${partPathOf(path)}: ${RESTART}`);
+  const damaged = (file = statePath) => new FileError(`${file} is missing or damaged: ${RESTART}`);
   let state: unknown;
   try {
     state = JSON.parse(await readFile(statePath, "utf8"));
   } catch (error) {
+    // With another code, such as EACCES, the file may be valid. A SyntaxError has no code.
     if (error instanceof Error && "code" in error && error.code !== "ENOENT") throw error;
-    throw invalid();
+    throw damaged();
   }
-  if (Number((state as State | null)?.version) < VERSION) {
+  if (Number((state as State | null)?.version) < STATE_VERSION) {
     throw new FileError(`${statePath} was written by an earlier version of weir: ${RESTART}`);
   }
-  if (!isState(state)) throw invalid();
+  if (!isState(state)) throw damaged();
   const otherQuery = () =>
     new FileError(
-      `${partPathOf(path)} is of another query (${(state as Identity).fingerprint}): ` +
+      `${partPathOf(path)} belongs to another query (${(state as RunHeader).queryJson}): ` +
         `pass the same flags as before, or ${RESTART}`,
     );
   if (state.cursor === undefined) {
-    if (state.fingerprint === fingerprint) return state;
+    if (state.queryJson === queryJson) return state;
     throw otherQuery();
   }
   try {
     validate(state.cursor);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
-    throw state.fingerprint === fingerprint ? invalid() : otherQuery();
+    throw state.queryJson === queryJson ? damaged() : otherQuery();
   }
   const { cursor, laterShards, slot } = state;
   if (laterShards === 0) return state;
   const shardsPath = shardsPathOf(path, slot);
   const shards: unknown = await readFile(shardsPath, "utf8").then(JSON.parse).catch(() => null);
-  if (!Array.isArray(shards) || shards.length < laterShards) throw invalid(shardsPath);
-  const complete = {
+  if (!Array.isArray(shards) || shards.length < laterShards) throw damaged(shardsPath);
+  const fullCursor = {
     ...cursor,
     remaining: [...cursor.remaining, ...shards.slice(-laterShards)],
   };
   try {
-    validate(complete);
+    validate(fullCursor);
   } catch (error) {
-    throw error instanceof ValidationError ? invalid(shardsPath) : error;
+    throw error instanceof ValidationError ? damaged(shardsPath) : error;
   }
-  return { ...state, cursor: complete };
+  return { ...state, cursor: fullCursor };
 }
 
 /** Whether a value has the members of a state. The cursor is validated by the client. */
 function isState(value: unknown): value is State | EmptyState {
   if (typeof value !== "object" || value === null) return false;
   const state = value as Partial<State>;
-  const { version, owner, fingerprint, force, bytes, sha256, cursor, laterShards, slot } = state;
+  const { version, owner, queryJson, force, bytes, sha256, cursor, laterShards, slot } = state;
   if (
-    version !== VERSION || typeof owner !== "string" || typeof fingerprint !== "string" ||
+    version !== STATE_VERSION || typeof owner !== "string" || typeof queryJson !== "string" ||
     typeof force !== "boolean"
   ) return false;
   if (cursor === undefined) return bytes === 0;
@@ -129,94 +139,123 @@ function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
-/** Returns the path of the part of a file. */
+/**
+ * Writes the state of a part. The shards after the current shard are left out: write them with
+ * {@linkcode writeShards} first.
+ *
+ * @param path Path of FILE
+ * @returns The text of FILE.part.json
+ */
+export async function writeState(path: string, state: State | EmptyState): Promise<string> {
+  const { cursor } = state;
+  const written = cursor === undefined
+    ? state
+    : { ...state, cursor: { ...cursor, remaining: cursor.remaining.slice(0, 1) } };
+  return await replaceFile(statePathOf(path), written);
+}
+
+/**
+ * Writes the shards after the current shard.
+ *
+ * @param path Path of FILE
+ * @param slot The file that the current state does not name
+ */
+export async function writeShards(
+  path: string,
+  slot: Slot,
+  shards: Cursor["remaining"],
+): Promise<void> {
+  await replaceFile(shardsPathOf(path, slot), shards);
+}
+
+/** Returns the path of FILE.part. */
 export function partPathOf(path: string): string {
   return `${path}.part`;
 }
 
-/** Returns the path of the state of a part. */
+/** Returns the path of FILE.part.json. */
 export function statePathOf(path: string): string {
   return `${path}.part.json`;
 }
 
-/** Returns the path of the shards in a slot; earlier versions called shards legs. */
-export function shardsPathOf(path: string, slot: Slot): string {
+/** Returns the path of a file of shards. "Leg" is an earlier name of a shard. */
+function shardsPathOf(path: string, slot: Slot): string {
   return `${path}.part.legs${slot === 0 ? "" : "2"}.json`;
 }
 
-/** Returns the path of the datasets of a part. */
-export function datasetsPathOf(path: string): string {
+/** Returns the path of FILE.part.datasets.json. */
+function datasetsPathOf(path: string): string {
   return `${path}.part.datasets.json`;
 }
 
-/** Returns the path of the record of a finished file that lacks rows. */
+/** Returns the path of FILE.incomplete.json. */
 function incompletePathOf(path: string): string {
   return `${path}.incomplete.json`;
 }
 
-/** Returns the path that a new version of a file has until it is complete. */
-function newPathOf(path: string): string {
+/** Returns the path under which a file is written before it is renamed. */
+function temporaryPathOf(path: string): string {
   return `${path}.new`;
 }
 
-/** Returns the paths of all files that a download to a path can write, including the path itself. */
+/** Returns the paths of all files that a download to FILE can write, including FILE itself. */
 export function pathsOf(path: string): string[] {
-  return [path, partPathOf(path), ...temporaryPathsOf(path), incompletePathOf(path)];
+  return [path, partPathOf(path), ...sidecarPathsOf(path), incompletePathOf(path)];
 }
 
-/** Returns the paths of the files that exist only while a part does. */
-function temporaryPathsOf(path: string): string[] {
+/** Returns the paths of the files that exist only as long as FILE.part does. */
+function sidecarPathsOf(path: string): string[] {
   const paths = [
     statePathOf(path),
     shardsPathOf(path, 0),
     shardsPathOf(path, 1),
     datasetsPathOf(path),
   ];
-  return [...paths, ...[...paths, incompletePathOf(path)].map(newPathOf)];
+  return [...paths, ...[...paths, incompletePathOf(path)].map(temporaryPathOf)];
 }
 
 /**
- * Replaces a JSON file in one step, because a process can be killed at any time.
+ * Replaces a JSON file atomically (write, then rename), because the process can be killed at any time.
  *
  * @returns The text of the file
  */
-export async function replaceFile(path: string, content: unknown): Promise<string> {
+async function replaceFile(path: string, content: unknown): Promise<string> {
   const text = JSON.stringify(content);
-  // A symbolic link of that name must not be followed.
-  await rm(newPathOf(path), { force: true });
-  await writeFile(newPathOf(path), text, { flag: "wx" });
-  await rename(newPathOf(path), path);
+  const temporaryPath = temporaryPathOf(path);
+  // If a symbolic link has this name, writing would change the file that it points to.
+  await rm(temporaryPath, { force: true });
+  await writeFile(temporaryPath, text, { flag: "wx" });
+  await rename(temporaryPath, path);
   return text;
 }
 
-/** Removes the files beside a part. */
-export async function removeState(path: string): Promise<void> {
-  for (const name of temporaryPathsOf(path)) await rm(name, { force: true });
+/** Removes the files that exist only as long as FILE.part does. */
+export async function removeSidecars(path: string): Promise<void> {
+  for (const name of sidecarPathsOf(path)) await rm(name, { force: true });
 }
 
-/** Removes a part, then the files beside it. */
+/** Removes FILE.part, then its sidecars. */
 export async function removePart(path: string): Promise<void> {
   await rm(partPathOf(path), { force: true });
-  await removeState(path);
+  await removeSidecars(path);
 }
 
 /** A published dataset: its `DOI`, `Version` and `PublishedTimestamp`. */
 export type DatasetVersion = readonly [doi: string, version: string, published: string];
 
 /**
- * The versions of the datasets that the rows of a part come from.
+ * FILE.part.datasets.json: the versions of the datasets that match the query of a download.
  *
- * They have a file of their own, which is written once: a service can have hundreds of datasets, and
- * the state file is written for each page.
+ * It is written once, because a service can have hundreds of datasets.
  */
-export class DatasetRecord {
+export class DatasetVersionFile {
   readonly #path: string;
   readonly #request: () => Promise<readonly DatasetVersion[]>;
   #datasets: readonly DatasetVersion[] | undefined;
-  #isWritten = true;
+  #needsWrite = false;
 
   /**
-   * @param path Path of the file that is downloaded
+   * @param path Path of FILE
    * @param request Requests the current versions
    */
   constructor(path: string, request: () => Promise<readonly DatasetVersion[]>) {
@@ -224,54 +263,54 @@ export class DatasetRecord {
     this.#request = request;
   }
 
-  /** Number of recorded datasets; undefined if none were recorded. */
+  /** Number of datasets; `undefined` if they were neither fetched nor read. */
   get length(): number | undefined {
     return this.#datasets?.length;
   }
 
   /**
-   * Reads the versions that an earlier run recorded.
+   * Reads the versions that an earlier run wrote.
    *
-   * @param length Number of datasets according to the state file
-   * @throws {FileError} If the record is missing or invalid
+   * @param length Number of datasets according to FILE.part.json
+   * @throws {FileError} If the file is missing or damaged
    */
   async read(length: number): Promise<void> {
     const path = datasetsPathOf(this.#path);
     const datasets: unknown = await readFile(path, "utf8").then(JSON.parse).catch(() => undefined);
     if (!isDatasets(datasets) || datasets.length !== length) {
-      throw new FileError(
-        `${path} does not list the datasets of ${partPathOf(this.#path)}: ${RESTART}`,
-      );
+      throw new FileError(`${path} is missing or damaged: ${RESTART}`);
     }
     this.#datasets = datasets;
   }
 
-  /** Requests the current versions, unless some were recorded. */
-  async record(): Promise<void> {
+  /** Requests the current versions, unless they were already fetched or read. */
+  async fetch(): Promise<void> {
     if (this.#datasets !== undefined) return;
     this.#datasets = await this.#requestVersions();
-    this.#isWritten = false;
+    this.#needsWrite = true;
   }
 
-  /** Requests the current versions. An error says why they are requested. */
+  /** Requests the current versions. Adds the reason for this request to the error's hint. */
   async #requestVersions(): Promise<readonly DatasetVersion[]> {
     return await this.#request().catch((error) => {
       if (!(error instanceof DataStreamError)) throw error;
-      const hint = `${error.hint}; weir compares dataset versions for a file of several pages, ` +
-        "not for standard output";
+      const hint =
+        `${error.hint}; this request checks that no dataset was republished during the ` +
+        "download; writing to standard output skips it";
       throw amendError(error, { hint });
     });
   }
 
-  /** Writes the record to its file, unless it is already written. */
+  /** Writes the fetched versions, unless they are already written. */
   async write(): Promise<void> {
-    if (this.#isWritten) return;
+    if (!this.#needsWrite) return;
     await replaceFile(datasetsPathOf(this.#path), this.#datasets);
-    this.#isWritten = true;
+    this.#needsWrite = false;
   }
 
   /**
-   * Requests the current versions and compares them with the recorded ones, if any.
+   * Requests the current versions and compares them with those that were fetched or read earlier.
+   * Does nothing if there are none.
    *
    * @throws {FileError} If they differ
    */
@@ -297,13 +336,13 @@ function isDatasets(value: unknown): value is readonly DatasetVersion[] {
 /** Maximum number of changes that a message names. */
 const MAX_CHANGES = 3;
 
-/** Describes the differences between two lists of datasets; `undefined` if there are none. */
+/** Describes the differences between two lists of datasets; `undefined` if they are equal. */
 function describeChanges(
   before: readonly DatasetVersion[],
   after: readonly DatasetVersion[],
 ): string | undefined {
-  const removed = without(before, after);
-  const added = without(after, before);
+  const removed = changedDatasets(before, after);
+  const added = changedDatasets(after, before);
   const texts = added.map(([doi, version, published]) => {
     const old = removed.find((dataset) => dataset[0] === doi);
     if (old === undefined) return `${doi} was added`;
@@ -313,53 +352,55 @@ function describeChanges(
   for (const [doi] of removed) {
     if (!added.some((dataset) => dataset[0] === doi)) texts.push(`${doi} was removed`);
   }
-  if (texts.length > MAX_CHANGES) {
-    texts.push(`and ${texts.splice(MAX_CHANGES).length} more`);
-  }
-  return texts.length === 0 ? undefined : texts.join("; ");
+  if (texts.length === 0) return undefined;
+  const shown = texts.slice(0, MAX_CHANGES);
+  const others = texts.length - shown.length;
+  if (others > 0) shown.push(`and ${others} more`);
+  return shown.join("; ");
 }
 
-/** Returns the datasets of a list that are not in another list in the same version. */
-function without(
+/** Returns the datasets of `list` that `other` lacks or has in another version. */
+function changedDatasets(
   list: readonly DatasetVersion[],
   other: readonly DatasetVersion[],
 ): readonly DatasetVersion[] {
-  const known = new Set(other.map((dataset) => JSON.stringify(dataset)));
-  return list.filter((dataset) => !known.has(JSON.stringify(dataset)));
+  const unchanged = new Set(other.map((dataset) => JSON.stringify(dataset)));
+  return list.filter((dataset) => !unchanged.has(JSON.stringify(dataset)));
 }
 
-/** The record beside a finished file that lacks rows. */
-interface IncompleteRecord {
-  /** Flags that determine the content of the file, as text. */
-  fingerprint: string;
+/** FILE.incomplete.json: a note that a finished file has fewer rows than the service counted. */
+interface IncompleteNote {
+  /** The resource and the flags that determine the content of the file, as JSON. */
+  queryJson: string;
   /** Number of rows in the file. */
   rows: number;
   /** Number of rows that the service counted and did not deliver. */
   missingRows: number;
 }
 
-/** Records that a finished file lacks rows, or removes the record of an earlier file. */
-export async function recordMissingRows(path: string, record: IncompleteRecord): Promise<void> {
-  const recordPath = incompletePathOf(path);
-  if (record.missingRows > 0) await replaceFile(recordPath, record);
-  else await rm(recordPath, { force: true });
+/** Writes the note if rows are missing; else removes the note of an earlier download to FILE. */
+export async function updateIncompleteNote(path: string, note: IncompleteNote): Promise<void> {
+  const notePath = incompletePathOf(path);
+  if (note.missingRows > 0) await replaceFile(notePath, note);
+  else await rm(notePath, { force: true });
 }
 
 /**
- * Describes a finished download: its file exists without a part. Any file counts as finished, because
- * the query of a finished file is not recorded.
+ * Removes the sidecars of a finished download. A run leaves them if it is killed just after it has
+ * renamed FILE.part.
  *
- * Removes the state that a run leaves if it is killed after it has renamed the part.
+ * A download counts as finished if FILE exists and FILE.part does not; which query wrote FILE is
+ * unknown.
  *
- * @returns What is known about the file; `undefined` if the download is not finished
+ * @returns A description of FILE, to follow "FILE is"; `undefined` if the download is not finished
  */
-export async function describeFinished(path: string): Promise<string | undefined> {
+export async function cleanUpFinished(path: string): Promise<string | undefined> {
   if (await statIfExists(path) === undefined) return undefined;
   if (await statIfExists(partPathOf(path), lstat) !== undefined) return undefined;
-  await removeState(path);
-  const record: Partial<IncompleteRecord> = await readFile(incompletePathOf(path), "utf8")
+  await removeSidecars(path);
+  const note: Partial<IncompleteNote> = await readFile(incompletePathOf(path), "utf8")
     .then(JSON.parse).catch(() => ({}));
-  const { rows, missingRows } = record;
+  const { rows, missingRows } = note;
   return missingRows === undefined
     ? "complete: it exists, and there is no part to resume"
     : `finished with ${rows} rows, ${missingRows} fewer than the service counted`;

@@ -4,27 +4,34 @@ import type { Context } from "./context.ts";
 
 /** Interval (ms) at which the line on a terminal is redrawn. */
 const DRAW_INTERVAL = 250;
-/** A download that ends within this time (ms) leaves no line of progress on a terminal. */
+/** Maximum duration (ms) of a download that leaves no line of progress on a terminal. */
 const SHORT_DOWNLOAD = 1_000;
-/** Maximum number of characters of an error that a line of progress shows. */
+/** Maximum number of characters of an error in a line of progress. */
 const MAX_ERROR_LENGTH = 80;
 
 /** Options for a {@linkcode ProgressReport}. */
 export interface ReportOptions {
-  /** Whether to show only missing rows. */
+  /** Whether to print nothing except the number of missing rows. */
   isQuiet: boolean;
-  /** Whether a line can be redrawn, if standard error is a terminal. */
-  canDraw: boolean;
-  /** Maximum number of rows of the download. */
+  /**
+   * Whether a line may be redrawn if standard error is a terminal. False if the same terminal shows
+   * the rows.
+   */
+  mayDraw: boolean;
+  /** Maximum number of rows of the download; `Infinity` without a limit. */
   limit: number;
-  /** Cursor of an earlier run. */
+  /** Cursor of the last page of an earlier run; `undefined` without one. */
   after: Pick<Cursor, "rows" | "expectedRows" | "missingRows"> | undefined;
 }
 
-/** Shows the progress of a download on standard error: one line on a terminal, else one per page. */
+/**
+ * Shows the progress of a download on standard error: on a terminal, one line that is redrawn; else
+ * one line per page.
+ */
 export class ProgressReport {
   readonly #context: Pick<Context, "printError" | "terminal">;
   readonly #isQuiet: boolean;
+  /** Whether there is a terminal whose line may be redrawn. */
   readonly #canDraw: boolean;
   readonly #limit: number;
   /** Number of rows of an earlier run. */
@@ -33,19 +40,20 @@ export class ProgressReport {
   readonly #earlierMissingRows: number;
   readonly #started = performance.now();
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Number of rows that the service counted, at most the limit; `undefined` if it did not count. */
   #expectedRows: number | undefined;
   #progress: Progress | undefined;
   /** Time of the next retry on the clock of `performance.now()`. */
   #retryAt = 0;
-  /** Length of the line on the terminal. */
+  /** Number of characters of the line on the terminal; 0 if none was drawn. */
   #drawnLength = 0;
 
   /** Starts the report, before the first request. */
   constructor(context: Pick<Context, "printError" | "terminal">, options: ReportOptions) {
-    const { isQuiet, canDraw, limit, after } = options;
+    const { isQuiet, mayDraw, limit, after } = options;
     this.#context = context;
     this.#isQuiet = isQuiet;
-    this.#canDraw = canDraw && context.terminal !== undefined;
+    this.#canDraw = mayDraw && context.terminal !== undefined;
     this.#limit = limit;
     this.#earlierRows = after?.rows ?? 0;
     this.#earlierMissingRows = after?.missingRows ?? 0;
@@ -56,11 +64,12 @@ export class ProgressReport {
       this.#draw();
       this.#timer = setInterval(() => this.#draw(), DRAW_INTERVAL);
     } else {
+      // Prints "Requesting the first page…" only if the first page takes longer than a second.
       this.#timer = setTimeout(() => context.printError(this.#text()), SHORT_DOWNLOAD);
     }
   }
 
-  /** Shows the progress of the query. */
+  /** Shows the progress of the query after a page or before a retry. */
   update(progress: Progress): void {
     const pages = this.#progress?.pages ?? 0;
     this.#progress = progress;
@@ -72,6 +81,7 @@ export class ProgressReport {
     if (this.#canDraw) return this.#draw();
     if (!retrying && progress.pages === pages) return;
     clearTimeout(this.#timer);
+    // On a terminal that shows the rows, lines of progress would appear between them.
     if (this.#context.terminal === undefined) this.#context.printError(this.#text());
   }
 
@@ -83,16 +93,19 @@ export class ProgressReport {
   /**
    * Ends the line of a complete download, and prints a summary.
    *
-   * @param bytes Size of the file; `undefined` for standard output
-   * @param file Name of the file
+   * @param bytes Size of the file in bytes; `undefined` for standard output
+   * @param file Name of the file; `undefined` for standard output
    */
   finish(bytes?: number, file?: string): void {
     const [rows, expected] = [this.#rows, this.#expected];
+    // The download is complete, so the last line shows 100%.
     if (expected !== Infinity) this.#expectedRows = rows;
     this.#endLine(this.#text());
     if (this.#missingRows > 0) {
+      const areMissing = this.#missingRows === 1 ? "is missing" : "are missing";
       this.#context.printError(
-        `${countText(this.#missingRows)} fewer than the service counted (--allow-incomplete)`,
+        `${countText(this.#missingRows)} ${areMissing}: ` +
+          "the service counted more (accepted by --allow-incomplete)",
       );
     }
     if (this.#isQuiet) return;
@@ -102,7 +115,7 @@ export class ProgressReport {
         `${file}: ${countText(rows)}, ${(bytes / 1e6).toFixed(1)} MB, ${seconds}`,
       );
     } else if (rows > 0 && rows < expected && expected !== Infinity && !this.#context.terminal) {
-      // The line of the last page shows a larger expected number.
+      // The line of the last page shows an expected number that is too large.
       this.#context.printError(`Complete: ${countText(rows)}`);
     }
   }
@@ -119,7 +132,7 @@ export class ProgressReport {
   #draw(text: string = this.#text()): void {
     const { terminal } = this.#context;
     if (terminal === undefined) return;
-    // One character less, because a full line wraps.
+    // One column is left empty, because a full line wraps.
     const columns = Math.max(1, terminal.columns() - 1);
     const line = Array.from(text).slice(0, columns).join("");
     terminal.write(`\r${line.padEnd(Math.min(this.#drawnLength, columns))}`);
@@ -131,25 +144,28 @@ export class ProgressReport {
     return this.#earlierRows + (this.#progress?.rows ?? 0);
   }
 
-  /** Number of rows that are missing and accepted, of this run and an earlier one. */
+  /** Number of missing rows that this run and an earlier one accepted. */
   get #missingRows(): number {
     return this.#earlierMissingRows + (this.#progress?.missingRows ?? 0);
   }
 
-  /** Expected number of rows of the download: counted, or the limit. */
+  /** Expected number of rows: the smaller of the count and the limit; `Infinity` without both. */
   get #expected(): number {
     return Math.min(this.#expectedRows ?? Infinity, this.#limit);
   }
 
+  /** Returns the line of progress. */
   #text(): string {
     const { rows = 0, pages = 0, waits = 0, retrying } = this.#progress ?? {};
     const [done, expected] = [this.#rows, this.#expected];
     const seconds = (performance.now() - this.#started) / 1000;
-    const rowsText = expected === Infinity
+    // Without a count and without rows, the limit says nothing about the number of rows.
+    const isUnknown = expected === Infinity || done === 0 && this.#expectedRows === undefined;
+    const rowsText = isUnknown
       ? countText(done)
       : `${format(done)} of ${countText(expected)} (${percent(done, expected)})`;
     if (retrying && performance.now() < this.#retryAt) {
-      // The retry comes first, because a narrow terminal truncates the line.
+      // The retry is at the start of the line, because a narrow terminal truncates the end.
       const wait = Math.max(0, this.#retryAt - performance.now()) / 1000;
       const fault = retrying.fault.detail.replace(/https?:\/\/[^\s/]+(?:\/[^\s/]+)*\/(\w+)/, "$1");
       return `Retrying in ${duration(wait)} (${fault.slice(0, MAX_ERROR_LENGTH)}), ${rowsText}`;
@@ -164,11 +180,12 @@ export class ProgressReport {
     const parts = [rowsText];
     if (rows > 0) parts.push(`${format(Math.round(rate))} rows/s`);
     if (left > 0 && left < Infinity) parts.push(`${duration(left)} left`);
-    if (waits >= 1000) parts.push(`${duration(waits / 1000)} spent waiting`);
+    if (waits >= 1000) parts.push(`waited ${duration(waits / 1000)} between requests`);
     return parts.join(", ");
   }
 }
 
+/** Formats a number of rows. */
 function countText(rows: number): string {
   return `${format(rows)} ${rows === 1 ? "row" : "rows"}`;
 }
@@ -177,11 +194,12 @@ function format(number: number): string {
   return number.toLocaleString("en-CA");
 }
 
-/** Rounds down, to at most 100%, because counts are estimates. */
+/** Formats a percentage. Rounds down. Not over 100%: the count may be too low. */
 function percent(done: number, expected: number): string {
   return `${expected === 0 ? 100 : Math.min(100, Math.floor(100 * done / expected))}%`;
 }
 
+/** Formats a duration as seconds, minutes or hours. Rounds up. */
 function duration(seconds: number): string {
   const whole = Math.ceil(seconds);
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];

@@ -10,29 +10,29 @@ import {
   statIfExists,
 } from "./output.ts";
 import {
-  DatasetRecord,
   type DatasetVersion,
+  DatasetVersionFile,
   type EmptyState,
-  type Identity,
   partPathOf,
   readState,
-  recordMissingRows,
   removePart,
-  removeState,
-  replaceFile,
+  removeSidecars,
   RESTART,
-  shardsPathOf,
+  type RunHeader,
   type Slot,
   type State,
+  STATE_VERSION,
   statePathOf,
-  VERSION,
+  updateIncompleteNote,
+  writeShards,
+  writeState,
 } from "./part_state.ts";
 
 /** Options for {@linkcode openPart}. */
 export interface PartOptions {
-  /** Flags that determine the content of the file, as text. */
-  fingerprint: string;
-  /** Throws a `ValidationError` if a cursor is not one of the query. */
+  /** The resource and the flags that determine the content of the file, as JSON. */
+  queryJson: string;
+  /** Throws a `ValidationError` if a cursor does not belong to the query. */
   validate: (cursor: Cursor) => void;
   /** Whether to continue an existing part. */
   resume: boolean;
@@ -45,9 +45,11 @@ export interface PartOptions {
 /**
  * Opens a file as the output of a download.
  *
- * @param path Path after symbolic links
+ * @param path Path of FILE, with symbolic links resolved
  * @returns The output, and the cursor to continue after; `undefined` for a new part
- * @throws {FileError} As {@linkcode openPart}
+ * @throws {FileError} If a file or a part exists that the options do not allow to replace, or a part
+ *   cannot be resumed
+ * @throws {DataStreamError} If the dataset versions cannot be requested
  */
 export async function openFile(
   path: string,
@@ -58,7 +60,7 @@ export async function openFile(
   const output: Output = {
     async write({ data, cursor, hasMore, isLast }) {
       await explaining(part.write(data));
-      // A run that resumes writes the end of the document again.
+      // The end of the document is not committed: a run that resumes writes it again.
       if (!isLast) await explaining(part.commit(cursor, hasMore));
     },
     finish: (missingRows) => explaining(part.finish(missingRows)),
@@ -75,23 +77,24 @@ interface OpenPart {
   after: Cursor | undefined;
 }
 
-/** Hint for a part beside a file that must not be replaced. */
+/** Hint if both FILE and FILE.part exist, and FILE may not be overwritten. */
 const MOVE = "move it, then resume";
 
 /**
- * Opens the part of a file.
+ * Creates FILE.part, or opens it to continue an earlier run.
  *
+ * @param path Path of FILE, with symbolic links resolved
  * @throws {FileError} If a file or a part exists that the options do not allow to replace, or a part
  *   cannot be resumed
  * @throws {DataStreamError} If the dataset versions cannot be requested
  */
 export async function openPart(path: string, options: PartOptions): Promise<OpenPart> {
-  const { fingerprint, validate, resume } = options;
+  const { queryJson, validate, resume } = options;
   const partPath = partPathOf(path);
   const found = await statIfExists(partPath, lstat);
   const state = !resume || found === undefined
     ? undefined
-    : await readState(path, fingerprint, validate).catch((error) => {
+    : await readState(path, queryJson, validate).catch((error) => {
       // A run that was killed at its start leaves an empty part without a state.
       if (found.size > 0 || !(error instanceof FileError)) throw error;
     });
@@ -102,17 +105,22 @@ export async function openPart(path: string, options: PartOptions): Promise<Open
     return await resumePart(path, { ...options, force }, state);
   }
   if (force || resume) await removePart(path);
-  // Not more permissive than the file that it replaces, and readable for a run that resumes.
+  // The permissions of the file that it replaces, and for its owner those that --resume needs.
   const mode = replaced === undefined ? 0o666 : replaced.mode & 0o777 | 0o600;
   const file = await open(partPath, "wx", mode).catch((error) => {
     if (error.code !== "EEXIST") throw error;
     throw new FileError(
-      `${partPath} already exists, of a download that is running or was interrupted: ` +
+      `${partPath} already exists: another download is running or was interrupted: ` +
         `continue it with --resume, or ${RESTART}`,
     );
   });
   const part = new PartFile(path, { ...options, force }, file);
-  await part.takeOver();
+  try {
+    await part.takeOver();
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
   return { part, after: undefined };
 }
 
@@ -120,7 +128,7 @@ async function resumePart(path: string, options: PartOptions, state: State): Pro
   const file = await open(partPathOf(path), "r+");
   try {
     const hash = await hashPart(path, file, state.bytes, state.sha256);
-    const datasets = new DatasetRecord(path, options.requestDatasets);
+    const datasets = new DatasetVersionFile(path, options.requestDatasets);
     if (state.datasets !== undefined) {
       await datasets.read(state.datasets);
       await datasets.compare();
@@ -139,27 +147,27 @@ interface ExistingPart {
   state: State;
   /** Hash of the committed bytes. */
   hash: Hash;
-  datasets: DatasetRecord;
+  datasets: DatasetVersionFile;
 }
 
 /**
- * A file that is written page by page as `FILE.part`, with its state in `FILE.part.json`, and renamed
- * when it is complete.
+ * `FILE.part`: written page by page, and renamed to FILE when it is complete.
  *
- * The state file is the commit point: a page counts once its bytes are on disk and the state that
- * includes them has been renamed into place. Bytes after that are overwritten by the run that
- * resumes, and truncated at the end.
+ * A page is committed once its bytes are on disk and a `FILE.part.json` that includes them has been
+ * renamed into place. A run that resumes overwrites the bytes after the last committed page;
+ * {@linkcode PartFile.finish} truncates the rest.
  *
  * A run that resumes writes to the same part, while the run before it may still be alive. Each run
- * therefore writes a random `owner` into the state and, before each step, compares the state file
- * with the text that it last wrote: the later run takes over, the earlier one stops. No portable
- * lock ends with its process, so another run can take over between a check and its step:
+ * therefore writes a random `owner` into the state and, before each step, compares FILE.part.json
+ * with the text that it last wrote: the later run takes over, the earlier one stops. Another run can
+ * still take over between this check and the step, because no portable file lock is released when its
+ * process is killed:
  *
- * - A late write lands after the committed bytes, at the offset where the later run writes the same
- *   rows. If its bytes differ, the later run's hash of the whole part shows it.
- * - A late state describes bytes that are in the part, because no run truncates a part before its
- *   end. The later run then finds that state, and stops.
- * - A run that starts again removes the part first, so the inode differs.
+ * - A write of the earlier run lands after the committed bytes, where the later run writes the same
+ *   rows. If the bytes differ, the later run detects it when it hashes the whole part at its end.
+ * - A state of the earlier run describes bytes that are in the part, because a part is truncated only
+ *   by the run that finishes it. The later run then reads a state that it did not write, and stops.
+ * - A run that starts again removes the part first, so the earlier run finds another inode.
  */
 export class PartFile {
   readonly #path: string;
@@ -168,17 +176,17 @@ export class PartFile {
   readonly #owner = randomUUID();
   /** Hash of the written bytes. */
   readonly #hash: Hash;
-  /** The datasets; recorded when a page is committed that has a next page. */
-  readonly #datasets: DatasetRecord;
+  /** The dataset versions; fetched when a page is committed that has a next page. */
+  readonly #datasets: DatasetVersionFile;
   readonly #isResumed: boolean;
   /** Number of written bytes. */
   #bytes: number;
   /** Number of committed rows. */
   #rows: number;
-  /** Shards in the file of the slot. */
+  /** Shards in the slot's file. */
   #shards: Cursor["remaining"];
   #slot: Slot;
-  /** The state file as this run last wrote it. */
+  /** Text of FILE.part.json as this run last wrote it. */
   #stateText = "";
   /** Whether a page was committed since the datasets were last compared. */
   #hasNewPages = false;
@@ -186,7 +194,9 @@ export class PartFile {
   #canResume = true;
 
   /**
-   * @param file The part, open for writing, and for reading if it is resumed
+   * @param path Path of FILE
+   * @param file FILE.part, open for writing; also for reading if it is resumed
+   * @param existing Content of the part if it is resumed
    */
   constructor(path: string, options: PartOptions, file: FileHandle, existing?: ExistingPart) {
     this.#path = path;
@@ -194,7 +204,7 @@ export class PartFile {
     this.#file = file;
     this.#isResumed = existing !== undefined;
     this.#hash = existing?.hash ?? createHash("sha256");
-    this.#datasets = existing?.datasets ?? new DatasetRecord(path, options.requestDatasets);
+    this.#datasets = existing?.datasets ?? new DatasetVersionFile(path, options.requestDatasets);
     this.#bytes = existing?.state.bytes ?? 0;
     this.#rows = existing?.state.cursor.rows ?? 0;
     this.#shards = existing?.state.cursor.remaining.slice(1) ?? [];
@@ -204,16 +214,12 @@ export class PartFile {
   /**
    * Makes this run the owner of the part.
    *
-   * @param state State of an earlier run
+   * @param state State of an earlier run if the part is resumed
    * @throws {FileError} If another download has replaced the part
    */
   async takeOver(state?: State): Promise<void> {
-    await this.#replaceState(
-      state === undefined ? { ...this.#identity, bytes: 0 } : {
-        ...state,
-        ...this.#identity,
-        cursor: withCurrentShard(state.cursor),
-      },
+    await this.#writeState(
+      state === undefined ? { ...this.#header, bytes: 0 } : { ...state, ...this.#header },
     );
     await this.#requireOwned();
   }
@@ -234,7 +240,7 @@ export class PartFile {
   }
 
   /**
-   * Commits the bytes that were written so far, which are complete pages.
+   * Commits the bytes that were written so far. They must be complete pages.
    *
    * @param cursor Cursor after the last of these pages
    * @param hasMore Whether another page follows
@@ -242,7 +248,7 @@ export class PartFile {
    * @throws {DataStreamError} If the dataset versions cannot be requested
    */
   async commit(cursor: Cursor, hasMore: boolean): Promise<void> {
-    if (hasMore) await this.#datasets.record();
+    if (hasMore) await this.#datasets.fetch();
     await this.#file.datasync();
     await this.#requireOwned();
     await this.#datasets.write();
@@ -250,15 +256,15 @@ export class PartFile {
     const offset = this.#shards.length - later.length;
     if (!later.every((shard, index) => shard === this.#shards[offset + index])) {
       this.#slot = this.#slot === 0 ? 1 : 0;
-      await replaceFile(shardsPathOf(this.#path, this.#slot), later);
+      await writeShards(this.#path, this.#slot, later);
       this.#shards = later;
     }
-    await this.#replaceState({
-      ...this.#identity,
+    await this.#writeState({
+      ...this.#header,
       bytes: this.#bytes,
       sha256: this.#hash.copy().digest("hex"),
       datasets: this.#datasets.length,
-      cursor: withCurrentShard(cursor),
+      cursor,
       laterShards: later.length,
       slot: this.#slot,
     });
@@ -267,10 +273,10 @@ export class PartFile {
   }
 
   /**
-   * Renames the part to its final name.
+   * Renames FILE.part to FILE.
    *
-   * @param missingRows Number of counted rows that are missing and accepted
-   * @returns The number of bytes
+   * @param missingRows Number of rows that the service counted and did not deliver, if accepted
+   * @returns Size of the file in bytes
    * @throws {FileError} If another download has taken over, the datasets or the part changed, or the
    *   file must not be replaced
    * @throws {DataStreamError} If the dataset versions cannot be requested
@@ -288,42 +294,43 @@ export class PartFile {
     await this.#file.sync();
     await this.#requireOwned();
     await this.#file.close();
-    const { fingerprint } = this.#options;
-    await recordMissingRows(this.#path, { fingerprint, rows: this.#rows, missingRows });
+    const { queryJson } = this.#options;
+    await updateIncompleteNote(this.#path, { queryJson, rows: this.#rows, missingRows });
     await rename(partPathOf(this.#path), this.#path);
-    await removeState(this.#path);
+    await removeSidecars(this.#path);
     return this.#bytes;
   }
 
   /**
-   * Closes an incomplete part. Removes it if it is empty.
+   * Closes an incomplete part. Removes it if it has no rows.
    *
+   * @param isEmpty Whether the part has no rows
    * @returns Whether a later run can continue the part
    */
   async abandon(isEmpty: boolean): Promise<boolean> {
     const isOwned = await this.#isOwned();
     await this.#file.close().catch(() => {});
-    // With a file to replace, an empty part stays: without it, --resume would take that file for the
-    // finished download.
+    // If FILE exists, an empty part is kept: without FILE.part, --resume would report the old FILE as
+    // the finished download.
     const isNeeded = !isEmpty || await statIfExists(this.#path) !== undefined;
     if (isOwned && !isNeeded) await removePart(this.#path);
     return isOwned && isNeeded && this.#canResume;
   }
 
-  /** Throws an error. A `FileError` is about the part, so that a later run would throw it too. */
+  /** Rethrows an error. After a `FileError` the part cannot be resumed: a later run would fail too. */
   #fail(error: unknown): never {
     this.#canResume = !(error instanceof FileError);
     throw error;
   }
 
-  get #identity(): Identity {
-    const { fingerprint, force } = this.#options;
-    return { version: VERSION, owner: this.#owner, fingerprint, force };
+  get #header(): RunHeader {
+    const { queryJson, force } = this.#options;
+    return { version: STATE_VERSION, owner: this.#owner, queryJson, force };
   }
 
-  async #replaceState(state: State | EmptyState): Promise<void> {
-    this.#stateText = await replaceFile(statePathOf(this.#path), state).catch((error) => {
-      // Another run has written, renamed or removed the new file first.
+  async #writeState(state: State | EmptyState): Promise<void> {
+    this.#stateText = await writeState(this.#path, state).catch((error) => {
+      // Another run has written, renamed or removed the same temporary file.
       throw ["ENOENT", "EEXIST"].includes(error.code) ? this.#takenOver() : error;
     });
   }
@@ -338,7 +345,7 @@ export class PartFile {
     );
   }
 
-  /** Whether the part and the state under their names are those of this run. */
+  /** Whether no other run has replaced FILE.part or FILE.part.json. */
   async #isOwned(): Promise<boolean> {
     try {
       if (await readFile(statePathOf(this.#path), "utf8") !== this.#stateText) return false;
@@ -350,20 +357,18 @@ export class PartFile {
   }
 }
 
-/** Returns a cursor without the shards after the current one, which are in a file of their own. */
-function withCurrentShard(cursor: Cursor): Cursor {
-  return { ...cursor, remaining: cursor.remaining.slice(0, 1) };
-}
-
 /** Number of bytes per read. */
 const READ_SIZE = 1 << 20;
 
 /**
  * Hashes the first bytes of a part.
  *
+ * @param path Path of FILE, for the message
+ * @param file FILE.part
+ * @param bytes Number of bytes to hash
  * @param sha256 Expected hash, in hexadecimal
  * @returns The hash, which can be updated with more bytes
- * @throws {FileError} If the bytes differ from those that were written
+ * @throws {FileError} If the hash differs, or the part has fewer bytes
  */
 async function hashPart(
   path: string,
@@ -384,5 +389,5 @@ async function hashPart(
     at += bytesRead;
   }
   if (hash.copy().digest("hex") === sha256) return hash;
-  throw changed(`its first ${bytes} bytes are not those that weir wrote`);
+  throw changed(`its first ${bytes} bytes differ from what weir wrote`);
 }

@@ -3,17 +3,17 @@ import { parseFilter } from "../odata/parse_filter.ts";
 import { REGIONS } from "../odata/regions.ts";
 import { didYouMean } from "../validation.ts";
 import { formatFlag, formatFlags } from "./arguments.ts";
-import { type FlagValues, SERVICE_FLAGS } from "./query_flags.ts";
+import { type FlagValues, SERVICE_FLAGS } from "./flags.ts";
 
-/** The public list of the values that the service accepts. */
+/** Repository with the values that the service accepts. */
 const SCHEMA = "https://github.com/datastreamapp/schema";
 
 /**
- * Returns lines on why a filter may match nothing: values are case-sensitive. They say how to list
- * the values of `CharacteristicName` and `RegionId`.
+ * Returns lines that explain why a filter may match no row: a `CharacteristicName` in another case, or
+ * an unknown `RegionId`. They also say how to list the values.
  *
  * @param filter The filter as text
- * @param flags The flags; those of the service are part of the command that lists values
+ * @param flags The given flags; the suggested command repeats the flags of the service
  */
 export function valueHints(filter: string | undefined, flags: FlagValues): string[] {
   const clauses = clausesOf(filter);
@@ -26,35 +26,33 @@ export function valueHints(filter: string | undefined, flags: FlagValues): strin
     const service = formatFlags(flags, Object.keys(SERVICE_FLAGS));
     lines.push(
       'Values of CharacteristicName are case-sensitive: "pH", not "ph"',
-      "To list those of one dataset (reads all of its rows): " +
+      "To list the names in one dataset (reads all of its rows): " +
         `weir observations${formatFlag("doi", doi)} --select CharacteristicName --no-header` +
         `${service} | sort -u`,
-      `All accepted values: CharacteristicName in ${SCHEMA}`,
+      `All names: see CharacteristicName at ${SCHEMA}`,
     );
   }
-  const regions = valuesOf("RegionId");
-  if (regions.length > 0) {
-    const hints = [...new Set(regions.map(regionHint))].filter((hint) => hint !== "");
-    lines.push(
-      ["Values of RegionId are case-sensitive", ...hints].join(": "),
-      `Documented regions: ${REGION_IDS.join(", ")}`,
-    );
+  const unknownRegions = new Set(valuesOf("RegionId").filter((id) => !REGION_IDS.includes(id)));
+  for (const id of unknownRegions) {
+    const hint = regionHint(id);
+    lines.push(`Unknown region "${id}"${hint && `: ${hint}`}`);
   }
+  if (unknownRegions.size > 0) lines.push(`Documented regions: ${REGION_IDS.join(", ")}`);
   return lines;
 }
 
+/** Returns the clauses of a filter; an empty list if it is unchecked and cannot be parsed. */
 function clausesOf(filter: string | undefined): ReturnType<typeof parseFilter> {
   try {
     return filter === undefined ? [] : parseFilter(filter);
   } catch (error) {
-    // An unchecked filter can have another grammar.
     if (error instanceof ValidationError) return [];
     throw error;
   }
 }
 
 const REGION_IDS = REGIONS.flatMap(([, regions]) => Object.keys(regions));
-/** Ids of regions by the last part of the Id and by the name, in lower case. */
+/** Ids of the documented regions, by the last part of the Id and by the name, both in lower case. */
 const REGIONS_BY_NAME = new Map(
   REGIONS.flatMap(([, regions]) =>
     Object.entries(regions).flatMap(([id, name]): [string, string][] => [
@@ -64,13 +62,14 @@ const REGIONS_BY_NAME = new Map(
   ),
 );
 
-/** Suggests the region for an unknown value; empty if none is similar. */
+/** Suggests a documented region for an unknown one; empty if none is similar. */
 function regionHint(value: string): string {
-  if (REGION_IDS.includes(value)) return "";
+  // The suggested names are replaced by the Ids of these regions.
   return didYouMean(lastPart(value), [...REGIONS_BY_NAME.keys()], "")
     .replace(/"([^"]+)"/g, (_, name) => `"${REGIONS_BY_NAME.get(name)}"`);
 }
 
+/** Returns the part of an Id after its last dot: `pe` for `admin.4.ca.pe`. */
 function lastPart(id: string): string {
   return id.slice(id.lastIndexOf(".") + 1);
 }

@@ -38,7 +38,7 @@ interface Expectations {
  * was not counted, or counted too low: the link may have been lost. An empty page is requested once more
  * if a link, before or on it, or the count announced rows.
  *
- * Source: the service's public documentation, "Paging".
+ * Source: DataStream Public API, "Response Format".
  *
  * @param first The first request
  * @param read Reads each page

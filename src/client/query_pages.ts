@@ -209,7 +209,7 @@ function requireFewRows({ settings }: Execution, query: CheckedQuery, rows: numb
   });
 }
 
-/** Inaccuracy of large counts: 0.0005 % (the service's public documentation, "Query options"). */
+/** Inaccuracy of large counts: 0.0005 % (DataStream Public API, "URL Parameters", `$count`). */
 const COUNT_INACCURACY = 0.000_005;
 
 /**
@@ -238,8 +238,8 @@ async function requireComplete(
     kind: "incomplete",
     url: urlOf(query, execution.settings),
     hint: isByYear
-      ? 'rows without a start date are in no year: use partition: "location" (--partition location)'
-      : 'run the query again later; if the count is wrong, accept the rows with incomplete: "warn" (--allow-incomplete)',
+      ? 'rows without a start date are in no year: use partition: "location"'
+      : 'run the query again later; if the count is wrong, accept the rows with incomplete: "warn"',
     expectedRows: count,
   });
 }

@@ -54,7 +54,7 @@ export interface SeenPages {
 /**
  * Reads a response as a page, checks its rows and finds where the next page begins.
  *
- * Source: the service's public documentation, "Paging"; OData JSON Format 4.01, section 19.5
+ * Source: DataStream Public API, "Response Format"; OData JSON Format 4.01, section 19.5
  * (an error in a page).
  *
  * @param sent The request, for the checks
@@ -127,7 +127,7 @@ export function readBytes(
  * Reads the response to `$count=true`: a number or a string of digits, under `value` or the count
  * member of OData JSON, with its `@` or without.
  *
- * Source: the service's public documentation, "Query options", and its OpenAPI file.
+ * Source: DataStream Public API, "URL Parameters", `$count`; its OpenAPI file.
  *
  * @throws {DataStreamError} If there is no count in it
  */

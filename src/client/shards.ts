@@ -35,7 +35,7 @@ export interface Shard {
   isJoined?: boolean | undefined;
 }
 
-/** Maximum number of rows per split query (the service's public documentation, "Client guidance"). */
+/** Maximum number of rows per split query (DataStream Public API, on large requests). */
 export const MAX_SHARD_ROWS = 1_000_000;
 
 /** Splits a query by its option `partition`, before anything is counted. */
@@ -67,8 +67,8 @@ export async function splitQuery(execution: Execution, query: CheckedQuery): Pro
 /**
  * Splits a shard of more than a million rows into ranges of locations, each with fewer.
  *
- * A skip token says after which Id a page begins, whatever the filter (the service's public
- * documentation, "Query options"): the ranges continue where the last page ended.
+ * A skip token says after which Id a page begins, whatever the filter (DataStream Public API, "URL
+ * Parameters", `$skiptoken`): the ranges continue where the last page ended.
  *
  * @param rows Number of rows of the shard, by the service's count
  */
@@ -168,7 +168,7 @@ export async function countShard(
 /**
  * Requests the number of rows of a shard; large counts are estimates.
  *
- * Source: the service's public documentation, "Query options".
+ * Source: DataStream Public API, "URL Parameters", `$count`.
  */
 export function requestCount(
   execution: Execution,

@@ -30,7 +30,8 @@ export function encode(text: string): string {
   let length = 0;
   for (let index = 0; index < written; index++) {
     const byte = input[index]!;
-    if (UNRESERVED[byte] === 1) {
+    // Most bytes are lower-case letters: they skip the table.
+    if (byte > 0x60 && byte < 0x7b || UNRESERVED[byte] === 1) {
       output[length++] = byte;
     } else {
       output[length++] = 0x25;

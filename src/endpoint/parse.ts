@@ -23,7 +23,7 @@ export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 export function parse(options: MergedOptions): RequestOptions {
   const { method, url, baseUrl, headers, mediaType, data, request } = options;
   if (typeof url !== "string" || !url) {
-    throw new ValidationError("url", 'must be a non-empty string such as "/path"', {
+    throw new ValidationError("url", "must be a path or a full URL", {
       received: url,
     });
   }
@@ -88,7 +88,7 @@ function requireHost(url: string, hostEnd: number): string {
 /** Joins a base URL and a path with exactly one slash. */
 function join(baseUrl: string, path: string): string {
   if (typeof baseUrl !== "string") {
-    throw new ValidationError("baseUrl", "must be a string", { received: baseUrl });
+    throw new ValidationError("baseUrl", "must be a string");
   }
   let end = baseUrl.length;
   while (end > 0 && baseUrl[end - 1] === "/") end--;

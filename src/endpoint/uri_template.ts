@@ -110,7 +110,7 @@ function requireWellFormed(template: string): void {
 function dollarHint(expression: string): string {
   const encoded = expression.replaceAll("$", "%24");
   if (encoded === expression || WELL_FORMED.exec(encoded)![0] !== encoded) return "";
-  return `write "${encoded}", and "%24" in the name of the option too`;
+  return `write "${encoded}", and "%24" in the name of the option`;
 }
 
 /** Reads the text between the braces of a well-formed expression. */

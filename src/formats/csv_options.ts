@@ -83,7 +83,7 @@ const OPTION_NAMES: Record<keyof CsvOptions, true> = {
 };
 
 /** One ASCII mark that cannot occur in a number and is not a quote. */
-const SEPARATOR_PATTERN = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;
+export const SEPARATOR_PATTERN = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;
 
 function checkColumns(columns: readonly CsvColumn[]): (readonly [field: string, header: string])[] {
   if (!Array.isArray(columns)) throw invalidValue("columns", "a list", columns);

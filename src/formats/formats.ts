@@ -1,6 +1,6 @@
 import { ValidationError } from "../errors.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "../odata/resources.ts";
-import { didYouMean } from "../validation.ts";
+import { didYouMean, isNearMatch } from "../validation.ts";
 import { CsvWriter } from "./csv.ts";
 import { checkCsvOptions, type CsvOptions } from "./csv_options.ts";
 import { createGeojsonWriter } from "./geojson.ts";
@@ -144,7 +144,7 @@ export function createWriter(format: FormatName, options: WriterOptions): PageWr
   if (csvOption !== undefined && format !== "csv") {
     throw new ValidationError(csvOption[0], `is only for CSV, got it with ${format}`, {
       received: csvOption[1],
-      hint: "leave it out",
+      hint: "omit it",
     });
   }
   const missing = missingFields(format, select);
@@ -165,9 +165,10 @@ function requireKnownColumns(
   const unknown = columns.find(([field]) => !fields.includes(field));
   if (unknown === undefined) return;
   const [field] = unknown;
+  const hint = didYouMean(field, fields, "select it too, or omit the column");
   throw new ValidationError("columns", `must be selected fields, got "${field}"`, {
     received: field,
-    hint: didYouMean(field, fields, "select it too, or leave the column out"),
-    canBeUnchecked: true,
+    hint,
+    canBeUnchecked: !isNearMatch(hint),
   });
 }

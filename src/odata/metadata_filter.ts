@@ -1,4 +1,4 @@
-import { checkFilter } from "./parse_filter.ts";
+import { parseFilter, requireFilterFields } from "./parse_filter.ts";
 import { formatClauses } from "./clause.ts";
 
 /**
@@ -16,7 +16,10 @@ const DATASET_NAMES = ["DOI", "DatasetName", "CreateTimestamp"];
  * @throws {ValidationError} If Metadata does not accept the filter
  */
 export function toMetadataFilter(filter: string): string | undefined {
-  const clauses = checkFilter("Metadata", filter)
-    .filter(({ field, operator }) => operator !== "ne" || DATASET_NAMES.includes(field));
+  const parsed = parseFilter(filter);
+  requireFilterFields("Metadata", filter, parsed, false);
+  const clauses = parsed.filter(({ field, operator }) =>
+    operator !== "ne" || DATASET_NAMES.includes(field)
+  );
   return clauses.length === 0 ? undefined : formatClauses(clauses);
 }

@@ -10,7 +10,7 @@ export function fieldHint(resource: ResourceName, name: string): string {
   if (isLocationId && resource === "Locations") return "use Id, which is the same number";
   const twin = findTwin(resource, name, own) ??
     (isLocationId ? undefined : findWithoutLocation(name, own));
-  if (twin !== undefined) return `did you mean "${twin}"?`;
+  if (twin !== undefined) return suggest([twin])!;
   const others = RESOURCE_NAMES.filter((other) => hasField(other, name));
   if (others.length > 0) {
     return `use ${others.join(" or ")}, which has this field` +
@@ -28,7 +28,7 @@ export function filterHint(resource: ResourceName, name: string): string {
   const bare = withoutLocation(name);
   const twin = own.find((other) => isSame(name, other)) ?? findTwin(resource, name, own) ??
     findWithoutLocation(name, own);
-  if (twin !== undefined) return `did you mean "${twin}"?`;
+  if (twin !== undefined) return suggest([twin])!;
   if (/^L(at|ong)itude$/i.test(bare)) return "use {within} to filter by position";
   if (/^(A\w+)?(Start|End)?(Date|Year)$/i.test(name)) {
     return "filter by ActivityStartYear, then select the dates from the returned rows";

@@ -1,29 +1,37 @@
 import { ValidationError } from "../errors.ts";
+import { isNearMatch } from "../validation.ts";
 import type { Clause, Comparison, Literal } from "./clause.ts";
 import { filterHint } from "./name_hints.ts";
 import { type ResourceName, RESOURCES } from "./resources.ts";
 
 /**
- * Parses a filter and checks that a resource can be filtered by each of its names.
+ * Checks that a resource can be filtered by each field of a filter.
  *
- * @param filter The filter, not URL-encoded
- * @throws {ValidationError} If the filter has a syntax error or uses another name
+ * @param filter The filter, for the error
+ * @param canBeUnchecked Whether the error may suggest the option `unchecked`. It does not if a name of
+ *   the resource is a near match
+ * @throws {ValidationError} If it cannot
  */
-export function checkFilter(resource: ResourceName, filter: string): ParsedClause[] {
+export function requireFilterFields(
+  resource: ResourceName,
+  filter: string,
+  clauses: readonly ParsedClause[],
+  canBeUnchecked: boolean,
+): void {
   const names: readonly string[] = RESOURCES[resource].filters;
-  const clauses = parseFilter(filter);
   const unknown = clauses.find(({ field }) => !names.includes(field));
-  if (unknown === undefined) return clauses;
+  if (unknown === undefined) return;
   const { field, position } = unknown;
+  const hint = filterHint(resource, field);
   throw new ValidationError(
     "filter",
     `uses "${field}" at character ${position + 1}, which is not a filter field of ${resource}`,
-    { received: filter, hint: filterHint(resource, field) },
+    { received: filter, hint, canBeUnchecked: canBeUnchecked && !isNearMatch(hint) },
   );
 }
 
 /** A clause and the index of its field in the filter. */
-interface ParsedClause extends Clause {
+export interface ParsedClause extends Clause {
   position: number;
 }
 

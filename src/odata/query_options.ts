@@ -3,6 +3,7 @@ import {
   emptyOption,
   firstRepeated,
   invalidValue,
+  isNearMatch,
   requireType,
   requireWholeNumber,
 } from "../validation.ts";
@@ -10,7 +11,7 @@ import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { type Clause, formatClauses } from "./clause.ts";
 import type { Filter } from "./filter.ts";
 import { fieldHint } from "./name_hints.ts";
-import { checkFilter, parseFilter } from "./parse_filter.ts";
+import { type ParsedClause, parseFilter, requireFilterFields } from "./parse_filter.ts";
 import { fieldNames, MAXIMUM_TOP, type ResourceName, RESOURCES } from "./resources.ts";
 
 /** How a large query is split; see the option of this name. */
@@ -160,15 +161,10 @@ function requireFields(
   const known: readonly string[] = fieldNames(resource);
   const unknown = unchecked ? undefined : select.find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    throw new ValidationError(
-      "select",
-      `includes "${unknown}", which is not a field of ${resource}`,
-      {
-        received: select,
-        hint: fieldHint(resource, unknown),
-        canBeUnchecked: true,
-      },
-    );
+    const hint = fieldHint(resource, unknown);
+    const problem = `includes "${unknown}", which is not a field of ${resource}`;
+    const canBeUnchecked = !isNearMatch(hint);
+    throw new ValidationError("select", problem, { received: select, hint, canBeUnchecked });
   }
   const repeated = firstRepeated(select);
   if (repeated !== undefined) {
@@ -183,14 +179,18 @@ function requireFields(
 type ParsedFilter = Pick<CheckedQuery, "filter" | "clauses">;
 
 function readFilter(resource: ResourceName, filter: string, unchecked: boolean): ParsedFilter {
+  let clauses: ParsedClause[];
   try {
-    return { filter, clauses: unchecked ? parseFilter(filter) : checkFilter(resource, filter) };
+    clauses = parseFilter(filter);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     if (unchecked) return { filter, clauses: undefined };
     const { option, problem, received, hint } = error;
-    throw new ValidationError(option, problem, { received, hint, canBeUnchecked: true });
+    // A hint says how to correct the filter. Without one, the service may know more than Weir.
+    throw new ValidationError(option, problem, { received, hint, canBeUnchecked: hint === "" });
   }
+  if (!unchecked) requireFilterFields(resource, filter, clauses, true);
+  return { filter, clauses };
 }
 
 /** Adds clauses to a filter with `and`. */
@@ -202,35 +202,6 @@ export function narrow(
   if (filter === undefined) return formatClauses(more);
   // A filter that cannot be parsed may have an `or`, which binds more weakly than `and`.
   return `${clauses === undefined ? `(${filter})` : filter} and ${formatClauses(more)}`;
-}
-
-/** Where a query of a resource has a box. */
-interface PlacedBox {
-  filter: string | undefined;
-  within?: BoundingBox | undefined;
-}
-
-/**
- * Adds a box to a filter if the resource has positions; otherwise returns it as `within`.
- *
- * @param unchecked Whether the filter may have names and syntax that Weir does not know. Default: no,
- *   and errors do not suggest the option
- * @throws {ValidationError} If the filter or the box is not valid for the resource
- */
-export function placeBox(
-  resource: ResourceName,
-  filter: string | undefined,
-  within: BoundingBox | undefined,
-  unchecked?: boolean,
-): PlacedBox {
-  if (within === undefined) return { filter };
-  if (isMeasured(resource)) return { filter, within };
-  const parsed = filter === undefined
-    ? { filter, clauses: [] }
-    : unchecked === undefined
-    ? { filter, clauses: checkFilter(resource, filter) }
-    : readFilter(resource, filter, unchecked);
-  return { filter: narrow(parsed, toBoxClauses(within, "within")) };
 }
 
 /** System query options of one request, by their OData names. */

@@ -1,9 +1,9 @@
 /**
- * Signed URLs: download URLs that work without an API key until they expire.
+ * Signs and verifies download URLs, which work without an API key until they expire.
  *
- * The signature is HMAC-SHA-256 over the path and the query. The query is signed as decoded names
- * and values, sorted and encoded again in one way, so that the signature survives a browser, Excel or
- * R that encodes the URL differently. Neither host nor fragment is signed.
+ * The signature is an HMAC-SHA-256 of the path and the query. Before signing, the query is decoded,
+ * sorted and encoded again, so that the signature stays valid if a browser, Excel or R encodes the URL
+ * differently. The host and the fragment are not signed.
  *
  * Source: RFC 2104; Web Cryptography API.
  */
@@ -32,7 +32,7 @@ export interface SignUrlOptions {
 type SignatureStatus = "valid" | "expired" | "unsigned" | "invalid";
 
 /**
- * Signs a download URL. Anyone who has it can use it without changes until it expires.
+ * Signs a download URL. Anyone who has the signed URL can use it, without changes, until it expires.
  *
  * @param url Absolute URL to sign, without `expires` and `signature`
  * @param options Secret and expiry
@@ -80,13 +80,13 @@ export async function signUrl(url: URL | string, options: SignUrlOptions): Promi
     await importKey(secret),
     canonicalize(signed.pathname, pairs),
   );
-  // Keeps the order of the parameters: only the signed text is sorted.
+  // The URL keeps the order of its parameters. Only the signed bytes are sorted.
   signed.search = encodePairs([...pairs, [SIGNATURE, toHex(new Uint8Array(signature))]]);
   return signed.href;
 }
 
 /**
- * Verifies the signature and the expiry of a URL, in constant time.
+ * Verifies the signature and the expiry of a URL.
  *
  * @param url URL of the request
  * @param secret Secret that the URL was signed with
@@ -133,7 +133,7 @@ function importKey(secret: string): Promise<CryptoKey> {
   return crypto.subtle.importKey("raw", new TextEncoder().encode(secret), algorithm, false, usages);
 }
 
-/** Returns the signed text, which is the same for all encodings and orders of a query. */
+/** Returns the bytes to sign. They do not depend on the encoding and order of the parameters. */
 function canonicalize(
   path: string,
   pairs: readonly [string, string][],

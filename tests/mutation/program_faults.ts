@@ -56,7 +56,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   {
     name: "--resume goes on with another query",
     file: "src/cli/part_state.ts",
-    find: "    throw state.fingerprint === fingerprint ? invalid() : otherQuery();\n",
+    find: "    throw state.queryJson === queryJson ? damaged() : otherQuery();\n",
     replacement: "",
     test: "tests/e2e/processes/resume_test.ts",
     only: "weir --resume refuses a part of another query, and a part whose state is invalid",
@@ -124,7 +124,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
   {
     name: "files that a killed run did not rename are left",
     file: "src/cli/part_state.ts",
-    find: "return [...paths, ...[...paths, incompletePathOf(path)].map(newPathOf)];",
+    find: "return [...paths, ...[...paths, incompletePathOf(path)].map(temporaryPathOf)];",
     replacement: "return paths;",
     test: "tests/e2e/processes/resume_matrix_test.ts",
     only: "weir --resume removes files that a killed run did not rename",

@@ -268,7 +268,7 @@ Deno.test("weir --resume refuses a part whose dataset versions are lost", () => 
       if (content !== undefined) await writeFile("a.csv.part.datasets.json", content);
       const { code, stderr } = await runToEnd(line, ...ask, "--resume");
       assertEquals(code, 1, content);
-      assertStringIncludes(stderr, "a.csv.part.datasets.json does not list");
+      assertStringIncludes(stderr, "a.csv.part.datasets.json is missing or damaged");
       assertStringIncludes(stderr, "start again with --force");
       if (content === undefined) await writeFile("a.csv.part.datasets.json", list);
     }

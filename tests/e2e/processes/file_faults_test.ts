@@ -58,7 +58,7 @@ Deno.test("weir --resume refuses a split download whose other shards are lost", 
         if (content !== undefined) await writeFile("a.csv.part.legs.json", content);
         const { code, stderr } = await runToEnd(line, ...toCsv, "--resume");
         assertEquals([code, await readFile("a.csv.part")], [1, part], content);
-        assertStringIncludes(stderr, "a.csv.part.legs.json does not say how to continue");
+        assertStringIncludes(stderr, "a.csv.part.legs.json is missing or damaged");
         assertStringIncludes(stderr, "start again with --force");
         if (content === undefined) await writeFile("a.csv.part.legs.json", legs);
       }

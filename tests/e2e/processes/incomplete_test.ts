@@ -42,7 +42,7 @@ Deno.test("weir leaves the part and exits with 1 when rows are missing by the co
 
     const accepted = await runToEnd(line, ...ask, "--resume", "--allow-incomplete");
     assertEquals([accepted.code, await fileNames()], [0, ["a.csv", "a.csv.incomplete.json"]]);
-    assertStringIncludes(accepted.stderr, "600 rows fewer than the service counted");
+    assertStringIncludes(accepted.stderr, "600 rows are missing: the service counted more");
     assertEquals((await readFile("a.csv")).split("\r\n").length, 1 + 400 + 1);
     const record = JSON.parse(await readFile("a.csv.incomplete.json"));
     assertEquals([record.rows, record.missingRows], [400, 600]);

@@ -337,6 +337,6 @@ Deno.test("weir refuses a --cite that leads to the file or the part of --output"
       const ask = [...RECORDS, "--output=a.csv", `--cite=${name}`];
       const { code, stderr } = await runToEnd(toFile, ...ask);
       assertEquals([code, await fileNames()], [2, ["cite.txt", "datasets.txt"]]);
-      assertStringIncludes(stderr, "must be two files");
+      assertStringIncludes(stderr, "would write to the same file");
     }
   }));

@@ -17,7 +17,7 @@ import {
 
 const PATH = `${FOLDER}/a.csv`;
 const options: PartOptions = {
-  fingerprint: "q",
+  queryJson: "q",
   validate() {},
   resume: true,
   force: false,
@@ -143,6 +143,18 @@ Deno.test("openPart() refuses a part that is not a regular file", () =>
     await new Deno.Command("ln", { args: ["-s", "b.csv", `${PATH}.part`] }).output();
     await assertRejects(resume, FileError, "a.csv.part is not a regular file");
     assertEquals(await readFile("b.csv"), "page 1\n");
+  }));
+
+Deno.test("openPart() closes the part when its state cannot be written", () =>
+  withFiles(async () => {
+    await Deno.mkdir(`${PATH}.part.json`);
+    await assertRejects(() => openPart(PATH, { ...options, resume: false }), Error, "part.json");
+    assert((await fileNames()).includes("a.csv.part"));
+    // Deno does not report a FileHandle that is left open.
+    const { success, stdout } = await new Deno.Command("ls", {
+      args: ["-l", `/proc/${Deno.pid}/fd`],
+    }).output();
+    assertEquals([success, new TextDecoder().decode(stdout).includes("a.csv.part")], [true, false]);
   }));
 
 Deno.test("weir --resume in a second process takes over the part, and the first one fails", () => {

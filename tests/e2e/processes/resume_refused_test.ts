@@ -24,7 +24,7 @@ Deno.test("weir --resume refuses a part of another query, and a part whose state
       const others = args.filter((arg) => !arg.startsWith(`${name}=`));
       const { code, stderr } = await weir.run(...others, ...change, "--resume");
       assertEquals([code, await readFile("a.csv.part")], [1, part], change.join());
-      assertStringIncludes(stderr, "is of another query");
+      assertStringIncludes(stderr, "belongs to another query");
       assertEquals(stderr.includes("sandbox"), false); // the key
     }
     await writeFile("a.csv.part", part.slice(0, 5));
@@ -37,7 +37,7 @@ Deno.test("weir --resume refuses a part of another query, and a part whose state
     await writeFile("a.csv.part.json", "{");
     const lost = await weir.run(...args, "--resume");
     assertEquals(lost.code, 1);
-    assertStringIncludes(lost.stderr, "does not say how to continue");
+    assertStringIncludes(lost.stderr, "is missing or damaged");
     const other = args.map((arg) => arg === "--top=100" ? "--top=250" : arg);
     assertEquals((await weir.run(...other, "--force")).code, 0);
     assertEquals((await readFile("a.csv")).split("\r\n").length, 502);
@@ -47,7 +47,7 @@ Deno.test("weir --resume refuses a part of another query, and a part whose state
 const state = {
   version: 3,
   owner: "an earlier run",
-  fingerprint: "q",
+  queryJson: "q",
   force: false,
   bytes: 5,
   sha256: "0".repeat(64),
@@ -66,13 +66,13 @@ const unusable: [name: string, state: unknown][] = [
   ["an empty object", {}],
   ["a later version", { ...state, version: 4 }],
   ["a negative length", { ...state, bytes: -5 }],
-  ["a length alone", { version: 3, owner: "", fingerprint: "q", force: false, bytes: 5 }],
+  ["a length alone", { version: 3, owner: "", queryJson: "q", force: false, bytes: 5 }],
   ["a negative number of shards", { ...state, laterShards: -1 }],
   ["no SHA-256", { ...state, sha256: undefined }],
   ["a negative number of datasets", { ...state, datasets: -1 }],
   ["a third list of shards", { ...state, slot: 2 }],
   ["no list of shards", { ...state, slot: undefined }],
-  ["no fingerprint", { ...state, fingerprint: undefined }],
+  ["no queryJson", { ...state, queryJson: undefined }],
   ["no owner", { ...state, owner: undefined }],
   ["a text instead of whether to overwrite", { ...state, force: "false" }],
 ];
@@ -83,7 +83,7 @@ Deno.test("weir --resume compares the query of a state file when the file is val
     await writeFile("a.csv.part.json", JSON.stringify(state));
     const { code, stderr } = await weir.run("locations", "--output=a.csv", "--resume");
     // Each state of the next tests differs from this one in one member.
-    assertEquals([code, stderr.includes("is of another query (q)")], [1, true]);
+    assertEquals([code, stderr.includes("belongs to another query (q)")], [1, true]);
   });
 });
 
@@ -100,7 +100,7 @@ for (const [name, content] of unusable) {
         "--resume",
       );
       assertEquals([code, await readFile("a.csv.part")], [1, "Id\r\n1001\r\n"]);
-      assertStringIncludes(stderr, "does not say how to continue");
+      assertStringIncludes(stderr, "is missing or damaged");
     });
   });
 }
@@ -132,7 +132,7 @@ Deno.test("weir --resume refuses a state file whose cursor was changed", () => {
       await writeFile("a.csv.part.json", JSON.stringify({ ...state, cursor }));
       const { code, stderr } = await weir.run(...args, "--resume");
       assertEquals([code, await readFile("a.csv.part")], [1, part], name);
-      assertStringIncludes(stderr, "a.csv.part.json does not say how to continue a.csv.part", name);
+      assertStringIncludes(stderr, "a.csv.part.json is missing or damaged", name);
     }
     await writeFile("a.csv.part.json", valid);
     assertEquals((await weir.run(...args, "--resume")).code, 0);
@@ -156,13 +156,13 @@ Deno.test("weir --resume refuses the state file of an earlier version and says h
 });
 
 const edits: [name: string, edit: (part: string) => string, said: string][] = [
-  ["a byte order mark before it", (part) => `\ufeff${part}`, "are not those that weir wrote"],
+  ["a byte order mark before it", (part) => `\ufeff${part}`, "differ from what weir wrote"],
   [
     "6 bytes overwritten",
     (part) => `${part.slice(0, 500)}XXXXXX${part.slice(506)}`,
-    "are not those that weir wrote",
+    "differ from what weir wrote",
   ],
-  ["its last byte overwritten", (part) => `${part.slice(0, -1)}X`, "are not those that weir wrote"],
+  ["its last byte overwritten", (part) => `${part.slice(0, -1)}X`, "differ from what weir wrote"],
   ["its last byte missing", (part) => part.slice(0, -1), "start again with --force"],
 ];
 for (const [name, edit, said] of edits) {

@@ -59,7 +59,7 @@ Deno.test("weir --resume truncates a part to its last committed page when a writ
     // The files after an interrupted write of a page and of a state.
     // Longer than the remaining rows, so that bytes that are not truncated would remain.
     await writeFile("a.csv.part", `${part}${'500999,10.25976/weir-aa00,"Synth'.repeat(20_000)}`);
-    await writeFile("a.csv.part.json.new", '{"fingerprint":"{');
+    await writeFile("a.csv.part.json.new", '{"queryJson":"{');
     assertEquals((await weir.run(...args, "--resume")).code, 0);
     assertEquals(await readFile("a.csv") === whole, true);
   });

@@ -65,7 +65,7 @@ Deno.test("run() reads help as a value when it follows a flag with a value", asy
     assertEquals((await urlOf(...flags)).get("$filter"), "CharacteristicName eq 'help'");
   }
   const { errors } = await weir(["records", "--sandbox", "--count", "--output", "help"]);
-  assertStringIncludes(errors[0]!, "leave --output out");
+  assertStringIncludes(errors[0]!, "remove --output");
 });
 
 Deno.test("run() reads every argument after -- as an operand", async () => {
@@ -88,9 +88,24 @@ const refused: [line: string[], ...said: string[]][] = [
   [["help", "help"], 'Unexpected argument "--help" after help'],
   [["--version", "records"], '"records" after --version'],
   [["records", "--version=1"], "--version takes no value"],
-  [["records", "--", "help"], 'got "help"'],
-  [["records", "--", "-q"], 'got "-q"'],
-  [["fields", "records", "help"], 'got "help"'],
+  [["records", "--", "help"], 'Unexpected "help": weir records takes only flags'],
+  [["records", "--", "-q"], 'Unexpected "-q"'],
+  [["records", "--characteristic", "pH", "--", "x"], 'Unexpected "x": weir records takes only'],
+  [["fields", "records", "help"], 'Unexpected "help": weir fields takes one metadata|'],
+  [
+    ["sign", "https://x/?=DOI", "eq"],
+    'Unexpected "eq": weir sign takes one URL (the download URL,',
+  ],
+  [
+    ["records", "--characteristic", "Dissolved", "oxygen"],
+    'Unexpected "oxygen": quote "Dissolved oxygen"',
+  ],
+  [["records", "--filter=DOI", "eq", "x", "-q"], 'Unexpected "eq": quote "DOI eq x"'],
+  [["records", "-oa", "b"], 'Unexpected "b": quote "a b"'],
+  [["records", "--quiet", "b"], 'Unexpected "b": weir records takes only flags'],
+  [["--sandbox", "records"], "Put the command before the flags: weir records --sandbox"],
+  [["-n5", "records"], "Put the command before the flags: weir records [flags]"],
+  [["--quiet"], "Put the command before the flags: weir COMMAND --quiet"],
   [["records", "-qx"], 'Unknown flag "-x"'],
   [["records", "-q💧"], 'Unknown flag "-💧"'],
   [["records", "-qq"], "--quiet is given twice"],
@@ -118,7 +133,9 @@ for (const [line, ...said] of refused) {
 
 Deno.test("run() does not print the value when a flag for a key is unknown", async () => {
   for (const key of ["--api-key=of-a-test", "-kof-a-test", "--key=of-a-test"]) {
-    const { code, errors } = await weir(["records", key]);
-    assertEquals([code, errors.join().includes("of-a-test")], [2, false]);
+    for (const line of [["records", key], [key, "records"], [key]]) {
+      const { code, errors } = await weir(line);
+      assertEquals([code, errors.join().includes("of-a-test")], [2, false]);
+    }
   }
 });

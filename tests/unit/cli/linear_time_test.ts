@@ -7,7 +7,7 @@ import { parseArguments } from "../../../src/cli/arguments.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { UsageError } from "../../../src/cli/context.ts";
 import { ProgressReport } from "../../../src/cli/progress_report.ts";
-import { readFilter, readFormat } from "../../../src/cli/query_flags.ts";
+import { readFilter, readFormat } from "../../../src/cli/flags.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 import { weir } from "../../helpers/weir.ts";
 
@@ -48,7 +48,7 @@ Deno.test("readFormat() takes linear time when a file name has n dots", async ()
 for (const part of ["xhttp://-", "http://", "/", "/-"]) {
   Deno.test(`ProgressReport.update() takes linear time when a fault repeats "${part}"`, async () => {
     const context = { printError() {}, terminal: undefined };
-    const options = { isQuiet: false, canDraw: true, limit: Infinity, after: undefined };
+    const options = { isQuiet: false, mayDraw: true, limit: Infinity, after: undefined };
     const counts = { pages: 0, rows: 0, requests: 1, retries: 1, waits: 0 };
     await assertLinear(
       (n) =>

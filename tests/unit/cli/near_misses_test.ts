@@ -38,13 +38,35 @@ const hints: [line: string[], message: string][] = [
     'Unknown flag "--apikey": set DATASTREAM_API_KEY, or save the key with weir setup',
   ],
   [
-    ["locations", "--partition=never"],
-    'Unknown flag "--partition": use it with weir records or weir observations',
+    ["records", "--x_api_key=x"],
+    'Unknown flag "--x_api_key": set DATASTREAM_API_KEY, or save the key with weir setup',
   ],
+  [["records", "--monkey"], 'Unknown flag "--monkey"'],
+  [
+    ["locations", "--partition=never"],
+    "--partition is not for locations: use it with records or observations",
+  ],
+  [
+    ["cite", "--count"],
+    "--count is not for cite: use it with records, observations, locations or metadata",
+  ],
+  [["records", "-expires"], 'Unknown flag "-e"'],
   // Formats.
   [
     ["records", "--sandbox", "--format=xml"],
+    'Unknown format "xml": use one of csv, ndjson, json',
+  ],
+  [
+    ["locations", "--sandbox", "--format=xml"],
     'Unknown format "xml": use one of csv, ndjson, json, geojson',
+  ],
+  [
+    ["records", "--sandbox", "--output=out.txt"],
+    'The extension of "out.txt" does not name a format: pass --format with one of csv, ndjson, json',
+  ],
+  [
+    ["records", "--sandbox", "--separator=::"],
+    '--separator must be one punctuation mark such as "," or ";", or the word tab, got "::"',
   ],
   [["records", "--sandbox", "--format=cvs"], 'Unknown format "cvs": did you mean "csv"?'],
   [["records", "--sandbox", "--format=xlsx"], 'Unknown format "xlsx": use csv with --bom'],

@@ -5,14 +5,14 @@ import { weir } from "../../helpers/weir.ts";
 
 const NO_ROWS = "No row matches the filter";
 const CHARACTERISTIC = 'Values of CharacteristicName are case-sensitive: "pH", not "ph"';
-const SCHEMA = "All accepted values: CharacteristicName in https://github.com/datastreamapp/schema";
+const SCHEMA = "All names: see CharacteristicName at https://github.com/datastreamapp/schema";
 const REGIONS =
   "Documented regions: hub.atlantic, hub.greatlakes, hub.lakewinnipeg, hub.mackenzie, hub.pacific, " +
   "admin.4.ca.ab, admin.4.ca.bc, admin.4.ca.mb, admin.4.ca.nb, admin.4.ca.nl, admin.4.ca.ns, " +
   "admin.4.ca.nt, admin.4.ca.nu, admin.4.ca.on, admin.4.ca.pe, admin.4.ca.qc, admin.4.ca.sk, " +
   "admin.4.ca.yt";
 const listing = (doi: string) =>
-  "To list those of one dataset (reads all of its rows): weir observations " +
+  "To list the names in one dataset (reads all of its rows): weir observations " +
   `--doi ${doi} --select CharacteristicName --no-header --sandbox | sort -u`;
 
 for (
@@ -39,6 +39,7 @@ Deno.test("weir prints a command that lists the names of the dataset when there 
 });
 
 const regions: [value: string, hint: string][] = [
+  ["PEI", ': did you mean "admin.4.ca.pe"?'],
   ["admin.4.ca.PE", ': did you mean "admin.4.ca.pe"?'],
   ["PE", ': did you mean "admin.4.ca.pe"?'],
   ["Prince Edward Island", ': did you mean "admin.4.ca.pe"?'],
@@ -49,7 +50,7 @@ const regions: [value: string, hint: string][] = [
 for (const [value, hint] of regions) {
   Deno.test(`weir lists the regions when --region=${value} has no rows`, async () => {
     const { errors } = await weir(["records", "--sandbox", `--region=${value}`]);
-    const lines = [NO_ROWS, `Values of RegionId are case-sensitive${hint}`, REGIONS];
+    const lines = [NO_ROWS, `Unknown region "${value}"${hint}`, REGIONS];
     assertEquals(errors.slice(-3), lines);
   });
 }
@@ -60,12 +61,12 @@ Deno.test("weir prints hints on values when --count is 0 and when no dataset is 
   const citations = await weir(["cite", ...filter]);
   for (const { code, errors } of [count, citations]) {
     assertEquals([code, errors.length, errors[0]], [0, 5, CHARACTERISTIC]);
-    assertMatch(errors[3]!, /^Values of RegionId/);
+    assertMatch(errors[3]!, /^Unknown region "pe"/);
   }
   assertEquals(count.output, "0\n");
 });
 
-Deno.test("weir prints one line when a result is empty and no value is case-sensitive", async () => {
+Deno.test("weir prints one line when a result is empty and no value is likely to be misspelt", async () => {
   const errorsOf = async (...more: string[]) =>
     (await weir(["records", "--sandbox", ...more])).errors;
   assertEquals((await errorsOf("--doi=10.25976/none")).slice(-1), [NO_ROWS]);
@@ -73,5 +74,10 @@ Deno.test("weir prints one line when a result is empty and no value is case-sens
     NO_ROWS,
   ]);
   assertEquals(await errorsOf("--limit=0"), []);
-  assertEquals((await errorsOf("--bbox=1,1,2,2")).slice(-1), [NO_ROWS]);
+  const inBox = "is inside --bbox (order: west,south,east,north)";
+  assertEquals((await errorsOf("--bbox=1,1,2,2")).slice(-1), [`No row ${inBox}`]);
+  // The region is documented, so its name is not the reason.
+  assertEquals((await errorsOf("--bbox=1,1,2,2", "--region=hub.pacific")).slice(-1), [
+    `No row matches the filter and ${inBox}`,
+  ]);
 });

@@ -16,7 +16,7 @@ for (const [wait, text] of waits) {
   Deno.test(`ProgressReport.update() shows ${text} when a retry is ${wait} ms away`, () => {
     const lines: string[] = [];
     const context = { printError: (line: string) => lines.push(line), terminal: undefined };
-    const options = { isQuiet: false, canDraw: true, limit: Infinity, after: undefined };
+    const options = { isQuiet: false, mayDraw: true, limit: Infinity, after: undefined };
     new ProgressReport(context, options).update({
       ...{ pages: 0, rows: 0, requests: 1, retries: 1, waits: 0, expectedRows: undefined },
       retrying: { fault, wait },
@@ -35,7 +35,7 @@ interface Shown {
 }
 
 function show(
-  { isQuiet = false, canDraw = true, limit = Infinity, isTerminal = false, before = 0 },
+  { isQuiet = false, mayDraw = true, limit = Infinity, isTerminal = false, before = 0 },
 ): Shown {
   const lines: string[] = [];
   let drawn = "";
@@ -45,7 +45,7 @@ function show(
     terminal: isTerminal ? terminal : undefined,
   };
   const after = before === 0 ? undefined : { rows: before };
-  const report = new ProgressReport(context, { isQuiet, canDraw, limit, after });
+  const report = new ProgressReport(context, { isQuiet, mayDraw, limit, after });
   return {
     report,
     lines,
@@ -78,7 +78,7 @@ Deno.test("ProgressReport shows nothing when it is quiet", () => {
 });
 
 Deno.test("ProgressReport draws nothing when rows are written to the same terminal", () => {
-  const { report, lines, drawn, update } = show({ isTerminal: true, canDraw: false, limit: 20 });
+  const { report, lines, drawn, update } = show({ isTerminal: true, mayDraw: false, limit: 20 });
   update(1, 10);
   report.finish();
   assertEquals([lines, drawn()], [[], ""]);
@@ -114,6 +114,8 @@ const limited: [limit: number, rows: number, counted: number | undefined, text: 
   [2_500, 1_000, 5_000, "1,000 of 2,500 rows (40%)"],
   [Infinity, 1_000, 5_000, "1,000 of 5,000 rows (20%)"],
   [Infinity, 1_000, undefined, "1,000 rows"],
+  [3, 0, undefined, "0 rows"],
+  [3, 0, 5, "0 of 3 rows (0%)"],
 ];
 for (const [limit, rows, counted, text] of limited) {
   Deno.test(`ProgressReport.update() shows ${text} when the limit is ${limit} and the count ${counted}`, () => {

@@ -125,7 +125,7 @@ Deno.test("weir fields prints every field and every filter field", async () => {
   for (const command of ["metadata", "locations", "observations", "records"]) {
     const { code, output } = await weir(["fields", command]);
     const resource = (command[0]!.toUpperCase() + command.slice(1)) as "Records";
-    const [selected = "", filtered = ""] = output.split("and be filtered by");
+    const [selected = "", filtered = ""] = output.split("Fields for --filter:\n");
     for (const name of fieldNames(resource)) assertMatch(selected, new RegExp(`^  ${name} `, "m"));
     for (const name of RESOURCES[resource].filters) {
       assertMatch(filtered, new RegExp(`^  ${name} `, "m"));
@@ -221,17 +221,17 @@ for (const [command, { flags, examples }] of Object.entries(COMMANDS)) {
       assertMatch(output, new RegExp(`^  (-\\w, )?--${flag}\\b`, "m"));
     }
     for (const example of examples) assertStringIncludes(output, example);
-    if ("top" in flags) assertStringIncludes(output, "not the number of rows, that is --limit");
+    if ("top" in flags) assertStringIncludes(output, "for the total use --limit");
     assert(output.split("\n").every((text) => text.length <= 120));
   });
 }
 
 const misused: [line: string[], ...said: string[]][] = [
   [["recrds"], '"recrds"', 'did you mean "records"?'],
-  [["--records"], "the command comes first"],
+  [["--records"], "Put the command before the flags"],
   [["--help", "records"], '"records" after --help'],
-  [["records", "more"], 'only flags, got "more"', "quote a value"],
-  [["records", "--filter", "DOI", "eq", "x"], 'got "eq"', "quote a value"],
+  [["records", "more"], 'Unexpected "more"', "only flags"],
+  [["records", "--filter", "DOI", "eq", "x"], 'Unexpected "eq": quote "DOI eq x"'],
   [["records", "--api-key=x"], "set DATASTREAM_API_KEY, or save the key with weir setup"],
   [["fields"], "metadata|locations|observations|records"],
   [["fields", "record"], 'did you mean "records"?'],
@@ -239,7 +239,7 @@ const misused: [line: string[], ...said: string[]][] = [
   [["sign"], "weir sign needs URL"],
   [["records", "--fliter", "x"], '"--fliter"', 'did you mean "--filter"?'],
   [["records", "-x"], '"-x"'],
-  [["locations", "--partition=never"], '"--partition"'],
+  [["locations", "--partition=never"], "--partition is not for locations"],
   [["records", "--top"], "--top needs a value: --top N"],
   [["records", "--select="], "--select needs a value"],
   [["records", "--select", "--top=5"], "--select needs a value"],
@@ -249,7 +249,7 @@ const misused: [line: string[], ...said: string[]][] = [
   [["records", "--sandbox", "--top", "0"], "1 to 10000"],
   [["records", "--sandbox", "--limit=-1"], "--limit must be a whole number"],
   [["records", "--sandbox", "--from=soon"], "--from must be a whole number"],
-  [["records", "--sandbox", "--from=15"], "a year of four digits"],
+  [["records", "--sandbox", "--from=15"], "a year with four digits"],
   [["records", "--sandbox", "--from=2020", "--to=2010"], "--from must not be after --to"],
   [["records", "--sandbox", "--partition=half"], "auto, never, location, year"],
   [["records", "--sandbox", "--format=xml"], "Unknown format"],
@@ -258,12 +258,12 @@ const misused: [line: string[], ...said: string[]][] = [
   [["records", "--sandbox", "--output=a.xlsx"], "pass --format with one of csv"],
   [["records", "--sandbox", "--format=json", "--bom"], "is only for CSV"],
   [["records", "--sandbox", "--separator=xx"], "must be one punctuation mark"],
-  [["records", "--sandbox", "--resume"], "name it with --output"],
-  [["records", "--sandbox", "--force"], "name it with --output"],
+  [["records", "--sandbox", "--resume"], "--resume needs --output FILE"],
+  [["records", "--sandbox", "--force"], "--force needs --output FILE or --cite FILE"],
   [["records", "--sandbox", "--output=a.csv", "--resume", "--force"], "pass one of them"],
-  [["records", "--sandbox", "--count", "--output=a.csv"], "leave --output out"],
-  [["records", "--sandbox", "--output=a.csv", "--cite=a.csv"], "must be two files"],
-  [["records", "--sandbox", "--count", "--limit=3"], "leave --limit out"],
+  [["records", "--sandbox", "--count", "--output=a.csv"], "remove --output"],
+  [["records", "--sandbox", "--output=a.csv", "--cite=a.csv"], "would write to the same file"],
+  [["records", "--sandbox", "--count", "--limit=3"], "remove --limit"],
   [["records", "--sandbox", "--qa"], "--qa and --sandbox select two services"],
   [["records", "--sandbox", "--bbox=1,2,3"], "--bbox must be west,south,east,north"],
   [["records", "--sandbox", "--bbox=2,1,1,3"], "below east"],

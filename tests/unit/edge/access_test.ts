@@ -94,15 +94,15 @@ const refused: [name: string, url: () => Promise<string>, title: string][] = [
   [
     "changed",
     async () => (await sign(PATH)).replace("limit=2", "limit=3"),
-    "URL not signed",
+    "Signature invalid",
   ],
-  ["extended with a parameter", async () => `${await sign(PATH)}&bom=true`, "URL not signed"],
+  ["extended with a parameter", async () => `${await sign(PATH)}&bom=true`, "Signature invalid"],
   [
     "moved to another path",
     async () => (await sign(PATH)).replace("Records", "Metadata"),
-    "URL not signed",
+    "Signature invalid",
   ],
-  ["signed with another secret", () => sign(PATH, 60, `${SECRET}!`), "URL not signed"],
+  ["signed with another secret", () => sign(PATH, 60, `${SECRET}!`), "Signature invalid"],
   ["expired", () => sign(PATH, -1), "URL expired"],
 ];
 for (const [name, url, title] of refused) {
@@ -116,6 +116,14 @@ for (const [name, url, title] of refused) {
     assertEquals(/[0-9a-f]{64}/.test(detail + hint), false);
   });
 }
+
+Deno.test("EdgeApp.request() suggests the page in a 403 only when the server has tokens, and so a page", async () => {
+  for (const [options, isSuggested] of [[{ tokens }, true], [{}, false]] as const) {
+    const { app } = overSandbox({}, { ...signedAccess, ...options });
+    const { hint } = await problemOf(await app.request(PATH));
+    assertEquals(hint.includes("the page /"), isSuggested);
+  }
+});
 
 Deno.test("EdgeApp.request() requires a signature for counts, citations and HEAD, and accepts no token for them", async () => {
   const { app, stats } = overSandbox({}, { ...signedAccess, tokens });

@@ -88,7 +88,7 @@ for (
   const [path, wanted] of [
     ["/records.csv", 'did you mean "/Records.csv"?'],
     ["/Records.csv/", 'did you mean "/Records.csv"?'],
-    ["/Records.cvs", 'did you mean "/Records.csv"?'],
+    ["/Records.cvs", 'did you mean ".csv"?'],
     ["/Records/", 'did you mean "/Records"?'],
     ["/v1/odata/v4/Records", 'did you mean "/Records"?'],
     ["/Citation.txt", 'did you mean "/Citations.txt"?'],

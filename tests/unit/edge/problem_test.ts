@@ -45,7 +45,7 @@ for (const [given, told] of [["17", "17"], ["0", "1"], ["600", "600"]] as const)
       const { app } = overUpstream([Response.json({}, { status: 429, headers })]);
       const response = await app.request("/Records.csv");
       assertEquals([response.status, response.headers.get("retry-after")], [503, told]);
-      await problemOf(response);
+      assertEquals((await problemOf(response)).hint, `try again after ${told} s`);
     },
   );
 }

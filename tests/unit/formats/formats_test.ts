@@ -79,7 +79,7 @@ const rejected: [FormatName, WriterOptions, option: string, message: string][] =
     "json",
     { resource: "Records", csv: { header: undefined, bom: true } },
     "bom",
-    "bom is only for CSV, got it with json: leave it out",
+    "bom is only for CSV, got it with json: omit it",
   ],
   ["csv", { resource: "Records", csv: { separator: "x" } }, "separator", "or a tab"],
   [
@@ -92,7 +92,7 @@ const rejected: [FormatName, WriterOptions, option: string, message: string][] =
     "csv",
     { resource: "Records", select: ["Id"], csv: { columns: ["DOI"] } },
     "columns",
-    'got "DOI": select it too, or leave the column out',
+    'got "DOI": select it too, or omit the column',
   ],
 ];
 for (const [format, options, option, message] of rejected) {

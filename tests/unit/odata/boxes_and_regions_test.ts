@@ -1,8 +1,6 @@
 import "../../helpers/no_permission.ts";
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { parseBox, parseDegrees } from "../../../src/odata/bounding_box.ts";
-import { ValidationError } from "../../../src/errors.ts";
-import { placeBox } from "../../../src/odata/query_options.ts";
 import { REGIONS } from "../../../src/odata/regions.ts";
 
 const DEGREES: readonly [text: string, degrees: number | undefined][] = [
@@ -37,33 +35,6 @@ Deno.test("parseBox() gives four sides, or undefined when there are fewer or mor
   }
 });
 
-const box = { west: -64, south: 46, east: -62, north: 47 };
-const inBox = "Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and Latitude lt '47'";
-
-Deno.test("placeBox() changes nothing when there is no box", () => {
-  assertEquals(placeBox("Locations", "LocationId eq 1", undefined), { filter: "LocationId eq 1" });
-});
-
-Deno.test("placeBox() keeps the box apart from the filter when the resource has no position", () => {
-  for (const resource of ["Observations", "Records"] as const) {
-    assertEquals(placeBox(resource, "DOI eq 'x'", box), { filter: "DOI eq 'x'", within: box });
-  }
-});
-
-Deno.test("placeBox() adds the box to the filter when the resource has a position", () => {
-  assertEquals(placeBox("Locations", undefined, box), { filter: inBox });
-  assertEquals(placeBox("Locations", "LocationId eq 1", box), {
-    filter: `LocationId eq 1 and ${inBox}`,
-  });
-  assertThrows(
-    () => placeBox("Locations", "LocationId eq 1 or LocationId eq 2", box),
-    ValidationError,
-  );
-  assertEquals(placeBox("Locations", "LocationId eq 1 or LocationId eq 2", box, true), {
-    filter: `(LocationId eq 1 or LocationId eq 2) and ${inBox}`,
-  });
-});
-
 Deno.test("REGIONS has the documented names when its groups are listed", () => {
   assertEquals(REGIONS.map(([label, regions]) => [label, Object.values(regions).join(", ")]), [
     ["Hubs", "Atlantic, Great Lakes, Lake Winnipeg, Mackenzie, Pacific"],
@@ -74,11 +45,4 @@ Deno.test("REGIONS has the documented names when its groups are listed", () => {
       "Saskatchewan, Yukon",
     ],
   ]);
-});
-
-Deno.test("placeBox() suggests unchecked in its errors when the caller has that option", () => {
-  const errorOf = (unchecked?: boolean) =>
-    assertThrows(() => placeBox("Locations", "New eq 1", box, unchecked), ValidationError);
-  assertEquals(errorOf().canBeUnchecked, false);
-  assertEquals(errorOf(false).canBeUnchecked, true);
 });

@@ -211,7 +211,7 @@ Deno.test("GET / needs no permit of the downloads, and returns 503 while three p
   for (let times = 0; times < 3; times++) busy.request("/");
   const fourth = await busy.request("/");
   assertEquals([fourth.status, fourth.headers.get("retry-after")], [503, "30"]);
-  assertStringIncludes(await fourth.text(), "limit of 3 concurrent page requests");
+  assertStringIncludes(await fourth.text(), "limit of 3 concurrent requests for the page");
 });
 
 Deno.test("GET / caches the datasets for an hour and a preview for five minutes", async () => {

@@ -1,6 +1,15 @@
+// The flags of the commands: how they are declared, and how their values are read.
+//
+// A new flag is
+// - declared in one of the objects ..._FLAGS, with the text of its help;
+// - read by one of the functions read...();
+// - named in FLAG_NAMES if it sets an option of the client, for the messages of its errors;
+// - if it changes the content of the file, added to toQueryJson() in download.ts, so that --resume
+//   rejects a part that was written without it;
+// - if --count ignores it, added to the list in requireCompatibleFlags() in download.ts.
 import type { DataStreamOptions } from "../client/options.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
-import type { CsvOptions } from "../formats/csv_options.ts";
+import { type CsvOptions, SEPARATOR_PATTERN } from "../formats/csv_options.ts";
 import {
   FORMAT_NAMES,
   type FormatName,
@@ -11,16 +20,17 @@ import {
 import { oneLine, ValidationError } from "../errors.ts";
 import { type BoundingBox, parseBox } from "../odata/bounding_box.ts";
 import { commonFilter } from "../odata/filter.ts";
-import type { Partition } from "../odata/query_options.ts";
+import { isMeasured, type Partition } from "../odata/query_options.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { createSandbox } from "../sandbox/service.ts";
 import { QA_URL } from "../service_roots.ts";
-import { didYouMean } from "../validation.ts";
+import { describe, didYouMean } from "../validation.ts";
 import { readKey } from "./api_key.ts";
 import { type Arguments, commandHint, type Flags } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
+import { isStandardOutput } from "./output.ts";
 
-/** Values of flags by name. */
+/** The flags of a command line. */
 export type FlagValues = Arguments["flags"];
 
 /** Flags that filter. Their conditions are joined by `and`. */
@@ -43,9 +53,9 @@ export const FILTER_FLAGS = {
   },
   from: {
     value: "YEAR",
-    help: "first year of the activity; excludes rows without a start date",
+    help: "first sampling year; excludes rows without a start date",
   },
-  to: { value: "YEAR", help: "last year of the activity; excludes rows without a start date" },
+  to: { value: "YEAR", help: "last sampling year; excludes rows without a start date" },
   bbox: { value: "W,S,E,N", help: "bounding box of the locations, in degrees" },
 } as const satisfies Flags;
 
@@ -56,56 +66,72 @@ export const SERVICE_FLAGS = {
     help: "root address of another service (or DATASTREAM_BASE_URL)",
   },
   qa: { help: "use the test system of the service" },
-  sandbox: { help: "use synthetic data in process: no key, no network" },
+  sandbox: { help: "use built-in synthetic data: no key, no network" },
 } as const satisfies Flags;
 
 /** Flags that describe a query. */
 export const QUERY_FLAGS = {
   select: { value: "A,B,C", help: "fields, in order (default: all; see weir fields)" },
   ...FILTER_FLAGS,
-  top: { value: "N", help: "page size, 1 to 10000; not the number of rows, that is --limit" },
+  top: { value: "N", help: "rows per request (1 to 10000); for the total use --limit" },
   limit: { value: "N", letter: "n", help: "maximum number of rows (default: all)" },
   unchecked: { help: "accept fields and filters that weir does not know" },
 } as const satisfies Flags;
 
 /** Flags of queries that can be split. */
-export const PARTITION_FLAGS = {
+const PARTITION_FLAGS = {
   partition: {
     value: "HOW",
-    help: "auto, never, location or year: how to split over a million rows (default: auto)",
+    help: "how to split a large query: auto, never, location or year (default: auto)",
   },
 } as const satisfies Flags;
 
-const ONLY_LOCATIONS = FORMAT_NAMES.filter((name) => FORMATS[name].resources.length === 1);
-const ALL_RESOURCES = FORMAT_NAMES.filter((name) => !ONLY_LOCATIONS.includes(name));
-
-/** Flags of the output of a download. */
-export const OUTPUT_FLAGS = {
-  format: {
-    value: "FORMAT",
-    help: `${ALL_RESOURCES.join(", ")}; for locations also ${ONLY_LOCATIONS.join(", ")} ` +
-      "(default: the extension of FILE, else csv)",
-  },
+/** Flags of the output of a download, except `--format`. */
+const OUTPUT_FLAGS = {
   output: {
     value: "FILE",
     letter: "o",
-    help: "write to FILE, which is named FILE.part until it is complete; - is standard output",
+    help: "write to FILE, which is named FILE.part until complete; - is standard output",
   },
-  resume: { help: "continue FILE.part after its last complete page" },
-  force: { help: "overwrite FILE and FILE.part" },
+  resume: { help: "continue the FILE of --output after the last complete page of FILE.part" },
+  force: { help: "overwrite the FILE of --output, its FILE.part, and the FILE of --cite" },
   "allow-incomplete": {
     help: "accept fewer rows than the service counted, and report how many are missing",
   },
   count: { help: "print only the number of rows" },
   cite: { value: "FILE", help: "write the citations of the datasets to FILE" },
-  separator: { value: "MARK", help: 'separator of CSV: one character, or "tab" (default: ,)' },
+  separator: {
+    value: "MARK",
+    help: 'separator of CSV: one punctuation mark, or the word "tab" (default: ,)',
+  },
   "no-header": { help: "CSV without the header row" },
   bom: { help: "CSV with a byte order mark, so that Excel reads it as UTF-8" },
   "escape-formulas": { help: "CSV with a ' before text that a spreadsheet would run as a formula" },
   quiet: { letter: "q", help: "no progress and no citations on standard error" },
 } as const satisfies Flags;
 
-/** Flags and variables by the options of the client, for the message of a `ValidationError`. */
+/**
+ * Returns the flags of the command that downloads a resource, in the order of its help, except those
+ * of every command.
+ */
+export function downloadFlags(resource: ResourceName): Flags {
+  const format = {
+    value: "FORMAT",
+    help: `${formatsOf(resource).join(", ")} (default: by the extension of --output, else csv)`,
+  };
+  return {
+    ...QUERY_FLAGS,
+    ...(isMeasured(resource) && PARTITION_FLAGS),
+    format,
+    ...OUTPUT_FLAGS,
+    ...SERVICE_FLAGS,
+  };
+}
+
+/**
+ * Names of flags and variables by the option of the client that they set, for the message of a
+ * `ValidationError`.
+ */
 export const FLAG_NAMES: Readonly<Record<string, string>> = {
   select: "--select",
   filter: "--filter",
@@ -132,12 +158,12 @@ export const FLAG_NAMES: Readonly<Record<string, string>> = {
   secret: "WEIR_SIGNING_SECRET",
 };
 
-/** Returns the message of an error on one line, with flags for the options of the client. */
+/** Returns the message of an error on one line. It names flags instead of options of the client. */
 export function messageOf(error: unknown): string {
   return oneLine(error instanceof ValidationError ? error.messageFor(FLAG_NAMES) : error);
 }
 
-/** Resources by the names of the commands that download them. */
+/** Resources by the name of the command that downloads them. */
 export const RESOURCE_COMMANDS = {
   metadata: "Metadata",
   locations: "Locations",
@@ -170,10 +196,10 @@ export function readQuery(
   };
 }
 
-/** Flags that are short for conditions of `--filter`. */
+/** Flags that can also be written as a condition of `--filter`. */
 const SHORT_FILTERS = ["doi", "characteristic", "region", "from", "to"];
 
-/** Joins the flags that filter, except the bounding box, to an OData filter. */
+/** Joins the flags that filter, except `--bbox`, to an OData filter. */
 export function readFilter(flags: FlagValues): string | undefined {
   const [filter] = flags.get("filter") ?? [];
   if (!SHORT_FILTERS.some((name) => flags.has(name))) return filter;
@@ -182,7 +208,7 @@ export function readFilter(flags: FlagValues): string | undefined {
     throw new UsageError(`--from must not be after --to, got ${from} and ${to}`);
   }
   const common = commonFilter({
-    // Citations contain a DOI as a link.
+    // In citations, a DOI is written as a link.
     dois: flags.get("doi")?.map((doi) =>
       doi.replace(/^(https?:\/\/(dx\.)?doi\.org\/|doi:)/i, "")
     ) ?? [],
@@ -196,7 +222,7 @@ export function readFilter(flags: FlagValues): string | undefined {
   return `${flags.has("unchecked") ? `(${filter})` : filter} and ${common}`;
 }
 
-/** Reads the bounding box. */
+/** Reads `--bbox`. */
 export function readBox(flags: FlagValues): BoundingBox | undefined {
   const [text] = flags.get("bbox") ?? [];
   if (text === undefined) return undefined;
@@ -207,11 +233,44 @@ export function readBox(flags: FlagValues): BoundingBox | undefined {
   );
 }
 
-/** Reads the options of CSV; `undefined` if none is set. */
+/** Where a download writes, and what it prints. */
+export interface OutputOptions {
+  /** File for the rows; `undefined` for standard output. */
+  file: string | undefined;
+  /** File for the citations, which can be `-`; `undefined` for standard error. */
+  citationFile: string | undefined;
+  /** Whether to continue FILE.part. */
+  resume: boolean;
+  /** Whether to overwrite files. */
+  force: boolean;
+  /** Whether to print only the number of rows. */
+  isCount: boolean;
+  /** Whether to print no progress and no citations on standard error. */
+  isQuiet: boolean;
+}
+
+/** Reads the flags of the output, except those of its format. */
+export function readOutputOptions(flags: FlagValues): OutputOptions {
+  const [output = "-"] = flags.get("output") ?? [];
+  return {
+    file: isStandardOutput(output) ? undefined : output,
+    citationFile: flags.get("cite")?.[0],
+    resume: flags.has("resume"),
+    force: flags.has("force"),
+    isCount: flags.has("count"),
+    isQuiet: flags.has("quiet"),
+  };
+}
+
+/**
+ * Reads the options of CSV; `undefined` if none is set.
+ *
+ * @throws {UsageError} If the separator is not accepted
+ */
 export function readCsvOptions(flags: FlagValues): CsvOptions | undefined {
-  const [separator] = flags.get("separator") ?? [];
+  const separator = readSeparator(flags);
   const options = {
-    ...(separator !== undefined && { separator: /^(tab|\\t)$/.test(separator) ? "\t" : separator }),
+    ...(separator !== undefined && { separator }),
     ...(flags.has("no-header") && { header: false }),
     ...(flags.has("bom") && { bom: true }),
     ...(flags.has("escape-formulas") && { escapeFormulas: true }),
@@ -219,10 +278,21 @@ export function readCsvOptions(flags: FlagValues): CsvOptions | undefined {
   return Object.keys(options).length === 0 ? undefined : options;
 }
 
+function readSeparator(flags: FlagValues): string | undefined {
+  const [text] = flags.get("separator") ?? [];
+  if (text === undefined) return undefined;
+  const separator = text === "tab" || text === "\\t" ? "\t" : text;
+  if (SEPARATOR_PATTERN.test(separator)) return separator;
+  throw new UsageError(
+    '--separator must be one punctuation mark such as "," or ";", or the word tab, got ' +
+      describe(text),
+  );
+}
+
 function readYear(flags: FlagValues, name: string): number | undefined {
   const year = readNumber(flags, name);
   if (year === undefined || (year >= 1000 && year <= 9999)) return year;
-  throw new UsageError(`--${name} must be a year of four digits, got "${year}"`);
+  throw new UsageError(`--${name} must be a year with four digits, got "${year}"`);
 }
 
 function readNumber(flags: FlagValues, name: string): number | undefined {
@@ -250,16 +320,16 @@ export function readFormat(
     : extension
     ? formatOfExtension(extension)
     : FORMAT_NAMES[0];
+  const names = formatsOf(resource);
   if (format === undefined) {
     throw new UsageError(
       given === undefined
-        ? `The extension of "${file}" is not a format: pass --format with one of ${
-          FORMAT_NAMES.join(", ")
+        ? `The extension of "${file}" does not name a format: pass --format with one of ${
+          names.join(", ")
         }`
-        : `Unknown format "${given}": ${formatHint(given)}`,
+        : `Unknown format "${given}": ${formatHint(given, names)}`,
     );
   }
-  const names = formatsOf(resource);
   if (names.includes(format)) return format;
   throw new UsageError(
     `${FORMATS[format].label} is only for ${FORMATS[format].resources.join(", ")}: ` +
@@ -267,7 +337,7 @@ export function readFormat(
   );
 }
 
-/** Formats that other programs have, and what to use instead. */
+/** What to use instead of the format names of other programs. */
 const FORMAT_SYNONYMS = new Map([
   ["jsonl", "use ndjson"],
   ["jsonstream", "use ndjson"],
@@ -276,11 +346,14 @@ const FORMAT_SYNONYMS = new Map([
   ["tsv", "use csv with --separator tab"],
 ]);
 
-function formatHint(name: string): string {
-  return FORMAT_SYNONYMS.get(name.toLowerCase()) ?? didYouMean(name, FORMAT_NAMES);
+function formatHint(name: string, known: readonly FormatName[]): string {
+  return FORMAT_SYNONYMS.get(name.toLowerCase()) ?? didYouMean(name, known);
 }
 
-/** Reads the root address of the service from flags or environment; `undefined` for production. */
+/**
+ * Reads the root address of the service from flags or environment; `undefined` for the production
+ * service.
+ */
 export function readBaseUrl(flags: FlagValues, context: Context): string | undefined {
   const [first, second] = Object.keys(SERVICE_FLAGS).filter((name) => flags.has(name));
   if (second !== undefined) {
@@ -291,7 +364,7 @@ export function readBaseUrl(flags: FlagValues, context: Context): string | undef
     (context.environmentIfAllowed("DATASTREAM_BASE_URL") || undefined);
 }
 
-/** Reads the options of a client from flags, environment and the saved key. */
+/** Reads the options of a client from the flags, the environment and the saved key. */
 export async function readClientOptions(
   flags: FlagValues,
   context: Context,
