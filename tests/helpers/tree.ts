@@ -1,4 +1,7 @@
-/** The TypeScript files at or below the given paths of the project, sorted. */
+/**
+ * The TypeScript files at or below the given paths of the project, sorted. Without tests/tmp, where
+ * tests that run at the same time create and remove files.
+ */
 export async function sourceFiles(...paths: string[]): Promise<string[]> {
   const found = await Promise.all(paths.map(async (path) => {
     if (path.endsWith(".ts")) return [path];
@@ -6,7 +9,8 @@ export async function sourceFiles(...paths: string[]): Promise<string[]> {
     return await sourceFiles(
       ...entries
         .filter(({ name, isDirectory }) => isDirectory || /(?<!\.d)\.ts$/.test(name))
-        .map(({ name }) => `${path}/${name}`),
+        .map(({ name }) => `${path}/${name}`)
+        .filter((file) => file !== "tests/tmp"),
     );
   }));
   return found.flat().sort();
