@@ -1,7 +1,7 @@
 /**
  * Returns a random sample without repetition, the same for the same seed.
  *
- * @param items What to choose from
+ * @param items Items to choose from
  * @param count Maximum number of items to return
  * @param seed Integer from 0 to 2³² − 1
  */
@@ -18,7 +18,7 @@ export function randomSample<T>(items: readonly T[], count: number, seed: number
   return chosen;
 }
 
-/** Random numbers from 0 to 1 (Mulberry32, Tommy Ettinger, public domain). */
+/** Creates a generator of random numbers from 0 to 1 (Mulberry32, Tommy Ettinger, public domain). */
 function mulberry32(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
