@@ -45,7 +45,10 @@ for (const entry of Object.values(deno.exports)) {
   const types = await commonJsTypes(pathToFileURL(PROJECT + entry), emitted(entry, ".js"));
   await Deno.writeTextFile(`${PACKAGE}/${emitted(entry, ".d.cts")}`, types);
 }
-await edit("package.json", (json) => `${JSON.stringify(completeManifest(JSON.parse(json)), null, 2)}\n`);
+await edit(
+  "package.json",
+  (json) => `${JSON.stringify(completeManifest(JSON.parse(json)), null, 2)}\n`,
+);
 const args = ["pack", "--silent", "--pack-destination", DIST, PACKAGE];
 console.log(`dist/${(await run("npm", args)).trim()}`);
 

@@ -6,7 +6,7 @@
  */
 import { readFileSync } from "node:fs";
 import { MAIN } from "../helpers/command_line.ts";
-import { requireAtMost, median, report, formatNumber, logProgress } from "./measurement.ts";
+import { formatNumber, logProgress, median, report, requireAtMost } from "./measurement.ts";
 import { peakMemory } from "./peak_memory.ts";
 import { baseUrlOf, type ServerProcess, startSandbox } from "./processes.ts";
 

@@ -12,7 +12,7 @@ import { csvFormat } from "d3-dsv";
 import papaparse from "papaparse";
 import { csvFromPage } from "../../mod.ts";
 import { COLUMNS, csvPages } from "./csv_pages.ts";
-import { requireAtLeast, median, report, formatNumber, logProgress } from "./measurement.ts";
+import { formatNumber, logProgress, median, report, requireAtLeast } from "./measurement.ts";
 
 type Row = Record<string, unknown>;
 type Writer = (page: Uint8Array) => Uint8Array | Promise<Uint8Array>;

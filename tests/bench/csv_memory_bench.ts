@@ -11,7 +11,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { csvFromPage } from "../../mod.ts";
 import { COLUMNS, csvPages } from "./csv_pages.ts";
-import { requireAtMost, median, report, CURRENT_RUNTIME, logProgress } from "./measurement.ts";
+import { CURRENT_RUNTIME, logProgress, median, report, requireAtMost } from "./measurement.ts";
 import { peakMemory } from "./peak_memory.ts";
 
 /** Maximum growth of peak memory, in multiples of the page's size. */

@@ -25,7 +25,10 @@ export async function csvPages(): Promise<Record<string, Uint8Array>> {
   const pageWith = (change: (value: unknown, index: number) => unknown) => {
     const changed = rows.map((row, rowIndex) =>
       Object.fromEntries(
-        Object.entries(row).map(([name, value], column) => [name, change(value, rowIndex + column)]),
+        Object.entries(row).map((
+          [name, value],
+          column,
+        ) => [name, change(value, rowIndex + column)]),
       )
     );
     return new TextEncoder().encode(JSON.stringify({ ...envelope, value: changed }));

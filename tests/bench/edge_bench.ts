@@ -6,9 +6,21 @@
  * that allows two requests per second. Compares every byte with the expected file.
  */
 import { DownloadReader, expectedFile } from "./download_reader.ts";
-import { requireAtMost, type Measurement, report, formatNumber, logProgress } from "./measurement.ts";
+import {
+  formatNumber,
+  logProgress,
+  type Measurement,
+  report,
+  requireAtMost,
+} from "./measurement.ts";
 import { peakMemory } from "./peak_memory.ts";
-import { type ServerProcess, type ServiceStats, startServer, startSandbox, statsOf } from "./processes.ts";
+import {
+  type ServerProcess,
+  type ServiceStats,
+  startSandbox,
+  startServer,
+  statsOf,
+} from "./processes.ts";
 
 const RECORDS = 100_000;
 /** Records of each of the rate-limited downloads, which end within a minute. */

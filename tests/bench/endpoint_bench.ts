@@ -6,7 +6,7 @@
  */
 import { endpoint as octokit } from "@octokit/endpoint";
 import { endpoint as weir } from "../../mod.ts";
-import { requireAtLeast, median, report, formatNumber, logProgress } from "./measurement.ts";
+import { formatNumber, logProgress, median, report, requireAtLeast } from "./measurement.ts";
 
 type Builder = (route: string, options: Record<string, unknown>) => unknown;
 type Call = (build: Builder, number: number) => unknown;

@@ -33,7 +33,10 @@ export async function statsOf(service: ServerProcess): Promise<ServiceStats> {
 }
 
 /** Starts the edge server with the command of the task `serve`, connected to a service. */
-export function startServer(service: ServerProcess, environment: Record<string, string>): Promise<ServerProcess> {
+export function startServer(
+  service: ServerProcess,
+  environment: Record<string, string>,
+): Promise<ServerProcess> {
   const [, command, ...args] = config.tasks.serve.command.split(" ");
   return start([command!, "--host", "127.0.0.1", "--port", "0", ...args], {
     DATASTREAM_BASE_URL: baseUrlOf(service),

@@ -66,5 +66,3 @@ async function measureHeap(): Promise<number> {
   }
   return process.memoryUsage().heapUsed;
 }
-
-

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { requireAtLeast, requireAtMost, median } from "./measurement.ts";
-import { checkPrograms, parseSuiteNames, formatCommand } from "./suites.ts";
+import { median, requireAtLeast, requireAtMost } from "./measurement.ts";
+import { checkPrograms, formatCommand, parseSuiteNames } from "./suites.ts";
 import { formatTable } from "./table.ts";
 
 Deno.test("formatTable() has one row per benchmark when a benchmark ran in two runtimes", () => {

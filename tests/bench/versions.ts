@@ -11,7 +11,8 @@ export async function programVersion(program: string): Promise<string | undefine
 /** Returns the name of an imported package and its version in `tests/deno.lock`. */
 function packageVersion(specifier: string, locked: Record<string, string>): string {
   const imports: Record<string, string> = tests.imports;
-  const [requirement, name] = /^npm:((?:@[^/]+\/)?[^@/]+)@[^/]+/.exec(imports[specifier] ?? "") ?? [];
+  const [requirement, name] = /^npm:((?:@[^/]+\/)?[^@/]+)@[^/]+/.exec(imports[specifier] ?? "") ??
+    [];
   const version = locked[requirement ?? ""];
   if (version === undefined) {
     throw new Error(`${specifier} is not in tests/deno.lock`);

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { findTestCommands, findDependentTests } from "./test_commands.ts";
+import { findDependentTests, findTestCommands } from "./test_commands.ts";
 import { applyMutant, findMutants, regexMutations } from "./mutants.ts";
 import { randomSample } from "./random_sample.ts";
 

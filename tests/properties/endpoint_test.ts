@@ -9,7 +9,7 @@ const runs = { numRuns: 5_000, seed: 1 };
 const base = "https://example.org/root";
 const text = fc.string({ unit: "grapheme" });
 
-Deno.test("endpoint() gives a query that any reader decodes to what was passed", () => {
+Deno.test("endpoint() builds a query that decodes to the parameters when they are random", () => {
   const reserved = ["method", "url", "baseUrl", "headers", "mediaType", "data", "request"];
   const name = text.filter((name) =>
     name !== "" && name !== "__proto__" && !reserved.includes(name)
@@ -17,7 +17,7 @@ Deno.test("endpoint() gives a query that any reader decodes to what was passed",
   fc.assert(
     fc.property(fc.dictionary(name, text), (parameters) => {
       const { url } = endpoint("/x", { ...parameters, baseUrl: base });
-      // Nothing that a strict gateway refuses, and nothing that fetch would change.
+      // Only characters that strict gateways accept and that fetch() does not change.
       assertMatch(url, /^https:\/\/example\.org\/root\/x(\?[\w.~%=&-]*)?$/);
       assertEquals(toRequest(endpoint(url)).url, url);
       assertEquals([...new URL(url).searchParams].sort(), Object.entries(parameters).sort());
@@ -26,7 +26,8 @@ Deno.test("endpoint() gives a query that any reader decodes to what was passed",
   );
 });
 
-Deno.test("endpoint() gives each value one segment of the path (. and .. are resolved by who reads the URL)", () => {
+// Dot segments are excluded because URL parsers resolve them.
+Deno.test("endpoint() encodes a value as one path segment when it is neither empty, . nor ..", () => {
   fc.assert(
     fc.property(text.filter((value) => !/^\.{0,2}$/.test(value)), (id) => {
       const { url } = endpoint("/x/{id}/y", { id, baseUrl: base });
@@ -39,7 +40,7 @@ Deno.test("endpoint() gives each value one segment of the path (. and .. are res
   );
 });
 
-Deno.test("a plain {name} goes our short way to what url-template gives", () => {
+Deno.test("expand() gives the result of url-template when expressions are plain {name}", () => {
   const part = fc.oneof(
     fc.stringMatching(/^[\w/?=&-]{0,5}$/).filter((text) => !text.includes(":")),
     fc.constantFrom("{a}", "{b}", "{c_1}"),
@@ -69,7 +70,7 @@ Deno.test("a plain {name} goes our short way to what url-template gives", () => 
   );
 });
 
-Deno.test("expand() gives what url-template gives for a whole expression when no percent sign is involved", () => {
+Deno.test("expand() gives the result of url-template when values have no percent sign", () => {
   const plain = text.map((value) => value.replaceAll("%", ""));
   const value = fc.oneof(
     plain,
@@ -86,11 +87,11 @@ Deno.test("expand() gives what url-template gives for a whole expression when no
       fc.record({ a: value, b: value, c: value }),
       (operator, list, values: Record<string, string | string[] | Record<string, string>>) => {
         const template = `{${operator}${list}}`;
-        const whole = parseUriTemplate(template).expand(values);
+        const expected = parseUriTemplate(template).expand(values);
         assertEquals(
           expand(parseTemplate(template), (name) => values[name]),
-          // After ";" it leaves the equals sign of an empty exploded value (RFC 6570, 3.2.7).
-          operator === ";" ? whole.replace(/=(?=;|$)/g, "") : whole,
+          // After ";", url-template keeps the equals sign of empty exploded values (RFC 6570, 3.2.7).
+          operator === ";" ? expected.replace(/=(?=;|$)/g, "") : expected,
         );
       },
     ),
@@ -98,7 +99,7 @@ Deno.test("expand() gives what url-template gives for a whole expression when no
   );
 });
 
-Deno.test("endpoint() gives the same with and without undefined options, at every layer", () => {
+Deno.test("endpoint() ignores options when they are undefined", () => {
   const names = ["method", "url", "baseUrl", "headers", "mediaType", "data", "request", "a", "b"];
   const options = fc.record({
     method: fc.constantFrom("get", "POST"),
@@ -131,7 +132,7 @@ Deno.test("endpoint() gives the same with and without undefined options, at ever
   );
 });
 
-Deno.test("endpoint(o) equals parse(merge(o)), and neither changes its input", () => {
+Deno.test("endpoint() equals parse() of merge() and keeps its input when options are random", () => {
   const parameter = fc.dictionary(
     text,
     fc.oneof(text, fc.integer(), fc.array(text), fc.constant(null)),
@@ -146,8 +147,7 @@ Deno.test("endpoint(o) equals parse(merge(o)), and neither changes its input", (
     fc.property(options, ({ more, ...rest }) => {
       const given = { ...more, ...rest };
       const before = structuredClone(given);
-      const whole = endpoint(given);
-      assertEquals(endpoint.parse(endpoint.merge(given)), whole);
+      assertEquals(endpoint.parse(endpoint.merge(given)), endpoint(given));
       assertEquals(given, before);
     }),
     runs,

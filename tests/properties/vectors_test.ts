@@ -1,4 +1,4 @@
-// The test vectors that the authors of RFC 6570 keep, against the builder.
+// Test vectors of RFC 6570 from the package uri-template-tests.
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import extended from "uri-template-tests/extended-tests.json" with { type: "json" };
 import negative from "uri-template-tests/negative-tests.json" with { type: "json" };
@@ -22,16 +22,17 @@ for (const file of [extended, negative, examples, bySection]) {
   for (const [section, suite] of Object.entries(file as unknown as Record<string, Suite>)) {
     for (const [template, expected] of suite.testcases) {
       vectors++;
-      Deno.test(`${section}: ${template}`, () => {
+      Deno.test(`expand() passes the vector ${template} when the section is ${section}`, () => {
         if (expected === false) {
           assertThrows(() => expandWith(template, suite.variables), Error, "Cannot");
         } else {
           const expanded = expandWith(template, suite.variables);
-          assert([expected].flat().includes(expanded), `${expanded} is none of ${expected}`);
+          assert([expected].flat().includes(expanded), `Expected ${expected}, got ${expanded}`);
         }
       });
     }
   }
 }
 
-Deno.test("all vectors have been read", () => assertEquals(vectors, 250));
+Deno.test("uri-template-tests has 250 vectors when all files are read", () =>
+  assertEquals(vectors, 250));
