@@ -6,10 +6,10 @@ import { createSandbox } from "../../../src/sandbox/service.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { inBrowser, isInstalled, LOOPBACK } from "./chromium.ts";
 
-/** Token that opens the page. */
+/** Token that the app accepts. */
 export const token = "the-token-of-a-test";
-/** Options of the modes in which the server's key is used. */
-export const serversKey = { apiKey: "sandbox", tokens: [token] };
+/** Options of the access modes that use the server's API key. */
+export const serverKeyOptions = { apiKey: "sandbox", tokens: [token] };
 /** Secret that signs the page's links. */
 export const signingSecret = "a secret of a test, of thirty-two bytes and more";
 
@@ -17,7 +17,7 @@ export const signingSecret = "a secret of a test, of thirty-two bytes and more";
 export interface PageOptions {
   /** Options of Playwright's browser context. */
   context?: Parameters<Browser["newContext"]>[0];
-  /** Whether the browser keeps pages for back and forward, as people's browsers do. */
+  /** Whether the browser has a back/forward cache, which Playwright disables. */
   hasBackForwardCache?: boolean;
   /** Called with the URL of each request to the server. */
   onRequest?: (url: URL) => void;
@@ -34,7 +34,7 @@ export function browserTest(name: string, fn: () => Promise<void>): void {
  * Serves the app over a sandbox and opens its page.
  *
  * @param options Options of the app
- * @param test Is given the page, which must not log an error, and its address
+ * @param test Called with the page, which must not log errors, and its URL
  */
 export function onPage(
   options: Partial<AppOptions>,
@@ -65,24 +65,24 @@ export function onPage(
     try {
       const page = await (await browser.newContext(context)).newPage();
       page.setDefaultTimeout(15_000);
-      const complaints: string[] = [];
+      const errors: string[] = [];
       page.on("console", (message) => {
-        // Chromium logs each response that is not 2xx.
-        const isNoise = message.text().startsWith("Failed to load resource");
-        if (message.type() === "error" && !isNoise) complaints.push(message.text());
+        // Chromium logs each response without a 2xx status.
+        const isExpected = message.text().startsWith("Failed to load resource");
+        if (message.type() === "error" && !isExpected) errors.push(message.text());
       });
-      page.on("pageerror", ({ message }) => complaints.push(message));
+      page.on("pageerror", ({ message }) => errors.push(message));
       page.on("dialog", (dialog) => {
-        complaints.push(`a dialog: ${dialog.message()}`);
+        errors.push(`dialog: ${dialog.message()}`);
         dialog.dismiss();
       });
       const root = `http://127.0.0.1:${addr.port}/`;
       await page.goto(root);
       await test(page, root);
-      assertEquals(complaints, []);
+      assertEquals(errors, []);
       await page.context().close();
     } finally {
-      // A graceful shutdown would wait for responses that are held.
+      // A graceful shutdown would wait for delayed responses.
       stop.abort();
     }
   }, launchOptions);

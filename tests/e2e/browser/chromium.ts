@@ -2,15 +2,15 @@ import { type Browser, chromium, type LaunchOptions } from "playwright-core";
 
 const executablePath = "/usr/bin/chromium";
 
-/** Whether the browser is there. */
+/** Whether Chromium is installed. */
 export const isInstalled: boolean = await Deno.stat(executablePath).then(() => true, () => false);
-if (!isInstalled) console.warn(`The browser tests are skipped: there is no ${executablePath}`);
+if (!isInstalled) console.warn(`The browser tests are skipped: ${executablePath} does not exist`);
 
 /**
- * Runs a test in a browser that talks to nobody by itself.
+ * Runs a test with Chromium, which sends no requests of its own.
  *
- * @param test Is given the browser, and the folder that it writes downloads to
- * @param options Playwright's options for the start of Chromium
+ * @param test Called with the browser and its download folder
+ * @param options Playwright's launch options
  */
 export async function inBrowser(
   test: (browser: Browser, downloads: string) => Promise<void>,
@@ -39,5 +39,5 @@ export async function inBrowser(
   }
 }
 
-/** Where a server of a test listens. */
+/** Server options: a free port on loopback, without a log message. */
 export const LOOPBACK = { hostname: "127.0.0.1", port: 0, onListen(): void {} };

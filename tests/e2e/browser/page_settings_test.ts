@@ -1,4 +1,4 @@
-// The page offers no results or links of other settings than its form has.
+// The page blocks results and links whose settings differ from its form.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Page } from "playwright-core";
 import {
@@ -8,7 +8,7 @@ import {
   onPage,
   pressShow,
   rowsOf,
-  serversKey,
+  serverKeyOptions,
   signingSecret,
   token,
 } from "./app_page.ts";
@@ -25,7 +25,7 @@ const linksOf = (page: Page): Promise<string[]> =>
     links.map((link) => link.getAttribute("href")!)
   );
 
-/** Asserts that nothing of the results can be opened, read aloud as valid or copied. */
+/** Asserts that the results cannot be opened, copied or read by a screen reader. */
 async function assertBlocked(page: Page): Promise<void> {
   await status(page).getByText(CHANGED, { exact: true }).waitFor();
   await page.getByText("The form has other settings than these results").waitFor();
@@ -112,8 +112,8 @@ for (const [name, viewport] of [["phone", PHONE], ["desktop", DESKTOP]] as const
 const modes = {
   public: {},
   caller: { access: "caller" },
-  token: { ...serversKey, access: "token" },
-  signed: { ...serversKey, access: "signed", signingSecret },
+  token: { ...serverKeyOptions, access: "token" },
+  signed: { ...serverKeyOptions, access: "signed", signingSecret },
 } as const;
 for (const [access, options] of Object.entries(modes)) {
   browserTest(
@@ -133,7 +133,7 @@ for (const [access, options] of Object.entries(modes)) {
         await assertBlocked(page);
         await characteristic(page).fill("pH");
         await assertUsable(page, links);
-        // The credential is no setting of the results.
+        // The credential does not affect the results.
         if (access !== "public") await page.locator("#credential").press("End");
         await assertUsable(page, links);
         if (access === "signed") {
@@ -218,7 +218,7 @@ browserTest(
 );
 
 browserTest(
-  "page downloads nothing with a script of its own when results are blocked",
+  "page sends no request with its script when results are blocked",
   () => {
     const downloads: string[] = [];
     const onRequest = ({ pathname }: URL) => {
@@ -318,12 +318,12 @@ browserTest(
   "page blocks results that arrive after the form changed, and leaves the focus",
   () => {
     let release = () => {};
-    let isHeld = Promise.resolve();
-    const onHeld = async (page: Page) => {
+    let delay = Promise.resolve();
+    const test = async (page: Page) => {
       await page.locator("#credential").fill(token);
       await pressShow(page);
       await page.locator("#preview").waitFor();
-      isHeld = new Promise((resolve) => release = resolve);
+      delay = new Promise((resolve) => release = resolve);
       await characteristic(page).fill("pH");
       await characteristic(page).press("Enter");
       await status(page).getByText("Loading…").waitFor();
@@ -336,7 +336,7 @@ browserTest(
       await characteristic(page).fill("pH");
       await assertUsable(page, await linksOf(page));
     };
-    return onPage(modes.token, onHeld, { hold: () => isHeld });
+    return onPage(modes.token, test, { hold: () => delay });
   },
 );
 

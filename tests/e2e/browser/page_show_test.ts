@@ -1,17 +1,24 @@
-// The page moves to its results after Show, and says that it waits for them.
+// The page shows a loading state after Show, then moves to its results.
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
 import { createSandbox } from "../../../src/sandbox/service.ts";
-import { until } from "../../helpers/until.ts";
-import { browserTest, onPage, pressShow, serversKey, signingSecret, token } from "./app_page.ts";
+import { waitFor } from "../../helpers/wait_for.ts";
+import {
+  browserTest,
+  onPage,
+  pressShow,
+  serverKeyOptions,
+  signingSecret,
+  token,
+} from "./app_page.ts";
 
 const PHONE = { width: 375, height: 667 };
 const DESKTOP = { width: 1280, height: 800 };
 const modes = {
   public: {},
   caller: { access: "caller" },
-  token: { ...serversKey, access: "token" },
-  signed: { ...serversKey, access: "signed", signingSecret },
+  token: { ...serverKeyOptions, access: "token" },
+  signed: { ...serverKeyOptions, access: "signed", signingSecret },
 } as const;
 
 const show = (page: Page) => page.getByRole("button", { name: "Show" });
@@ -20,7 +27,7 @@ const show = (page: Page) => page.getByRole("button", { name: "Show" });
 async function assertAtResults(page: Page, heading: RegExp): Promise<void> {
   await page.locator("#results-heading").filter({ hasText: heading }).waitFor();
   const focused = "document.activeElement.id";
-  await until(
+  await waitFor(
     async () => await page.evaluate(focused) === "results-heading",
     "the heading's focus",
   );
@@ -33,11 +40,11 @@ async function assertAtResults(page: Page, heading: RegExp): Promise<void> {
   assert(top! < 100 || rest! < 1, `${top} from the top, ${rest} to scroll`);
 }
 
-/** The states of the page's request that it showed, from its next load on: text, busy and disabled. */
+/** Records the loading states of the page: status text, `aria-busy` and `disabled` of the button. */
 class LoadingStates {
   readonly all: string[] = [];
 
-  async follow(page: Page): Promise<void> {
+  async record(page: Page): Promise<void> {
     page.on("console", (message) => {
       if (message.type() === "info") this.all.push(message.text());
     });
@@ -51,16 +58,16 @@ class LoadingStates {
     await page.reload();
   }
 
-  /** Waits for the states, one after the other. */
+  /** Waits for the states in order. */
   async are(...states: boolean[]): Promise<void> {
     const expected = states.map((isOn) => isOn ? "Loading…,true false" : ",false false");
-    await until(() => this.all.length >= expected.length, expected.join());
+    await waitFor(() => this.all.length >= expected.length, expected.join());
     assertEquals(this.all, expected);
   }
 }
 
 /** Delays responses while it is closed. */
-class Latch {
+class Gate {
   #isOpen = Promise.resolve();
   #open = (): void => {};
   close(): void {
@@ -76,11 +83,11 @@ class Latch {
 for (const [device, viewport] of [["phone", PHONE], ["desktop", DESKTOP]] as const) {
   for (const [access, options] of Object.entries(modes)) {
     for (const javaScriptEnabled of [true, false]) {
-      // Without a script a caller gives no key: the page makes the addresses alone.
+      // Without JavaScript, the page cannot send the caller's key, so it creates only the URLs.
       const heading = access === "caller" && !javaScriptEnabled ? /^Your download$/ : /records$/;
       const script = javaScriptEnabled ? "with" : "without";
       browserTest(
-        `Show moves to the results, with ${access} access on a ${device} ${script} JavaScript`,
+        `Show moves to the results when access is ${access} on a ${device} ${script} JavaScript`,
         () =>
           onPage(options, async (page) => {
             if (
@@ -108,7 +115,7 @@ for (const [access, options] of [["public", modes.public], ["token", modes.token
   for (const javaScriptEnabled of [true, false]) {
     const script = javaScriptEnabled ? "with" : "without";
     browserTest(
-      `Show moves to the message when the form is wrong, with ${access} access ${script} JavaScript`,
+      `Show moves to the message when the form is invalid, with ${access} access ${script} JavaScript`,
       () =>
         onPage(options, async (page) => {
           if (access === "token") await page.locator("#credential").fill(token);
@@ -132,7 +139,7 @@ for (const [access, options] of [["public", modes.public], ["token", modes.token
 for (const javaScriptEnabled of [true, false]) {
   const script = javaScriptEnabled ? "with" : "without";
   browserTest(
-    `Show asks the service again when nothing changed after a fault, ${script} JavaScript`,
+    `Show sends the request again when the first one failed, ${script} JavaScript`,
     () => {
       const { fetch } = createSandbox({ requestsPerSecond: Infinity });
       let faults = 2;
@@ -150,7 +157,7 @@ for (const javaScriptEnabled of [true, false]) {
         await assertAtResults(page, /^No results$/);
         await Promise.all([page.waitForURL(/attempt=3/), pressShow(page)]);
         await assertAtResults(page, /records$/);
-        // A page that shows results reloads them, too.
+        // Show also reloads existing results.
         await Promise.all([page.waitForURL(/attempt=4/), pressShow(page)]);
         await assertAtResults(page, /records$/);
       }, { context: { javaScriptEnabled, viewport: PHONE } });
@@ -158,29 +165,29 @@ for (const javaScriptEnabled of [true, false]) {
   );
 }
 
-/** Returns what presses Show with the mouse and waits for nothing, such as the end of a navigation. */
-async function showPresser(page: Page): Promise<() => void> {
+/** Returns a function that clicks Show without waiting for the navigation. */
+async function createShowClick(page: Page): Promise<() => void> {
   await show(page).scrollIntoViewIfNeeded();
   const { x, y } = (await show(page).boundingBox())!;
   return () => void page.mouse.click(x + 5, y + 5).catch(() => {});
 }
 
-browserTest("Show says that it loads, and can be stopped and pressed again", () => {
-  const latch = new Latch();
+browserTest("Show displays a loading state when it is pressed, stopped and pressed again", () => {
+  const gate = new Gate();
   const states = new LoadingStates();
   const sent: string[] = [];
   const onRequest = ({ searchParams }: URL) => {
     if (searchParams.get("characteristic") === "pH") sent.push("pH");
   };
   return onPage({}, async (page) => {
-    await states.follow(page);
+    await states.record(page);
     await page.getByLabel("Characteristic", { exact: true }).fill("pH");
     const session = await page.context().newCDPSession(page);
-    const press = await showPresser(page);
-    latch.close();
+    const press = await createShowClick(page);
+    gate.close();
     press();
     await states.are(true);
-    await until(() => sent.length === 1, "the request");
+    await waitFor(() => sent.length === 1, "the request");
     await session.send("Page.stopLoading");
     await states.are(true, false);
     assertEquals(await page.getByLabel("Characteristic", { exact: true }).inputValue(), "pH");
@@ -188,46 +195,46 @@ browserTest("Show says that it loads, and can be stopped and pressed again", () 
     // A second press while the first one waits sends the form again.
     for (const times of [2, 3]) {
       press();
-      await until(() => sent.length === times, `request ${times}`);
+      await waitFor(() => sent.length === times, `request ${times}`);
       await states.are(true, false, true);
     }
-    latch.open();
+    gate.open();
     await page.waitForURL(/characteristic=pH/);
     await assertAtResults(page, /records$/);
     await page.getByText("characteristic “pH”").waitFor();
     await states.are(true, false, true);
     assertEquals(await page.locator("#form-status").innerText(), "");
-  }, { onRequest, hold: latch.hold, context: { viewport: PHONE } });
+  }, { onRequest, hold: gate.hold, context: { viewport: PHONE } });
 });
 
-browserTest("Show no longer says that it loads when the form changes after Stop", () => {
-  const latch = new Latch();
+browserTest("Show clears the loading state when the form changes after Stop", () => {
+  const gate = new Gate();
   const states = new LoadingStates();
   return onPage({}, async (page) => {
-    // Not every browser tells a script that the user pressed Stop.
+    // Some browsers have no event for Stop.
     await page.addInitScript("Object.defineProperty(globalThis, 'navigation', {})");
-    await states.follow(page);
+    await states.record(page);
     const session = await page.context().newCDPSession(page);
-    const press = await showPresser(page);
-    latch.close();
+    const press = await createShowClick(page);
+    gate.close();
     press();
     await states.are(true);
     await session.send("Page.stopLoading");
-    // A locator would wait for the navigation that was stopped.
+    // A locator would wait for the stopped navigation.
     await page.evaluate(`{
       const year = document.querySelector("[name=from]");
       year.value = "2015";
       year.dispatchEvent(new Event("input", { bubbles: true }));
     }`);
     await states.are(true, false);
-    latch.open();
+    gate.open();
     await pressShow(page);
     await assertAtResults(page, /records$/);
     await page.getByText("years from 2015").waitFor();
-  }, { hold: latch.hold, context: { viewport: PHONE } });
+  }, { hold: gate.hold, context: { viewport: PHONE } });
 });
 
-browserTest("Show no longer says that it loads when the back/forward cache brings the page", () => {
+browserTest("Show clears the loading state when the back/forward cache restores the page", () => {
   return onPage({}, async (page) => {
     await page.evaluate("globalThis.isSame = true");
     await pressShow(page);
@@ -243,33 +250,33 @@ browserTest("Show no longer says that it loads when the back/forward cache bring
 });
 
 browserTest(
-  "Show says that it loads when a script sends the form, until an answer or a fault",
+  "Show displays a loading state until the response or error when the script sends the form",
   () => {
-    const latch = new Latch();
+    const gate = new Gate();
     const states = new LoadingStates();
     let isBroken = false;
     const hold = async () => {
-      await latch.hold();
-      if (isBroken) throw new Error("a fault of the test's server");
+      await gate.hold();
+      if (isBroken) throw new Error("The test's server fails");
     };
     return onPage(modes.token, async (page) => {
-      await states.follow(page);
+      await states.record(page);
       await page.locator("#credential").fill(token);
-      latch.close();
+      gate.close();
       await pressShow(page);
       await states.are(true);
       isBroken = true;
-      latch.open();
+      gate.open();
       await assertAtResults(page, /^No results$/);
       await page.getByRole("alert").getByText("Press Show to try again").waitFor();
       await states.are(true, false);
 
       isBroken = false;
-      latch.close();
+      gate.close();
       await pressShow(page);
       await pressShow(page);
       await states.are(true, false, true);
-      latch.open();
+      gate.open();
       await assertAtResults(page, /records$/);
       await states.are(true, false, true, false);
     }, { hold, context: { viewport: PHONE } });

@@ -1,4 +1,4 @@
-// The page that makes download links, used as people use it.
+// The page that creates download links, in Chromium.
 import { assert, assertEquals } from "@std/assert";
 import axe from "axe-core";
 import { createSandbox } from "../../../src/sandbox/service.ts";
@@ -8,13 +8,13 @@ import {
   countOf,
   onPage,
   rowsOf,
-  serversKey,
+  serverKeyOptions,
   signingSecret,
   token,
 } from "./app_page.ts";
 
 browserTest(
-  "the page is used by keyboard alone, and downloads what it counted",
+  "page counts and downloads the same rows when it is used by keyboard",
   () =>
     onPage({}, async (page) => {
       await page.getByLabel("Records").focus();
@@ -42,20 +42,23 @@ browserTest(
     }),
 );
 
-browserTest("the page works without scripts, as a form", () =>
-  onPage({}, async (page) => {
-    await page.locator("summary", { hasText: "Datasets" }).click();
-    await page.getByLabel(/Forêt boréale/).check();
-    await page.locator("select[name=region]").selectOption("British Columbia");
-    await page.getByRole("button", { name: "Show" }).click();
-    const count = await countOf(page);
-    assert(count > 0);
-    assertEquals((await rowsOf(await clickAndDownload(page, "Download CSV"))).length, count);
-    await page.getByText("Réseau synthétique de l’Érable. 2020.").waitFor();
-  }, { context: { javaScriptEnabled: false } }));
+browserTest(
+  "page shows results and downloads when JavaScript is disabled",
+  () =>
+    onPage({}, async (page) => {
+      await page.locator("summary", { hasText: "Datasets" }).click();
+      await page.getByLabel(/Forêt boréale/).check();
+      await page.locator("select[name=region]").selectOption("British Columbia");
+      await page.getByRole("button", { name: "Show" }).click();
+      const count = await countOf(page);
+      assert(count > 0);
+      assertEquals((await rowsOf(await clickAndDownload(page, "Download CSV"))).length, count);
+      await page.getByText("Réseau synthétique de l’Érable. 2020.").waitFor();
+    }, { context: { javaScriptEnabled: false } }),
+);
 
 browserTest(
-  "data that holds a script is shown, and does not run",
+  "page shows a script as text when a cell contains one",
   () =>
     onPage({}, async (page) => {
       await page.getByLabel("Metadata").check();
@@ -66,7 +69,7 @@ browserTest(
     }),
 );
 
-browserTest("a caller's key is sent as a header, and kept nowhere", () => {
+browserTest("page sends the key as a header and does not store it when access is caller", () => {
   const keys: (string | null)[] = [];
   const { apiKey, fetch } = createSandbox({ requestsPerSecond: Infinity });
   const access = {
@@ -100,18 +103,18 @@ browserTest("a caller's key is sent as a header, and kept nowhere", () => {
 
     assertEquals([...new Set(keys)], ["wrong", apiKey]);
     assertEquals(page.url(), root);
-    const kept = await page.evaluate(
+    const stored = await page.evaluate(
       "JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }])",
     );
-    assertEquals(kept, '["",{},{}]');
+    assertEquals(stored, '["",{},{}]');
     assertEquals((await page.content()).includes(`"${apiKey}"`), false);
   });
 });
 
 browserTest(
-  "a token opens the page, which signs links that need nothing more",
+  "page creates signed links when the token is valid",
   () =>
-    onPage({ ...serversKey, access: "signed", signingSecret }, async (page, root) => {
+    onPage({ ...serverKeyOptions, access: "signed", signingSecret }, async (page, root) => {
       await page.getByLabel("Characteristic", { exact: true }).fill("pH");
       await page.getByRole("button", { name: "Show" }).click();
       await page.getByRole("alert").filter({ hasText: "token is needed" }).waitFor();
@@ -128,9 +131,9 @@ browserTest(
 );
 
 browserTest(
-  "a token works without scripts, too",
+  "page accepts a token when JavaScript is disabled",
   () =>
-    onPage({ ...serversKey, access: "signed", signingSecret }, async (page, root) => {
+    onPage({ ...serverKeyOptions, access: "signed", signingSecret }, async (page, root) => {
       await page.locator("#credential").fill(token);
       await page.getByLabel("Characteristic", { exact: true }).fill("pH");
       await page.getByRole("button", { name: "Show" }).click();
@@ -140,7 +143,7 @@ browserTest(
     }, { context: { javaScriptEnabled: false } }),
 );
 
-browserTest("a download that breaks is shown as failed", () => {
+browserTest("page causes a failed download when the second page has status 500", () => {
   const { fetch } = createSandbox({ requestsPerSecond: Infinity });
   const broken = (request: Request) =>
     request.url.includes("skiptoken")
@@ -157,10 +160,10 @@ browserTest("a download that breaks is shown as failed", () => {
 for (const colorScheme of ["light", "dark"] as const) {
   for (const [name, width] of [["wide", 1280], ["narrow", 360]] as const) {
     browserTest(
-      `axe-core finds nothing serious on the ${name} page, ${colorScheme}`,
+      `page has no serious axe-core violations when it is ${name} and ${colorScheme}`,
       () =>
         onPage(
-          { ...serversKey, access: "signed", signingSecret, synthetic: true },
+          { ...serverKeyOptions, access: "signed", signingSecret, synthetic: true },
           async (page) => {
             const check = async () => {
               await page.evaluate(axe.source);

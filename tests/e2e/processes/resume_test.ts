@@ -1,13 +1,13 @@
 // A download that is killed at any place goes on to the very file of one that was not.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileNames, FOLDER, readFile, writeFile } from "../../helpers/command_line.ts";
-import { withKiller } from "../../helpers/killer.ts";
+import { withKillingService } from "../../helpers/killing_service.ts";
 import { largeService } from "../../helpers/large_service.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 Deno.test("past a million rows the parts go on where they were, each row once", () => {
   const service = largeService(1_050_000, 40);
-  return withKiller((request) => service.fetch(request), async (weir) => {
+  return withKillingService((request) => service.fetch(request), async (weir) => {
     const args = ["observations", "--select=Id,LocationId", "--output=a.ndjson"];
     // The first page, the count, the halves' counts, the ranges' pages: in the midst of each.
     for (const at of [2, 3, 5, 30, 40]) {
@@ -26,7 +26,7 @@ Deno.test("past a million rows the parts go on where they were, each row once", 
 
 Deno.test("killed after every page, again and again, a split download goes on", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const args = [
       "records",
       "--partition=location",
@@ -49,7 +49,7 @@ Deno.test("killed after every page, again and again, a split download goes on", 
 
 Deno.test("killed in the midst of writing, a part is cut back to its last whole page", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=900", "--top=100", "--output=a.csv"];
     await weir.run(...args);
     const whole = await readFile("a.csv");
@@ -67,7 +67,7 @@ Deno.test("killed in the midst of writing, a part is cut back to its last whole 
 
 Deno.test("killed at moments of chance, over and over, it comes to the same file", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=30000", "--top=1000", "--output=a.csv"];
     await weir.run(...args);
     const whole = await readFile("a.csv");
@@ -95,7 +95,7 @@ Deno.test("killed at moments of chance, over and over, it comes to the same file
 
 Deno.test("weir --resume continues in the part file itself, without a copy", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=900", "--top=100", "--select=Id,DOI", "--output=a.csv"];
     assert(await weir.runUntilKilled(5, ...args));
     const { ino } = await Deno.stat(`${FOLDER}/a.csv.part`);
@@ -108,7 +108,7 @@ Deno.test("weir --resume continues in the part file itself, without a copy", () 
 
 Deno.test("weir --resume exits with 0 and says that the file is complete when it is finished", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=300", "--top=100", "--select=Id", "--output=a.csv"];
     const cited = [...args, "--cite=c.txt"];
     assertEquals((await weir.run(...cited)).code, 0);
@@ -130,7 +130,7 @@ Deno.test("weir --resume exits with 0 and says that the file is complete when it
 
 Deno.test("weir --resume does not replace a file that appeared beside the part", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
     assert(await weir.runUntilKilled(3, ...args));
     await writeFile("a.csv", "of another");
@@ -146,7 +146,7 @@ Deno.test("weir --resume does not replace a file that appeared beside the part",
 
 Deno.test("a download that was to overwrite goes on so", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
     // At the first page, at the dataset versions, at the second page.
     for (const at of [1, 2, 3]) {
@@ -162,7 +162,7 @@ Deno.test("a download that was to overwrite goes on so", () => {
 
 Deno.test("--resume begins where there is no part", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const { code } = await weir.run("locations", "--select=Id", "--output=a.csv", "--resume");
     assertEquals([code, (await readFile("a.csv")).split("\r\n").length], [0, 62]);
   });

@@ -1,4 +1,4 @@
-// The same app behind Node's own HTTP server.
+// Serves the app of `app.ts` with Node's HTTP server.
 import { serveNode } from "../../../edge/node.ts";
 import entry from "./app.ts";
 

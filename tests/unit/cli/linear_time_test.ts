@@ -9,7 +9,7 @@ import { ProgressReport } from "../../../src/cli/progress_report.ts";
 import { readFilter, readFormat } from "../../../src/cli/query_flags.ts";
 import { UsageError } from "../../../src/cli/usage_error.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
-import { weir } from "../../helpers/weir.ts";
+import { weir } from "../../helpers/run_weir.ts";
 
 const many = (size: number, ...args: string[]) => Array.from({ length: size }, () => args).flat();
 

@@ -8,7 +8,7 @@ import { VERSION } from "../../../src/version.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { ask } from "../../helpers/sandbox.ts";
 import { screenOf } from "../../helpers/screen.ts";
-import { weir } from "../../helpers/weir.ts";
+import { weir } from "../../helpers/run_weir.ts";
 
 const sandbox = ["--sandbox", "--quiet"];
 

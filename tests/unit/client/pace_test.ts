@@ -152,7 +152,7 @@ Deno.test(
     const first = await enter(origin, 2, clock);
     enter(origin, 2, clock); // never wakes again
     await Promise.resolve();
-    clock.forget();
+    clock.dropTimers();
     first.end();
     await enter(origin, 2, clock);
     assert(clock.now() >= 5_000 && clock.now() < 5_600, `started at ${clock.now()}`);
@@ -419,7 +419,7 @@ Deno.test(
     });
     client.metadata().toArray(); // never answered, and its timers never fire again
     await sent;
-    clock.forget();
+    clock.dropTimers();
     await client.metadata().toArray();
     assert(clock.now() >= 4_000 && clock.now() < 5_100, `started at ${clock.now()}`);
   },

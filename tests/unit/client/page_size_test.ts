@@ -144,7 +144,7 @@ Deno.test("a single attempt is no reason to split a query", async () => {
     },
   });
   const error = await assertRejects(() => once.observations().toArray(), DataStreamError, "504");
-  assertEquals([error.hint.includes("partition"), service.asked.length], [false, 1]);
+  assertEquals([error.hint.includes("partition"), service.requests.length], [false, 1]);
 });
 
 Deno.test("a query that an outage had split into parts is not split location by location", async () => {

@@ -2,10 +2,10 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type Clock, DataStream, DataStreamError, type DataStreamOptions } from "../../../mod.ts";
-import { page, type Reply, ROOT, upstream } from "../../helpers/upstream.ts";
+import { page, ROOT, type ScriptedResponse, upstream } from "../../helpers/upstream.ts";
 
 /** A client that meets faults as by default, the times at which it asked, and the page sizes. */
-function persistent(replies: Reply[], options: DataStreamOptions = {}) {
+function persistent(replies: ScriptedResponse[], options: DataStreamOptions = {}) {
   const service = upstream(...replies);
   const { clock } = service.options;
   const times: number[] = [];
@@ -34,7 +34,7 @@ const cut = () =>
     { headers: { "content-type": "application/json" } },
   );
 
-const passing: [name: string, reply: Reply][] = [
+const passing: [name: string, reply: ScriptedResponse][] = [
   ["a reset connection", new TypeError("connection reset")],
   ["a body that breaks off", cut()],
   ["broken JSON", new Response('{"value":[', { headers: { "content-type": "application/json" } })],
@@ -62,7 +62,7 @@ for (const [name, reply] of passing) {
   });
 }
 
-const lasting: [name: string, reply: () => Reply, kind: string][] = [
+const lasting: [name: string, reply: () => ScriptedResponse, kind: string][] = [
   ["status 400", () => answer(400), "status"],
   ["status 401", () => answer(401), "status"],
   ["status 403", () => answer(403), "status"],
@@ -340,7 +340,7 @@ Deno.test("a request that took too long is told so, and a late answer is dropped
 
 Deno.test("30 s without a byte are a fault, and bytes that trickle are none", async () => {
   let cancelled = false;
-  const trickle = (pieces: string[]): Reply => () => {
+  const trickle = (pieces: string[]): ScriptedResponse => () => {
     const left = [...pieces];
     const body = new ReadableStream({
       async pull(controller) {

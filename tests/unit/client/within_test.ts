@@ -117,7 +117,7 @@ Deno.test("a box of many locations goes in lists that fit into a request, with r
   assert(length > 2_100_000);
   // The counts of single lists would tell less than there is.
   assertEquals([...expected], [undefined]);
-  for (const asked of service.asked) assert(encodeURIComponent(asked).length < 8_000);
+  for (const asked of service.requests) assert(encodeURIComponent(asked).length < 8_000);
 });
 
 Deno.test("within goes with the other partitions", async () => {

@@ -1,10 +1,10 @@
-// Answers a link for a file with the client's own stream: the browser writes it down as it comes, and
-// takes a fault for what it is, a download that has failed.
+// Responds to a link with the client's CSV stream. The browser saves it page by page and reports an
+// error of the stream as a failed download.
 import { DataStream } from "/weir.js";
 
 const client = new DataStream({
   baseUrl: new URL(location.href).searchParams.get("service"),
-  requestsPerSecond: Infinity, // of a test; leave it out towards the service
+  requestsPerSecond: Infinity, // for the test's sandbox only
   retry: { attempts: 1 },
 });
 

@@ -1,35 +1,36 @@
 import { run } from "../../src/cli/run.ts";
 import { withDeadline } from "./deadline.ts";
 
-/** What a command line came to. */
-export interface Ran {
+/** Exit code and output of a command line. */
+export interface RunResult {
   code: number;
   output: string;
   /** Lines of standard error. */
   errors: string[];
-  /** What a terminal was sent. */
+  /** Text that was written to the terminal. */
   drawn: string;
 }
 
-/** What a test gives a command line in place of a process. */
-export interface Given {
+/** Environment of a command line in this process. */
+export interface RunOptions {
   environment?: Record<string, string>;
   /** Whether standard error is a terminal. */
   isTerminal?: boolean;
-  /** Whether standard output is one. */
+  /** Whether standard output is a terminal. */
   showsOutput?: boolean;
+  /** Text that the user enters at the prompt for the key. */
   secret?: string;
   networkHint?: () => string | undefined;
   signal?: AbortSignal;
 }
 
 /** Runs a command line in this process. */
-export async function weir(line: readonly string[], given: Given = {}): Promise<Ran> {
+export async function weir(line: readonly string[], given: RunOptions = {}): Promise<RunResult> {
   const chunks: string[] = [];
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const errors: string[] = [];
   let drawn = "";
-  // Else the sandbox takes its time, as the service does.
+  // Disables the rate limit of the sandbox.
   const variables: Record<string, string> = {
     WEIR_REQUESTS_PER_SECOND: "Infinity",
     ...given.environment,
