@@ -27,7 +27,7 @@ for (const status of [500, 403]) {
       await using server = await startApp(runtime, appOptionsFor(upstream));
       const response = await fetch(server.root + DOWNLOAD);
       assertEquals(response.status, 502);
-      assertEquals(response.headers.get("content-type"), "application/problem+jsonResponse");
+      assertEquals(response.headers.get("content-type"), "application/problem+json");
       const problem = await response.json();
       assertEquals([problem.type, problem.status], ["about:blank", 502]);
       await waitFor(() => server.log().includes("Download of Records failed"), "the log entry");
@@ -38,7 +38,7 @@ for (const status of [500, 403]) {
 /** Returns a response with fewer bytes than its Content-Length, so that the connection is closed. */
 function truncatedResponse(): Response {
   const body = ReadableStream.from([new TextEncoder().encode('{"value":[{"Id":41,')]);
-  const headers = { "content-type": "application/jsonResponse", "content-length": "1000" };
+  const headers = { "content-type": "application/json", "content-length": "1000" };
   return new Response(body, { headers });
 }
 

@@ -61,7 +61,10 @@ export const RUNTIMES: readonly Runtime[] = [
         args: ["app.mjs"],
         files: { "app.mjs": await bundleAsPublished(entry.node, PUBLISHED.node) },
         environment: { ...environment, PORT: "0" },
-        port: /listens on port (\d+)/,
+        // The import of `edge/node.ts` starts the published server, too.
+        port: entry === PUBLISHED
+          ? /Weir listens on port (\d+)/
+          : /The test's app listens on port (\d+)/,
       });
     },
   },
