@@ -68,6 +68,17 @@ export function requireType(
   if (value !== undefined && typeof value !== type) throw invalidValue(option, `a ${type}`, value);
 }
 
+/**
+ * Checks that an option is one of a list of words.
+ *
+ * @throws {ValidationError} If it is not
+ */
+export function requireOneOf(option: string, value: unknown, known: readonly string[]): void {
+  if (known.includes(value as string)) return;
+  const hint = typeof value === "string" ? didYouMean(value, known, "") : "";
+  throw invalidValue(option, `one of ${known.join(", ")}`, value, hint);
+}
+
 /** Creates the error for a value: `<option> must be <expected>, got <value>`. Not for secrets. */
 export function invalidValue(
   option: string,

@@ -57,7 +57,7 @@ export interface Batch<T> {
 }
 
 /** Version of the cursor's format. */
-const VERSION: Cursor["version"] = 1;
+const CURSOR_VERSION: Cursor["version"] = 1;
 
 /**
  * A position in the result of a query: an opaque value that survives
@@ -153,7 +153,7 @@ export function requestBatches<T>(
       totalRows,
       cursor: {
         ...counts,
-        version: VERSION,
+        version: CURSOR_VERSION,
         query: fingerprint,
         remaining,
         rows: totalRows,
@@ -215,7 +215,7 @@ export function checkCursor(after: unknown, fingerprint: Cursor["query"]): Check
 /** Whether a value has the form of a cursor, in all of its parts: it may have been read from a file. */
 function isCursor(value: unknown): value is CheckedCursor {
   return hasForm<Cursor>(value, {
-    version: (version) => version === VERSION,
+    version: (version) => version === CURSOR_VERSION,
     query: isObject,
     remaining: listOf(isShard),
     rows: isCount,

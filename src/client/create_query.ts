@@ -22,7 +22,7 @@ import { countQuery, firstRequest, requireRoomForLocations, urlOf } from "./shar
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-const KEYS: Record<keyof AnyResourceQuery, true> = {
+const QUERY_OPTIONS: Record<keyof AnyResourceQuery, true> = {
   select: true,
   filter: true,
   within: true,
@@ -47,7 +47,7 @@ export function createQuery<R extends object>(
   options: AnyResourceQuery,
   settings: ClientSettings,
 ): Query<R> & Partial<Pick<LocationsQuery<R>, "geojson">> {
-  requireOptions(`a query of ${resource}`, options, Object.keys(KEYS));
+  requireOptions(`a query of ${resource}`, options, Object.keys(QUERY_OPTIONS));
   const { signal, onProgress, unchecked } = options;
   requireSignal(signal);
   requireType("onProgress", onProgress, "function");
@@ -84,12 +84,12 @@ export function createQuery<R extends object>(
   const toWriter = (format: FormatName, options: Pick<WriterOptions, "csv" | "state">) =>
     createWriter(format, { resource, select, unchecked, ...options });
 
-  const pages = () => stream(toRows<R>(), ({ isLast, data }) => isLast ? undefined : data);
+  const pages = () => stream(rowConverter<R>(), ({ isLast, data }) => isLast ? undefined : data);
   const rows = () => iterate(pages(), signal);
 
   const bytes = (format: FormatName, options: { csv?: CsvOptions | undefined } = {}) => {
     requireOptions("bytes()", options, ["csv"]);
-    const converter = toBytes(toWriter(format, { csv: options.csv }));
+    const converter = byteConverter(toWriter(format, { csv: options.csv }));
     return stream(converter, ({ data }) => data.length > 0 ? data : undefined);
   };
 
@@ -111,8 +111,8 @@ export function createQuery<R extends object>(
       (after === undefined || after.dois !== undefined);
     const toConverter = (): PageConverter<unknown> =>
       format === undefined
-        ? toRows<R>(collectsDois)
-        : toBytes(toWriter(format, { csv, state: after?.writer }), collectsDois);
+        ? rowConverter<R>(collectsDois)
+        : byteConverter(toWriter(format, { csv, state: after?.writer }), collectsDois);
     toConverter(); // checks the format and its options
     return {
       [Symbol.asyncIterator]: () =>
@@ -127,7 +127,7 @@ export function createQuery<R extends object>(
     url,
     count: () => countQuery(execute(new AbortController().signal), query),
     pages,
-    rows: () => toStream(rows()),
+    rows: () => streamItems(rows()),
     bytes,
     csv: (options) => bytes("csv", { csv: options }),
     ndjson: () => bytes("ndjson"),
@@ -144,7 +144,7 @@ export function createQuery<R extends object>(
 }
 
 /** Creates a converter of pages to rows. */
-function toRows<R extends object>(collectsDois = false): PageConverter<R[]> {
+function rowConverter<R extends object>(collectsDois = false): PageConverter<R[]> {
   return {
     read(response, omitsId) {
       const page = readRows<R>(response, omitsId);
@@ -160,7 +160,7 @@ function doiOf(row: { DOI?: unknown }): string | [] {
 }
 
 /** Creates a converter of pages to the bytes of a document. */
-function toBytes(writer: PageWriter, collectsDois = false): PageConverter<Bytes> {
+function byteConverter(writer: PageWriter, collectsDois = false): PageConverter<Bytes> {
   return {
     read: readBytes(writer, collectsDois),
     end: () => writer.end(),
@@ -219,7 +219,7 @@ function iterate<T>(
 }
 
 /** Creates a stream of the items of an iterator, which reads none ahead. */
-function toStream<T>(iterator: AsyncIterableIterator<T, void, void>): ReadableStream<T> {
+function streamItems<T>(iterator: AsyncIterableIterator<T, void, void>): ReadableStream<T> {
   return new ReadableStream<T>({
     async pull(controller) {
       const { done, value } = await iterator.next();

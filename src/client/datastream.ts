@@ -2,12 +2,11 @@ import type { Filter } from "../odata/filter.ts";
 import {
   type FilterFieldOf,
   MAXIMUM_TOP,
+  RESOURCE_NAMES,
   type ResourceName,
-  RESOURCES,
 } from "../odata/resources.ts";
 import type { Selection } from "../odata/selection.ts";
-import { ValidationError } from "../errors.ts";
-import { didYouMean, requireOptions } from "../validation.ts";
+import { requireOneOf, requireOptions } from "../validation.ts";
 import { type Citation, CITED_FIELDS, toCitation, toCitedFilter } from "./citations.ts";
 import { createQuery } from "./create_query.ts";
 import { type ClientSettings, type DataStreamOptions, toClientSettings } from "./options.ts";
@@ -230,13 +229,7 @@ export class DataStream {
     options?: AnyResourceQuery,
   ): Query<Record<string, unknown>>;
   query(resource: ResourceName, options: AnyResourceQuery = {}): Query<Record<string, unknown>> {
-    if (!Object.hasOwn(RESOURCES, resource)) {
-      const names = Object.keys(RESOURCES);
-      throw new ValidationError("resource", `must be one of ${names.join(", ")}`, {
-        received: resource,
-        hint: didYouMean(String(resource), names, ""),
-      });
-    }
+    requireOneOf("resource", resource, RESOURCE_NAMES);
     return createQuery(resource, options, this.#settings);
   }
 

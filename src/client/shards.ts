@@ -1,5 +1,5 @@
 import { amendError, DataStreamError } from "../errors.ts";
-import { type Clause, formatClauses } from "../odata/clause.ts";
+import { type Clause, formatClauses, numberClause } from "../odata/clause.ts";
 import { type CheckedQuery, isMeasured, narrow } from "../odata/query_options.ts";
 import { MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
 import {
@@ -277,9 +277,7 @@ export interface Range {
 /** Returns the clauses that the rows of a range match. */
 function rangeClauses<F extends string>(field: F, { from, below }: Range): Clause<F>[] {
   const bound = (operator: "gte" | "lt", number: number | undefined): Clause<F>[] =>
-    number === undefined
-      ? []
-      : [{ field, operator, values: [{ text: String(number), quoted: false }] }];
+    number === undefined ? [] : [numberClause(field, operator, number)];
   return [...bound("gte", from), ...bound("lt", below)];
 }
 
@@ -452,8 +450,8 @@ function mayMatchIn(year: number): (clause: Clause) => boolean {
 /** Maximum length (bytes) of a list of locations: half of a request target. */
 const MAX_LIST_LENGTH = MAX_TARGET_LENGTH / 2;
 
-/** Fifty locations, about 500 bytes: a request with a shorter list is not worth its time. */
-const SOME_LOCATIONS = Array.from({ length: 50 }, () => 1_000_000);
+/** Fifty ids of seven digits, about 500 bytes: a request with a shorter list is not worth its time. */
+const SOME_LOCATIONS = new Array(50).fill(9_999_999);
 
 /** Splits locations into lists that each fit into a request of the query. */
 function groupsThatFit(
@@ -478,11 +476,7 @@ function groupsThatFit(
 
 /** Returns the clause that rows of some locations match. */
 function inLocations(ids: readonly number[]): Clause {
-  return {
-    field: "LocationId",
-    operator: "in",
-    values: ids.map((id) => ({ text: String(id), quoted: false })),
-  };
+  return numberClause("LocationId", "in", ...ids);
 }
 
 function urlWithLocations(

@@ -64,7 +64,7 @@ export interface CheckedCsvOptions {
  *   malformed or repeated
  */
 export function checkCsvOptions(options: CsvOptions = {}): CheckedCsvOptions {
-  requireOptions("CSV", options, Object.keys(OPTION_NAMES));
+  requireOptions("CSV", options, Object.keys(CSV_OPTIONS));
   const { separator = ",", header = true, bom = false, escapeFormulas = false } = options;
   if (typeof separator !== "string" || !SEPARATOR_PATTERN.test(separator)) {
     const expected = 'one punctuation mark such as "," or ";", or a tab';
@@ -74,7 +74,7 @@ export function checkCsvOptions(options: CsvOptions = {}): CheckedCsvOptions {
   return { columns, separator, header, bom, escapeFormulas };
 }
 
-const OPTION_NAMES: Record<keyof CsvOptions, true> = {
+const CSV_OPTIONS: Record<keyof CsvOptions, true> = {
   columns: true,
   separator: true,
   header: true,

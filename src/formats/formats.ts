@@ -1,5 +1,5 @@
 import { ValidationError } from "../errors.ts";
-import { fieldNames, type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { fieldNames, RESOURCE_NAMES, type ResourceName } from "../odata/resources.ts";
 import { didYouMean, isNearMatch } from "../validation.ts";
 import { CsvWriter } from "./csv.ts";
 import { checkCsvOptions, type CsvOptions } from "./csv_options.ts";
@@ -44,9 +44,6 @@ export interface WriterOptions {
   unchecked?: boolean | undefined;
 }
 
-// Bundlers keep a call at the top level unless it is marked as pure, and with it all formats.
-const ALL_RESOURCES = /* @__PURE__ */ Object.keys(RESOURCES) as ResourceName[];
-
 /** Name of a format. */
 export type FormatName = "csv" | "ndjson" | "json" | "geojson";
 
@@ -62,7 +59,7 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
     aliases: [],
     mediaType: "text/csv",
     label: "CSV",
-    resources: ALL_RESOURCES,
+    resources: RESOURCE_NAMES,
     requiredFields: [],
     createWriter({ resource, select, csv, state, unchecked }) {
       const checked = checkCsvOptions(csv);
@@ -76,7 +73,7 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
     aliases: ["jsonl"],
     mediaType: "application/x-ndjson",
     label: "NDJSON",
-    resources: ALL_RESOURCES,
+    resources: RESOURCE_NAMES,
     requiredFields: [],
     createWriter: () => createNdjsonWriter(),
   },
@@ -85,7 +82,7 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
     aliases: [],
     mediaType: "application/json",
     label: "JSON",
-    resources: ALL_RESOURCES,
+    resources: RESOURCE_NAMES,
     requiredFields: [],
     createWriter: ({ state }) => createJsonWriter(state),
   },
@@ -101,6 +98,7 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
 };
 
 /** Names of all formats, the default first. */
+// Bundlers keep a call at the top level, and with it all formats, unless it is marked as pure.
 export const FORMAT_NAMES = /* @__PURE__ */ Object.keys(FORMATS) as readonly FormatName[];
 
 /** Returns the formats in which a resource can be written, the default first. */

@@ -26,6 +26,15 @@ export interface Clause<F extends string = string> {
   values: readonly Literal[];
 }
 
+/** Creates a clause that compares a field with numbers. */
+export function numberClause<F extends string>(
+  field: F,
+  operator: Clause["operator"],
+  ...numbers: readonly number[]
+): Clause<F> {
+  return { field, operator, values: numbers.map((n) => ({ text: String(n), quoted: false })) };
+}
+
 /** Formats clauses as an OData filter, joined with `and`. */
 export function formatClauses(clauses: readonly Clause[]): string {
   return clauses.map(formatClause).join(" and ");

@@ -7,6 +7,7 @@ import {
   filterTypeOf,
   type FilterValue,
   formatClauses,
+  numberClause,
   requireFieldName,
   toLiteral,
 } from "./clause.ts";
@@ -286,7 +287,5 @@ function oneOf(field: string, texts: readonly string[]): Clause[] {
 }
 
 function year(operator: "gte" | "lte", bound: number | undefined): Clause[] {
-  if (bound === undefined) return [];
-  const values = [{ text: String(bound), quoted: false }];
-  return [{ field: "ActivityStartYear", operator, values }];
+  return bound === undefined ? [] : [numberClause("ActivityStartYear", operator, bound)];
 }

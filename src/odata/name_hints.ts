@@ -1,6 +1,12 @@
 // Hints for names that a resource does not have.
 import { didYouMean, suggest } from "../validation.ts";
-import { fieldNames, FILTER_FIELDS, type ResourceName, RESOURCES } from "./resources.ts";
+import {
+  fieldNames,
+  FILTER_FIELDS,
+  RESOURCE_NAMES,
+  type ResourceName,
+  RESOURCES,
+} from "./resources.ts";
 
 /** Returns what to do about a field that a resource does not have. */
 export function fieldHint(resource: ResourceName, name: string): string {
@@ -45,8 +51,6 @@ export function filterHint(resource: ResourceName, name: string): string {
   }
   return suggest(namesWithWordsOf(name, own)) ?? didYouMean(name, own);
 }
-
-const RESOURCE_NAMES = Object.keys(RESOURCES) as ResourceName[];
 
 /**
  * Prefixes that a name has in one resource and lacks in another: `Name` of Locations is

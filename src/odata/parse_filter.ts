@@ -117,9 +117,9 @@ interface Token {
   spaced: boolean;
 }
 
-const TOKEN =
+const TOKEN_PATTERN =
   /(\s*)(?:([A-Za-z_]\w*)|('[^']*(?:''[^']*)*')|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|([(),]))/y;
-/** Kinds of the groups of `TOKEN`, after the white space. */
+/** Kinds of the groups of `TOKEN_PATTERN`, after the white space. */
 const KINDS = ["word", "string", "number", "mark"] as const;
 
 function tokenize(filter: string): Token[] {
@@ -127,19 +127,19 @@ function tokenize(filter: string): Token[] {
   const end = filter.trimEnd().length;
   let position = 0;
   while (position < end) {
-    TOKEN.lastIndex = position;
-    const match = TOKEN.exec(filter);
+    TOKEN_PATTERN.lastIndex = position;
+    const match = TOKEN_PATTERN.exec(filter);
     if (!match) throw tokenError(filter, position);
     const [, space, ...groups] = match;
     const kind = KINDS[groups.findIndex((group) => group !== undefined)]!;
     const text = match[0].slice(space!.length);
-    const start = TOKEN.lastIndex - text.length;
+    const start = TOKEN_PATTERN.lastIndex - text.length;
     const previous = tokens.at(-1);
     if (previous?.kind === "number" && space === "" && kind !== "mark") {
       throw syntaxError(filter, start, `a space after ${previous.text}`, `"${text}"`);
     }
     tokens.push({ kind, text, position: start, spaced: space !== "" });
-    position = TOKEN.lastIndex;
+    position = TOKEN_PATTERN.lastIndex;
   }
   tokens.push({ kind: "end", text: "", position: end, spaced: end < filter.length });
   return tokens;
@@ -170,7 +170,7 @@ function syntaxError(
 const COMPARISONS = new Set<string>(["eq", "ne", "lt", "lte", "gt", "gte"] satisfies Comparison[]);
 
 /** Hints for words and characters of other query languages. */
-const HINTS: Record<string, string> = {
+const TOKEN_HINTS: Record<string, string> = {
   ge: 'use "gte"',
   le: 'use "lte"',
   or: 'send one query for each side, or use "in" with a list of values',
@@ -192,7 +192,7 @@ const HINTS: Record<string, string> = {
 /** Returns what to write instead of a token, or an empty string if nothing is known. */
 function hintFor(token: string): string {
   const lower = token.toLowerCase();
-  if (Object.hasOwn(HINTS, lower)) return HINTS[lower]!;
+  if (Object.hasOwn(TOKEN_HINTS, lower)) return TOKEN_HINTS[lower]!;
   const isKeyword = COMPARISONS.has(lower) || /^(and|in|endswith)$/.test(lower);
   return token !== lower && isKeyword ? `use "${lower}"` : "";
 }

@@ -4,6 +4,7 @@ import {
   firstRepeated,
   invalidValue,
   isNearMatch,
+  requireOneOf,
   requireType,
   requireWholeNumber,
 } from "../validation.ts";
@@ -92,7 +93,7 @@ export function checkQuery(resource: ResourceName, query: UntypedQuery): Checked
   if (fields !== undefined) requireFields(resource, fields, unchecked);
   const parsed = filter === undefined
     ? { filter, clauses: [] }
-    : readFilter(resource, String(filter), unchecked);
+    : checkFilter(resource, String(filter), unchecked);
   const box = within === undefined ? undefined : toBoxClauses(within, "within");
   // Metadata and Locations have positions; the others are filtered by the locations in the box.
   const positions = isMeasured(resource) ? [] : box ?? [];
@@ -143,10 +144,6 @@ function requireTypes({ select, filter, skipToken, unchecked }: UntypedQuery): v
   requireType("unchecked", unchecked, "boolean");
 }
 
-function requireOneOf(option: string, value: string, known: readonly string[]): void {
-  if (!known.includes(value)) throw invalidValue(option, `one of ${known.join(", ")}`, value);
-}
-
 function requireFields(
   resource: ResourceName,
   select: readonly string[],
@@ -178,7 +175,7 @@ function requireFields(
 /** A filter and its clauses; `clauses` is `undefined` if the filter cannot be parsed. */
 type ParsedFilter = Pick<CheckedQuery, "filter" | "clauses">;
 
-function readFilter(resource: ResourceName, filter: string, unchecked: boolean): ParsedFilter {
+function checkFilter(resource: ResourceName, filter: string, unchecked: boolean): ParsedFilter {
   let clauses: ParsedClause[];
   try {
     clauses = parseFilter(filter);

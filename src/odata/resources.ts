@@ -105,6 +105,10 @@ export const RESOURCES = {
 /** Name of a resource of the service. */
 export type ResourceName = keyof typeof RESOURCES;
 
+/** Names of all resources. */
+// Bundlers keep a call at the top level unless it is marked as pure.
+export const RESOURCE_NAMES = /* @__PURE__ */ Object.keys(RESOURCES) as readonly ResourceName[];
+
 /** Resources whose rows are measurements at a location. They are the large ones. */
 export type MeasuredResource = "Observations" | "Records";
 
