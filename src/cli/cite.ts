@@ -1,7 +1,8 @@
-import { type Citation, citationsOfDois, citationsText } from "../client/citations.ts";
+import type { Citation } from "../client/citations.ts";
 import { DataStream } from "../client/datastream.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import { ValidationError } from "../errors.ts";
+import { citationsText } from "../formats/citations_text.ts";
 import { boundingBox } from "../odata/filter.ts";
 import { type Arguments, formatFlag, formatFlags } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
@@ -65,9 +66,9 @@ export async function citeDownload(
   const { whyWithoutDois = "DOI is not a column of the output" } = download;
   let citations: Citation[];
   try {
-    citations = dois === undefined
-      ? await client.citations(toCitationFilter(download), { signal: context.signal })
-      : await citationsOfDois(client, dois, context.signal);
+    const { signal } = context;
+    const filter = dois === undefined ? toCitationFilter(download) : undefined;
+    citations = await client.citations(filter, { dois, signal });
     if (path !== undefined) {
       await explainingErrors(path, writeText(path, citationsText(citations), context));
     }

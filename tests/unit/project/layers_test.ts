@@ -1,5 +1,5 @@
-// Imports point down only; DESIGN's picture of the parts, held against the code.
-import { assertEquals } from "@std/assert";
+// The layers of the code: which part may import which others.
+import { assert, assertEquals } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
 import { importsOf, resolve, sourceFiles } from "../../helpers/tree.ts";
 
@@ -66,6 +66,26 @@ Deno.test("imports point down only, and all but the command line and the entries
       ...new Set(runtimeFaults(path).map((name) => `${path} uses ${name}`)),
     ];
   });
+  assertEquals(faults, []);
+});
+
+/** Names that a file imports or re-exports from the client, such as `src/client/query.ts Query`. */
+function clientNames(path: string): string[] {
+  const statements = codeOf(path).matchAll(/^(?:im|ex)port (?:type )?\{([^}]*)\} from "([^"]*)"/gm);
+  return [...statements].flatMap(([, list, specifier]) => {
+    const names = list!.split(",").map((name) => name.trim().replace(/^type /, ""));
+    return names.filter((name) => name !== "").map((name) =>
+      `${resolve(path, specifier!)} ${name}`
+    );
+  }).filter((name) => name.startsWith("src/client/"));
+}
+
+Deno.test("src/cli and edge import from src/client only what mod.ts exports", () => {
+  const isPublic = new Set(clientNames("mod.ts"));
+  assert(isPublic.has("src/client/datastream.ts DataStream"));
+  const faults = files.filter((path) => /^(src\/cli|edge)\//.test(path)).flatMap((path) =>
+    clientNames(path).filter((name) => !isPublic.has(name)).map((name) => `${path} imports ${name}`)
+  );
   assertEquals(faults, []);
 });
 
