@@ -1,5 +1,6 @@
-import { type Citation, citationsOfDois, citationsText } from "../src/client/citations.ts";
+import type { Citation } from "../src/client/citations.ts";
 import type { DataStream } from "../src/client/datastream.ts";
+import { citationsText } from "../src/formats/citations_text.ts";
 import type { BoundingBox } from "../src/odata/bounding_box.ts";
 import { boundingBox } from "../src/odata/filter.ts";
 import { parseFilter } from "../src/odata/parse_filter.ts";
@@ -57,8 +58,10 @@ function prepareCitations(
   // Datasets cannot be filtered by the name of a location, but locations can.
   if (filter !== undefined && parseFilter(filter).some(({ field }) => field === "Name")) {
     const locations = dataStream.locations({ select: ["DOI"], filter, within, signal });
-    return async () =>
-      await citationsOfDois(dataStream, (await locations.toArray()).map(({ DOI }) => DOI), signal);
+    return async () => {
+      const dois = (await locations.toArray()).map(({ DOI }) => DOI);
+      return await dataStream.citations(undefined, { dois, signal });
+    };
   }
   // Throws a ValidationError if the filter or the box is invalid.
   dataStream.metadata({ filter, within });

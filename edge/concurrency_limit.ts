@@ -1,4 +1,4 @@
-import type { Clock } from "../src/client/clock.ts";
+import type { Clock } from "../src/clock.ts";
 import { HttpProblem } from "./problem.ts";
 
 /** Interval (ms) at which the holder of a permit renews it. */

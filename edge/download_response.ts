@@ -1,4 +1,4 @@
-import type { Clock } from "../src/client/clock.ts";
+import type { Clock } from "../src/clock.ts";
 import { ValidationError } from "../src/errors.ts";
 import { FORMAT_NAMES, type FormatName, FORMATS } from "../src/formats/formats.ts";
 import { releaseBuffer } from "../src/formats/page_writer.ts";

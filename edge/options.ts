@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../src/client/clock.ts";
+import { type Clock, systemClock } from "../src/clock.ts";
 import type { DataStreamOptions } from "../src/client/options.ts";
 import { oneLine, ValidationError } from "../src/errors.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";

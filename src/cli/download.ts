@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
 import type { Cursor } from "../client/batches.ts";
-import { toCitedFilter } from "../client/citations.ts";
 import { DataStream } from "../client/datastream.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
@@ -8,6 +7,7 @@ import type { CsvOptions } from "../formats/csv_options.ts";
 import type { FormatName } from "../formats/formats.ts";
 import { formatClauses } from "../odata/clause.ts";
 import { boundingBox } from "../odata/filter.ts";
+import { toMetadataFilter } from "../odata/metadata_filter.ts";
 import { parseFilter } from "../odata/parse_filter.ts";
 import { isMeasured } from "../odata/query_options.ts";
 import { MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
@@ -277,7 +277,7 @@ function toDatasetFilter({ filter, within }: AnyResourceQuery): string | undefin
   const names: readonly string[] = RESOURCES.Metadata.filters;
   const clauses = [...parseIfPossible(filter), ...(within ? boundingBox(within).clauses : [])]
     .filter(({ field }) => names.includes(field));
-  return clauses.length === 0 ? undefined : toCitedFilter(formatClauses(clauses));
+  return clauses.length === 0 ? undefined : toMetadataFilter(formatClauses(clauses));
 }
 
 /** Returns the clauses of a filter; an empty list if it is unchecked and cannot be parsed. */

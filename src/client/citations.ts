@@ -1,8 +1,6 @@
+import { toMetadataFilter } from "../odata/metadata_filter.ts";
+import { eq, type Filter, isIn } from "../odata/filter.ts";
 import { invalidValue } from "../validation.ts";
-import { oneLine } from "../errors.ts";
-import { parseFilter, requireFilterFields } from "../odata/parse_filter.ts";
-import { formatClauses } from "../odata/clause.ts";
-import { commonFilter, type Filter } from "../odata/filter.ts";
 
 /**
  * Citation of a dataset. Use of the data requires it.
@@ -39,6 +37,32 @@ export interface Citation {
   licence: string;
 }
 
+/**
+ * Options for {@linkcode DataStream.citations}.
+ *
+ * @example The citations of rows that were downloaded before
+ * ```ts
+ * import { type CitationOptions, DataStream } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const rows = [{ DOI: "10.25976/weir-aa00" }, { DOI: "10.25976/weir-aa00" }];
+ * const options: CitationOptions = { dois: rows.map(({ DOI }) => DOI) };
+ * const { apiKey, url, fetch } = createSandbox();
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch });
+ * assertEquals((await client.citations(undefined, options)).length, 1);
+ * ```
+ */
+export interface CitationOptions {
+  /**
+   * DOIs of the datasets to cite; repeated ones count once. There is one request per 100 DOIs.
+   * Default: every dataset that matches the filter.
+   */
+  dois?: readonly string[] | undefined;
+  /** Signal that stops the requests. Default: none. */
+  signal?: AbortSignal | undefined;
+}
+
 /** Fields of Metadata that citations are made of. */
 export const CITED_FIELDS = ["DOI", "DatasetName", "Version", "Citation", "Licence"] as const;
 
@@ -51,66 +75,37 @@ export function toCitation(
   return { doi, link: `https://doi.org/${doi}`, name, version, citation, licence };
 }
 
-/**
- * Names in filters that are properties of a dataset. For all other names, `ne` of Metadata may mean "has
- * no such row" instead of "has a row that differs".
- */
-const DATASET_NAMES = ["DOI", "DatasetName", "CreateTimestamp"];
-
-/**
- * Returns the filter of Metadata for the datasets that have a row which matches a filter.
- *
- * @returns The filter; `undefined` for all datasets
- * @throws {ValidationError} If it is not a filter that Metadata takes
- */
-export function toCitedFilter(filter: Filter<string> | string): string | undefined {
-  if (typeof filter !== "string" && !Array.isArray(filter?.clauses)) {
-    const hint = "pass the signal as the second argument, as in citations(filter, { signal })";
-    throw invalidValue("filter", "a string or one expression", filter, hint);
-  }
-  const text = String(filter);
-  const parsed = parseFilter(text);
-  requireFilterFields("Metadata", text, parsed, false);
-  const clauses = parsed.filter(({ field, operator }) =>
-    operator !== "ne" || DATASET_NAMES.includes(field)
-  );
-  return clauses.length === 0 ? undefined : formatClauses(clauses);
-}
-
-/** Maximum number of DOIs in one filter, so that common gateways accept the request. */
+/** Maximum number of DOIs in one filter, so that common gateways accept the length of the request. */
 const MAX_DOIS = 100;
 
 /**
- * Returns the citations of datasets by their DOIs, which may be repeated.
+ * Returns the filters of Metadata for the datasets to cite, one for each request.
  *
- * @param client A `DataStream` client
- * @throws {DataStreamError} If a request fails
+ * @param filter Filter of the cited rows. Default: none
+ * @param dois DOIs of the datasets, which may be repeated. Default: any DOI
+ * @returns The filters; `undefined` in place of a filter stands for all datasets
+ * @throws {ValidationError} If Metadata does not accept the filter, or `dois` is not an array of strings
  */
-export async function citationsOfDois(
-  client: {
-    citations(
-      filter: string | undefined,
-      options: { signal: AbortSignal },
-    ): Promise<Citation[]>;
-  },
-  dois: readonly string[],
-  signal: AbortSignal,
-): Promise<Citation[]> {
-  const remaining = [...new Set(dois)];
-  const citations: Citation[] = [];
-  while (remaining.length > 0) {
-    const filter = commonFilter({ dois: remaining.splice(0, MAX_DOIS) });
-    citations.push(...await client.citations(filter, { signal }));
+export function citationFilters(
+  filter: Filter<string> | string | undefined,
+  dois: readonly string[] | undefined,
+): (string | undefined)[] {
+  if (filter !== undefined && typeof filter !== "string" && !Array.isArray(filter?.clauses)) {
+    const hint = "pass options as the second argument: citations(filter, { signal })";
+    throw invalidValue("filter", "a string or one expression", filter, hint);
   }
-  return citations;
-}
-
-/** Formats citations as text: one paragraph each, without control characters. */
-export function citationsText(citations: readonly Citation[]): string {
-  if (citations.length === 0) return "No dataset meets the filter.\n";
-  return citations
-    .map(({ citation, licence, link }) =>
-      [oneLine(citation), `Licence: ${oneLine(licence)}`, oneLine(link), ""].join("\n")
-    )
-    .join("\n");
+  const rowFilter = filter === undefined ? undefined : toMetadataFilter(String(filter));
+  if (dois === undefined) return [rowFilter];
+  if (!Array.isArray(dois) || dois.some((doi) => typeof doi !== "string")) {
+    throw invalidValue("dois", "an array of strings", dois);
+  }
+  const filters: string[] = [];
+  const remaining: string[] = [...new Set(dois)];
+  const start = rowFilter ? `${rowFilter} and ` : "";
+  while (remaining.length > 0) {
+    const some = remaining.splice(0, MAX_DOIS);
+    const doiFilter = some.length > 1 ? isIn("DOI", some) : eq("DOI", some[0]!);
+    filters.push(start + doiFilter);
+  }
+  return filters;
 }

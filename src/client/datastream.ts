@@ -7,7 +7,13 @@ import {
 } from "../odata/resources.ts";
 import type { Selection } from "../odata/selection.ts";
 import { requireOneOf, requireOptions } from "../validation.ts";
-import { type Citation, CITED_FIELDS, toCitation, toCitedFilter } from "./citations.ts";
+import {
+  type Citation,
+  citationFilters,
+  type CitationOptions,
+  CITED_FIELDS,
+  toCitation,
+} from "./citations.ts";
 import { createQuery } from "./create_query.ts";
 import { type ClientSettings, type DataStreamOptions, toClientSettings } from "./options.ts";
 import type {
@@ -234,8 +240,8 @@ export class DataStream {
   }
 
   /**
-   * Requests the citations of the datasets that have a row which matches a filter. Use of the data
-   * requires them.
+   * Requests the citations of the datasets that have a row which matches a filter, or of datasets by their
+   * DOIs. Use of the data requires them.
    *
    * A clause with `ne` on a property of records or locations is ignored: a dataset whose other rows
    * match is cited, too. For a query with a bounding box, join its filter and `boundingBox()` with
@@ -243,12 +249,14 @@ export class DataStream {
    *
    * @param filter The filter of the query that returned the data, as an expression or text. Default:
    *   none, for all datasets
-   * @param options A signal that stops the request
-   * @returns DOI, name, version, citation, licence and DOI link of each dataset
+   * @param options DOIs of the datasets, which must also match the filter, and a signal that stops the
+   *   requests
+   * @returns DOI, name, version, citation, licence and DOI link of each dataset. A DOI that the service
+   *   does not have is not among them
    * @throws {DataStreamError} If a request fails
-   * @throws {ValidationError} If it is not a filter that Metadata takes
+   * @throws {ValidationError} If Metadata does not accept the filter, or an option is invalid
    *
-   * Source: DataStream Public API, "Endpoints", `GET /Metadata`.
+   * Source: DataStream Public API, "Attribution/Citation".
    *
    * @example
    * ```ts
@@ -260,20 +268,28 @@ export class DataStream {
    * const client = new DataStream({ apiKey, baseUrl: url, fetch });
    * const [dataset] = await client.citations(eq("DOI", "10.25976/weir-aa00"));
    * assertEquals(dataset?.link, "https://doi.org/10.25976/weir-aa00");
+   *
+   * // The datasets of rows that were downloaded before
+   * const dois = ["10.25976/weir-aa00", "10.25976/weir-bb00", "10.25976/weir-aa00"];
+   * assertEquals((await client.citations(undefined, { dois })).length, 2);
    * ```
    */
   async citations(
     filter?: Filter<FilterFieldOf<"Metadata">> | string,
-    options: { signal?: AbortSignal | undefined } = {},
+    options: CitationOptions = {},
   ): Promise<Citation[]> {
-    requireOptions("citations()", options, ["signal"]);
-    const { signal } = options;
-    const query = this.metadata({
-      select: CITED_FIELDS,
-      filter: filter === undefined ? undefined : toCitedFilter(filter),
-      signal,
-      top: MAXIMUM_TOP,
-    });
-    return (await query.toArray()).map(toCitation);
+    requireOptions("citations()", options, ["signal", "dois"]);
+    const { dois, signal } = options;
+    const citations: Citation[] = [];
+    for (const cited of citationFilters(filter, dois)) {
+      const query = this.metadata({
+        select: CITED_FIELDS,
+        filter: cited,
+        signal,
+        top: MAXIMUM_TOP,
+      });
+      citations.push(...(await query.toArray()).map(toCitation));
+    }
+    return citations;
   }
 }

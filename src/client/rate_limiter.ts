@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
 
 /**
  * Safety margin on the interval between requests: 530 ms instead of 500 ms at 2 per second. The network

@@ -98,3 +98,49 @@ Deno.test(
     assertEquals(requests.length, 0);
   },
 );
+
+Deno.test("citations() returns each dataset once when dois repeat", DEADLINE, async () => {
+  const { client, sandbox } = sandboxAndClient();
+  const dois = ["10.25976/weir-bb00", "10.25976/weir-aa00", "10.25976/weir-bb00", "10.25976/none"];
+  const citations = await client.citations(undefined, { dois });
+  assertEquals(citations.map(({ doi }) => doi).sort(), [
+    "10.25976/weir-aa00",
+    "10.25976/weir-bb00",
+  ]);
+  assertEquals(await client.citations(undefined, { dois: [] }), []);
+  assertEquals(sandbox.stats.requests, 1);
+});
+
+Deno.test(
+  "citations() requests at most 100 DOIs at a time, with the filter",
+  DEADLINE,
+  async () => {
+    const { options, requests } = upstream(...Array.from({ length: 3 }, () => page([])));
+    const client = new DataStream(options);
+    const dois = Array.from({ length: 201 }, (_, index) => `10.25976/${index}`);
+    const filter = "CharacteristicName eq 'pH'";
+    await client.citations(filter, { dois: [...dois, dois[0]!] });
+    const filters = requests.map(({ url }) => new URL(url).searchParams.get("$filter")!);
+    const list = (from: number) => dois.slice(from, from + 100).map((doi) => `'${doi}'`).join();
+    assertEquals(filters, [
+      `${filter} and DOI in (${list(0)})`,
+      `${filter} and DOI in (${list(100)})`,
+      `${filter} and DOI eq '10.25976/200'`,
+    ]);
+  },
+);
+
+Deno.test("citations() throws when dois is not an array of strings", DEADLINE, async () => {
+  const { options, requests } = upstream();
+  const client = new DataStream(options);
+  const cite = client.citations.bind(client) as (...of: unknown[]) => Promise<unknown>;
+  for (const dois of ["10.25976/weir-aa00", [5], null, new Set(["a"])]) {
+    const error = await assertRejects(
+      () => cite(undefined, { dois }),
+      ValidationError,
+      "dois must be an array of strings",
+    );
+    assertEquals(error.option, "dois");
+  }
+  assertEquals(requests.length, 0);
+});

@@ -3,7 +3,6 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertThrows } from "@std/assert";
 import { DataStream, DataStreamError } from "../../../mod.ts";
-import { citationsText, toCitedFilter } from "../../../src/client/citations.ts";
 import { readRetryAfter, statusError } from "../../../src/client/http_error.ts";
 import { nextLinkTarget, readSkipToken } from "../../../src/client/next_link.ts";
 import { isJson } from "../../../src/client/transport.ts";
@@ -87,7 +86,6 @@ const statusOf = (body: string) =>
   statusError(new Response(null, { status: 400 }), `${ROOT}/Records`, body, (text) => text);
 const header = (name: string) => (value: string) =>
   ({ get: (asked: string) => asked === name ? value : null }) as unknown as Headers;
-const citation = { doi: "10.25976/x", link: "l", name: "n", version: "1" };
 
 const others: [symbol: string, what: string, text: Text, read: (text: string) => unknown][] = [
   ...["1", " ", "(", ")", "a ", ":", "-", "1 Jan "].map((
@@ -120,13 +118,6 @@ const others: [symbol: string, what: string, text: Text, read: (text: string) =>
     (n) => `{"message":"${"\\n".repeat(n)}a"}`,
     statusOf,
   ],
-  [
-    "citationsText",
-    "a citation has n line feeds",
-    (n) => `${"a\n".repeat(n)}${"\n".repeat(n)}a`,
-    (text) => citationsText([{ ...citation, citation: text, licence: text }]),
-  ],
-  ["toCitedFilter", "a filter has n clauses", (n) => "DOI ne 'a' and ".repeat(n), toCitedFilter],
 ];
 for (const [symbol, what, text, read] of others) {
   Deno.test(`${symbol}() takes linear time when ${what}`, async () =>

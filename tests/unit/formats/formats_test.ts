@@ -103,7 +103,11 @@ for (const [format, options, option, message] of rejected) {
 }
 
 Deno.test("createWriter() accepts unknown columns when allowUnknownColumns is true", () => {
-  const options = { resource: "Records", csv: { columns: ["New"] }, allowUnknownColumns: true } as const;
+  const options = {
+    resource: "Records",
+    csv: { columns: ["New"] },
+    allowUnknownColumns: true,
+  } as const;
   assertEquals(decoder.decode(createWriter("csv", options).end()), "New\r\n");
 });
 

@@ -2,6 +2,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
+import { citationsText } from "../../../src/formats/citations_text.ts";
 import { CsvWriter } from "../../../src/formats/csv.ts";
 import { checkCsvOptions } from "../../../src/formats/csv_options.ts";
 import { fieldNames } from "../../../src/odata/resources.ts";
@@ -132,4 +133,11 @@ Deno.test("CsvWriter.write() stays fast when one row of the first page has a new
   }
   // Twice as long, for the page is read twice; by way of strings it takes at least 20 times as long.
   assert(unknown < 6 * known, `${unknown} ms with a new field, ${known} ms without`);
+});
+
+Deno.test("citationsText() takes linear time when a citation has n line feeds", async () => {
+  await assertLinear(
+    (n) => `${"a\n".repeat(n)}${"\n".repeat(n)}a`,
+    (text) => citationsText([{ citation: text, licence: text, link: "l" }]),
+  );
 });

@@ -4,6 +4,7 @@ import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { ValidationError } from "../../../mod.ts";
 import { parseBox } from "../../../src/odata/bounding_box.ts";
+import { toMetadataFilter } from "../../../src/odata/metadata_filter.ts";
 import { parseFilter } from "../../../src/odata/parse_filter.ts";
 import { checkQuery } from "../../../src/odata/query_options.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
@@ -55,6 +56,11 @@ const others: [what: string, text: Text, read: (text: string) => unknown][] = [
     "checkQuery() takes linear time when one field is selected n times",
     (n) => "Id,".repeat(n),
     (select) => checkQuery("Records", { select }),
+  ],
+  [
+    "toMetadataFilter() takes linear time when a filter has n clauses",
+    (n) => "DOI ne 'a' and ".repeat(n),
+    toMetadataFilter,
   ],
   ["parseBox() takes linear time when a side has n digits", (n) => "1".repeat(n), parseBox],
   ["parseBox() takes linear time when there are n commas", (n) => ",".repeat(n), parseBox],

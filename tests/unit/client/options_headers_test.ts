@@ -1,4 +1,4 @@
-// Headers of the requests.
+// Headers of the requests, from the options of the client.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { DataStream, type DataStreamOptions, ValidationError } from "../../../mod.ts";
