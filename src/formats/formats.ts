@@ -1,6 +1,6 @@
 import { ValidationError } from "../errors.ts";
 import { fieldNames, RESOURCE_NAMES, type ResourceName } from "../odata/resources.ts";
-import { didYouMean, isNearMatch } from "../validation.ts";
+import { isNearMatch, suggestBySpelling } from "../validation.ts";
 import { CsvWriter } from "./csv.ts";
 import { checkCsvOptions, type CsvOptions } from "./csv_options.ts";
 import { createGeojsonWriter } from "./geojson.ts";
@@ -168,7 +168,7 @@ function requireKnownColumns(
   const unknown = columns.find(([field]) => !fields.includes(field));
   if (unknown === undefined) return;
   const [field] = unknown;
-  const hint = didYouMean(field, fields, "select it too, or omit the column");
+  const hint = suggestBySpelling(field, fields, "select it too, or omit the column");
   throw new ValidationError("columns", `must be selected fields, got "${field}"`, {
     received: field,
     hint,

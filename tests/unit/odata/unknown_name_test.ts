@@ -121,7 +121,7 @@ const filters: [resource: ResourceName, name: string, hint: string][] = [
   [
     "Records",
     "ActivityDate",
-    "filter by ActivityStartYear, then select the dates from the returned rows",
+    "filter by ActivityStartYear, then keep the rows you need",
   ],
   ["Records", "Region", 'did you mean "RegionId"?'],
   [
@@ -146,12 +146,12 @@ const filters: [resource: ResourceName, name: string, hint: string][] = [
   [
     "Observations",
     "ActivityStartDate",
-    "filter by ActivityStartYear, then select the dates from the returned rows",
+    "filter by ActivityStartYear, then keep the rows you need",
   ],
   [
     "Metadata",
     "Year",
-    "filter by ActivityStartYear, then select the dates from the returned rows",
+    "filter by ActivityStartYear, then keep the rows you need",
   ],
   ["Locations", "Id", "filter by LocationId, which is the same number"],
   [
