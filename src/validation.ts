@@ -107,8 +107,8 @@ export function describe(value: unknown): string {
 
 /** Maximum edit distance of a suggestion. Adding a word to a long name makes it another name. */
 const MAX_EDITS = 5;
-/** First words of each suggestion. */
-const SUGGESTION = "did you mean";
+/** First words of a hint that lists all known names. */
+const LIST = "use one of";
 /** Maximum number of names in a suggestion. */
 const MAX_SUGGESTIONS = 3;
 
@@ -123,7 +123,7 @@ const MAX_SUGGESTIONS = 3;
 export function suggestBySpelling(
   unknown: string,
   known: readonly string[],
-  otherwise = `use one of ${known.join(", ")}`,
+  otherwise = `${LIST} ${known.join(", ")}`,
 ): string {
   return suggestNames(nearNames(unknown, known)) ?? otherwise;
 }
@@ -131,12 +131,12 @@ export function suggestBySpelling(
 /** Returns a hint that suggests up to three names; `undefined` if there are none or too many. */
 export function suggestNames(names: readonly string[]): string | undefined {
   if (names.length === 0 || names.length > MAX_SUGGESTIONS) return undefined;
-  return `${SUGGESTION} "${names.join('" or "')}"?`;
+  return `did you mean "${names.join('" or "')}"?`;
 }
 
-/** Whether a hint is a suggestion of `suggestNames`. */
-export function isNearMatch(hint: string): boolean {
-  return hint.startsWith(SUGGESTION);
+/** Whether a hint of `suggestBySpelling` lists all known names, because none is near. */
+export function isListOfNames(hint: string): boolean {
+  return hint.startsWith(LIST);
 }
 
 function nearNames(unknown: string, known: readonly string[]): readonly string[] {

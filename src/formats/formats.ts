@@ -1,6 +1,6 @@
 import { ValidationError } from "../errors.ts";
 import { fieldNames, RESOURCE_NAMES, type ResourceName } from "../odata/resources.ts";
-import { isNearMatch, suggestBySpelling } from "../validation.ts";
+import { suggestBySpelling } from "../validation.ts";
 import { CsvWriter } from "./csv.ts";
 import { checkCsvOptions, type CsvOptions } from "./csv_options.ts";
 import { createGeojsonWriter } from "./geojson.ts";
@@ -168,10 +168,11 @@ function requireKnownColumns(
   const unknown = columns.find(([field]) => !fields.includes(field));
   if (unknown === undefined) return;
   const [field] = unknown;
-  const hint = suggestBySpelling(field, fields, "select it too, or omit the column");
+  const otherwise = "select it too, or omit the column";
+  const hint = suggestBySpelling(field, fields, otherwise);
   throw new ValidationError("columns", `must be selected fields, got "${field}"`, {
     received: field,
     hint,
-    canBeUnchecked: !isNearMatch(hint),
+    canBeUnchecked: hint === otherwise,
   });
 }

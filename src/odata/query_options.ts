@@ -3,7 +3,7 @@ import {
   emptyOption,
   firstRepeated,
   invalidValue,
-  isNearMatch,
+  isListOfNames,
   requireOneOf,
   requireType,
   requireWholeNumber,
@@ -160,7 +160,7 @@ function requireFields(
   if (unknown !== undefined) {
     const hint = unknownSelectFieldHint(resource, unknown);
     const problem = `includes "${unknown}", which is not a field of ${resource}`;
-    const canBeUnchecked = !isNearMatch(hint);
+    const canBeUnchecked = isListOfNames(hint);
     throw new ValidationError("select", problem, { received: select, hint, canBeUnchecked });
   }
   const repeated = firstRepeated(select);
