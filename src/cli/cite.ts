@@ -33,7 +33,7 @@ export async function cite({ flags }: Arguments, context: Context): Promise<void
   if (citations.length === 0) valueHints(filter, flags).forEach(context.printError);
 }
 
-/** Maximum number of citations on standard error. A download of all rows has hundreds. */
+/** Maximum number of citations on standard error. A download of all datasets has hundreds. */
 const MAX_PRINTED = 3;
 /** Maximum number of DOIs in a suggested command. */
 const MAX_DOIS = 6;
@@ -42,7 +42,7 @@ const MAX_DOIS = 6;
 interface Download extends Pick<AnyResourceQuery, "filter" | "within"> {
   /** DOIs of the rows; `undefined` if they are unknown. */
   dois: readonly string[] | undefined;
-  /** Why the DOIs are unknown. Default: the output has no column of them. */
+  /** Why the DOIs are unknown. Default: the output has no column `DOI`. */
   whyWithoutDois?: string | undefined;
   /** File for the citations; `undefined` for standard error. */
   path: string | undefined;
@@ -52,10 +52,10 @@ interface Download extends Pick<AnyResourceQuery, "filter" | "within"> {
 }
 
 /**
- * Writes the citations of a download to a file, or the first of them to standard error. The licences
- * of the datasets require them.
+ * Writes the citations of a download to a file, or the first few to standard error. The licences of
+ * the datasets require citing them.
  *
- * @throws {FileError} If a file was named for them, and they cannot be requested or written
+ * @throws {FileError} If the citations are for a file, and cannot be requested or written
  */
 export async function citeDownload(
   client: DataStream,
@@ -113,8 +113,8 @@ function toCitationFilter(
 }
 
 /**
- * Returns the command that prints the citations of a download: by DOI if these are few, else by the
- * filter, which may match more datasets than a limited download has.
+ * Returns the command that prints the citations of a download: with `--doi` if there are few DOIs,
+ * else with the flags of the filter, which may match more datasets than the download has.
  */
 function citeCommand(client: DataStream, download: Download): string {
   const { dois, flags } = download;

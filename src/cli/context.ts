@@ -1,6 +1,6 @@
 import process from "node:process";
 
-/** What a command uses of its process. `main()` connects it to the real one. */
+/** The parts of the process that commands use. `main()` passes the real ones, tests pass fakes. */
 export interface Context {
   /**
    * Returns an environment variable; `undefined` if it is not set or may not be read. In a terminal,

@@ -4,9 +4,9 @@
 // - declared in one of the objects ..._FLAGS, with the text of its help;
 // - read by one of the functions read...();
 // - named in FLAG_NAMES if it sets an option of the client, for the messages of its errors;
-// - if it changes the content of the file, added to toQueryJson() in download.ts, so that --resume
-//   rejects a part that was written without it;
-// - if --count ignores it, added to the list in requireCompatibleFlags() in download.ts.
+// - added to toQueryJson() in download.ts if it changes the content of the file, so that --resume
+//   rejects a part that was written with another value;
+// - added to the list `unused` in requireCompatibleFlags() in download.ts if --count has no use for it.
 import type { DataStreamOptions } from "../client/options.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import { type CsvOptions, SEPARATOR_PATTERN } from "../formats/csv_options.ts";

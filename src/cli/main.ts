@@ -24,7 +24,7 @@ import { ignoredProxyHint } from "./proxy.ts";
  * and for `--output` to read and write the folder of the file. Other variables and signals are used
  * only if they are permitted.
  *
- * @param args Arguments after the name of the program. Default: those of the process
+ * @param args Arguments after the name of the program. Default: the arguments of the process
  * @returns The exit code: 0 success, 1 failure, 2 invalid command line, 130 interrupted
  *
  * @example Run a command from a script

@@ -28,7 +28,7 @@ export interface Output {
   /**
    * Completes the output after the last page.
    *
-   * @param missingRows Number of counted rows that are missing and accepted
+   * @param missingRows Number of rows that the service counted and did not deliver, if accepted
    * @returns The size of a file in bytes; `undefined` for standard output
    */
   finish(missingRows: number): Promise<number | undefined>;

@@ -58,8 +58,8 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     file: "src/cli/part_state.ts",
     find: "    throw state.queryJson === queryJson ? damaged() : otherQuery();\n",
     replacement: "",
-    test: "tests/e2e/processes/resume_test.ts",
-    only: "weir --resume refuses a part of another query, and a part whose state is invalid",
+    test: "tests/e2e/processes/resume_refused_test.ts",
+    only: "weir --resume refuses a part when it belongs to another query or its state is damaged",
   },
   {
     name: "--resume continues a part that was changed",
@@ -67,7 +67,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     find: 'hash.copy().digest("hex") === sha256',
     replacement: 'hash.copy().digest("hex") !== ""',
     test: "tests/e2e/processes/resume_refused_test.ts",
-    only: "weir --resume refuses a part file with 6 bytes overwritten and leaves it as it is",
+    only: "weir --resume refuses a part file with 6 bytes overwritten and does not change it",
   },
   {
     name: "--resume mixes two versions of a dataset",
@@ -83,7 +83,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     find: "if (this.#hasNewPages) await",
     replacement: "if (this.#bytes < 0) await",
     test: "tests/e2e/processes/dataset_versions_test.ts",
-    only: "weir stops before it names the file when the service has a new dataset at its end",
+    only: "weir leaves the part when the service has a new dataset at the end of the download",
   },
   {
     name: "two runs write to one part",

@@ -32,7 +32,7 @@ const isLocked = globalThis.Deno?.stdout.writable.locked ?? false;
 const areRestored = JSON.stringify(before) === JSON.stringify(listeners());
 const report = JSON.stringify({ codes, isLocked, areRestored });
 if (process.argv[2] !== "unheard") process.stderr.write(report + "\\n");
-// The process ends because no listener is left.
+// The process exits by itself, because no listener is left.
 if (process.argv[2] === "interrupted") process.kill(process.pid, "SIGTERM");
 setTimeout(() => {}, process.argv[2] === "interrupted" ? 20_000 : 0);
 `;
@@ -47,7 +47,7 @@ for (const [name, program] of Object.entries({ Deno: Deno.execPath(), Node: node
 
   /** Runs a shell command in which `"$@"` is the script. */
   const run = async (command: string, mode = ""): Promise<Ended> => {
-    // The nearest configuration would be that of the tests, whose packages the gate does not need.
+    // Deno would otherwise find tests/deno.json, whose packages are not installed for these tests.
     const flags = isDeno
       ? ["run", "--quiet", "--config", `${PROJECT}deno.json`, ...permissions]
       : [];
@@ -82,7 +82,7 @@ for (const [name, program] of Object.entries({ Deno: Deno.execPath(), Node: node
   });
 
   Deno.test({
-    name: `main() returns an exit code for each call when nobody reads in ${name}`,
+    name: `main() returns an exit code for each call when its output cannot be written in ${name}`,
     ignore: !program,
     fn: () =>
       withScript(async () => {

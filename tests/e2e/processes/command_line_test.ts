@@ -21,7 +21,7 @@ const toFile: CommandLine = {
   environment: { WEIR_REQUESTS_PER_SECOND: "Infinity" },
 };
 
-Deno.test("weir writes to its standard output without any permission but the key's", () =>
+Deno.test("weir writes to standard output with only the permission to read the key", () =>
   withFiles(async () => {
     const line = ["records", "--sandbox", "--select=Id", "--filter=LocationId eq 1015", "--quiet"];
     const { code, stdout, stderr } = await runToEnd({}, ...line);
@@ -65,7 +65,7 @@ Deno.test("weir does not overwrite a file without --force", () =>
     assertEquals(await fileNames(), ["a.csv"]);
   }));
 
-Deno.test("weir does not write where another download does", () =>
+Deno.test("weir does not write to a file that another download writes", () =>
   withFiles(async () => {
     await writeFile("a.csv.part", "of another");
     const { code, stderr } = await runToEnd(toFile, "records", "--sandbox", "--output", "a.csv");
@@ -227,7 +227,7 @@ Deno.test("weir names the permission when Deno may not read a variable", () =>
     );
   }));
 
-Deno.test("weir --cite writes the citations to a file, and does not overwrite one", () =>
+Deno.test("weir --cite writes the citations to a new file, and does not overwrite an existing one", () =>
   withFiles(async () => {
     const ask = ["records", "--sandbox", "--limit=1", "--doi=10.25976/weir-aa00", "--output=a.csv"];
     const { code, stderr } = await runToEnd(toFile, ...ask, "--cite=cite.txt");
@@ -275,7 +275,7 @@ Deno.test("weir --cite says that citations may be unneeded when DOI is not a col
     assertEquals(exact.stderr.includes("too many"), false);
   }));
 
-Deno.test("weir setup keeps a key for its owner alone, and weir uses it, and shows it nowhere", () => {
+Deno.test("weir setup saves a key that only its owner can read, weir uses it, and neither prints it", () => {
   const keys: (string | null)[] = [];
   return serving((request) => {
     keys.push(request.headers.get("x-api-key"));
@@ -319,7 +319,7 @@ function setupArguments(line: CommandLine): string[] {
   return denoArguments(line, ["setup"]);
 }
 
-Deno.test("weir exits with 2 at a wrong command line, and without a stack", () =>
+Deno.test("weir exits with 2 and prints no stack when the command line is invalid", () =>
   withFiles(async () => {
     const { code, stderr } = await runToEnd({}, "recrds");
     assertEquals([code, stderr.split("\n").length], [2, 3]);
@@ -366,7 +366,7 @@ for (
     2,
   ]] as const
 ) {
-  Deno.test(`weir setup comes to an end after: ${input}`, () =>
+  Deno.test(`weir setup exits when the input is: ${input}`, () =>
     withFiles(async () => {
       const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };
       const args = denoArguments({ hasFiles: true, environment }, ["setup"]);

@@ -96,7 +96,7 @@ for (const [name, edit, said] of changes) {
     });
   });
 
-  Deno.test(`weir stops before it names the file when the service has ${name} at its end`, () => {
+  Deno.test(`weir leaves the part when the service has ${name} at the end of the download`, () => {
     const service = new Publisher();
     return serving(service.fetch, async (line, baseUrl) => {
       const args = ["records", baseUrl, "--limit=300", "--top=100", "--select=Id,DOI"];
@@ -168,7 +168,7 @@ for (const [name, args, filter] of filters) {
   });
 }
 
-Deno.test("weir compares more datasets when Metadata cannot take a clause of the filter", () => {
+Deno.test("weir compares more datasets when Metadata does not accept a clause of the filter", () => {
   const service = new Publisher();
   return serving(service.fetch, async (line, baseUrl) => {
     const filter = "--filter=Name ne 'x' and DOI eq '10.25976/weir-aa00'";
@@ -234,7 +234,7 @@ function isValid(make: () => unknown): boolean {
   }
 }
 
-Deno.test("weir fails, and can resume, when the dataset versions cannot be had", () => {
+Deno.test("weir fails, and can resume, when the dataset versions cannot be requested", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   let isDown = true;
   return serving(

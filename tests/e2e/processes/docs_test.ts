@@ -1,4 +1,4 @@
-// What an editor shows of the public names.
+// The docstrings of the public names, which editors show.
 import { assertEquals } from "@std/assert";
 import maps from "../../../deno.json" with { type: "json" };
 import { publicSymbols } from "../../helpers/public_symbols.ts";

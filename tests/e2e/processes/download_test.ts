@@ -1,4 +1,4 @@
-// Downloads from a real server over loopback, by fetch and by curl.
+// Downloads from the edge app through sockets, with fetch() and curl.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { createApp } from "../../../edge/app.ts";
 import { runProgram } from "../../helpers/programs.ts";
@@ -20,7 +20,7 @@ async function serving(handler: Handler, test: (root: string) => Promise<void>):
   }
 }
 
-/** The sandbox behind a real socket, and the app over it behind another. */
+/** Serves the sandbox on one port, and the app that sends requests to it on another. */
 function servingDownloads(
   records: number,
   upstreamOf: (sandbox: Handler) => Handler,
@@ -40,7 +40,7 @@ function servingDownloads(
   });
 }
 
-/** Gives the first requests to the sandbox, and fails the later ones. */
+/** Passes the first requests to the sandbox, and answers the later ones with `fail`. */
 const failingAfter = (requests: number, fail: () => Response) => (sandbox: Handler): Handler => {
   let seen = 0;
   return (request) => ++seen > requests ? fail() : sandbox(request);
@@ -51,10 +51,10 @@ async function curl(url: string): Promise<{ code: number; text: string }> {
   return { code, text: stdout };
 }
 
-const same = (handler: Handler) => handler;
+const unchanged = (handler: Handler) => handler;
 
-Deno.test("a download comes whole over two sockets", async () => {
-  await servingDownloads(12_345, same, async (root) => {
+Deno.test("GET /Records.csv returns every row once when the app and the service are servers", async () => {
+  await servingDownloads(12_345, unchanged, async (root) => {
     const response = await fetch(`${root}/Records.csv?$top=1000&$select=Id,ResultComment`);
     const rows = readCsv(await response.text());
     assertEquals(rows.length, 1 + 12_345);
@@ -62,7 +62,7 @@ Deno.test("a download comes whole over two sockets", async () => {
   });
 });
 
-Deno.test("a fault after the first page breaks the transfer of fetch", async () => {
+Deno.test("GET /Records.csv breaks the transfer when a later page fails", async () => {
   const fail = () => Response.json({ message: "gone" }, { status: 500 });
   await servingDownloads(5_000, failingAfter(2, fail), async (root) => {
     const response = await fetch(`${root}/Records.csv?$top=1000`);
@@ -71,10 +71,10 @@ Deno.test("a fault after the first page breaks the transfer of fetch", async () 
   });
 });
 
-Deno.test("a reader that leaves ends the requests to the service", async () => {
-  let asked = 0;
+Deno.test("GET /Records.csv requests no more pages when the reader cancels", async () => {
+  let requests = 0;
   const counted = (sandbox: Handler): Handler => (request) => {
-    asked++;
+    requests++;
     return sandbox(request);
   };
   await servingDownloads(1_000_000, counted, async (root) => {
@@ -83,12 +83,12 @@ Deno.test("a reader that leaves ends the requests to the service", async () => {
     await reader.read();
     await reader.cancel();
   });
-  // Shutting down waits for every answer: had the reader's leaving not ended it, all were asked.
-  assert(asked < 100, `${asked} pages were asked for a reader that took one`);
+  // Shutting down waits for all responses, so a download that continued would request every page.
+  assert(requests < 100, `${requests} pages were requested for a reader of one page`);
 });
 
-Deno.test("HEAD over a socket has the headers of a download, and no length", async () => {
-  await servingDownloads(10, same, async (root) => {
+Deno.test("HEAD /Records.csv returns the headers of a download, without Content-Length", async () => {
+  await servingDownloads(10, unchanged, async (root) => {
     const { status, headers } = await fetch(`${root}/Records.csv`, { method: "HEAD" });
     assertEquals([status, headers.get("content-length")], [200, null]);
     assertEquals(headers.get("content-type"), "text/csv; charset=utf-8");
@@ -96,10 +96,10 @@ Deno.test("HEAD over a socket has the headers of a download, and no length", asy
 });
 
 Deno.test({
-  name: "curl gets a whole download, with raw dollars in the URL",
+  name: "curl downloads every row when the dollar signs in the URL are not encoded",
   ignore: !hasCurl,
   async fn() {
-    await servingDownloads(3_000, same, async (root) => {
+    await servingDownloads(3_000, unchanged, async (root) => {
       const url = `${root}/Records.csv?$select=Id&$filter=LocationId%20eq%201001&$top=100`;
       const { code, text } = await curl(url);
       assertEquals([code, text.startsWith("Id\r\n500003\r\n")], [0, true]);
@@ -109,7 +109,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "curl exits non-zero after a fault in mid-download, and at an error before it",
+  name: "curl fails when the first page or a later page fails",
   ignore: !hasCurl,
   async fn() {
     const html = () => new Response("<html>", { headers: { "content-type": "text/html" } });

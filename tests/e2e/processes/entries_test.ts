@@ -1,9 +1,9 @@
-// The entries that people start: the demo, the server for Node, the command line as npm installs it.
+// The programs that users start: the demo, the server for Node, and the command line of the npm package.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { childCommand } from "../../helpers/programs.ts";
 import { VERSION } from "../../../src/version.ts";
 
-/** An entry as a process; what it says goes to `output`. */
+/** Starts a program of the project. The test reads the stream `output`. */
 function startEntry(
   args: string[],
   environment: Record<string, string>,
@@ -18,18 +18,18 @@ function startEntry(
   }).spawn();
 }
 
-/** What is said until it has the text, and what reads on. */
-async function saysUntil(stream: ReadableStream<Uint8Array>, text: RegExp): Promise<string> {
+/** Reads a stream until its text matches, and leaves it open. */
+async function readUntil(stream: ReadableStream<Uint8Array>, text: RegExp): Promise<string> {
   let said = "";
   const decoder = new TextDecoder();
   for await (const chunk of stream.values({ preventCancel: true })) {
     said += decoder.decode(chunk, { stream: true });
     if (text.test(said)) return said;
   }
-  throw new Error(`it ended, and said: ${said}`);
+  throw new Error(`The stream ended after: ${said}`);
 }
 
-/** Ends a server; true where it ended whole. */
+/** Stops a server. Returns whether it exited with 0. */
 async function end(child: Deno.ChildProcess, output: "stdout" | "stderr"): Promise<boolean> {
   child.kill("SIGTERM");
   await child[output].cancel();
@@ -39,11 +39,11 @@ async function end(child: Deno.ChildProcess, output: "stdout" | "stderr"): Promi
 const DEMO = ["--allow-net=127.0.0.1", "--allow-env=PORT"];
 const NODE = ["--allow-net", "--allow-env"];
 
-Deno.test("the demo says where its page and its downloads are, and they are there", async () => {
+Deno.test("edge/demo.ts prints the URLs of its page and its downloads, and serves them", async () => {
   const preload = ["--preload=tests/helpers/end_on_signal.ts"];
   const child = startEntry([...DEMO, ...preload, "edge/demo.ts"], { PORT: "0" }, "stdout");
   try {
-    const said = await saysUntil(child.stdout, /curl .*\n/);
+    const said = await readUntil(child.stdout, /curl .*\n/);
     const [page = "", filtered = "", all = ""] = said.match(/http:\S+/g) ?? [];
     const shown = await fetch(page);
     assertEquals([shown.status, (await shown.text()).includes("<form")], [200, true]);
@@ -58,11 +58,11 @@ Deno.test("the demo says where its page and its downloads are, and they are ther
   }
 });
 
-Deno.test("the server for Node says its port, serves, and at SIGTERM ends whole", async () => {
+Deno.test("edge/node.ts prints its port, serves, and exits with 0 on SIGTERM", async () => {
   const environment = { PORT: "0", WEIR_ACCESS: "", WEIR_SANDBOX: "1" };
   const child = startEntry([...NODE, "edge/node.ts"], environment, "stderr");
   try {
-    const said = await saysUntil(child.stderr, /\n/);
+    const said = await readUntil(child.stderr, /\n/);
     assertMatch(said, /^Weir listens on port \d+\n$/);
     const [port] = /\d+/.exec(said)!;
     const url =
@@ -75,7 +75,7 @@ Deno.test("the server for Node says its port, serves, and at SIGTERM ends whole"
 });
 
 for (const [name, permissions] of [["demo", DEMO], ["node", NODE]] as const) {
-  Deno.test(`edge/${name}.ts says in a line that its port is none, or is taken, and ends with 1`, async () => {
+  Deno.test(`edge/${name}.ts prints one line and exits with 1 when PORT is invalid or in use`, async () => {
     using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     for (const port of ["none", "65536", String((taken.addr as Deno.NetAddr).port)]) {
       const environment = { PORT: port, WEIR_SANDBOX: "1" };
@@ -87,7 +87,7 @@ for (const [name, permissions] of [["demo", DEMO], ["node", NODE]] as const) {
   });
 }
 
-Deno.test("the command line as npm installs it gives its exit code", async () => {
+Deno.test("src/cli/bin.ts sets the exit code", async () => {
   for (const [arg, code, line] of [["--version", 0, VERSION], ["recrds", 2, ""]] as const) {
     const permissions = ["--allow-env=DATASTREAM_API_KEY"];
     const child = startEntry([...permissions, "src/cli/bin.ts", arg], {}, "stdout");

@@ -42,7 +42,7 @@ Deno.test("weir --resume exits with 1 and keeps the part when the state cannot b
     assertMatch(stderr, /^[^\n]*directory[^\n]*\n$/);
   }));
 
-Deno.test("weir --resume refuses a split download whose other shards are lost", () => {
+Deno.test("weir --resume refuses a split download when the file of its later shards is lost", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   let asked = 0;
   return serving(
@@ -109,7 +109,7 @@ Deno.test("weir says how to permit reading the saved key", () =>
     assertMatch(allowed.stderr, /run weir setup; request a key/);
   }));
 
-Deno.test("weir setup says in a line that its folder cannot be made", () =>
+Deno.test("weir setup prints one line when its folder cannot be created", () =>
   withFiles(async () => {
     await writeFile("config", "a file");
     const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };

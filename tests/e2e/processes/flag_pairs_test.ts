@@ -1,6 +1,5 @@
 // The result of every pair of flags of the commands that download rows, compared with records in
-// tests/fixtures/transcripts. They write files, so that they need more permissions than the tests in
-// tests/cli.
+// tests/fixtures/transcripts. They write files, so they need more permissions than the unit tests.
 import { assertGolden } from "../../helpers/golden.ts";
 import { summaryOf, tabulate } from "../../helpers/transcript.ts";
 
@@ -25,9 +24,9 @@ function pairsOf(flags: readonly string[]): string[][] {
 }
 
 /**
- * Runs command lines in a folder each and describes them, and the files that they leave.
+ * Runs each command line in a new folder, and describes its result and the files in the folder.
  *
- * @param before Files to create before each, by name
+ * @param before Texts of the files to create before each run, by name
  */
 async function tabulateFiles(
   lines: readonly (readonly string[])[],

@@ -1,4 +1,4 @@
-// Files with fewer rows than the service counted: an error, or accepted on request and recorded.
+// Files with fewer rows than the service counted: an error, or accepted by --allow-incomplete.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import {
@@ -22,7 +22,7 @@ function endingAfter(last: () => number): (request: Request) => Promise<Response
   };
 }
 
-Deno.test("weir leaves the part and exits with 1 when rows are missing by the count", () => {
+Deno.test("weir leaves the part and exits with 1 when it has fewer rows than the count", () => {
   let last = 0;
   const service = endingAfter(() => last);
   return serving(service, async (line, baseUrl) => {
@@ -63,7 +63,7 @@ Deno.test("weir leaves the part and exits with 1 when rows are missing by the co
   });
 });
 
-Deno.test("weir --resume does not accept what was short of the count, whichever page was", () => {
+Deno.test("weir --resume fails when rows are missing from the first or a later page", () => {
   const sandbox = createSandbox({ records: 1_000, requestsPerSecond: Infinity });
   let pages = 0;
   let emptyAt = 0;

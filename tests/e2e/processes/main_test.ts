@@ -1,4 +1,4 @@
-// The entry point of servers, in different environments.
+// edge/serve.ts with different environment variables.
 import { assertEquals, assertMatch } from "@std/assert";
 
 interface Entry {
@@ -6,8 +6,8 @@ interface Entry {
 }
 
 /**
- * Loads the entry with an environment, and records what it logs. The environment of the process
- * stays as it is: the test files that run at the same time share it.
+ * Loads the entry with an environment, and records the lines that it logs. Does not change the
+ * environment of the process, which test files that run at the same time share.
  */
 async function load(
   environment: Record<string, string>,
@@ -88,7 +88,7 @@ Deno.test("fetch() of the entry returns 503 when the rate is above the limit of 
   );
 });
 
-Deno.test("the entry has the shape for Bun, and takes the environment of a request when it runs on Workers", async () => {
+Deno.test("the entry has the properties that Bun reads, and uses the environment of a request on Workers", async () => {
   const { default: entry } = await import("../../../edge/serve.ts#a");
   assertEquals([Object.keys(entry), entry.idleTimeout], [["idleTimeout", "fetch"], 255]);
   const { navigator } = globalThis;

@@ -1,8 +1,8 @@
-// What an import of an entry brings along, as deno itself resolves it, types too.
+// The modules and packages that an entry point imports, directly or not, types included.
 import { assert, assertEquals } from "@std/assert";
 import { runProgram } from "../../helpers/programs.ts";
 
-/** What `deno info --json` tells of modules. */
+/** Part of the output of `deno info --json`. */
 interface Info {
   modules: {
     specifier: string;
@@ -13,7 +13,7 @@ interface Info {
 
 const ROOT = new URL("../../../", import.meta.url).href;
 
-/** The project's files, the modules of npm and all its packages that a module reaches, sorted. */
+/** Returns the files, npm modules and npm packages that a module imports, directly or not; sorted. */
 async function reachedBy(
   entry: string,
 ): Promise<{ files: string[]; npm: string[]; packages: string[] }> {
@@ -21,7 +21,7 @@ async function reachedBy(
   assert(printed?.success, printed?.stderr);
   const { modules, npmPackages }: Info = JSON.parse(printed.stdout);
   const reached = new Set<string>();
-  // Not the list itself: it holds what the types of the configuration name, too.
+  // `modules` also has the modules of `compilerOptions.types`, so the imports are followed.
   const visit = (specifier: string) => {
     if (reached.has(specifier)) return;
     reached.add(specifier);
@@ -51,7 +51,7 @@ async function reachedBy(
   return { files: files.sort(), npm: npm.sort(), packages: [...packages].sort() };
 }
 
-Deno.test("mod.ts reaches neither hono, the edge, the command line nor the sandbox", async () => {
+Deno.test("mod.ts imports neither hono, the edge, the command line nor the sandbox", async () => {
   const { files, npm, packages } = await reachedBy("mod.ts");
   assertEquals(packages, ["deno-std", "url-template"]);
   assertEquals(npm, ["deno-std/csv/stringify.js", "url-template"]);
@@ -64,7 +64,7 @@ Deno.test("mod.ts reaches neither hono, the edge, the command line nor the sandb
   );
 });
 
-Deno.test("only what an entry needs comes along with it", async () => {
+Deno.test("each entry point imports only the packages that it needs", async () => {
   const packages = async (entry: string) => (await reachedBy(entry)).packages;
   assertEquals(await packages("edge/app.ts"), ["deno-std", "hono", "url-template"]);
   assertEquals(await packages("src/cli/main.ts"), ["deno-std", "url-template"]);

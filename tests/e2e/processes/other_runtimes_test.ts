@@ -1,4 +1,4 @@
-// The command line as npm installs it, in Node and Bun: files, signals, pipes and exit codes.
+// The command line of the npm package in Node and Bun: files, signals, pipes and exit codes.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileNames, FOLDER, readFile, withFiles, writeFile } from "../../helpers/command_line.ts";
 import { bundle } from "../../helpers/bundle.ts";
@@ -9,7 +9,7 @@ import { createSandbox } from "../../../src/sandbox/service.ts";
 for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
   if (!program) console.warn(`The tests of the command line in ${name} are skipped: there is none`);
   Deno.test({
-    name: `weir in ${name} downloads, is interrupted, goes on, and tells faults`,
+    name: `weir in ${name} downloads, resumes after an interruption, and reports errors`,
     ignore: !program,
     fn: () =>
       withFiles(async () => {

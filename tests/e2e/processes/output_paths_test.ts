@@ -67,7 +67,7 @@ for (const more of [[], ["--force"]]) {
     }));
 }
 
-Deno.test("weir writes several pages to a named pipe and asks for no dataset versions", () => {
+Deno.test("weir writes several pages to a named pipe and requests no dataset versions", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   const urls: string[] = [];
   return serving((request) => {
@@ -101,7 +101,7 @@ Deno.test("weir exits on Ctrl-C while no process reads the named pipe", () =>
     assertEquals(await fileNames(), ["a.csv"]);
   }));
 
-Deno.test("weir fails and names the pipe when its reader leaves", () =>
+Deno.test("weir fails and names the pipe when its reader closes it", () =>
   withFiles(async () => {
     await runProgram("mkfifo", `${FOLDER}/a.csv`);
     const reader = readPipe("a.csv", "head", "-c", "5");
@@ -112,7 +112,7 @@ Deno.test("weir fails and names the pipe when its reader leaves", () =>
     assertMatch(stderr, /^Cannot write a\.csv: [^\n]*\n$/);
   }));
 
-Deno.test("weir --resume is a wrong command line when the output is a device, pipe or standard output", () =>
+Deno.test("weir --resume exits with 2 when the output is a device, a pipe or standard output", () =>
   withFiles(async () => {
     await runProgram("mkfifo", `${FOLDER}/a.csv`);
     for (const output of ["a.csv", "-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]) {
@@ -232,7 +232,7 @@ for (const mode of [0o600, 0o640, 0o664, 0o755, 0o200]) {
     }));
 }
 
-Deno.test("weir never opens more to others than the file that a download replaces", () => {
+Deno.test("weir never gives others more permissions than the file that a download replaces", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   const modes: number[] = [];
   return serving(async (request) => {
@@ -252,7 +252,7 @@ Deno.test("weir never opens more to others than the file that a download replace
 });
 
 Deno.test({
-  name: "weir --force keeps the owner of a file where it is allowed to",
+  name: "weir --force keeps the owner of a file when it may set the owner",
   ignore: !isRoot,
   fn: () =>
     withFiles(async () => {

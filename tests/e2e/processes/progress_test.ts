@@ -83,7 +83,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "weir writes no escape sequence and asks nothing when Deno may not read TERM",
+  name: "weir writes no escape sequence and no prompt when Deno may not read TERM",
   ignore: !hasScript,
   fn: () =>
     withFiles(async () => {

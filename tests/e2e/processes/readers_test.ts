@@ -100,10 +100,10 @@ const readers: Reader[] = [
 for (const { name, check, read, rows: parse } of readers) {
   const isInstalled = (await runProgram(...check))?.success ?? false;
   if (!isInstalled) console.warn(`The tests of ${name} are skipped: it is not installed`);
-  // A second list of rows is one that only the general way can tell.
-  for (const [way, more] of [["general", ',"value":0,"value":'], ["fast", ""]] as const) {
+  // A second member `value` makes the fast path fall back to the general path.
+  for (const [codePath, more] of [["general", ',"value":0,"value":'], ["fast", ""]] as const) {
     Deno.test({
-      name: `${name} reads back every cell of the ${way} way`,
+      name: `${name} reads the same cells when csvFromPage() takes the ${codePath} path`,
       ignore: !isInstalled,
       fn: () =>
         withFiles(async () => {

@@ -1,4 +1,4 @@
-// Stands before a script of the README: the sandbox is what its fetch reaches.
+// Loaded before a script of the README: replaces fetch() by the sandbox's.
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 const sandbox = createSandbox();

@@ -1,4 +1,4 @@
-// The code of the README runs as it stands there, but for the service, which is the sandbox.
+// Runs the code of the README unchanged, except that the sandbox replaces the service.
 import { assert, assertEquals } from "@std/assert";
 import { pathToFileURL } from "node:url";
 import maps from "../../../deno.json" with { type: "json" };
@@ -18,7 +18,7 @@ import { createSandbox } from "../../../src/sandbox/service.ts";
 const fences = await readFences();
 const SECRET = "0123456789abcdef0123456789abcdef";
 
-/** What other tests run, or what reaches beyond this machine. */
+/** Commands that other tests run, or that need the internet. */
 const ELSEWHERE = [
   /^npx -y deno@2\.9 task (demo|test)$/, // CI runs these two
   /^npx wrangler /, // deploys
@@ -27,7 +27,7 @@ const ELSEWHERE = [
   /^WEIR_ACCESS=public DATASTREAM_API_KEY=… deno task serve$/, // tests/e2e/processes/main_test.ts
 ];
 
-/** The project's map of packages, with the names of the package that is not published yet. */
+/** Writes a deno.json that resolves the package, which is not published yet, to this project. */
 async function writeConfig(): Promise<void> {
   const absolute = (path: string) =>
     path.startsWith("./") ? pathToFileURL(PROJECT + path).href : path;
@@ -44,7 +44,7 @@ async function writeConfig(): Promise<void> {
   );
 }
 
-/** Runs Deno in the folder of the files. */
+/** Runs Deno in the temporary folder of the test. */
 async function deno(...args: string[]): Promise<Ran> {
   const env = {
     DATASTREAM_API_KEY: "sandbox",
@@ -56,7 +56,7 @@ async function deno(...args: string[]): Promise<Ran> {
   return (await runIn({ cwd: FOLDER, env }, Deno.execPath(), ...args))!;
 }
 
-/** The permissions that the text before a piece names; else what all of them may need. */
+/** Returns the permissions that the text before a code block names; else all that any block needs. */
 function permissionsOf({ before }: Fence): string[] {
   const named = /`(--allow-\S+(?: --allow-\S+)*)`/.exec(before.split("\n\n").at(-2) ?? "")?.[1];
   return (named ??
@@ -65,7 +65,7 @@ function permissionsOf({ before }: Fence): string[] {
 }
 
 for (const fence of fences.filter(({ language }) => language === "ts")) {
-  Deno.test(`the README's script of line ${fence.line} runs, and prints what it says`, () =>
+  Deno.test(`the README's script in line ${fence.line} runs and prints what its comments say`, () =>
     withFiles(async () => {
       await writeConfig();
       await writeFile("script.ts", fence.code);
@@ -86,7 +86,7 @@ for (const fence of fences.filter(({ language }) => language === "ts")) {
     }));
 }
 
-Deno.test("the README's command lines run, with the permissions that it names", async () => {
+Deno.test("the README's commands run with the permissions that it names", async () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
@@ -105,7 +105,7 @@ Deno.test("the README's command lines run, with the permissions that it names", 
         .replace(/^weir /, `deno run ${all} jsr:@weir/datastream/cli `)
         .replace(/jsr:@weir\/datastream\/cli|src\/cli\/main\.ts/, `"${MAIN}"`)
         .replace("api.datastream.org", host);
-      assert(command.startsWith("deno run "), `this line of the README is run nowhere: ${line}`);
+      assert(command.startsWith("deno run "), `No test runs this line of the README: ${line}`);
       const words = wordsOf(command).slice(2);
       const asks = !words.some((word) => /^(--sandbox|fields|url|sign|setup|--help)$/.test(word));
       const ran = await deno("run", "--quiet", "--no-prompt", ...words, ...(asks ? [local] : []));
@@ -116,11 +116,11 @@ Deno.test("the README's command lines run, with the permissions that it names", 
       }
       count++;
     }
-    assert(count >= 8, `${count} of them`);
+    assert(count >= 8, `The README has only ${count} commands`);
   });
 });
 
-Deno.test("the README names every export and every task that there is", async () => {
+Deno.test("the README names every export and every task", async () => {
   const readme = await readReadme();
   const wanted = [
     ...Object.keys(maps.exports).map((name) => `jsr:${maps.name}${name.slice(1)}`),
@@ -129,7 +129,7 @@ Deno.test("the README names every export and every task that there is", async ()
   assertEquals(wanted.filter((name) => !readme.includes(name)), []);
 });
 
-Deno.test("no code of the README is of a kind that no test runs", () => {
+Deno.test("the README has no code in a language that no test runs", () => {
   const languages = fences.map(({ language }) => language).filter((name) => name !== "");
   assertEquals([...new Set(languages)].sort(), ["js", "sh", "ts"]);
 });
@@ -138,7 +138,7 @@ function isShell({ language }: Fence): boolean {
   return language === "sh";
 }
 
-/** What the table of other clients says to write in place of their command lines. */
+/** Returns the commands that the README suggests to users of other clients. */
 async function migrated(): Promise<string[]> {
   const [, section] = (await readReadme()).split("## Coming from another client");
   return [...section!.matchAll(/`(weir [^`]+)`/g)].map(([, line]) =>
@@ -146,7 +146,7 @@ async function migrated(): Promise<string[]> {
   ).filter((line) => line !== "weir setup"); // asks for a key
 }
 
-/** The words of a command as a shell splits it, as far as the README goes. */
+/** Splits a command into words like a shell, for the syntax that the README uses. */
 function wordsOf(command: string): string[] {
   return [...command.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)]
     .map(([word]) => word.replace(/"([^"]*)"|'([^']*)'/g, "$1$2"));

@@ -39,7 +39,7 @@ Deno.test("Progress.requests counts each request when the service offers HTTP/2"
   const ran = await runProgram(
     Deno.execPath(),
     "run",
-    // The nearest configuration would be that of the tests.
+    // Deno would otherwise find tests/deno.json.
     "--config=deno.json",
     "--no-prompt",
     "--allow-net=127.0.0.1",

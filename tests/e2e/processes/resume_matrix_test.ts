@@ -27,7 +27,7 @@ const DOWNLOAD: Required<Line> = {
   environment: { DATASTREAM_API_KEY: "sandbox" },
 };
 
-/** A folder of its own, a fake service, and the command line in this process. */
+/** The command line in this process, with a temporary folder and a fake service. */
 class Download implements AsyncDisposable {
   /** Requests of rows so far. */
   pages = 0;
@@ -77,16 +77,16 @@ class Download implements AsyncDisposable {
 
   /** Runs a download whose second page is an error. */
   async break(line: Line = {}): Promise<void> {
-    // Requests of locations come before those of records, where the command splits by them.
+    // A download that is split by location first requests the locations.
     const second = /location/.test(`${line.flags?.partition}`) || line.flags?.bbox ? 3 : 2;
     this.onPage = (number) => number === second ? new Response("", { status: 404 }) : undefined;
     const { code, errors } = await this.run(line);
     assertEquals(code, 1, errors.join("\n"));
-    assert((await this.files())["a.csv.part"], "wanted a part with rows");
+    assert((await this.files())["a.csv.part"], "The part has no rows");
     this.onPage = () => {};
   }
 
-  /** The files of the folder: their texts by their names, sorted. */
+  /** Returns the texts of the files in the folder by name, sorted. */
   async files(): Promise<Record<string, string>> {
     const names = (await Array.fromAsync(Deno.readDir(this.folder))).map(({ name }) => name).sort();
     const texts = names.map(async (
@@ -118,7 +118,7 @@ const JSON_LOCATIONS: Line = {
   flags: { select: "Id,Longitude,Latitude", format: "json" },
 };
 
-/** Pairs of downloads that give other rows, or another form of them. */
+/** Pairs of downloads whose files differ. */
 const DIFFERENT: Record<string, readonly [Line, Line]> = {
   "host of --base-url": [NONE, flag("base-url", BASE_URL.replace("service", "other"))],
   "protocol of --base-url": [
@@ -164,7 +164,7 @@ const DIFFERENT: Record<string, readonly [Line, Line]> = {
 };
 
 for (const [name, [one, other]] of Object.entries(DIFFERENT)) {
-  Deno.test(`weir --resume refuses a part, and leaves it, when ${name} has changed`, async () => {
+  Deno.test(`weir --resume refuses a part and keeps it when ${name} has changed`, async () => {
     for (const [before, after] of [[one, other], [other, one]] as const) {
       // The sandbox of --sandbox cannot be made to fail.
       if (before.flags?.sandbox) continue;
@@ -177,14 +177,14 @@ for (const [name, [one, other]] of Object.entries(DIFFERENT)) {
       assertStringIncludes(errors[0]!, `${download.folder}/a.csv.part`);
       assertStringIncludes(errors[0]!, "--force");
       assertEquals(await download.files(), files);
-      // It can still be resumed as it was started.
+      // The part can still be resumed with the original flags.
       assertEquals((await download.run(before, ["--resume"])).code, 0);
       assertEquals(await download.names(), ["a.csv"]);
     }
   });
 }
 
-/** Changes after which a download gives the same file. */
+/** Changes of a command line that do not change the file. */
 const SAME: Record<string, readonly [Line, Line]> = {
   "nothing": [NONE, NONE],
   "--top": [NONE, flag("top", "3")],
@@ -242,7 +242,7 @@ const PART = ["a.csv.part", "a.csv.part.datasets.json", "a.csv.part.json"];
 const SPLIT_PART = [...PART, "a.csv.part.legs.json"];
 const gone = () => new Response("", { status: 404 });
 
-/** Ends of a download: the exit code, and the names of the files that are left. */
+/** Ways in which a download ends: the exit code, and the names of the remaining files. */
 const ENDS: Record<
   string,
   { end: (download: Download) => Promise<Ran>; code: number; files: readonly string[] }

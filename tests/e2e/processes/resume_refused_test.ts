@@ -4,7 +4,7 @@ import { readFile, writeFile } from "../../helpers/command_line.ts";
 import { withKiller } from "../../helpers/killer.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
-Deno.test("weir --resume refuses a part of another query, and a part whose state is invalid", () => {
+Deno.test("weir --resume refuses a part when it belongs to another query or its state is damaged", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return withKiller(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=500", "--top=100", "--select=Id,DOI", "--output=a.csv"];
@@ -166,7 +166,7 @@ const edits: [name: string, edit: (part: string) => string, said: string][] = [
   ["its last byte missing", (part) => part.slice(0, -1), "start again with --force"],
 ];
 for (const [name, edit, said] of edits) {
-  Deno.test(`weir --resume refuses a part file with ${name} and leaves it as it is`, () => {
+  Deno.test(`weir --resume refuses a part file with ${name} and does not change it`, () => {
     const sandbox = createSandbox({ requestsPerSecond: Infinity });
     return withKiller(sandbox.fetch, async (weir) => {
       const args = ["records", "--limit=900", "--top=100", "--select=Id,DOI", "--output=a.csv"];

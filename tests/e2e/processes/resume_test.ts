@@ -37,7 +37,7 @@ Deno.test("weir --resume completes a split download that is killed after every p
     const whole = await readFile("whole.csv");
     let kills = 0;
     // Requests of the first run: locations, page, dataset versions, page; of a resumed one: dataset
-    // versions, page, page. Each run that is killed at its fourth request has kept a page more.
+    // versions, page, page. Each run that is killed at its fourth request has committed one more page.
     while (kills < 99 && await weir.runUntilKilled(4, ...args, "--output=a.csv", "--resume")) {
       kills++;
     }
@@ -74,19 +74,19 @@ Deno.test("weir --resume writes the same file when runs are killed at arbitrary 
     await Deno.remove(`${FOLDER}/a.csv`);
     for (let round = 0;; round++) {
       const child = weir.start(...args, "--resume");
-      // Pages of 0.3 MB, some milliseconds apart: from the start of the process on, ever later.
+      // Pages of 0.3 MB arrive some milliseconds apart. Each round kills the process later.
       const kill = () => {
         try {
           child.kill("SIGKILL");
         } catch {
-          // It has just come to its end.
+          // The process has already exited.
         }
       };
       const timer = setTimeout(kill, 150 + (round * 37) % 200 + round * 25);
       const { code, signal, stderr } = await child.output();
       clearTimeout(timer);
       if (signal !== "SIGKILL") assertEquals(code, 0, new TextDecoder().decode(stderr));
-      // Killed in its last moment it may have given the file its name.
+      // A process that is killed just before its exit may have renamed the part.
       if (signal !== "SIGKILL" || (await fileNames()).includes("a.csv")) break;
     }
     assertEquals(await readFile("a.csv") === whole, true);

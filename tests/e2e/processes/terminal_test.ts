@@ -1,13 +1,13 @@
-// The line of progress in a real terminal, in tmux.
+// Progress and prompts in a real terminal, in tmux.
 import { assertEquals, assertMatch } from "@std/assert";
 import { denoArguments, FOLDER, withFiles } from "../../helpers/command_line.ts";
 import { hasTmux, shell, Terminal } from "../../helpers/terminal.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
-if (!hasTmux) console.warn("The test of a terminal is skipped: tmux is not installed");
+if (!hasTmux) console.warn("The tests in a terminal are skipped: tmux is not installed");
 
 Deno.test({
-  name: "a terminal has one line of progress, drawn over: rows, percent, rate, time left, retries",
+  name: "weir redraws one line of progress on a terminal: rows, percent, rate, time left, retries",
   ignore: !hasTmux,
   async fn() {
     const sandbox = createSandbox({ records: 400, requestsPerSecond: Infinity });
@@ -55,7 +55,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a terminal is asked for no permission that is not needed",
+  name: "weir on a terminal asks for no permission that it does not need",
   ignore: !hasTmux,
   fn: () =>
     withFiles(async () => {
@@ -78,7 +78,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "weir setup in a terminal does not show the key, and Ctrl-C leaves it",
+  name: "weir setup on a terminal does not show the key, and exits with 130 on Ctrl-C",
   ignore: !hasTmux,
   async fn() {
     const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };

@@ -77,7 +77,7 @@ for (const [name, program, ...args] of runtimes) {
   });
 
   Deno.test({
-    name: `weir says that standard output has no space when it has none in ${name}`,
+    name: `weir says that the disk is full when it cannot write to standard output in ${name}`,
     ignore: !program,
     fn: () =>
       withFiles(async () => {
