@@ -1,10 +1,12 @@
 /**
- * The types of an entry for CommonJS, where TypeScript refuses those of an ECMAScript module
- * (TS1479) although Node's require() takes it. They are the very types of the module, by another
- * way: there is one implementation, and a class has private members, so copies would not fit.
+ * Creates the type declarations of an entry point for CommonJS.
  *
- * @param source The entry's source
- * @param emitted The entry in the package
+ * Node's `require()` loads an ECMAScript module, but TypeScript rejects its types in CommonJS files
+ * (TS1479). The declarations re-export the types of the module: copies would be incompatible, because
+ * classes have private members.
+ *
+ * @param source URL of the entry point's source
+ * @param emitted Path of the entry point in the package
  */
 export async function commonJsTypes(source: URL, emitted: string): Promise<string> {
   const module: Record<string, unknown> = await import(source.href);

@@ -1,6 +1,8 @@
 /**
- * Makes the npm package, `dist/weir-datastream-<version>.tgz`, from what `deno pack` makes: modules
- * and types, to which it adds what npm and Node want. Usage: `pack.ts`.
+ * Builds the npm package, `dist/weir-datastream-<version>.tgz`.
+ *
+ * `deno pack` emits modules and types. This script adds bundled @std modules, types for CommonJS,
+ * the executable and the fields of package.json that npm and Node use. Usage: `pack.ts`.
  */
 import { pathToFileURL } from "node:url";
 import deno from "../deno.json" with { type: "json" };
@@ -12,7 +14,7 @@ import { denoWithPublishConfig, run } from "./publish_config.ts";
 const DIST = `${PROJECT}dist`;
 const PACKAGE = `${DIST}/package`;
 const BIN = "./src/cli/bin.ts";
-/** The module that carries @std on npm, in all its hundreds of files: what is used comes along. */
+/** npm package with builds of @std. It has hundreds of files, so the used ones are bundled instead. */
 const STD_PACKAGE = "deno-std";
 
 await Deno.remove(PACKAGE, { recursive: true }).catch(() => {});
@@ -26,7 +28,7 @@ await Deno.remove(`${DIST}/modules.tgz`);
 
 const used = new Set<string>();
 for await (const path of filesIn(`${PACKAGE}/`)) {
-  if (path.endsWith(".js")) await edit(path, (code) => withStd(path, code));
+  if (path.endsWith(".js")) await edit(path, (code) => resolveStd(path, code));
 }
 for (const specifier of used) await bundleStd(specifier);
 if (used.size > 0) {
@@ -36,35 +38,38 @@ if (used.size > 0) {
 }
 await edit(emitted(BIN, ".js"), (code) => `#!/usr/bin/env node\n${code}`);
 for (const entry of Object.values(deno.exports)) {
-  // It goes on without types where it cannot make them.
+  // `deno pack` does not fail if it cannot emit types.
   await Deno.stat(`${PACKAGE}/${emitted(entry, ".d.ts")}`).catch(() => {
-    throw new Error(`${entry} has no types in the package: deno task publish:check says why`);
+    throw new Error(`${entry} has no types in the package: run deno task publish:check`);
   });
   const types = await commonJsTypes(pathToFileURL(PROJECT + entry), emitted(entry, ".js"));
   await Deno.writeTextFile(`${PACKAGE}/${emitted(entry, ".d.cts")}`, types);
 }
-await edit("package.json", (json) => `${JSON.stringify(manifest(JSON.parse(json)), null, 2)}\n`);
+await edit(
+  "package.json",
+  (json) => `${JSON.stringify(completeManifest(JSON.parse(json)), null, 2)}\n`,
+);
 const args = ["pack", "--silent", "--pack-destination", DIST, PACKAGE];
 console.log(`dist/${(await run("npm", args)).trim()}`);
 
-/** What `deno pack` writes to package.json. */
+/** Fields of package.json that `deno pack` writes. */
 interface Manifest {
   name: string;
   dependencies: Record<string, string>;
   exports: Record<string, { types: string; default: string }>;
 }
 
-function manifest({ dependencies, exports, ...made }: Manifest): object {
+function completeManifest({ dependencies, exports, ...others }: Manifest): object {
   const { [STD_PACKAGE]: _bundled, ...installed } = dependencies;
   const { "./bin": _bin, ...entries } = exports;
   return {
-    ...made,
+    ...others,
     description: "Canada's open water-quality data from DataStream: client, CSV, edge function",
     keywords: ["datastream", "water-quality", "open-data", "canada", "odata", "csv", "geojson"],
-    // require() takes it from 20.19 on.
+    // `require()` loads ECMAScript modules from 20.19 on.
     engines: { node: ">=20.3" },
     sideEffects: false,
-    // A name with a scope is private else.
+    // npm publishes scoped packages as private by default.
     publishConfig: { access: "public" },
     bin: { weir: emitted(BIN, ".js") },
     files: ["**/*.js", "**/*.d.ts", "**/*.d.cts", "std/LICENSE", "CHANGELOG.md"],
@@ -79,8 +84,8 @@ function manifest({ dependencies, exports, ...made }: Manifest): object {
   };
 }
 
-/** A module's code with paths in place of the names of @std, which npm does not know. */
-function withStd(path: string, code: string): string {
+/** Replaces the specifiers of @std, which npm cannot resolve, by relative paths. */
+function resolveStd(path: string, code: string): string {
   const up = "../".repeat(path.split("/").length - 1) || "./";
   return code.replace(/^(import\b.* from )"(@std\/[^"]+)"/gm, (_, start, specifier) => {
     used.add(specifier);
@@ -92,20 +97,20 @@ function stdFile(specifier: string): string {
   return `${specifier.slice(1)}.js`;
 }
 
-/** Writes one module of @std, and all that it imports, as one file. */
+/** Bundles a module of @std with all of its imports into one file. */
 async function bundleStd(specifier: string): Promise<void> {
   const target = (deno.imports as Record<string, string>)[specifier]!;
   const output = `${PACKAGE}/${stdFile(specifier)}`;
   const args = ["bundle", "--quiet", "--platform", "browser", "--output", output, target];
   await run(Deno.execPath(), args);
-  // Where this machine keeps the files that went in is nobody's business.
+  // The bundler's comments have absolute paths of this machine.
   await edit(
     stdFile(specifier),
     (code) => code.replace(new RegExp(`^// .*/(?=${STD_PACKAGE}/)`, "gm"), "// "),
   );
 }
 
-/** The file of the package that a module of the project becomes. */
+/** Returns the path in the package of a module of the project. */
 function emitted(module: string, extension: string): string {
   return module.replace(/^\.\//, "").replace(/\.ts$/, extension);
 }

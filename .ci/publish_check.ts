@@ -1,7 +1,8 @@
 /**
- * All of publishing to JSR but the upload: types that publishing cannot infer, imports that do not
- * resolve, and the list of files. Where JSR cannot be reached, the same with @std from npm, and a
- * line that says so. Usage: `publish_check.ts`.
+ * Runs `deno publish --dry-run`, which checks types and imports and lists the files.
+ *
+ * Without access to JSR, it resolves @std from npm and prints a line that says so. Usage:
+ * `publish_check.ts`.
  */
 import { pathToFileURL } from "node:url";
 import { PROJECT } from "../tests/helpers/project.ts";
@@ -10,10 +11,10 @@ import { denoWithPublishConfig, run } from "./publish_config.ts";
 const PUBLISH = ["publish", "--dry-run", "--allow-dirty"] as const;
 
 const jsr = Deno.env.get("JSR_URL") ?? "https://jsr.io/";
-const fault = await whyUnreachable(new URL("@std/csv/meta.json", jsr));
+const failure = await findConnectionError(new URL("@std/csv/meta.json", jsr));
 try {
-  const printed = fault === undefined
-    // The lock is deno.json's: it knows @std from npm.
+  const printed = failure === undefined
+    // deno.lock holds the @std packages of npm.
     ? await run(Deno.execPath(), [...PUBLISH, "--no-lock", "--config", "jsr.json"])
     : await denoWithPublishConfig({}, ...PUBLISH);
   console.log(
@@ -23,17 +24,16 @@ try {
   console.error(error instanceof Error ? error.message : error);
   Deno.exitCode = 1;
 }
-if (fault !== undefined) {
-  console.log(
-    `Not checked: that jsr.json's @std packages resolve; ${jsr} cannot be reached, ${fault}`,
-  );
+if (failure !== undefined) {
+  console.log(`Not checked: whether jsr.json's @std packages resolve. ${jsr} failed: ${failure}`);
 }
 
-async function whyUnreachable(url: URL): Promise<string | undefined> {
+/** Returns the reason why a URL cannot be fetched, or `undefined` if it can. */
+async function findConnectionError(url: URL): Promise<string | undefined> {
   try {
     const { ok, status, body } = await fetch(url, { signal: AbortSignal.timeout(10_000) });
     await body?.cancel();
-    return ok ? undefined : `it answers ${status}`;
+    return ok ? undefined : `status ${status}`;
   } catch (error) {
     return String(error).replaceAll(/\s+/g, " ");
   }

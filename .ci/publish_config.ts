@@ -2,16 +2,17 @@ import deno from "../deno.json" with { type: "json" };
 import jsr from "../jsr.json" with { type: "json" };
 import { PROJECT } from "../tests/helpers/project.ts";
 
-/** A configuration for the time of one command, by its name in the project's folder. */
+/** Name of the temporary configuration file in the project's folder. */
 const NAME = `.publish-${Deno.pid}.json`;
 
 /**
- * Runs deno with `deno.json`, whose packages all come from npm, and what `jsr.json` says of the
- * published package: to make and check it where JSR cannot be reached.
+ * Runs a command of Deno with the published package's settings, without access to JSR.
  *
- * @param exports The entries that there are besides the published ones
- * @param args The command and its arguments
- * @returns What it printed
+ * Combines `deno.json`, which imports from npm only, with version, license and files of `jsr.json`.
+ *
+ * @param exports Entry points in addition to the published ones
+ * @param args Command and arguments
+ * @returns The output
  * @throws {Error} If it fails
  */
 export async function denoWithPublishConfig(
@@ -31,8 +32,8 @@ export async function denoWithPublishConfig(
 /**
  * Runs a program in the project's folder.
  *
- * @returns What it printed, to standard output and then to standard error
- * @throws {Error} If it fails; the message is what it printed
+ * @returns Standard output followed by standard error
+ * @throws {Error} If it fails; the message has the output
  */
 export async function run(program: string, args: readonly string[]): Promise<string> {
   const command = new Deno.Command(program, { args: [...args], cwd: PROJECT, stdin: "null" });

@@ -1,5 +1,5 @@
-// The types of the @std modules, which the npm build of them leaves out. Under the names that the
-// sources import, so that the sources stay the same where JSR brings the real ones.
+// Types of the @std modules, which their npm build lacks. The specifiers are those of the sources,
+// which resolve to the original modules on JSR.
 
 declare module "@std/assert" {
   export function assert(expr: unknown, msg?: string): asserts expr;

@@ -1,17 +1,17 @@
 /**
- * Measures Weir, and prints the figures as one table in Markdown, with the versions under it. Run it as
- * `deno task bench`; arguments, such as `csv edge`, are the parts to measure. What is being measured
- * is said on standard error.
+ * Runs the benchmarks and prints a Markdown table and the versions of all programs.
+ *
+ * `deno task bench csv edge` runs only the suites `csv` and `edge`. Progress goes to standard error.
  */
 import { PROJECT } from "../helpers/project.ts";
-import type { Figure, Runtime } from "./figure.ts";
-import { checkPrograms, type Part, PARTS, readParts, taskOf } from "./parts.ts";
-import { type PartFigure, tableOf } from "./table.ts";
+import type { Measurement, RuntimeName } from "./measurement.ts";
+import { checkPrograms, formatCommand, parseSuiteNames, type Suite, SUITES } from "./suites.ts";
+import { formatTable, type SuiteMeasurement } from "./table.ts";
 import { programVersion, versionsOf } from "./versions.ts";
 
 const CONFIG = ["--config", "tests/deno.json"];
 
-/** Runs a program in the project's folder; what it says on standard error is passed on. */
+/** Runs a program in the project's folder and inherits its standard error. */
 async function run(
   program: string,
   ...args: string[]
@@ -21,71 +21,72 @@ async function run(
   return { success, output: new TextDecoder().decode(stdout) };
 }
 
-/** Runs a bench in a process of its own; for Node it is made into one file first. */
-async function runBench(
-  bench: string,
-  runtime: Runtime,
+/** Runs a benchmark file in a separate process; for Node, bundles it first. */
+async function runBenchmark(
+  name: string,
+  runtime: RuntimeName,
   folder: string,
-): Promise<{ success: boolean; figures: Figure[] }> {
-  const file = `tests/bench/${bench}`;
+): Promise<{ success: boolean; measurements: Measurement[] }> {
+  const file = `tests/bench/${name}`;
   const deno = Deno.execPath();
-  let ran: Awaited<ReturnType<typeof run>>;
+  let result: Awaited<ReturnType<typeof run>>;
   if (runtime === "Deno") {
-    ran = await run(deno, "run", "--quiet", "--allow-all", ...CONFIG, file);
+    result = await run(deno, "run", "--quiet", "--allow-all", ...CONFIG, file);
   } else {
-    const bundle = `${folder}/${bench}.mjs`;
-    const made = ["--quiet", ...CONFIG, "--platform", "browser", "--output", bundle, file];
-    ran = await run(deno, "bundle", ...made);
-    if (ran.success) ran = await run("node", bundle);
+    const bundle = `${folder}/${name}.mjs`;
+    const flags = ["--quiet", ...CONFIG, "--platform", "browser", "--output", bundle];
+    result = await run(deno, "bundle", ...flags, file);
+    if (result.success) result = await run("node", bundle);
   }
-  const { success, output } = ran;
+  const { success, output } = result;
   const lines = output.split("\n").filter((line) => line.startsWith("{"));
-  const figures: Figure[] = lines.map((line) => JSON.parse(line));
-  const failed = { what: `the rest of ${bench}`, runtime, figure: "not measured: it failed" };
-  return { success, figures: success ? figures : [...figures, failed] };
+  const measurements: Measurement[] = lines.map((line) => JSON.parse(line));
+  const failure = { name: `remaining measurements of ${name}`, runtime, value: "failed" };
+  return { success, measurements: success ? measurements : [...measurements, failure] };
 }
 
-/** The versions of the programs that are installed out of those that the parts run. */
-async function installedOf(parts: readonly Part[]): Promise<Map<string, string>> {
+/** Returns the versions of those programs of the suites that are installed. */
+async function findProgramVersions(suites: readonly Suite[]): Promise<Map<string, string>> {
   const versions = new Map<string, string>();
-  for (const program of new Set(parts.flatMap(({ programs }) => programs))) {
+  for (const program of new Set(suites.flatMap(({ programs }) => programs))) {
     const version = await programVersion(program);
     if (version !== undefined) versions.set(program, version);
   }
   return versions;
 }
 
-/** Measures the parts, and prints their table; says whether all of it could be measured. */
-async function measure(names: readonly string[]): Promise<boolean> {
-  const parts = names.map((name) => PARTS[name]!);
-  const programs = await installedOf(parts);
+/** Runs suites and prints their table; returns whether all benchmarks succeeded. */
+async function runSuites(names: readonly string[]): Promise<boolean> {
+  const suites = names.map((name) => SUITES[name]!);
+  const programs = await findProgramVersions(suites);
   checkPrograms(names, new Set(programs.keys()));
-  const figures: PartFigure[] = [];
-  let isWhole = true;
+  const measurements: SuiteMeasurement[] = [];
+  let allSucceeded = true;
   const folder = await Deno.makeTempDir();
   try {
-    for (const part of names) {
-      const { benches, runtimes } = PARTS[part]!;
-      for (const bench of benches) {
+    for (const suite of names) {
+      const { files, runtimes } = SUITES[suite]!;
+      for (const file of files) {
         for (const runtime of runtimes) {
-          console.error(`${part}: ${bench} in ${runtime}`);
-          const ran = await runBench(bench, runtime, folder);
-          isWhole &&= ran.success;
-          figures.push(...ran.figures.map((figure) => ({ part, ...figure })));
+          console.error(`${suite}: ${file} in ${runtime}`);
+          const result = await runBenchmark(file, runtime, folder);
+          allSucceeded &&= result.success;
+          measurements.push(...result.measurements.map((one) => ({ suite, ...one })));
         }
       }
     }
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-  const versions = await versionsOf(programs, parts.flatMap(({ packages }) => packages));
+  const versions = await versionsOf(programs, suites.flatMap(({ packages }) => packages));
   const cores = navigator.hardwareConcurrency;
-  console.log(`${tableOf(figures)}\n\n\`${taskOf(names)}\` on ${cores} cores: ${versions}.`);
-  return isWhole;
+  console.log(formatTable(measurements));
+  console.log(`\n\`${formatCommand(names)}\` on ${cores} cores: ${versions}.`);
+  return allSucceeded;
 }
 
 try {
-  if (!await measure(readParts(Deno.args))) Deno.exit(1);
+  if (!await runSuites(parseSuiteNames(Deno.args))) Deno.exit(1);
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   Deno.exit(2);

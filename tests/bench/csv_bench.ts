@@ -1,6 +1,8 @@
 /**
- * CSV from a page's bytes beside what others make of them, in the runtime that runs this: each page
- * of 10,000 records in turns, and the median of the ratios of the rounds.
+ * Compares `csvFromPage()` with `JSON.parse()` and other CSV libraries, in the current runtime.
+ *
+ * Each page has 10,000 records. Both writers take turns; the result is the median ratio of their
+ * times.
  */
 import { stringify } from "@std/csv/stringify";
 import { CsvStringifyStream } from "@std/csv/stringify-stream";
@@ -10,7 +12,7 @@ import { csvFormat } from "d3-dsv";
 import papaparse from "papaparse";
 import { csvFromPage } from "../../mod.ts";
 import { COLUMNS, csvPages } from "./csv_pages.ts";
-import { atLeast, median, report, rounded, say } from "./figure.ts";
+import { formatNumber, logProgress, median, report, requireAtLeast } from "./measurement.ts";
 
 type Row = Record<string, unknown>;
 type Writer = (page: Uint8Array) => Uint8Array | Promise<Uint8Array>;
@@ -23,26 +25,26 @@ const columns = [...COLUMNS];
 
 const weir: Writer = (page) => csvFromPage(page, { columns });
 
-interface Other {
+/** Another library that writes CSV. */
+interface Library {
   name: string;
   write: Writer;
-  /** How many times as fast Weir has to be. */
-  asked?: number;
+  /** Minimum ratio of its time to Weir's. */
+  minRatio?: number;
 }
 
-/** What others make of a page, after JSON.parse. */
-const others: Other[] = [
+const libraries: Library[] = [
   {
-    name: "@std/csv stringify, a page at once",
-    asked: 4,
+    name: "@std/csv stringify (whole page)",
+    minRatio: 4,
     write: (page) =>
       encoder.encode(
         stringify([columns, ...rowsOf(page).map((row) => columns.map((name) => row[name]))]),
       ),
   },
   {
-    name: "@std/csv CsvStringifyStream, row by row",
-    asked: 15,
+    name: "@std/csv CsvStringifyStream (row by row)",
+    minRatio: 15,
     async write(page) {
       const lines = ReadableStream.from(rowsOf(page))
         .pipeThrough(new CsvStringifyStream({ columns }))
@@ -71,33 +73,33 @@ async function time(write: Writer, page: Uint8Array): Promise<number> {
   return performance.now() - start;
 }
 
-/** How many times as long a writer takes as Weir. */
-async function ratioOf(write: Writer, page: Uint8Array): Promise<number> {
+/** Returns the median ratio of a writer's time to Weir's. */
+async function measureRatio(write: Writer, page: Uint8Array): Promise<number> {
   await time(write, page);
   const ratios: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
-    // Of two in a row, the second: the first pays for the garbage of the other writer.
+    // Measures the second of two calls: the first one collects the garbage of the other writer.
     await time(write, page);
-    const theirs = await time(write, page);
+    const libraryTime = await time(write, page);
     await time(weir, page);
-    ratios.push(theirs / await time(weir, page));
+    ratios.push(libraryTime / await time(weir, page));
   }
   return median(ratios);
 }
 
 const pages = await csvPages();
-const ratios = new Map<Other, number[]>(others.map((other) => [other, []]));
+const ratios = new Map<Library, number[]>(libraries.map((library) => [library, []]));
 for (const [name, page] of Object.entries(pages)) {
   for (let round = 0; round < 5; round++) await time(weir, page);
-  for (const other of others) {
-    say(`a page ${name}, beside ${other.name}`);
-    ratios.get(other)!.push(await ratioOf(other.write, page));
+  for (const library of libraries) {
+    logProgress(`page with ${name}, compared with ${library.name}`);
+    ratios.get(library)!.push(await measureRatio(library.write, page));
   }
 }
-for (const [{ name, asked }, found] of ratios) {
+for (const [{ name, minRatio }, measured] of ratios) {
   report({
-    what: `a page ${Object.keys(pages).join(", ")}, beside JSON.parse and ${name}`,
-    figure: `${found.map((ratio) => rounded(ratio)).join(", ")} times`,
-    ...asked && atLeast(asked, found),
+    name: `pages with ${Object.keys(pages).join(", ")}, compared with JSON.parse and ${name}`,
+    value: `${measured.map((ratio) => formatNumber(ratio)).join(", ")} times`,
+    ...minRatio && requireAtLeast(minRatio, measured),
   });
 }

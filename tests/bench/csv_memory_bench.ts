@@ -1,6 +1,8 @@
 /**
- * How much more memory a process needs at its peak that makes a page into CSV than one that only
- * holds the page, in pages, in the runtime that runs this.
+ * Measures by how much the conversion of a page to CSV raises the peak memory of a process.
+ *
+ * Compares a process that converts a page with one that only holds it, in multiples of the page's
+ * size. The measuring processes run this file with arguments.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,18 +11,19 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { csvFromPage } from "../../mod.ts";
 import { COLUMNS, csvPages } from "./csv_pages.ts";
-import { atMost, median, report, RUNTIME, say } from "./figure.ts";
+import { CURRENT_RUNTIME, logProgress, median, report, requireAtMost } from "./measurement.ts";
 import { peakMemory } from "./peak_memory.ts";
 
-const ASKED = 2;
+/** Maximum growth of peak memory, in multiples of the page's size. */
+const MAX_GROWTH = 2;
 const ROUNDS = 5;
 
 type Mode = "hold" | "convert";
 
-/** What such a process comes to: this file again, with arguments. */
-function peakOf(mode: Mode, file: string): number {
+/** Returns the peak memory in bytes of a process that holds or converts a page. */
+function measurePeak(mode: Mode, file: string): number {
   const self = fileURLToPath(import.meta.url);
-  const runner = RUNTIME === "Deno"
+  const runner = CURRENT_RUNTIME === "Deno"
     ? ["run", "--allow-all", "--config", fileURLToPath(new URL("../deno.json", import.meta.url))]
     : [];
   const args = [...runner, self, mode, file];
@@ -32,19 +35,19 @@ function peakOf(mode: Mode, file: string): number {
 async function measure(folder: string): Promise<void> {
   const pages = await csvPages();
   const growths = Object.entries(pages).map(([name, page]) => {
-    say(`peak memory, a page ${name}`);
+    logProgress(`peak memory, page with ${name}`);
     const file = `${folder}/page.json`;
     writeFileSync(file, page);
     const rounds = Array.from(
       { length: ROUNDS },
-      () => peakOf("convert", file) - peakOf("hold", file),
+      () => measurePeak("convert", file) - measurePeak("hold", file),
     );
     return median(rounds) / page.length;
   });
   report({
-    what: `growth of peak memory, a page ${Object.keys(pages).join(", ")}`,
-    figure: `${growths.map((growth) => Math.max(0, growth).toFixed(2)).join(", ")} pages`,
-    ...atMost(ASKED, growths, " pages"),
+    name: `growth of peak memory, pages with ${Object.keys(pages).join(", ")}`,
+    value: `${growths.map((growth) => Math.max(0, growth).toFixed(2)).join(", ")} pages`,
+    ...requireAtMost(MAX_GROWTH, growths, " pages"),
   });
 }
 
@@ -58,9 +61,9 @@ if (mode === undefined) {
   }
 } else {
   const page = readFileSync(file!);
-  const kept = mode === "convert" ? csvFromPage(page, { columns: COLUMNS }) : page;
+  const output = mode === "convert" ? csvFromPage(page, { columns: COLUMNS }) : page;
   const peak = peakMemory("self");
-  // Asked for here, so that it is held until then.
-  if (kept.length === 0) throw new Error("no page");
+  // This use keeps the output in memory until the peak is read.
+  if (output.length === 0) throw new Error("The page is empty");
   console.log(peak);
 }

@@ -1,11 +1,11 @@
-/** The readers of the edge bench, and what they must read. */
+// Reads downloads of the edge server and compares them with the client's own CSV.
 import { Buffer } from "node:buffer";
 import { DataStream } from "../../mod.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 
-/** What a download of so many records must be, byte for byte. */
-export async function wholeFile(records: number): Promise<Uint8Array> {
+/** Returns the exact bytes that a download of a number of records must have. */
+export async function expectedFile(records: number): Promise<Uint8Array> {
   const requestsPerSecond = Infinity;
   const { apiKey, url: baseUrl, fetch } = createSandbox({ records, requestsPerSecond });
   const client = new DataStream({ apiKey, baseUrl, fetch, requestsPerSecond });
@@ -13,45 +13,51 @@ export async function wholeFile(records: number): Promise<Uint8Array> {
   const rows = readCsv(new TextDecoder().decode(bytes));
   const ids = new Set(rows.map(([id]) => id));
   if (rows.length === 1 + records && ids.size === rows.length) return bytes;
-  throw new Error(`wanted ${records} records and a header, got ${rows.length} rows`);
+  throw new Error(`Expected a header and ${records} records, got ${rows.length} rows`);
 }
 
-/** Reads a download, and holds every byte against what it must be. */
+/** Reads a download and compares each byte with the expected file. */
 export class DownloadReader {
   #read = 0;
-  readonly #whole: Uint8Array;
+  readonly #expected: Uint8Array;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
 
-  private constructor(body: ReadableStream<Uint8Array>, whole: Uint8Array) {
+  private constructor(body: ReadableStream<Uint8Array>, expected: Uint8Array) {
     this.#reader = body.getReader();
-    this.#whole = whole;
+    this.#expected = expected;
   }
 
-  /** Begins a download; it is not read yet. */
-  static async open(url: string, whole: Uint8Array): Promise<DownloadReader> {
+  /** Requests a download without reading its body. */
+  static async open(url: string, expected: Uint8Array): Promise<DownloadReader> {
     const response = await fetch(url);
-    if (response.status === 200) return new DownloadReader(response.body!, whole);
-    throw new Error(`status ${response.status}: ${await response.text()}`);
+    if (response.status === 200) return new DownloadReader(response.body!, expected);
+    throw new Error(`Status ${response.status}: ${await response.text()}`);
   }
 
-  /** Reads so many bytes at least; without a number, all. */
-  async read(bytes = Infinity): Promise<void> {
-    while (this.#read < bytes) {
+  /**
+   * Reads the body.
+   *
+   * @param minBytes Number of bytes after which to stop; default: the end of the body
+   */
+  async read(minBytes = Infinity): Promise<void> {
+    while (this.#read < minBytes) {
       const { done, value } = await this.#reader.read();
       if (done) return this.#end();
-      const wanted = this.#whole.subarray(this.#read, this.#read + value.length);
-      if (Buffer.compare(value, wanted) !== 0) throw new Error(`other bytes from ${this.#read} on`);
+      const expected = this.#expected.subarray(this.#read, this.#read + value.length);
+      if (Buffer.compare(value, expected) !== 0) {
+        throw new Error(`The download differs from the expected file after byte ${this.#read}`);
+      }
       this.#read += value.length;
     }
   }
 
-  /** Leaves. */
+  /** Cancels the download. */
   async cancel(): Promise<void> {
     await this.#reader.cancel();
   }
 
   #end(): void {
-    if (this.#read === this.#whole.length) return;
-    throw new Error(`ended after ${this.#read} bytes of ${this.#whole.length}`);
+    if (this.#read === this.#expected.length) return;
+    throw new Error(`The download ended after ${this.#read} of ${this.#expected.length} bytes`);
   }
 }

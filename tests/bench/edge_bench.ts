@@ -1,39 +1,51 @@
 /**
- * The server in a process of its own, as its task starts it, over a service in another: a whole
- * download, with all columns; fifty at once, by readers that read as fast as they can, that stop for a
- * while, and that leave; and over a service that allows two requests a second. Every byte that is
- * read is held against what it must be.
+ * Measures downloads of all columns from the edge server.
+ *
+ * The server, started by its task, and the service run in separate processes. Runs one download,
+ * then fifty concurrent ones with fast, pausing and cancelling readers, then fifty from a service
+ * that allows two requests per second. Compares every byte with the expected file.
  */
-import { DownloadReader, wholeFile } from "./download_reader.ts";
-import { atMost, type Figure, report, rounded, say } from "./figure.ts";
+import { DownloadReader, expectedFile } from "./download_reader.ts";
+import {
+  formatNumber,
+  logProgress,
+  type Measurement,
+  report,
+  requireAtMost,
+} from "./measurement.ts";
 import { peakMemory } from "./peak_memory.ts";
-import { type Served, type ServiceStats, startServer, startService, statsOf } from "./processes.ts";
+import {
+  type ServerProcess,
+  type ServiceStats,
+  startSandbox,
+  startServer,
+  statsOf,
+} from "./processes.ts";
 
 const RECORDS = 100_000;
-/** Of fifty downloads at the service's pace: few enough to end within a minute. */
-const PACED_RECORDS = 5_000;
+/** Records of each of the rate-limited downloads, which end within a minute. */
+const RATE_LIMITED_RECORDS = 5_000;
 const DOWNLOADS = 50;
-const MOST_MEGABYTES = 300;
-/** After so many bytes a reader stops. */
-const STOP_AFTER = 100_000;
+const MAX_MEGABYTES = 300;
+/** Number of bytes after which a reader pauses. */
+const PAUSE_AFTER = 100_000;
 
 type Open = () => Promise<DownloadReader>;
 
-/** What a run came to. */
 interface Result extends ServiceStats {
-  /** Rows that were read to the end. */
+  /** Number of rows of the downloads that were read to the end. */
   rows: number;
   seconds: number;
   megabytes: number;
 }
 
 interface Run {
-  what: string;
+  name: string;
   requestsPerSecond: number;
   records: number;
-  /** Reads downloads, and says how many of them to the end. */
-  read(open: Open, service: Served): Promise<number>;
-  judge(result: Result): Omit<Figure, "what" | "runtime">;
+  /** Reads downloads; returns the number of those read to the end. */
+  read(open: Open, service: ServerProcess): Promise<number>;
+  evaluate(result: Result): Omit<Measurement, "name" | "runtime">;
 }
 
 const readOne = async (open: Open) => {
@@ -46,11 +58,11 @@ async function readAll(open: Open): Promise<number> {
   return DOWNLOADS;
 }
 
-/** Begins the downloads, and waits until the server waits for its readers. */
-async function stop(open: Open, service: Served): Promise<DownloadReader[]> {
+/** Starts the downloads and waits until backpressure stops the server's requests. */
+async function openAndPause(open: Open, service: ServerProcess): Promise<DownloadReader[]> {
   const readers = await Promise.all(Array.from({ length: DOWNLOADS }, async () => {
     const reader = await open();
-    await reader.read(STOP_AFTER);
+    await reader.read(PAUSE_AFTER);
     return reader;
   }));
   for (let before = -1, now = 0; now !== before;) {
@@ -61,70 +73,70 @@ async function stop(open: Open, service: Served): Promise<DownloadReader[]> {
   return readers;
 }
 
-const judgeOne = ({ rows, seconds, requests }: Result) => ({
-  figure: `${seconds.toFixed(1)} s, ${requests} requests, ${rounded(rows / seconds)} rows/s`,
+const evaluateOne = ({ rows, seconds, requests }: Result) => ({
+  value: `${seconds.toFixed(1)} s, ${requests} requests, ${formatNumber(rows / seconds)} rows/s`,
 });
-const judgeMemory = ({ megabytes }: Result) => ({
-  figure: `${megabytes.toFixed(0)} MB at most`,
-  ...atMost(MOST_MEGABYTES, [megabytes], " MB"),
+const evaluateMemory = ({ megabytes }: Result) => ({
+  value: `peak ${megabytes.toFixed(0)} MB`,
+  ...requireAtMost(MAX_MEGABYTES, [megabytes], " MB"),
 });
-const judgeMany = (result: Result) => {
-  const { figure, ...judged } = judgeMemory(result);
-  return { figure: `${rounded(result.rows / result.seconds)} rows/s, ${figure}`, ...judged };
+const evaluateMany = (result: Result) => {
+  const { value, ...target } = evaluateMemory(result);
+  return { value: `${formatNumber(result.rows / result.seconds)} rows/s, ${value}`, ...target };
 };
 
-const many = `${DOWNLOADS} downloads of ${rounded(RECORDS)} records at once`;
-const one = `one download of ${rounded(RECORDS)} records`;
-const unpaced = { requestsPerSecond: Infinity, records: RECORDS };
+const many = `${DOWNLOADS} concurrent downloads of ${formatNumber(RECORDS)} records`;
+const one = `one download of ${formatNumber(RECORDS)} records`;
+const unlimited = { requestsPerSecond: Infinity, records: RECORDS };
 const runs: Run[] = [
-  { ...unpaced, what: `${one}, no pace`, read: readOne, judge: judgeOne },
+  { ...unlimited, name: `${one}, no rate limit`, read: readOne, evaluate: evaluateOne },
   {
-    ...unpaced,
-    what: `${one}, 2 requests a second`,
+    ...unlimited,
+    name: `${one}, 2 requests per second`,
     requestsPerSecond: 2,
     read: readOne,
-    judge: judgeOne,
+    evaluate: evaluateOne,
   },
-  { ...unpaced, what: `${many}, fast readers`, read: readAll, judge: judgeMany },
+  { ...unlimited, name: `${many}, fast readers`, read: readAll, evaluate: evaluateMany },
   {
-    ...unpaced,
-    what: `${many}, readers that stop, then read on`,
+    ...unlimited,
+    name: `${many}, readers that pause and resume`,
     async read(open, service) {
-      const readers = await stop(open, service);
+      const readers = await openAndPause(open, service);
       await Promise.all(readers.map((reader) => reader.read()));
       return DOWNLOADS;
     },
-    judge: judgeMany,
+    evaluate: evaluateMany,
   },
   {
-    ...unpaced,
-    what: `${many}, readers that stop, then leave`,
+    ...unlimited,
+    name: `${many}, readers that pause and cancel`,
     async read(open, service) {
-      const readers = await stop(open, service);
+      const readers = await openAndPause(open, service);
       await Promise.all(readers.map((reader) => reader.cancel()));
       return await readOne(open);
     },
-    judge: judgeMemory,
+    evaluate: evaluateMemory,
   },
   {
-    what: `${DOWNLOADS} downloads of ${
-      rounded(PACED_RECORDS)
-    } records at once, 2 requests a second`,
+    name: `${DOWNLOADS} concurrent downloads of ${
+      formatNumber(RATE_LIMITED_RECORDS)
+    } records, 2 requests per second`,
     requestsPerSecond: 2,
-    records: PACED_RECORDS,
+    records: RATE_LIMITED_RECORDS,
     read: readAll,
-    judge: ({ requests, violations }) => ({
-      figure: `${violations} of ${requests} requests too early`,
-      asked: "0",
-      met: violations === 0,
+    evaluate: ({ requests, violations }) => ({
+      value: `${violations} of ${requests} requests too early`,
+      target: "0",
+      isMet: violations === 0,
     }),
   },
 ];
 
-/** One run, over a service and a server that are started for it. */
+/** Starts a service and a server, and measures a run. */
 async function measure(run: Run, file: Uint8Array): Promise<Result> {
   const { requestsPerSecond, records } = run;
-  await using service = await startService(records, requestsPerSecond);
+  await using service = await startSandbox(records, requestsPerSecond);
   await using server = await startServer(service, {
     WEIR_MAX_DOWNLOADS: `${DOWNLOADS}`,
     WEIR_REQUESTS_PER_SECOND: `${requestsPerSecond}`,
@@ -138,9 +150,9 @@ async function measure(run: Run, file: Uint8Array): Promise<Result> {
 
 const files = new Map<number, Uint8Array>();
 for (const { records } of runs) {
-  if (!files.has(records)) files.set(records, await wholeFile(records));
+  if (!files.has(records)) files.set(records, await expectedFile(records));
 }
 for (const run of runs) {
-  say(run.what);
-  report({ what: run.what, ...run.judge(await measure(run, files.get(run.records)!)) });
+  logProgress(run.name);
+  report({ name: run.name, ...run.evaluate(await measure(run, files.get(run.records)!)) });
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 
-/** The most memory that a process has held so far, in bytes. */
+/** Returns the peak resident memory of a running process in bytes; Linux only. */
 export function peakMemory(pid: number | "self"): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  // Not maxRSS of the runtime: what the parent held when it started the process counts there.
+  // The runtime's `maxRSS` also counts the memory of the parent when it started the process.
   const [, kibibytes] = /VmHWM:\s*(\d+)/.exec(status) ?? [];
-  if (kibibytes === undefined) throw new Error(`process ${pid} holds no memory: it has ended`);
+  if (kibibytes === undefined) throw new Error(`Process ${pid} has ended`);
   return Number(kibibytes) * 1024;
 }

@@ -1,39 +1,42 @@
-/** The processes that the benches ask: the service, and the server as its task starts it. */
+// Starts the sandbox and the edge server in separate processes.
 import config from "../../deno.json" with { type: "json" };
 import { PROJECT } from "../helpers/project.ts";
 
-/** A process that serves. */
-export interface Served extends AsyncDisposable {
+/** A server in a separate process. */
+export interface ServerProcess extends AsyncDisposable {
   pid: number;
-  /** Its address, without a slash at the end. */
+  /** URL of the server without a trailing slash. */
   root: string;
 }
 
-/** What the service has seen. */
+/** Counts of the requests that the sandbox received. */
 export interface ServiceStats {
   requests: number;
-  /** Requests that came too early, or beside another one. */
+  /** Number of requests that arrived too early or overlapped another one. */
   violations: number;
 }
 
-/** Starts the sandbox in a process of its own. */
-export function startService(records: number, requestsPerSecond: number): Promise<Served> {
-  const file = `${PROJECT}tests/bench/service.ts`;
+/** Starts the sandbox in a separate process. */
+export function startSandbox(records: number, requestsPerSecond: number): Promise<ServerProcess> {
+  const file = `${PROJECT}tests/bench/sandbox_server.ts`;
   return start(["run", "--allow-net=127.0.0.1", file, `${records}`, `${requestsPerSecond}`]);
 }
 
-/** The root address of the service, as a client takes it. */
-export function baseUrlOf({ root }: Served): string {
+/** Returns the base URL of the service, for a client's options. */
+export function baseUrlOf({ root }: ServerProcess): string {
   return `${root}/v1/odata/v4`;
 }
 
-/** What a service that was started here has seen. */
-export async function statsOf(service: Served): Promise<ServiceStats> {
+/** Returns the request counts of a sandbox that `startSandbox()` started. */
+export async function statsOf(service: ServerProcess): Promise<ServiceStats> {
   return await (await fetch(`${service.root}/stats`)).json();
 }
 
-/** Starts the server over a service, by the command of the task `serve`. */
-export function startServer(service: Served, environment: Record<string, string>): Promise<Served> {
+/** Starts the edge server with the command of the task `serve`, connected to a service. */
+export function startServer(
+  service: ServerProcess,
+  environment: Record<string, string>,
+): Promise<ServerProcess> {
   const [, command, ...args] = config.tasks.serve.command.split(" ");
   return start([command!, "--host", "127.0.0.1", "--port", "0", ...args], {
     DATASTREAM_BASE_URL: baseUrlOf(service),
@@ -43,8 +46,8 @@ export function startServer(service: Served, environment: Record<string, string>
   });
 }
 
-/** Starts this runtime, and waits until it says where it listens. */
-async function start(args: string[], env: Record<string, string> = {}): Promise<Served> {
+/** Starts Deno and waits until it prints the URL on which it listens. */
+async function start(args: string[], env: Record<string, string> = {}): Promise<ServerProcess> {
   const child = new Deno.Command(Deno.execPath(), {
     args,
     cwd: PROJECT,
@@ -53,13 +56,13 @@ async function start(args: string[], env: Record<string, string> = {}): Promise<
     stderr: "piped",
   }).spawn();
   const reader = child.stderr.pipeThrough(new TextDecoderStream()).getReader();
-  let said = "";
+  let printed = "";
   let root: string | undefined;
   while (root === undefined) {
     const { done, value } = await reader.read();
-    if (done) throw new Error(`deno ${args[0]} ended, it said: ${said}`);
-    said += value;
-    root = /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0];
+    if (done) throw new Error(`deno ${args[0]} ended before it listened: ${printed}`);
+    printed += value;
+    root = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)?.[0];
   }
   const logging = (async () => {
     for (;;) {

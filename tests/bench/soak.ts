@@ -1,16 +1,19 @@
 /**
- * Five million records of 3,000 locations through `pages()`: each of them once, for few requests, and
- * with no more memory held at the end than after the first 100,000. Run it as `deno task soak`.
+ * Reads 5,000,000 records at 3,000 locations with `pages()` (`deno task soak`).
+ *
+ * Fails unless each record arrives once, the number of requests is near the minimum, and the heap
+ * at the end is at most 10 % larger than after 100,000 records.
  */
 import process from "node:process";
 import { DataStream } from "../../mod.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 
 const RECORDS = 5_000_000;
-const EARLY = 100_000;
+/** Number of rows before the first measurement of the heap. */
+const FIRST_CHECK = 100_000;
 
 const { gc } = globalThis as { gc?: () => void };
-if (gc === undefined) throw new Error("run it with --v8-flags=--expose-gc");
+if (gc === undefined) throw new Error("No access to the garbage collector: run deno task soak");
 
 const sandbox = createSandbox({
   records: RECORDS,
@@ -24,45 +27,42 @@ const client = new DataStream({
   requestsPerSecond: Infinity,
 });
 
-const seen = new Uint8Array(RECORDS);
+/** How often each record arrived. */
+const counts = new Uint8Array(RECORDS);
 let rows = 0;
-let early = 0;
-let late = 0;
-let next = EARLY;
+let firstHeap = 0;
+let lastHeap = 0;
+let nextCheck = FIRST_CHECK;
 for await (const page of client.records().pages()) {
-  // The ids of the sandbox are 500003, 500006 and so on.
-  for (const { Id } of page) seen[(Id - 500_003) / 3]!++;
+  // The Ids of the sandbox are 500003, 500006 and so on.
+  for (const { Id } of page) counts[(Id - 500_003) / 3]!++;
   rows += page.length;
-  if (rows < next && rows < RECORDS) continue;
-  const held = await heldMemory();
-  early ||= held;
-  late = held;
-  next += 10 * EARLY;
-  console.log(`${rows} rows, ${mebibytes(held)} held`);
+  if (rows < nextCheck && rows < RECORDS) continue;
+  lastHeap = await measureHeap();
+  firstHeap ||= lastHeap;
+  nextCheck += 10 * FIRST_CHECK;
+  console.log(`${rows} rows, heap ${(lastHeap / 2 ** 20).toFixed(1)} MiB`);
 }
 const { requests } = sandbox.stats;
 console.log(
-  `${rows} rows by ${requests} requests; held at the end: ` +
-    `${(late / early).toFixed(3)} of what was held after ${EARLY}`,
+  `${rows} rows in ${requests} requests; the heap is ${(lastHeap / firstHeap).toFixed(3)} times ` +
+    `as large as after ${FIRST_CHECK} rows`,
 );
 
-const faults = [
-  rows === RECORDS && seen.every((times) => times === 1) ? "" : "a row was lost or doubled",
-  late <= 1.1 * early ? "" : "memory has grown by more than a tenth",
-  requests <= 1.1 * RECORDS / 10_000 + 30 ? "" : "too many requests",
-].filter((fault) => fault !== "");
-for (const fault of faults) console.error(fault);
-process.exitCode = faults.length;
+const failures = [
+  rows === RECORDS && counts.every((count) => count === 1) ? "" : "A row is missing or repeated",
+  lastHeap <= 1.1 * firstHeap ? "" : "The heap has grown by more than 10 %",
+  requests <= 1.1 * RECORDS / 10_000 + 30 ? "" : `Too many requests: ${requests}`,
+].filter((failure) => failure !== "");
+for (const failure of failures) console.error(failure);
+process.exitCode = failures.length;
 
-/** The bytes of the heap after a collection, which is given time to finish. */
-async function heldMemory(): Promise<number> {
-  for (let times = 0; times < 3; times++) {
+/** Returns the size of the heap in bytes after garbage collection. */
+async function measureHeap(): Promise<number> {
+  // Finalizers run between collections.
+  for (let round = 0; round < 3; round++) {
     gc!();
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   return process.memoryUsage().heapUsed;
-}
-
-function mebibytes(bytes: number): string {
-  return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 }

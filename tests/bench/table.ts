@@ -1,27 +1,27 @@
-import type { Figure, Runtime } from "./figure.ts";
+import type { Measurement, RuntimeName } from "./measurement.ts";
 
-/** A figure, and the part that it is of. */
-export interface PartFigure extends Figure {
-  part: string;
+/** A measurement and the name of its suite. */
+export interface SuiteMeasurement extends Measurement {
+  suite: string;
 }
 
-const RUNTIMES: readonly Runtime[] = ["Deno", "Node"];
+const RUNTIMES: readonly RuntimeName[] = ["Deno", "Node"];
 
-/** The figures as a table in Markdown: a row for what was measured, a cell for each runtime. */
-export function tableOf(figures: readonly PartFigure[]): string {
-  const byRow = Map.groupBy(figures, ({ part, what }) => `${part}\n${what}`);
+/** Formats measurements as a Markdown table with a row per benchmark and a column per runtime. */
+export function formatTable(measurements: readonly SuiteMeasurement[]): string {
+  const byRow = Map.groupBy(measurements, ({ suite, name }) => `${suite}\n${name}`);
   const rows = [...byRow.values()].map((cells) => {
-    const { part, what, asked = "" } = cells[0]!;
-    const ofRuntime = (wanted: Runtime) =>
-      cells.filter(({ runtime }) => runtime === wanted).map(({ figure }) => figure).join("; ");
-    const judged = cells.filter(({ met }) => met !== undefined);
-    const met = judged.length === 0 ? "" : judged.every(({ met }) => met) ? "yes" : "no";
-    return [part, what, ...RUNTIMES.map(ofRuntime), asked, met];
+    const { suite, name, target = "" } = cells[0]!;
+    const valueIn = (column: RuntimeName) =>
+      cells.filter(({ runtime }) => runtime === column).map(({ value }) => value).join("; ");
+    const results = cells.flatMap(({ isMet }) => isMet ?? []);
+    const met = results.length === 0 ? "" : results.every((isMet) => isMet) ? "yes" : "no";
+    return [suite, name, ...RUNTIMES.map(valueIn), target, met];
   });
-  return aligned([["part", "what", ...RUNTIMES, "asked", "met"], ...rows]);
+  return alignColumns([["suite", "benchmark", ...RUNTIMES, "target", "met"], ...rows]);
 }
 
-function aligned(rows: readonly (readonly string[])[]): string {
+function alignColumns(rows: readonly (readonly string[])[]): string {
   const escaped = rows.map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
   const widths = escaped[0]!.map((_, at) => Math.max(...escaped.map((row) => row[at]!.length)));
   const lines = escaped.map((row) =>

@@ -1,4 +1,4 @@
-// Of packages that the benches time beside Weir, as far as they are called there.
+// Types of the functions that the benchmarks call in packages without types of their own.
 
 declare module "@std/csv/stringify-stream" {
   export class CsvStringifyStream extends TransformStream<Record<string, unknown>, string> {

@@ -2,22 +2,25 @@ import { VERSION } from "../../src/version.ts";
 import tests from "../deno.json" with { type: "json" };
 import { runProgram } from "../helpers/programs.ts";
 
-/** The version that a program tells; undefined where it is not installed. */
+/** Returns the version that a program prints, or `undefined` if it is not installed. */
 export async function programVersion(program: string): Promise<string | undefined> {
-  const told = await runProgram(program, "--version");
-  return told && (/\d+(\.\d+)+/.exec(told.stdout)?.[0] ?? "of no version");
+  const result = await runProgram(program, "--version");
+  return result && (/\d+(\.\d+)+/.exec(result.stdout)?.[0] ?? "of unknown version");
 }
 
-/** The name and the version of a package that the tests import, as their lock holds it. */
+/** Returns the name of an imported package and its version in `tests/deno.lock`. */
 function packageVersion(specifier: string, locked: Record<string, string>): string {
   const imports: Record<string, string> = tests.imports;
-  const [asked, name] = /^npm:((?:@[^/]+\/)?[^@/]+)@[^/]+/.exec(imports[specifier] ?? "") ?? [];
-  const version = locked[asked ?? ""];
-  if (version === undefined) throw new Error(`${specifier} is not in tests/deno.lock: add it`);
+  const [requirement, name] = /^npm:((?:@[^/]+\/)?[^@/]+)@[^/]+/.exec(imports[specifier] ?? "") ??
+    [];
+  const version = locked[requirement ?? ""];
+  if (version === undefined) {
+    throw new Error(`${specifier} is not in tests/deno.lock`);
+  }
   return specifier.startsWith(name!) ? `${name} ${version}` : `${specifier} (${name} ${version})`;
 }
 
-/** Weir, the runtimes, the programs and the packages, each with its version. */
+/** Lists the versions of Weir, Deno, programs and packages. */
 export async function versionsOf(
   programs: ReadonlyMap<string, string>,
   packages: readonly string[],

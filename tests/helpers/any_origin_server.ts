@@ -1,42 +1,39 @@
-/** What came in a request; the headers of Deno's own are gone with its answer. */
-export type Came = Pick<Request, "method" | "url" | "headers">;
+/** Method, URL and headers of a request. Deno releases those of a `Request` after its response. */
+export type RequestHead = Pick<Request, "method" | "url" | "headers">;
 
-/** A server on loopback that pages of any origin may read, as they meet the service. */
+/** A server on loopback whose CORS headers allow requests from any origin. */
 export interface AnyOriginServer extends AsyncDisposable {
   origin: string;
-  /** Every request so far, those that ask for leave among them. */
-  readonly asked: readonly Came[];
+  /** All requests so far, including CORS preflights. */
+  readonly requests: readonly RequestHead[];
 }
 
-/**
- * Serves on loopback, and lets the pages of any origin read the answers, send a key, and see the
- * headers that say how to go on.
- */
+/** Serves on loopback with the CORS headers of the service. */
 export function serveAnyOrigin(
-  answer: (request: Request) => Response | Promise<Response>,
+  handle: (request: Request) => Response | Promise<Response>,
 ): AnyOriginServer {
-  const asked: Came[] = [];
+  const requests: RequestHead[] = [];
   const closing = new AbortController();
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {}, signal: closing.signal },
     async (request) => {
       const { method, url } = request;
-      asked.push({ method, url, headers: new Headers(request.headers) });
+      requests.push({ method, url, headers: new Headers(request.headers) });
       const cors = {
         "access-control-allow-origin": "*",
         "access-control-allow-headers": "x-api-key",
         "access-control-expose-headers": "link, retry-after",
       };
       if (method === "OPTIONS") return new Response(null, { status: 204, headers: cors });
-      const { body, status, headers } = await answer(request);
+      const { body, status, headers } = await handle(request);
       return new Response(body, { status, headers: { ...Object.fromEntries(headers), ...cors } });
     },
   );
   return {
     origin: `http://127.0.0.1:${server.addr.port}`,
-    asked,
+    requests,
     async [Symbol.asyncDispose]() {
-      closing.abort(); // what hangs still must not hold the test up
+      closing.abort(); // a graceful shutdown would wait for pending responses
       await server.finished;
     },
   };

@@ -3,10 +3,10 @@ import { runProgram } from "./programs.ts";
 const bundles = new Map<string, Promise<string>>();
 
 /**
- * Bundles a module and all that it imports as one file, once for each test file.
+ * Bundles a module with its imports into one file. Each test file bundles a module only once.
  *
- * @param module The module's path in the project, which the tests run in
- * @param flags What `deno bundle` takes beside
+ * @param module Path of the module in the project
+ * @param flags Additional flags for `deno bundle`
  */
 export function bundle(module: string, ...flags: string[]): Promise<string> {
   const key = JSON.stringify([module, ...flags]);
@@ -16,7 +16,7 @@ export function bundle(module: string, ...flags: string[]): Promise<string> {
 }
 
 async function runBundle(module: string, flags: string[]): Promise<string> {
-  // The module comes first: --external takes all that follows.
+  // The module comes first because `--external` takes all following arguments.
   const result = await runProgram(Deno.execPath(), "bundle", "--quiet", module, ...flags);
   if (!result?.success) throw new Error(`Cannot bundle ${module}: ${result?.stderr}`);
   return result.stdout;

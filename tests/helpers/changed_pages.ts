@@ -9,16 +9,24 @@ export interface PageBody {
   error?: unknown;
 }
 
-/** A request for a page, and its number among them; the first is 1. */
-export interface PageAsked {
+/** A request for a page. */
+export interface PageRequest {
   url: URL;
+  /** Number of the request among those for pages; the first one has number 1. */
   number: number;
 }
 
-/** Changes a page; a Response is sent in its place. */
-export type Change = (page: PageBody, asked: PageAsked) => PageBody | Response;
+/** Changes a page or returns a response that replaces it. */
+export type Change = (page: PageBody, request: PageRequest) => PageBody | Response;
 
-/** A client of a sandbox whose pages are changed on their way, and counts replaced where one is given. */
+/**
+ * Creates a client of a sandbox whose pages are changed.
+ *
+ * @param change Changes each page
+ * @param sandboxOptions Options of the sandbox
+ * @param clientOptions Options of the client
+ * @param count Object that replaces the response to each count request
+ */
 export function clientOfChangedPages(
   change: Change,
   sandboxOptions: SandboxOptions = {},
@@ -41,7 +49,7 @@ export function clientOfChangedPages(
         return response;
       }
       const changed = change(await response.json(), { url, number: ++pages });
-      // Without the Link header, whose next page a lost link would still name.
+      // Omits the Link header, which would name the next page if a test removes the link.
       return changed instanceof Response ? changed : Response.json(changed);
     },
     ...clientOptions,
@@ -49,7 +57,7 @@ export function clientOfChangedPages(
   return { client, sandbox, pages: () => pages };
 }
 
-/** A page without its link to the next one. */
+/** Removes the next link of a page. */
 export function withoutLink({ value }: PageBody): PageBody {
   return { value };
 }

@@ -1,7 +1,7 @@
-// The command line as a process, with the minimal permissions that the README documents.
+// Runs the command line as a process with the minimal permissions that the README lists.
 
 import { withDeadline } from "./deadline.ts";
-import { childCommand } from "./programs.ts";
+import { childCommand, type ProgramResult } from "./programs.ts";
 import { PROJECT } from "./project.ts";
 
 /**
@@ -9,7 +9,7 @@ import { PROJECT } from "./project.ts";
  * because test files run at the same time; each one loads this module by itself.
  */
 export const FOLDER = `tests/tmp/${crypto.randomUUID().slice(0, 8)}`;
-/** The module of the command line. */
+/** Path of the command line's main module. */
 export const MAIN = `${PROJECT}src/cli/main.ts`;
 
 /** Time limit (ms) of a test that runs processes. */
@@ -17,18 +17,11 @@ const TEST_LIMIT = 60_000;
 /** Command lines of the processes that are running. */
 const running = new Map<Deno.ChildProcess, string>();
 
-/** Result of a process. */
-export interface Ended {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-/** Settings of a process. */
+/** Permissions and environment of a command line. */
 export interface CommandLine {
-  /** Port of a service on loopback; `undefined` for no network. */
+  /** Port of the service on loopback; without it, there is no network permission. */
   port?: number;
-  /** Whether the process may read and write files. */
+  /** Whether it may read and write files. */
   hasFiles?: boolean;
   environment?: Record<string, string>;
 }
@@ -47,7 +40,7 @@ export function denoArguments(
   ];
 }
 
-/** Starts a process. `withFiles()` kills it if the test fails before it ends. */
+/** Starts a command line. `withFiles()` kills it if it is still running after the test. */
 export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
   const child = childCommand(Deno.execPath(), {
     args: denoArguments(line, args),
@@ -62,23 +55,23 @@ export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
   return child;
 }
 
-/** Runs a process to its end. */
-export async function runToEnd(line: CommandLine, ...args: string[]): Promise<Ended> {
-  const { code, stdout, stderr } = await start(line, ...args).output();
+/** Runs a command line to its end. */
+export async function runToEnd(line: CommandLine, ...args: string[]): Promise<ProgramResult> {
+  const { success, code, stdout, stderr } = await start(line, ...args).output();
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-  return { code, stdout: decode(stdout), stderr: decode(stderr) };
+  return { success, code, stdout: decode(stdout), stderr: decode(stderr) };
 }
 
-/** Runs a test with an empty `FOLDER`; removes it afterwards, and kills what `start()` started. */
+/** Runs a test with an empty `FOLDER`, then kills the processes of `start()` and removes it. */
 export async function withFiles(test: () => Promise<void>): Promise<void> {
   await Deno.mkdir(FOLDER, { recursive: true });
   const unfinished = () => ["The test", ...running.values()].join(" / ");
   try {
     await withDeadline(test(), unfinished, TEST_LIMIT);
   } finally {
-    const left = [...running.keys()];
-    left.forEach(killIfRunning);
-    await Promise.all(left.map(({ status }) => status));
+    const remaining = [...running.keys()];
+    remaining.forEach(killIfRunning);
+    await Promise.all(remaining.map(({ status }) => status));
     await Deno.remove(FOLDER, { recursive: true });
   }
 }
@@ -87,11 +80,16 @@ function killIfRunning(child: Deno.ChildProcess): void {
   try {
     child.kill("SIGKILL");
   } catch {
-    // It has ended, and its status is not known yet.
+    // The process has ended, but its status has not been read yet.
   }
 }
 
-/** Serves a handler as the service while a test runs, with settings that permit requests to it. */
+/**
+ * Serves a handler as the service while a test runs.
+ *
+ * @param handler Responds to requests
+ * @param test Called with a command line that may connect to the service, and with its base URL flag
+ */
 export async function serving(
   handler: (request: Request) => Response | Promise<Response>,
   test: (line: CommandLine, baseUrl: string) => Promise<void>,
@@ -105,14 +103,14 @@ export async function serving(
   try {
     await withFiles(() => test(line, `--base-url=http://127.0.0.1:${port}/v1/odata/v4`));
   } catch (error) {
-    // shutdown() would wait for an answer that the failed test never gives.
+    // `shutdown()` would wait for responses that the failed test does not send.
     stop.abort();
     throw error;
   }
   await server.shutdown();
 }
 
-/** Returns the names of the files. */
+/** Returns the sorted names of the files in `FOLDER`. */
 export async function fileNames(): Promise<string[]> {
   const entries = await Array.fromAsync(Deno.readDir(FOLDER));
   return entries.map(({ name }) => name).sort();

@@ -1,6 +1,8 @@
 /**
- * The lengths at which to truncate a page of JSON: all of them, but of a run of letters or digits
- * only the first two and the last. Inside such a run a parser is in the same state.
+ * Returns the lengths at which to truncate a page of JSON.
+ *
+ * Omits lengths inside a run of letters or digits except the first two and the last, because the
+ * state of a parser does not change there.
  */
 export function cutPoints(page: Uint8Array): number[] {
   const isWord = (index: number) => /^[A-Za-z0-9]$/.test(String.fromCharCode(page[index] ?? 0));

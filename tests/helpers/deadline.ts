@@ -5,9 +5,9 @@ const LIMIT = 30_000;
  * Waits for a step of a test, for a limited time.
  *
  * @param work The step
- * @param name Name of the step, for the message; a function is called when the time is over
+ * @param name Name of the step for the message, or a function that returns it at the time limit
  * @param milliseconds Time limit (ms)
- * @throws {Error} If the step takes longer; the message has its name
+ * @throws {Error} If the step takes longer; the message contains the name
  */
 export async function withDeadline<T>(
   work: Promise<T>,
@@ -30,7 +30,7 @@ export async function withDeadline<T>(
 }
 
 /**
- * Options of a test that waits for the code under test: without a result it fails after 10 s, under
- * its name, instead of hanging. Deno ends loops that never yield, too.
+ * Options of a test that waits for the code under test. It fails after 10 s instead of hanging; this
+ * also ends loops that never yield.
  */
 export const DEADLINE: Pick<Deno.TestDefinition, "timeout"> = { timeout: 10_000 };

@@ -1,5 +1,5 @@
-// A small DOM for the page's script: what the script uses, and no more. The parser takes only HTML
-// whose elements are all closed, which the page's are; anything else is an error.
+// A small DOM with the features that the page's script uses. The parser accepts only HTML without
+// omitted tags and throws for anything else.
 
 const VOID = new Set(["br", "hr", "img", "input", "link", "meta"]);
 const ENTITIES: Record<string, string> = {
@@ -17,7 +17,7 @@ export class Text {
   constructor(readonly textContent: string) {}
 }
 
-/** An event of a test. */
+/** An event in a `Document`. */
 export interface FakeEvent {
   type: string;
   target: Element;
@@ -28,7 +28,7 @@ export interface FakeEvent {
 
 type Listener = (event: FakeEvent) => unknown;
 
-/** An element of any kind: what only form controls have is here, too. */
+/** An element of any kind, including the properties of form controls. */
 export class Element {
   parent: Element | undefined;
   childNodes: (Element | Text)[] = [];
@@ -39,11 +39,11 @@ export class Element {
 
   /**
    * @param tag Name in lower case
-   * @param owner The document that made it
+   * @param owner Document that created it
    */
   constructor(readonly tag: string, readonly owner: Document) {}
 
-  /** The document that it is in, which may be another than the one that made it. */
+  /** The document that contains it, or the one that created it. */
   get document(): Document {
     return this.parent?.document ?? this.owner;
   }
@@ -136,7 +136,7 @@ export class Element {
     }
     this.#checked = isOn;
   }
-  /** Radio buttons by their name. */
+  /** Radio buttons by name. */
   get elements(): Record<string, { value: string }> {
     const buttons = this.querySelectorAll("[type=radio]");
     return Object.fromEntries(
@@ -189,7 +189,7 @@ export class Element {
     if (removed > 0) this.parent = undefined;
   }
 
-  /** All elements below, in document order. */
+  /** All descendant elements in document order. */
   get descendants(): Element[] {
     return this.children.flatMap((child) => [child, ...child.descendants]);
   }
@@ -206,7 +206,7 @@ export class Element {
   addEventListener(type: string, listener: Listener): void {
     this.#listeners.push([type, listener]);
   }
-  /** Sends an event, which bubbles; resolves when all listeners are done. */
+  /** Dispatches a bubbling event; resolves when all listeners have finished. */
   async dispatch(type: string): Promise<FakeEvent> {
     const event: FakeEvent = {
       type,
@@ -244,7 +244,7 @@ export class Document {
   readonly root: Element = new Element("#document", this);
   activeElement: Element | undefined;
   inView: Element | undefined;
-  /** Links outside of the document that a script clicked, to save a file. */
+  /** Detached links that a script clicked to save a file. */
   readonly saved: Element[] = [];
 
   /**
@@ -306,7 +306,7 @@ export function formEntries(form: Element): [name: string, value: string][] {
 
 /**
  * Formats HTML with one element per line. Up to three inline elements stay on the line of their
- * parent, and white space that a browser collapses is one space.
+ * parent. Collapses white space like a browser.
  */
 export function toLines(element: Element, indent = ""): string[] {
   const inline = ["a", "b", "code", "em", "input", "small", "span", "strong", "time"];
@@ -369,7 +369,7 @@ function matches(element: Element, selector: string, scope?: Element): boolean {
   });
 }
 
-/** Matches compound selectors from the last to the first; `>` stands between two of them. */
+/** Matches compound selectors, which may be separated by `>`, from the last to the first. */
 function matchesParts(element: Element, parts: string[], scope?: Element): boolean {
   const compound = parts.at(-1)!;
   const rest = parts.slice(0, -1);

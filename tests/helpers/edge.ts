@@ -6,12 +6,12 @@ import {
   type SandboxStats,
 } from "../../src/sandbox/service.ts";
 import { FakeClock } from "./fake_clock.ts";
-import { type Reply, upstream } from "./upstream.ts";
+import { type ScriptedResponse, upstream } from "./upstream.ts";
 
 /** A valid signing secret. */
 export const SECRET = "a secret of a test, of thirty-two bytes and more";
 
-/** Creates an app over a sandbox; both use one fake clock. */
+/** Creates an app over a sandbox with a shared fake clock. */
 export function overSandbox(
   options: SandboxOptions = {},
   appOptions: Partial<AppOptions> = {},
@@ -32,9 +32,9 @@ export function overSandbox(
   return { app, stats, clock, log };
 }
 
-/** Creates an app over a service that returns the replies in order. */
+/** Creates an app over a service with scripted responses. */
 export function overUpstream(
-  replies: Reply[],
+  replies: ScriptedResponse[],
   appOptions: Partial<AppOptions> = {},
 ): { app: EdgeApp; requests: Request[]; log: string[]; clock: FakeClock } {
   const { options, requests } = upstream(...replies);
@@ -49,7 +49,7 @@ export function overUpstream(
   return { app, requests, log, clock: options.clock };
 }
 
-/** Checks that a response is a problem document (RFC 9457), and returns its texts. */
+/** Asserts that a response is a problem (RFC 9457) and returns its texts. */
 export async function problemOf(response: Response): Promise<{ detail: string; hint: string }> {
   assertEquals(response.headers.get("content-type"), "application/problem+json");
   assertEquals(response.headers.get("cache-control"), "no-store");

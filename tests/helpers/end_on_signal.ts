@@ -1,2 +1,2 @@
-// Loaded before an entry that only a signal ends: ended so, what it ran is counted by coverage.
+// Preloaded before a server: exits on SIGTERM, so that Deno writes the coverage of the process.
 Deno.addSignalListener("SIGTERM", () => Deno.exit());

@@ -1,6 +1,6 @@
 import type { Clock } from "../../mod.ts";
 
-/** Maximum number of timers that one clock fires: code that never gets its turn would wait forever. */
+/** Maximum number of timers that one clock fires, to stop code that polls without end. */
 const MAX_TIMERS = 100_000;
 
 interface Timer {
@@ -9,20 +9,20 @@ interface Timer {
   fail: (reason: unknown) => void;
 }
 
-/** Runs when everything else has come to rest; a browser has its timers alone for that. */
-const { setImmediate: atRest = (run: () => void) => void setTimeout(run) } = globalThis as {
+/** Runs a function after all pending microtasks and I/O events; browsers have only timers for that. */
+const { setImmediate: runWhenIdle = (run: () => void) => void setTimeout(run) } = globalThis as {
   setImmediate?: (run: () => void) => void;
 };
 
 /**
- * A clock that jumps to the next timer as soon as everything else has come to rest: no test waits,
- * and what is waited for can be read off it.
+ * A clock that jumps to its next timer when the event loop is idle. Tests need no real time, and can
+ * read the time that the code has waited.
  */
 export class FakeClock implements Clock {
   #now = 0;
   #timers: Timer[] = [];
   #running = false;
-  #still: Promise<unknown> = Promise.resolve();
+  #paused: Promise<unknown> = Promise.resolve();
   #fired = 0;
 
   /** Number of timers that have not fired. */
@@ -34,19 +34,19 @@ export class FakeClock implements Clock {
     return this.#now;
   }
 
-  /** Moves the time on, without waking anyone. */
+  /** Advances the time without firing timers. */
   advance(milliseconds: number): void {
     this.#now += milliseconds;
   }
 
-  /** Drops every timer, as a runtime does that kills what waits: nobody is woken. */
-  forget(): void {
+  /** Removes all timers without firing them, like a runtime that drops a request. */
+  dropTimers(): void {
     this.#timers = [];
   }
 
-  /** Stands still until something is over that no timer of this clock stands for. */
-  standStill<T>(work: Promise<T>): Promise<T> {
-    this.#still = Promise.allSettled([this.#still, work]);
+  /** Stops the clock until a promise settles that does not depend on a timer of this clock. */
+  pauseDuring<T>(work: Promise<T>): Promise<T> {
+    this.#paused = Promise.allSettled([this.#paused, work]);
     return work;
   }
 
@@ -71,14 +71,14 @@ export class FakeClock implements Clock {
   async #run(): Promise<void> {
     this.#running = true;
     while (this.#timers.length > 0) {
-      await this.#still;
-      await new Promise<void>((resolve) => atRest(resolve));
+      await this.#paused;
+      await new Promise<void>((resolve) => runWhenIdle(resolve));
       this.#timers.sort((a, b) => a.at - b.at);
       const next = this.#timers.shift();
       if (next === undefined) break;
       if (++this.#fired > MAX_TIMERS) {
         next.fail(
-          new Error(`The fake clock has fired ${MAX_TIMERS} timers: something waits forever`),
+          new Error(`The fake clock has fired ${MAX_TIMERS} timers: the code may poll without end`),
         );
         continue;
       }

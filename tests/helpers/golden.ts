@@ -52,6 +52,6 @@ function describeDifference(expected: string, actual: string): string {
 }
 
 function escapeControls(line: string): string {
-  // deno-lint-ignore no-control-regex -- they would not be seen
+  // deno-lint-ignore no-control-regex -- makes invisible characters visible
   return line.replace(/[\x00-\x1f\x7f]/g, (control) => JSON.stringify(control).slice(1, -1));
 }

@@ -1,7 +1,4 @@
-/**
- * Counts the listeners on abort signals that were added and neither removed nor called, from its
- * creation until it is disposed.
- */
+/** Counts the listeners on abort signals that were added but neither removed nor called. */
 export class ListenerCount {
   readonly #listeners = new Map<AbortSignal, Set<string>>();
   readonly #ids = new Map<unknown, number>();
@@ -25,7 +22,7 @@ export class ListenerCount {
     };
   }
 
-  /** Listeners on all signals that have not aborted: an aborted signal never calls a listener again. */
+  /** Number of listeners on signals that have not aborted, since an aborted signal calls none again. */
   get left(): number {
     return [...this.#listeners]
       .reduce((sum, [signal, { size }]) => signal.aborted ? sum : sum + size, 0);
@@ -42,7 +39,7 @@ export class ListenerCount {
     return listeners;
   }
 
-  /** An event's name and a listener, as text. */
+  /** Returns a key for an event name and a listener. */
   #keyOf([type, listener]: readonly [string, unknown, ...unknown[]]): string {
     const id = this.#ids.get(listener) ?? this.#ids.size;
     this.#ids.set(listener, id);

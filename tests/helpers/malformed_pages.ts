@@ -4,13 +4,13 @@ import { createJsonWriter } from "../../src/formats/json.ts";
 
 const encoder = new TextEncoder();
 
-/** The fields and values of a row; numbers as their digits, marked so that no text equals them. */
+/** Fields and values of a row; a number is an object with its digits, which no string equals. */
 export type PageRow = Record<string, unknown>;
 
-/** Result of reading a page: its rows, or the reason why it is not a page. */
+/** Rows of a page, or the class of the error. */
 export type Reading = { rows: readonly unknown[] } | { error: "SyntaxError" };
 
-/** Bytes that may not stand everywhere in JSON, or nowhere. */
+/** Byte sequences that are invalid in all or some positions of JSON. */
 export const STRAY_BYTES: readonly [name: string, bytes: readonly number[]][] = [
   ["a lone continuation byte", [0x80]],
   ["a two-byte character without its end", [0xc3]],
@@ -48,8 +48,8 @@ const VALUE = encoder.encode('"value"');
 const ESCAPED_VALUE = encoder.encode(String.raw`"\u0076alue"`);
 
 /**
- * Returns a page in which each `"value"` is spelled with an escape. It means the same, but the path
- * that scans bytes does not find the rows, so that the page is parsed.
+ * Replaces each `"value"` by an equivalent string with an escape sequence. The byte path does not
+ * recognise it, so that the general path reads the page.
  */
 export function forParsedPath(page: Uint8Array): Uint8Array {
   const bytes: number[] = [];
@@ -62,7 +62,7 @@ export function forParsedPath(page: Uint8Array): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** Keeps the digits of numbers, which doubles would lose. */
+/** Parses JSON and keeps the digits of numbers. */
 function parseDigits(text: string): unknown {
   const keepDigits = (_: string, value: unknown, { source }: { source?: string }) =>
     typeof value === "number" ? { digits: source } : value;
@@ -74,7 +74,7 @@ function isObject(value: unknown): value is PageRow {
     !("digits" in value);
 }
 
-/** Reads a page with `TextDecoder` and `JSON.parse`: what each format has to agree with. */
+/** Reads a page with `TextDecoder` and `JSON.parse()`, as a reference for all formats. */
 export function readStrictly(page: Uint8Array): Reading {
   try {
     const body = parseDigits(new TextDecoder("utf-8", { fatal: true }).decode(page));
@@ -97,12 +97,12 @@ function outcomeOf<T>(make: () => T): T | { error: "SyntaxError" } {
   }
 }
 
-/** Makes CSV of a page; returns its text. */
+/** Converts a page to CSV. */
 export function readAsCsv(page: Uint8Array, options?: CsvOptions): unknown {
   return outcomeOf(() => decode(csvFromPage(page, options)));
 }
 
-/** Makes NDJSON of a page; returns the rows of the lines. */
+/** Converts a page to NDJSON and parses its rows. */
 export function readAsNdjson(page: Uint8Array): Reading {
   return outcomeOf(() => {
     const lines = decode(ndjsonFromPage(page)).split("\n").slice(0, -1);
@@ -110,7 +110,7 @@ export function readAsNdjson(page: Uint8Array): Reading {
   });
 }
 
-/** Makes a JSON document of a page; returns the rows that it holds. */
+/** Converts a page to a JSON document and parses its rows. */
 export function readAsJson(page: Uint8Array): Reading {
   return outcomeOf(() => {
     const writer = createJsonWriter();
@@ -119,7 +119,7 @@ export function readAsJson(page: Uint8Array): Reading {
   });
 }
 
-/** Makes GeoJSON of a page; returns the rows that its features hold. */
+/** Converts a page to GeoJSON and parses its rows. */
 export function readAsGeoJson(page: Uint8Array): Reading {
   return outcomeOf(() => {
     const { features } = parseDigits(decode(geojsonFromPage(page))) as {
@@ -129,30 +129,30 @@ export function readAsGeoJson(page: Uint8Array): Reading {
   });
 }
 
-/** Fails for output that is not well-formed UTF-8. */
+/** Decodes UTF-8 and throws if it is invalid. */
 function decode(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
 }
 
-/** Columns of the page, and columns in another order with other marks. */
+/** Default options, and options with another column order and separator. */
 const CSV_OPTIONS: readonly (CsvOptions | undefined)[] = [
   undefined,
   { columns: ["é", "Id", "l", "q"], separator: ";", escapeFormulas: true },
 ];
 
-/** Fails if a format does not give the rows of the page, or if the two paths differ. */
+/** Asserts that each format gives the rows of a page, and that both paths agree. */
 export function assertAgreement(page: Uint8Array, message: string): void {
-  const wanted = readStrictly(page);
+  const expected = readStrictly(page);
   const general = forParsedPath(page);
-  assertEquals(readStrictly(general), wanted, `the escape changes ${message}`);
+  assertEquals(readStrictly(general), expected, `the escape changes ${message}`);
   for (const given of [page, general]) {
-    assertEquals(readAsNdjson(given), wanted, `NDJSON: ${message}`);
-    assertEquals(readAsJson(given), wanted, `JSON: ${message}`);
-    assertEquals(readAsGeoJson(given), wanted, `GeoJSON: ${message}`);
+    assertEquals(readAsNdjson(given), expected, `NDJSON: ${message}`);
+    assertEquals(readAsJson(given), expected, `JSON: ${message}`);
+    assertEquals(readAsGeoJson(given), expected, `GeoJSON: ${message}`);
   }
   for (const options of CSV_OPTIONS) {
     const csv = readAsCsv(page, options);
     assertEquals(readAsCsv(general, options), csv, `CSV: ${message}`);
-    assertEquals(typeof csv, "rows" in wanted ? "string" : "object", `CSV: ${message}`);
+    assertEquals(typeof csv, "rows" in expected ? "string" : "object", `CSV: ${message}`);
   }
 }

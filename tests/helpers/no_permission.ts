@@ -1,9 +1,9 @@
 /**
  * Revokes every permission of the test file that imports it.
  *
- * `deno test -P` gives one set of permissions to all files. Deno runs each test file with
- * permissions of its own, so this import narrows that file alone. An import runs before the code of
- * the file, so it also covers code outside `Deno.test()`, which the `permissions` of a test do not.
+ * `deno test -P` grants the same permissions to all files, but each test file holds them separately,
+ * so this import affects only that file. It also covers code outside `Deno.test()`, which the
+ * `permissions` option of a test does not.
  */
 for (const name of ["env", "ffi", "import", "net", "read", "run", "sys", "write"] as const) {
   Deno.permissions.revokeSync({ name });

@@ -3,11 +3,11 @@ import { upstream } from "./upstream.ts";
 
 type AnyQuery = Query<object> & { geojson?(): ReadableStream<Uint8Array> };
 
-/** Runs a query over one page, whose errors are final. */
+/** Creates a query whose only response is the given page, without retries. */
 export function queryOver(resource: ResourceName, page: Uint8Array<ArrayBuffer>): AnyQuery {
   const reply = new Response(page, { headers: { "content-type": "application/json" } });
   const { options } = upstream(reply);
-  const baseUrl = "https://sandbox.invalid/v1/odata/v4"; // that of the page's next link
+  const baseUrl = "https://sandbox.invalid/v1/odata/v4"; // same origin as the page's next link
   const client = new DataStream({ ...options, baseUrl, requestsPerSecond: Infinity });
   const query = { limit: 2 };
   return resource === "Metadata"
@@ -19,14 +19,14 @@ export function queryOver(resource: ResourceName, page: Uint8Array<ArrayBuffer>)
     : client.records(query);
 }
 
-/** Reads a whole stream; returns the number of its chunks. */
+/** Reads a stream to its end and returns the number of chunks. */
 async function drain(stream: ReadableStream<unknown>): Promise<number> {
   let chunks = 0;
   for await (const _ of stream) chunks++;
   return chunks;
 }
 
-/** The ways to read a query to its end, by format. */
+/** Functions that read a query to its end, by format. */
 export const READERS: Record<string, (query: AnyQuery) => Promise<unknown>> = {
   rows: (query) => query.toArray(),
   csv: (query) => drain(query.csv()),

@@ -4,46 +4,46 @@ import { Document, type Element, formEntries } from "./dom.ts";
 
 type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
 
-/** Options of a page. */
+/** Options of `openPage()`. */
 export interface PageOptions {
-  /** Submitted form, such as `?endpoint=Records`. Default: none. */
+  /** Query of the page's URL, such as `?endpoint=Records`. Default: none. */
   query?: string;
   /** Headers of the request for the page. */
   headers?: Record<string, string>;
-  /** Changes the document before the script runs, as a browser that restores values does. */
+  /** Changes the document before the script runs, like a browser that restores form values. */
   restore?: (document: Document) => void;
   /** The script's `fetch`. Default: sends requests to the app. */
   fetch?: Fetch;
-  /** `navigator.clipboard`. Default: one that records the texts. */
+  /** `navigator.clipboard`. Default: adds texts to `copied`. */
   clipboard?: { writeText(text: string): Promise<void> } | undefined;
   /** Whether the browser has the Navigation API. Default: true. */
   hasNavigation?: boolean;
-  /** The time in milliseconds, as `Date.now()` gives it to the script. Default: 0. */
+  /** Result (ms) of `Date.now()` in the script. Default: 0. */
   now?: { value: number };
   /** `showSaveFilePicker`, which only some browsers have. */
   showSaveFilePicker?: (options: { suggestedName: string }) => Promise<unknown>;
 }
 
-/** A page whose script ran. */
+/** A page after its script ran. */
 export interface OpenPage {
   document: Document;
-  /** Texts that were copied. */
+  /** Copied texts. */
   copied: string[];
-  /** Blobs that were saved, by the name of their file. */
+  /** Returns the texts of saved blobs by file name. */
   saved(): Promise<Record<string, string>>;
-  /** URLs of blobs that were released. */
+  /** Revoked blob URLs. */
   released: string[];
-  /** Runs the timers of the script, and returns their delays in milliseconds. */
+  /** Runs the timers of the script and returns their delays (ms). */
   runTimers(): number[];
   /** Sends an event to the window. */
   dispatch(type: string, properties?: object): void;
   /** Sends an event to `navigation`. */
   dispatchNavigation(type: string): void;
-  /** Returns the element; fails without one. */
+  /** Returns an element; throws if there is none. */
   find(selector: string): Element;
 }
 
-/** Opens the app's page and runs the script that it names, over a small DOM. */
+/** Requests the app's page and runs its script with a small DOM. */
 export async function openPage(app: EdgeApp, options: PageOptions = {}): Promise<OpenPage> {
   const { query = "", headers = {}, restore, hasNavigation = true, showSaveFilePicker } = options;
   const { now = { value: 0 } } = options;

@@ -5,7 +5,7 @@ export function pageLines(html: string): string[] {
   return new Document(html, "http://localhost/").root.children.flatMap((child) => toLines(child));
 }
 
-/** Returns the lines that differ: `-` before those of `before` alone, `+` before those of `after`. */
+/** Returns the differences of two lists of lines: `-` marks removed lines, `+` added ones. */
 export function differingLines(before: readonly string[], after: readonly string[]): string[] {
   // Length of the longest common subsequence of the lines from each index on.
   const common = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1));

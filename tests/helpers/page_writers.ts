@@ -4,7 +4,7 @@ import { createJsonWriter } from "../../src/formats/json.ts";
 
 type Make = (page: Uint8Array, resource: ResourceName) => Uint8Array;
 
-/** The functions that write a page, by format. */
+/** Functions that convert a page, by format. */
 export const PAGE_WRITERS: Record<string, readonly [symbol: string, make: Make][]> = {
   csv: [
     ["csvFromPage", (page) => csvFromPage(page)],

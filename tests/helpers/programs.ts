@@ -1,15 +1,15 @@
-/** How a program ended, and what it printed. */
-export interface Ran {
+/** Exit status and output of a program. */
+export interface ProgramResult {
   success: boolean;
   code: number;
   stdout: string;
   stderr: string;
 }
 
-/** Where a program runs: in a folder, with more in its environment. */
-export type Place = Pick<Deno.CommandOptions, "cwd" | "env">;
+/** Working folder and additional environment variables of a program. */
+export type ProgramOptions = Pick<Deno.CommandOptions, "cwd" | "env">;
 
-/** Whether the system can end a process with the one that started it: Linux, by util-linux. */
+/** Whether setpriv (util-linux on Linux) is installed, which can kill a process with its parent. */
 const hasSetpriv = await isInstalled("setpriv");
 
 async function isInstalled(program: string): Promise<boolean> {
@@ -23,8 +23,8 @@ async function isInstalled(program: string): Promise<boolean> {
 }
 
 /**
- * A command of a program that is killed when its test file ends, even where the test run is itself
- * killed: no `finally` runs then.
+ * Creates a command whose process is killed when its parent ends. This also works if the test run is
+ * killed, so that no `finally` block runs.
  */
 export function childCommand(program: string, options: Deno.CommandOptions): Deno.Command {
   if (!hasSetpriv) return new Deno.Command(program, options);
@@ -32,23 +32,26 @@ export function childCommand(program: string, options: Deno.CommandOptions): Den
   return new Deno.Command("setpriv", { ...options, args });
 }
 
-/** Runs a program; undefined where it is not installed. */
-export function runProgram(program: string, ...args: string[]): Promise<Ran | undefined> {
-  return runIn({}, program, ...args);
-}
-
-/** The same at a place of its own. */
-export async function runIn(
-  place: Place,
+/** Runs a program; resolves to `undefined` if it is not installed. */
+export function runProgram(
   program: string,
   ...args: string[]
-): Promise<Ran | undefined> {
+): Promise<ProgramResult | undefined> {
+  return runProgramWith({}, program, ...args);
+}
+
+/** Runs a program with options; resolves to `undefined` if it is not installed. */
+export async function runProgramWith(
+  options: ProgramOptions,
+  program: string,
+  ...args: string[]
+): Promise<ProgramResult | undefined> {
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   try {
-    const command = childCommand(program, { ...place, args, stdin: "null" });
+    const command = childCommand(program, { ...options, args, stdin: "null" });
     const { success, code, stdout, stderr } = await command.output();
-    const ran = { success, code, stdout: decode(stdout), stderr: decode(stderr) };
-    return code === 127 && ran.stderr.startsWith("setpriv: ") ? undefined : ran;
+    const result = { success, code, stdout: decode(stdout), stderr: decode(stderr) };
+    return code === 127 && result.stderr.startsWith("setpriv: ") ? undefined : result;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;

@@ -1,6 +1,6 @@
-/** An HTTP proxy on loopback that tunnels every request to the host that it names. */
+/** An HTTP proxy on loopback. */
 export class Proxy implements AsyncDisposable {
-  /** First lines of the requests that came. */
+  /** First lines of the received requests. */
   readonly requests: string[] = [];
   readonly url: string;
   readonly #listener: Deno.TcpListener;
@@ -41,7 +41,7 @@ export class Proxy implements AsyncDisposable {
       connection.readable.pipeTo(upstream.writable),
       upstream.readable.pipeTo(connection.writable),
     ];
-    // A side that hangs up is the end of both.
+    // Each side may close the connection.
     await Promise.allSettled(pipes);
   }
 }

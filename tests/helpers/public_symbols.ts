@@ -1,16 +1,16 @@
 import { PROJECT } from "./project.ts";
 import { runProgram } from "./programs.ts";
 
-/** A public name, and what it stands for. */
+/** An exported symbol in the output of `deno doc --json`. */
 export interface PublicSymbol {
   name: string;
   declarations: { kind: string; jsDoc?: { tags?: { kind: string }[] } }[];
 }
 
-/** What an entry exports, as `deno doc` has it. */
+/** Returns the symbols that an entry point exports. */
 export async function publicSymbols(entry: string): Promise<PublicSymbol[]> {
-  const ran = await runProgram(Deno.execPath(), "doc", "--json", PROJECT + entry);
-  const { nodes } = JSON.parse(ran!.stdout);
+  const result = await runProgram(Deno.execPath(), "doc", "--json", PROJECT + entry);
+  const { nodes } = JSON.parse(result!.stdout);
   const [{ symbols }] = Object.values(nodes) as [{ symbols: PublicSymbol[] }];
   return symbols;
 }

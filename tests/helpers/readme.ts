@@ -1,17 +1,17 @@
-/** A piece of code of the README. */
+/** A fenced code block of the README. */
 export interface Fence {
-  /** The word after the opening fence; "" where there is none. */
+  /** First word after the opening fence, or an empty string. */
   language: string;
-  /** What more stands there. */
+  /** Text after the language. */
   note: string;
   code: string;
-  /** The text from the fence before it, or the beginning, to this one. */
+  /** Text since the previous code block, or since the start. */
   before: string;
-  /** The line of its opening fence, from 1. */
+  /** Line number of the opening fence, starting at 1. */
   line: number;
 }
 
-/** The code of the README, piece by piece. */
+/** Returns the code blocks of the README. */
 export async function readFences(): Promise<Fence[]> {
   const text = await readReadme();
   let end = 0;
@@ -29,12 +29,12 @@ export async function readFences(): Promise<Fence[]> {
   });
 }
 
-/** The README. */
+/** Reads the README. */
 export function readReadme(): Promise<string> {
   return Deno.readTextFile(new URL("../../README.md", import.meta.url));
 }
 
-/** The commands of a piece of shell: without comments, each on one line. */
+/** Returns the commands of a shell block, each on one line and without comments. */
 export function commandsOf({ code }: Fence): string[] {
   return code.replaceAll("\\\n", " ").split("\n")
     .map((line) => line.replace(/(^|\s+)#.*$/, "").replace(/\s+/g, " ").trim())

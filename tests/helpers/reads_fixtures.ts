@@ -1,6 +1,6 @@
 /**
- * Revokes every permission of the test file that imports it, but for reading: for tests that compare
- * with recorded results. With `-- --update`, which records them again, writing is allowed, too.
+ * Revokes every permission except reading in the test file that imports it, which compares with
+ * recorded results. With `-- --update`, which records results, writing stays allowed.
  */
 const revoked = ["env", "ffi", "import", "net", "run", "sys"] as const;
 for (const name of revoked) Deno.permissions.revokeSync({ name });

@@ -3,7 +3,7 @@ import net from "node:net";
 import tls from "node:tls";
 import { LOOPBACK_CERTIFICATE } from "./loopback_certificate.ts";
 
-/** A request as it reached the server. */
+/** A request that the server received. */
 export interface ReceivedRequest {
   /** Path and query. */
   target: string;
@@ -17,22 +17,22 @@ export interface ReceivedRequest {
 export interface ResettingServerOptions {
   /** Whether to use TLS. It then offers HTTP/2 first, so a client that accepts it fails. Default false. */
   secure?: boolean;
-  /** Path whose answer is the list of received requests; a request for it is not in the list. */
+  /** Path of the list of received requests; requests for it are not in the list. */
   listPath?: string;
 }
 
 /** A server that resets reused connections. */
 export interface ResettingServer extends AsyncDisposable {
   origin: string;
-  /** Every request in the order of arrival, the ones without an answer included. */
+  /** All requests in the order of arrival, including those without a response. */
   readonly received: readonly ReceivedRequest[];
 }
 
 /**
- * Serves HTTP/1.1 on loopback, keeps connections open, and resets a connection when a second request
- * arrives on it: the point at which some runtimes send that request again by themselves.
+ * Serves HTTP/1.1 on loopback and resets a connection when a second request arrives on it. Some
+ * runtimes then repeat the request themselves.
  *
- * @param handle Answers the first request of each connection; called without the request's headers
+ * @param handle Responds to the first request of each connection; called without request headers
  */
 export async function serveResetting(
   handle: (request: Request) => Promise<Response>,
@@ -54,7 +54,7 @@ export async function serveResetting(
     let text = "";
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
-    socket.on("error", () => {}); // a client may reset a connection, too
+    socket.on("error", () => {}); // clients may reset connections
     socket.on("data", (bytes) => {
       text += bytes.toString("latin1");
       if (!text.includes("\r\n\r\n")) return;
@@ -93,7 +93,7 @@ export async function serveResetting(
   };
 }
 
-/** Writes a response with a known length, which pages of every origin may read. */
+/** Writes a response with its length and CORS headers. */
 async function write(socket: net.Socket, response: Response): Promise<void> {
   const body = new Uint8Array(await response.arrayBuffer());
   const headers = {

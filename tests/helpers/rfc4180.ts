@@ -1,6 +1,6 @@
 /**
- * Reads CSV by RFC 4180 to the letter: CRLF ends a row, every character of a quoted cell counts, and
- * a bare cell holds neither a quote nor any part of a line end.
+ * Parses CSV strictly by RFC 4180: rows end with CRLF, and cells without quotes contain neither
+ * quotes nor line breaks.
  */
 export function readCsv(csv: string): string[][] {
   const rows: string[][] = [];
@@ -9,7 +9,7 @@ export function readCsv(csv: string): string[][] {
   while (cell.lastIndex < csv.length) {
     const from = cell.lastIndex;
     const match = cell.exec(csv);
-    if (!match) throw new Error(`no RFC 4180 at ${JSON.stringify(csv.slice(from, from + 80))}`);
+    if (!match) throw new Error(`Invalid CSV at ${JSON.stringify(csv.slice(from, from + 80))}`);
     cells.push(match[1]?.replaceAll('""', '"') ?? match[2]!);
     if (match[3] === ",") continue;
     rows.push(cells);

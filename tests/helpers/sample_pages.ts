@@ -1,7 +1,7 @@
 import type { ResourceName } from "../../mod.ts";
 import { ask } from "./sandbox.ts";
 
-/** Formats of a document, by resource. */
+/** Output formats by resource. */
 export const FORMATS_OF: Record<ResourceName, readonly ("csv" | "ndjson" | "json" | "geojson")[]> =
   {
     Metadata: ["csv", "ndjson", "json"],
@@ -10,10 +10,10 @@ export const FORMATS_OF: Record<ResourceName, readonly ("csv" | "ndjson" | "json
     Records: ["csv", "ndjson", "json"],
   };
 
-/** The resources. */
+/** Names of all resources. */
 export const RESOURCE_NAMES = Object.keys(FORMATS_OF) as ResourceName[];
 
-/** JSON with escapes, quotes, nested lists, digits to keep, and characters of one to four bytes. */
+/** JSON values with escapes, quotes, nested arrays, exact digits and multi-byte characters. */
 const VALUES = [
   String.raw`"say \"ah\", then \\ \/ \b\f\n\r\t"`,
   String.raw`"\u0041\u00e9 \ud83e\udd86"`,
@@ -22,7 +22,7 @@ const VALUES = [
   "-12.500",
 ];
 
-/** A page of two rows with a next link, as the sandbox writes it, some texts replaced by `VALUES`. */
+/** Returns a page of two rows with a next link from the sandbox, with some cells set to `VALUES`. */
 export async function samplePage(resource: ResourceName): Promise<string> {
   const response = await ask().get(resource, { $top: 2 });
   let index = 0;
@@ -32,7 +32,7 @@ export async function samplePage(resource: ResourceName): Promise<string> {
   );
 }
 
-/** The bytes of a page that repeats the rows of a sample, and ends inside a text of the last row. */
+/** Repeats the rows of a sample page and truncates it inside a string of the last row. */
 export function truncatedPage(sample: string, copies: number): Uint8Array<ArrayBuffer> {
   const start = sample.indexOf("[{") + 1;
   const rows = sample.slice(start, sample.indexOf('],"@odata.nextLink"'));

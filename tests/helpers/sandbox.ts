@@ -2,7 +2,7 @@ import { DataStream, type DataStreamOptions } from "../../mod.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/service.ts";
 import { FakeClock } from "./fake_clock.ts";
 
-/** A sandbox and a client of it, both on one fake clock. */
+/** Creates a sandbox and a client with a shared fake clock. */
 export function sandboxAndClient(
   options: SandboxOptions = {},
   clientOptions: DataStreamOptions = {},
@@ -19,7 +19,7 @@ export function sandboxAndClient(
   return { sandbox, client, clock };
 }
 
-/** A sandbox without a limit, and a way to ask it: options by their OData names. */
+/** Creates a sandbox without a rate limit, and functions that request data from it. */
 export function ask(options: SandboxOptions = {}): {
   sandbox: Sandbox;
   get: (resource: string, query?: Record<string, string | number>) => Promise<Response>;
@@ -46,7 +46,7 @@ export function ask(options: SandboxOptions = {}): {
     get,
     async rows(resource, query) {
       const body = await read(await get(resource, { $top: 10_000, ...query }));
-      if (body["@odata.nextLink"]) throw new Error("more rows than a page");
+      if (body["@odata.nextLink"]) throw new Error("The result has more than one page");
       return body.value;
     },
     async count(resource, filter) {

@@ -1,4 +1,4 @@
-/** The last line that a terminal shows after a text without escape sequences. */
+/** Returns the last line that a terminal shows for a text without escape sequences. */
 export function screenOf(text: string): string {
   let line: string[] = [];
   for (const part of text.split("\n").at(-1)!.split("\r")) {

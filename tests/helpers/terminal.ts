@@ -2,20 +2,20 @@ import { FOLDER } from "./command_line.ts";
 import { runProgram } from "./programs.ts";
 import { PROJECT } from "./project.ts";
 
-/** Whether tmux is there. */
+/** Whether tmux is installed. */
 export const hasTmux: boolean = await runProgram("tmux", "-V") !== undefined;
 
-/** A terminal of so many columns with a command in it. */
+/** A terminal that runs a command, in tmux. */
 export class Terminal {
   /**
-   * In the folder that goes when the test does; short, as a path of a socket must be, and its own: a
-   * server on its way out takes its socket along.
+   * Path of the tmux server's socket, in the test's temporary folder. Short, because systems limit
+   * its length. Unique, because a server removes its socket when it ends.
    */
   readonly #socket = `${FOLDER}/${crypto.randomUUID().slice(0, 8)}`;
 
   async open(columns: number, environment: Record<string, string>, command: string): Promise<void> {
     const size = ["-x", String(columns), "-y", "40"];
-    // Ends by itself where the test was killed and cannot end it.
+    // Limits the time of the command, in case the test is killed and cannot end it.
     const limited = `timeout --foreground 60 sh -c ${quote(command)}`;
     const args = ["new-session", "-d", ...size, "-c", PROJECT + FOLDER, limited];
     const { success, stderr } = await new Deno.Command("tmux", {
@@ -25,13 +25,15 @@ export class Terminal {
     if (!success) throw new Error(new TextDecoder().decode(stderr));
   }
 
-  /** What is on the screen, once it shows a text. */
+  /** Waits until the screen matches a pattern and returns its text. */
   async shows(text: RegExp): Promise<string> {
     for (const deadline = performance.now() + 20_000; performance.now() < deadline;) {
       const screen = (await this.#tmux("capture-pane", "-p")).trimEnd();
       if (text.test(screen)) return screen;
     }
-    throw new Error(`no ${text} on the screen:\n${await this.#tmux("capture-pane", "-p")}`);
+    throw new Error(
+      `The screen does not match ${text}:\n${await this.#tmux("capture-pane", "-p")}`,
+    );
   }
 
   async type(...keys: string[]): Promise<void> {
@@ -47,7 +49,7 @@ export class Terminal {
   }
 }
 
-/** A command line for a shell, which waits when it is done. */
+/** Quotes a command for a shell that prints the exit code and then waits for input. */
 export const shell = (words: string[]): string =>
   `${words.map(quote).join(" ")}; echo "exit $?"; read wait`;
 

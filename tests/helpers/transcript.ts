@@ -1,22 +1,22 @@
-// Runs command lines against a small service in process, and writes down what they did.
+// Runs command lines against a small service in this process and records their output and requests.
 import { createHash } from "node:crypto";
 import { createSandbox } from "../../src/sandbox/service.ts";
-import { type Given, type Ran, weir } from "./weir.ts";
+import { type RunOptions, type RunResult, weir } from "./run_weir.ts";
 
-/** Maximum number of requests of one command line. An endless loop of requests would block timers. */
+/** Maximum number of requests of one command line, because an endless loop would block timers. */
 const MAX_REQUESTS = 100;
 
 /** A command line and its environment. */
-export interface Scenario extends Given {
+export interface Scenario extends RunOptions {
   line: readonly string[];
-  /** Folder of the scenario's files; its path, which differs in each run, is left out. */
+  /** Folder of the scenario's files; its path, which differs in each run, is omitted. */
   folder?: string;
-  /** Replaces the answers of the service. */
+  /** Replaces the responses of the service. */
   answer?: (request: Request) => Response;
 }
 
 /** The result of a scenario. */
-export interface Recorded extends Ran {
+export interface Recorded extends RunResult {
   /** Decoded URLs of the requests, without the root address of the service. */
   requests: string[];
 }
@@ -41,9 +41,9 @@ export async function record({ line, folder, answer, ...given }: Scenario): Prom
       DATASTREAM_BASE_URL: ROOT,
       ...given.environment,
     };
-    const ran = await weir(line, { ...given, environment });
-    const errors = withoutTimes(ran.errors).map((text) => withoutFolder(text, folder));
-    return { ...ran, errors, requests };
+    const result = await weir(line, { ...given, environment });
+    const errors = withoutTimes(result.errors).map((text) => withoutFolder(text, folder));
+    return { ...result, errors, requests };
   } finally {
     globalThis.fetch = fetch;
   }

@@ -1,7 +1,4 @@
-/**
- * The TypeScript files at or below the given paths of the project, sorted. Without tests/tmp, where
- * tests that run at the same time create and remove files.
- */
+/** Returns the sorted TypeScript files at or below paths of the project. */
 export async function sourceFiles(...paths: string[]): Promise<string[]> {
   const found = await Promise.all(paths.map(async (path) => {
     if (path.endsWith(".ts")) return [path];
@@ -16,7 +13,7 @@ export async function sourceFiles(...paths: string[]): Promise<string[]> {
   return found.flat().sort();
 }
 
-/** The files of a folder, whose path ends with a slash, by their paths in it. */
+/** Lists the files below a folder by their relative paths; `folder` ends with a slash. */
 export async function* filesIn(folder: string, below = ""): AsyncGenerator<string> {
   for await (const { name, isDirectory } of Deno.readDir(folder + below)) {
     if (isDirectory) yield* filesIn(folder, `${below}${name}/`);
@@ -24,7 +21,7 @@ export async function* filesIn(folder: string, below = ""): AsyncGenerator<strin
   }
 }
 
-/** The specifiers that a file imports or re-exports, types too; not those in its comments. */
+/** Returns the specifiers of the imports and re-exports in a file, including types. */
 export function importsOf(path: string): string[] {
   const code = Deno.readTextFileSync(path).replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
   const statements = code.matchAll(/^(?:import|export)\b[^;]*?\bfrom\s*"([^"]+)"/gm);
@@ -32,7 +29,7 @@ export function importsOf(path: string): string[] {
   return [...statements, ...effects].map(([, specifier]) => specifier!);
 }
 
-/** The path that a relative specifier leads to from a file. */
+/** Resolves a relative specifier in a file to a path in the project. */
 export function resolve(from: string, specifier: string): string {
   return new URL(specifier, `file:///${from}`).pathname.slice(1);
 }

@@ -1,10 +1,13 @@
 import { DataStream, type DataStreamOptions } from "../../mod.ts";
 import { FakeClock } from "./fake_clock.ts";
 
-/** What a scripted service answers to one request. */
-export type Reply = Response | Error | ((request: Request) => Response | Promise<Response>);
+/** A response of a scripted service, an error, or a function that responds. */
+export type ScriptedResponse =
+  | Response
+  | Error
+  | ((request: Request) => Response | Promise<Response>);
 
-/** A page as the service writes it. */
+/** Creates the response of the service for a page. */
 export function page(rows: object[], nextLink?: string, headers: HeadersInit = {}): Response {
   return Response.json(
     { value: rows, ...(nextLink && { "@odata.nextLink": nextLink }) },
@@ -13,10 +16,11 @@ export function page(rows: object[], nextLink?: string, headers: HeadersInit = {
 }
 
 /**
- * A service that gives the replies in order, and keeps the requests; for a client's options. A
- * fault is met by no second attempt, unless the test says so.
+ * Creates client options for a service that sends the given responses in order.
+ *
+ * Requests are recorded. The options disable retries.
  */
-export function upstream(...replies: Reply[]): {
+export function upstream(...replies: ScriptedResponse[]): {
   requests: Request[];
   options: Required<Pick<DataStreamOptions, "fetch" | "apiKey" | "baseUrl" | "retry">> & {
     clock: FakeClock;
@@ -27,22 +31,22 @@ export function upstream(...replies: Reply[]): {
     requests,
     options: {
       apiKey: "k3y-of-a-test",
-      baseUrl: "https://upstream.invalid/v1/odata/v4",
+      baseUrl: ROOT,
       clock: new FakeClock(),
       retry: { attempts: 1 },
-      // deno-lint-ignore require-await -- a rejection, as fetch gives it, not a throw
+      // deno-lint-ignore require-await -- fetch() rejects instead of throwing
       fetch: async (request) => {
         requests.push(request);
-        const reply = replies[requests.length - 1];
-        if (reply === undefined) throw new Error("asked more often than the test has replies");
-        if (reply instanceof Error) throw reply;
-        return typeof reply === "function" ? reply(request) : reply;
+        const response = replies[requests.length - 1];
+        if (response === undefined) throw new Error("More requests than scripted responses");
+        if (response instanceof Error) throw response;
+        return typeof response === "function" ? response(request) : response;
       },
     },
   };
 }
 
-/** The root address of that service. */
+/** Base URL of that service. */
 export const ROOT = "https://upstream.invalid/v1/odata/v4";
 
 /** A client with the default retry options, and what it sends to a service that gives the replies. */
@@ -58,7 +62,7 @@ interface RetryingClient {
 
 /** Creates a client that retries, and a service that gives the replies in order. */
 export function retryingClient(
-  replies: Reply[],
+  replies: ScriptedResponse[],
   options: DataStreamOptions = {},
 ): RetryingClient {
   const service = upstream(...replies);

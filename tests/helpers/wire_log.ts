@@ -5,8 +5,8 @@ import { FakeClock } from "./fake_clock.ts";
 /** Time (ms) from a request to the headers of its response. */
 const LATENCY = 40;
 
-/** What replaces a response of the sandbox; undefined where the sandbox answers. */
-export type Fault = (
+/** Replaces a response of the sandbox; `undefined` leaves it unchanged. */
+export type ResponseFault = (
   request: { number: number; url: URL; answer: () => Promise<Response> },
 ) => Response | Error | undefined | Promise<Response | undefined>;
 
@@ -19,7 +19,7 @@ export interface WireLog {
   createClient(options?: DataStreamOptions): DataStream;
 }
 
-/** Header sets by name, shared by several logs of one file. */
+/** Sets of headers by name, shared by the logs of one file. */
 export class HeaderSets {
   readonly #names = new Map<string, string>();
 
@@ -38,11 +38,11 @@ export class HeaderSets {
   }
 }
 
-/** Logs what clients send to a sandbox on a fake clock. */
+/** Logs the requests of clients to a sandbox on a fake clock. */
 export function wireLog(
   headerSets: HeaderSets,
   sandboxOptions: SandboxOptions = {},
-  fault: Fault = () => undefined,
+  fault: ResponseFault = () => undefined,
 ): WireLog {
   const clock = new FakeClock();
   const sandbox = createSandbox({
@@ -75,12 +75,12 @@ export function wireLog(
   };
 }
 
-/** Milliseconds with the noise of floating point removed. */
+/** Removes floating-point errors from a time (ms). */
 function round(milliseconds: number): number {
   return Math.round(milliseconds * 1000) / 1000;
 }
 
-/** A way to consume a query; the result as text. */
+/** Consumes a query and returns a description of the result. */
 export type Consumption = (query: AnyQuery) => Promise<string>;
 
 /** A query of any resource. */
@@ -88,7 +88,7 @@ export type AnyQuery = Query<object> & {
   geojson?: () => ReadableStream<Uint8Array<ArrayBuffer>>;
 };
 
-/** Ways to consume a query, by their names. */
+/** Functions that consume a query, by name. */
 export const CONSUMPTIONS: Readonly<Record<string, Consumption>> = {
   "iteration": async (query) => describeRows(await Array.fromAsync(query)),
   "pages()": async (query) => {
@@ -116,12 +116,12 @@ async function describeBytes(stream: ReadableStream<Uint8Array<ArrayBuffer>>): P
   return `${bytes.length} bytes, ${await hash(bytes)}, in ${chunks.length} chunks`;
 }
 
-/** The start of the SHA-256 of bytes, in hexadecimal. */
+/** Returns the first 6 bytes of a SHA-256 hash in hexadecimal. */
 async function hash(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).slice(0, 6).toHex();
 }
 
-/** Describes what a promise came to. An error is named by its type, not by its message. */
+/** Returns the result of a function, or describes its error by type and properties. */
 export async function outcomeOf(work: () => Promise<string>): Promise<string> {
   try {
     return await work();

@@ -1,7 +1,7 @@
-import type { Fault } from "./fault.ts";
+import type { PlantedFault } from "./planted_fault.ts";
 
-/** Faults of the client: pages, the key, the pace, retries, splits. */
-export const CLIENT_FAULTS: readonly Fault[] = [
+/** Faults in the client: paging, the API key, the rate limiter, retries, split queries. */
+export const CLIENT_FAULTS: readonly PlantedFault[] = [
   {
     name: "the last page is dropped",
     file: "src/client/paginate.ts",
@@ -11,42 +11,42 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     test: "tests/unit/client/paginate_test.ts",
   },
   {
-    name: "a next link that repeats is followed for ever",
+    name: "a repeated next link is followed without end",
     file: "src/client/next_link.ts",
     find: "if (token === position || seenTokens.has(token))",
     replacement: "if (token === undefined)",
     test: "tests/unit/client/paginate_test.ts",
   },
   {
-    name: "a next link to another host is taken",
+    name: "a next link to another host is followed",
     file: "src/client/next_link.ts",
     find: "target.origin !== origin || ",
     replacement: "",
     test: "tests/unit/client/paginate_test.ts",
   },
   {
-    name: "a redirect takes the key along",
+    name: "a redirect sends the key to another host",
     file: "src/endpoint/to_request.ts",
     find: 'redirect: "manual"',
     replacement: 'redirect: "follow"',
     test: "tests/unit/client/transport_test.ts",
   },
   {
-    name: "an error shows the key that the service repeats",
+    name: "an error shows the key when the service repeats it",
     file: "src/client/http_error.ts",
     find: "redact(messageIn(body))",
     replacement: "messageIn(body)",
     test: "tests/unit/client/transport_test.ts",
   },
   {
-    name: "the gap between requests has no margin",
+    name: "the interval between requests has no margin",
     file: "src/client/rate_limiter.ts",
     find: "const INTERVAL_MARGIN = 1.06;",
     replacement: "const INTERVAL_MARGIN = 1;",
     test: "tests/unit/client/rate_limiter_test.ts",
   },
   {
-    name: "a request starts before the one before it has ended",
+    name: "a request starts before the previous one has ended",
     file: "src/client/rate_limiter.ts",
     find:
       "if (queue.holder !== undefined && (overslept || queue.expiresAt > now)) return POLL_INTERVAL;",
@@ -54,7 +54,7 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     test: "tests/unit/client/rate_limiter_test.ts",
   },
   {
-    name: "after 429 nobody waits",
+    name: "requests continue without a delay after a 429",
     file: "src/client/fetch_page.ts",
     find:
       "if (blockTime !== undefined) penalize(origin, { clock, key: settings.apiKey }, blockTime);",
@@ -69,7 +69,7 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     test: "tests/unit/client/retry_test.ts",
   },
   {
-    name: "after 413 the same page is asked for again",
+    name: "the same page is requested again after a 413",
     file: "src/client/retry.ts",
     find: "canHalve ? Math.floor(top / 2) : top",
     replacement: "top",
@@ -84,14 +84,14 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     test: "tests/unit/client/retry_test.ts",
   },
   {
-    name: "a limit gives a page more",
+    name: "a limit returns a whole page",
     file: "src/client/paginate.ts",
     find: "top: Math.min(first.top, wanted), position,",
     replacement: "position,",
     test: "tests/unit/client/paginate_test.ts",
   },
   {
-    name: "a split loses the rows of the first location of each part",
+    name: "a split query loses the rows of the first location of each shard",
     file: "src/client/shards.ts",
     find: 'bound("gte", from)',
     replacement: 'bound("gt" as "gte", from)',
@@ -113,35 +113,35 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     test: "tests/e2e/processes/reset_test.ts",
   },
   {
-    name: "rows before the position are taken",
+    name: "rows before the skip token are accepted",
     file: "src/client/read_page.ts",
     find: "if (early !== undefined)",
     replacement: "if (early === NaN)",
     test: "tests/unit/client/query_pages_test.ts",
   },
   {
-    name: "an error member in a page is not seen",
+    name: "an error member in a page is ignored",
     file: "src/client/read_page.ts",
     find: "if (error !== undefined) throw errorInPage",
     replacement: "if (error === null as never) throw errorInPage",
     test: "tests/unit/client/query_pages_test.ts",
   },
   {
-    name: "a result that is short of the count is whole",
+    name: "a result with fewer rows than the count is not an error",
     file: "src/client/query_pages.ts",
     find: "if (acceptsIncomplete) return",
     replacement: "if (count > 0) return",
     test: "tests/unit/client/query_pages_test.ts",
   },
   {
-    name: "nothing is requested after a lost link",
+    name: "no page is requested after a missing next link",
     file: "src/client/paginate.ts",
     find: "isLinkCheck = isLast && mayHaveMore(page, missing);",
     replacement: "isLinkCheck = false;",
     test: "tests/unit/client/query_pages_test.ts",
   },
   {
-    name: "a refused page has its header written",
+    name: "the header of a rejected page is written",
     file: "src/client/read_page.ts",
     find: "undo: () => writer.state = state",
     replacement: "undo: () => {}",
@@ -155,14 +155,14 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     test: "tests/unit/client/fetch_page_test.ts",
   },
   {
-    name: "a timeout is not waited for",
+    name: "there is no delay after a timeout",
     file: "src/client/retry.ts",
     find: "{ usesBackoff: true, halvesTop: true }",
     replacement: "{ halvesTop: true }",
     test: "tests/unit/client/fetch_page_test.ts",
   },
   {
-    name: "the parts of a refused query lose their position",
+    name: "the shards of a rejected query lose their skip token",
     file: "src/client/shards.ts",
     find: "{ skipToken: shard.skipToken, isJoined: true }",
     replacement: "{ isJoined: true }",

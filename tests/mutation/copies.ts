@@ -3,20 +3,20 @@ import { cp } from "node:fs/promises";
 /** Entries of the project's folder that no test reads, or that are too large to copy. */
 const NOT_COPIED = [".git", "coverage", "dist", "node_modules"];
 
-/** Folders of the copies that exist. */
+/** Folders of the current copies. */
 const folders = new Set<string>();
 
-/** Removes all copies; for a process that is interrupted. */
+/** Removes all copies when the process is interrupted. */
 export function removeCopies(): void {
   for (const folder of folders) Deno.removeSync(folder, { recursive: true });
   folders.clear();
 }
 
 /**
- * Works through items in several temporary copies of the project, one item per copy at a time.
+ * Processes items in several temporary copies of the project, one item per copy at a time.
  *
  * @param copies Number of copies
- * @param work Handles an item in the folder of a copy; it must leave the copy as it was
+ * @param work Processes an item in the folder of a copy; it must undo its changes
  */
 export async function inCopies<T>(
   items: Iterable<T>,
@@ -44,7 +44,7 @@ async function copyProject(folder: string): Promise<void> {
   }
 }
 
-/** Does work while a file of a copy has another text. */
+/** Changes a file of a copy, runs a function and restores the file. */
 export async function withText<T>(
   path: string,
   change: (text: string) => string,

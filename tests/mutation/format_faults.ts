@@ -1,7 +1,7 @@
-import type { Fault } from "./fault.ts";
+import type { PlantedFault } from "./planted_fault.ts";
 
-/** Faults of what is asked and of what is written: requests, filters, CSV, GeoJSON. */
-export const FORMAT_FAULTS: readonly Fault[] = [
+/** Faults in requests, filters and output formats. */
+export const FORMAT_FAULTS: readonly PlantedFault[] = [
   {
     name: "a raw $ is sent",
     file: "src/endpoint/parse.ts",
@@ -10,14 +10,14 @@ export const FORMAT_FAULTS: readonly Fault[] = [
     test: "tests/unit/endpoint/endpoint_test.ts",
   },
   {
-    name: "a quote in a filter's text is not doubled",
+    name: "a quote in a filter's string is not doubled",
     file: "src/odata/clause.ts",
     find: `text.replaceAll("'", "''")`,
     replacement: "text",
     test: "tests/unit/odata/filter_test.ts",
   },
   {
-    name: "a quote in a cell of CSV is not doubled",
+    name: "a quote in a CSV cell is not doubled",
     file: "src/formats/csv_transcoder.ts",
     find: "if (character === QUOTE) out[to++] = QUOTE;",
     replacement: "",
@@ -31,28 +31,28 @@ export const FORMAT_FAULTS: readonly Fault[] = [
     test: "tests/unit/formats/csv_test.ts",
   },
   {
-    name: "a formula that begins with @ is not escaped",
+    name: "a formula that starts with @ is not escaped",
     file: "src/formats/csv_transcoder.ts",
     find: " || byte === 0x40",
     replacement: "",
     test: "tests/unit/formats/csv_test.ts",
   },
   {
-    name: "a number loses its digits",
+    name: "a number loses digits",
     file: "src/formats/csv.ts",
     find: "if (digits !== undefined) return digits;",
     replacement: "if (digits !== undefined) return String(Number(digits));",
     test: "tests/unit/formats/csv_test.ts",
   },
   {
-    name: "the cells of a row are written under the names of the row before it",
+    name: "the cells of a row are written in the columns of the previous row",
     file: "src/formats/row_reader.ts",
     find: "if (view.getFloat64(at, true) !== words[word++]) return -1;",
     replacement: "word++;",
     test: "tests/unit/formats/csv_test.ts",
   },
   {
-    name: "each quote of an unclosed string starts a search",
+    name: "parsing a string without an end takes quadratic time",
     file: "src/formats/raw_json.ts",
     find: '[^"\\\\]*)*"?|',
     replacement: '[^"\\\\]*)*"|',
@@ -60,21 +60,21 @@ export const FORMAT_FAULTS: readonly Fault[] = [
     only: "escaped quotes",
   },
   {
-    name: "a new field of a later row is left out",
+    name: "a new field of a later row is missing",
     file: "src/formats/csv.ts",
     find: "written.newFields.length > 0",
     replacement: "false",
     test: "tests/unit/formats/new_fields_test.ts",
   },
   {
-    name: "coordinates of GeoJSON are swapped",
+    name: "the coordinates in GeoJSON are swapped",
     file: "src/formats/geojson.ts",
     find: "[${longitude},${latitude}]",
     replacement: "[${latitude},${longitude}]",
     test: "tests/unit/formats/geojson_test.ts",
   },
   {
-    name: "a name that is far from every other is suggested",
+    name: "a distant name is suggested",
     file: "src/validation.ts",
     find: "edits <= Math.min(wanted.length / 3, MAX_EDITS)",
     replacement: "edits <= 50",

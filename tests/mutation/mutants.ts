@@ -54,8 +54,7 @@ const METHODS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Lists the mutants of a TypeScript file. Types, imports, comments and property names are left as
- * they are.
+ * Lists the mutants of a TypeScript file. Types, imports, comments and property names stay unchanged.
  *
  * @param file Path of the file, for the mutants
  * @param text Its text
@@ -95,7 +94,7 @@ export function findMutants(file: string, text: string): Mutant[] {
     } else if (ts.isArrowFunction(node) && !ts.isBlock(node.body)) {
       replaceNode(node.body, "(undefined as never)", "return value");
     } else if (node.kind === SyntaxKind.QuestionDotToken) {
-      // The `!` keeps the type check from catching each of these.
+      // Without the `!`, the type check would reject each of these mutants.
       const isName = text[node.end] !== "[" && text[node.end] !== "(";
       replaceNode(node, isName ? "!." : "!", "optional chaining");
     } else if (ts.isPropertyAccessExpression(node) && Object.hasOwn(METHODS, node.name.text)) {
@@ -129,7 +128,7 @@ export function findMutants(file: string, text: string): Mutant[] {
     else if (ts.isNumericLiteral(node)) {
       replaceNode(node, String(Number(node.text) + 1), "number");
     } else if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) {
-      // A tag needs a template.
+      // A template tag must be followed by a template.
       const quote = ts.isStringLiteral(node) ? '"' : "`";
       replaceNode(node, quote + (node.text === "" ? "mutant" : "") + quote, "string");
     } else if (ts.isTemplateExpression(node)) {
@@ -150,19 +149,19 @@ export function findMutants(file: string, text: string): Mutant[] {
   return mutants.sort((a, b) => a.start - b.start || a.end - b.end);
 }
 
-/** The text of a file with a mutant in it. */
+/** Returns the text of a file with a mutant applied. */
 export function applyMutant(text: string, { start, end, replacement }: Mutant): string {
   return text.slice(0, start) + replacement + text.slice(end);
 }
 
-/** Whether a node, with all that it contains, does nothing at run time or must stay as it is. */
+/** Whether a node has no effect at run time or a change of it would not compile. */
 function isSkipped(node: ts.Node): boolean {
   if (ts.isTypeNode(node) || ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) {
     return true;
   }
   if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return true;
   const { parent } = node;
-  // The name of a member, and the module of `import()`.
+  // Names of members and the specifier of `import()`.
   if (parent === undefined) return false;
   if (ts.isStringLiteral(node) || ts.isNumericLiteral(node)) {
     if ("name" in parent && parent.name === node) return true;
@@ -173,7 +172,7 @@ function isSkipped(node: ts.Node): boolean {
   return false;
 }
 
-/** Whether a list or an object is a pattern that takes values apart. */
+/** Whether an array or object literal is a destructuring pattern. */
 function isAssigned(node: ts.Expression): boolean {
   const { parent } = node;
   if (ts.isBinaryExpression(parent)) {
@@ -188,7 +187,7 @@ interface RegexMutation {
   replacement: string;
 }
 
-/** Changes of a regular expression's quantifiers, anchors, character classes and lookarounds. */
+/** Lists changes of a regular expression's quantifiers, anchors, character classes and lookarounds. */
 export function regexMutations(literal: string): RegexMutation[] {
   const found: RegexMutation[] = [];
   const end = literal.lastIndexOf("/");

@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { findTestCommands, testsThatReach } from "./gate.ts";
+import { findDependentTests, findTestCommands } from "./test_commands.ts";
 import { applyMutant, findMutants, regexMutations } from "./mutants.ts";
 import { randomSample } from "./random_sample.ts";
 
-/** The mutated texts of a program. */
+/** Returns the text of each mutant of a program. */
 function mutated(text: string): string[] {
   return findMutants("a.ts", text).map((mutant) => applyMutant(text, mutant));
 }
@@ -36,7 +36,7 @@ const CASES: readonly [text: string, mutants: readonly string[]][] = [
 ];
 
 for (const [text, mutants] of CASES) {
-  Deno.test(`findMutants() lists ${mutants.length} mutants of ${text}`, () => {
+  Deno.test(`findMutants() lists ${mutants.length} mutants when the program is ${text}`, () => {
     assertEquals(mutated(text).sort(), mutants.toSorted());
   });
 }
@@ -53,17 +53,17 @@ Deno.test("findMutants() lists nothing when a program has only types, imports an
   assertEquals(mutated(program.join("\n")), []);
 });
 
-Deno.test("findMutants() leaves names of members and modules when they are strings", () => {
+Deno.test("findMutants() keeps names of members and modules when they are strings", () => {
   assertEquals(mutated('const a = { "b": c };'), ["const a = {};"]);
   assertEquals(mutated('const a = import("./b.ts");'), []);
 });
 
-Deno.test("findMutants() gives the line of each mutant", () => {
+Deno.test("findMutants() returns line numbers when a program has several lines", () => {
   const lines = findMutants("a.ts", "let a = b;\n\na = 1;").map(({ line }) => line);
   assertEquals(lines, [3, 3]);
 });
 
-Deno.test("regexMutations() changes each part but not escapes or the inside of classes", () => {
+Deno.test("regexMutations() skips escapes and class members when it changes the other parts", () => {
   const literal = String.raw`/^(?=a)\*[*+]*[^?](?<name>b)?$/g`;
   const mutants = regexMutations(literal).map(({ at, length, replacement }) =>
     literal.slice(0, at) + replacement + literal.slice(at + length)
@@ -79,7 +79,7 @@ Deno.test("regexMutations() changes each part but not escapes or the inside of c
   ]);
 });
 
-Deno.test("randomSample() gives the same items when the seed is the same", () => {
+Deno.test("randomSample() returns the same items when the seed is the same", () => {
   const items = Array.from({ length: 100 }, (_, index) => index);
   const sample = randomSample(items, 10, 7);
   assertEquals(randomSample(items, 10, 7), sample);
@@ -88,7 +88,7 @@ Deno.test("randomSample() gives the same items when the seed is the same", () =>
   assertEquals(randomSample(items, 1_000, 7).sort((a, b) => a - b), items);
 });
 
-Deno.test("findTestCommands() finds each deno test in the tasks that the gate calls", () => {
+Deno.test("findTestCommands() finds each deno test command when the task test runs other tasks", () => {
   const tasks = {
     test: { command: "deno fmt --check && deno task unit && deno task e2e" },
     unit: { command: "deno test --doc --no-prompt mod.ts src tests/unit" },
@@ -107,11 +107,11 @@ Deno.test("findTestCommands() finds each deno test in the tasks that the gate ca
   ]);
 });
 
-Deno.test("testsThatReach() finds the tests that import a file through others", () => {
+Deno.test("findDependentTests() finds test files when they import a file indirectly", () => {
   const importers = new Map([
     ["src/a.ts", ["src/b.ts", "tests/a_test.ts"]],
     ["src/b.ts", ["src/a.ts", "tests/b_test.ts"]],
     ["src/c.ts", ["tests/c_test.ts"]],
   ]);
-  assertEquals(testsThatReach("src/a.ts", importers), ["tests/a_test.ts", "tests/b_test.ts"]);
+  assertEquals(findDependentTests("src/a.ts", importers), ["tests/a_test.ts", "tests/b_test.ts"]);
 });

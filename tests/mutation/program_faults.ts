@@ -1,9 +1,9 @@
-import type { Fault } from "./fault.ts";
+import type { PlantedFault } from "./planted_fault.ts";
 
-/** Faults of signed URLs, of the edge function and of the command line. */
-export const PROGRAM_FAULTS: readonly Fault[] = [
+/** Faults in signed URLs, the edge function and the command line. */
+export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
-    name: "a signature is not checked",
+    name: "signatures are not verified",
     file: "src/signing/signed_url.ts",
     find: 'if (!isValid) return "invalid";',
     replacement: "",
@@ -17,21 +17,21 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     test: "tests/unit/signing/signed_url_test.ts",
   },
   {
-    name: "a token is compared by its digest's last byte alone",
+    name: "tokens are compared by the last byte of their digests",
     file: "edge/access.ts",
     find: "difference |= byte",
     replacement: "difference = byte",
     test: "tests/unit/edge/access_test.ts",
   },
   {
-    name: "without WEIR_ACCESS the server is open",
+    name: "the server is public without WEIR_ACCESS",
     file: "edge/config.ts",
     find: "(mode) => mode === (text || fallback)",
     replacement: '(mode) => mode === (text || "public")',
     test: "tests/unit/edge/config_test.ts",
   },
   {
-    name: "a download that breaks in its midst ends clean",
+    name: "a download that fails after the first page ends without an error",
     file: "edge/download_response.ts",
     find: "        onError(error);\n        onEnd();\n        throw error;",
     replacement: "        onError(error);\n        onEnd();\n        return controller.close();",
@@ -46,7 +46,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     test: "tests/unit/edge/page/page_test.ts",
   },
   {
-    name: "a file has its name before it is whole",
+    name: "an incomplete download gets the name of the file",
     file: "src/cli/download.ts",
     find: "await output.abandon(rows)",
     replacement: "(await output.finish(0), undefined)",
@@ -54,7 +54,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     only: "weir leaves no file when the first page fails, and a part when a later page fails",
   },
   {
-    name: "--resume goes on with another query",
+    name: "--resume continues with another query",
     file: "src/cli/part_state.ts",
     find: "    throw state.queryJson === queryJson ? damaged() : otherQuery();\n",
     replacement: "",
@@ -62,7 +62,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     only: "weir --resume refuses a part when it belongs to another query or its state is damaged",
   },
   {
-    name: "--resume continues a part that was changed",
+    name: "--resume continues a part file that was changed",
     file: "src/cli/resumable_file.ts",
     find: 'hash.copy().digest("hex") === sha256',
     replacement: 'hash.copy().digest("hex") !== ""',
@@ -78,7 +78,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     only: "weir --resume stops and leaves the part when the service has a new version",
   },
   {
-    name: "a file gets its name although a dataset was published during the download",
+    name: "a download gets the name of the file although a dataset changed during it",
     file: "src/cli/resumable_file.ts",
     find: "if (this.#hasNewPages) await",
     replacement: "if (this.#bytes < 0) await",
@@ -86,21 +86,21 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     only: "weir leaves the part when the service has a new dataset at the end of the download",
   },
   {
-    name: "two runs write to one part",
+    name: "two runs write to one part file",
     file: "src/cli/resumable_file.ts",
     find: '"utf8") !== this.#stateText) return false',
     replacement: '"utf8") === "") return false',
     test: "tests/e2e/processes/part_file_test.ts",
   },
   {
-    name: "a write of an overtaken run is not noticed",
+    name: "a write by an earlier run is not detected",
     file: "src/cli/resumable_file.ts",
     find: "if (this.#isResumed) {",
     replacement: "if (this.#bytes < 0) {",
     test: "tests/e2e/processes/part_file_test.ts",
   },
   {
-    name: "a replaced file is more open to others than before",
+    name: "a replaced file loses its permissions",
     file: "src/cli/resumable_file.ts",
     find: "    if (replaced !== undefined) await copyPermissions(this.#file, replaced);\n",
     replacement: "",
@@ -122,7 +122,7 @@ export const PROGRAM_FAULTS: readonly Fault[] = [
     test: "tests/unit/client/batches_test.ts",
   },
   {
-    name: "files that a killed run did not rename are left",
+    name: "files that a killed run did not rename remain",
     file: "src/cli/part_state.ts",
     find: "return [...paths, ...[...paths, incompletePathOf(path)].map(temporaryPathOf)];",
     replacement: "return paths;",

@@ -1,21 +1,18 @@
 import process from "node:process";
 
-/** Result of a command. */
-export interface CommandResult {
+/** Result of a run of Deno. */
+export interface DenoResult {
   status: "passed" | "failed" | "timeout";
   output: string;
 }
 
 /** Time (ms) without output after which a command is treated as hanging. */
 const IDLE_TIMEOUT = 90_000;
-/** Time (ms) after which a command is stopped in any case. */
+/** Maximum run time (ms) of a command. */
 const TIMEOUT = 900_000;
 
-/**
- * Runs `deno` in a folder until it ends, or until it hangs. All processes that it started are
- * killed then.
- */
-export async function runDeno(folder: string, args: readonly string[]): Promise<CommandResult> {
+/** Runs Deno in a folder with time limits, then kills all processes that it started. */
+export async function runDeno(folder: string, args: readonly string[]): Promise<DenoResult> {
   const child = new Deno.Command(Deno.execPath(), {
     args: [...args],
     cwd: folder,
@@ -23,7 +20,7 @@ export async function runDeno(folder: string, args: readonly string[]): Promise<
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
-    // A process group of its own, which can be killed with all servers that tests left behind.
+    // A separate process group, so that servers that tests started can be killed, too.
     detached: true,
   }).spawn();
   running.add(child.pid);
@@ -45,7 +42,7 @@ export async function runDeno(folder: string, args: readonly string[]): Promise<
   const reading = Promise.all([readAll(child.stdout, 0), readAll(child.stderr, 1)]);
   const { success } = await child.status;
   clearTimeout(total);
-  // What the command left behind would hold its output open.
+  // Remaining processes keep the output streams open.
   killGroup(child.pid);
   running.delete(child.pid);
   await reading;
@@ -56,10 +53,10 @@ export async function runDeno(folder: string, args: readonly string[]): Promise<
   };
 }
 
-/** Leaders of the process groups that run. */
+/** Ids of the running process groups. */
 const running = new Set<number>();
 
-/** Kills all processes of the commands that run: a signal to this process does not reach them. */
+/** Kills all running commands. Signals to this process do not reach their process groups. */
 export function killAll(): void {
   for (const leader of running) killGroup(leader);
 }
@@ -68,6 +65,6 @@ function killGroup(leader: number): void {
   try {
     process.kill(-leader, "SIGKILL");
   } catch {
-    // All have ended.
+    // All processes of the group have ended.
   }
 }

@@ -1,26 +1,25 @@
 /**
- * Measures how many small changes of the code the gate notices.
+ * Measures how many small changes of the code the tests detect.
  *
  *     deno task test:mutation [count] [seed] [path prefixes...]
  *     deno task test:mutation 150 7 src/client edge/page
  *     deno task test:mutation 300 7 src/odata --near
  *
- * Takes a random sample (default: 150 mutants, a seed of the moment) of all mutants of `src/` and
- * `edge/` (see `mutants.ts`), or of the files below the given prefixes. Each mutant is written into
- * a temporary copy of the project, and then run until one of these notices it:
+ * Draws a random sample (default: 150 mutants, seed from the clock) of all mutants of `src/` and
+ * `edge/` (see `mutants.ts`), or of the files whose paths start with the given prefixes. Each mutant
+ * is written to a temporary copy of the project. Then these run until one detects it:
  *
  * 1. `deno task check`;
- * 2. the gate's tests that import the changed file, directly or through others, those in the folder
- *    of the same name first;
- * 3. the gate's other tests, and the examples in the docs.
+ * 2. the tests of `deno task test` that import the changed file directly or indirectly, starting
+ *    with those in the folder of the same name;
+ * 3. the other tests of `deno task test` and the examples in the docs.
  *
- * With `--near`, only the type check and the tests in the folder of the same name are run. That is
- * faster, and finds code that only distant tests cover.
+ * With `--near`, only the type check and the tests in the folder of the same name run. This is
+ * faster and finds code that only distant tests cover.
  *
- * Prints a line per mutant: file and line, the change, and what noticed it: `type check`, `tests:`
- * with the name of the first test that failed, `timeout` where a run hung, or `survived`. The totals
- * follow per folder, and the changed lines of each survivor. Some survivors change nothing that can
- * be observed; a person has to decide which.
+ * Prints a line per mutant with its file, line, kind and result: `type check`, `tests:` with the
+ * name of the first failed test, `timeout` or `survived`. Totals per folder and the changed lines of
+ * each survivor follow. Some survivors do not change the behaviour; a person must identify them.
  *
  * The unchanged project must pass first; the exit code is 1 if it does not, and 0 otherwise. 150
  * mutants take about half an hour on four cores.
@@ -28,23 +27,28 @@
 import deno from "../../deno.json" with { type: "json" };
 import { sourceFiles } from "../helpers/tree.ts";
 import { inCopies, removeCopies, withText } from "./copies.ts";
-import { findImporters, findTestCommands, type TestCommand, testsThatReach } from "./gate.ts";
+import {
+  findDependentTests,
+  findImporters,
+  findTestCommands,
+  type TestCommand,
+} from "./test_commands.ts";
 import { applyMutant, findMutants, type Mutant } from "./mutants.ts";
 import { randomSample } from "./random_sample.ts";
-import { type CommandResult, killAll, runDeno } from "./run_command.ts";
+import { type DenoResult, killAll, runDeno } from "./run_command.ts";
 
 const DEFAULT_COUNT = 150;
 const MUTATED = ["mod.ts", "src", "edge"];
 const COPIES = Math.max(1, Math.min(4, navigator.hardwareConcurrency));
 
-interface Outcome {
+interface MutantResult {
   mutant: Mutant;
   result: "type check" | "tests" | "timeout" | "survived";
   /** Name of the test that failed. */
   test?: string;
 }
 
-/** A run of `deno` that must succeed, and what it is called in the report. */
+/** A command of Deno that must succeed, and its name in the report. */
 interface Stage {
   result: "type check" | "tests";
   args: readonly string[];
@@ -59,20 +63,20 @@ function toStage(
 ): Stage[] {
   if (paths.length === 0) return [];
   const options = ["--no-check", "--fail-fast", "--reporter=tap", ...others];
-  // A mutant that never stops taking memory fails by this limit.
+  // Stops mutants that allocate memory without end.
   const limit = "--v8-flags=--max-old-space-size=1500";
   return [{ result: "tests", args: ["test", limit, ...flags, ...options, ...paths] }];
 }
 
-/** The stages for a mutated file, those that may fail soon first. */
+/** Returns the stages for a mutated file; those that are likely to fail come first. */
 function stagesFor(
   file: string,
   commands: readonly TestCommand[],
   importers: ReadonlyMap<string, readonly string[]>,
   isNear: boolean,
 ): Stage[] {
-  const near = testsThatReach(file, importers);
-  // `deno test` sorts the files that it is given, so that those to run first need a run of their own.
+  const near = findDependentTests(file, importers);
+  // `deno test` sorts its files, so the tests that run first need a separate command.
   const { own = [], others = [] } = Object.groupBy(
     near,
     (test) => folderName(test) === folderName(file) ? "own" : "others",
@@ -93,30 +97,32 @@ function stagesFor(
   ];
 }
 
-/** Name of the folder that a file is in. */
+/** Returns the name of the folder that contains a file. */
 function folderName(path: string): string {
   return path.split("/").at(-2) ?? "";
 }
 
-/** The name of the first test that failed; undefined where no test could be run. */
-function failedTest({ output }: CommandResult): string | undefined {
+/** Returns the name of the first failed test, or `undefined` if no test could run. */
+function failedTest({ output }: DenoResult): string | undefined {
   return /^\s*not ok \d+ - (.*)/m.exec(output)?.[1];
 }
 
-/** The name of the first test that failed, or the error where no test could be run. */
-function whyFailed(run: CommandResult): string {
+/** Returns the name of the first failed test, or the error message if no test could run. */
+function describeFailure(run: DenoResult): string {
   return failedTest(run) ?? /^(?:error: )?.*Error.*$/m.exec(run.output)?.[0].trim() ??
-    "(no test was run)";
+    "(no test ran)";
 }
 
-/** Maximum number of times that tests are run when the test that fails passes by itself. */
+/** Maximum number of test runs when the failed test passes on its own. */
 const MAX_RUNS = 3;
 
 /**
- * Runs tests until they pass, or until a test fails twice in a row: on a busy machine, a test that
- * measures time may fail without a cause, and would count a mutant as noticed.
+ * Runs tests until they pass or until one test fails twice in a row.
+ *
+ * Tests that measure time may fail at random on a busy machine. A single failure would count as a
+ * detection.
  */
-async function runConfirmed(folder: string, args: readonly string[]): Promise<CommandResult> {
+async function runConfirmed(folder: string, args: readonly string[]): Promise<DenoResult> {
   for (let count = 1;; count++) {
     const run = await runDeno(folder, args);
     const failed = run.status === "failed" ? failedTest(run) : undefined;
@@ -131,21 +137,21 @@ async function tryMutant(
   mutant: Mutant,
   stages: readonly Stage[],
   folder: string,
-): Promise<Outcome> {
+): Promise<MutantResult> {
   const path = `${folder}/${mutant.file}`;
   return await withText(path, (text) => applyMutant(text, mutant), async () => {
     for (const { result, args } of stages) {
       const run = await runConfirmed(folder, args);
       if (run.status === "timeout") return { mutant, result: "timeout" };
       if (run.status === "failed") {
-        return { mutant, result, ...(result === "tests" && { test: whyFailed(run) }) };
+        return { mutant, result, ...(result === "tests" && { test: describeFailure(run) }) };
       }
     }
     return { mutant, result: "survived" };
   });
 }
 
-/** Runs everything on the unchanged project; returns the output of what failed. */
+/** Runs all stages on the unchanged project; returns the output of the failed ones. */
 async function findFailures(commands: readonly TestCommand[]): Promise<string[]> {
   const stages = [
     TYPE_CHECK,
@@ -162,12 +168,12 @@ async function findFailures(commands: readonly TestCommand[]): Promise<string[]>
   return failures;
 }
 
-function describeOutcome({ mutant, result, test }: Outcome): string {
+function describeResult({ mutant, result, test }: MutantResult): string {
   const { file, line, kind } = mutant;
   return `${file}:${line} | ${kind} | ${result}${test === undefined ? "" : `: ${test}`}`;
 }
 
-/** The lines that a mutant changes, before and after. */
+/** Returns the lines that a mutant changes, before and after the change. */
 function diffOf(mutant: Mutant): string {
   const text = Deno.readTextFileSync(mutant.file);
   const from = text.lastIndexOf("\n", mutant.start - 1) + 1;
@@ -183,30 +189,30 @@ function diffOf(mutant: Mutant): string {
     `${mark(text.slice(from, to), "-")}\n${mark(changed, "+")}`;
 }
 
-function printTotals(outcomes: readonly Outcome[]): void {
-  const results = ["tests", "type check", "timeout", "survived"] as const;
-  const folderOf = ({ mutant: { file } }: Outcome) => file.slice(0, file.lastIndexOf("/"));
-  const print = (name: string, among: readonly Outcome[]) => {
-    const counts = results.map((wanted) => among.filter(({ result }) => result === wanted).length);
-    const cells = [among.length, ...counts].map((count, index) =>
-      String(count).padStart(["mutants", ...results][index]!.length)
+function printTotals(results: readonly MutantResult[]): void {
+  const columns = ["tests", "type check", "timeout", "survived"] as const;
+  const folderOf = ({ mutant: { file } }: MutantResult) => file.slice(0, file.lastIndexOf("/"));
+  const print = (name: string, group: readonly MutantResult[]) => {
+    const counts = columns.map((column) => group.filter(({ result }) => result === column).length);
+    const cells = [group.length, ...counts].map((count, index) =>
+      String(count).padStart(["mutants", ...columns][index]!.length)
     );
     console.log([name.padEnd(16), ...cells].join(" | "));
   };
-  console.log(`\n${["folder".padEnd(16), "mutants", ...results].join(" | ")}`);
-  for (const [folder, among] of Object.entries(Object.groupBy(outcomes, folderOf)).sort()) {
-    print(folder, among!);
+  console.log(`\n${["folder".padEnd(16), "mutants", ...columns].join(" | ")}`);
+  for (const [folder, group] of Object.entries(Object.groupBy(results, folderOf)).sort()) {
+    print(folder, group!);
   }
-  print("total", outcomes);
+  print("total", results);
 }
 
-/** Exit code of a program that SIGINT ends. */
-const INTERRUPTED = 130;
+/** Exit code after SIGINT: 128 plus the number of the signal. */
+const SIGINT_EXIT_CODE = 130;
 
 Deno.addSignalListener("SIGINT", () => {
   killAll();
   removeCopies();
-  Deno.exit(INTERRUPTED);
+  Deno.exit(SIGINT_EXIT_CODE);
 });
 
 const isNear = Deno.args.includes("--near");
@@ -226,16 +232,16 @@ const commands = findTestCommands(deno.tasks, await sourceFiles("tests"));
 const importers = await findImporters(...MUTATED, "tests");
 const failures = await findFailures(commands);
 if (failures.length > 0) {
-  console.error(`The unchanged project does not pass:\n${failures.join("\n")}`);
+  console.error(`Tests fail without a mutant:\n${failures.join("\n")}`);
   Deno.exit(1);
 }
-const outcomes: Outcome[] = [];
+const results: MutantResult[] = [];
 await inCopies(chosen, COPIES, async (mutant, folder) => {
   const stages = stagesFor(mutant.file, commands, importers, isNear);
-  const outcome = await tryMutant(mutant, stages, folder);
-  outcomes.push(outcome);
-  console.log(describeOutcome(outcome));
+  const result = await tryMutant(mutant, stages, folder);
+  results.push(result);
+  console.log(describeResult(result));
 });
-printTotals(outcomes);
-const survivors = outcomes.filter(({ result }) => result === "survived");
+printTotals(results);
+const survivors = results.filter(({ result }) => result === "survived");
 for (const { mutant } of survivors) console.log(`\n${diffOf(mutant)}`);

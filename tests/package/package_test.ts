@@ -1,4 +1,4 @@
-// The npm package as a user has it: installed into an empty project, in Node and in TypeScript.
+// Tests the npm package, installed in an empty project, with Node and TypeScript.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
 import { PROJECT } from "../helpers/project.ts";
@@ -7,13 +7,13 @@ import { readFences } from "../helpers/readme.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 import { ask } from "../helpers/sandbox.ts";
 import { filesIn, importsOf, resolve } from "../helpers/tree.ts";
-import { createProject, output, type Project, run } from "./project.ts";
+import { type ConsumerProject, createProject, output, run } from "./project.ts";
 
-/** The newest TypeScript and the oldest one that the types are for, by the names they get. */
+/** The newest and the oldest supported TypeScript, by the names under which they are installed. */
 const COMPILERS = { newest: "typescript@7", oldest: "typescript@~5.7" };
 const CONSUMER = new URL("consumer/", import.meta.url);
 
-let project: Project;
+let project: ConsumerProject;
 let files: string[];
 let names: string;
 
@@ -21,14 +21,14 @@ Deno.test.beforeAll(async () => {
   const compilers = Object.entries(COMPILERS).map(([name, version]) => `${name}@npm:${version}`);
   project = await createProject("@types/node@20", ...compilers);
   files = await Array.fromAsync(filesIn(project.installed));
-  names = await everyName();
+  names = await reexportAllTypes();
   for await (const { name } of Deno.readDir(CONSUMER)) {
     if (/\.[cm]js$/.test(name)) await Deno.copyFile(new URL(name, CONSUMER), project.folder + name);
   }
 });
 Deno.test.afterAll(() => Deno.remove(project.folder, { recursive: true }));
 
-Deno.test("the package holds modules, their types and texts, and nothing of the tests", () => {
+Deno.test("the package has only modules, types and documents when it is installed", () => {
   const [texts, code] = [files.filter((file) => !/\.(js|d\.ts|d\.cts)$/.test(file)), modules()];
   assertEquals(
     texts.sort(),
@@ -47,13 +47,13 @@ Deno.test("the package holds modules, their types and texts, and nothing of the 
   for (const { default: entry } of Object.values(exports)) visit(entry.slice(2));
   visit(bin.weir!);
   for (const file of code.filter((file) => !reached.has(file))) {
-    // A module of types leaves nothing behind.
+    // A module with types alone is emitted empty.
     const text = Deno.readTextFileSync(project.installed + file);
     assertEquals(text.replace(/\/\*[\s\S]*?\*\/|export *\{ *\};|\s/g, ""), "", file);
   }
 });
 
-Deno.test("every name that a file of the package imports is one that npm can resolve", () => {
+Deno.test("the package imports only its files and dependencies when npm installs it", () => {
   const { dependencies } = manifest();
   assertEquals(Object.keys(dependencies), ["hono", "url-template"]);
   for (const file of files.filter((file) => /\.(js|d\.ts|d\.cts)$/.test(file))) {
@@ -65,26 +65,26 @@ Deno.test("every name that a file of the package imports is one that npm can res
   }
 });
 
-Deno.test("no file of the package tells where it was made", async () => {
+Deno.test("the package has no paths of the build machine when it is installed", async () => {
   const { HOME = "/", DENO_DIR = "/" } = Deno.env.toObject();
-  const places = [PROJECT, HOME, DENO_DIR, "file:///", ".cache/deno"]
-    .filter((place) => place !== "/");
+  const paths = [PROJECT, HOME, DENO_DIR, "file:///", ".cache/deno"]
+    .filter((path) => path !== "/");
   for (const file of files) {
     const text = await Deno.readTextFile(project.installed + file);
-    for (const place of places) assert(!text.includes(place), `${file} names ${place}`);
-    // Nor by a path that leads out of the package.
+    for (const path of paths) assert(!text.includes(path), `${file} has ${path}`);
+    // A path that leaves the package.
     assert(!/(\.\.\/){4}/.test(text), file);
   }
 });
 
-Deno.test("package.json says what is true of the package", () => {
+Deno.test("package.json has the version and license of jsr.json when the package is built", () => {
   const { version, license, engines, sideEffects, description } = manifest();
   assertEquals([version, license], [jsr.version, jsr.license]);
   assertEquals([engines.node, sideEffects], [">=20.3", false]);
   assert(description.length > 20);
 });
 
-Deno.test("import and require give the same four entries in Node", async () => {
+Deno.test("import and require give the same exports when Node loads each entry point", async () => {
   const { required, imported } = JSON.parse(await output(project.folder, "node", "names.cjs"));
   const sources = await Promise.all(
     Object.values(jsr.exports).map(async (path) => Object.keys(await import(PROJECT + path))),
@@ -94,45 +94,46 @@ Deno.test("import and require give the same four entries in Node", async () => {
 });
 
 for (const program of ["query.mjs", "query.cjs"]) {
-  Deno.test(`${program} gets every row as CSV`, async () => {
+  Deno.test(`csv() writes every row when ${program} runs in Node`, async () => {
     const [header, ...rows] = readCsv(await output(project.folder, "node", program));
-    const wanted = await ask().rows("Records", { $filter: "LocationId eq 1015" });
-    assert(wanted.length > 100);
+    const expected = await ask().rows("Records", { $filter: "LocationId eq 1015" });
+    assert(expected.length > 100);
     assertEquals(header, ["Id", "CharacteristicName", "ResultValue"]);
     const cell = (value: unknown) => String(value ?? "");
-    assertEquals(rows, wanted.map((row) => header!.map((name) => cell(row[name]))));
+    assertEquals(rows, expected.map((row) => header!.map((name) => cell(row[name]))));
   });
 }
 
-Deno.test("the README's code for Node runs as it stands there, but for the service", async () => {
-  const code = (await readFences()).filter(({ language, note }) =>
+Deno.test("the README's code for Node runs unchanged when the sandbox replaces the service", async () => {
+  const fences = (await readFences()).filter(({ language, note }) =>
     language === "js" && note === ""
   );
-  for (const [index, fence] of code.entries()) {
+  for (const [index, fence] of fences.entries()) {
     await Deno.writeTextFile(`${project.folder}readme_${index}.mjs`, fence.code);
     const flags = ["--import", "./readme_service.mjs", `readme_${index}.mjs`];
-    const ran = await run(project.folder, { DATASTREAM_API_KEY: "sandbox" }, "node", ...flags);
-    assertEquals([ran.code, ran.stderr], [0, ""]);
+    const environment = { DATASTREAM_API_KEY: "sandbox" };
+    const { code, stderr } = await run(project.folder, environment, "node", ...flags);
+    assertEquals([code, stderr], [0, ""]);
     for (const [, name] of fence.code.matchAll(/createWriteStream\("([^"]+)"/g)) {
       assert(readCsv(await Deno.readTextFile(project.folder + name)).length > 2);
     }
   }
-  assertEquals(code.length, 1);
+  assertEquals(fences.length, 1);
 });
 
-Deno.test("clients by import and by require keep one pace", async () => {
+Deno.test("DataStream shares one rate limiter when import and require load the package", async () => {
   const { requests, parallel, tooFast } = JSON.parse(
-    await output(project.folder, "node", "pace.cjs"),
+    await output(project.folder, "node", "shared_rate_limit.cjs"),
   );
   assertEquals({ requests, parallel, tooFast }, { requests: 4, parallel: 0, tooFast: 0 });
 });
 
-Deno.test("npx runs the command line, and passes its exit code on", async () => {
+Deno.test("weir returns its exit code when npx runs it", async () => {
   const help = await output(project.folder, "npx", "--no-install", "@weir/datastream", "--help");
   assertStringIncludes(help, "--sandbox");
-  const five = ["records", "--sandbox", "--limit", "5"];
+  const args = ["records", "--sandbox", "--limit", "5"];
   const [header, ...rows] = readCsv(
-    await output(project.folder, "npx", "--no-install", "weir", ...five),
+    await output(project.folder, "npx", "--no-install", "weir", ...args),
   );
   assertEquals([header?.[0], rows.length], ["Id", 5]);
   const wrong = await run(project.folder, {}, "npx", "--no-install", "weir", "recrds");
@@ -140,13 +141,13 @@ Deno.test("npx runs the command line, and passes its exit code on", async () => 
   assertStringIncludes(wrong.stderr, "records");
 });
 
-/** What the compiler is told of modules, and whether a file can be CommonJS by it. */
+/** Module settings of the compiler, and whether files can be CommonJS with them. */
 const KINDS = [
   { module: "node16", moduleResolution: "node16", hasRequire: true },
   { module: "preserve", moduleResolution: "bundler", hasRequire: true },
   { module: "esnext", moduleResolution: "bundler", hasRequire: false },
 ];
-/** What brings the types of the web: a browser's, or Node's. */
+/** Type libraries with the Web APIs: those of browsers or of Node. */
 const PLATFORMS = {
   dom: { lib: ["es2023", "dom", "dom.iterable", "dom.asynciterable"], types: [] },
   node: { lib: ["es2023"], types: ["node"] },
@@ -156,10 +157,11 @@ for (const compiler of Object.keys(COMPILERS)) {
   for (const type of ["module", "commonjs"]) {
     for (const { hasRequire, ...kind } of KINDS) {
       for (const [platform, own] of Object.entries(PLATFORMS)) {
-        // It is slow, and what it may not know is generic arrays, which both name.
+        // Skipped because the oldest compiler is slow; the other platform covers its differences.
         if (compiler === "oldest" && platform === "dom") continue;
         const name = `${compiler}-${type}-${kind.module}-${platform}`;
-        Deno.test(`tsc takes the types: ${COMPILERS[compiler as "newest"]}, ${name}`, async () => {
+        const version = COMPILERS[compiler as "newest"];
+        Deno.test(`tsc accepts the types when it is ${version} with ${name}`, async () => {
           const files = ["program.ts", "program.mts", "names.ts"];
           if (hasRequire) files.push("program.cts", "require.cts");
           await compile(compiler, name, type, files, { ...kind, ...own });
@@ -174,7 +176,7 @@ for (const compiler of Object.keys(COMPILERS)) {
   }
 }
 
-/** Compiles the files of `consumer` in a project of that type. */
+/** Compiles the files of `consumer` in a folder whose package.json has the given `type`. */
 async function compile(
   compiler: string,
   name: string,
@@ -203,8 +205,8 @@ async function compile(
   await output(project.folder, "node", `node_modules/${compiler}/bin/tsc`, "-p", name);
 }
 
-/** A module that hands on every name of every entry, types too, as the docs of the sources have. */
-async function everyName(): Promise<string> {
+/** Returns a module that re-exports every public symbol of every entry point as a type. */
+async function reexportAllTypes(): Promise<string> {
   const lines = Object.entries(jsr.exports).map(async ([entry, path]) => {
     const names = (await publicSymbols(path)).map(({ name }) => name).join(", ");
     return `export type { ${names} } from "@weir/datastream${entry.slice(1)}";`;
@@ -212,7 +214,7 @@ async function everyName(): Promise<string> {
   return (await Promise.all(lines)).join("\n");
 }
 
-/** What the tests read of package.json. */
+/** Fields of package.json that the tests read. */
 interface Manifest {
   version: string;
   license: string;

@@ -1,41 +1,45 @@
 import { assert } from "@std/assert";
-import { type Ran, runIn } from "../helpers/programs.ts";
+import { type ProgramResult, runProgramWith } from "../helpers/programs.ts";
 import { PROJECT } from "../helpers/project.ts";
 
-/** A project of a user of the package, in a folder of its own. */
-export interface Project {
-  /** Its folder, with a slash at the end. */
+/** A temporary project in which the package is installed. */
+export interface ConsumerProject {
+  /** Path of the project's folder with a trailing slash. */
   folder: string;
-  /** Where the package is installed in it, with a slash at the end. */
+  /** Path of the installed package with a trailing slash. */
   installed: string;
 }
 
-/** Makes the npm package, and installs it and others into a project that has nothing else. */
-export async function createProject(...packages: string[]): Promise<Project> {
-  const made = await output(PROJECT, Deno.execPath(), "task", "pack");
-  const tarball = /^dist\/.*\.tgz$/m.exec(made)?.[0];
-  assert(tarball, made);
+/**
+ * Builds the npm package and installs it in a new project.
+ *
+ * @param packages Other packages to install
+ */
+export async function createProject(...packages: string[]): Promise<ConsumerProject> {
+  const printed = await output(PROJECT, Deno.execPath(), "task", "pack");
+  const tarball = /^dist\/.*\.tgz$/m.exec(printed)?.[0];
+  assert(tarball, printed);
   const folder = `${await Deno.makeTempDir({ prefix: "weir-package-" })}/`;
   await Deno.writeTextFile(`${folder}package.json`, `{ "private": true }`);
   await output(folder, "npm", "install", "--no-audit", "--no-fund", PROJECT + tarball, ...packages);
   return { folder, installed: `${folder}node_modules/@weir/datastream/` };
 }
 
-/** Runs a program in a folder that must end well; gives its output. */
+/** Runs a program in a folder, asserts that it succeeds and returns its standard output. */
 export async function output(folder: string, program: string, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await run(folder, {}, program, ...args);
   assert(code === 0, `${program} ${args.join(" ")}: ${code}\n${stdout}${stderr}`);
   return stdout;
 }
 
-/** Runs a program in a folder, with more in its environment. */
+/** Runs a program in a folder with additional environment variables. */
 export async function run(
   folder: string,
   env: Record<string, string>,
   program: string,
   ...args: string[]
-): Promise<Ran> {
-  const ran = await runIn({ cwd: folder, env }, program, ...args);
-  assert(ran, `${program} is not installed`);
-  return ran;
+): Promise<ProgramResult> {
+  const result = await runProgramWith({ cwd: folder, env }, program, ...args);
+  assert(result, `${program} is not installed`);
+  return result;
 }

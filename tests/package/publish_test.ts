@@ -1,12 +1,12 @@
-// What JSR would get, where it can be reached and where it cannot: a registry on loopback stands in.
+// Tests the task `publish:check` with a JSR registry on loopback that responds or fails.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
 import { sourceFiles } from "../helpers/tree.ts";
-import type { Ran } from "../helpers/programs.ts";
+import type { ProgramResult } from "../helpers/programs.ts";
 import { PROJECT } from "../helpers/project.ts";
 import { run } from "./project.ts";
 
-/** One module for each import of @std, with the types that the sources need. */
+/** Stub modules of @std with the types that the sources need. */
 const STD: Record<string, string> = {
   "@std/csv/stringify": `export function stringify(
     _data: readonly (readonly unknown[])[], _options?: { separator?: string }): string { return ""; }`,
@@ -14,18 +14,18 @@ const STD: Record<string, string> = {
     _request: Pick<Request, "headers">, ..._types: string[]): string | undefined { return ""; }`,
 };
 
-/** Runs the task against a registry that answers as the handler does. */
-async function check(handler: (path: string) => Promise<Response>): Promise<Ran> {
+/** Runs the task with a registry that the handler implements. */
+async function check(handler: (path: string) => Promise<Response>): Promise<ProgramResult> {
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     (request) => handler(new URL(request.url).pathname.replace(/^\/[^/]+/, "")),
   );
-  // The cache knows registries by their address: this one is new.
+  // A new path avoids the cache of another registry at the same address.
   const JSR_URL = `http://127.0.0.1:${server.addr.port}/${crypto.randomUUID()}/`;
   return await run(PROJECT, { JSR_URL }, Deno.execPath(), "task", "publish:check");
 }
 
-/** A registry with one version of each package of @std. */
+/** Creates the handler of a registry with one version of each package of @std. */
 function registry(version: string): (path: string) => Promise<Response> {
   return async (path) => {
     for (const [specifier, code] of Object.entries(STD)) {
@@ -51,41 +51,41 @@ async function sha256(text: string): Promise<string> {
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The files that a run has listed. */
-function listed({ code, stdout, stderr }: Ran): string[] {
+/** Returns the published files that the task lists. */
+function listedFiles({ code, stdout, stderr }: ProgramResult): string[] {
   assertEquals(code, 0, stdout + stderr);
   return [...stdout.matchAll(/^ {3}(\S+) \([\d.]+\w+\)$/gm)].map(([, path]) => path!).sort();
 }
 
-async function wanted(): Promise<string[]> {
+async function expectedFiles(): Promise<string[]> {
   const texts = ["CHANGELOG.md", "LICENSE", "README.md", "edge/wrangler.jsonc", "jsr.json"];
   return [...await sourceFiles("mod.ts", "src", "edge"), ...texts].sort();
 }
 
-Deno.test("without JSR, all is checked that can be, and one line says what was not", async () => {
-  const ended = await check(() => Promise.resolve(new Response(null, { status: 503 })));
-  const files = listed(ended);
-  assertEquals(files, await wanted());
+Deno.test("publish:check lists the files and reports the missing check when JSR is unavailable", async () => {
+  const result = await check(() => Promise.resolve(new Response(null, { status: 503 })));
+  const files = listedFiles(result);
+  assertEquals(files, await expectedFiles());
   for (const path of Object.values(jsr.exports)) assert(files.includes(path.slice(2)), path);
   assertEquals(files.filter((path) => /^tests\/|_test\.|^\.ci\//.test(path)), []);
-  const lines = ended.stdout.split("\n").filter((line) => line.startsWith("Not checked: "));
-  assertEquals(lines.length, 1, ended.stdout);
-  assertStringIncludes(lines[0]!, "it answers 503");
+  const lines = result.stdout.split("\n").filter((line) => line.startsWith("Not checked: "));
+  assertEquals(lines.length, 1, result.stdout);
+  assertStringIncludes(lines[0]!, "status 503");
 });
 
-Deno.test("with JSR, all is checked", async () => {
-  const ended = await check(registry("1.99.0"));
-  assertEquals(listed(ended), await wanted());
-  assertEquals(ended.stdout.includes("Not checked"), false);
+Deno.test("publish:check runs all checks when JSR is available", async () => {
+  const result = await check(registry("1.99.0"));
+  assertEquals(listedFiles(result), await expectedFiles());
+  assertEquals(result.stdout.includes("Not checked"), false);
 });
 
-Deno.test("with JSR, a version of @std that is not there is a fault", async () => {
+Deno.test("publish:check fails when JSR lacks the required version of @std", async () => {
   const { code, stderr } = await check(registry("0.9.0"));
   assert(code !== 0);
   assertStringIncludes(stderr, "@std/");
 });
 
-Deno.test("a check leaves nothing behind in the project", async () => {
+Deno.test("publish:check removes its temporary files when it fails", async () => {
   const names = async () => (await Array.fromAsync(Deno.readDir(PROJECT))).map(({ name }) => name);
   const before = await names();
   await check(registry("0.9.0"));

@@ -1,5 +1,5 @@
-// The transcoder, the parser and JSON.parse with @std/csv write the same bytes for pages with random
-// white space, escape sequences, fields and orders of fields.
+// Compares the transcoder, the parser, and JSON.parse() with @std/csv. Pages have random white space,
+// escape sequences, fields and orders of fields.
 import { assert, assertEquals } from "@std/assert";
 import { stringify } from "@std/csv/stringify";
 import fc from "fast-check";
@@ -7,7 +7,7 @@ import { csvFromPage, type CsvOptions, ndjsonFromPage } from "../../mod.ts";
 import { checkCsvOptions } from "../../src/formats/csv_options.ts";
 import { CsvWriter } from "../../src/formats/csv.ts";
 import type { PageWriter } from "../../src/formats/page_writer.ts";
-import { ParsedCsvWriter, parsedLines, transcodedLines } from "../helpers/csv_ways.ts";
+import { ParsedCsvWriter, parsedLines, transcodedLines } from "../helpers/csv_paths.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 
 /** Number of pages. `deno task test:csv` sets a larger one. */
@@ -109,11 +109,11 @@ const cellsOf = (rows: Row[]) =>
 
 let compared = 0;
 
-Deno.test("transcodeCsv() writes the bytes of the parser, which a CSV reader reads back", () => {
+Deno.test("transcodeCsv() writes the same bytes as the parser when values are not nested", () => {
   fc.assert(
     fc.property(pageOf(flat), ({ json, rows }) => {
       const fast = transcodedLines(json, columns);
-      assert(fast !== undefined, "the transcoder supports every page of flat values");
+      assert(fast !== undefined, "the transcoder must support pages without nested values");
       assertEquals(fast, parsedLines(json, columns));
       assertEquals(readCsv(fast), cellsOf(rows));
       compared += rows.length * columns.length;
@@ -124,7 +124,7 @@ Deno.test("transcodeCsv() writes the bytes of the parser, which a CSV reader rea
   assert(compared >= 10 * runs.numRuns);
 });
 
-Deno.test("transcodeCsv() writes the bytes of JSON.parse and @std/csv when doubles keep the digits", () => {
+Deno.test("transcodeCsv() writes the same bytes as @std/csv when doubles keep the digits", () => {
   fc.assert(
     fc.property(pageOf(flat), ({ json }) => {
       const rows: Record<string, unknown>[] = JSON.parse(json).value;
@@ -139,7 +139,7 @@ Deno.test("transcodeCsv() writes the bytes of JSON.parse and @std/csv when doubl
   );
 });
 
-Deno.test("transcodeCsv() joins lists of texts, as the parser does", () => {
+Deno.test("transcodeCsv() writes the same bytes as the parser when values are arrays of strings", () => {
   fc.assert(
     fc.property(pageOf(fc.oneof({ weight: 4, arbitrary: flat }, list)), ({ json, rows }) => {
       assertEquals(readCsv(parsedLines(json, columns)), cellsOf(rows));
@@ -154,7 +154,7 @@ const options = fc.record<CsvOptions>({
   escapeFormulas: fc.boolean(),
 });
 
-Deno.test("transcodeCsv() writes the bytes of the parser with any options", () => {
+Deno.test("transcodeCsv() writes the same bytes as the parser when it has random options", () => {
   fc.assert(
     fc.property(
       pageOf(flat),
@@ -219,7 +219,7 @@ Deno.test("csvFromPage() and ndjsonFromPage() throw when JSON.parse() throws", (
   );
 });
 
-/** Fields of rows: mostly the known ones, some others, in any order, some repeated. */
+/** Field names of a row: the known ones or random others, in random order, some repeated. */
 const openRow = fc.oneof(
   { weight: 3, arbitrary: fc.constant(["a", "b", "é c"]) },
   fc.shuffledSubarray(["a", "b", "é c", "new", "newer", "\u0001", 'q"', ""]),
@@ -232,7 +232,7 @@ const openPage = fc.tuple(
   fc.boolean(),
   fc.oneof({ weight: 9, arbitrary: fc.constant(Infinity) }, fc.nat(2_000)),
 ).map(([rows, isEscaped, cut]) => {
-  // Escape sequences do not change a name.
+  // Escape sequences do not change the meaning of a name.
   const nameOf = (name: string, place: number) =>
     isEscaped && place % 2 === 0
       ? JSON.stringify(name).replaceAll("a", "\\u0061").replace("new", "\\u006eew")
@@ -243,8 +243,8 @@ const openPage = fc.tuple(
   return `{"value":[${objects.join()}],"@odata.nextLink":"x"}`.slice(0, cut);
 });
 
-Deno.test("CsvWriter.write() has the bytes and errors of the parser when any row of any page has new fields", () => {
-  let [later, late] = [0, 0];
+Deno.test("CsvWriter.write() gives the same bytes and errors as the parser when rows have new fields", () => {
+  let [addedColumns, rejectedFields] = [0, 0];
   fc.assert(
     fc.property(
       fc.array(openPage, { minLength: 1, maxLength: 3 }),
@@ -262,14 +262,17 @@ Deno.test("CsvWriter.write() has the bytes and errors of the parser when any row
           const bytes = new TextEncoder().encode(text);
           const [ours, wanted] = writers.map((writer) => outcome(writer, bytes));
           assertEquals(ours, wanted, text);
-          if (wanted!.error?.includes("came after")) late++;
+          if (wanted!.error?.includes("came after")) rejectedFields++;
         }
-        if ((writers[0]!.state.fields?.length ?? 0) > known.length) later++;
+        if ((writers[0]!.state.fields?.length ?? 0) > known.length) addedColumns++;
       },
     ),
     { ...runs, numRuns: runs.numRuns / 2 },
   );
-  assert(later > runs.numRuns / 50 && late > runs.numRuns / 200, `${later}, ${late}`);
+  assert(
+    addedColumns > runs.numRuns / 50 && rejectedFields > runs.numRuns / 200,
+    `${addedColumns}, ${rejectedFields}`,
+  );
 });
 
 /** Returns the result or the error of writing a page, and the state after it. */

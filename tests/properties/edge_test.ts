@@ -1,5 +1,4 @@
-// What a caller can put into a URL: signed, it holds in every spelling and in no other; as a file's
-// name, it never leaves its header or its folder.
+// Signed URLs and file names with random text from a URL.
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
 import { contentDisposition, toFileName } from "../../edge/download_response.ts";
@@ -9,7 +8,7 @@ const secret = "0123456789abcdef0123456789abcdef";
 const expires = 1_800_000_000;
 const verify = (url: string | URL) => verifyUrl(new URL(url), secret, expires * 1000);
 
-/** Names and values as a URL can hold them: no half of a pair, no name of signing's own. */
+/** Well-formed names and values; the names exclude the parameters of the signature. */
 const text = fc.string({ unit: "binary", maxLength: 12 }).map((value) => value.toWellFormed());
 const name = text.filter((value) => value !== "expires" && value !== "signature");
 const pairs = fc.uniqueArray(fc.tuple(name, text), { selector: ([key]) => key, maxLength: 6 });
@@ -19,30 +18,30 @@ const urlOf = (pairs: readonly (readonly [string, string])[]) =>
     pairs.map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}`).join("&")
   }`;
 
-/** Spells each byte of a query raw, encoded in capitals or in small letters, as the dice fall. */
-function respell(url: string, dice: number[]): string {
+/** Encodes each byte of a query by a random choice: literal, `+`, or lower or upper case hex. */
+function reencode(url: string, choices: number[]): string {
   const { origin, pathname, searchParams } = new URL(url);
-  let thrown = 0;
-  const spell = (value: string) =>
+  let index = 0;
+  const encode = (value: string) =>
     Array.from(new TextEncoder().encode(value), (byte) => {
-      const throwOf = dice[thrown++ % dice.length]!;
+      const choice = choices[index++ % choices.length]!;
       const hex = byte.toString(16).padStart(2, "0");
       const isPlain = /[\w.~$'():,/-]/.test(String.fromCharCode(byte));
-      if (isPlain && throwOf === 0) return String.fromCharCode(byte);
-      if (byte === 0x20 && throwOf === 1) return "+";
-      return `%${throwOf === 2 ? hex : hex.toUpperCase()}`;
+      if (isPlain && choice === 0) return String.fromCharCode(byte);
+      if (byte === 0x20 && choice === 1) return "+";
+      return `%${choice === 2 ? hex : hex.toUpperCase()}`;
     }).join("");
-  const spelled = [...searchParams].map(([key, value]) => `${spell(key)}=${spell(value)}`);
-  return `${origin}${pathname}?${spelled.join("&")}`;
+  const encoded = [...searchParams].map(([key, value]) => `${encode(key)}=${encode(value)}`);
+  return `${origin}${pathname}?${encoded.join("&")}`;
 }
 
-Deno.test("a signed URL holds in every spelling", async () => {
-  const dice = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1 });
+Deno.test("verifyUrl() accepts a signed URL when its query is encoded differently", async () => {
+  const choices = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1 });
   await fc.assert(
-    fc.asyncProperty(pairs, dice, async (pairs, dice) => {
+    fc.asyncProperty(pairs, choices, async (pairs, choices) => {
       const signed = await signUrl(urlOf(pairs), { secret, expires });
       assertEquals(await verify(signed), "valid");
-      assertEquals(await verify(respell(signed, dice)), "valid");
+      assertEquals(await verify(reencode(signed, choices)), "valid");
       const given = [...new URL(urlOf(pairs)).searchParams];
       assertEquals([...new URL(signed).searchParams].slice(0, -2), given);
     }),
@@ -50,7 +49,7 @@ Deno.test("a signed URL holds in every spelling", async () => {
   );
 });
 
-Deno.test("a signed URL holds for no other names and values", async () => {
+Deno.test("verifyUrl() rejects a signature when the names or values are different", async () => {
   await fc.assert(
     fc.asyncProperty(pairs, pairs, async (pairs, others) => {
       const sorted = (list: typeof pairs) =>
@@ -67,14 +66,14 @@ Deno.test("a signed URL holds for no other names and values", async () => {
   );
 });
 
-Deno.test("a caller's file name stays in its header and its folder, with the format's extension", () => {
+Deno.test("toFileName() returns a safe name with an extension when the text is random", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 80 }), (wanted) => {
       let name;
       try {
         name = toFileName(wanted, "csv");
       } catch {
-        return; // nothing is left of it
+        return; // no valid characters
       }
       assert(name.endsWith(".csv") && name.length > 4 && !/^\./.test(name), name);
       assertEquals(/[\\/:*?"<>|\p{C}\p{Zl}\p{Zp}]/u.test(name), false);

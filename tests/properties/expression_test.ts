@@ -1,4 +1,4 @@
-// Every expression that can be built reads back as itself, and is sent as it reads.
+// Filters of the filter builder: parsed again and encoded in a URL.
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
@@ -57,7 +57,7 @@ const clause: fc.Arbitrary<Filter<string>> = fc.oneof(
 );
 const expression = fc.array(clause, { minLength: 1, maxLength: 5 }).map((all) => and(...all));
 
-Deno.test("an expression reads back as itself", () => {
+Deno.test("parseFilter() returns the clauses of a filter when the builder formatted it", () => {
   fc.assert(
     fc.property(expression, (filter) => {
       const read = parseFilter(String(filter)).map(({ position: _, ...rest }) => rest);
@@ -67,7 +67,7 @@ Deno.test("an expression reads back as itself", () => {
   );
 });
 
-Deno.test("an expression is sent encoded, and is decoded to itself", () => {
+Deno.test("DataStream encodes a filter reversibly when it builds the URL of a query", () => {
   const client = new DataStream();
   fc.assert(
     fc.property(expression, (filter) => {

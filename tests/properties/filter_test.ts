@@ -35,7 +35,7 @@ function write(clauses: Pick<Clause, "field" | "operator" | "values">[], gap: st
   }).join(`${gap}and${gap}`);
 }
 
-Deno.test("parseFilter() reads back every filter that is written by the grammar", () => {
+Deno.test("parseFilter() returns the clauses of a filter when it follows the grammar", () => {
   fc.assert(
     fc.property(fc.array(clause, { minLength: 1, maxLength: 5 }), space, (clauses, gap) => {
       const written = write(clauses as Clause[], gap);

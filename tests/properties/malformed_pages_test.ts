@@ -1,5 +1,4 @@
-// Whatever is wrong with a page, the path from bytes to bytes and the general path agree with
-// `JSON.parse`: the same rows, or an error.
+// The transcoder and the parser give the same rows or error as JSON.parse() for malformed pages.
 import { assert } from "@std/assert";
 import fc from "fast-check";
 import { assertAgreement, readStrictly, STRAY_BYTES } from "../helpers/malformed_pages.ts";
@@ -35,9 +34,9 @@ const page = fc.tuple(fc.array(row, { maxLength: 4 }), value, fc.boolean()).map(
   },
 );
 
-/** Changes a part of the page: its bytes are removed, replaced or repeated. */
+/** Removes, inserts and repeats bytes of a page. */
 const edit = fc.record({
-  /** Place in the page, in thousandths of its length. */
+  /** Position in the page, in thousandths of its length. */
   at: fc.nat(1_000),
   removed: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(3)),
   inserted: fc.oneof(
@@ -55,12 +54,12 @@ Deno.test("each format agrees with JSON.parse() when the bytes of a page are edi
     fc.property(
       page,
       fc.oneof(fc.array(edit, { maxLength: 1 }), fc.array(edit, { maxLength: 3 })),
-      (whole, edits) => {
-        let bytes = [...whole];
+      (original, edits) => {
+        let bytes = [...original];
         for (const { at, removed, inserted, repeated } of edits) {
           const from = Math.floor(at / 1_000 * bytes.length);
-          const again = bytes.slice(from, from + repeated);
-          bytes = [...bytes.slice(0, from), ...inserted, ...again, ...bytes.slice(from + removed)];
+          const copy = bytes.slice(from, from + repeated);
+          bytes = [...bytes.slice(0, from), ...inserted, ...copy, ...bytes.slice(from + removed)];
         }
         const edited = Uint8Array.from(bytes);
         if ("rows" in readStrictly(edited)) accepted++;
@@ -69,6 +68,6 @@ Deno.test("each format agrees with JSON.parse() when the bytes of a page are edi
     ),
     runs,
   );
-  // Neither only valid pages nor only invalid ones.
+  // Both valid and invalid pages must occur.
   assert(accepted > runs.numRuns / 10 && accepted < runs.numRuns / 2, `${accepted} valid pages`);
 });

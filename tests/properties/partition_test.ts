@@ -1,25 +1,25 @@
-// Whatever the numbers and however false the counts: the parts are the whole, each number in one.
+// Ranges for a split query, with random location Ids and counts.
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { type Range, rangesOfAtMost } from "../../src/client/shards.ts";
 
-const holds = ({ from = -Infinity, below = Infinity }: Range, number: number) =>
+const contains = ({ from = -Infinity, below = Infinity }: Range, number: number) =>
   number >= from && number < below;
 const numbers = fc.uniqueArray(fc.integer({ min: 0, max: 200 })).map((all) =>
   all.sort((a, b) => a - b)
 );
 
-Deno.test("rangesOfAtMost() puts every number into one range, however false the counts", async () => {
+Deno.test("rangesOfAtMost() puts each number into one range when counts are random", async () => {
   await fc.assert(
     fc.asyncProperty(
       numbers,
       fc.nat(500),
       fc.infiniteStream(fc.nat(300)),
-      async (all, rows, lies) => {
-        const count = () => Promise.resolve(lies.next().value!);
+      async (all, rows, randomCounts) => {
+        const count = () => Promise.resolve(randomCounts.next().value!);
         const ranges = await rangesOfAtMost(50, all, rows, count);
         for (let number = -1; number <= 201; number++) {
-          assertEquals(ranges.filter((range) => holds(range, number)).length, 1);
+          assertEquals(ranges.filter((range) => contains(range, number)).length, 1);
         }
       },
     ),
@@ -27,15 +27,15 @@ Deno.test("rangesOfAtMost() puts every number into one range, however false the 
   );
 });
 
-Deno.test("rangesOfAtMost() has as many rows as wanted at most in each, but for one number alone", async () => {
-  const world = fc.uniqueArray(
+Deno.test("rangesOfAtMost() returns ranges within the limit when they have several numbers", async () => {
+  const locations = fc.uniqueArray(
     fc.record({ number: fc.nat(200), rows: fc.nat(120) }),
     { selector: ({ number }) => number },
   );
   await fc.assert(
-    fc.asyncProperty(world, async (places) => {
-      const all = places.map(({ number }) => number).sort((a, b) => a - b);
-      const within = (range: Range) => places.filter(({ number }) => holds(range, number));
+    fc.asyncProperty(locations, async (locations) => {
+      const all = locations.map(({ number }) => number).sort((a, b) => a - b);
+      const within = (range: Range) => locations.filter(({ number }) => contains(range, number));
       const rowsOf = (range: Range) => within(range).reduce((sum, { rows }) => sum + rows, 0);
       const everything = { from: undefined, below: undefined };
       const count = (range: Range) => Promise.resolve(rowsOf(range));

@@ -1,4 +1,4 @@
-/** Draws the README's pictures: the page in a browser, the command line in a terminal. */
+/** Draws the README's screenshots: the page in a browser and the command line in a terminal. */
 import { createApp } from "../../edge/app.ts";
 import { sandboxOptions } from "../../edge/config.ts";
 import { inBrowser, isInstalled, LOOPBACK } from "../e2e/browser/chromium.ts";
@@ -9,7 +9,7 @@ import { hasTmux, shell, Terminal } from "../helpers/terminal.ts";
 const pathOf = (name: string) => `${PROJECT}tests/screenshots/${name}.png`;
 const WIDTH = 1100;
 
-/** Records of pH of ten years: choices, count, first rows. */
+/** Draws the page with the results for pH from 2010 to 2019. */
 async function drawPage(): Promise<void> {
   const app = createApp(sandboxOptions());
   await using server = Deno.serve(LOOPBACK, (request) => app.fetch(request));
@@ -26,9 +26,9 @@ async function drawPage(): Promise<void> {
   });
 }
 
-/** A download on its way, and the same when it is whole. */
+/** Draws the terminal during a download and after it. */
 async function drawProgress(): Promise<void> {
-  const words = [
+  const args = [
     "records",
     "--sandbox",
     "--doi",
@@ -38,16 +38,16 @@ async function drawProgress(): Promise<void> {
     "--output",
     "aa00.csv",
   ];
-  const screens = await screensOf(words, [/rows \(\d\d%\)/, /exit 0/]);
-  const lines = screens.map((screen) => `$ weir ${words.join(" ")}\n${screen}`);
+  const screens = await captureScreens(args, [/rows \(\d\d%\)/, /exit 0/]);
+  const texts = screens.map((screen) => `$ weir ${args.join(" ")}\n${screen}`);
   await inBrowser(async (browser) => {
     const page = await browser.newPage({ viewport: { width: 1200, height: 100 } });
     await page.setContent(`<style>
       body { margin: 0; background: #10202b }
       pre { margin: 1rem; padding: 1rem; font: 13px/1.5 monospace; color: #e6eef2; background: #1b303d;
         border-radius: 6px; }
-    </style>${"<pre></pre>".repeat(lines.length)}`);
-    for (const [index, text] of lines.entries()) {
+    </style>${"<pre></pre>".repeat(texts.length)}`);
+    for (const [index, text] of texts.entries()) {
       await page.locator("pre").nth(index).evaluate((element, text) => {
         element.textContent = text;
       }, text);
@@ -56,15 +56,15 @@ async function drawProgress(): Promise<void> {
   });
 }
 
-/** What a terminal shows of a command line when each of the texts is there. */
-async function screensOf(words: string[], texts: RegExp[]): Promise<string[]> {
+/** Runs a command line in a terminal and returns its content when each pattern matches. */
+async function captureScreens(args: string[], patterns: RegExp[]): Promise<string[]> {
   const screens: string[] = [];
   await withFiles(async () => {
     const terminal = new Terminal();
     try {
-      const args = denoArguments({ hasFiles: true }, words);
-      await terminal.open(140, {}, shell([Deno.execPath(), ...args]));
-      for (const text of texts) screens.push(await terminal.shows(text));
+      const command = [Deno.execPath(), ...denoArguments({ hasFiles: true }, args)];
+      await terminal.open(140, {}, shell(command));
+      for (const pattern of patterns) screens.push(await terminal.shows(pattern));
     } finally {
       await terminal.close();
     }
@@ -73,7 +73,7 @@ async function screensOf(words: string[], texts: RegExp[]): Promise<string[]> {
 }
 
 if (!isInstalled || !hasTmux) {
-  console.error("The pictures want chromium and tmux: apt-get install chromium tmux");
+  console.error("Chromium or tmux is missing: apt-get install chromium tmux");
   Deno.exit(1);
 }
 await drawPage();

@@ -4,13 +4,13 @@ const executablePath = "/usr/bin/chromium";
 
 /** Whether Chromium is installed. */
 export const isInstalled: boolean = await Deno.stat(executablePath).then(() => true, () => false);
-if (!isInstalled) console.warn(`Skipping the browser tests: ${executablePath} does not exist`);
+if (!isInstalled) console.warn(`The browser tests are skipped: ${executablePath} does not exist`);
 
 /**
- * Runs a test in a browser that sends no requests of its own.
+ * Runs a test with Chromium, which sends no requests of its own.
  *
- * @param test Called with the browser and the folder of its downloads
- * @param options Launch options of Playwright
+ * @param test Called with the browser and its download folder
+ * @param options Playwright's launch options
  */
 export async function inBrowser(
   test: (browser: Browser, downloads: string) => Promise<void>,
@@ -39,5 +39,5 @@ export async function inBrowser(
   }
 }
 
-/** Address for the servers of tests. */
+/** Server options: a free port on loopback, without a log message. */
 export const LOOPBACK = { hostname: "127.0.0.1", port: 0, onListen(): void {} };

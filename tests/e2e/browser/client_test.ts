@@ -1,5 +1,4 @@
-// The client in Chromium, on a page of another origin than the service. Requests without a key need
-// no CORS preflight.
+// The client in a browser page of another origin. Requests without a key need no CORS preflight.
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
 import { endpoint } from "../../../mod.ts";
@@ -9,13 +8,15 @@ import { serveService, serveSite } from "./site.ts";
 
 const KEY = "sandbox";
 
-/** Returns the CORS preflight requests that a server received. */
-const preflights = ({ asked }: AnyOriginServer) =>
-  asked.filter(({ method }) => method === "OPTIONS");
-const keys = ({ asked }: AnyOriginServer) =>
-  asked.filter(({ method }) => method !== "OPTIONS").map(({ headers }) => headers.get("x-api-key"));
+const preflights = ({ requests }: AnyOriginServer) =>
+  requests.filter(({ method }) => method === "OPTIONS");
+/** Returns the API key of each request except preflights. */
+const keys = ({ requests }: AnyOriginServer) =>
+  requests.filter(({ method }) => method !== "OPTIONS").map(({ headers }) =>
+    headers.get("x-api-key")
+  );
 
-/** Returns the number of rows that a page receives from a service. */
+/** Returns the number of rows that the page receives from a service. */
 function countRows(page: Page, { origin }: AnyOriginServer, apiKey?: string): Promise<number> {
   const options = { baseUrl: `${origin}/v1/odata/v4`, userAgent: "a-page/1.0", apiKey };
   return page.evaluate(`(async () => {
@@ -28,7 +29,7 @@ function countRows(page: Page, { origin }: AnyOriginServer, apiKey?: string): Pr
 }
 
 Deno.test({
-  name: "DataStream returns every row in Chromium, with a preflight only when there is a key",
+  name: "DataStream causes a preflight only when it has a key in a browser",
   ignore: !isInstalled,
   async fn() {
     await using site = await serveSite();
@@ -39,9 +40,9 @@ Deno.test({
       await page.goto(site.origin);
 
       assertEquals(await countRows(page, service), 300);
-      // Three pages and a count.
-      assertEquals([service.asked.length, preflights(service).length], [4, 0]);
-      for (const { headers } of service.asked) {
+      // Three pages and one count.
+      assertEquals([service.requests.length, preflights(service).length], [4, 0]);
+      for (const { headers } of service.requests) {
         assertEquals(headers.get("accept"), "application/vnd.api+json");
         assertEquals(headers.get("origin"), site.origin);
         assert(headers.get("user-agent")?.startsWith("Mozilla/"));
@@ -57,7 +58,7 @@ Deno.test({
 
       assertEquals(await countRows(page, other), 300);
       assertEquals([keys(other), preflights(other).length], [Array(4).fill(null), 0]);
-      const fromSite = site.asked.map(({ url }) => new URL(url).pathname);
+      const fromSite = site.requests.map(({ url }) => new URL(url).pathname);
       assertEquals(fromSite, ["/", "/weir.js"]);
       assertEquals([...new Set(keys(site))], [null]);
     });
@@ -65,7 +66,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "endpoint() builds the same request in Chromium as in Deno, and fetch() sends it unchanged",
+  name: "endpoint() builds the same request as in Deno when it runs in a browser",
   ignore: !isInstalled,
   async fn() {
     await using site = await serveSite();
@@ -83,9 +84,12 @@ Deno.test({
           return [built, response.status, (await response.json()).value.length];
         })()`,
       );
-      const here = endpoint("GET /Locations", given);
-      assertEquals([built, status, rows], [here, 200, 2]);
-      assertEquals(service.asked.map(({ method, url }) => [method, url]), [["GET", here.url]]);
+      const expected = endpoint("GET /Locations", given);
+      assertEquals([built, status, rows], [expected, 200, 2]);
+      assertEquals(service.requests.map(({ method, url }) => [method, url]), [[
+        "GET",
+        expected.url,
+      ]]);
     });
   },
 });

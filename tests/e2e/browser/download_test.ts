@@ -1,5 +1,5 @@
-// Downloads by a link, to which a service worker responds with the client's CSV. The browser writes
-// them to a file page by page.
+// A service worker that responds to a link with the client's CSV, which the browser downloads page by
+// page.
 import { assert, assertEquals } from "@std/assert";
 import type { Download } from "playwright-core";
 import { DataStream, PRODUCTION_URL } from "../../../mod.ts";
@@ -7,34 +7,34 @@ import { createSandbox } from "../../../src/sandbox/service.ts";
 import type { AnyOriginServer } from "../../helpers/any_origin_server.ts";
 import { readFences } from "../../helpers/readme.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
-import { until } from "../../helpers/until.ts";
+import { waitFor } from "../../helpers/wait_for.ts";
 import { inBrowser, isInstalled } from "./chromium.ts";
-import { DATA, type Instead, serveService, serveSite } from "./site.ts";
+import { type ResponseOverride, SANDBOX_OPTIONS, serveService, serveSite } from "./site.ts";
 
-/** Returns the CSV of the same query from the client in this process. */
-async function csvHere(): Promise<Uint8Array> {
-  const { apiKey, url, fetch } = createSandbox(DATA);
+/** Returns the CSV of the same query from a client in this process. */
+async function createExpectedCsv(): Promise<Uint8Array> {
+  const { apiKey, url, fetch } = createSandbox(SANDBOX_OPTIONS);
   const client = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
   return new Uint8Array(await new Response(client.records({ top: 100 }).csv()).arrayBuffer());
 }
 
-/** Clicks the link on the page, and calls the test when the download has begun. */
-async function onDownload(
-  instead: Instead,
+/** Clicks the link on the page and runs a test when the download has started. */
+async function withDownload(
+  override: ResponseOverride,
   test: (download: Download, service: AnyOriginServer, folder: string) => Promise<void>,
 ): Promise<void> {
   await using site = await serveSite();
-  await using service = serveService(instead);
+  await using service = serveService(override);
   await inBrowser(async (browser, folder) => {
     const page = await browser.newPage();
     await page.goto(site.origin);
     await page.evaluate(`(async () => {
       const url = "/download_worker.js?service=${service.origin}/v1/odata/v4";
-      const isThere = new Promise((tell) => {
-        navigator.serviceWorker.addEventListener("controllerchange", tell);
+      const isActive = new Promise((resolve) => {
+        navigator.serviceWorker.addEventListener("controllerchange", resolve);
       });
       await navigator.serviceWorker.register(url, { type: "module" });
-      await isThere;
+      await isActive;
     })()`);
     const [download] = await Promise.all([
       page.waitForEvent("download"),
@@ -44,8 +44,8 @@ async function onDownload(
   });
 }
 
-/** Returns the bytes that the browser has written so far to its only file, if any. */
-async function writtenTo(folder: string): Promise<Uint8Array | undefined> {
+/** Returns the bytes in the download folder so far, or `undefined` without any. */
+async function readDownload(folder: string): Promise<Uint8Array | undefined> {
   for await (const { name } of Deno.readDir(folder)) {
     const bytes = await Deno.readFile(`${folder}/${name}`);
     return bytes.length > 0 ? bytes : undefined;
@@ -55,12 +55,12 @@ async function writtenTo(folder: string): Promise<Uint8Array | undefined> {
 const browserTest = (name: string, fn: () => Promise<void>) =>
   Deno.test({ name, ignore: !isInstalled, fn });
 
-browserTest("csv() streams the same bytes to a download in Chromium as in Deno", async () => {
-  const csv = await csvHere();
+browserTest("csv() is written page by page when a service worker returns it", async () => {
+  const csv = await createExpectedCsv();
   const { promise: isReleased, resolve: release } = Promise.withResolvers<undefined>();
-  const holdThird: Instead = (_, number) => number === 3 ? isReleased : undefined;
-  await onDownload(holdThird, async (download, { asked }, folder) => {
-    const written = await until(() => writtenTo(folder), "the first bytes in the file");
+  const delayThird: ResponseOverride = (_, number) => number === 3 ? isReleased : undefined;
+  await withDownload(delayThird, async (download, { requests }, folder) => {
+    const written = await waitFor(() => readDownload(folder), "the first bytes in the file");
     assert(written.length < csv.length);
     assertEquals(written, csv.subarray(0, written.length));
     release(undefined);
@@ -70,16 +70,16 @@ browserTest("csv() streams the same bytes to a download in Chromium as in Deno",
     const cells = (bytes: Uint8Array) => readCsv(new TextDecoder().decode(bytes));
     assertEquals(cells(file), cells(csv));
     assertEquals(file, csv);
-    // Three pages and a count, none of which has a key or needs a preflight.
-    assertEquals(asked.map(({ method }) => method), ["GET", "GET", "GET", "GET"]);
-    assertEquals(asked.map(({ headers }) => headers.get("x-api-key")), Array(4).fill(null));
+    // Three pages and one count, without keys and preflights.
+    assertEquals(requests.map(({ method }) => method), ["GET", "GET", "GET", "GET"]);
+    assertEquals(requests.map(({ headers }) => headers.get("x-api-key")), Array(4).fill(null));
   });
 });
 
-browserTest("README's service worker responds to a link with a download", async () => {
+browserTest("the README's service worker downloads CSV when a link is clicked", async () => {
   const [worker] = (await readFences()).filter(({ note }) => note === "service-worker");
   await using service = serveService();
-  // The README's code, unchanged except for the address of the service.
+  // Only the URL of the service is replaced.
   await using site = await serveSite((path, text) =>
     path === "/download_worker.js"
       ? worker!.code
@@ -107,17 +107,20 @@ browserTest("README's service worker responds to a link with a download", async 
 
 for (
   const [name, fault] of Object.entries<() => Response>({
-    "an error status": () => Response.json({}, { status: 500 }),
-    "truncated": () =>
+    "has status 500": () => Response.json({}, { status: 500 }),
+    "is truncated": () =>
       new Response('{"value":[{"Id"', { headers: { "content-type": "application/json" } }),
   })
 ) {
   browserTest(
-    `csv() fails the download in Chromium when a later page is ${name}`,
+    `the download fails when the third page ${name}`,
     () =>
-      onDownload((_, number) => number === 3 ? fault() : undefined, async (download, { asked }) => {
-        assertEquals(await download.failure(), "canceled");
-        assertEquals(asked.length, 4);
-      }),
+      withDownload(
+        (_, number) => number === 3 ? fault() : undefined,
+        async (download, { requests }) => {
+          assertEquals(await download.failure(), "canceled");
+          assertEquals(requests.length, 4);
+        },
+      ),
   );
 }

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
 import { createSandbox } from "../../../src/sandbox/service.ts";
-import { until } from "../../helpers/until.ts";
+import { waitFor } from "../../helpers/wait_for.ts";
 import { browserTest, onPage, pressShow, serversKey, signingSecret, token } from "./app_page.ts";
 
 const PHONE = { width: 375, height: 667 };
@@ -20,7 +20,7 @@ const show = (page: Page) => page.getByRole("button", { name: "Show" });
 async function assertAtResults(page: Page, heading: RegExp): Promise<void> {
   await page.locator("#results-heading").filter({ hasText: heading }).waitFor();
   const focused = "document.activeElement.id";
-  await until(
+  await waitFor(
     async () => await page.evaluate(focused) === "results-heading",
     "the heading's focus",
   );
@@ -54,7 +54,7 @@ class LoadingStates {
   /** Asserts that these were the states so far, in this order. */
   async are(...states: boolean[]): Promise<void> {
     const expected = states.map((isOn) => isOn ? "Loading…,true false" : ",false false");
-    await until(() => this.all.length >= expected.length, expected.join());
+    await waitFor(() => this.all.length >= expected.length, expected.join());
     assertEquals(this.all, expected);
   }
 }
@@ -180,7 +180,7 @@ browserTest("Show reports loading, and can be pressed again after Stop", () => {
     latch.close();
     press();
     await states.are(true);
-    await until(() => sent.length === 1, "the request");
+    await waitFor(() => sent.length === 1, "the request");
     await session.send("Page.stopLoading");
     await states.are(true, false);
     assertEquals(await page.getByLabel("Characteristic", { exact: true }).inputValue(), "pH");
@@ -188,7 +188,7 @@ browserTest("Show reports loading, and can be pressed again after Stop", () => {
     // A second press while the first one waits sends the form again.
     for (const times of [2, 3]) {
       press();
-      await until(() => sent.length === times, `request ${times}`);
+      await waitFor(() => sent.length === times, `request ${times}`);
       await states.are(true, false, true);
     }
     latch.open();

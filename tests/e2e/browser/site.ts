@@ -3,9 +3,9 @@ import { bundle } from "../../helpers/bundle.ts";
 import { type AnyOriginServer, serveAnyOrigin } from "../../helpers/any_origin_server.ts";
 
 /**
- * Serves a web page that imports a bundle of `mod.ts` as a module script.
+ * Serves a page with `mod.ts` bundled as one script, on loopback.
  *
- * @param change Replaces the text of a file before it is served
+ * @param change Changes the text of a file
  */
 export async function serveSite(
   change: (path: string, text: string) => string = (_, text) => text,
@@ -25,23 +25,23 @@ export async function serveSite(
   });
 }
 
-/** Options of the sandbox that the service is. */
-export const DATA = { records: 300, requestsPerSecond: Infinity };
+/** Options of the service's sandbox. */
+export const SANDBOX_OPTIONS = { records: 300, requestsPerSecond: Infinity };
 
-/** Replaces the response to a request for a page, which has a number from 1 on; `undefined` keeps it. */
-export type Instead = (
+/** Replaces the response to a request for a page; the first page has number 1. */
+export type ResponseOverride = (
   request: Request,
   number: number,
 ) => undefined | Response | Promise<undefined | Response>;
 
-/** Serves the sandbox. It accepts requests without a key, so that browsers send no preflight. */
-export function serveService(instead: Instead = () => undefined): AnyOriginServer {
-  const { apiKey, fetch } = createSandbox(DATA);
+/** Serves the sandbox with CORS headers; requests without a key are valid. */
+export function serveService(override: ResponseOverride = () => undefined): AnyOriginServer {
+  const { apiKey, fetch } = createSandbox(SANDBOX_OPTIONS);
   let pages = 0;
   return serveAnyOrigin(async (request) => {
     const number = request.url.includes("count=true") ? 0 : ++pages;
     const headers = new Headers(request.headers);
     if (!headers.has("x-api-key")) headers.set("x-api-key", apiKey);
-    return await instead(request, number) ?? fetch(request.url, { headers });
+    return await override(request, number) ?? fetch(request.url, { headers });
   });
 }

@@ -1,7 +1,8 @@
 // main() of the command line, called many times by one process.
 import { assertEquals } from "@std/assert";
 import { bundle } from "../../helpers/bundle.ts";
-import { type Ended, FOLDER, MAIN, withFiles, writeFile } from "../../helpers/command_line.ts";
+import { FOLDER, MAIN, withFiles, writeFile } from "../../helpers/command_line.ts";
+import type { ProgramResult } from "../../helpers/programs.ts";
 import { PROJECT } from "../../helpers/project.ts";
 import { bun, node } from "../../helpers/runtime_programs.ts";
 
@@ -46,18 +47,18 @@ for (const [name, program] of Object.entries({ Deno: Deno.execPath(), Node: node
   const permissions = ["--no-prompt", "--allow-env", "--allow-run", "--allow-read=."];
 
   /** Runs a shell command in which `"$@"` is the script. */
-  const run = async (command: string, mode = ""): Promise<Ended> => {
+  const run = async (command: string, mode = ""): Promise<ProgramResult> => {
     // Deno would otherwise find tests/deno.json, whose packages are not installed for these tests.
     const flags = isDeno
       ? ["run", "--quiet", "--config", `${PROJECT}deno.json`, ...permissions]
       : [];
-    const { code, stdout, stderr } = await new Deno.Command("bash", {
+    const { success, code, stdout, stderr } = await new Deno.Command("bash", {
       args: ["-c", command, "bash", program!, ...flags, "script.mjs", mode],
       env: { WEIR_REQUESTS_PER_SECOND: mode === "interrupted" ? "20" : "Infinity" },
       cwd: FOLDER,
     }).output();
     const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-    return { code, stdout: decode(stdout), stderr: decode(stderr) };
+    return { success, code, stdout: decode(stdout), stderr: decode(stderr) };
   };
 
   const withScript = (test: () => Promise<void>) =>

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { denoArguments, FOLDER, serving, start, withFiles } from "../../helpers/command_line.ts";
 import { bundle } from "../../helpers/bundle.ts";
-import { runIn, runProgram } from "../../helpers/programs.ts";
+import { runProgram, runProgramWith } from "../../helpers/programs.ts";
 import { node } from "../../helpers/runtime_programs.ts";
 import { hasTmux, shell, Terminal } from "../../helpers/terminal.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
@@ -63,7 +63,7 @@ if (!hasScript) console.warn("The tests of TERM=dumb are skipped: script is not 
 async function onTerminal(term: string, ...command: string[]): Promise<string> {
   const words = command.map((word) => `'${word}'`).join(" ");
   const env = { TERM: term, WEIR_REQUESTS_PER_SECOND: "Infinity" };
-  const ran = await runIn({ cwd: FOLDER, env }, "script", "-qec", words, "/dev/null");
+  const ran = await runProgramWith({ cwd: FOLDER, env }, "script", "-qec", words, "/dev/null");
   assertEquals(ran?.code, 0, ran?.stdout);
   return ran!.stdout;
 }

@@ -8,7 +8,7 @@ import {
   withFiles,
   writeFile,
 } from "../../helpers/command_line.ts";
-import { runIn, runProgram } from "../../helpers/programs.ts";
+import { runProgram, runProgramWith } from "../../helpers/programs.ts";
 import { Proxy } from "../../helpers/proxy.ts";
 import { bun, newestNode, node } from "../../helpers/runtime_programs.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
@@ -54,7 +54,7 @@ for (const { name, program, itself, told } of runtimes) {
             env[variable] = value.replace("PROXY", proxy.url);
           }
           const command = [...args, "locations", baseUrl, "--limit=1", "--select=Id"];
-          const ran = await runIn({ cwd: FOLDER, env }, program!, ...command);
+          const ran = await runProgramWith({ cwd: FOLDER, env }, program!, ...command);
           assertEquals([ran?.code, ran?.stdout], [0, "Id\r\n1001\r\n"], ran?.stderr);
           assertEquals(proxy.requests.length > 0, isUsed, JSON.stringify(variables));
         }
@@ -73,7 +73,7 @@ for (const { name, program, itself, told } of runtimes) {
           console.log(JSON.stringify([before ?? null, ignoredProxyHint() ?? null]));`;
         const hintsFor = async (env: Record<string, string>) => {
           const args = ["--input-type=module", "-e", script];
-          const ran = await runIn({ cwd: FOLDER, env }, program!, ...args);
+          const ran = await runProgramWith({ cwd: FOLDER, env }, program!, ...args);
           return JSON.parse(ran!.stdout);
         };
         assertEquals(await hintsFor({}), [null, null]);

@@ -10,7 +10,7 @@ import {
   withFiles,
   writeFile,
 } from "../../helpers/command_line.ts";
-import { type Ran, runIn } from "../../helpers/programs.ts";
+import { type ProgramResult, runProgramWith } from "../../helpers/programs.ts";
 import { PROJECT } from "../../helpers/project.ts";
 import { commandsOf, type Fence, readFences, readReadme } from "../../helpers/readme.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
@@ -45,7 +45,7 @@ async function writeConfig(): Promise<void> {
 }
 
 /** Runs Deno in the temporary folder of the test. */
-async function deno(...args: string[]): Promise<Ran> {
+async function deno(...args: string[]): Promise<ProgramResult> {
   const env = {
     DATASTREAM_API_KEY: "sandbox",
     WEIR_REQUESTS_PER_SECOND: "Infinity",
@@ -53,7 +53,7 @@ async function deno(...args: string[]): Promise<Ran> {
     XDG_CONFIG_HOME: await Deno.realPath(FOLDER),
     NO_COLOR: "1",
   };
-  return (await runIn({ cwd: FOLDER, env }, Deno.execPath(), ...args))!;
+  return (await runProgramWith({ cwd: FOLDER, env }, Deno.execPath(), ...args))!;
 }
 
 /** Returns the permissions that the text before a code block names; else all that any block needs. */

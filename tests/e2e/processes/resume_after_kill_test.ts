@@ -1,7 +1,7 @@
 // A download that is killed at any request continues to the same file.
 import { assert, assertEquals } from "@std/assert";
 import { fileNames, FOLDER, readFile } from "../../helpers/command_line.ts";
-import { withKiller } from "../../helpers/killer.ts";
+import { withKillingService } from "../../helpers/killing_service.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 const ODD = ["--select", "Id,DatasetName,ResultValue,ResultComment"];
@@ -36,7 +36,7 @@ const downloads: [name: string, pages: number, file: string, ...args: string[]][
 for (const [name, pages, file, ...args] of downloads) {
   Deno.test(`weir --resume writes the same file when a download of ${name} is killed at any page`, () => {
     const sandbox = createSandbox({ requestsPerSecond: Infinity });
-    return withKiller(sandbox.fetch, async (weir) => {
+    return withKillingService(sandbox.fetch, async (weir) => {
       assertEquals((await weir.run(...args, "--output", file)).code, 0);
       const whole = await readFile(file);
       let killed = 0;

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { denoArguments } from "../../helpers/command_line.ts";
-import { type Ran, weir } from "../../helpers/weir.ts";
+import { type RunResult, weir } from "../../helpers/run_weir.ts";
 
 const BASE_URL = "https://service.example/v1/odata/v4";
 
@@ -60,7 +60,7 @@ class Download implements AsyncDisposable {
   }
 
   /** Runs a download to `a.csv`; flags and environment replace those of the common download. */
-  run(line: Line, more: readonly string[] = [], signal?: AbortSignal): Promise<Ran> {
+  run(line: Line, more: readonly string[] = [], signal?: AbortSignal): Promise<RunResult> {
     this.pages = 0;
     const { command, environment, flags } = merge(line);
     const words = Object.entries(flags).flatMap(([name, value]) =>
@@ -245,7 +245,7 @@ const gone = () => new Response("", { status: 404 });
 /** Ways in which a download ends: the exit code, and the names of the remaining files. */
 const ENDS: Record<
   string,
-  { end: (download: Download) => Promise<Ran>; code: number; files: readonly string[] }
+  { end: (download: Download) => Promise<RunResult>; code: number; files: readonly string[] }
 > = {
   "finishes": { end: (download) => download.run(NONE), code: 0, files: ["a.csv"] },
   "finishes by location": {
@@ -384,7 +384,11 @@ const ENDS: Record<
 };
 
 /** Aborts a download, as a signal does, at a request of rows. */
-function interrupt(download: Download, page: number, more: readonly string[] = []): Promise<Ran> {
+function interrupt(
+  download: Download,
+  page: number,
+  more: readonly string[] = [],
+): Promise<RunResult> {
   const stop = new AbortController();
   download.onPage = (number) => number === page ? stop.abort(new Error("interrupted")) : undefined;
   return download.run(NONE, more, stop.signal);

@@ -1,12 +1,12 @@
 // Part files and state files that --resume does not continue.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { readFile, writeFile } from "../../helpers/command_line.ts";
-import { withKiller } from "../../helpers/killer.ts";
+import { withKillingService } from "../../helpers/killing_service.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 Deno.test("weir --resume refuses a part when it belongs to another query or its state is damaged", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=500", "--top=100", "--select=Id,DOI", "--output=a.csv"];
     assert(await weir.runUntilKilled(3, ...args));
     const part = await readFile("a.csv.part");
@@ -78,7 +78,7 @@ const unusable: [name: string, state: unknown][] = [
 ];
 Deno.test("weir --resume compares the query of a state file when the file is valid", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     await writeFile("a.csv.part", "Id\r\n1001\r\n");
     await writeFile("a.csv.part.json", JSON.stringify(state));
     const { code, stderr } = await weir.run("locations", "--output=a.csv", "--resume");
@@ -90,7 +90,7 @@ Deno.test("weir --resume compares the query of a state file when the file is val
 for (const [name, content] of unusable) {
   Deno.test(`weir --resume refuses a state file with ${name}`, () => {
     const sandbox = createSandbox({ requestsPerSecond: Infinity });
-    return withKiller(sandbox.fetch, async (weir) => {
+    return withKillingService(sandbox.fetch, async (weir) => {
       await writeFile("a.csv.part", "Id\r\n1001\r\n");
       await writeFile("a.csv.part.json", JSON.stringify(content));
       const { code, stderr } = await weir.run(
@@ -120,7 +120,7 @@ const unusableCursors: Record<string, unknown> = {
 
 Deno.test("weir --resume refuses a state file whose cursor was changed", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=500", "--top=100", "--select=Id", "--output=a.csv"];
     assert(await weir.runUntilKilled(4, ...args));
     const part = await readFile("a.csv.part");
@@ -141,7 +141,7 @@ Deno.test("weir --resume refuses a state file whose cursor was changed", () => {
 
 Deno.test("weir --resume refuses the state file of an earlier version and says how to start again", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["locations", "--select=Id", "--output=a.csv"];
     await writeFile("a.csv.part", "Id\r\n1001\r\n");
     await writeFile("a.csv.part.json", JSON.stringify({ ...state, version: 2 }));
@@ -168,7 +168,7 @@ const edits: [name: string, edit: (part: string) => string, said: string][] = [
 for (const [name, edit, said] of edits) {
   Deno.test(`weir --resume refuses a part file with ${name} and does not change it`, () => {
     const sandbox = createSandbox({ requestsPerSecond: Infinity });
-    return withKiller(sandbox.fetch, async (weir) => {
+    return withKillingService(sandbox.fetch, async (weir) => {
       const args = ["records", "--limit=900", "--top=100", "--select=Id,DOI", "--output=a.csv"];
       assert(await weir.runUntilKilled(4, ...args));
       const edited = edit(await readFile("a.csv.part"));

@@ -1,13 +1,13 @@
 // A download that is killed at any request and resumed writes the same file.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileNames, FOLDER, readFile, writeFile } from "../../helpers/command_line.ts";
-import { withKiller } from "../../helpers/killer.ts";
+import { withKillingService } from "../../helpers/killing_service.ts";
 import { largeService } from "../../helpers/large_service.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 Deno.test("weir --resume writes each row once when a query past a million rows is killed", () => {
   const service = largeService(1_050_000, 40);
-  return withKiller((request) => service.fetch(request), async (weir) => {
+  return withKillingService((request) => service.fetch(request), async (weir) => {
     const args = ["observations", "--select=Id,LocationId", "--output=a.ndjson"];
     // During the first page, the count, the counts of the halves, and the pages of the shards.
     for (const at of [2, 3, 5, 30, 40]) {
@@ -26,7 +26,7 @@ Deno.test("weir --resume writes each row once when a query past a million rows i
 
 Deno.test("weir --resume completes a split download that is killed after every page", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const args = [
       "records",
       "--partition=location",
@@ -49,7 +49,7 @@ Deno.test("weir --resume completes a split download that is killed after every p
 
 Deno.test("weir --resume truncates a part to its last committed page when a write was interrupted", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=900", "--top=100", "--output=a.csv"];
     await weir.run(...args);
     const whole = await readFile("a.csv");
@@ -67,7 +67,7 @@ Deno.test("weir --resume truncates a part to its last committed page when a writ
 
 Deno.test("weir --resume writes the same file when runs are killed at arbitrary times", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=30000", "--top=1000", "--output=a.csv"];
     await weir.run(...args);
     const whole = await readFile("a.csv");
@@ -95,7 +95,7 @@ Deno.test("weir --resume writes the same file when runs are killed at arbitrary 
 
 Deno.test("weir --resume continues in the part file itself, without a copy", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=900", "--top=100", "--select=Id,DOI", "--output=a.csv"];
     assert(await weir.runUntilKilled(5, ...args));
     const { ino } = await Deno.stat(`${FOLDER}/a.csv.part`);
@@ -108,7 +108,7 @@ Deno.test("weir --resume continues in the part file itself, without a copy", () 
 
 Deno.test("weir --resume exits with 0 and says that the file is complete when it is finished", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=300", "--top=100", "--select=Id", "--output=a.csv"];
     const cited = [...args, "--cite=c.txt"];
     assertEquals((await weir.run(...cited)).code, 0);
@@ -130,7 +130,7 @@ Deno.test("weir --resume exits with 0 and says that the file is complete when it
 
 Deno.test("weir --resume does not replace a file that appeared beside the part", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
     assert(await weir.runUntilKilled(3, ...args));
     await writeFile("a.csv", "of another");
@@ -146,7 +146,7 @@ Deno.test("weir --resume does not replace a file that appeared beside the part",
 
 Deno.test("weir --resume overwrites the file when the interrupted run had --force", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
     // At the first page, the dataset versions, and the second page.
     for (const at of [1, 2, 3]) {
@@ -162,7 +162,7 @@ Deno.test("weir --resume overwrites the file when the interrupted run had --forc
 
 Deno.test("weir --resume of another query keeps the file when a run with --force was killed before its first page", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
     await writeFile("a.csv", "of old");
     assert(await weir.runUntilKilled(1, ...args, "--force"));
@@ -176,7 +176,7 @@ Deno.test("weir --resume of another query keeps the file when a run with --force
 
 Deno.test("weir --resume starts a download when there is no part", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  return withKiller(sandbox.fetch, async (weir) => {
+  return withKillingService(sandbox.fetch, async (weir) => {
     const { code } = await weir.run("locations", "--select=Id", "--output=a.csv", "--resume");
     assertEquals([code, (await readFile("a.csv")).split("\r\n").length], [0, 62]);
   });

@@ -1,14 +1,8 @@
 // Files that cannot be written: the message names the file and says what to do.
 import { assertEquals, assertMatch } from "@std/assert";
 import { bundle } from "../../helpers/bundle.ts";
-import {
-  denoArguments,
-  type Ended,
-  FOLDER,
-  withFiles,
-  writeFile,
-} from "../../helpers/command_line.ts";
-import { runIn, runProgram } from "../../helpers/programs.ts";
+import { denoArguments, FOLDER, withFiles, writeFile } from "../../helpers/command_line.ts";
+import { type ProgramResult, runProgram, runProgramWith } from "../../helpers/programs.ts";
 import { bun, node } from "../../helpers/runtime_programs.ts";
 
 const UNSHARE = ["--map-root-user", "--mount", "sh", "-c"];
@@ -30,7 +24,7 @@ const RECORDS = ["records", "--sandbox", "--quiet", "--limit=2000", "--top=100"]
 
 for (const [name, program, ...args] of runtimes) {
   /** Runs a command line in a folder that is a file system of its own, with these mount options. */
-  const weirOn = (options: string, ...line: string[]): Promise<Ended> =>
+  const weirOn = (options: string, ...line: string[]): Promise<ProgramResult> =>
     withDisk(options, [program!, ...args, ...line], name !== "Deno");
 
   Deno.test({
@@ -84,7 +78,7 @@ for (const [name, program, ...args] of runtimes) {
         await writeFile("weir.mjs", await bundle("src/cli/bin.ts", "--platform", "deno"));
         await Deno.mkdir(`${FOLDER}/disk`);
         const command = ["-c", '"$@" > /dev/full', "bash", program!, ...args, ...RECORDS];
-        const ended = await runIn({ cwd: `${FOLDER}/disk` }, "bash", ...command);
+        const ended = await runProgramWith({ cwd: `${FOLDER}/disk` }, "bash", ...command);
         assertEquals(ended?.code, 1);
         assertMatch(
           ended!.stderr,
@@ -95,18 +89,29 @@ for (const [name, program, ...args] of runtimes) {
 }
 
 /** Runs a program in a folder that is a new tmpfs; the option `full` leaves no space there. */
-async function withDisk(options: string, command: string[], isBundled: boolean): Promise<Ended> {
+async function withDisk(
+  options: string,
+  command: string[],
+  isBundled: boolean,
+): Promise<ProgramResult> {
   const [mounted, isFull] = [options.replace(",full", ""), options.endsWith(",full")];
   const fill = isFull ? "cat /dev/zero 2>&- > filler; " : "";
   const script = `mount -t tmpfs -o ${mounted} tmpfs disk && cd disk && { ${fill}"$@"; }`;
   const env = { WEIR_REQUESTS_PER_SECOND: "Infinity" };
-  let ended: Ended | undefined;
+  let ended: ProgramResult | undefined;
   await withFiles(async () => {
     if (isBundled) {
       await writeFile("weir.mjs", await bundle("src/cli/bin.ts", "--platform", "deno"));
     }
     await Deno.mkdir(`${FOLDER}/disk`);
-    ended = await runIn({ cwd: FOLDER, env }, "unshare", ...UNSHARE, script, "sh", ...command);
+    ended = await runProgramWith(
+      { cwd: FOLDER, env },
+      "unshare",
+      ...UNSHARE,
+      script,
+      "sh",
+      ...command,
+    );
   });
   return ended!;
 }

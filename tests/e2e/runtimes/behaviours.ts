@@ -1,5 +1,5 @@
-// What the client does, in the public names alone: bundled as it is, it runs in every runtime, which
-// has its own fetch, its own streams and its own errors. What comes of it is held to `cases.ts`.
+// Behaviours of the client that run in every runtime, with its own fetch(), streams and errors. They
+// use only the public API; `cases.ts` has the expected results.
 import {
   and,
   DataStream,
@@ -10,89 +10,90 @@ import {
   toRequest,
 } from "../../../mod.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
-import { digestsOf, drain, reportFault } from "./report.ts";
+import { describeRejection, digestsOf, readAll } from "./report.ts";
 
-/** Where a service tells that the reader of an answer has left, as soon as it has. */
-export const LEFT = "/left";
+/** Path whose response arrives when a client has aborted the stalled request. */
+export const ABORTED_PATH = "/aborted";
 /** Path at which a service that resets connections lists the requests that it received. */
-export const RECEIVED = "/received";
-/** The key of the tests, which nobody but the service may see. */
+export const RECEIVED_PATH = "/received";
+/** API key of the tests, which only the service may receive. */
 export const KEY = "k3y-of-a-test";
 
-const clientOf = (baseUrl: string, options: DataStreamOptions = {}) =>
+const createClient = (baseUrl: string, options: DataStreamOptions = {}) =>
   new DataStream({ baseUrl, apiKey: KEY, requestsPerSecond: Infinity, ...options });
 
-/** Sixty rows on three pages. */
-const ask = (baseUrl: string, options?: DataStreamOptions, signal?: AbortSignal) =>
-  clientOf(baseUrl, options).locations({ select: ["Id"], top: 20, signal });
+/** Creates a query of 60 rows on three pages. */
+const createQuery = (baseUrl: string, options?: DataStreamOptions, signal?: AbortSignal) =>
+  createClient(baseUrl, options).locations({ select: ["Id"], top: 20, signal });
 
-/** A pause of a few milliseconds, and so many attempts. */
+/** Returns retry options with a backoff of a few milliseconds. */
 const retry = (attempts: number) => ({ retry: { attempts, backoff: 5 } });
 
-/** What comes of a fault that no second attempt would help. */
-const readInVain = (baseUrl: string) => reportFault(() => ask(baseUrl).toArray(), baseUrl, KEY);
+/** Reads a query that fails with an error that is not retried. */
+const readPermanentFault = (baseUrl: string) =>
+  describeRejection(() => createQuery(baseUrl).toArray(), baseUrl, KEY);
 
-/** The rows that come in spite of a fault. */
-const readAgain = async (baseUrl: string) =>
-  (await ask(baseUrl, retry(2)).toArray()).map(({ Id }) => Id);
+/** Reads the rows of a query despite a fault. */
+const readWithRetry = async (baseUrl: string) =>
+  (await createQuery(baseUrl, retry(2)).toArray()).map(({ Id }) => Id);
 
-/** Reads with a clock of its own: what was waited for, and whether it was waited for. */
-async function readWaiting(baseUrl: string): Promise<unknown> {
+/** Reads a query on a fake clock; compares the reported retry delays with the time that passed. */
+async function readOnFakeClock(baseUrl: string): Promise<unknown> {
   const clock = new FakeClock();
   const starts: number[] = [];
-  const told: [status: number | undefined, wait: number][] = [];
+  const reported: [status: number | undefined, wait: number][] = [];
   const fetch = (request: Request) => {
     starts.push(clock.now());
-    return clock.standStill(readWhole(request));
+    return clock.pauseDuring(fetchWithBody(request));
   };
-  const rows = await clientOf(baseUrl, { clock, fetch }).locations({
+  const rows = await createClient(baseUrl, { clock, fetch }).locations({
     select: ["Id"],
     onProgress: ({ retrying }) => {
-      if (retrying) told.push([retrying.fault.status, retrying.wait]);
+      if (retrying) reported.push([retrying.fault.status, retrying.wait]);
     },
   }).toArray();
-  const waits = told.map(([, wait], index) => starts[index + 1]! - starts[index]! - wait);
+  const excess = reported.map(([, wait], index) => starts[index + 1]! - starts[index]! - wait);
   return {
     rows: rows.length,
-    told: told.map(([status, wait]) => [status, Math.ceil(wait / 1000)]),
-    // The clock may move on by a look or two of the watch over a request.
-    waited: waits.every((more) => more >= 0 && more < 5_000),
+    reported: reported.map(([status, wait]) => [status, Math.ceil(wait / 1000)]),
+    // The timers of the timeouts may advance the clock.
+    isDelayCorrect: excess.every((time) => time >= 0 && time < 5_000),
   };
 }
 
-async function readWhole(request: Request): Promise<Response> {
+async function fetchWithBody(request: Request): Promise<Response> {
   const response = await fetch(request);
   return new Response(await response.arrayBuffer(), response);
 }
 
-/** A fetch that tells when the headers of so many answers have come. */
-function tellOf(answers: number): { fetch: typeof fetch; came: Promise<void> } {
-  let tell = () => {};
-  const came = new Promise<void>((resolve) => tell = resolve);
+/** Returns a `fetch` and a promise that resolves after the headers of a number of responses. */
+function countResponses(count: number): { fetch: typeof fetch; received: Promise<void> } {
+  let resolveReceived = () => {};
+  const received = new Promise<void>((resolve) => resolveReceived = resolve);
   const send = async (request: Request | URL | string) => {
     const response = await fetch(request);
-    if (--answers === 0) tell();
+    if (--count === 0) resolveReceived();
     return response;
   };
-  return { fetch: send, came };
+  return { fetch: send, received };
 }
 
-/** Whether the service sees, while this runtime goes on, that the reader of an answer has left. */
-const isLeft = async (baseUrl: string) => (await fetch(new URL(LEFT, baseUrl))).ok;
+/** Whether the service notices that the client has aborted a request. */
+const isAborted = async (baseUrl: string) => (await fetch(new URL(ABORTED_PATH, baseUrl))).ok;
 
 /**
  * Reads three pages from a service that resets reused connections, at five requests a second.
  *
- * @returns The number of requests that the client did not count, and of those that arrived too soon
+ * @returns The numbers of requests that the client did not count and of those that arrived too early
  */
 async function readOverResets(baseUrl: string): Promise<unknown> {
   let counted = 0;
-  const rows = await clientOf(baseUrl, { ...retry(2), requestsPerSecond: 5 }).locations({
+  const rows = await createClient(baseUrl, { ...retry(2), requestsPerSecond: 5 }).locations({
     select: ["Id"],
     top: 25,
     onProgress: ({ requests }) => void (counted = requests),
   }).toArray();
-  const response = await fetch(new URL(RECEIVED, baseUrl));
+  const response = await fetch(new URL(RECEIVED_PATH, baseUrl));
   const received: { time: number }[] = await response.json();
   const gaps = received.slice(1).map(({ time }, index) => time - received[index]!.time);
   return {
@@ -102,9 +103,9 @@ async function readOverResets(baseUrl: string): Promise<unknown> {
   };
 }
 
-/** Each by the root address of a service of its own; what it gives can stand in JSON. */
+/** Behaviours by name. Each has a separate service at `baseUrl` and returns JSON-serialisable data. */
 export const BEHAVIOURS = {
-  "endpoint() builds request options": (baseUrl: string) => {
+  "endpoint() returns the same request options when runtimes differ": (baseUrl: string) => {
     const own = endpoint.defaults({
       baseUrl: "https://own.example/api",
       headers: { "X-Own": "1" },
@@ -116,98 +117,100 @@ export const BEHAVIOURS = {
     ]);
   },
 
-  "toRequest() sends what endpoint() built": async (baseUrl) => {
+  "toRequest() returns a request for fetch() when endpoint() built the options": async (
+    baseUrl,
+  ) => {
     const options = { baseUrl, headers: { "x-api-key": KEY }, $top: 3, $select: "Id" };
     const response = await fetch(toRequest(endpoint("GET /Locations", options)));
     const { value } = await response.json();
     return { status: response.status, value };
   },
 
-  "rows come from every page, once and in order": async (baseUrl) => {
-    const query = clientOf(baseUrl).observations({ select: ["Id"], top: 100 });
-    const looped: number[] = [];
-    for await (const { Id } of query) looped.push(Id);
-    const streamed = (await drain(query.rows())).map(({ Id }) => Id);
-    const pages = (await drain(query.pages())).map((rows) => rows.length);
-    return { looped, same: looped.join() === streamed.join(), pages };
+  "rows() gives each row once and in order when there are several pages": async (baseUrl) => {
+    const query = createClient(baseUrl).observations({ select: ["Id"], top: 100 });
+    const ids: number[] = [];
+    for await (const { Id } of query) ids.push(Id);
+    const streamed = (await readAll(query.rows())).map(({ Id }) => Id);
+    const pages = (await readAll(query.pages())).map((rows) => rows.length);
+    return { ids, isSame: ids.join() === streamed.join(), pages };
   },
 
-  "CSV, NDJSON and JSON have the same bytes": (baseUrl) =>
-    digestsOf(clientOf(baseUrl).records({ top: 100 })),
+  "csv(), ndjson() and json() give the same bytes when runtimes differ": (baseUrl) =>
+    digestsOf(createClient(baseUrl).records({ top: 100 })),
 
-  "filter and select reach the service": (baseUrl) =>
-    clientOf(baseUrl).observations({
+  "observations() sends filter and select when they are given": (baseUrl) =>
+    createClient(baseUrl).observations({
       select: ["Id", "CharacteristicName", "ActivityStartDate", "ResultValue"],
       filter: and(eq("CharacteristicName", "pH"), gte("ActivityStartYear", 2020)),
     }).toArray(),
 
-  "limit takes no more than it needs": async (baseUrl) => {
-    const rows = await clientOf(baseUrl).locations({ select: ["Id"], top: 10, limit: 25 })
+  "locations() requests only as many rows as needed when there is a limit": async (baseUrl) => {
+    const rows = await createClient(baseUrl).locations({ select: ["Id"], top: 10, limit: 25 })
       .toArray();
     return rows.map(({ Id }) => Id);
   },
 
-  "count() is one request": (baseUrl) => ask(baseUrl).count(),
+  "count() sends one request when it is called": (baseUrl) => createQuery(baseUrl).count(),
 
-  "a 429 is waited for as it says": readWaiting,
-  "a 504 is tried again after a pause": readWaiting,
+  "toArray() waits for Retry-After when the status is 429": readOnFakeClock,
+  "toArray() retries after a delay when the status is 504": readOnFakeClock,
 
-  "an error of the service does not show the key": readInVain,
+  "DataStreamError hides the key when the service repeats it": readPermanentFault,
 
-  "an error of the network does not show the key": (baseUrl) =>
-    reportFault(() => ask(baseUrl, retry(1)).toArray(), baseUrl, KEY),
+  "DataStreamError hides the key when the connection fails": (baseUrl) =>
+    describeRejection(() => createQuery(baseUrl, retry(1)).toArray(), baseUrl, KEY),
 
-  "a signal stops a page in flight, with its own reason": async (baseUrl) => {
-    const { fetch, came } = tellOf(2);
+  "pages() rejects with the reason when a signal aborts during a request": async (baseUrl) => {
+    const { fetch, received } = countResponses(2);
     const stop = new AbortController();
     const reason = new Error("enough");
-    const reader = ask(baseUrl, { fetch }, stop.signal).pages().getReader();
+    const reader = createQuery(baseUrl, { fetch }, stop.signal).pages().getReader();
     const { value } = await reader.read();
     const next = reader.read();
-    await came;
+    await received;
     stop.abort(reason);
     const isReason = await next.catch((error) => error === reason);
-    return { rows: value?.length, isReason, isLeft: await isLeft(baseUrl) };
+    return { rows: value?.length, isReason, isAborted: await isAborted(baseUrl) };
   },
 
-  "a loop that is left asks for nothing more": async (baseUrl) => {
-    for await (const { Id } of ask(baseUrl)) return Id;
+  "a loop sends no further request when it ends early": async (baseUrl) => {
+    for await (const { Id } of createQuery(baseUrl)) return Id;
   },
 
-  "an iterator that is left stops the page in flight": async (baseUrl) => {
-    const { fetch, came } = tellOf(2);
-    const rows = ask(baseUrl, { fetch })[Symbol.asyncIterator]();
+  "return() aborts the request when an iterator waits for a page": async (baseUrl) => {
+    const { fetch, received } = countResponses(2);
+    const rows = createQuery(baseUrl, { fetch })[Symbol.asyncIterator]();
     for (let row = 0; row < 20; row++) await rows.next();
     const next = rows.next();
-    await came;
+    await received;
     await rows.return?.();
-    return { ...await next, isLeft: await isLeft(baseUrl) };
+    return { ...await next, isAborted: await isAborted(baseUrl) };
   },
 
-  "a link to another origin is not followed": readInVain,
+  "toArray() rejects a next link when its origin is different": readPermanentFault,
 
-  "a redirect to another origin is not followed": (baseUrl) =>
-    reportFault(() => ask(baseUrl).toArray(), baseUrl, KEY, ["status"]),
+  "toArray() rejects a redirect when its origin is different": (baseUrl) =>
+    describeRejection(() => createQuery(baseUrl).toArray(), baseUrl, KEY, ["status"]),
 
-  "a page that ends early is asked for again": readAgain,
+  "toArray() requests a page again when its JSON is truncated": readWithRetry,
 
-  "a page whose connection is cut is asked for again": readAgain,
+  "toArray() requests a page again when its connection closes early": readWithRetry,
 
-  "a page that always ends early is an error": async (baseUrl) => {
-    const reader = ask(baseUrl, retry(2)).csv().getReader();
+  "csv() rejects when a page is truncated in every attempt": async (baseUrl) => {
+    const reader = createQuery(baseUrl, retry(2)).csv().getReader();
     const first = await reader.read();
     const lines = new TextDecoder().decode(first.value).split("\r\n").length - 2;
-    return { lines, ...await reportFault(() => reader.read(), baseUrl, KEY) };
+    return { lines, ...await describeRejection(() => reader.read(), baseUrl, KEY) };
   },
 
-  "a page that is always cut is an error": async (baseUrl) => {
-    const reader = ask(baseUrl, retry(2)).pages().getReader();
+  "pages() rejects when the connection closes early in every attempt": async (baseUrl) => {
+    const reader = createQuery(baseUrl, retry(2)).pages().getReader();
     const rows = (await reader.read()).value?.length;
-    return { rows, ...await reportFault(() => reader.read(), baseUrl, KEY) };
+    return { rows, ...await describeRejection(() => reader.read(), baseUrl, KEY) };
   },
 
   "Progress.requests counts each request when the service resets connections": readOverResets,
 } satisfies Record<string, (baseUrl: string) => Promise<unknown>>;
 
-/** What a behaviour is called. */
+/** Name of a behaviour. */
 export type BehaviourName = keyof typeof BEHAVIOURS;

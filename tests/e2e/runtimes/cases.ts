@@ -1,22 +1,23 @@
-// What every runtime must come to: how the service of each behaviour answers, what the behaviour
-// gives, and which requests the service has seen.
+// Expected results of each behaviour in every runtime, and the responses of its service.
 import { DataStream } from "../../../mod.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { VERSION } from "../../../src/version.ts";
 import type { BehaviourName } from "./behaviours.ts";
-import { digestsOf, type FaultReport } from "./report.ts";
-import { type Answer, DATA } from "./services.ts";
+import { digestsOf, type Rejection } from "./report.ts";
+import { SANDBOX_OPTIONS, type ServiceHandler } from "./services.ts";
 
-/** What a behaviour is held to. */
+/** Expected result of a behaviour. */
 export interface Case {
-  answer?: Answer;
+  /** Responds to requests; default: the sandbox. */
+  respond?: ServiceHandler;
   /** Whether the service resets a connection when a second request arrives on it. */
   resetsConnections?: true;
-  /** What it gives, the address of its service standing as `BASE`. */
-  gives: unknown;
-  /** The result in runtimes, by name, whose `fetch` makes the general result impossible. */
-  givesIn?: Record<string, unknown>;
-  seen: string[];
+  /** Expected result; `BASE` replaces the base URL of the service. */
+  result: unknown;
+  /** Results in runtimes, by name, whose `fetch` makes the general result impossible. */
+  resultsIn?: Record<string, unknown>;
+  /** Expected requests. */
+  requests: string[];
 }
 
 const PAGES = ["Id:1134", "Id:1274", "Id:1414"];
@@ -26,8 +27,8 @@ const locations = (top: number, ...tokens: string[]) => [
 ];
 const first = locations(20);
 const second = locations(20, PAGES[0]!);
-/** The requests for three hundred rows: past the first page they are counted. */
-const measured = (options: string) => [
+/** Requests for 300 rows; the client counts them after the first page. */
+const requestsFor300Rows = (options: string) => [
   `${options}$top=100`,
   `${options.replace(/\?.*/, "?")}$count=true`,
   `${options}$top=100&$skiptoken=Id:500300`,
@@ -39,33 +40,33 @@ const ids = (from: number, step: number, count: number) =>
 const json = (body: BodyInit, headers: Record<string, string> = {}) =>
   new Response(body, { headers: { "content-type": "application/json", ...headers } });
 
-/** An answer whose connection is cut in the middle: it has fewer bytes than it says. */
-const cut = () =>
+/** Returns a response with fewer bytes than its Content-Length, so that the connection is closed. */
+const closedEarly = () =>
   json(ReadableStream.from([new TextEncoder().encode('{"value":[{"Id":41,')]), {
     "content-length": "1000",
   });
 
-/** An answer that ends clean, in the middle of a page. */
-const short = async (whole: () => Promise<Response>) =>
-  json((await (await whole()).text()).slice(0, 200));
+/** Returns a complete response with truncated JSON. */
+const truncated = async (respond: () => Promise<Response>) =>
+  json((await (await respond()).text()).slice(0, 200));
 
-/** Half of the second page, and then nothing until the reader leaves. */
-const silentAtSecond: Answer = async ({ request, number, whole, silence }) =>
-  number === 1 ? whole() : silence.answer(request, await (await whole()).text());
+/** Sends half of the second page, then stalls until the client aborts. */
+const stallSecondPage: ServiceHandler = async ({ request, number, respond, stall }) =>
+  number === 1 ? respond() : stall.respond(request, await (await respond()).text());
 
-const fault = (kind: string, says: string, more: Partial<FaultReport> = {}): FaultReport => ({
+const rejection = (kind: string, text: string, more: Partial<Rejection> = {}): Rejection => ({
   kind,
-  says,
+  text,
   showsKey: [],
   ...more,
 });
-const connection = "check the connection and the base URL, then try again";
-/** What an error adds after a first page of twenty rows. */
+const connectionHint = "check the connection and the base URL, then try again";
+/** End of the message of an error after a first page of 20 rows. */
 const DELIVERED = "; 20 rows were delivered before, up to the position Id:1134";
 
-/** The same data by the client in this process, and no server. */
-function inProcess() {
-  const sandbox = createSandbox(DATA);
+/** Creates a client of a sandbox in this process, with the data of the services. */
+function createLocalClient() {
+  const sandbox = createSandbox(SANDBOX_OPTIONS);
   const { apiKey, url, fetch } = sandbox;
   return {
     client: new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity }),
@@ -73,9 +74,9 @@ function inProcess() {
   };
 }
 
-/** The rows of a year and of a kind, by the service's own JSON. */
-async function recentPh(): Promise<unknown[]> {
-  const { sandbox } = inProcess();
+/** Returns the values of pH since 2020 from the JSON of the sandbox. */
+async function findRecentPh(): Promise<unknown[]> {
+  const { sandbox } = createLocalClient();
   const select = ["Id", "CharacteristicName", "ActivityStartDate", "ResultValue"];
   const response = await sandbox.fetch(
     `${sandbox.url}/Observations?%24select=${select.join()}&%24top=1000`,
@@ -90,8 +91,8 @@ async function recentPh(): Promise<unknown[]> {
 }
 
 export const CASES: Record<BehaviourName, Case> = {
-  "endpoint() builds request options": {
-    gives: [
+  "endpoint() returns the same request options when runtimes differ": {
+    result: [
       {
         method: "get",
         url: "https://api.datastream.org/v1/odata/v4/Records" +
@@ -121,128 +122,133 @@ export const CASES: Record<BehaviourName, Case> = {
         },
       },
     ],
-    seen: [],
+    requests: [],
   },
-  "toRequest() sends what endpoint() built": {
-    gives: { status: 200, value: [{ Id: 1001 }, { Id: 1008 }, { Id: 1015 }] },
-    seen: ["Locations?$top=3&$select=Id"],
+  "toRequest() returns a request for fetch() when endpoint() built the options": {
+    result: { status: 200, value: [{ Id: 1001 }, { Id: 1008 }, { Id: 1015 }] },
+    requests: ["Locations?$top=3&$select=Id"],
   },
-  "rows come from every page, once and in order": {
-    gives: { looped: ids(500_003, 3, 300), same: true, pages: [100, 100, 100] },
-    seen: Array(3).fill(measured("Observations?$select=Id&")).flat(),
+  "rows() gives each row once and in order when there are several pages": {
+    result: { ids: ids(500_003, 3, 300), isSame: true, pages: [100, 100, 100] },
+    requests: Array(3).fill(requestsFor300Rows("Observations?$select=Id&")).flat(),
   },
-  "CSV, NDJSON and JSON have the same bytes": {
-    gives: await digestsOf(inProcess().client.records({ top: 100 })),
-    seen: Array(4).fill(measured("Records?")).flat(),
+  "csv(), ndjson() and json() give the same bytes when runtimes differ": {
+    result: await digestsOf(createLocalClient().client.records({ top: 100 })),
+    requests: Array(4).fill(requestsFor300Rows("Records?")).flat(),
   },
-  "filter and select reach the service": {
-    gives: await recentPh(),
-    seen: [
+  "observations() sends filter and select when they are given": {
+    result: await findRecentPh(),
+    requests: [
       "Observations?$select=Id,CharacteristicName,ActivityStartDate,ResultValue" +
       "&$filter=CharacteristicName eq 'pH' and ActivityStartYear gte 2020&$top=10000",
     ],
   },
-  "limit takes no more than it needs": {
-    gives: ids(1001, 7, 25),
-    seen: [...locations(10, "Id:1064"), ...locations(5, "Id:1134").slice(1)],
+  "locations() requests only as many rows as needed when there is a limit": {
+    result: ids(1001, 7, 25),
+    requests: [...locations(10, "Id:1064"), ...locations(5, "Id:1134").slice(1)],
   },
-  "count() is one request": { gives: 60, seen: ["Locations?$count=true"] },
-  "a 429 is waited for as it says": {
-    answer: ({ number, whole }) =>
-      number === 1 ? Response.json({}, { status: 429, headers: { "retry-after": "7" } }) : whole(),
-    gives: { rows: 60, told: [[429, 7]], waited: true },
-    seen: Array(2).fill("Locations?$select=Id&$top=10000"),
+  "count() sends one request when it is called": {
+    result: 60,
+    requests: ["Locations?$count=true"],
   },
-  "a 504 is tried again after a pause": {
-    answer: ({ number, whole }) => number === 1 ? Response.json({}, { status: 504 }) : whole(),
-    gives: { rows: 60, told: [[504, 1]], waited: true },
-    seen: Array(2).fill("Locations?$select=Id&$top=10000"),
+  "toArray() waits for Retry-After when the status is 429": {
+    respond: ({ number, respond }) =>
+      number === 1
+        ? Response.json({}, { status: 429, headers: { "retry-after": "7" } })
+        : respond(),
+    result: { rows: 60, reported: [[429, 7]], isDelayCorrect: true },
+    requests: Array(2).fill("Locations?$select=Id&$top=10000"),
   },
-  "an error of the service does not show the key": {
-    answer: ({ request }) => {
+  "toArray() retries after a delay when the status is 504": {
+    respond: ({ number, respond }) => number === 1 ? Response.json({}, { status: 504 }) : respond(),
+    result: { rows: 60, reported: [[504, 1]], isDelayCorrect: true },
+    requests: Array(2).fill("Locations?$select=Id&$top=10000"),
+  },
+  "DataStreamError hides the key when the service repeats it": {
+    respond: ({ request }) => {
       const message = `no use for ${request.headers.get("x-api-key")}`;
       return Response.json({ message }, { status: 403 });
     },
-    gives: fault(
+    result: rejection(
       "status",
       "/Locations responded with status 403 (no use for [key]): check the API key, which the service may have replaced, or request one at https://github.com/datastreamapp/api-docs",
       { status: 403 },
     ),
-    seen: first,
+    requests: first,
   },
-  "an error of the network does not show the key": {
-    answer: cut,
-    gives: fault("network", connection),
-    seen: first,
+  "DataStreamError hides the key when the connection fails": {
+    respond: closedEarly,
+    result: rejection("network", connectionHint),
+    requests: first,
   },
-  "a signal stops a page in flight, with its own reason": {
-    answer: silentAtSecond,
-    gives: { rows: 20, isReason: true, isLeft: true },
-    seen: second,
+  "pages() rejects with the reason when a signal aborts during a request": {
+    respond: stallSecondPage,
+    result: { rows: 20, isReason: true, isAborted: true },
+    requests: second,
   },
-  "a loop that is left asks for nothing more": { gives: 1001, seen: first },
-  "an iterator that is left stops the page in flight": {
-    answer: silentAtSecond,
-    gives: { done: true, isLeft: true },
-    seen: second,
+  "a loop sends no further request when it ends early": { result: 1001, requests: first },
+  "return() aborts the request when an iterator waits for a page": {
+    respond: stallSecondPage,
+    result: { done: true, isAborted: true },
+    requests: second,
   },
-  "a link to another origin is not followed": {
-    answer: async ({ elsewhere, whole }) => {
-      const { value } = await (await whole()).json();
-      const link = `${elsewhere}/v1/odata/v4/Locations?$skiptoken=${PAGES[0]}&$top=20`;
+  "toArray() rejects a next link when its origin is different": {
+    respond: async ({ otherOrigin, respond }) => {
+      const { value } = await (await respond()).json();
+      const link = `${otherOrigin}/v1/odata/v4/Locations?$skiptoken=${PAGES[0]}&$top=20`;
       return Response.json({ value, "@odata.nextLink": link });
     },
-    gives: fault(
+    result: rejection(
       "next-link",
       "The link to the next page has another address than the request: the result is incomplete. The link was not followed. Report it to DataStream",
     ),
-    seen: first,
+    requests: first,
   },
-  "a redirect to another origin is not followed": {
-    answer: ({ elsewhere }) => Response.redirect(`${elsewhere}/v1/odata/v4/Locations`, 307),
-    gives: fault(
+  "toArray() rejects a redirect when its origin is different": {
+    respond: ({ otherOrigin }) => Response.redirect(`${otherOrigin}/v1/odata/v4/Locations`, 307),
+    result: rejection(
       "status",
       "/Locations responded with a redirect: check the base URL; redirects are not followed, because the API key is sent to one origin",
     ),
-    seen: first,
+    requests: first,
   },
-  "a page that ends early is asked for again": {
-    answer: ({ number, whole }) => number === 2 ? short(whole) : whole(),
-    gives: ids(1001, 7, 60),
+  "toArray() requests a page again when its JSON is truncated": {
+    respond: ({ number, respond }) => number === 2 ? truncated(respond) : respond(),
+    result: ids(1001, 7, 60),
     // The third page is full: one more request shows the end.
-    seen: locations(20, PAGES[0]!, PAGES[0]!, PAGES[1]!, PAGES[2]!),
+    requests: locations(20, PAGES[0]!, PAGES[0]!, PAGES[1]!, PAGES[2]!),
   },
-  "a page whose connection is cut is asked for again": {
-    answer: ({ number, whole }) => number === 2 ? cut() : whole(),
-    gives: ids(1001, 7, 60),
+  "toArray() requests a page again when its connection closes early": {
+    respond: ({ number, respond }) => number === 2 ? closedEarly() : respond(),
+    result: ids(1001, 7, 60),
     // The third page is full: one more request shows the end.
-    seen: locations(20, PAGES[0]!, PAGES[0]!, PAGES[1]!, PAGES[2]!),
+    requests: locations(20, PAGES[0]!, PAGES[0]!, PAGES[1]!, PAGES[2]!),
   },
-  "a page that always ends early is an error": {
-    answer: ({ number, whole }) => number === 1 ? whole() : short(whole),
-    gives: {
+  "csv() rejects when a page is truncated in every attempt": {
+    respond: ({ number, respond }) => number === 1 ? respond() : truncated(respond),
+    result: {
       lines: 20,
-      ...fault(
+      ...rejection(
         "page",
         "Wanted a page of JSON from /v1/odata/v4/Locations, got broken JSON, 2 times: check the base URL, then try again" +
           DELIVERED,
       ),
     },
-    seen: locations(20, PAGES[0]!, PAGES[0]!),
+    requests: locations(20, PAGES[0]!, PAGES[0]!),
   },
-  "a page that is always cut is an error": {
-    answer: ({ number, whole }) => number === 1 ? whole() : cut(),
-    gives: { rows: 20, ...fault("network", connection + DELIVERED) },
-    seen: locations(20, PAGES[0]!, PAGES[0]!),
+  "pages() rejects when the connection closes early in every attempt": {
+    respond: ({ number, respond }) => number === 1 ? respond() : closedEarly(),
+    result: { rows: 20, ...rejection("network", connectionHint + DELIVERED) },
+    requests: locations(20, PAGES[0]!, PAGES[0]!),
   },
   "Progress.requests counts each request when the service resets connections": {
     resetsConnections: true,
-    gives: { rows: 60, uncounted: 0, tooSoon: 0 },
-    // These repeat the second and the third request by themselves: see src/client/transport.ts.
-    givesIn: {
+    result: { rows: 60, uncounted: 0, tooSoon: 0 },
+    // These runtimes repeat the second and third request themselves: see src/client/transport.ts.
+    resultsIn: {
       workerd: { rows: 60, uncounted: 2, tooSoon: 2 },
       Chromium: { rows: 60, uncounted: 2, tooSoon: 2 },
     },
-    seen: locations(25, "Id:1169", "Id:1344"),
+    requests: locations(25, "Id:1169", "Id:1344"),
   },
 };

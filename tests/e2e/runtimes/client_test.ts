@@ -1,32 +1,32 @@
-// One file of what the client does, in Deno, Node, Bun, workerd and Chromium: each comes to the same.
+// Runs the same behaviours in Deno, Node, Bun, workerd and Chromium and compares the results.
 import { assertEquals } from "@std/assert";
 import { type BehaviourName, BEHAVIOURS } from "./behaviours.ts";
 import { CASES } from "./cases.ts";
-import type { Addresses } from "./run_behaviours.ts";
+import type { BaseUrls } from "./run_behaviours.ts";
 import { CLIENT_RUNTIMES } from "./runtimes.ts";
 import { serve, serveWithResets, type Service } from "./services.ts";
 
 for (const { name: runtime, isInstalled, run } of CLIENT_RUNTIMES) {
   Deno.test({
-    name: `the client in ${runtime} comes to what it comes to everywhere`,
+    name: `DataStream gives the expected results when it runs in ${runtime}`,
     ignore: !isInstalled,
     async fn(test) {
       await using open = new AsyncDisposableStack();
       const services = new Map<string, Service>();
-      for (const [name, { answer, resetsConnections }] of Object.entries(CASES)) {
-        services.set(name, open.use(resetsConnections ? await serveWithResets() : serve(answer)));
+      for (const [name, { respond, resetsConnections }] of Object.entries(CASES)) {
+        services.set(name, open.use(resetsConnections ? await serveWithResets() : serve(respond)));
       }
-      const addresses = [...services].map(([name, { baseUrl }]) => [name, baseUrl]);
-      const outcomes = await run(Object.fromEntries(addresses) as Addresses);
-      assertEquals(Object.keys(outcomes), Object.keys(BEHAVIOURS));
+      const baseUrls = [...services].map(([name, { baseUrl }]) => [name, baseUrl]);
+      const results = await run(Object.fromEntries(baseUrls) as BaseUrls);
+      assertEquals(Object.keys(results), Object.keys(BEHAVIOURS));
 
-      for (const [name, { gives, givesIn, seen }] of Object.entries(CASES)) {
+      for (const [name, { result, resultsIn, requests }] of Object.entries(CASES)) {
         const { baseUrl, ...service } = services.get(name as BehaviourName)!;
         await test.step(name, () => {
-          const text = JSON.stringify(outcomes[name]).replaceAll(baseUrl, "BASE");
-          assertEquals(JSON.parse(text), { gave: givesIn?.[runtime] ?? gives });
-          assertEquals(service.seen(), seen);
-          assertEquals(service.seenElsewhere(), []);
+          const text = JSON.stringify(results[name]).replaceAll(baseUrl, "BASE");
+          assertEquals(JSON.parse(text), { value: resultsIn?.[runtime] ?? result });
+          assertEquals(service.requests(), requests);
+          assertEquals(service.requestsToOtherOrigin(), []);
         });
       }
     },

@@ -1,7 +1,7 @@
-// The behaviours in a process of its own: addresses in, outcomes out, both as JSON.
+// Runs the behaviours in a process: base URLs as an argument, results on standard output, as JSON.
 import process from "node:process";
 import { runBehaviours } from "./run_behaviours.ts";
 
-const outcomes = await runBehaviours(JSON.parse(process.argv[2]!));
-// What still hangs must not hold the process up.
-process.stdout.write(JSON.stringify(outcomes), () => process.exit());
+const results = await runBehaviours(JSON.parse(process.argv[2]!));
+// Pending requests would keep the process running.
+process.stdout.write(JSON.stringify(results), () => process.exit());

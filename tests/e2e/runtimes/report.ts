@@ -1,67 +1,69 @@
-// What a behaviour tells of streams and of errors, so that it can stand in JSON.
+// Describes streams and errors as JSON-serialisable data.
 import { DataStreamError, type Query } from "../../../mod.ts";
 
-/** What a {@linkcode DataStreamError} says wherever it is thrown. */
-export interface FaultReport {
+/** Properties of a {@linkcode DataStreamError} that are equal in all runtimes. */
+export interface Rejection {
   kind: string;
   status?: number | undefined;
-  /** The message; of a fault of the network, which each runtime words in its own way, its hint. */
-  says: string;
-  /** Where the key stands, among all that can be printed of the error. */
+  /** Message, or the hint of a network error, whose message depends on the runtime. */
+  text: string;
+  /** Names of the properties and texts of the error that contain the key. */
   showsKey: string[];
 }
 
 /**
- * What comes of something that must fail.
+ * Runs a function that must reject and describes the error.
  *
- * @param baseUrl What is left out of the message: it has another port each time
- * @param leaveOut The facts that a runtime hides
+ * @param run The function
+ * @param baseUrl Text to remove from the message, because its port varies
+ * @param key API key to search for
+ * @param omitted Properties that some runtimes hide
  */
-export async function reportFault(
+export async function describeRejection(
   run: () => Promise<unknown>,
   baseUrl: string,
   key: string,
-  leaveOut: (keyof FaultReport)[] = [],
-): Promise<FaultReport | { came: unknown }> {
+  omitted: (keyof Rejection)[] = [],
+): Promise<Rejection | { unexpected: unknown }> {
   let error: unknown;
   try {
-    return { came: await run() };
+    return { unexpected: await run() };
   } catch (thrown) {
     error = thrown;
   }
-  if (!(error instanceof DataStreamError)) return { came: String(error) };
+  if (!(error instanceof DataStreamError)) return { unexpected: String(error) };
   const { kind, status, message, hint } = error;
-  const says = kind === "network" ? hint : message.replaceAll(baseUrl, "");
+  const text = kind === "network" ? hint : message.replaceAll(baseUrl, "");
   const shown = Object.entries(textsOf(error)).filter(([, text]) => text.includes(key));
-  const report = { kind, status, says, showsKey: shown.map(([name]) => name) };
-  for (const name of leaveOut) delete (report as Partial<FaultReport>)[name];
-  return report;
+  const rejection = { kind, status, text, showsKey: shown.map(([name]) => name) };
+  for (const name of omitted) delete (rejection as Partial<Rejection>)[name];
+  return rejection;
 }
 
-/** All that can be printed of an error and of those behind it. */
+/** Returns the texts and properties of an error and its causes. */
 function textsOf(error: Error): Record<string, string> {
   const texts: Record<string, string> = {};
   let depth = 0;
-  for (let one: unknown = error; one instanceof Error; one = one.cause, depth++) {
-    texts[`message ${depth}`] = one.message;
-    texts[`stack ${depth}`] = one.stack ?? "";
-    texts[`text ${depth}`] = String(one);
-    texts[`JSON ${depth}`] = JSON.stringify(one);
-    for (const name of Object.getOwnPropertyNames(one)) {
-      texts[`${name} ${depth}`] = String(Reflect.get(one, name));
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause, depth++) {
+    texts[`message ${depth}`] = cause.message;
+    texts[`stack ${depth}`] = cause.stack ?? "";
+    texts[`text ${depth}`] = String(cause);
+    texts[`JSON ${depth}`] = JSON.stringify(cause);
+    for (const name of Object.getOwnPropertyNames(cause)) {
+      texts[`${name} ${depth}`] = String(Reflect.get(cause, name));
     }
   }
   return texts;
 }
 
-/** All that a stream gives. */
-export async function drain<T>(stream: ReadableStream<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const one of stream) all.push(one);
-  return all;
+/** Reads a stream to its end. `Array.fromAsync()` is missing in Node 20. */
+export async function readAll<T>(stream: ReadableStream<T>): Promise<T[]> {
+  const chunks: T[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return chunks;
 }
 
-/** The digests of all that a query can be written as. */
+/** Returns the digests of a query's output in each format. */
 export async function digestsOf(query: Query<object>): Promise<Record<string, string>> {
   return {
     csv: await digest(query.csv()),
@@ -71,7 +73,7 @@ export async function digestsOf(query: Query<object>): Promise<Record<string, st
   };
 }
 
-/** How many bytes a stream gives, and their SHA-256. */
+/** Returns the size and the SHA-256 of a stream. */
 async function digest(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string> {
   const bytes = await new Response(stream).arrayBuffer();
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));

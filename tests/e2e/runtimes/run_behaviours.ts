@@ -1,32 +1,32 @@
 import { type BehaviourName, BEHAVIOURS } from "./behaviours.ts";
 
-/** Where each behaviour finds its service. */
-export type Addresses = Record<BehaviourName, string>;
+/** Base URL of the service for each behaviour. */
+export type BaseUrls = Record<BehaviourName, string>;
 
-/** What came of a behaviour. */
-export type Outcome = { gave: unknown } | { failed: string };
+/** Result of a behaviour. */
+export type BehaviourResult = { value: unknown } | { error: string };
 
-/** A behaviour that hangs must not hold the others up. */
-const LONGEST = 15_000;
+/** Time limit (ms) of a behaviour. */
+const TIMEOUT = 15_000;
 
-/** Runs every behaviour, one after the other. */
-export async function runBehaviours(addresses: Addresses): Promise<Record<string, Outcome>> {
-  const outcomes: Record<string, Outcome> = {};
+/** Runs the behaviours one after another. */
+export async function runBehaviours(baseUrls: BaseUrls): Promise<Record<string, BehaviourResult>> {
+  const results: Record<string, BehaviourResult> = {};
   for (const [name, behave] of Object.entries(BEHAVIOURS)) {
-    outcomes[name] = await outcomeOf(() => behave(addresses[name as BehaviourName]));
+    results[name] = await settle(() => behave(baseUrls[name as BehaviourName]));
   }
-  return outcomes;
+  return results;
 }
 
-async function outcomeOf(behave: () => Promise<unknown>): Promise<Outcome> {
+async function settle(behave: () => Promise<unknown>): Promise<BehaviourResult> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const tooLong = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not over after ${LONGEST / 1000} s`)), LONGEST);
+  const expired = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`Not done after ${TIMEOUT / 1000} s`)), TIMEOUT);
   });
   try {
-    return { gave: await Promise.race([behave(), tooLong]) };
+    return { value: await Promise.race([behave(), expired]) };
   } catch (error) {
-    return { failed: error instanceof Error ? `${error.stack ?? error}` : String(error) };
+    return { error: error instanceof Error ? `${error.stack ?? error}` : String(error) };
   } finally {
     clearTimeout(timer);
   }

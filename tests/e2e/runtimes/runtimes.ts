@@ -3,71 +3,71 @@ import { bundle } from "../../helpers/bundle.ts";
 import { runProgram } from "../../helpers/programs.ts";
 import { bun, node, workerd } from "../../helpers/runtime_programs.ts";
 import { PUBLISHED, RUNTIMES } from "../servers/runtimes.ts";
-import type { Addresses, Outcome } from "./run_behaviours.ts";
+import type { BaseUrls, BehaviourResult } from "./run_behaviours.ts";
 
-/** The outcome of each behaviour, by its name. */
-type Outcomes = Record<string, Outcome>;
+/** Results of the behaviours by their names. */
+type Results = Record<string, BehaviourResult>;
 
-/** A runtime that may be installed. */
+/** A runtime that can run the behaviours. */
 export interface ClientRuntime {
   name: string;
   isInstalled: boolean;
-  run(addresses: Addresses): Promise<Outcomes>;
+  run(baseUrls: BaseUrls): Promise<Results>;
 }
 
 const PROCESS = "tests/e2e/runtimes/process.ts";
 
-/** Where the client is to do the same. */
+/** Runtimes in which the client must behave equally. */
 export const CLIENT_RUNTIMES: readonly ClientRuntime[] = [
   {
     name: "Deno",
     isInstalled: true,
-    run: (addresses) =>
-      outcomesOf(
+    run: (baseUrls) =>
+      runProcess(
         Deno.execPath(),
         "run",
         "--no-prompt",
         "--allow-net=127.0.0.1",
         PROCESS,
-        addresses,
+        baseUrls,
       ),
   },
   {
     name: "Node",
     isInstalled: node !== undefined,
-    run: (addresses) => inFile((path) => outcomesOf(node!, path, addresses)),
+    run: (baseUrls) => runBundled((path) => runProcess(node!, path, baseUrls)),
   },
   {
     name: "Bun",
     isInstalled: bun !== undefined,
-    run: (addresses) => inFile((path) => outcomesOf(bun!, path, addresses)),
+    run: (baseUrls) => runBundled((path) => runProcess(bun!, path, baseUrls)),
   },
   {
     name: "workerd",
     isInstalled: workerd !== undefined,
-    async run(addresses) {
+    async run(baseUrls) {
       const runtime = RUNTIMES.find(({ name }) => name === "workerd")!;
       const entry = { ...PUBLISHED, module: "tests/e2e/runtimes/worker.ts" };
       await using server = await runtime.start(entry, {});
-      const body = JSON.stringify(addresses);
+      const body = JSON.stringify(baseUrls);
       const response = await fetch(server.root, { method: "POST", body });
       if (!response.ok) throw new Error(`workerd: ${await response.text()} ${server.log()}`);
       return await response.json();
     },
   },
-  { name: "Chromium", isInstalled: hasChromium, run: inPage },
+  { name: "Chromium", isInstalled: hasChromium, run: runInPage },
 ];
 
-/** Runs a program whose last argument is the addresses, and that prints the outcomes. */
-async function outcomesOf(program: string, ...args: [...string[], Addresses]): Promise<Outcomes> {
-  const addresses = JSON.stringify(args.pop());
-  const result = await runProgram(program, ...args as string[], addresses);
+/** Runs a program that takes the base URLs as its last argument and prints the results. */
+async function runProcess(program: string, ...args: [...string[], BaseUrls]): Promise<Results> {
+  const baseUrls = JSON.stringify(args.pop());
+  const result = await runProgram(program, ...args as string[], baseUrls);
   if (!result?.success) throw new Error(`${program} ended with ${result?.code}: ${result?.stderr}`);
   return JSON.parse(result.stdout);
 }
 
-/** Runs the behaviours as one file, which nothing has to be installed for. */
-async function inFile(run: (path: string) => Promise<Outcomes>): Promise<Outcomes> {
+/** Bundles the behaviours into a temporary file and runs it. */
+async function runBundled(run: (path: string) => Promise<Results>): Promise<Results> {
   const folder = await Deno.makeTempDir({ prefix: "weir-runtimes-" });
   try {
     const path = `${folder}/behaviours.mjs`;
@@ -78,8 +78,8 @@ async function inFile(run: (path: string) => Promise<Outcomes>): Promise<Outcome
   }
 }
 
-/** Runs the behaviours in a page, whose origin is another than that of any service. */
-async function inPage(addresses: Addresses): Promise<Outcomes> {
+/** Runs the behaviours in a browser page, whose origin differs from those of the services. */
+async function runInPage(baseUrls: BaseUrls): Promise<Results> {
   const script = await bundle("tests/e2e/runtimes/run_behaviours.ts", "--platform", "browser");
   await using site = Deno.serve(
     LOOPBACK,
@@ -88,14 +88,14 @@ async function inPage(addresses: Addresses): Promise<Outcomes> {
         ? new Response(script, { headers: { "content-type": "text/javascript" } })
         : new Response("<!doctype html>", { headers: { "content-type": "text/html" } }),
   );
-  const outcomes: Outcomes = {};
+  const results: Results = {};
   await inBrowser(async (browser) => {
     const page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${site.addr.port}/`);
     const run = `import('/behaviours.js').then(({ runBehaviours }) => runBehaviours(${
-      JSON.stringify(addresses)
+      JSON.stringify(baseUrls)
     }))`;
-    Object.assign(outcomes, await page.evaluate(run));
+    Object.assign(results, await page.evaluate(run));
   });
-  return outcomes;
+  return results;
 }

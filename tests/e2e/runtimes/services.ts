@@ -1,94 +1,94 @@
 import { createSandbox } from "../../../src/sandbox/service.ts";
-import { type Came, serveAnyOrigin } from "../../helpers/any_origin_server.ts";
+import { type RequestHead, serveAnyOrigin } from "../../helpers/any_origin_server.ts";
 import { serveResetting } from "../../helpers/resetting_server.ts";
-import { Silence } from "../servers/silence.ts";
-import { until } from "../../helpers/until.ts";
-import { KEY, LEFT, RECEIVED } from "./behaviours.ts";
+import { Stall } from "../servers/stall.ts";
+import { waitFor } from "../../helpers/wait_for.ts";
+import { ABORTED_PATH, KEY, RECEIVED_PATH } from "./behaviours.ts";
 
-/** The data of all services. */
-export const DATA = { records: 300, apiKey: KEY, requestsPerSecond: Infinity };
+/** Options of the sandbox in all services. */
+export const SANDBOX_OPTIONS = { records: 300, apiKey: KEY, requestsPerSecond: Infinity };
 
-/** What an answer can be made of. */
-export interface Asked {
+/** A request to a service and ways to respond to it. */
+export interface RequestContext {
   request: Request;
-  /** 1 for the first request. */
+  /** Number of the request; the first one has number 1. */
   number: number;
-  /** The answer of a service without a fault. */
-  whole(): Promise<Response>;
-  /** Falls silent in the middle of an answer. */
-  silence: Silence;
-  /** An origin that nothing is to be asked of. */
-  elsewhere: string;
+  /** Returns the response of the sandbox. */
+  respond(): Promise<Response>;
+  /** Stalls a response within its body. */
+  stall: Stall;
+  /** Another origin, to which the client must not send requests. */
+  otherOrigin: string;
 }
 
-/** How a service answers. */
-export type Answer = (asked: Asked) => Response | Promise<Response>;
+/** Responds to a request. */
+export type ServiceHandler = (context: RequestContext) => Response | Promise<Response>;
 
-/** A service of one behaviour, and what it has seen. */
+/** The service of one behaviour. */
 export interface Service extends AsyncDisposable {
   baseUrl: string;
-  /** The requests so far: path, query as it is meant, and `no key` where there is none. */
-  seen(): string[];
-  /** The requests to the origin that nothing is to be asked of. */
-  seenElsewhere(): string[];
+  /** Returns the requests so far: path, decoded query, and a note if the key is missing or wrong. */
+  requests(): string[];
+  /** Returns the requests to the other origin, to which the client must not send any. */
+  requestsToOtherOrigin(): string[];
 }
 
 const ROOT_PATH = "/v1/odata/v4";
 
-/** Serves the sandbox's data on loopback, as a behaviour needs them. */
-export function serve(answer: Answer = ({ whole }) => whole()): Service {
-  const sandbox = createSandbox(DATA);
-  const silence = new Silence("within a page");
-  const elsewhere = serveAnyOrigin(() => new Response("nobody's", { status: 418 }));
+/** Serves the sandbox's data on loopback with the responses of a handler. */
+export function serve(handle: ServiceHandler = ({ respond }) => respond()): Service {
+  const sandbox = createSandbox(SANDBOX_OPTIONS);
+  const stall = new Stall("within a page");
+  const other = serveAnyOrigin(() => new Response("unexpected request", { status: 418 }));
   let number = 0;
   const service = serveAnyOrigin(async (request) => {
-    if (request.url.endsWith(LEFT)) {
-      await until(() => silence.isAborted, "the reader to leave");
-      return new Response("left");
+    if (request.url.endsWith(ABORTED_PATH)) {
+      await waitFor(() => stall.isAborted, "the abort of the stalled request");
+      return new Response("aborted");
     }
-    return await answer({
+    return await handle({
       request,
       number: ++number,
-      whole: () => sandbox.fetch(request),
-      silence,
-      elsewhere: elsewhere.origin,
+      respond: () => sandbox.fetch(request),
+      stall,
+      otherOrigin: other.origin,
     });
   });
   return {
     baseUrl: service.origin + ROOT_PATH,
-    seen: () =>
-      service.asked
-        .filter(({ method, url }) => method !== "OPTIONS" && !url.endsWith(LEFT))
+    requests: () =>
+      service.requests
+        .filter(({ method, url }) => method !== "OPTIONS" && !url.endsWith(ABORTED_PATH))
         .map(describe),
-    seenElsewhere: () => elsewhere.asked.map(describe),
+    requestsToOtherOrigin: () => other.requests.map(describe),
     async [Symbol.asyncDispose]() {
       await service[Symbol.asyncDispose]();
-      await elsewhere[Symbol.asyncDispose]();
+      await other[Symbol.asyncDispose]();
     },
   };
 }
 
-/** Serves the sandbox's data and resets reused connections; a repeated request is listed once. */
+/** Serves the sandbox's data and resets reused connections; lists repeated requests once. */
 export async function serveWithResets(): Promise<Service> {
-  const sandbox = createSandbox(DATA);
+  const sandbox = createSandbox(SANDBOX_OPTIONS);
   const withKey = (request: Request) => sandbox.fetch(request, { headers: { "x-api-key": KEY } });
-  const service = await serveResetting(withKey, { listPath: RECEIVED });
+  const service = await serveResetting(withKey, { listPath: RECEIVED_PATH });
   return {
     baseUrl: service.origin + ROOT_PATH,
-    seen: () => [...new Set(service.received.map(({ target }) => readable(target)))],
-    seenElsewhere: () => [],
+    requests: () => [...new Set(service.received.map(({ target }) => decodeTarget(target)))],
+    requestsToOtherOrigin: () => [],
     [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   };
 }
 
-function describe({ url, headers }: Came): string {
+function describe({ url, headers }: RequestHead): string {
   const { pathname, search } = new URL(url);
   const key = headers.get("x-api-key");
-  return readable(pathname + search) +
+  return decodeTarget(pathname + search) +
     (key === KEY ? "" : key === null ? ", no key" : ", another key");
 }
 
-/** A path below the service's root and a query, decoded. */
-function readable(target: string): string {
+/** Returns the decoded path and query without the root path. */
+function decodeTarget(target: string): string {
   return decodeURIComponent(target.replace(`${ROOT_PATH}/`, ""));
 }

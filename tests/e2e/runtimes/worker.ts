@@ -1,4 +1,4 @@
-// The behaviours in a Worker: addresses in, outcomes out, both as JSON.
+// Runs the behaviours in a Worker: base URLs in the request, results in the response, as JSON.
 import { runBehaviours } from "./run_behaviours.ts";
 
 const worker: { fetch(request: Request): Promise<Response> } = {

@@ -1,5 +1,4 @@
-// What the tests serve: the app with options that no variable of the published entry sets, and with
-// its log where a test reads it.
+// Serves the app with options from WEIR_TEST_OPTIONS, which the published entry point cannot set.
 import { type AppOptions, createApp, type EdgeApp } from "../../../edge/app.ts";
 
 type Environment = Record<string, string | undefined>;

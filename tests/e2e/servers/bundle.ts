@@ -1,22 +1,17 @@
 import deno from "../../../deno.json" with { type: "json" };
 import { bundle } from "../../helpers/bundle.ts";
 
-const bundled = new Map<string, Promise<string>>();
-
 /**
- * A module as one file, and all that it imports.
+ * Bundles a module with the flags of the task `bundle`.
  *
- * @param module The module's path in the project
- * @param published The published entry that the task `bundle` makes in the same way
+ * @param module Path of the module in the project
+ * @param published Path of the published entry point whose flags to use
  */
 export function bundleAsPublished(module: string, published: string): Promise<string> {
-  const made = bundled.get(module) ?? bundle(module, ...flagsFor(published));
-  bundled.set(module, made);
-  return made;
-}
-
-function flagsFor(published: string): string[] {
-  const command = deno.tasks.bundle.command.split(" && ").find((one) => one.endsWith(published))!;
-  return /^deno bundle --quiet (.*) --output \S+ (.*)/.exec(command.slice(0, -published.length))!
-    .slice(1).flatMap((flags) => flags.split(" ")).filter((flag) => flag !== "");
+  const command = deno.tasks.bundle.command.split(" && ").find((part) => part.endsWith(published))!;
+  const flags = /^deno bundle --quiet (.*) --output \S+ (.*)/.exec(
+    command.slice(0, -published.length),
+  )!
+    .slice(1).flatMap((words) => words.split(" ")).filter((flag) => flag !== "");
+  return bundle(module, ...flags);
 }

@@ -1,9 +1,8 @@
 /**
- * What workerd reads beside a Worker's code: the environment as bindings, and a port of the system's
- * choice.
+ * Creates the configuration of workerd for a Worker in `app.js`, on a free port.
  *
- * @param wrangler The text of `wrangler.jsonc`, for how the Worker is deployed
- * @param environment The bindings
+ * @param wrangler Text of `wrangler.jsonc`, for the compatibility date and flags
+ * @param environment Environment variables, which become bindings
  */
 export function toCapnp(wrangler: string, environment: Record<string, string>): string {
   const { compatibility_date: date, compatibility_flags: flags } = JSON.parse(

@@ -1,80 +1,95 @@
-// Faults of the service, on each runtime: before the first page a status, later a broken transfer.
+// Faults of the service, on each runtime: an error status before the first page, an aborted transfer
+// after it.
 import { assertEquals, assertRejects } from "@std/assert";
 import { runProgram } from "../../helpers/programs.ts";
-import { until } from "../../helpers/until.ts";
+import { waitFor } from "../../helpers/wait_for.ts";
 import { startApp, testOnEach } from "./runtimes.ts";
-import { DOWNLOAD, isWhole, json, over, pageFor, rowsOf, serveUpstream } from "./upstream.ts";
+import {
+  appOptionsFor,
+  DOWNLOAD,
+  isComplete,
+  jsonResponse,
+  pageFor,
+  rowsOf,
+  serveUpstream,
+} from "./upstream.ts";
 
 const hasCurl = await runProgram("curl", "--version") !== undefined;
 if (!hasCurl) console.warn("The tests with curl are skipped: curl is not installed");
 
-const refuse = (status: number) => () => Response.json({ message: "no" }, { status });
+const respondWith = (status: number) => () => Response.json({ message: "no" }, { status });
 
 for (const status of [500, 403]) {
-  testOnEach(`a ${status} before the first page is a problem`, async (runtime) => {
-    await using upstream = serveUpstream(refuse(status), 0);
-    await using server = await startApp(runtime, over(upstream));
-    const response = await fetch(server.root + DOWNLOAD);
-    assertEquals(response.status, 502);
-    assertEquals(response.headers.get("content-type"), "application/problem+json");
-    const problem = await response.json();
-    assertEquals([problem.type, problem.status], ["about:blank", 502]);
-    await until(() => server.log().includes("Download of Records failed"), "the log");
-  });
+  testOnEach(
+    `GET /Records.csv gives a 502 when the first page has status ${status}`,
+    async (runtime) => {
+      await using upstream = serveUpstream(respondWith(status), 0);
+      await using server = await startApp(runtime, appOptionsFor(upstream));
+      const response = await fetch(server.root + DOWNLOAD);
+      assertEquals(response.status, 502);
+      assertEquals(response.headers.get("content-type"), "application/problem+json");
+      const problem = await response.json();
+      assertEquals([problem.type, problem.status], ["about:blank", 502]);
+      await waitFor(() => server.log().includes("Download of Records failed"), "the log entry");
+    },
+  );
 }
 
-/** An answer whose connection is cut in the middle: it has fewer bytes than it says. */
-function cut(): Response {
+/** Returns a response with fewer bytes than its Content-Length, so that the connection is closed. */
+function truncatedResponse(): Response {
   const body = ReadableStream.from([new TextEncoder().encode('{"value":[{"Id":41,')]);
   const headers = { "content-type": "application/json", "content-length": "1000" };
   return new Response(body, { headers });
 }
 
 const FAULTS: Record<string, () => Response> = {
-  "a 500": refuse(500),
-  "broken JSON": () => json('{"value":[{"Id":41,'),
-  "a cut connection": cut,
+  "status 500": respondWith(500),
+  "invalid JSON": () => jsonResponse('{"value":[{"Id":41,'),
+  "a closed connection": truncatedResponse,
 };
-/** Pages of many pieces. */
+/** Pages of many chunks. */
 const LONG = { rows: 2_000, width: 1_000, pages: 5 };
-/** Pages of one piece. */
+/** Pages of one chunk. */
 const SHORT = { rows: 20, width: 1_000, pages: 5 };
 
 for (const [name, fault] of Object.entries(FAULTS)) {
-  testOnEach(`${name} after the first page breaks the transfer of fetch`, async (runtime) => {
+  testOnEach(`fetch() rejects when the second page has ${name}`, async (runtime) => {
     await using upstream = serveUpstream(
-      (request, number) => number === 2 ? fault() : json(pageFor(request, LONG)),
+      (request, number) => number === 2 ? fault() : jsonResponse(pageFor(request, LONG)),
       rowsOf(LONG),
     );
-    await using server = await startApp(runtime, over(upstream));
+    await using server = await startApp(runtime, appOptionsFor(upstream));
     const response = await fetch(server.root + DOWNLOAD);
     assertEquals(response.status, 200);
     await assertRejects(() => response.text());
-    await until(() => server.log().includes("Download of Records failed after"), "the log");
+    await waitFor(() => server.log().includes("Download of Records failed after"), "the log entry");
     assertEquals(upstream.pages.length, 2);
   });
 
-  testOnEach(`${name} after the first page makes curl fail`, async (runtime) => {
+  testOnEach(`curl fails when the second page has ${name}`, async (runtime) => {
     await using upstream = serveUpstream(
-      (request, number) => number === 2 ? fault() : json(pageFor(request, LONG)),
+      (request, number) => number === 2 ? fault() : jsonResponse(pageFor(request, LONG)),
       rowsOf(LONG),
     );
-    await using server = await startApp(runtime, over(upstream));
+    await using server = await startApp(runtime, appOptionsFor(upstream));
     const url = server.root + DOWNLOAD;
     const { success, stdout } = (await runProgram("curl", "--silent", "--fail", url))!;
-    assertEquals([success, isWhole(stdout, LONG)], [false, false]);
+    assertEquals([success, isComplete(stdout, LONG)], [false, false]);
     assertEquals(upstream.pages.length, 2);
   }, hasCurl);
 
-  testOnEach(`${name} after a first page that is short never ends clean`, async (runtime) => {
-    await using upstream = serveUpstream(
-      (request, number) => number === 2 ? fault() : json(pageFor(request, SHORT)),
-      rowsOf(SHORT),
-    );
-    await using server = await startApp(runtime, over(upstream));
-    const response = await fetch(server.root + DOWNLOAD);
-    assertEquals(response.status, 200);
-    await assertRejects(() => response.text());
-    assertEquals(upstream.pages.length, 2);
-  });
+  testOnEach(
+    `fetch() rejects when the second page has ${name} after a short page`,
+    async (runtime) => {
+      await using upstream = serveUpstream(
+        (request, number) => number === 2 ? fault() : jsonResponse(pageFor(request, SHORT)),
+        rowsOf(SHORT),
+      );
+      await using server = await startApp(runtime, appOptionsFor(upstream));
+      const response = await fetch(server.root + DOWNLOAD);
+      assertEquals(response.status, 200);
+      await assertRejects(() => response.text());
+      assertEquals(upstream.pages.length, 2);
+    },
+  );
 }

@@ -5,29 +5,34 @@ import { bundleAsPublished } from "./bundle.ts";
 import { toCapnp } from "./capnp.ts";
 import { type Server, startServer } from "./server.ts";
 
-/** What is served: the module for all runtimes but Node, and the one for Node. */
-export interface Entry {
+/** Modules that serve the app. */
+export interface EntryPoint {
+  /** Path of the module for all runtimes except Node. */
   module: string;
+  /** Path of the module for Node. */
   node: string;
 }
 
-/** What is published. */
-export const PUBLISHED: Entry = { module: "edge/serve.ts", node: "edge/node.ts" };
-/** The app with options of a test. */
-const TESTED: Entry = { module: "tests/e2e/servers/app.ts", node: "tests/e2e/servers/node.ts" };
+/** The published entry points. */
+export const PUBLISHED: EntryPoint = { module: "edge/serve.ts", node: "edge/node.ts" };
+/** Entry points that read the app's options from WEIR_TEST_OPTIONS. */
+const CONFIGURABLE: EntryPoint = {
+  module: "tests/e2e/servers/app.ts",
+  node: "tests/e2e/servers/node.ts",
+};
 
-/** A runtime that may be installed. */
+/** A server runtime. */
 export interface Runtime {
   name: string;
   isInstalled: boolean;
-  /** Whether it notices that a reader has left only when it writes to it. */
-  isDeaf?: boolean;
-  /** After how many milliseconds it cuts an answer that is silent, if it is not told otherwise. */
-  cutsAfter?: number;
-  start(entry: Entry, environment: Record<string, string>): Promise<Server>;
+  /** Whether it detects that a client has left only when it writes to it. */
+  detectsAbortOnWrite?: boolean;
+  /** Default time (ms) without data after which it closes a connection. */
+  idleTimeout?: number;
+  start(entry: EntryPoint, environment: Record<string, string>): Promise<Server>;
 }
 
-/** The runtimes that serve the app. */
+/** Runtimes that serve the app. */
 export const RUNTIMES: readonly Runtime[] = [
   {
     name: "Deno",
@@ -56,14 +61,17 @@ export const RUNTIMES: readonly Runtime[] = [
         args: ["app.mjs"],
         files: { "app.mjs": await bundleAsPublished(entry.node, PUBLISHED.node) },
         environment: { ...environment, PORT: "0" },
-        port: /listens on port (\d+)/,
+        // The import of `edge/node.ts` starts the published server, too.
+        port: entry === PUBLISHED
+          ? /Weir listens on port (\d+)/
+          : /The test's app listens on port (\d+)/,
       });
     },
   },
   {
     name: "Bun",
     isInstalled: bun !== undefined,
-    cutsAfter: 10_000,
+    idleTimeout: 10_000,
     async start(entry, environment) {
       return await startServer({
         program: bun!,
@@ -77,7 +85,7 @@ export const RUNTIMES: readonly Runtime[] = [
   {
     name: "workerd",
     isInstalled: workerd !== undefined,
-    isDeaf: true,
+    detectsAbortOnWrite: true,
     async start(entry, environment) {
       const wrangler = await Deno.readTextFile(`${PROJECT}edge/wrangler.jsonc`);
       return await startServer({
@@ -97,7 +105,7 @@ for (const { name, isInstalled } of RUNTIMES) {
   if (!isInstalled) console.warn(`The tests on ${name} are skipped: it is not installed`);
 }
 
-/** A test on one of the runtimes, where all that it needs is there. */
+/** Registers a test on a runtime; skips it if the runtime or another requirement is missing. */
 export function testOn(
   runtime: Runtime,
   name: string,
@@ -111,7 +119,7 @@ export function testOn(
   });
 }
 
-/** A test on each of the runtimes, where all that it needs is there. */
+/** Registers a test on each runtime; skips it if the runtime or another requirement is missing. */
 export function testOnEach(
   name: string,
   test: (runtime: Runtime) => Promise<void>,
@@ -120,7 +128,7 @@ export function testOnEach(
   for (const runtime of RUNTIMES) testOn(runtime, name, test, isPossible);
 }
 
-/** Starts the app with options that can stand in JSON. */
+/** Starts the app with JSON-serialisable options. */
 export function startApp(runtime: Runtime, options: object): Promise<Server> {
-  return runtime.start(TESTED, { WEIR_TEST_OPTIONS: JSON.stringify(options) });
+  return runtime.start(CONFIGURABLE, { WEIR_TEST_OPTIONS: JSON.stringify(options) });
 }

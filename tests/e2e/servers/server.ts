@@ -1,37 +1,37 @@
 import { childCommand } from "../../helpers/programs.ts";
-import { until } from "../../helpers/until.ts";
+import { waitFor } from "../../helpers/wait_for.ts";
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface Server extends AsyncDisposable {
-  /** Its address, without a slash at the end. */
+  /** URL of the server without a trailing slash. */
   root: string;
-  /** All that it has printed so far, on either output. */
+  /** Returns the text on standard output and standard error so far. */
   log(): string;
 }
 
-/** How a server is started. */
-export interface Start {
+/** Options of `startServer()`. */
+export interface ServerOptions {
   program: string;
   args: string[];
-  /** Where it runs. Default: a folder of its own. */
+  /** Working folder. Default: a temporary folder. */
   folder?: string;
-  /** The files in its own folder, by name. */
+  /** Texts of files in the temporary folder, by name. */
   files?: Record<string, string>;
   environment?: Record<string, string>;
-  /** What it prints when it listens; the group is the port. */
+  /** Matches the output of the server when it listens; the group is the port. */
   port: RegExp;
 }
 
-/** Starts a server, and waits until it listens on a port that the system chose. */
-export async function startServer(start: Start): Promise<Server> {
-  const { program, args, files = {}, environment, port } = start;
-  const own = await Deno.makeTempDir({ prefix: "weir-servers-" });
+/** Starts a server and waits until it listens on a free port. */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const { program, args, files = {}, environment, port } = options;
+  const temporary = await Deno.makeTempDir({ prefix: "weir-servers-" });
   for (const [name, text] of Object.entries(files)) {
-    await Deno.writeTextFile(`${own}/${name}`, text);
+    await Deno.writeTextFile(`${temporary}/${name}`, text);
   }
   const child = childCommand(program, {
     args,
-    cwd: start.folder ?? own,
+    cwd: options.folder ?? temporary,
     env: { ...environment, NO_COLOR: "1" },
     stdin: "null",
     stdout: "piped",
@@ -41,19 +41,19 @@ export async function startServer(start: Start): Promise<Server> {
   const read = async (output: ReadableStream<Uint8Array<ArrayBuffer>>) => {
     for await (const text of output.pipeThrough(new TextDecoderStream())) printed += text;
   };
-  let isOver = false;
-  const over = Promise.all([child.status, read(child.stdout), read(child.stderr)])
-    .then(() => isOver = true);
+  let hasEnded = false;
+  const ended = Promise.all([child.status, read(child.stdout), read(child.stderr)])
+    .then(() => hasEnded = true);
   const stop = async () => {
-    if (!isOver) child.kill("SIGKILL");
-    await over;
-    await Deno.remove(own, { recursive: true });
+    if (!hasEnded) child.kill("SIGKILL");
+    await ended;
+    await Deno.remove(temporary, { recursive: true });
   };
   try {
-    const found = await until(() => {
-      if (isOver) throw new Error(`${program} has ended: ${printed}`);
+    const found = await waitFor(() => {
+      if (hasEnded) throw new Error(`${program} has ended: ${printed}`);
       return port.exec(printed)?.[1];
-    }, `${program} to listen`);
+    }, `the port of ${program}`);
     return {
       root: `http://127.0.0.1:${found}`,
       log: () => printed,

@@ -1,4 +1,4 @@
-// The names of every entry, by `require` and by `import`, as JSON.
+// Prints the export names of every entry point, by `require` and by `import`, as JSON.
 const entries = ["", "/cli", "/edge", "/sandbox"].map((path) => `@weir/datastream${path}`);
 
 async function main() {

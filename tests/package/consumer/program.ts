@@ -1,4 +1,4 @@
-// What a program does with the public names; compiled as ECMAScript module and as CommonJS.
+// Uses the public API. The tests compile it as an ECMAScript module and as CommonJS.
 import {
   and,
   type Citation,
@@ -42,8 +42,8 @@ async function program(): Promise<void> {
     console.error(id, value);
   }
   const records: Query<Row<"Records">> = client.records();
-  const whole: Row<"Locations">[] = await client.locations({ limit: 1 }).toArray();
-  const longitude: number = whole[0]!.Longitude;
+  const locations: Row<"Locations">[] = await client.locations({ limit: 1 }).toArray();
+  const longitude: number = locations[0]!.Longitude;
   const csv: CsvOptions = { bom: true };
   const bytes: ReadableStream<Uint8Array> = records.csv(csv);
   await bytes.cancel();
@@ -66,19 +66,19 @@ async function program(): Promise<void> {
   void [signed, resources, paths];
 }
 
-/** What a compiler that knows the types refuses; it is not run. */
-export function refused(): unknown {
-  // @ts-expect-error a field of Locations alone
+/** Has type errors only; it is compiled but never called. */
+export function typeErrors(): unknown {
+  // @ts-expect-error Records have no such field
   client.records({ select: ["Latitude"] });
   // @ts-expect-error a year is a number
   gte("ActivityStartYear", "2015");
-  // @ts-expect-error an access mode there is not
+  // @ts-expect-error unknown access mode
   const wrong: AppOptions = { access: "nobody" };
-  // @ts-expect-error a promise of a number
+  // @ts-expect-error main() returns a promise of a number
   const code: string = main(["--help"]);
-  // @ts-expect-error nothing of the kind
+  // @ts-expect-error unknown property
   sandbox.nothing.at.all;
-  // @ts-expect-error the type says which fields were selected
+  // @ts-expect-error DOI is not selected
   void client.records({ select: ["Id"] }).toArray().then(([row]) => row!.DOI);
   return [wrong, code];
 }

@@ -1,4 +1,4 @@
-// A query by `require`; prints the CSV.
+// Loads the package with `require` and prints the CSV of a query.
 const { DataStream, eq } = require("@weir/datastream");
 const { createSandbox } = require("@weir/datastream/sandbox");
 

@@ -1,4 +1,4 @@
-// A query by `import`; prints the CSV.
+// Loads the package with `import` and prints the CSV of a query.
 import { DataStream, eq } from "@weir/datastream";
 import { createSandbox } from "@weir/datastream/sandbox";
 

@@ -1,4 +1,4 @@
-// Stands before a script of the README: the sandbox is what its fetch reaches.
+// Preloaded before a script of the README: redirects its `fetch` to the sandbox.
 import { createSandbox } from "@weir/datastream/sandbox";
 
 const sandbox = createSandbox();

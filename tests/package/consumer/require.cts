@@ -1,4 +1,4 @@
-// The types by `require` are those by `import`, name by name: there is one implementation.
+// Checks that `require` and `import` give the same types.
 import weir = require("@weir/datastream");
 import cli = require("@weir/datastream/cli");
 import edge = require("@weir/datastream/edge");
@@ -24,5 +24,5 @@ export const client: weir.DataStream = new weir.DataStream({
 });
 export const imported: InstanceType<Weir["DataStream"]> = client;
 export type Rows = weir.Query<weir.Row<"Records">>;
-// @ts-expect-error nothing of the kind
+// @ts-expect-error unknown property
 client.nothing;

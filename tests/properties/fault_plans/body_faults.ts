@@ -1,23 +1,23 @@
-import type { Context, Delivery, Kind } from "./kind.ts";
-import type { Random } from "./random.ts";
+import type { Delivery, FaultContext, FaultKind } from "./fault_kind.ts";
+import type { Random } from "../../helpers/random.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 const encoder = new TextEncoder();
 
 function bodyFault(
   name: string,
-  deliver: (delivery: Delivery, context: Context) => boolean | void,
-): Kind {
+  deliver: (delivery: Delivery, context: FaultContext) => boolean | void,
+): FaultKind {
   return {
     name,
     on: "any",
-    passes: true,
+    isRecoverable: true,
     deliver: (delivery, context) => deliver(delivery, context) ?? true,
   };
 }
 
 /** Cuts a body at a random byte. */
-function cut(delivery: Delivery, { random }: Context): void {
+function cut(delivery: Delivery, { random }: FaultContext): void {
   delivery.bytes = delivery.bytes.slice(
     0,
     random.int(0, delivery.bytes.length - 1),
@@ -33,8 +33,8 @@ function isJson(bytes: Uint8Array<ArrayBuffer>): boolean {
   }
 }
 
-/** Removes, inserts or replaces bytes until the body is no JSON any more. */
-function breakJson(delivery: Delivery, { random }: Context): boolean {
+/** Removes, inserts or replaces bytes until the body is not valid JSON. */
+function breakJson(delivery: Delivery, { random }: FaultContext): boolean {
   for (let attempt = 0; attempt < 20; attempt++) {
     const bytes = changeByte(delivery.bytes, random);
     if (isJson(bytes)) continue;
@@ -64,34 +64,34 @@ function changeByte(
   ]);
 }
 
-/** Puts bytes before and after a body, which may not be text any more. */
+/** Adds text before and after a body. */
 function enclose(delivery: Delivery, before: string, after: string): void {
   const parts = [encoder.encode(before), delivery.bytes, encoder.encode(after)];
   delivery.bytes = Uint8Array.from(parts.flatMap((part) => [...part]));
 }
 
-/** Faults of the transfer of a body. */
-export const BODY_FAULTS: readonly Kind[] = [
+/** Faults in the transfer of a body. */
+export const BODY_FAULTS: readonly FaultKind[] = [
   bodyFault("reset in the body", (delivery, context) => {
     cut(delivery, context);
     delivery.end = "reset";
   }),
-  bodyFault("reset after the whole body", (delivery) => {
+  bodyFault("reset after the complete body", (delivery) => {
     delivery.end = "reset";
   }),
-  bodyFault("body cut at a random byte", cut),
-  bodyFault("silence in the body", (delivery, context) => {
+  bodyFault("body truncated at a random byte", cut),
+  bodyFault("stalled body", (delivery, context) => {
     cut(delivery, context);
     delivery.end = "hang";
   }),
-  bodyFault("silence after the whole body", (delivery) => {
+  bodyFault("complete body without an end", (delivery) => {
     delivery.end = "hang";
   }),
   bodyFault("slow body", (delivery, { random }) => {
     delivery.delay = random.int(1, 29_000);
   }),
-  bodyFault("JSON broken at a random byte", breakJson),
-  bodyFault("JSON broken at a random byte, and cut", (delivery, context) => {
+  bodyFault("invalid JSON", breakJson),
+  bodyFault("invalid, truncated JSON", (delivery, context) => {
     if (!breakJson(delivery, context)) return false;
     cut(delivery, context);
   }),
@@ -106,14 +106,14 @@ export const BODY_FAULTS: readonly Kind[] = [
     }
     return false;
   }),
-  bodyFault("text after the document", (delivery, { random }) => {
+  bodyFault("text after the page", (delivery, { random }) => {
     const text = random.pick(["]", "}", "<!-- proxy -->", "\0", ',{"value":[]}', "null"]);
     enclose(delivery, "", text);
   }),
-  bodyFault("the document twice", (delivery) => {
+  bodyFault("the page twice", (delivery) => {
     delivery.bytes = Uint8Array.from([...delivery.bytes, ...delivery.bytes]);
   }),
-  bodyFault("white space around the document", (delivery) => {
+  bodyFault("white space around the page", (delivery) => {
     enclose(delivery, "\r\n\t ", " \n");
   }),
   bodyFault("byte order mark", (delivery) => enclose(delivery, "\ufeff", "")),

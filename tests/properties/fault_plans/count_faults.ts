@@ -1,70 +1,70 @@
-import type { Kind } from "./kind.ts";
+import type { FaultKind } from "./fault_kind.ts";
 
-function count(
+function countFault(
   name: string,
   change: (count: number) => { value: unknown },
-  { passes = false, hidesRows = false } = {},
-): Kind {
-  return { name, on: "count", passes, hidesRows, count: change };
+  { isRecoverable = false, hidesRows = false } = {},
+): FaultKind {
+  return { name, on: "count", isRecoverable, hidesRows, count: change };
 }
 
 /**
- * All counts two thousand times too high: a small query is split into groups of locations as one of
- * more than a million rows is.
+ * Multiplies all counts by 2,000, so that the client splits a small query into groups of locations
+ * like one with more than a million rows.
  */
-export const LARGE_COUNTS: Kind = {
-  ...count("counts two thousand times too high", (count) => ({ value: count * 2_000 })),
-  always: true,
+export const LARGE_COUNTS: FaultKind = {
+  ...countFault("counts 2,000 times too high", (count) => ({ value: count * 2_000 })),
+  isPermanent: true,
 };
 
-/** Counts that are wrong, malformed or refused. */
-export const COUNT_FAULTS: readonly Kind[] = [
-  count("count one too high", (count) => ({ value: count + 1 }), {
-    passes: true,
+/** Counts that are wrong, malformed or rejected. */
+export const COUNT_FAULTS: readonly FaultKind[] = [
+  countFault("count one too high", (count) => ({ value: count + 1 }), {
+    isRecoverable: true,
     hidesRows: true,
   }),
-  count("count one too low", (count) => ({ value: count - 1 }), {
-    passes: true,
+  countFault("count one too low", (count) => ({ value: count - 1 }), {
+    isRecoverable: true,
     hidesRows: true,
   }),
-  count(
+  countFault(
     "count 10 % too high",
     (count) => ({ value: Math.ceil(count * 1.1) + 2 }),
   ),
-  count("count 10 % too low", (count) => ({ value: Math.floor(count * 0.9) }), {
+  countFault("count 10 % too low", (count) => ({ value: Math.floor(count * 0.9) }), {
     hidesRows: true,
   }),
-  count("count three times too high", (count) => ({ value: count * 3 + 2 })),
-  count(
+  countFault("count three times too high", (count) => ({ value: count * 3 + 2 })),
+  countFault(
     "count a third of the rows",
     (count) => ({ value: Math.floor(count / 3) }),
     {
       hidesRows: true,
     },
   ),
-  count("count above a million", (count) => ({ value: 1_200_000 + count })),
-  count("count of 0", () => ({ value: 0 }), { hidesRows: true }),
-  count("negative count", (count) => ({ value: -count })),
-  count("count with a fraction", (count) => ({ value: count + 0.5 })),
-  count("count in words", () => ({ value: "many" })),
-  count("count of null", () => ({ value: null })),
-  count("empty list in place of the count", () => ({ value: [] })),
-  count(
-    "rows in place of the count",
+  countFault("count above a million", (count) => ({ value: 1_200_000 + count })),
+  countFault("count of 0", () => ({ value: 0 }), { hidesRows: true }),
+  countFault("negative count", (count) => ({ value: -count })),
+  countFault("count with a fraction", (count) => ({ value: count + 0.5 })),
+  countFault("count as a word", () => ({ value: "many" })),
+  countFault("count with null", () => ({ value: null })),
+  countFault("empty array instead of the count", () => ({ value: [] })),
+  countFault(
+    "rows instead of the count",
     () => ({ value: [{ Id: 1 }, { Id: 2 }] }),
   ),
   {
-    name: "count refused with 400",
+    name: "count rejected with 400",
     on: "count",
-    passes: false,
+    isRecoverable: false,
     hidesRows: true,
-    answer: () => Promise.resolve({ status: 400, body: '{"message":null}' }),
+    respond: () => Promise.resolve({ status: 400, body: '{"message":null}' }),
   },
   {
-    name: "count refused with 504",
+    name: "count rejected with 504",
     on: "count",
-    passes: false,
+    isRecoverable: false,
     hidesRows: true,
-    answer: () => Promise.resolve({ status: 504, body: "" }),
+    respond: () => Promise.resolve({ status: 504, body: "" }),
   },
 ];

@@ -1,28 +1,28 @@
 import type { Plan } from "./plan.ts";
 import { fieldsOf } from "./read_output.ts";
-import type { WireRow } from "./truth.ts";
+import type { WireRow } from "./reference_rows.ts";
 
 /** Field that one of the faults adds to rows. */
 const NEW_FIELD = "WellDepth";
-/** Mark that no value holds. */
+/** Separator, which no value contains. */
 const SEPARATOR = "\u001f";
 
-/** Turns rows into texts that are equal where the rows are. */
+/** Encodes rows as text, so that equal rows have equal texts. */
 export interface RowEncoder {
-  /** Text of a row as the service sends it: of its selected fields alone. */
+  /** Encodes the selected fields of a row that the service sent. */
   sent(row: WireRow): string;
-  /** Text of a row as the plan's output gives it; a field that was not selected changes it. */
+  /** Encodes a row of the output; fields that were not selected change the text. */
   delivered(row: WireRow | string[]): string;
 }
 
-/** Makes the encoder of a plan's rows; a row of CSV is a list of cells. */
+/** Creates the encoder for a plan; a row of CSV is a list of cells. */
 export function rowEncoder(plan: Plan): RowEncoder {
   const fields = fieldsOf(plan);
   const known = new Set([...fields, NEW_FIELD]);
   const isCsv = plan.output.endsWith("csv");
   const sent = (row: WireRow) =>
     fields.map((name) => {
-      // One fault sends Ids as digits in a text.
+      // One fault sends Ids as strings of digits.
       const value = name === "Id" && /^\d+$/.test(String(row[name]))
         ? Number(row[name])
         : row[name];

@@ -1,17 +1,17 @@
-import { ANSWER_FAULTS } from "./answer_faults.ts";
+import { RESPONSE_FAULTS } from "./response_faults.ts";
 import { BODY_FAULTS } from "./body_faults.ts";
 import { COUNT_FAULTS, LARGE_COUNTS } from "./count_faults.ts";
 import { LINK_FAULTS } from "./link_faults.ts";
 import { PAGE_FAULTS } from "./page_faults.ts";
-import type { Kind } from "./kind.ts";
-import type { Random } from "./random.ts";
+import type { FaultKind } from "./fault_kind.ts";
+import type { Random } from "../../helpers/random.ts";
 
-/** A fault of a plan. */
+/** A fault in a plan. */
 export interface Fault {
-  kind: Kind;
-  /** Number of the request from which on it waits for one that it applies to; the first is 1. */
+  kind: FaultKind;
+  /** Number of the first request that it can change; the first request has number 1. */
   at: number;
-  /** Number of requests that it changes; Infinity for all from then on. */
+  /** Maximum number of requests to change. */
   times: number;
   /** Number of requests that it has changed so far. */
   applied: number;
@@ -20,8 +20,8 @@ export interface Fault {
 }
 
 /** All kinds of faults. */
-export const KINDS: readonly Kind[] = [
-  ...ANSWER_FAULTS,
+export const KINDS: readonly FaultKind[] = [
+  ...RESPONSE_FAULTS,
   ...BODY_FAULTS,
   ...PAGE_FAULTS,
   ...LINK_FAULTS,
@@ -29,16 +29,16 @@ export const KINDS: readonly Kind[] = [
   LARGE_COUNTS,
 ];
 
-/** Groups of kinds; one that stands here more often is drawn more often. */
+/** Groups of kinds; repeated groups have a higher probability. */
 const GROUPS = [
-  ...[ANSWER_FAULTS, ANSWER_FAULTS, BODY_FAULTS, BODY_FAULTS],
+  ...[RESPONSE_FAULTS, RESPONSE_FAULTS, BODY_FAULTS, BODY_FAULTS],
   ...[PAGE_FAULTS, PAGE_FAULTS, PAGE_FAULTS, LINK_FAULTS],
 ];
 
 /**
  * Draws 0 to 6 faults.
  *
- * @param requests Number of requests that the query takes without faults, roughly
+ * @param requests Approximate number of requests of the query without faults
  * @param random Random numbers
  */
 export function drawFaults(requests: number, random: Random): Fault[] {
@@ -50,14 +50,14 @@ export function drawFaults(requests: number, random: Random): Fault[] {
   if (random.chance(0.08)) kinds.push(LARGE_COUNTS);
   return kinds.map((kind) => ({
     kind,
-    at: kind.always ? 1 : random.int(1, requests),
-    times: kind.always ? Infinity : drawTimes(random),
+    at: kind.isPermanent ? 1 : random.int(1, requests),
+    times: kind.isPermanent ? Infinity : drawTimes(random),
     applied: 0,
     since: undefined,
   }));
 }
 
-/** Draws the number of requests that a fault changes: most often one. */
+/** Draws the maximum number of requests that a fault changes, which is one in most cases. */
 function drawTimes(random: Random): number {
   if (random.chance(0.06)) return Infinity;
   return random.chance(0.85) ? 1 : random.int(2, 8);

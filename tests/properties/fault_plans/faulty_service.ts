@@ -1,62 +1,68 @@
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import type { Fault } from "./faults.ts";
-import type { Answer, Asked, Context, Delivery, Page } from "./kind.ts";
+import type {
+  Delivery,
+  FaultContext,
+  FaultResponse,
+  PageDraft,
+  ServiceRequest,
+} from "./fault_kind.ts";
 import { type Plan, requestBound } from "./plan.ts";
-import type { Random } from "./random.ts";
-import { API_KEY, sandboxOf, type WireRow } from "./truth.ts";
-import { encodeLink, readAsked, toCount, toDelivery, toLinks, withOptions } from "./wire.ts";
+import type { Random } from "../../helpers/random.ts";
+import { API_KEY, sandboxOf, type WireRow } from "./reference_rows.ts";
+import { encodeLink, parseRequest, toCount, toDelivery, toLinks, withOptions } from "./wire.ts";
 
 /** Shortest time (ms) between the starts of two requests, at two requests a second. */
 const SPACING = 500;
-/** Longest time (ms) that a `Retry-After` may ask for and is still waited for. */
+/** Maximum `Retry-After` (ms) for which the client waits. */
 const LONGEST_RETRY_AFTER = 120_000;
 
-/** A request and its answer. */
+/** A request and its response. */
 export interface Exchange {
   number: number;
   time: number;
-  asked: Asked;
-  /** Faults that changed the answer. */
+  request: ServiceRequest;
+  /** Faults that changed the response. */
   faults: Fault[];
-  /** Status of the answer; undefined where none came. */
+  /** Status of the response; `undefined` without a response. */
   status: number | undefined;
   /** Target of the `Link` header. */
   headerLink: string | undefined;
-  /** Text of a body that arrived whole; undefined otherwise. */
+  /** Text of a complete body; `undefined` otherwise. */
   text: string | undefined;
 }
 
-/** A request that the sandbox does not take; the message is the body of its answer. */
-class Refused extends Error {}
+/** The sandbox rejected a request; the message is the body of its response. */
+class RejectedRequest extends Error {}
 
-/** Service of one plan: a sandbox whose answers the faults change, and a record of all requests. */
+/** Service of one plan: a sandbox with faults, which records all requests. */
 export class FaultyService {
   readonly exchanges: Exchange[] = [];
-  /** Rules that the client broke: rate, overlap, origin, key. */
+  /** Violations of the rules for requests by the client: rate, overlap, origin, key. */
   readonly violations: string[] = [];
   readonly clock = new FakeClock();
   readonly baseUrl: string;
   readonly faults: readonly Fault[];
-  /** Number of requests after which the service refuses every other one, so that a run ends. */
-  readonly mostRequests: number;
+  /** Maximum number of requests; the service rejects further ones, so that a run ends. */
+  readonly maxRequests: number;
   #isRepaired = false;
   #open: Exchange | undefined;
   #notBefore = 0;
 
   constructor(readonly plan: Plan, readonly random: Random) {
     this.faults = plan.faults;
-    this.mostRequests = 2 * requestBound(plan);
-    // A host of its own for each plan: clients of one process share a rate limit by origin.
+    this.maxRequests = 2 * requestBound(plan);
+    // A separate host per plan: clients in one process share a rate limiter per origin.
     this.baseUrl = `https://plan-${plan.seed}.invalid/v1/odata/v4`;
   }
 
-  /** Answers a request; a client's option. */
+  /** Responds to a request; a value for the client's option `fetch`. */
   fetch = async (request: Request): Promise<Response> => {
     const exchange = this.#enter(request);
     try {
       return await this.#answer(exchange, request.signal);
     } catch (error) {
-      if (error instanceof Refused) {
+      if (error instanceof RejectedRequest) {
         return this.#respond(exchange, { status: 400, body: error.message }, request.signal);
       }
       this.#leave(exchange);
@@ -64,12 +70,12 @@ export class FaultyService {
     }
   };
 
-  /** Whether a request is being answered or its body read. */
+  /** Whether a response is pending or its body is being read. */
   get isBusy(): boolean {
     return this.#open !== undefined;
   }
 
-  /** Answers all requests from now on without faults. */
+  /** Disables all faults for later requests. */
   repair(): void {
     this.#isRepaired = true;
     this.#notBefore = 0;
@@ -82,37 +88,37 @@ export class FaultyService {
     const exchange: Exchange = {
       number: this.exchanges.length + 1,
       time,
-      asked: readAsked(url),
+      request: parseRequest(url),
       faults: [],
       status: undefined,
       headerLink: undefined,
       text: undefined,
     };
     this.exchanges.push(exchange);
-    const broken = (rule: string) =>
+    const violate = (rule: string) =>
       this.violations.push(
         `request ${exchange.number} (${url.pathname}): ${rule}`,
       );
     if (!request.url.startsWith(`${this.baseUrl}/`)) {
-      broken(`sent to ${url.origin}`);
+      violate(`sent to ${url.origin}`);
     }
-    if (request.url.includes(API_KEY)) broken("the URL holds the key");
-    if (request.headers.get("x-api-key") !== API_KEY) broken("without the key");
-    if (request.method !== "GET") broken(`method ${request.method}`);
+    if (request.url.includes(API_KEY)) violate("key in the URL");
+    if (request.headers.get("x-api-key") !== API_KEY) violate("no key");
+    if (request.method !== "GET") violate(`method ${request.method}`);
     if (request.redirect !== "manual" && request.redirect !== "error") {
-      broken("follows redirects");
+      violate("follows redirects");
     }
     if (/[$ ']/.test(url.search.replaceAll("%27", ""))) {
-      broken(`not encoded: ${url.search}`);
+      violate(`not encoded: ${url.search}`);
     }
     if (this.#open !== undefined) {
-      broken(`overlaps request ${this.#open.number}`);
+      violate(`overlaps request ${this.#open.number}`);
     }
     if (last !== undefined && time - last.time < SPACING) {
-      broken(`${time - last.time} ms after the one before`);
+      violate(`${time - last.time} ms after the previous one`);
     }
     if (time < this.#notBefore) {
-      broken(`${this.#notBefore - time} ms before Retry-After`);
+      violate(`${this.#notBefore - time} ms before the end of Retry-After`);
     }
     this.#open = exchange;
     request.signal.addEventListener("abort", () => this.#leave(exchange), {
@@ -126,37 +132,37 @@ export class FaultyService {
   }
 
   async #answer(exchange: Exchange, signal: AbortSignal): Promise<Response> {
-    const { asked } = exchange;
-    if (exchange.number > this.mostRequests) {
+    const { request } = exchange;
+    if (exchange.number > this.maxRequests) {
       return this.#respond(exchange, { status: 403 }, signal);
     }
-    const context: Context = {
-      asked,
+    const context: FaultContext = {
+      request,
       random: this.random,
       clock: this.clock,
       signal,
       rowsAfter: async (position, top) =>
-        (await this.#ask(withOptions(asked.url, {
+        (await this.#requestSandbox(withOptions(request.url, {
           "$top": String(Math.min(10_000, top)),
           "$skiptoken": position === undefined ? undefined : `Id:${position}`,
         }))).value as WireRow[],
       linkTo: (options) => {
-        const url = withOptions(asked.url, options);
+        const url = withOptions(request.url, options);
         return this.plan.linkStyle.encoded
           ? url.href
           : url.href.replaceAll("%24", "$").replaceAll("%3A", ":");
       },
     };
     for (const fault of this.#due(exchange, context)) {
-      if (fault.kind.answer === undefined) continue;
+      if (fault.kind.respond === undefined) continue;
       this.#apply(fault, exchange);
-      const answer = await fault.kind.answer(context);
+      const answer = await fault.kind.respond(context);
       if (answer === "reset") {
-        throw new TypeError("connection reset by the plan");
+        throw new TypeError("Connection reset by a fault");
       }
       if (answer !== undefined) return this.#respond(exchange, answer, signal);
     }
-    const delivery = asked.isCount
+    const delivery = request.isCount
       ? await this.#count(exchange, context)
       : await this.#page(exchange, context);
     for (const fault of this.#due(exchange, context)) {
@@ -175,8 +181,8 @@ export class FaultyService {
     });
   }
 
-  /** Faults that wait for this request. */
-  #due(exchange: Exchange, context: Context): Fault[] {
+  /** Returns the faults that can change a request. */
+  #due(exchange: Exchange, context: FaultContext): Fault[] {
     if (this.#isRepaired) return [];
     return this.faults.filter((fault) => {
       const { kind, at, times, applied, since } = fault;
@@ -186,8 +192,8 @@ export class FaultyService {
       if (since !== undefined && kind.duration !== undefined) {
         if (exchange.time >= since + kind.duration) return false;
       }
-      if (kind.on === "count" && !exchange.asked.isCount) return false;
-      if (kind.on === "page" && exchange.asked.isCount) return false;
+      if (kind.on === "count" && !exchange.request.isCount) return false;
+      if (kind.on === "page" && exchange.request.isCount) return false;
       return kind.applies?.(context) ?? true;
     });
   }
@@ -198,7 +204,7 @@ export class FaultyService {
     exchange.faults.push(fault);
   }
 
-  #respond(exchange: Exchange, answer: Answer, signal: AbortSignal): Response {
+  #respond(exchange: Exchange, answer: FaultResponse, signal: AbortSignal): Response {
     const { status, headers = {}, body = "" } = answer;
     exchange.status = status;
     if (status === 200) exchange.text = body;
@@ -229,20 +235,20 @@ export class FaultyService {
     });
   }
 
-  /** Reads an answer of the sandbox. */
-  async #ask(
+  /** Requests a page or a count from the sandbox. */
+  async #requestSandbox(
     url: URL,
   ): Promise<{ value: unknown; "@odata.nextLink"?: string }> {
-    const response = await sandboxOf(this.plan.world).fetch(url, {
+    const response = await sandboxOf(this.plan.size).fetch(url, {
       headers: { "x-api-key": API_KEY },
     });
     const text = await response.text();
-    if (response.status !== 200) throw new Refused(text);
+    if (response.status !== 200) throw new RejectedRequest(text);
     return JSON.parse(text);
   }
 
-  async #count(exchange: Exchange, context: Context): Promise<Delivery> {
-    const number = Number((await this.#ask(exchange.asked.url)).value);
+  async #count(exchange: Exchange, context: FaultContext): Promise<Delivery> {
+    const number = Number((await this.#requestSandbox(exchange.request.url)).value);
     let answer = toCount(number, this.plan.countShape);
     for (const fault of this.#due(exchange, context)) {
       if (fault.kind.count === undefined) continue;
@@ -253,17 +259,17 @@ export class FaultyService {
     return toDelivery(JSON.stringify(answer));
   }
 
-  async #page(exchange: Exchange, context: Context): Promise<Delivery> {
-    const { resource, url } = exchange.asked;
-    const { value, "@odata.nextLink": next } = await this.#ask(url);
-    const page: Page = {
+  async #page(exchange: Exchange, context: FaultContext): Promise<Delivery> {
+    const { resource, url } = exchange.request;
+    const { value, "@odata.nextLink": next } = await this.#requestSandbox(url);
+    const page: PageDraft = {
       ...toLinks(
         next && encodeLink(next, this.plan.linkStyle),
         this.plan.linkStyle,
       ),
       rows: value as WireRow[],
       members: {},
-      rewrites: [],
+      textChanges: [],
     };
     for (const fault of this.#due(exchange, context)) {
       if (await fault.kind.page?.(page, context)) this.#apply(fault, exchange);
@@ -275,7 +281,7 @@ export class FaultyService {
       "@odata.nextLink": page.bodyLink,
       ...page.members,
     });
-    return toDelivery(page.rewrites.reduce((changed, rewrite) => rewrite(changed), text));
+    return toDelivery(page.textChanges.reduce((changed, changeText) => changeText(changed), text));
   }
 
   #body(
@@ -315,7 +321,7 @@ export class FaultyService {
         if (end === "hang") return await new Promise(() => {});
         leave();
         if (end === "reset") {
-          controller.error(new TypeError("body reset by the plan"));
+          controller.error(new TypeError("Body reset by a fault"));
         } else controller.close();
       },
       cancel: leave,

@@ -1,16 +1,16 @@
-import type { Context, Kind, Page } from "./kind.ts";
-import { API_KEY } from "./truth.ts";
+import type { FaultContext, FaultKind, PageDraft } from "./fault_kind.ts";
+import { API_KEY } from "./reference_rows.ts";
 
-/** A fault that replaces the link, in the body and in the header alike. */
+/** Creates a fault that replaces the link in the body and in the header. */
 function link(
   name: string,
-  target: (context: Context, page: Page) => unknown,
-  passes = false,
-): Kind {
+  target: (context: FaultContext, page: PageDraft) => unknown,
+  isRecoverable = false,
+): FaultKind {
   return {
     name,
     on: "page",
-    passes,
+    isRecoverable,
     page: (page, context) => {
       if (page.bodyLink === undefined && page.headerLink === undefined) {
         return false;
@@ -26,23 +26,23 @@ function link(
   };
 }
 
-function lastId({ rows }: Page): string {
+function lastId({ rows }: PageDraft): string {
   return String((rows.at(-1) as { Id?: unknown } | undefined)?.Id ?? "");
 }
 
-/** Moves a position by a number of Ids; a UUID is left as it is. */
-function moved(position: string, by: number): string {
+/** Adds a number to a numeric position; returns a UUID unchanged. */
+function movePosition(position: string, by: number): string {
   return /^\d+$/.test(position) ? String(Math.max(0, Number(position) + by)) : position;
 }
 
 const skip = (id: string) => ({ "$skiptoken": `Id:${id}` });
 
-/** Links to the next page that are lost, lead elsewhere or do not move on. */
-export const LINK_FAULTS: readonly Kind[] = [
+/** Links to the next page that are missing or have a wrong target. */
+export const LINK_FAULTS: readonly FaultKind[] = [
   {
-    name: "link lost in the body",
+    name: "missing link in the body",
     on: "page",
-    passes: true,
+    isRecoverable: true,
     hidesRows: true,
     page: (page) => {
       if (page.bodyLink === undefined) return false;
@@ -51,9 +51,9 @@ export const LINK_FAULTS: readonly Kind[] = [
     },
   },
   {
-    name: "link lost in the header",
+    name: "missing link in the header",
     on: "page",
-    passes: true,
+    isRecoverable: true,
     hidesRows: true,
     page: (page) => {
       if (page.headerLink === undefined) return false;
@@ -62,9 +62,9 @@ export const LINK_FAULTS: readonly Kind[] = [
     },
   },
   {
-    name: "link lost in body and header",
+    name: "missing link in body and header",
     on: "page",
-    passes: true,
+    isRecoverable: true,
     hidesRows: true,
     page: (page) => {
       if (page.bodyLink === undefined && page.headerLink === undefined) {
@@ -76,26 +76,26 @@ export const LINK_FAULTS: readonly Kind[] = [
   },
   link(
     "link to the current page",
-    ({ asked, linkTo }) => linkTo({ "$skiptoken": asked.position && `Id:${asked.position}` }),
+    ({ request, linkTo }) => linkTo({ "$skiptoken": request.position && `Id:${request.position}` }),
   ),
   link(
-    "link back",
-    ({ asked, linkTo, random }, page) =>
+    "link to an earlier position",
+    ({ request, linkTo, random }, page) =>
       linkTo(
-        skip(moved(asked.position ?? lastId(page), -random.int(1, 3_000))),
+        skip(movePosition(request.position ?? lastId(page), -random.int(1, 3_000))),
       ),
   ),
   {
-    ...link("link to a row of the page", ({ linkTo, random }, page) => {
+    ...link("link to a position within the page", ({ linkTo, random }, page) => {
       const row = random.pick(page.rows) as { Id?: unknown };
       return linkTo(skip(String(row.Id ?? 1)));
     }, true),
-    // Positions of UUIDs cannot be compared.
-    passesFor: ({ resource }) => resource !== "Metadata",
+    // UUIDs have no numeric order.
+    isRecoverableFor: ({ resource }) => resource !== "Metadata",
   },
   link(
-    "link ahead",
-    ({ linkTo, random }, page) => linkTo(skip(moved(lastId(page), random.int(1, 3_000)))),
+    "link to a later position",
+    ({ linkTo, random }, page) => linkTo(skip(movePosition(lastId(page), random.int(1, 3_000)))),
     true,
   ),
   link(
@@ -113,8 +113,8 @@ export const LINK_FAULTS: readonly Kind[] = [
   ),
   link(
     "link to another path",
-    ({ linkTo, asked }, page) =>
-      linkTo(skip(lastId(page))).replace(`/${asked.resource}?`, "/Elsewhere?"),
+    ({ linkTo, request }, page) =>
+      linkTo(skip(lastId(page))).replace(`/${request.resource}?`, "/Elsewhere?"),
   ),
   link(
     "link with another filter",
@@ -155,13 +155,13 @@ export const LINK_FAULTS: readonly Kind[] = [
     return url.pathname + url.search;
   }, true),
   link(
-    "link that is no URL",
+    "link that is not a URL",
     ({ random }) => random.pick<unknown>(["https://", "%%%", 17, {}, [], true, ""]),
   ),
   {
-    name: "link of null on the last page",
+    name: "link with null on the last page",
     on: "page",
-    passes: true,
+    isRecoverable: true,
     page: (page) => {
       if (page.bodyLink !== undefined || page.headerLink !== undefined) return false;
       page.bodyLink = null;
@@ -171,12 +171,12 @@ export const LINK_FAULTS: readonly Kind[] = [
   {
     name: "different links in body and header",
     on: "page",
-    passes: true,
+    isRecoverable: true,
     page: (page, { linkTo }) => {
       if (page.bodyLink === undefined || page.headerLink === undefined) {
         return false;
       }
-      page.headerLink = linkTo(skip(moved(lastId(page), 600)));
+      page.headerLink = linkTo(skip(movePosition(lastId(page), 600)));
       return true;
     },
   },

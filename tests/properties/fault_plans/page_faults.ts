@@ -1,30 +1,30 @@
-import type { Context, Kind, Page } from "./kind.ts";
-import type { WireRow } from "./truth.ts";
+import type { FaultContext, FaultKind, PageDraft } from "./fault_kind.ts";
+import type { WireRow } from "./reference_rows.ts";
 
-interface Traits {
-  passes?: boolean;
+interface FaultEffects {
+  isRecoverable?: boolean;
   hidesRows?: boolean;
 }
 
 function pageFault(
   name: string,
   change: (
-    page: Page,
-    context: Context,
+    page: PageDraft,
+    context: FaultContext,
   ) => boolean | void | Promise<boolean | void>,
-  { passes = true, hidesRows = false }: Traits = {},
-): Kind {
+  { isRecoverable = true, hidesRows = false }: FaultEffects = {},
+): FaultKind {
   return {
     name,
     on: "page",
-    passes,
+    isRecoverable,
     hidesRows,
     page: async (page, context) => (await change(page, context)) ?? true,
   };
 }
 
-/** Replaces the rows, and the links by one to the page after the last of them. */
-function replaceRows(page: Page, rows: WireRow[], { linkTo }: Context): void {
+/** Replaces the rows, and any links by one to the page after the last of the new rows. */
+function replaceRows(page: PageDraft, rows: WireRow[], { linkTo }: FaultContext): void {
   page.rows = rows;
   const id = rows.at(-1)?.["Id"];
   if (id === undefined) return;
@@ -33,20 +33,20 @@ function replaceRows(page: Page, rows: WireRow[], { linkTo }: Context): void {
   if (page.headerLink !== undefined) page.headerLink = target;
 }
 
-const hasLink = ({ bodyLink, headerLink }: Page) =>
+const hasLink = ({ bodyLink, headerLink }: PageDraft) =>
   bodyLink !== undefined || headerLink !== undefined;
 
-function dropLinks(page: Page): void {
+function dropLinks(page: PageDraft): void {
   page.bodyLink = page.headerLink = undefined;
 }
 
 /** Whether rows carry integer Ids, by which positions can be compared. */
-const hasIds = ({ rows }: Page) =>
+const hasIds = ({ rows }: PageDraft) =>
   rows.length > 0 &&
   rows.every((row) => typeof (row as WireRow)["Id"] === "number");
 
 /** Removes rows at random places, but neither the first nor the last one. */
-function dropRows(page: Page, number: number, { random }: Context): boolean {
+function dropRows(page: PageDraft, number: number, { random }: FaultContext): boolean {
   if (page.rows.length < number + 3) return false;
   page.rows = [...page.rows];
   for (let dropped = 0; dropped < number; dropped++) {
@@ -55,121 +55,121 @@ function dropRows(page: Page, number: number, { random }: Context): boolean {
   return true;
 }
 
-/** Returns the rows from a position before the one that was asked for. */
+/** Returns rows from an earlier position than the requested one. */
 async function earlierRows(
-  { asked, rowsAfter, random }: Context,
+  { request, rowsAfter, random }: FaultContext,
 ): Promise<WireRow[]> {
-  const id = Number(asked.position);
+  const id = Number(request.position);
   return await rowsAfter(
     random.chance(0.3) ? undefined : String(Math.max(0, id - 300)),
-    asked.top,
+    request.top,
   );
 }
 
-const insertAt = (page: Page, row: unknown, { random }: Context) => {
+const insertAt = (page: PageDraft, row: unknown, { random }: FaultContext) => {
   page.rows = page.rows.toSpliced(random.int(0, page.rows.length), 0, row);
 };
 
-/** Pages with other rows than those asked for, or with other members. */
-export const PAGE_FAULTS: readonly Kind[] = [
+/** Pages with other rows than those requested, or with other members. */
+export const PAGE_FAULTS: readonly FaultKind[] = [
   pageFault("empty page with a link", (page) => {
     if (page.rows.length === 0 || !hasLink(page)) return false;
     page.rows = [];
   }, { hidesRows: true }),
-  pageFault("empty page without a link", (page, { asked }) => {
-    if (page.rows.length === 0 || asked.position === undefined) return false;
+  pageFault("empty page without a link", (page, { request }) => {
+    if (page.rows.length === 0 || request.position === undefined) return false;
     page.rows = [];
     dropLinks(page);
   }, { hidesRows: true }),
-  pageFault("empty first page without a link", (page, { asked }) => {
-    if (page.rows.length === 0 || asked.position !== undefined) return false;
+  pageFault("empty first page without a link", (page, { request }) => {
+    if (page.rows.length === 0 || request.position !== undefined) return false;
     page.rows = [];
     dropLinks(page);
-  }, { hidesRows: true, passes: false }),
+  }, { hidesRows: true, isRecoverable: false }),
   pageFault("short page without a link", (page, { random }) => {
     if (page.rows.length < 2) return false;
     page.rows = page.rows.slice(0, random.int(1, page.rows.length - 1));
     dropLinks(page);
-  }, { hidesRows: true, passes: false }),
+  }, { hidesRows: true, isRecoverable: false }),
   pageFault("short page with a link", (page, context) => {
     if (page.rows.length < 2 || !hasLink(page)) return false;
     const rows = page.rows.slice(0, context.random.int(1, page.rows.length - 1)) as WireRow[];
-    // Where no Ids were requested, there is no position to link to.
+    // Without Ids there is no position to link to.
     if (rows.at(-1)!["Id"] === undefined) return false;
     replaceRows(page, rows, context);
   }),
   pageFault(
-    "page before under the current link",
-    async (page, { asked, rowsAfter }) => {
-      if (asked.position === undefined || !hasIds(page)) return false;
-      const start = Math.max(0, Number(asked.position) - 3 * asked.top);
+    "rows of the previous page with the current link",
+    async (page, { request, rowsAfter }) => {
+      if (request.position === undefined || !hasIds(page)) return false;
+      const start = Math.max(0, Number(request.position) - 3 * request.top);
       page.rows = await rowsAfter(
         start === 0 ? undefined : String(start),
-        asked.top,
+        request.top,
       );
     },
   ),
-  pageFault("page of an earlier position", async (page, context) => {
-    if (context.asked.position === undefined || !hasIds(page)) return false;
+  pageFault("page from an earlier position", async (page, context) => {
+    if (context.request.position === undefined || !hasIds(page)) return false;
     const rows = await earlierRows(context);
     replaceRows(page, rows, context);
   }),
-  pageFault("page of a later position", async (page, context) => {
+  pageFault("page from a later position", async (page, context) => {
     if (!hasIds(page) || page.rows.length < 2) return false;
-    const { random, asked } = context;
+    const { random, request } = context;
     const from = random.pick(page.rows) as WireRow;
-    const rows = await context.rowsAfter(String(from["Id"]), asked.top);
-    if (rows.length < asked.top) dropLinks(page);
+    const rows = await context.rowsAfter(String(from["Id"]), request.top);
+    if (rows.length < request.top) dropLinks(page);
     replaceRows(page, rows, context);
-  }, { hidesRows: true, passes: false }),
+  }, { hidesRows: true, isRecoverable: false }),
   pageFault("rows in another order", (page, { random }) => {
     if (page.rows.length < 2) return false;
     page.rows = random.shuffle(page.rows);
   }),
-  pageFault("a row twice in place of another", (page, { random }) => {
+  pageFault("one row replaced by a copy of another", (page, { random }) => {
     if (!hasIds(page) || page.rows.length < 2) return false;
     const [from, to] = random.shuffle([...page.rows.keys()]);
     page.rows = page.rows.with(to!, page.rows[from!]);
   }),
-  pageFault("a row twice, one more than asked for", (page, context) => {
-    if (page.rows.length !== context.asked.top) return false;
+  pageFault("one extra row, a copy of another", (page, context) => {
+    if (page.rows.length !== context.request.top) return false;
     insertAt(page, context.random.pick(page.rows), context);
   }),
-  pageFault("a row of an earlier page", async (page, context) => {
-    const { asked, random } = context;
-    if (asked.position === undefined || !hasIds(page)) return false;
+  pageFault("one row replaced by a row of an earlier page", async (page, context) => {
+    const { request, random } = context;
+    if (request.position === undefined || !hasIds(page)) return false;
     const row = random.pick(await earlierRows(context));
     page.rows = page.rows.with(random.int(0, page.rows.length - 1), row);
   }),
   pageFault(
-    "the row of the position again",
-    async (page, { asked, rowsAfter }) => {
-      if (asked.position === undefined || !hasIds(page)) return false;
-      const [row] = await rowsAfter(String(Number(asked.position) - 1), 1);
-      if (String(row?.["Id"]) !== asked.position) return false;
+    "last row of the previous page repeated",
+    async (page, { request, rowsAfter }) => {
+      if (request.position === undefined || !hasIds(page)) return false;
+      const [row] = await rowsAfter(String(Number(request.position) - 1), 1);
+      if (String(row?.["Id"]) !== request.position) return false;
       page.rows = [row, ...page.rows.slice(0, -1)];
     },
   ),
   pageFault("one row missing", (page, context) => dropRows(page, 1, context), {
     hidesRows: true,
-    passes: false,
+    isRecoverable: false,
   }),
   pageFault(
     "several rows missing",
     (page, context) => dropRows(page, context.random.int(2, 6), context),
-    { hidesRows: true, passes: false },
+    { hidesRows: true, isRecoverable: false },
   ),
-  pageFault("more rows than asked for", async (page, context) => {
-    const { asked, random, rowsAfter } = context;
+  pageFault("more rows than requested", async (page, context) => {
+    const { request, random, rowsAfter } = context;
     if (!hasLink(page)) return false;
     const rows = await rowsAfter(
-      asked.position,
-      asked.top + random.int(1, asked.top),
+      request.position,
+      request.top + random.int(1, request.top),
     );
-    if (rows.length <= asked.top) return false;
+    if (rows.length <= request.top) return false;
     replaceRows(page, rows, context);
   }),
-  pageFault("error member beside the rows", (page, { random }) => {
+  pageFault("error member after the rows", (page, { random }) => {
     page.members = {
       ...page.members,
       error: { code: "E1", message: "Lost the connection" },
@@ -179,7 +179,7 @@ export const PAGE_FAULTS: readonly Kind[] = [
     }
     if (random.chance(0.5)) dropLinks(page);
   }),
-  pageFault("errors member beside the rows", (page, { random }) => {
+  pageFault("errors member after the rows", (page, { random }) => {
     page.members = { ...page.members, errors: [{ detail: "Lost the connection" }] };
     if (random.chance(0.6)) page.rows = page.rows.slice(0, random.int(0, page.rows.length));
     if (random.chance(0.5)) dropLinks(page);
@@ -187,18 +187,18 @@ export const PAGE_FAULTS: readonly Kind[] = [
   pageFault("error member before the rows", (page, { random }) => {
     const { error: _, ...members } = page.members;
     page.members = members;
-    page.rewrites.push((text) => `{"error":{"message":"Lost"},${text.slice(1)}`);
+    page.textChanges.push((text) => `{"error":{"message":"Lost"},${text.slice(1)}`);
     page.rows = page.rows.slice(0, random.int(0, page.rows.length));
   }),
-  pageFault("error member of null", (page) => {
-    // After an error member, it would be the one that counts.
-    if ("error" in page.members || page.rewrites.length > 0) return false;
+  pageFault("error member with null", (page) => {
+    // Of two members with one name, the last one counts.
+    if ("error" in page.members || page.textChanges.length > 0) return false;
     page.members = { ...page.members, error: null };
   }),
   pageFault("error without rows", (page) => {
-    page.rewrites.push(() => '{"error":{"code":"E1","message":"Lost the connection"}}');
+    page.textChanges.push(() => '{"error":{"code":"E1","message":"Lost the connection"}}');
   }),
-  pageFault("null in place of a row", (page, { random }) => {
+  pageFault("one row replaced by null", (page, { random }) => {
     if (page.rows.length === 0) return false;
     page.rows = page.rows.with(random.int(0, page.rows.length - 1), null);
   }),
@@ -206,17 +206,17 @@ export const PAGE_FAULTS: readonly Kind[] = [
     "null between rows",
     (page, context) => insertAt(page, null, context),
   ),
-  pageFault("a text, a number or a list between rows", (page, context) => {
+  pageFault("a string, a number or an array between rows", (page, context) => {
     insertAt(page, context.random.pick<unknown>(["row", 7, [], true]), context);
   }),
-  pageFault("rows that are no list", (page, { random }) => {
+  pageFault("value that is not an array", (page, { random }) => {
     const value = random.pick(["null", "{}", '"rows"', "7", "true"]);
-    page.rewrites.push(() => `{"value":${value}}`);
+    page.textChanges.push(() => `{"value":${value}}`);
   }),
   pageFault("rows under another name", (page) => {
-    page.rewrites.push((text) => text.replace('"value":', '"values":'));
+    page.textChanges.push((text) => text.replace('"value":', '"values":'));
   }),
-  pageFault("Ids as digits in a text", (page) => {
+  pageFault("Ids as strings of digits", (page) => {
     if (!hasIds(page)) return false;
     page.rows = page.rows.map((row) => ({
       ...row as WireRow,
@@ -229,34 +229,34 @@ export const PAGE_FAULTS: readonly Kind[] = [
       const { Id: _, ...others } = row as WireRow;
       return others;
     });
-  }, { passes: false, hidesRows: true }),
-  pageFault("a member twice, with one value", (page) => {
-    page.rewrites.push((text) =>
+  }, { isRecoverable: false, hidesRows: true }),
+  pageFault("a repeated member with the same value", (page) => {
+    page.textChanges.push((text) =>
       text.replace(
         /\{"(\w+)":("[^"\\]*"|-?[\d.]+|null)(?=[,}])/g,
         '{"$1":$2,"$1":$2',
       )
     );
   }),
-  pageFault("a member twice, the right value last", (page) => {
-    page.rewrites.push((text) => text.replace(/\{"Id":(\d+)/g, '{"Id":1,"Id":$1'));
+  pageFault("a repeated member with the correct value last", (page) => {
+    page.textChanges.push((text) => text.replace(/\{"Id":(\d+)/g, '{"Id":1,"Id":$1'));
   }),
-  pageFault("the rows twice, first an empty list", (page) => {
-    page.rewrites.push((text) => text.replace('"value":[', '"value":[],"value":['));
+  pageFault("two value members, the first one empty", (page) => {
+    page.textChanges.push((text) => text.replace('"value":[', '"value":[],"value":['));
   }),
-  pageFault("the rows twice, last an empty list", (page) => {
-    page.rewrites.push((text) => text.replace(/\]([^\]]*)$/, '],"value":[]$1'));
-  }, { passes: false, hidesRows: true }),
+  pageFault("two value members, the last one empty", (page) => {
+    page.textChanges.push((text) => text.replace(/\]([^\]]*)$/, '],"value":[]$1'));
+  }, { isRecoverable: false, hidesRows: true }),
   pageFault("a new field in each row", (page) => {
     page.rows = page.rows.map((row) =>
       typeof row === "object" && row !== null ? { ...row, WellDepth: 12.5 } : row
     );
-  }, { passes: false }),
-  pageFault("rows spread over lines", (page) => {
-    page.rewrites.push((text) => JSON.stringify(JSON.parse(text), null, "\t"));
+  }, { isRecoverable: false }),
+  pageFault("JSON with line breaks and tabs", (page) => {
+    page.textChanges.push((text) => JSON.stringify(JSON.parse(text), null, "\t"));
   }),
-  pageFault("every character escaped", (page) => {
-    page.rewrites.push((text) =>
+  pageFault("escaped non-ASCII characters", (page) => {
+    page.textChanges.push((text) =>
       text.replace(
         /[\u007f-\uffff]/g,
         (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`,

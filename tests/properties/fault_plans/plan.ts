@@ -1,18 +1,18 @@
 import type { BoundingBox, ResourceName } from "../../../mod.ts";
 import { LARGE_COUNTS } from "./count_faults.ts";
 import { drawFaults, type Fault } from "./faults.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../helpers/random.ts";
 import {
   allFields,
-  PLACES,
-  trueRows,
-  trueRowsWithin,
+  MANY_LOCATIONS,
+  referenceRows,
+  referenceRowsWithin,
+  type SandboxSize,
+  SIZES,
   type WireRow,
-  type World,
-  WORLDS,
-} from "./truth.ts";
+} from "./reference_rows.ts";
 
-/** Ways to read a query; those that begin with `edge-` are downloads of the edge function. */
+/** Ways to read a query; those that start with `edge-` are downloads from the edge function. */
 export type Output =
   | "toArray"
   | "loop"
@@ -27,23 +27,23 @@ export type Output =
   | "edge-json"
   | "edge-geojson";
 
-/** Shape of the answer to a count request; the service's documents name all of them. */
+/** Shape of the response to a count request; the service's documentation names all of them. */
 export type CountShape = "number" | "digits" | "@odata.count" | "odata.count";
 
-/** Where a page carries its next link, and whether the link is encoded. */
+/** Places of the next link of a page, and whether it is percent-encoded. */
 export interface LinkStyle {
   body: boolean;
   header: boolean;
   encoded: boolean;
 }
 
-/** One query, the way it is read and the faults that it meets. */
+/** A query, the way to read it, and the faults of the service. */
 export interface Plan {
   seed: number;
-  world: World;
+  size: SandboxSize;
   resource: ResourceName;
   output: Output;
-  /** Fields in the order in which they are selected; undefined selects all. */
+  /** Selected fields in order; `undefined` selects all. */
   select: string[] | undefined;
   filter: string | undefined;
   within: BoundingBox | undefined;
@@ -53,22 +53,22 @@ export interface Plan {
   partition: "auto" | "never" | "location" | "year" | undefined;
   incomplete: "error" | "warn" | undefined;
   maxRows: number | undefined;
-  /** Longest time (ms) that the reader waits before it reads on. */
+  /** Maximum time (ms) for which the reader pauses. */
   readerDelay: number;
   countShape: CountShape;
   linkStyle: LinkStyle;
   faults: Fault[];
   /** All rows of the query after the skip token; the limit is not applied. */
   matching: WireRow[];
-  /** Number of rows of the query wherever it begins; this is what a count gives. */
+  /** Number of rows that a count gives; it ignores the skip token. */
   counted: number;
   /** Number of locations of these rows. */
   locations: number;
-  /** Rows among them with a start year: `partition: "year"` reaches no others. */
+  /** Rows of `matching` with a start year, the only ones that `partition: "year"` reaches. */
   dated: WireRow[];
 }
 
-const MEASURED_FILTERS = [
+const LARGE_RESOURCE_FILTERS = [
   undefined,
   undefined,
   undefined,
@@ -84,8 +84,8 @@ const MEASURED_FILTERS = [
   "CharacteristicName eq 'Ducks'",
 ];
 const FILTERS: Record<ResourceName, readonly (string | undefined)[]> = {
-  Records: MEASURED_FILTERS,
-  Observations: MEASURED_FILTERS,
+  Records: LARGE_RESOURCE_FILTERS,
+  Observations: LARGE_RESOURCE_FILTERS,
   Locations: [
     undefined,
     undefined,
@@ -109,7 +109,7 @@ const BOXES: readonly BoundingBox[] = [
   { west: 10, south: 10, east: 20, north: 20 },
 ];
 
-/** Resources and outputs; one that stands here more often is drawn more often. */
+/** Resources; repeated ones have a higher probability. */
 const RESOURCES: readonly ResourceName[] = [
   ...["Records", "Records", "Records", "Observations", "Observations", "Observations"] as const,
   ...["Locations", "Locations", "Metadata"] as const,
@@ -124,21 +124,21 @@ const COUNT_SHAPES: readonly CountShape[] = ["number", "digits", "@odata.count",
 /** Draws a plan. */
 export async function drawPlan(seed: number, random: Random): Promise<Plan> {
   const resource = random.pick(RESOURCES);
-  const isMeasured = resource === "Records" || resource === "Observations";
+  const isLargeResource = resource === "Records" || resource === "Observations";
   const isPlaces = resource === "Locations" && random.chance(0.7);
-  const world = isPlaces ? PLACES : random.pick(WORLDS);
+  const size = isPlaces ? MANY_LOCATIONS : random.pick(SIZES);
   const output = random.pick(resource === "Locations" ? [...OUTPUTS, ...GEOJSON] : OUTPUTS);
   const isEdge = output.startsWith("edge-");
   const filter = random.pick(FILTERS[resource]);
-  const within = isMeasured && random.chance(0.2) ? random.pick(BOXES) : undefined;
-  const partition = isMeasured && !isEdge && random.chance(0.5)
+  const within = isLargeResource && random.chance(0.2) ? random.pick(BOXES) : undefined;
+  const partition = isLargeResource && !isEdge && random.chance(0.5)
     ? random.pick(["auto", "never", "location", "year"] as const)
     : undefined;
   const all =
     await (within === undefined
-      ? trueRows(world, resource, filter)
-      : trueRowsWithin(world, resource, filter, within));
-  // The edge function refuses a skip token together with a box.
+      ? referenceRows(size, resource, filter)
+      : referenceRowsWithin(size, resource, filter, within));
+  // The edge function rejects a skip token together with a box.
   const begins = all.length > 3 && !(isEdge && within) && random.chance(0.15);
   const last = begins ? String(random.pick(all)["Id"]) : undefined;
   const matching = last === undefined ? all : all.filter(({ Id }) => isAfter(Id, last));
@@ -147,7 +147,7 @@ export async function drawPlan(seed: number, random: Random): Promise<Plan> {
   const places = matching.map((row) => row["LocationId"] ?? row["MonitoringLocationID"]);
   return {
     seed,
-    world,
+    size,
     resource,
     output,
     select: drawSelect(resource, output, random),
@@ -174,17 +174,17 @@ export async function drawPlan(seed: number, random: Random): Promise<Plan> {
     matching,
     counted: all.length,
     locations: new Set(places).size,
-    dated: isMeasured ? await datedOf(world, resource, filter, matching) : matching,
+    dated: isLargeResource ? await datedOf(size, resource, filter, matching) : matching,
   };
 }
 
-/** Draws whether missing rows are accepted: always where all counts are too high. */
+/** Draws the option `incomplete`: "warn" if all counts are too high. */
 function drawIncomplete(faults: readonly Fault[], random: Random): Plan["incomplete"] {
   if (faults.some(({ kind }) => kind === LARGE_COUNTS)) return "warn";
   return random.pick(["error", "warn", "warn", undefined, undefined]);
 }
 
-/** Describes a plan on one line, to repeat it by hand. */
+/** Describes a plan on one line. */
 export function describePlan(plan: Plan): string {
   const { matching, dated, faults, ...rest } = plan;
   return JSON.stringify({
@@ -195,27 +195,27 @@ export function describePlan(plan: Plan): string {
   });
 }
 
-/** Largest number of requests of a run: pages, parts, and what faults add. */
-export function requestBound({ matching, top, partition, world, faults }: Plan): number {
+/** Maximum number of requests of a run: for pages, shards and faults. */
+export function requestBound({ matching, top, partition, size, faults }: Plan): number {
   const pages = Math.ceil(matching.length / top) + 1;
-  const parts = partition === "location" || faults.length > 0 ? world.locations : 14;
-  return 30 + 6 * pages + 6 * parts + 20 * faults.length;
+  const shards = partition === "location" || faults.length > 0 ? size.locations : 14;
+  return 30 + 6 * pages + 6 * shards + 20 * faults.length;
 }
 
-/** Whether an Id comes after another one: numbers, or UUIDs as text. */
+/** Whether an Id follows another one in the order of the rows: by number, or by text for UUIDs. */
 export function isAfter(id: unknown, other: string): boolean {
   return typeof id === "number" ? id > Number(other) : String(id) > other;
 }
 
 async function datedOf(
-  world: World,
+  size: SandboxSize,
   resource: ResourceName,
   filter: string | undefined,
   matching: WireRow[],
 ): Promise<WireRow[]> {
   const clause = "ActivityStartYear gte 1";
-  const rows = await trueRows(
-    world,
+  const rows = await referenceRows(
+    size,
     resource,
     filter ? `${filter} and ${clause}` : clause,
   );
@@ -239,7 +239,7 @@ function drawSelect(
   return random.shuffle([...new Set(chosen)]);
 }
 
-/** Draws a page size that gives at most about 40 pages, often one whose last page is full. */
+/** Draws a page size for up to about 40 pages, in some cases one that makes the last page full. */
 function drawTop(rows: number, random: Random): number {
   const least = Math.max(1, Math.ceil(rows / 40));
   if (random.chance(0.3)) {

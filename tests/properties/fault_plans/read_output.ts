@@ -9,28 +9,29 @@ import { createApp } from "../../../edge/app.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import type { FaultyService } from "./faulty_service.ts";
 import type { Plan } from "./plan.ts";
-import { allFields, API_KEY, type WireRow } from "./truth.ts";
+import { allFields, API_KEY, type WireRow } from "./reference_rows.ts";
 
-/** What a run gave to its reader. */
-export interface Outcome {
-  /** Rows that were delivered, as rows; of CSV as lists of cells. */
+/** Data that a run delivered to its reader. */
+export interface RunOutput {
+  /** Delivered rows; rows of CSV are lists of cells. */
   rows: (WireRow | string[])[];
-  /** Error that ended it; undefined after a clean end. */
+  /** Error that ended the run; `undefined` if it succeeded. */
   error: unknown;
-  /** Whether the document is closed: a header of CSV, the brackets of JSON. */
+  /** Whether the output is complete: a header of CSV, the closing brackets of JSON. */
   isClosed: boolean;
   progress: Progress[];
   log: string[];
-  /** Status of an edge download, and the text of its problem. */
+  /** Status of a download from the edge function. */
   status: number | undefined;
+  /** Body of the response if the status is not 200. */
   problem: string;
 }
 
 type AnyQuery = Query<WireRow> & Partial<LocationsQuery<WireRow>>;
 
-/** Reads the query of a plan from its service, in the plan's way; never rejects. */
-export async function readOutput(plan: Plan, service: FaultyService): Promise<Outcome> {
-  const outcome: Outcome = {
+/** Reads the query of a plan from its service; never rejects. */
+export async function readOutput(plan: Plan, service: FaultyService): Promise<RunOutput> {
+  const outcome: RunOutput = {
     rows: [],
     error: undefined,
     isClosed: true,
@@ -51,7 +52,7 @@ export async function readOutput(plan: Plan, service: FaultyService): Promise<Ou
 async function read(
   plan: Plan,
   service: FaultyService,
-  outcome: Outcome,
+  outcome: RunOutput,
 ): Promise<void> {
   const query = queryOf(
     plan,
@@ -59,7 +60,7 @@ async function read(
     (progress) => outcome.progress.push(progress),
   );
   const { output } = plan;
-  const pause = () => pauseOf(plan, service);
+  const pause = () => pauseReader(plan, service);
   if (output === "toArray") {
     outcome.rows = await query.toArray();
   } else if (output === "loop") {
@@ -125,7 +126,7 @@ function queryOf(
 async function download(
   plan: Plan,
   service: FaultyService,
-  outcome: Outcome,
+  outcome: RunOutput,
 ): Promise<void> {
   const app = createApp({
     access: "public",
@@ -157,18 +158,18 @@ async function download(
     outcome.problem = await response.text();
     throw new EdgeProblem(response.status, outcome.problem);
   }
-  await collect(response.body!, format, outcome, () => pauseOf(plan, service));
+  await collect(response.body!, format, outcome, () => pauseReader(plan, service));
 }
 
-/** An answer of the edge function with another status than 200. */
-export class EdgeProblem extends Error {
+/** The edge function responded with a status other than 200. */
+class EdgeProblem extends Error {
   constructor(readonly status: number, text: string) {
     super(text);
   }
 }
 
-/** Lets the reader wait at times. */
-async function pauseOf(
+/** Pauses the reader at random. */
+async function pauseReader(
   { readerDelay }: Plan,
   { clock, random }: FaultyService,
 ): Promise<void> {
@@ -177,11 +178,11 @@ async function pauseOf(
   }
 }
 
-/** Reads bytes to their end or their error, then the rows in them. */
+/** Reads a stream to its end or an error, then parses the rows. */
 async function collect(
   stream: ReadableStream<Uint8Array>,
   format: string,
-  outcome: Outcome,
+  outcome: RunOutput,
   pause: () => Promise<void>,
 ): Promise<void> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -194,13 +195,13 @@ async function collect(
     }
     text += decoder.decode();
   } catch (error) {
-    failure = error ?? new Error("the stream broke without a reason");
+    failure = error ?? new Error("The stream failed without a reason");
   }
   Object.assign(outcome, parse(text, format));
   if (failure !== undefined) throw failure;
 }
 
-function parse(text: string, format: string): Pick<Outcome, "rows" | "isClosed"> {
+function parse(text: string, format: string): Pick<RunOutput, "rows" | "isClosed"> {
   if (format === "csv") {
     const lines = readCsv(text);
     return {
@@ -219,8 +220,8 @@ function parse(text: string, format: string): Pick<Outcome, "rows" | "isClosed">
   const trimmed = text.trimEnd();
   const isClosed = trimmed.endsWith(close) && isJson(trimmed);
   if (trimmed === "") return { rows: [], isClosed: false };
-  const whole = isClosed ? trimmed : `${trimmed.replace(/,$/, "")}${close}`;
-  const list = JSON.parse(whole)[name] as WireRow[];
+  const closed = isClosed ? trimmed : `${trimmed.replace(/,$/, "")}${close}`;
+  const list = JSON.parse(closed)[name] as WireRow[];
   return { rows: format === "json" ? list : list.map(rowOfFeature), isClosed };
 }
 
@@ -233,7 +234,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Checks a feature against its own properties, which are the row. */
+/** Returns the row in the properties of a feature, after comparing its coordinates. */
 function rowOfFeature(feature: WireRow): WireRow {
   const row = feature["properties"] as WireRow;
   const geometry = feature["geometry"] as {
@@ -242,15 +243,15 @@ function rowOfFeature(feature: WireRow): WireRow {
   } | null;
   const { Longitude, Latitude } = row;
   if (feature["type"] !== "Feature" || geometry?.type !== "Point") {
-    throw new Error(`no point: ${JSON.stringify(feature)}`);
+    throw new Error(`Not a point: ${JSON.stringify(feature)}`);
   }
   if (geometry.coordinates.join() !== `${Longitude},${Latitude}`) {
-    throw new Error(`at another place: ${JSON.stringify(feature)}`);
+    throw new Error(`Wrong coordinates: ${JSON.stringify(feature)}`);
   }
   return row;
 }
 
-/** Column names of the rows of a plan. */
+/** Returns the column names of a plan's rows. */
 export function fieldsOf({ select, resource }: Plan): string[] {
   return select ?? allFields(resource);
 }

@@ -1,42 +1,43 @@
-// The rules of a run besides its rows: requests, key, errors, counts.
+// Rules for the requests, errors and counts of a run.
 import { DataStreamError } from "../../../mod.ts";
 import { rowEncoder } from "./encode_row.ts";
 import type { FaultyService } from "./faulty_service.ts";
-import { countOf, partsOf, toleranceOf } from "./justified.ts";
+import { lastCountOf, shardsOf, toleranceOf } from "./consistency.ts";
 import { isAfter, type Plan } from "./plan.ts";
-import { type Outcome, readOutput } from "./read_output.ts";
-import { API_KEY } from "./truth.ts";
-import { areEqual, isSplit } from "./whole.ts";
+import { readOutput, type RunOutput } from "./read_output.ts";
+import { API_KEY } from "./reference_rows.ts";
+import { areEqual, isSplit } from "./row_comparison.ts";
 
-/** Names of the kinds of faults that changed an answer. */
+/** Returns the names of the faults that changed a response. */
 export function kindsOf({ faults }: FaultyService): string[] {
   const applied = faults.filter(({ applied }) => applied > 0);
   return [...new Set(applied.map(({ kind }) => kind.name))];
 }
 
 /**
- * Whether the whole result must come despite the faults: each is of a kind that passes and occurred
- * once, and those of one page are fewer than the attempts at it.
+ * Whether the client must deliver the complete result despite the faults.
+ *
+ * Each fault must be recoverable and occur once, and each page must have fewer faults than attempts.
  */
-export function isTransient(plan: Plan, { faults, exchanges }: FaultyService): boolean {
-  const passes = faults.filter(({ applied }) => applied > 0).every(({ kind, applied }) =>
-    kind.passes && (kind.passesFor?.(plan) ?? true) &&
-    (kind.always || kind.duration !== undefined || applied === 1)
+export function mustRecover(plan: Plan, { faults, exchanges }: FaultyService): boolean {
+  const isRecoverable = faults.filter(({ applied }) => applied > 0).every(({ kind, applied }) =>
+    kind.isRecoverable && (kind.isRecoverableFor?.(plan) ?? true) &&
+    (kind.isPermanent || kind.duration !== undefined || applied === 1)
   );
   const faultsOfPage = new Map<string, typeof faults[number][]>();
-  for (const { asked: { resource, filter, position, isCount }, faults } of exchanges) {
+  for (const { request: { resource, filter, position, isCount }, faults } of exchanges) {
     const page = JSON.stringify([resource, filter, position, isCount]);
     faultsOfPage.set(page, [...faultsOfPage.get(page) ?? [], ...faults]);
   }
-  return passes && [...faultsOfPage.values()].every((faults) => {
-    const lasts = faults.some(({ kind }) => kind.always || kind.duration !== undefined);
-    // An outage takes five attempts. An empty page is requested once more.
+  return isRecoverable && [...faultsOfPage.values()].every((faults) => {
+    const lasts = faults.some(({ kind }) => kind.isPermanent || kind.duration !== undefined);
+    // An outage uses up to five attempts. An empty page is requested one more time.
     if (lasts) return new Set(faults).size === 1;
     return faults.length < 5 && faults.filter(({ kind }) => kind.hidesRows).length < 2;
   });
 }
 
-/** Whether an error is right without any fault: rows without a date, or more rows than allowed. */
+/** Whether a query fails without faults: some rows have no date, or there are more than `maxRows`. */
 export function isExpectedError(plan: Plan, error: unknown): boolean {
   const { partition, matching, dated, counted, maxRows, limit = Infinity } = plan;
   if (maxRows !== undefined && Math.min(limit, counted) > maxRows) return true;
@@ -45,15 +46,15 @@ export function isExpectedError(plan: Plan, error: unknown): boolean {
     matching.length - dated.length > toleranceOf(matching.length) && limit > dated.length;
 }
 
-/** Checks the requests, and that the key is nowhere but in their header. */
+/** Checks the requests, and that the key occurs only in their headers. */
 export function checkRules(
   plan: Plan,
-  { violations, isBusy }: FaultyService,
-  { error, problem, log, progress, rows }: Outcome,
-  wrong: string[],
+  { violations: requestViolations, isBusy }: FaultyService,
+  { error, problem, log, progress, rows }: RunOutput,
+  violations: string[],
 ): void {
-  wrong.push(...violations);
-  if (isBusy) wrong.push("a request is still open at the end");
+  violations.push(...requestViolations);
+  if (isBusy) violations.push("a request is still open after the end");
   const causes: unknown[] = [];
   for (let cause = error; cause instanceof Error; cause = cause.cause) causes.push(cause);
   const texts = [
@@ -63,50 +64,52 @@ export function checkRules(
     ...progress.map(({ retrying }) => String(retrying?.fault)),
     JSON.stringify(rows),
   ];
-  if (texts.some((text) => text.includes(API_KEY))) wrong.push("the key is shown");
+  if (texts.some((text) => text.includes(API_KEY))) {
+    violations.push("the output, log or error shows the key");
+  }
   if (!plan.output.startsWith("edge-")) return;
-  if (log.some((line) => /[\r\n]/.test(line))) wrong.push("a line of the log is several lines");
+  if (log.some((line) => /[\r\n]/.test(line))) violations.push("a log entry has several lines");
 }
 
-/** Checks what an error says, or how a download of the edge function ended. */
+/** Checks the message and properties of an error, or the log of a failed download. */
 export function checkError(
   plan: Plan,
   service: FaultyService,
-  { error, rows, log, status }: Outcome,
-  wrong: string[],
+  { error, rows, log, status }: RunOutput,
+  violations: string[],
 ): void {
   if (plan.output.startsWith("edge-")) {
-    if (status === undefined) wrong.push(`no answer of the edge function: ${error}`);
-    // What the caller can change (4xx) is not logged.
-    const isCallers = status !== undefined && status >= 400 && status < 500;
-    if (log.length === 0 && !isCallers) wrong.push("nothing in the log");
+    if (status === undefined) violations.push(`no response from the edge function: ${error}`);
+    // Errors of the client (4xx) are not logged.
+    const isClientError = status !== undefined && status >= 400 && status < 500;
+    if (log.length === 0 && !isClientError) violations.push("the error is not logged");
     return;
   }
   if (!(error instanceof DataStreamError)) {
-    wrong.push(`no DataStreamError: ${error instanceof Error ? error.stack : error}`);
+    violations.push(`not a DataStreamError: ${error instanceof Error ? error.stack : error}`);
     return;
   }
   const { message, hint } = error;
   if (!/Records|Observations|Locations|Metadata|link|location|response from|Field/.test(message)) {
-    wrong.push(`the message does not name what failed: ${message}`);
+    violations.push(`the message does not name the resource or cause: ${message}`);
   }
-  if (/\p{Cc}/u.test(message)) wrong.push(`the message is not one line: ${message}`);
-  if (!hint) wrong.push(`no hint: ${message}`);
+  if (/\p{Cc}/u.test(message)) violations.push(`the message has control characters: ${message}`);
+  if (!hint) violations.push(`no hint: ${message}`);
   if (plan.output === "toArray") return;
   if (error.rows !== rows.length) {
-    wrong.push(`the error says ${error.rows} rows, ${rows.length} were delivered`);
+    violations.push(`the error says ${error.rows} rows, ${rows.length} were delivered`);
   }
   if (rows.length > 0 && !isSplit(plan, service) && error.skipToken === undefined) {
-    wrong.push(`no skipToken after ${rows.length} rows: ${message}`);
+    violations.push(`no skipToken after ${rows.length} rows: ${message}`);
   }
 }
 
-/** Continues after an error where the error says, without faults, and compares the rows. */
+/** Resumes at the skip token of an error, without faults, and compares the rows. */
 export async function checkResume(
   plan: Plan,
   service: FaultyService,
-  { error, rows }: Outcome,
-  wrong: string[],
+  { error, rows }: RunOutput,
+  violations: string[],
 ): Promise<void> {
   if (!(error instanceof DataStreamError) || error.skipToken === undefined) return;
   const limit = plan.limit === undefined ? undefined : plan.limit - rows.length;
@@ -121,7 +124,7 @@ export async function checkResume(
   );
   exchanges.length = requests;
   if (rest.error !== undefined) {
-    wrong.push(`resuming fails: ${rest.error}`);
+    violations.push(`the resumed query fails: ${rest.error}`);
     return;
   }
   const encoder = rowEncoder({ ...plan, output: "toArray" });
@@ -129,45 +132,45 @@ export async function checkResume(
   const before = plan.matching.length - after.length;
   const isHidden = faults.some(({ kind, applied }) => kind.hidesRows && applied > 0);
   if (before !== rows.length && !isHidden) {
-    wrong.push(`${rows.length} rows were delivered, ${before} are before ${skipToken}`);
+    violations.push(`${rows.length} rows were delivered, but ${before} precede ${skipToken}`);
   }
   const wanted = after.slice(0, limit).map(encoder.sent);
   if (!areEqual(rest.rows.map(encoder.delivered), wanted)) {
-    wrong.push(`resuming at ${skipToken} after ${rows.length} rows gives other rows`);
+    violations.push(`the query resumed at ${skipToken} after ${rows.length} rows gives wrong rows`);
   }
 }
 
-/** Checks that a loss was accepted as the plan says, and that its number is right. */
+/** Checks that the plan accepts missing rows and that their reported number is correct. */
 export function checkAccepted(
   plan: Plan,
   { exchanges }: FaultyService,
   delivered: number,
   missing: number,
-  wrong: string[],
+  violations: string[],
 ): void {
-  if (plan.incomplete !== "warn") wrong.push("missing rows were accepted without being asked");
-  const count = countOf(plan, exchanges);
+  if (plan.incomplete !== "warn") violations.push("missing rows were accepted without the option");
+  const count = lastCountOf(plan, exchanges);
   if (count === undefined || count - delivered !== missing) {
-    wrong.push(`${missing} missing rows reported, ${delivered} of ${count} delivered`);
+    violations.push(`${missing} missing rows reported, ${delivered} of ${count} delivered`);
   }
 }
 
 /**
- * Checks that a result of several pages of a large resource was counted, as the documents say.
- * Years that the filter names hold all its rows, and a query that is split because the service
- * refuses the whole one is not counted.
+ * Checks that the client counted the rows of a large resource with several pages.
+ *
+ * No count is needed if the filter names the years, or if the service rejected the unsplit query.
  */
-export function checkCounted(plan: Plan, { exchanges }: FaultyService, wrong: string[]): void {
+export function checkCounted(plan: Plan, { exchanges }: FaultyService, violations: string[]): void {
   const { resource, partition, limit, skipToken, filter } = plan;
   if (resource !== "Records" && resource !== "Observations") return;
   if (limit !== undefined || skipToken !== undefined) return;
   if (partition === "never" || partition === "location") return;
   if (partition === "year" && filter?.includes("ActivityStartYear")) return;
-  const [first] = partsOf(plan, exchanges);
-  // An empty page after a full one without a link shows that one page is the whole result.
+  const [first] = shardsOf(plan, exchanges);
+  // An empty page after a full page without a link shows that the result has only one page.
   const pages = first?.pages.filter(({ rows }) => rows.length > 0) ?? [];
   const positions = new Set(pages.map(({ position }) => position));
-  if (positions.size > 1 && !exchanges.some(({ asked }) => asked.isCount)) {
-    wrong.push("several pages and no count");
+  if (positions.size > 1 && !exchanges.some(({ request }) => request.isCount)) {
+    violations.push("several pages without a count");
   }
 }

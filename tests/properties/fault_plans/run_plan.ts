@@ -1,9 +1,9 @@
 import { type RowEncoder, rowEncoder } from "./encode_row.ts";
 import { FaultyService } from "./faulty_service.ts";
-import { whyUnjustified } from "./justified.ts";
+import { findInconsistency } from "./consistency.ts";
 import { drawPlan, type Plan, requestBound } from "./plan.ts";
-import { Random } from "./random.ts";
-import { type Outcome, readOutput } from "./read_output.ts";
+import { Random } from "../../helpers/random.ts";
+import { readOutput, type RunOutput } from "./read_output.ts";
 import {
   checkAccepted,
   checkCounted,
@@ -11,44 +11,44 @@ import {
   checkResume,
   checkRules,
   isExpectedError,
-  isTransient,
   kindsOf,
+  mustRecover,
 } from "./rules.ts";
-import { isFirstRows, isWhole } from "./whole.ts";
+import { isCompleteResult, isFirstRows } from "./row_comparison.ts";
 
 /**
- * How a run ended: with the whole result; with an error; with a loss that the plan accepts and that
- * was reported; with a loss that no answer showed; or against a rule.
+ * Result of a run: the complete result, an error, missing rows that the plan accepts and the client
+ * reported, missing rows that no response showed, or the violation of a rule.
  */
-export type End = "whole" | "error" | "accepted" | "undetectable" | "wrong";
+export type Ending = "complete" | "error" | "accepted loss" | "undetectable loss" | "violation";
 
-/** A run, judged. */
+/** Evaluation of a run. */
 export interface Verdict {
   plan: Plan;
-  end: End;
-  /** Rules that were broken. */
-  wrong: readonly string[];
-  /** Kinds of faults that changed an answer. */
+  end: Ending;
+  /** Descriptions of violated rules. */
+  violations: readonly string[];
+  /** Names of the faults that changed a response. */
   kinds: readonly string[];
-  /** Message of the error that ended it; undefined where none did. */
+  /** Message of the error that ended the run; `undefined` without an error. */
   message: string | undefined;
   requests: number;
 }
 
-/** Time (ms) after which a run is taken for one that never ends. */
+/** Time limit (ms) of a run, on the fake clock. */
 const DEADLINE = 7 * 86_400_000;
 
-/** Draws the plan of a seed, runs it and judges the run. */
+/** Draws the plan of a seed, runs it and evaluates the run. */
 export async function runSeed(seed: number): Promise<Verdict> {
   const random = new Random(seed);
   const plan = await drawPlan(seed, random);
   return await runPlan(plan, new FaultyService(plan, random));
 }
 
-/** Runs a plan on its service and judges the run. */
+/** Runs a plan on its service and evaluates the run. */
 export async function runPlan(plan: Plan, service: FaultyService): Promise<Verdict> {
   const systemRandom = Math.random;
-  // The client's jitter comes from the seed too.
+  // Makes the client's jitter depend on the seed.
   Math.random = () => service.random.next();
   const ended = new AbortController();
   try {
@@ -56,13 +56,15 @@ export async function runPlan(plan: Plan, service: FaultyService): Promise<Verdi
       readOutput(plan, service),
       service.clock.sleep(DEADLINE, ended.signal).then(() => undefined, () => undefined),
     ]);
-    const wrong: string[] = [];
-    const end = outcome === undefined ? "wrong" : await judge(plan, service, outcome, wrong);
-    if (outcome === undefined) wrong.push("it never ends");
+    const violations: string[] = [];
+    const end = outcome === undefined
+      ? "violation"
+      : await evaluate(plan, service, outcome, violations);
+    if (outcome === undefined) violations.push("the run does not end");
     return {
       plan,
-      end: wrong.length > 0 ? "wrong" : end,
-      wrong,
+      end: violations.length > 0 ? "violation" : end,
+      violations,
       kinds: kindsOf(service),
       message: outcome?.error === undefined ? undefined : String(outcome.error),
       requests: service.exchanges.length,
@@ -73,61 +75,61 @@ export async function runPlan(plan: Plan, service: FaultyService): Promise<Verdi
   }
 }
 
-/** Returns how a run ended, and adds the rules that it broke to `wrong`. */
-async function judge(
+/** Returns how a run ended and adds violated rules to `violations`. */
+async function evaluate(
   plan: Plan,
   service: FaultyService,
-  outcome: Outcome,
-  wrong: string[],
-): Promise<End> {
+  outcome: RunOutput,
+  violations: string[],
+): Promise<Ending> {
   const encoder = rowEncoder(plan);
   const delivered = outcome.rows.map(encoder.delivered);
-  checkRules(plan, service, outcome, wrong);
+  checkRules(plan, service, outcome, violations);
   if (service.exchanges.length > requestBound(plan)) {
-    wrong.push(`${service.exchanges.length} requests`);
+    violations.push(`too many requests: ${service.exchanges.length}`);
   }
-  const requireExcuse = (isComplete: boolean) => {
-    const why = whyNotExcused(plan, service, encoder, delivered, isComplete);
-    if (why !== undefined) wrong.push(why);
+  const checkLoss = (isComplete: boolean) => {
+    const problem = findUnexplainedLoss(plan, service, encoder, delivered, isComplete);
+    if (problem !== undefined) violations.push(problem);
   };
 
   if (outcome.error !== undefined) {
-    checkError(plan, service, outcome, wrong);
-    if (isTransient(plan, service) && !isExpectedError(plan, outcome.error)) {
-      wrong.push(`faults that pass ended it: ${outcome.error}`);
+    checkError(plan, service, outcome, violations);
+    if (mustRecover(plan, service) && !isExpectedError(plan, outcome.error)) {
+      violations.push(`recoverable faults ended the run: ${outcome.error}`);
     }
     if (isFirstRows(plan, service, encoder, delivered)) {
-      await checkResume(plan, service, outcome, wrong);
-    } else requireExcuse(false);
+      await checkResume(plan, service, outcome, violations);
+    } else checkLoss(false);
     return "error";
   }
-  if (!outcome.isClosed) wrong.push("the document has no end");
+  if (!outcome.isClosed) violations.push("the output is not complete");
   const missing = outcome.progress.at(-1)?.missingRows ?? 0;
   if (missing > 0) {
-    checkAccepted(plan, service, delivered.length, missing, wrong);
-    if (!isFirstRows(plan, service, encoder, delivered)) requireExcuse(false);
-    return "accepted";
+    checkAccepted(plan, service, delivered.length, missing, violations);
+    if (!isFirstRows(plan, service, encoder, delivered)) checkLoss(false);
+    return "accepted loss";
   }
-  checkCounted(plan, service, wrong);
-  if (isWhole(plan, service, encoder, delivered)) return "whole";
-  requireExcuse(true);
-  return "undetectable";
+  checkCounted(plan, service, violations);
+  if (isCompleteResult(plan, service, encoder, delivered)) return "complete";
+  checkLoss(true);
+  return "undetectable loss";
 }
 
 /**
- * Returns why delivered rows that differ from the truth are wrong. Returns undefined if they follow
- * from the answers, and a fault that hides rows took part: then no client could notice.
+ * Describes why an incomplete result is an error of the client. Returns `undefined` if the rows are
+ * consistent with the responses and a fault hid rows: then no client could detect the loss.
  */
-function whyNotExcused(
+function findUnexplainedLoss(
   plan: Plan,
   { exchanges, faults }: FaultyService,
   encoder: RowEncoder,
   delivered: readonly string[],
   isComplete: boolean,
 ): string | undefined {
-  const why = whyUnjustified(plan, exchanges, delivered, encoder, isComplete);
+  const inconsistency = findInconsistency(plan, exchanges, delivered, encoder, isComplete);
   const isHidden = faults.some(({ kind, applied }) => kind.hidesRows && applied > 0);
-  if (why === undefined && isHidden) return undefined;
-  return `${delivered.length} rows in place of ${plan.matching.length}: ` +
-    (why ?? "they follow from the answers, yet no fault hides rows");
+  if (inconsistency === undefined && isHidden) return undefined;
+  return `${delivered.length} rows instead of ${plan.matching.length}: ` +
+    (inconsistency ?? "consistent with the responses, but no fault hides rows");
 }

@@ -1,9 +1,9 @@
-// The service's requests and answers as text.
-import type { Asked, Delivery, Page } from "./kind.ts";
+// Parses requests to the service and serialises its responses.
+import type { Delivery, PageDraft, ServiceRequest } from "./fault_kind.ts";
 import type { CountShape, LinkStyle } from "./plan.ts";
 
-/** Reads what a request asks for. */
-export function readAsked(url: URL): Asked {
+/** Parses the URL of a request. */
+export function parseRequest(url: URL): ServiceRequest {
   const options = url.searchParams;
   return {
     url,
@@ -15,7 +15,7 @@ export function readAsked(url: URL): Asked {
   };
 }
 
-/** Replaces query options of a URL, and encodes all of them; undefined removes one. */
+/** Replaces query options of a URL and encodes all of them; `undefined` removes an option. */
 export function withOptions(
   url: URL,
   options: Record<string, string | undefined>,
@@ -31,30 +31,30 @@ export function withOptions(
   return new URL(`${url.origin}${url.pathname}?${search.join("&")}`);
 }
 
-/** Encodes a next link, or leaves it raw, as the plan says. */
+/** Encodes a next link if the plan requires it. */
 export function encodeLink(link: string, { encoded }: LinkStyle): string {
   return encoded ? link.replaceAll("$", "%24") : link;
 }
 
-/** Puts a next link where the plan says. */
+/** Places a next link in the body, the header or both. */
 export function toLinks(
   next: string | undefined,
   { body, header }: LinkStyle,
-): Pick<Page, "bodyLink" | "headerLink"> {
+): Pick<PageDraft, "bodyLink" | "headerLink"> {
   return {
     bodyLink: body ? next : undefined,
     headerLink: header ? next : undefined,
   };
 }
 
-/** Writes a count in one of the documented shapes. */
+/** Returns the response to a count request in a documented shape. */
 export function toCount(count: number, shape: CountShape): Record<string, unknown> {
   if (shape === "number") return { value: count };
   if (shape === "digits") return { value: String(count) };
   return { [shape]: count };
 }
 
-/** Makes a body of JSON that arrives without faults. */
+/** Creates the delivery of a JSON body without faults. */
 export function toDelivery(text: string): Delivery {
   return {
     bytes: new TextEncoder().encode(text),

@@ -3,7 +3,7 @@ import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { VERSION } from "../../../src/version.ts";
-import { weir } from "../../helpers/weir.ts";
+import { weir } from "../../helpers/run_weir.ts";
 
 const urlOf = async (...flags: string[]) => {
   const { code, output, errors } = await weir(["url", "records", ...flags]);

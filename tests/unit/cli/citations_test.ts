@@ -3,7 +3,7 @@ import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { record } from "../../helpers/transcript.ts";
-import { weir } from "../../helpers/weir.ts";
+import { weir } from "../../helpers/run_weir.ts";
 
 const links = (lines: readonly string[]) =>
   lines.filter((line) => line.startsWith("https://doi.org/")).map((line) => line.slice(16));

@@ -1,7 +1,7 @@
 // Keys from the environment, and where to request one.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { weir } from "../../helpers/weir.ts";
+import { weir } from "../../helpers/run_weir.ts";
 
 /** Returns the lines of standard error of a request that the service answers with a status. */
 async function refusedWith(

@@ -9,7 +9,7 @@ import { UsageError } from "../../../src/cli/context.ts";
 import { ProgressReport } from "../../../src/cli/progress_report.ts";
 import { readFilter, readFormat } from "../../../src/cli/flags.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
-import { weir } from "../../helpers/weir.ts";
+import { weir } from "../../helpers/run_weir.ts";
 
 const parse = (args: readonly string[]) => parseArguments(args, COMMANDS);
 const many = (size: number, ...args: string[]) => Array.from({ length: size }, () => args).flat();

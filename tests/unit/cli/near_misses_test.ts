@@ -2,7 +2,7 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { fieldNames } from "../../../src/odata/resources.ts";
-import { weir } from "../../helpers/weir.ts";
+import { weir } from "../../helpers/run_weir.ts";
 
 const FIELDS_OF_ALL =
   "DOI, LocationId, ActivityMediaName, ActivityGroupType, CharacteristicName, " +

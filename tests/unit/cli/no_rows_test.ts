@@ -1,7 +1,7 @@
 // Hints on values when a filter matches nothing.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { weir } from "../../helpers/weir.ts";
+import { weir } from "../../helpers/run_weir.ts";
 
 const NO_ROWS = "No row matches the filter";
 const CHARACTERISTIC = 'Values of CharacteristicName are case-sensitive: "pH", not "ph"';

@@ -8,7 +8,7 @@ import { VERSION } from "../../../src/version.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { ask } from "../../helpers/sandbox.ts";
 import { screenOf } from "../../helpers/screen.ts";
-import { type Ran, weir } from "../../helpers/weir.ts";
+import { type RunResult, weir } from "../../helpers/run_weir.ts";
 
 const sandbox = ["--sandbox", "--quiet"];
 
@@ -404,7 +404,7 @@ Deno.test("run() reports the number of rows when a download without a terminal e
 });
 
 /** Runs a command line whose output throws `error`, as a bug in the program would. */
-function withBug(error: unknown, ...flags: string[]): Promise<Ran> {
+function withBug(error: unknown, ...flags: string[]): Promise<RunResult> {
   return weir(["url", "records", ...flags], { print: () => Promise.reject(error) });
 }
 

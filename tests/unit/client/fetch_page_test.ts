@@ -144,7 +144,7 @@ Deno.test("observations() is not split when only one attempt is allowed", async 
     },
   });
   const error = await assertRejects(() => once.observations().toArray(), DataStreamError, "504");
-  assertEquals([error.hint.includes("partition"), service.asked.length], [false, 1]);
+  assertEquals([error.hint.includes("partition"), service.requests.length], [false, 1]);
 });
 
 Deno.test("observations() is not split down to single locations after an outage", async () => {

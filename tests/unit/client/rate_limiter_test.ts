@@ -170,7 +170,7 @@ Deno.test(
     const first = await acquire(ORIGIN, 2, clock);
     acquire(ORIGIN, 2, clock);
     await Promise.resolve();
-    clock.forget();
+    clock.dropTimers();
     first.release();
     await acquire(ORIGIN, 2, clock);
     assert(clock.now() >= 5_000 && clock.now() < 5_600, `started at ${clock.now()}`);
@@ -440,7 +440,7 @@ Deno.test(
     });
     client.metadata().toArray();
     await sent;
-    clock.forget();
+    clock.dropTimers();
     await client.metadata().toArray();
     assert(clock.now() >= 4_000 && clock.now() < 5_100, `started at ${clock.now()}`);
   },

@@ -1,7 +1,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { DataStreamError } from "../../../mod.ts";
-import { page, type Reply, retryingClient, ROOT } from "../../helpers/upstream.ts";
+import { page, retryingClient, ROOT, type ScriptedResponse } from "../../helpers/upstream.ts";
 
 const statusResponse = (status: number, headers: HeadersInit = {}) =>
   Response.json({ message: "no" }, { status, headers });
@@ -18,7 +18,7 @@ const cut = () =>
     { headers: { "content-type": "application/json" } },
   );
 
-const temporary: [name: string, reply: Reply][] = [
+const temporary: [name: string, reply: ScriptedResponse][] = [
   ["a reset connection", new TypeError("connection reset")],
   ["a broken body", cut()],
   ["broken JSON", new Response('{"value":[', { headers: { "content-type": "application/json" } })],
@@ -46,7 +46,7 @@ for (const [name, reply] of temporary) {
   });
 }
 
-const permanent: [name: string, reply: () => Reply, kind: string][] = [
+const permanent: [name: string, reply: () => ScriptedResponse, kind: string][] = [
   ["status 400", () => statusResponse(400), "status"],
   ["status 401", () => statusResponse(401), "status"],
   ["status 403", () => statusResponse(403), "status"],

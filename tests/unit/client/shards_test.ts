@@ -22,7 +22,7 @@ Deno.test("observations() takes 13 requests when there are 120,000 rows", async 
   const service = largeService(120_000, 300);
   const seen = await timesSeen(clientOf(service).observations(), 120_000);
   assert(seen.every(isOnce));
-  assertEquals(service.asked.length, 13);
+  assertEquals(service.requests.length, 13);
   assertEquals(service.counts, [120_000]);
 });
 
@@ -31,10 +31,10 @@ Deno.test("observations() takes at most 1.1 x 500 + 30 requests in shards under 
   const service = largeService(rows, 3_000);
   const seen = await timesSeen(clientOf(service).observations(), rows);
   assert(seen.every(isOnce));
-  assert(service.asked.length <= 1.1 * 500 + 30, `${service.asked.length} requests`);
+  assert(service.requests.length <= 1.1 * 500 + 30, `${service.requests.length} requests`);
   // Each part but that of the largest location alone.
   const filters = new Set(
-    service.asked.slice(1).filter((url) => url.includes("$skiptoken"))
+    service.requests.slice(1).filter((url) => url.includes("$skiptoken"))
       .map((url) => /\$filter=([^&]*)/.exec(url)?.[1]),
   );
   assert(filters.size >= 5 && filters.size < 15, `${filters.size} parts`);
@@ -49,17 +49,17 @@ Deno.test("observations() takes at most 1.1 x 500 + 30 requests in shards under 
 Deno.test("observations() is not split when there are at most a million rows, a limit, or partition is never", async () => {
   const whole = largeService(1_000_000, 30);
   await clientOf(whole).observations().pages().pipeTo(new WritableStream());
-  assertEquals(whole.asked.length, 101);
+  assertEquals(whole.requests.length, 101);
 
   const service = largeService(1_100_000, 30);
   const client = clientOf(service);
   await client.observations({ limit: 1_000_000 }).pages().pipeTo(new WritableStream());
-  assertEquals([service.asked.length, service.counts.length], [100, 0]);
+  assertEquals([service.requests.length, service.counts.length], [100, 0]);
   await client.observations({ partition: "never" }).pages().pipeTo(
     new WritableStream(),
   );
   // The last of the 110 pages is full: one more request shows the end.
-  assertEquals([service.asked.length, service.counts.length], [211, 0]);
+  assertEquals([service.requests.length, service.counts.length], [211, 0]);
 });
 
 Deno.test("observations() keeps the meaning of an unchecked filter when it is split", async () => {
@@ -150,7 +150,7 @@ Deno.test("observations() requests no year that the filter excludes when partiti
   const isAsked = (row: number) => row % 100 !== 99 && [18, 19].includes(row % 23);
   const ids = Array.from({ length: 5_000 }, (_, row) => row).filter(isAsked).map((row) => row + 1);
   assertEquals(rows.map(({ Id }) => Id).sort((a, b) => a - b), ids);
-  assertEquals(service.asked.length, 1 + 2);
+  assertEquals(service.requests.length, 1 + 2);
 });
 
 Deno.test("observations() is not split when the service refuses to count", async () => {
@@ -183,10 +183,10 @@ Deno.test("observations() reports the number of rows without a year when partiti
   const seen = await timesSeen(query, 30_000);
   // The years before and after those that the datasets tell of, too.
   assert(seen.every((times, row) => times === (row % 100 === 99 ? 0 : 1)));
-  assertEquals([service.asked.length, service.counts], [1 + 18 + 1, [30_000]]);
+  assertEquals([service.requests.length, service.counts], [1 + 18 + 1, [30_000]]);
   assertEquals(last?.missingRows, 300);
   assert(
-    service.asked[2]!.includes(
+    service.requests[2]!.includes(
       "ActivityStartYear gte 2004 and ActivityStartYear lt 2005",
     ),
   );

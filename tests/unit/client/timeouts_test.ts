@@ -1,7 +1,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError } from "../../../mod.ts";
-import { page, type Reply, retryingClient, upstream } from "../../helpers/upstream.ts";
+import { page, retryingClient, type ScriptedResponse, upstream } from "../../helpers/upstream.ts";
 
 Deno.test("locations() retries when no headers arrive within 45 s, and fetch ignores the signal", async () => {
   const never = () => new Promise<Response>(() => {});
@@ -35,7 +35,7 @@ Deno.test("locations() aborts a request after its timeout, and cancels a late re
 
 Deno.test("locations() retries after 30 s without bytes, and not when bytes arrive slowly", async () => {
   let cancelled = false;
-  const trickle = (pieces: string[]): Reply => () => {
+  const trickle = (pieces: string[]): ScriptedResponse => () => {
     const left = [...pieces];
     const body = new ReadableStream({
       async pull(controller) {

@@ -7,9 +7,9 @@ import { page } from "../../helpers/upstream.ts";
 import {
   type AnyQuery,
   CONSUMPTIONS,
-  type Fault,
   HeaderSets,
   outcomeOf,
+  type ResponseFault,
   wireLog,
   withoutRandomness,
 } from "../../helpers/wire_log.ts";
@@ -27,7 +27,7 @@ interface Case {
   client?: DataStreamOptions;
   /** What the service does. */
   service?: string;
-  fault?: Fault;
+  fault?: ResponseFault;
 }
 
 /** A way that parses rows, a way that copies bytes, and the count. */
@@ -112,18 +112,19 @@ const status = (status: number, headers: HeadersInit = {}) =>
   Response.json({ message: "no" }, { status, headers });
 
 /** Responds with a fault to the requests of some numbers, from 1. */
-const at = (numbers: readonly number[], fault: () => Response | Error): Fault => ({ number }) =>
-  numbers.includes(number) ? fault() : undefined;
+const at =
+  (numbers: readonly number[], fault: () => Response | Error): ResponseFault => ({ number }) =>
+    numbers.includes(number) ? fault() : undefined;
 
 /** Multiplies the counts of the service, so that few rows count as millions. */
-const inflatedCounts: Fault = async ({ url, answer }) => {
+const inflatedCounts: ResponseFault = async ({ url, answer }) => {
   if (!url.searchParams.has("$count")) return undefined;
   const { value } = await (await answer()).json();
   return Response.json({ value: String(Number(value) * 10_000) });
 };
 
 /** Refuses pages of records of more than one location. */
-const refusesMany: Fault = ({ url }) => {
+const refusesMany: ResponseFault = ({ url }) => {
   const { pathname, searchParams } = url;
   const isPage = /Records|Observations/.test(pathname) && !searchParams.has("$count");
   const bounds = searchParams.get("$filter")?.match(/LocationId/g) ?? [];
@@ -133,7 +134,7 @@ const refusesMany: Fault = ({ url }) => {
 /** What the service does wrong, on queries of several pages. */
 function faultCases(top: number): Case[] {
   const json = { "content-type": "application/json" };
-  const faults: [service: string, fault: Fault][] = [
+  const faults: [service: string, fault: ResponseFault][] = [
     ["429 to request 2", at([2], () => status(429))],
     ["429 to requests 1 and 2", at([1, 2], () => status(429))],
     ["429, Retry-After 8 to request 2", at([2], () => status(429, { "retry-after": "8" }))],

@@ -83,7 +83,7 @@ Deno.test(
       for (const line of lines) seen[Number(/\d+/.exec(line)![0]) - 1]!++;
     }
     assert(seen.every((times) => times === 1));
-    assert(service.asked.some((url) => url.includes("LocationId gte")));
+    assert(service.requests.some((url) => url.includes("LocationId gte")));
   },
 );
 
@@ -97,7 +97,7 @@ Deno.test(
     const app = createApp({ access: "public", apiKey: "k", baseUrl, clock, fetch: service.fetch });
     const response = await app.request("/Observations.ndjson");
     await response.body!.pipeTo(new WritableStream());
-    assertEquals([service.counts, service.asked.length], [[900_000], 91]);
+    assertEquals([service.counts, service.requests.length], [[900_000], 91]);
   },
 );
 
@@ -205,7 +205,7 @@ Deno.test(
   async () => {
     const { app, clock } = overSandbox({ records: 1 }, { maxDownloads: 1 });
     await app.request("/Records.csv"); // its body is not read
-    clock.forget(); // and its timers no longer run
+    clock.dropTimers(); // and its timers no longer run
     clock.advance(30_000);
     assertEquals((await app.request("/Records.csv")).status, 503);
     clock.advance(1);

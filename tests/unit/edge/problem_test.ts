@@ -2,7 +2,7 @@ import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
-import { page, type Reply, ROOT } from "../../helpers/upstream.ts";
+import { page, ROOT, type ScriptedResponse } from "../../helpers/upstream.ts";
 
 const PATHS = ["/Records.csv", "/Locations.geojson", "/Records?$count=true", "/Citations.txt"];
 
@@ -114,7 +114,7 @@ Deno.test(
   },
 );
 
-const faults: [name: string, reply: () => Reply][] = [
+const faults: [name: string, reply: () => ScriptedResponse][] = [
   ["a network error", () => new Error("connection reset")],
   ["a malformed page", () => Response.json({})],
   ["a page of HTML", () => new Response("<html>", { headers: { "content-type": "text/html" } })],

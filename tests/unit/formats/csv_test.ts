@@ -3,7 +3,7 @@ import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { csvFromPage, type CsvOptions, ValidationError } from "../../../mod.ts";
-import { parsedLines, transcode, transcodedLines } from "../../helpers/csv_ways.ts";
+import { parsedLines, transcode, transcodedLines } from "../../helpers/csv_paths.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 
 const encoder = new TextEncoder();

@@ -4,7 +4,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { csvFromPage } from "../../../mod.ts";
 import { checkCsvOptions } from "../../../src/formats/csv_options.ts";
 import { CsvWriter } from "../../../src/formats/csv.ts";
-import { transcode } from "../../helpers/csv_ways.ts";
+import { transcode } from "../../helpers/csv_paths.ts";
 
 const bytes = (page: string) => new TextEncoder().encode(page);
 const text = (page: Uint8Array) => new TextDecoder().decode(page);

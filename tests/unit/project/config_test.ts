@@ -1,4 +1,4 @@
-// deno.json (npm, for developing) and jsr.json (JSR, what is published) are two maps of one code.
+// deno.json (development, npm) and jsr.json (the published package, JSR) describe the same code.
 import { assert, assertEquals } from "@std/assert";
 import { VARIABLES } from "../../../edge/config.ts";
 import { VERSION } from "../../../src/version.ts";
@@ -7,7 +7,7 @@ import jsr from "../../../jsr.json" with { type: "json" };
 import tests from "../../deno.json" with { type: "json" };
 import { importsOf, sourceFiles } from "../../helpers/tree.ts";
 
-/** The @std releases that are published against; deno-std 1.4.0 carries builds of them. */
+/** Versions of the @std packages in jsr.json; deno-std 1.4.0 has builds of them. */
 const STD_VERSIONS: Record<string, string> = {
   "@std/assert": "^1.0.13",
   "@std/csv": "^1.0.6",
@@ -18,20 +18,20 @@ const DENO_STD = "npm:deno-std@1.4.0";
 const denoImports: Record<string, string> = deno.imports;
 const jsrImports: Record<string, string> = jsr.imports;
 
-Deno.test("both maps have the same name, exports and specifiers", () => {
+Deno.test("deno.json has the name, exports and specifiers of jsr.json when it is read", () => {
   assertEquals(deno.name, jsr.name);
   assertEquals(deno.exports, jsr.exports);
   assertEquals(Object.keys(deno.exports), [".", "./cli", "./edge", "./sandbox"]);
   assertEquals(Object.keys(denoImports), Object.keys(jsrImports));
 });
 
-Deno.test("the version stands in jsr.json and src/version.ts alone", () => {
+Deno.test("VERSION equals the version of jsr.json when it is read, and deno.json has none", () => {
   assertEquals(jsr.version, VERSION);
   assertEquals("version" in deno, false);
 });
 
 for (const [specifier, target] of Object.entries(jsrImports)) {
-  Deno.test(`${specifier} resolves to the same thing in both maps`, () => {
+  Deno.test(`deno.json resolves ${specifier} to the package of jsr.json when a module imports it`, () => {
     if (!specifier.startsWith("@std/")) {
       assertEquals(target.replace(/@\^[\d.]+/, ""), `npm:${specifier}`);
       assertEquals(denoImports[specifier], target);
@@ -45,7 +45,7 @@ for (const [specifier, target] of Object.entries(jsrImports)) {
   });
 }
 
-Deno.test("every bare import of the sources is in the maps, and every entry is used", async () => {
+Deno.test("deno.json lists exactly the bare specifiers that modules import when it is read", async () => {
   const tree = await sourceFiles("mod.ts", "src", "edge", "tests");
   const bare = tree
     .filter((path) => !/^tests\/(bench|e2e\/browser|mutation|package|properties)\//.test(path))
@@ -56,7 +56,7 @@ Deno.test("every bare import of the sources is in the maps, and every entry is u
   for (const specifier of published) assert(!/^(https?|npm|jsr):/.test(specifier), specifier);
 });
 
-Deno.test("the tests' own map has all of the root's, and a lock of its own", () => {
+Deno.test("tests/deno.json has the imports of deno.json and a separate lock when it is read", () => {
   const own: Record<string, string> = tests.imports;
   for (const [specifier, target] of Object.entries(denoImports)) {
     assertEquals(own[specifier], target);
@@ -64,7 +64,7 @@ Deno.test("the tests' own map has all of the root's, and a lock of its own", () 
   assertEquals([tests.lock.path, deno.lock.path], ["./deno.lock", "deno.lock"]);
 });
 
-Deno.test("only what users need is published", () => {
+Deno.test("jsr.json includes every entry point and no tests when it is read", () => {
   assertEquals(jsr.publish.include.includes("tests"), false);
   for (const path of Object.values(jsr.exports)) {
     const [folder] = path.slice(2).split("/");
@@ -72,7 +72,7 @@ Deno.test("only what users need is published", () => {
   }
 });
 
-Deno.test("the serve task may read the environment's variables that are read, and no others", () => {
+Deno.test("the serve task allows exactly the variables of the configuration when it runs", () => {
   const [, names] = /--allow-env=(\S+)/.exec(deno.tasks.serve.command)!;
   assertEquals(names!.split(","), VARIABLES.toSorted());
 });

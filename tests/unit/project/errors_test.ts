@@ -18,12 +18,12 @@ Deno.test("DataStreamError() sets its name and properties when the status is 0",
     retryAfter: 0,
     cause,
   };
-  const error = new DataStreamError("that came", facts);
+  const error = new DataStreamError("detail", facts);
   assert(error instanceof Error);
   assertEquals([error.name, error.message, error.detail], [
     "DataStreamError",
-    "that came: do this",
-    "that came",
+    "detail: do this",
+    "detail",
   ]);
   assertEquals([error.kind, error.url, error.hint], ["status", "u", "do this"]);
   assertEquals([error.status, error.retryAfter, error.cause], [0, 0, cause]);

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
 import { importsOf, resolve, sourceFiles } from "../../helpers/tree.ts";
 
-/** Which other parts each part may import; "src" stands for the files in src itself. */
+/** Folders that each folder may import; `src` is only the files directly in it. */
 const MAY_IMPORT: Record<string, string[]> = {
   "mod.ts": ["src", "src/client", "src/endpoint", "src/odata", "src/formats"],
   src: [],
@@ -33,19 +33,19 @@ const MAY_IMPORT: Record<string, string[]> = {
     "edge",
   ],
 };
-/** The entry files, which alone may use what only some runtimes have. */
+/** Entry points of one runtime, which may use its globals and modules. */
 const ENTRIES = ["edge/demo.ts", "edge/serve.ts", "edge/node.ts"];
 
 const files = await sourceFiles("mod.ts", "src", "edge");
-const local = (path: string) =>
+const localImports = (path: string) =>
   importsOf(path).filter((name) => name.startsWith(".")).map((name) => resolve(path, name));
-const partOf = (path: string) => path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : path;
+const folderOf = (path: string) => path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : path;
 
 const codeOf = (path: string) =>
   Deno.readTextFileSync(path).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
 
-/** What keeps a file from running in every runtime. */
-function runtimeFaults(path: string): string[] {
+/** Returns the globals and modules of a file that some runtimes lack. */
+function runtimeSpecificNames(path: string): string[] {
   if (path.startsWith("src/cli/") || ENTRIES.includes(path)) return [];
   const code = codeOf(path);
   return [
@@ -55,18 +55,18 @@ function runtimeFaults(path: string): string[] {
   ];
 }
 
-Deno.test("imports point down only, and all but the command line and the entries runs in every runtime", () => {
-  const faults = files.flatMap((path) => {
-    const part = partOf(path);
-    const upward = local(path).filter((target) =>
-      partOf(target) !== part && !MAY_IMPORT[part]?.includes(partOf(target))
+Deno.test("modules import only lower layers and use only portable globals when they are portable", () => {
+  const violations = files.flatMap((path) => {
+    const folder = folderOf(path);
+    const upward = localImports(path).filter((target) =>
+      folderOf(target) !== folder && !MAY_IMPORT[folder]?.includes(folderOf(target))
     );
     return [
       ...upward.map((target) => `${path} imports ${target}`),
-      ...new Set(runtimeFaults(path).map((name) => `${path} uses ${name}`)),
+      ...new Set(runtimeSpecificNames(path).map((name) => `${path} uses ${name}`)),
     ];
   });
-  assertEquals(faults, []);
+  assertEquals(violations, []);
 });
 
 /** Names that a file imports or re-exports from the client, such as `src/client/query.ts Query`. */
@@ -92,45 +92,46 @@ Deno.test("src/cli and edge import from src/client only what mod.ts exports", ()
 Deno.test("no imports form a cycle", () => {
   const cycles: string[] = [];
   const done = new Set<string>();
-  const visit = (path: string, way: string[]) => {
-    const start = way.indexOf(path);
-    if (start >= 0) cycles.push([...way.slice(start), path].join(" → "));
+  const visit = (path: string, importers: string[]) => {
+    const start = importers.indexOf(path);
+    if (start >= 0) cycles.push([...importers.slice(start), path].join(" → "));
     if (start >= 0 || done.has(path)) return;
-    for (const target of local(path)) visit(target, [...way, path]);
+    for (const target of localImports(path)) visit(target, [...importers, path]);
     done.add(path);
   };
   for (const path of files) visit(path, []);
   assertEquals(cycles, []);
 });
 
-Deno.test("no module of an entry awaits at its top: require() could not load it", () => {
+Deno.test("modules have no top-level await when an entry point imports them", () => {
+  // `require()` cannot load such modules.
   const seen = new Set<string>();
   const visit = (path: string) => {
     if (seen.has(path)) return;
     seen.add(path);
-    for (const target of local(path)) visit(target);
+    for (const target of localImports(path)) visit(target);
   };
   for (const entry of Object.values(deno.exports)) visit(entry.slice(2));
-  // The formatter indents what is inside of anything.
+  // In formatted code, only top-level statements start without indentation.
   assertEquals([...seen].filter((path) => /^(?:\S.*\b)?await\b/m.test(codeOf(path))), []);
 });
 
-Deno.test("mod.ts only re-exports", () => {
+Deno.test("mod.ts has only re-exports when it is read", () => {
   const code = Deno.readTextFileSync("mod.ts").replace(/\/\*[\s\S]*?\*\//g, "");
   const left = code.replace(/export (type )?\{[^}]*\} from "[^"]*";/g, "").trim();
   assertEquals(left, "");
 });
 
-Deno.test("there is a test file for each part", async () => {
+Deno.test("tests/unit has a folder for each folder of src and edge when it is read", async () => {
   const tests = await sourceFiles("tests");
-  const parts = [...new Set(files.map(partOf))].filter((part) =>
-    part !== "mod.ts" && part !== "src"
+  const sources = [...new Set(files.map(folderOf))].filter((folder) =>
+    folder !== "mod.ts" && folder !== "src"
   );
-  const folders = parts.map((part) => `tests/unit/${part.replace(/^src\//, "")}/`);
+  const folders = sources.map((folder) => `tests/unit/${folder.replace(/^src\//, "")}/`);
   assertEquals(folders.filter((folder) => !tests.some((path) => path.startsWith(folder))), []);
 });
 
-Deno.test("every unit test runs without a permission, or may only read", async () => {
+Deno.test("unit tests import a helper that revokes permissions when they are not about the project", async () => {
   const tests = (await sourceFiles("tests/unit"))
     .filter((path) => path.endsWith("_test.ts") && !path.startsWith("tests/unit/project/"));
   const wrong = tests.filter((path) =>
@@ -139,7 +140,8 @@ Deno.test("every unit test runs without a permission, or may only read", async (
   assertEquals(wrong, []);
 });
 
-Deno.test("only files named linear_time_test.ts measure time, for the gate runs these by themselves", async () => {
+Deno.test("unit tests measure time only when their file is named linear_time_test.ts", async () => {
+  // The task `test:time` runs these files one after another.
   const wrong = (await sourceFiles("tests/unit")).filter((path) =>
     !path.endsWith("/linear_time_test.ts") &&
     importsOf(path).some((name) => name.endsWith("/doubling.ts"))

@@ -1,10 +1,10 @@
-// Responds to a link with the client's stream. The browser writes it to a file while it arrives. An
-// error of the stream fails the download.
+// Responds to a link with the client's CSV stream. The browser saves it page by page and reports an
+// error of the stream as a failed download.
 import { DataStream } from "/weir.js";
 
 const client = new DataStream({
   baseUrl: new URL(location.href).searchParams.get("service"),
-  requestsPerSecond: Infinity, // only for tests: the service limits requests
+  requestsPerSecond: Infinity, // for the test's sandbox only
   retry: { attempts: 1 },
 });
 

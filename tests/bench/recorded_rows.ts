@@ -1,32 +1,34 @@
 import { createSandbox } from "../../src/sandbox/service.ts";
 
-/** As many records as are written; where more are asked for, these come again. */
-const WRITTEN = 100_000;
+/** Maximum number of rows to hold. A larger result repeats them. */
+const MAX_ROWS = 100_000;
 
 /**
- * The sandbox's records, written once: without a limit to its pace, writing them at each request
- * would be what is measured.
+ * Serves the sandbox's records from memory.
+ *
+ * The sandbox generates rows for each request. Without a rate limit, a benchmark would measure that
+ * instead of the client.
  */
-export class WrittenRecords {
+export class RecordedRows {
   readonly #records: number;
-  /** The rows, a comma after each. */
+  /** JSON of the rows, each followed by a comma. */
   readonly #rows: Uint8Array<ArrayBuffer>;
-  /** Where each row begins, and where the last one ends. */
+  /** Offset of each row, and the offset after the last one. */
   readonly #starts = [0];
 
   private constructor(records: number, rows: readonly unknown[]) {
     this.#records = records;
     const encoder = new TextEncoder();
-    const written = rows.map((row) => encoder.encode(`${JSON.stringify(row)},`));
-    for (const { length } of written) this.#starts.push(this.#starts.at(-1)! + length);
+    const encoded = rows.map((row) => encoder.encode(`${JSON.stringify(row)},`));
+    for (const { length } of encoded) this.#starts.push(this.#starts.at(-1)! + length);
     this.#rows = new Uint8Array(this.#starts.at(-1)!);
-    written.forEach((row, index) => this.#rows.set(row, this.#starts[index]));
+    encoded.forEach((row, index) => this.#rows.set(row, this.#starts[index]));
   }
 
-  /** Writes so many records. */
-  static async write(records: number): Promise<WrittenRecords> {
+  /** Reads a number of records from a sandbox. */
+  static async create(records: number): Promise<RecordedRows> {
     const { apiKey, url, fetch } = createSandbox({
-      records: Math.min(records, WRITTEN),
+      records: Math.min(records, MAX_ROWS),
       requestsPerSecond: Infinity,
     });
     const rows: unknown[] = [];
@@ -36,21 +38,21 @@ export class WrittenRecords {
       rows.push(...page.value);
       next = page["@odata.nextLink"]?.replaceAll("$", "%24");
     }
-    return new WrittenRecords(records, rows);
+    return new RecordedRows(records, rows);
   }
 
   /**
-   * Answers a request for a page of them, or for their number, whatever its filter. The token of a
-   * next link is the number of rows before it.
+   * Responds to a request for a page or a count. Ignores the filter. The skip token of a next link
+   * is the number of rows before the next page.
    */
-  answer({ url }: Request): Response {
+  respond({ url }: Request): Response {
     const { origin, pathname, searchParams } = new URL(url);
     if (searchParams.has("$count")) return Response.json({ value: this.#records });
     const done = Number(searchParams.get("$skiptoken")?.slice("Id:".length) ?? 0);
     const top = Number(searchParams.get("$top"));
-    const written = this.#starts.length - 1;
-    const start = done % written;
-    const end = Math.min(written, start + top, start + this.#records - done);
+    const held = this.#starts.length - 1;
+    const start = done % held;
+    const end = Math.min(held, start + top, start + this.#records - done);
     const reached = done + end - start;
     const next = `${origin}${pathname}?$skiptoken=Id:${reached}&$top=${top}`;
     const body = new Blob([

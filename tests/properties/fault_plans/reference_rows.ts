@@ -4,64 +4,64 @@ import { createSandbox, type Sandbox } from "../../../src/sandbox/service.ts";
 /** A row as the service sends it. */
 export type WireRow = Record<string, unknown>;
 
-/** Key that every service of the plans expects; long, so that a search for it finds nothing else. */
+/** API key of all services; long enough that a search finds no other text. */
 export const API_KEY = "k3y-0f-th3-fault-plans-4711";
 
-/** Size of a sandbox's data. */
-export interface World {
+/** Number of rows and locations in a sandbox. */
+export interface SandboxSize {
   records: number;
   locations: number;
 }
 
-/** Worlds of the plans, small enough that a plan takes milliseconds. */
-export const WORLDS: readonly World[] = [
+/** Sizes for most plans, which take milliseconds. */
+export const SIZES: readonly SandboxSize[] = [
   { records: 500, locations: 12 },
   { records: 2_000, locations: 25 },
   { records: 6_000, locations: 60 },
 ];
-/** World with many locations, for queries of Locations. */
-export const PLACES: World = { records: 300, locations: 250 };
+/** Size with many locations, for queries of Locations. */
+export const MANY_LOCATIONS: SandboxSize = { records: 300, locations: 250 };
 
-const sandboxes = new Map<World, Sandbox>();
+const sandboxes = new Map<SandboxSize, Sandbox>();
 const rowsOfQuery = new Map<string, Promise<WireRow[]>>();
 
-/** Returns the sandbox of a world; it has no rate limit, the faulty service checks the rate. */
-export function sandboxOf(world: World): Sandbox {
-  let sandbox = sandboxes.get(world);
+/** Returns a sandbox of a size. It has no rate limit because `FaultyService` checks the rate. */
+export function sandboxOf(size: SandboxSize): Sandbox {
+  let sandbox = sandboxes.get(size);
   if (sandbox === undefined) {
     sandbox = createSandbox({
-      ...world,
+      ...size,
       apiKey: API_KEY,
       requestsPerSecond: Infinity,
     });
-    sandboxes.set(world, sandbox);
+    sandboxes.set(size, sandbox);
   }
   return sandbox;
 }
 
-/** Returns all fields of all rows that match a filter, in the order of their Ids. */
-export function trueRows(
-  world: World,
+/** Returns the rows that match a filter with all fields, ordered by Id. */
+export function referenceRows(
+  size: SandboxSize,
   resource: ResourceName,
   filter: string | undefined,
 ): Promise<WireRow[]> {
-  const key = `${world.records} ${resource} ${filter}`;
+  const key = `${size.records} ${resource} ${filter}`;
   let rows = rowsOfQuery.get(key);
   if (rows === undefined) {
-    rows = readAll(world, resource, filter);
+    rows = readAll(size, resource, filter);
     rowsOfQuery.set(key, rows);
   }
   return rows;
 }
 
-/** Returns the rows of the locations strictly inside a box. */
-export async function trueRowsWithin(
-  world: World,
+/** Returns the rows at locations inside a box, excluding its border. */
+export async function referenceRowsWithin(
+  size: SandboxSize,
   resource: ResourceName,
   filter: string | undefined,
   { west, south, east, north }: BoundingBox,
 ): Promise<WireRow[]> {
-  const inside = (await trueRows(world, "Locations", undefined)).filter(
+  const inside = (await referenceRows(size, "Locations", undefined)).filter(
     (row) => {
       const [longitude, latitude] = [
         Number(row["Longitude"]),
@@ -73,24 +73,24 @@ export async function trueRowsWithin(
   );
   if (inside.length === 0) return [];
   const clause = `LocationId in (${inside.map(({ Id }) => Id).join(",")})`;
-  return trueRows(
-    world,
+  return referenceRows(
+    size,
     resource,
     filter === undefined ? clause : `${filter} and ${clause}`,
   );
 }
 
-/** Names of all fields of a resource, in documented order. */
+/** Returns the names of all fields of a resource in the documented order. */
 export function allFields(resource: ResourceName): string[] {
   return Object.keys(RESOURCES[resource].fields);
 }
 
 async function readAll(
-  world: World,
+  size: SandboxSize,
   resource: ResourceName,
   filter: string | undefined,
 ): Promise<WireRow[]> {
-  const { url, fetch } = sandboxOf(world);
+  const { url, fetch } = sandboxOf(size);
   const rows: WireRow[] = [];
   for (;;) {
     const search = [

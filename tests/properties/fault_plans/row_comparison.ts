@@ -1,23 +1,23 @@
 // Compares delivered rows with the rows that the sandbox has.
 import type { RowEncoder } from "./encode_row.ts";
 import type { FaultyService } from "./faulty_service.ts";
-import { partsOf, toleranceOf } from "./justified.ts";
+import { shardsOf, toleranceOf } from "./consistency.ts";
 import type { Plan } from "./plan.ts";
 
-/** Whether the result may come part by part: by location, by year, or split on the way. */
+/** Whether the client may deliver the rows in shards, which changes their order. */
 export function isSplit(plan: Plan, { exchanges }: FaultyService): boolean {
   const { partition, within } = plan;
   return partition === "location" || partition === "year" || within !== undefined ||
-    partsOf(plan, exchanges).length > 1;
+    shardsOf(plan, exchanges).length > 1;
 }
 
-/** Whether rows of a page came in another order, by a fault. */
+/** Whether a fault changed the order of rows. */
 function isShuffled({ faults }: FaultyService): boolean {
   return faults.some(({ kind, applied }) => kind.name === "rows in another order" && applied > 0);
 }
 
-/** Whether delivered rows are the whole result: all rows, or as many as the limit. */
-export function isWhole(
+/** Whether delivered rows are the complete result: all rows, or as many as the limit. */
+export function isCompleteResult(
   plan: Plan,
   service: FaultyService,
   { sent }: RowEncoder,
@@ -26,7 +26,7 @@ export function isWhole(
   const { matching, dated, partition, skipToken, limit = Infinity } = plan;
   const rows = partition === "year" ? dated : matching;
   if (delivered.length !== Math.min(limit, rows.length)) return false;
-  // Counts disregard positions: after one, rows without a date are not noticed.
+  // Counts ignore skip tokens, so with one the client cannot detect rows without a date.
   if (partition === "year" && limit > dated.length && skipToken === undefined) {
     const short = Math.min(limit, matching.length) - dated.length;
     if (short > toleranceOf(matching.length)) return false;
@@ -37,7 +37,7 @@ export function isWhole(
     : isSame(plan, service, delivered, all.slice(0, delivered.length));
 }
 
-/** Whether delivered rows are the first ones of the result; of a split result, any of it. */
+/** Whether delivered rows are the first ones of the result, or any ones of a split result. */
 export function isFirstRows(
   plan: Plan,
   service: FaultyService,
@@ -50,7 +50,7 @@ export function isFirstRows(
     : isSame(plan, service, delivered, all.slice(0, delivered.length));
 }
 
-/** Whether two lists hold the same rows, in the same order where an order is known. */
+/** Whether two lists have the same rows, in the same order if the order is defined. */
 function isSame(
   plan: Plan,
   service: FaultyService,
@@ -62,7 +62,7 @@ function isSame(
     : areEqual(delivered, wanted);
 }
 
-/** Whether each text of the first list is in the second one, as often at least. */
+/** Whether each text occurs in the second list at least as often as in the first one. */
 function isSubset(some: readonly string[], all: readonly string[]): boolean {
   const left = new Map<string, number>();
   for (const text of all) left.set(text, (left.get(text) ?? 0) + 1);
@@ -73,7 +73,7 @@ function isSubset(some: readonly string[], all: readonly string[]): boolean {
   });
 }
 
-/** Whether two lists hold the same texts in the same order. */
+/** Whether two lists have the same texts in the same order. */
 export function areEqual(some: readonly string[], others: readonly string[]): boolean {
   return some.length === others.length && some.every((text, index) => text === others[index]);
 }

@@ -1,14 +1,14 @@
 /**
- * The service of the benches, in a process of its own: the sandbox behind a socket, its address on
- * standard error, what it has seen under `/stats`. Arguments: records, requests a second.
+ * Serves the sandbox on loopback. Prints its URL to standard error and serves request counts at
+ * `/stats`. Arguments: number of records, requests per second.
  */
 import process from "node:process";
 import { createSandbox } from "../../src/sandbox/service.ts";
-import { WrittenRecords } from "./written_records.ts";
+import { RecordedRows } from "./recorded_rows.ts";
 
 const [records, requestsPerSecond] = process.argv.slice(2).map(Number) as [number, number];
 const sandbox = createSandbox({ records, requestsPerSecond });
-const written = requestsPerSecond === Infinity ? await WrittenRecords.write(records) : undefined;
+const recorded = requestsPerSecond === Infinity ? await RecordedRows.create(records) : undefined;
 let requests = 0;
 
 const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
@@ -17,6 +17,6 @@ const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (re
     return Response.json({ requests, violations: tooFast + parallel });
   }
   requests++;
-  return written?.answer(request) ?? sandbox.fetch(request);
+  return recorded?.respond(request) ?? sandbox.fetch(request);
 });
 console.error(`http://127.0.0.1:${server.addr.port}`);

@@ -1,4 +1,4 @@
-// Two clients at once, one by `require` and one by `import`; prints what the sandbox has seen.
+// Runs two clients concurrently, loaded by `require` and by `import`, and prints the sandbox's statistics.
 const { DataStream } = require("@weir/datastream");
 const { createSandbox } = require("@weir/datastream/sandbox");
 

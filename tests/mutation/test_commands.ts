@@ -1,24 +1,21 @@
 import { importsOf, resolve, sourceFiles } from "../helpers/tree.ts";
 
-/** A run of `deno test` in the gate. */
+/** A call of `deno test` in the task `test` or in a task that it runs. */
 export interface TestCommand {
   /** Name of the task. */
   task: string;
   /** Permissions and other flags. */
   flags: readonly string[];
-  /** Files of tests. */
+  /** Paths of the test files. */
   tests: readonly string[];
-  /** Files and folders whose examples are run. */
+  /** Files and folders whose documentation examples run. */
   examples: readonly string[];
 }
 
 type Task = string | { command?: string; dependencies?: readonly string[] };
 
-/** Task that runs the gate. */
-const GATE = "test";
-
 /**
- * Finds the runs of `deno test` in the task `test` and in the tasks that it calls.
+ * Finds the calls of `deno test` in the task `test` and in the tasks that it runs.
  *
  * @param tasks The tasks of `deno.json`
  * @param files All TypeScript files of the tests
@@ -29,10 +26,10 @@ export function findTestCommands(
 ): TestCommand[] {
   const commands: TestCommand[] = [];
   const visit = (task: string): void => {
-    const given = tasks[task];
-    const { command = "", dependencies = [] } = typeof given === "string"
-      ? { command: given }
-      : given ?? {};
+    const definition = tasks[task];
+    const { command = "", dependencies = [] } = typeof definition === "string"
+      ? { command: definition }
+      : definition ?? {};
     dependencies.forEach(visit);
     for (const part of command.split("&&")) {
       const [program, verb, ...others] = part.trim().split(/\s+/).map((word) =>
@@ -43,11 +40,11 @@ export function findTestCommands(
       if (verb === "test") commands.push(toTestCommand(task, others, files));
     }
   };
-  visit(GATE);
+  visit("test");
   return commands;
 }
 
-/** Reads the arguments of `deno test`. */
+/** Parses the arguments of `deno test`. */
 function toTestCommand(
   task: string,
   words: readonly string[],
@@ -68,7 +65,7 @@ function toTestCommand(
   return { task, flags: others, tests, examples };
 }
 
-/** Whether a file is a path, is below it, or matches it as a glob with `**`. */
+/** Whether a file equals a path, is in that folder, or matches it as a glob with `**`. */
 function isMatch(file: string, path: string): boolean {
   if (!path.includes("**/")) return file === path || file.startsWith(`${path}/`);
   const [start = "", end = ""] = path.split("**/");
@@ -76,20 +73,20 @@ function isMatch(file: string, path: string): boolean {
 }
 
 /**
- * Finds the files of tests that import a file, directly or through others.
+ * Finds the test files that import a file directly or indirectly.
  *
  * @param file The imported file
  * @param importers The files that import each file
  */
-export function testsThatReach(
+export function findDependentTests(
   file: string,
   importers: ReadonlyMap<string, readonly string[]>,
 ): string[] {
-  const reached = new Set([file]);
-  for (const found of reached) {
-    for (const importer of importers.get(found) ?? []) reached.add(importer);
+  const dependents = new Set([file]);
+  for (const dependent of dependents) {
+    for (const importer of importers.get(dependent) ?? []) dependents.add(importer);
   }
-  return [...reached].filter((path) => path.endsWith("_test.ts"));
+  return [...dependents].filter((path) => path.endsWith("_test.ts"));
 }
 
 /** Returns the files that import each file of the project. */

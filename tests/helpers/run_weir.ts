@@ -1,8 +1,8 @@
 import { run } from "../../src/cli/commands.ts";
 import { withDeadline } from "./deadline.ts";
 
-/** Result of a command line. */
-export interface Ran {
+/** Exit code and output of a command line. */
+export interface RunResult {
   code: number;
   output: string;
   /** Lines of standard error. */
@@ -11,13 +11,14 @@ export interface Ran {
   drawn: string;
 }
 
-/** Replacements for the process of a command line. */
-export interface Given {
+/** Environment of a command line in this process. */
+export interface RunOptions {
   environment?: Record<string, string>;
   /** Whether standard error is a terminal. */
   isTerminal?: boolean;
   /** Whether standard output is a terminal. */
   isStdoutTerminal?: boolean;
+  /** Text that the user enters at the prompt for the key. */
   secret?: string;
   networkHint?: () => string | undefined;
   signal?: AbortSignal;
@@ -26,12 +27,12 @@ export interface Given {
 }
 
 /** Runs a command line in this process. */
-export async function weir(line: readonly string[], given: Given = {}): Promise<Ran> {
+export async function weir(line: readonly string[], given: RunOptions = {}): Promise<RunResult> {
   const chunks: string[] = [];
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const errors: string[] = [];
   let drawn = "";
-  // Without it, the sandbox limits requests as the service does.
+  // Disables the rate limit of the sandbox.
   const variables: Record<string, string> = {
     WEIR_REQUESTS_PER_SECOND: "Infinity",
     ...given.environment,

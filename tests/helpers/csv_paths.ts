@@ -27,7 +27,7 @@ export function transcode(
   });
 }
 
-/** Returns the lines of a page from the byte path alone, without a header. */
+/** Returns the CSV lines of a page from the byte path, without a header. */
 export function transcodedLines(
   page: string,
   fields: readonly string[],
@@ -37,7 +37,7 @@ export function transcodedLines(
   return written && decoder.decode(written.bytes);
 }
 
-/** Returns the lines of a page from parsed rows alone, without a header. */
+/** Returns the CSV lines of a page from parsed rows, without a header. */
 export function parsedLines(
   page: string,
   fields: readonly string[],
@@ -51,7 +51,7 @@ export function parsedLines(
   return decoder.decode(encoder.encode(lines.join("")));
 }
 
-/** Writes pages by way of parsed rows alone: the reference for `CsvWriter`. */
+/** Writes pages from parsed rows; the reference implementation for `CsvWriter`. */
 export class ParsedCsvWriter {
   #fields: readonly string[];
   #isBegun = false;

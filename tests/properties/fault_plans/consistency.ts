@@ -1,57 +1,57 @@
-// Decides whether a result that differs from the truth follows from the answers that the client
-// received. Then nothing in the answers showed the loss, and no client could have noticed it.
+// Checks whether delivered rows are consistent with the responses that the client received. If an
+// incomplete result is consistent, nothing in the responses showed the loss.
 import type { RowEncoder } from "./encode_row.ts";
 import type { Exchange } from "./faulty_service.ts";
 import { isAfter, type Plan } from "./plan.ts";
-import type { WireRow } from "./truth.ts";
+import type { WireRow } from "./reference_rows.ts";
 
-/** A page as the client received it, checked against the request. */
-interface SoundPage {
+/** A page that the client received and that is a valid response to its request. */
+interface ValidPage {
   position: string | undefined;
   top: number;
   rows: WireRow[];
-  /** Position of the page after it; undefined where the page has no link. */
+  /** Position of the next page; `undefined` without a link. */
   next: string | undefined;
-  /** Position after its last row. */
+  /** Position after the last row. */
   end: string | undefined;
 }
 
-/** Largest number of rows by which a result may be short of a count: 1 row or 0.0005 %. */
+/** Maximum number of rows by which a result may be smaller than a count: 1 row or 0.0005 %. */
 export function toleranceOf(count: number): number {
   return Math.max(1, count * 0.000_005);
 }
 
 /**
- * Returns why delivered rows do not follow from the answers, or undefined if they do.
+ * Describes why delivered rows are not consistent with the responses, or returns `undefined`.
  *
  * @param plan The plan
- * @param exchanges All requests and answers of the run
- * @param delivered Texts of the rows that were delivered
+ * @param exchanges All requests and responses of the run
+ * @param delivered Encoded rows that were delivered
  * @param encoder Encoder of the rows
- * @param isComplete Whether the run ended without an error, and without an accepted loss
+ * @param isComplete Whether the run ended without an error or an accepted loss
  */
-export function whyUnjustified(
+export function findInconsistency(
   plan: Plan,
   exchanges: readonly Exchange[],
   delivered: readonly string[],
   { sent }: RowEncoder,
   isComplete: boolean,
 ): string | undefined {
-  const parts = partsOf(plan, exchanges);
-  const count = countOf(plan, exchanges);
+  const shards = shardsOf(plan, exchanges);
+  const count = lastCountOf(plan, exchanges);
   const isAll = plan.limit === undefined && plan.skipToken === undefined;
   if (isComplete && isAll && count !== undefined) {
     if (count - delivered.length > toleranceOf(count)) {
       return `${delivered.length} of ${count} counted rows`;
     }
   }
-  const isWhole = plan.partition !== "location" && plan.partition !== "year";
+  const isUnsplit = plan.partition !== "location" && plan.partition !== "year";
   let furthest = 0;
   const reached = new Set<string>();
 
-  /** Whether the rows from `offset` on follow from the pages of a part from `position` on. */
-  function follows(
-    part: number,
+  /** Whether the rows after `offset` match the pages of a shard after `position`. */
+  function matchesPages(
+    shard: number,
     position: string | undefined,
     offset: number,
     announced: boolean,
@@ -60,76 +60,77 @@ export function whyUnjustified(
     if (offset === delivered.length && (!isComplete || offset === plan.limit)) {
       return true;
     }
-    const key = `${part} ${position} ${offset} ${announced}`;
+    const key = `${shard} ${position} ${offset} ${announced}`;
     if (reached.has(key)) return false;
     reached.add(key);
-    const following = parts[part + 1];
-    // The service refused the whole query, or counted too many rows: the rest was split.
-    const isSplitHere = isWhole && part === 0 && following !== undefined &&
+    const following = shards[shard + 1];
+    // The service rejected the query or counted too many rows, so the client split the rest.
+    const isSplitHere = isUnsplit && shard === 0 && following !== undefined &&
       following.start === position;
-    if (isSplitHere && follows(1, position, offset, false)) return true;
-    const pages = parts[part]!.pages.filter((page) => page.position === position);
+    if (isSplitHere && matchesPages(1, position, offset, false)) return true;
+    const pages = shards[shard]!.pages.filter((page) => page.position === position);
     const isEmptyTwice = pages.filter(({ rows }) => rows.length === 0).length > 1;
     for (const page of pages) {
       const { rows, next, end = next, top } = page;
       if (!rows.every((row, index) => sent(row) === delivered[offset + index])) continue;
       const after = offset + rows.length;
-      // An empty page where a link announced rows must be requested twice.
+      // An empty page must be requested again if a link announced rows.
       if (rows.length === 0 && (next !== undefined || announced) && !isEmptyTwice) continue;
-      if (end !== undefined && follows(part, end, after, next !== undefined)) return true;
-      // After a full page, one more must be requested, unless all counted rows have come.
+      if (end !== undefined && matchesPages(shard, end, after, next !== undefined)) return true;
+      // After a full page, another page must be requested unless all counted rows have arrived.
       const isFull = rows.length === top && end !== undefined;
       if (next !== undefined || isFull && after !== count) continue;
       if (following === undefined) {
         if (after === delivered.length) return true;
-      } else if (follows(part + 1, following.start, after, false)) {
+      } else if (matchesPages(shard + 1, following.start, after, false)) {
         return true;
       }
     }
     return false;
   }
 
-  if (parts.length === 0) {
+  if (shards.length === 0) {
     return delivered.length === 0 ? undefined : "no page was requested";
   }
-  return follows(0, parts[0]!.start, 0, false)
+  return matchesPages(0, shards[0]!.start, 0, false)
     ? undefined
-    : `no chain of answers gives row ${furthest + 1} of ${delivered.length}`;
+    : `no sequence of responses contains row ${furthest + 1} of ${delivered.length}`;
 }
 
-interface Part {
+/** The requests of a query or of one shard of it. */
+interface Shard {
   filter: string | undefined;
   start: string | undefined;
-  pages: SoundPage[];
+  pages: ValidPage[];
 }
 
-/** The pages of each filter that the client asked for, in order. */
-export function partsOf(plan: Plan, exchanges: readonly Exchange[]): Part[] {
-  const parts = new Map<string | undefined, Part>();
+/** Groups the valid pages by the filter of their requests, in the order of the requests. */
+export function shardsOf(plan: Plan, exchanges: readonly Exchange[]): Shard[] {
+  const shards = new Map<string | undefined, Shard>();
   for (const exchange of exchanges) {
-    const { resource, isCount, filter, position } = exchange.asked;
+    const { resource, isCount, filter, position } = exchange.request;
     if (isCount || resource !== plan.resource) continue;
-    const part = parts.get(filter) ?? { filter, start: position, pages: [] };
-    parts.set(filter, part);
-    const page = toSoundPage(exchange);
-    if (page !== undefined) part.pages.push(page);
+    const shard = shards.get(filter) ?? { filter, start: position, pages: [] };
+    shards.set(filter, shard);
+    const page = toValidPage(exchange);
+    if (page !== undefined) shard.pages.push(page);
   }
-  return [...parts.values()];
+  return [...shards.values()];
 }
 
-/** Returns the last count of the whole query that the client received. */
-export function countOf(
+/** Returns the last count of the unsplit query that the client received. */
+export function lastCountOf(
   { resource, filter, within }: Plan,
   exchanges: readonly Exchange[],
 ): number | undefined {
-  const counts = exchanges.filter(({ asked, status }) =>
-    asked.isCount && status === 200 && asked.resource === resource
+  const counts = exchanges.filter(({ request, status }) =>
+    request.isCount && status === 200 && request.resource === resource
   );
-  // The locations of a box are in a clause that the client adds; a part has one clause more.
-  const filters = counts.map(({ asked }) => asked.filter ?? "");
+  // The client adds a clause with the locations of a box. The filter of a shard has one more clause.
+  const filters = counts.map(({ request }) => request.filter ?? "");
   const shortest = filters.reduce((a, b) => a.length <= b.length ? a : b, filters[0] ?? "");
-  const whole = within === undefined ? filter ?? "" : shortest;
-  return counts.filter(({ asked }) => (asked.filter ?? "") === whole)
+  const unsplit = within === undefined ? filter ?? "" : shortest;
+  return counts.filter(({ request }) => (request.filter ?? "") === unsplit)
     .map(readCount).findLast((count) => count !== undefined);
 }
 
@@ -141,11 +142,11 @@ function readCount({ text }: Exchange): number | undefined {
   return count === undefined ? undefined : Number(count);
 }
 
-/** Returns a page that a service without faults could have sent to this request. */
-function toSoundPage(
-  { asked, status, text, headerLink }: Exchange,
-): SoundPage | undefined {
-  const { position, top, url } = asked;
+/** Returns the page of an exchange if it is a valid response to the request. */
+function toValidPage(
+  { request, status, text, headerLink }: Exchange,
+): ValidPage | undefined {
+  const { position, top, url } = request;
   const document = status === 200 ? parse(text) : undefined;
   if (
     document === undefined || (document["error"] ?? undefined) !== undefined
@@ -165,20 +166,20 @@ function toSoundPage(
   }
   const link = document["@odata.nextLink"] ?? headerLink;
   if (link === undefined) return { position, top, rows, next: undefined, end };
-  // Where the Ids are known, the next page begins after the last of them, whatever the link says.
+  // If the Ids are known, the next page starts after the last one, independent of the link.
   const next = end ?? positionOf(link, url);
   if (next === undefined || next === position) return undefined;
   return { position, top, rows, next, end };
 }
 
-/** Returns the greatest of Ids that are numbers or digits, and the last one of others. */
+/** Returns the greatest of numeric Ids, or the last one of other Ids. */
 function lastOf(ids: readonly unknown[]): string | undefined {
   if (ids.length === 0 || ids.some((id) => id === undefined || id === null)) return undefined;
   const numbers = ids.map(Number);
   return String(numbers.every(Number.isInteger) ? Math.max(...numbers) : ids.at(-1));
 }
 
-/** Returns the position that a link of the service names. */
+/** Returns the position in a next link. */
 function positionOf(link: unknown, url: URL): string | undefined {
   if (typeof link !== "string" || !URL.canParse(link, url)) return undefined;
   const target = new URL(link, url);

@@ -1,7 +1,8 @@
-/** Seeded random numbers (mulberry32): the same seed gives the same plan and the same run. */
+/** Generator of random numbers, the same for the same seed (Mulberry32, Tommy Ettinger, public domain). */
 export class Random {
   #state: number;
 
+  /** @param seed Integer from 0 to 2³² − 1 */
   constructor(seed: number) {
     this.#state = seed >>> 0;
   }
@@ -14,7 +15,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** Returns a whole number from `min` to `max`, both included. */
+  /** Returns an integer from `min` to `max`, both included. */
   int(min: number, max: number): number {
     return min + Math.floor(this.next() * (max - min + 1));
   }

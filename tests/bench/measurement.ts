@@ -1,0 +1,55 @@
+/** Name of a runtime that benchmarks run in. */
+export type RuntimeName = "Deno" | "Node";
+
+/** Result of a benchmark in one runtime: one cell of the table. */
+export interface Measurement {
+  /** Description of the benchmark; the table has one row for each. */
+  name: string;
+  runtime: RuntimeName;
+  /** The measured values with their units. */
+  value: string;
+  /** Requirement for the value. */
+  target?: string;
+  /** Whether the value meets the target. */
+  isMet?: boolean;
+}
+
+/** The runtime that runs this module. */
+export const CURRENT_RUNTIME: RuntimeName = "Deno" in globalThis ? "Deno" : "Node";
+
+/** Writes a measurement to standard output as a line of JSON, which `bench.ts` reads. */
+export function report(measurement: Omit<Measurement, "runtime">): void {
+  console.log(JSON.stringify({ runtime: CURRENT_RUNTIME, ...measurement }));
+}
+
+/** Writes the name of the current step to standard error. */
+export function logProgress(step: string): void {
+  console.error(`  ${step}`);
+}
+
+/** Returns a target that all values meet if none is below the limit. */
+export function requireAtLeast(
+  limit: number,
+  values: readonly number[],
+): Pick<Measurement, "target" | "isMet"> {
+  return { target: `at least ${limit}`, isMet: values.every((value) => value >= limit) };
+}
+
+/** Returns a target that all values meet if none is above the limit. */
+export function requireAtMost(
+  limit: number,
+  values: readonly number[],
+  unit = "",
+): Pick<Measurement, "target" | "isMet"> {
+  return { target: `at most ${limit}${unit}`, isMet: values.every((value) => value <= limit) };
+}
+
+/** Formats a number with three significant digits and thousands separators. */
+export function formatNumber(value: number): string {
+  return value.toLocaleString("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
+}
+
+/** Returns the median of values; of an even number of values, the greater of the middle two. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+}

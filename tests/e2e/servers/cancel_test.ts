@@ -1,0 +1,97 @@
+// Readers that cancel downloads, on each runtime.
+import { assert, assertEquals } from "@std/assert";
+import { waitFor } from "../../helpers/wait_for.ts";
+import { type Runtime, startApp, testOnEach } from "./runtimes.ts";
+import type { Server } from "./server.ts";
+import { Stall, STALL_POINTS } from "./stall.ts";
+import {
+  appOptionsFor,
+  DOWNLOAD,
+  isComplete,
+  jsonResponse,
+  pageFor,
+  rowsOf,
+  serveUpstream,
+} from "./upstream.ts";
+import type { Upstream } from "./upstream.ts";
+
+/** Pages of 2 MB. */
+const shape = { rows: 2_000, width: 1_000, pages: 3 };
+
+/** Serves pages and stalls the response to one request. */
+function stallAt(stalledNumber: number, stall: Stall): Upstream {
+  return serveUpstream((request, number) => {
+    const page = pageFor(request, shape);
+    return number === stalledNumber ? stall.respond(request, page) : jsonResponse(page);
+  }, rowsOf(shape));
+}
+
+/** Reads a download and aborts it when the server has requested a number of pages. */
+async function abortAt(pages: number, upstream: Upstream, { root }: Server): Promise<void> {
+  const controller = new AbortController();
+  const reading = fetch(root + DOWNLOAD, { signal: controller.signal })
+    .then((response) => response.text())
+    .then(() => "complete", () => "aborted");
+  await waitFor(() => upstream.pages.length === pages, `the request for page ${pages}`);
+  controller.abort();
+  assertEquals(await reading, "aborted");
+}
+
+/** Waits waitFor the runtime notices the abort; workerd does so only when it writes to the client. */
+async function noticeAbort(runtime: Runtime, stall: Stall): Promise<void> {
+  if (runtime.detectsAbortOnWrite) return stall.end();
+  await waitFor(() => stall.isAborted, "the abort of the request to the service", 1_000);
+}
+
+/** Time limit (ms) of a download: shorter than the 5 s after which an unused permit is reclaimed. */
+const DOWNLOAD_TIMEOUT = 4_000;
+
+/** Returns a download, or `undefined` if the server has no permit for it. */
+async function download({ root }: Server): Promise<string | undefined> {
+  const response = await fetch(root + DOWNLOAD, { signal: AbortSignal.timeout(DOWNLOAD_TIMEOUT) });
+  if (response.status === 200) return await response.text();
+  assertEquals([response.status, (await response.json()).title], [503, "Too many downloads"]);
+}
+
+for (const point of STALL_POINTS) {
+  for (const page of [1, 2]) {
+    const name = `the app aborts its request when a client leaves during a stall ${point}`;
+    testOnEach(`${name} of page ${page}`, async (runtime) => {
+      const stall = new Stall(point);
+      await using upstream = stallAt(page, stall);
+      await using server = await startApp(runtime, appOptionsFor(upstream, { maxDownloads: 1 }));
+      await abortAt(page, upstream, server);
+      await noticeAbort(runtime, stall);
+      const csv = await waitFor(() => download(server), "a permit", 1_000);
+      assert(isComplete(csv, shape));
+      assertEquals(upstream.pages.length, page + shape.pages);
+    });
+  }
+
+  const nextName = `the app continues with the next client when one leaves during a stall ${point}`;
+  testOnEach(nextName, async (runtime) => {
+    const stall = new Stall(point);
+    await using upstream = stallAt(2, stall);
+    await using server = await startApp(runtime, appOptionsFor(upstream, { maxDownloads: 2 }));
+    await abortAt(2, upstream, server);
+    const [csv] = await Promise.all([download(server), noticeAbort(runtime, stall)]);
+    assert(csv !== undefined && isComplete(csv, shape));
+    assertEquals(upstream.pages.length, 2 + shape.pages);
+  });
+
+  const endlessName =
+    `the app releases the permit when a client leaves during an endless stall ${point}`;
+  testOnEach(endlessName, async (runtime) => {
+    await using upstream = stallAt(2, new Stall(point));
+    const timeouts = { headers: 2_000, bytes: 2_000 };
+    await using server = await startApp(
+      runtime,
+      appOptionsFor(upstream, { maxDownloads: 1, timeouts }),
+    );
+    await abortAt(2, upstream, server);
+    // Nothing is written during a stall, so workerd stops only at the timeout.
+    const limit = runtime.detectsAbortOnWrite ? 4_000 : 1_000;
+    const csv = await waitFor(() => download(server), "a permit", limit);
+    assert(isComplete(csv, shape));
+  });
+}

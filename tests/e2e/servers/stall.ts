@@ -1,0 +1,46 @@
+import { jsonResponse } from "./upstream.ts";
+
+/** Points at which a response can stall; "within a page" is after half of the body. */
+export const STALL_POINTS = ["before the headers", "within a page"] as const;
+
+/** Stalls one response until the test ends the stall or the client aborts. */
+export class Stall {
+  /** Whether the client has aborted the request. */
+  isAborted = false;
+  readonly #ended = Promise.withResolvers<void>();
+
+  constructor(readonly point: typeof STALL_POINTS[number]) {}
+
+  /** Ends the stall, so that the rest of the response is sent. */
+  end(): void {
+    this.#ended.resolve();
+  }
+
+  /** Responds with a page and stalls. */
+  async respond({ signal }: Request, page: string): Promise<Response> {
+    const abort = () => {
+      this.isAborted = true;
+      this.end();
+    };
+    signal.addEventListener("abort", abort, { once: true });
+    if (this.point === "before the headers") {
+      await this.#ended.promise;
+      return jsonResponse(page);
+    }
+    const bytes = new TextEncoder().encode(page);
+    const half = Math.floor(bytes.length / 2);
+    const chunks = [bytes.subarray(0, half), bytes.subarray(half)];
+    return jsonResponse(
+      new ReadableStream({
+        pull: async (controller) => {
+          if (chunks.length === 1) await this.#ended.promise;
+          const chunk = chunks.shift();
+          if (this.isAborted) return;
+          if (chunk) controller.enqueue(chunk);
+          else controller.close();
+        },
+        cancel: abort,
+      }, { highWaterMark: 0 }),
+    );
+  }
+}

@@ -1,0 +1,84 @@
+import type { FakeClock } from "../../helpers/fake_clock.ts";
+import type { Plan } from "./plan.ts";
+import type { Random } from "../../helpers/random.ts";
+import type { WireRow } from "./reference_rows.ts";
+
+/** A parsed request to the service. */
+export interface ServiceRequest {
+  url: URL;
+  resource: string;
+  filter: string | undefined;
+  top: number;
+  /** Id after which the page starts; `undefined` for the first page. */
+  position: string | undefined;
+  isCount: boolean;
+}
+
+/** A page before it is serialised. */
+export interface PageDraft {
+  rows: unknown[];
+  /** Value of `@odata.nextLink`; `undefined` omits the member. */
+  bodyLink: unknown;
+  /** Target of the `Link` header; `undefined` omits the header. */
+  headerLink: string | undefined;
+  /** Additional members after the others. */
+  members: Record<string, unknown>;
+  /** Changes of the serialised page, in order. */
+  textChanges: ((text: string) => string)[];
+}
+
+/** A body and the way in which its bytes arrive. */
+export interface Delivery {
+  bytes: Uint8Array<ArrayBuffer>;
+  /** Event after the last byte. */
+  end: "close" | "reset" | "hang";
+  /** Maximum delay (ms) between two chunks. */
+  delay: number;
+  contentType: string;
+}
+
+/** Information and functions for a fault. */
+export interface FaultContext {
+  request: ServiceRequest;
+  random: Random;
+  clock: FakeClock;
+  signal: AbortSignal;
+  /** Requests rows without faults, with the fields and the filter of the request. */
+  rowsAfter(position: string | undefined, top: number): Promise<WireRow[]>;
+  /** Returns the URL of the request with other query options; `undefined` removes an option. */
+  linkTo(options: Record<string, string | undefined>): string;
+}
+
+/** A response that replaces a page or a count. */
+export interface FaultResponse {
+  status: number;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+/** A kind of fault, which implements one of the functions. */
+export interface FaultKind {
+  name: string;
+  /** Requests that it can change. */
+  on: "any" | "page" | "count";
+  /** Whether a query must give its complete result if this fault occurs once. */
+  isRecoverable: boolean;
+  /** Restricts `isRecoverable` to the plans for which this returns true. */
+  isRecoverableFor?(plan: Plan): boolean;
+  /** Whether it can remove rows without a sign in the responses. */
+  hidesRows?: boolean;
+  /** Whether it affects all requests, starting with the first one. */
+  isPermanent?: boolean;
+  /** Duration (ms) of an outage. */
+  duration?: number;
+  /** Whether it changes this request; otherwise, it can change a later one. */
+  applies?(context: FaultContext): boolean;
+  /** Replaces the response; `undefined` leaves it to the service. */
+  respond?(context: FaultContext): Promise<FaultResponse | "reset" | undefined>;
+  /** Changes a page; returns false if it does not apply. */
+  page?(page: PageDraft, context: FaultContext): boolean | Promise<boolean>;
+  /** Replaces the value of a count response. */
+  count?(count: number, context: FaultContext): { value: unknown };
+  /** Changes a body; returns false if it does not apply. */
+  deliver?(delivery: Delivery, context: FaultContext): boolean;
+}
