@@ -8,7 +8,7 @@
  * import { createSandbox } from "@weir/datastream/sandbox";
  * import { assertEquals } from "@std/assert";
  *
- * const sandbox = createSandbox(); // in place of the service and a key of one's own
+ * const sandbox = createSandbox(); // replaces the service, and has a key of its own
  * const client = new DataStream({
  *   apiKey: sandbox.apiKey,
  *   baseUrl: sandbox.url,

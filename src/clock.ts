@@ -1,5 +1,5 @@
 /**
- * Clock by which a client waits. Pass another one to test without real delays.
+ * Clock of a client. Pass another one to test without real delays.
  *
  * @example A clock that does not wait
  * ```ts
@@ -21,7 +21,7 @@ export interface Clock {
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The clock and the timers of the process. */
+/** Clock of the process: `performance.now()` and `setTimeout()`. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   sleep: (milliseconds, signal) =>

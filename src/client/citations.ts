@@ -3,7 +3,7 @@ import { eq, type Filter, isIn } from "../odata/filter.ts";
 import { invalidValue } from "../validation.ts";
 
 /**
- * Citation of a dataset. Use of the data requires it.
+ * Citation of a dataset. The licence of the data requires it.
  *
  * @example One line for a list of references
  * ```ts
@@ -25,7 +25,7 @@ import { invalidValue } from "../validation.ts";
 export interface Citation {
   /** DOI of the dataset, such as `10.25976/xxxx-xx00`. */
   doi: string;
-  /** Link `https://doi.org/<doi>`, which a citation must contain. */
+  /** Link `https://doi.org/<doi>`, which must accompany the citation. */
   link: string;
   /** Name of the dataset. */
   name: string;
@@ -83,7 +83,7 @@ const MAX_DOIS = 100;
  *
  * @param filter Filter of the cited rows. Default: none
  * @param dois DOIs of the datasets, which may be repeated. Default: any DOI
- * @returns The filters; `undefined` in place of a filter stands for all datasets
+ * @returns The filters; `undefined` for a request of all datasets
  * @throws {ValidationError} If Metadata does not accept the filter, or `dois` is not an array of strings
  */
 export function citationFilters(

@@ -27,9 +27,9 @@ import type {
 /**
  * A client of the DataStream service.
  *
- * It sends one request at a time and at most two per second, counting all clients of the process with
- * the same origin and key. It retries requests that fail for a reason that may pass. It has no state
- * apart from its options.
+ * It sends one request at a time and at most two per second. All clients of the process with the same
+ * origin share this limit. It retries a request that fails for a temporary reason. It has no state apart
+ * from its options.
  *
  * Its methods create queries, which send nothing yet. They throw a {@linkcode ValidationError} for an
  * option that cannot succeed: an unknown name, an invalid filter, a number out of range, or a request
@@ -43,7 +43,7 @@ import type {
  * import { createSandbox } from "@weir/datastream/sandbox";
  * import { assertEquals } from "@std/assert";
  *
- * const sandbox = createSandbox(); // in place of the service and a key of one's own
+ * const sandbox = createSandbox(); // replaces the service, and has a key of its own
  * const client = new DataStream({
  *   apiKey: sandbox.apiKey,
  *   baseUrl: sandbox.url,
@@ -201,9 +201,9 @@ export class DataStream {
    * Creates a query of a resource that is known only at run time.
    *
    * @param resource Name of the resource
-   * @param options Fields, filter, bounding box, page size, limit and partition, as the method of the
-   *   resource takes them
-   * @returns A query, not yet sent; for a literal name, its rows have the type of that resource
+   * @param options Fields, filter, bounding box, page size, limit and partition: the options that the
+   *   method of the resource has
+   * @returns A query, not yet sent. If the name is a literal, its rows have the type of that resource
    * @throws {ValidationError} If there is no such resource, or an option is invalid
    *
    * @example
@@ -240,8 +240,8 @@ export class DataStream {
   }
 
   /**
-   * Requests the citations of the datasets that have a row which matches a filter, or of datasets by their
-   * DOIs. Use of the data requires them.
+   * Requests the citations of the datasets that have a row which matches a filter, or of datasets by
+   * their DOIs. The licences of the data require them.
    *
    * A clause with `ne` on a property of records or locations is ignored: a dataset whose other rows
    * match is cited, too. For a query with a bounding box, join its filter and `boundingBox()` with
@@ -252,7 +252,7 @@ export class DataStream {
    * @param options DOIs of the datasets, which must also match the filter, and a signal that stops the
    *   requests
    * @returns DOI, name, version, citation, licence and DOI link of each dataset. A DOI that the service
-   *   does not have is not among them
+   *   does not have is left out
    * @throws {DataStreamError} If a request fails
    * @throws {ValidationError} If Metadata does not accept the filter, or an option is invalid
    *

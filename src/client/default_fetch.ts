@@ -1,9 +1,9 @@
 /**
- * Sends a request over a new HTTP/1.1 connection in Deno and Bun, and with the plain `fetch` elsewhere.
+ * Sends a request with the global `fetch`, in Deno and Bun over a new HTTP/1.1 connection.
  *
- * A client may repeat a GET by itself when its connection breaks (RFC 9110, section 9.2.2) or when an
+ * An HTTP client may repeat a GET by itself when its connection breaks (RFC 9110, section 9.2.2) or when an
  * HTTP/2 server refuses its stream (RFC 9113, section 8.7). The second request follows within
- * milliseconds; the service counts it, the rate limiter does not. Number of requests that a loopback
+ * milliseconds; the service counts it, but the rate limiter does not. Number of requests that a loopback
  * server received for one call of `fetch`, 2026-11-22:
  *
  * | runtime | reused connection reset | stream refused | reason | option that prevents it |
@@ -15,7 +15,7 @@
  * | workerd 1.20261117 | 2 | no HTTP/2 | capnproto/capnproto#2785 | none |
  * | Chromium 156 | 2 | 3 | `HttpNetworkTransaction::ShouldResendRequest` | none |
  *
- * Deno before denoland/deno#36415 repeats a request on a new connection, too.
+ * Deno versions without the fix denoland/deno#36415 also repeat a request on a new connection.
  *
  * The header `connection: close` prevents it over HTTP/1.1 in Deno and Bun only. Over HTTP/2, where the
  * header is not allowed, Deno, Bun and Node drop it and keep the connection. Workerd and Chromium ignore it.
@@ -40,7 +40,7 @@ export async function defaultFetch(request: Request): Promise<Response> {
   }
 }
 
-/** Globals of the runtimes whose `fetch` needs an option of its own. */
+/** Globals of the runtimes whose `fetch` needs a special option. */
 interface RuntimeGlobals {
   Deno?: { createHttpClient?: (options: { http2: boolean }) => { close(): void } };
   Bun?: unknown;

@@ -45,7 +45,7 @@ export function statusError(
         "check the base URL; redirects are not followed, because the API key is sent to one origin",
     });
   }
-  // After the parser, because the key may be escaped in JSON.
+  // Redacts the parsed message, because the key may be escaped in JSON.
   const message = redact(messageIn(body));
   return new DataStreamError(`${subject} status ${status}${message && ` (${message})`}`, {
     kind: "status",
@@ -56,7 +56,7 @@ export function statusError(
   });
 }
 
-/** Whether a response is a redirect. In a browser, one that is not followed has status 0. */
+/** Whether a response is a redirect. In a browser, a redirect that is not followed has status 0. */
 export function isRedirect({ status }: Response): boolean {
   return status === 0 || (status >= 300 && status < 400);
 }
@@ -67,15 +67,15 @@ function messageIn(body: string): string {
     const { error, message = error?.message } = JSON.parse(body);
     return typeof message === "string" ? oneLine(message) : "";
   } catch {
-    return ""; // the status is enough for a message
+    return ""; // not JSON: the error message has the status only
   }
 }
 
 /**
  * Reads the `Retry-After` header of a response.
  *
- * A date is compared with the response's `Date` header, so that the clocks of server and client may
- * differ; without one, with the client's clock.
+ * A date is compared with the `Date` header of the response, because the clocks of server and client may
+ * differ. Without that header, it is compared with the client's clock.
  *
  * @returns Milliseconds to wait, 0 for a date in the past; `undefined` if the header is missing or
  *   invalid

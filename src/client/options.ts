@@ -14,7 +14,7 @@ import type { TransportOptions } from "./transport.ts";
  * Source: DataStream Public API, "Errors", status 429.
  */
 const MAX_REQUESTS_PER_SECOND = 2;
-/** Maximum of every option that is a time (ms), so that no request blocks the queue without end. */
+/** Maximum (ms) of each option that is a time, so that no request blocks the queue indefinitely. */
 const MAX_TIME = 3_600_000;
 /** Maximum of `retry.attempts`. */
 const MAX_ATTEMPTS = 1_000;
@@ -65,11 +65,11 @@ export interface DataStreamOptions {
    * breaks, which would exceed the rate limit.
    */
   fetch?: ((request: Request) => Promise<Response>) | undefined;
-  /** Clock by which to wait, for tests. Default: the clock of the process. */
+  /** Clock, for tests. Default: the clock of the process. */
   clock?: Clock | undefined;
 }
 
-/** Checked options of a client, with the defaults. */
+/** Checked options of a client, with defaults for missing ones. */
 export interface ClientSettings extends TransportOptions {
   baseUrl: string;
   /** Headers of every request. */
@@ -214,7 +214,7 @@ const USER_AGENT = new RegExp(`^${PRODUCT}(?: (?:${PRODUCT}|${COMMENT}))*$`);
  * @param product Products and comments, such as `my-app/1.0 (mailto:me@example.org)`
  * @returns The value; `undefined` in a browser, which ignores the header or sends a CORS preflight
  *   for it
- * @throws {ValidationError} If it is not a list of products, which could end the header and add another
+ * @throws {ValidationError} If it has another syntax. A line feed in it could add another header
  *
  * Source: RFC 9110, section 10.1.5.
  */
@@ -226,7 +226,7 @@ function toUserAgent(product: string | undefined): string | undefined {
   return `${product === undefined ? "" : `${product} `}weir/${VERSION}`;
 }
 
-/** Whether the runtime is a browser's page or worker: the user agent of every browser is a Mozilla. */
+/** Whether the runtime is a browser. The user agent of every browser begins with `Mozilla/`. */
 function isBrowser(): boolean {
   const { navigator } = globalThis as { navigator?: { userAgent?: string } };
   return navigator?.userAgent?.startsWith("Mozilla/") ?? false;

@@ -22,12 +22,12 @@ export interface Timeouts {
   bytes: number;
 }
 
-/** Default timeouts. The service ends a request after 30 s, so later headers are not to be expected. */
+/** Default timeouts. The service ends a request after 30 s; the network may add to that. */
 export const DEFAULT_TIMEOUTS: Timeouts = { headers: 45_000, bytes: 30_000 };
 
 /**
  * Maximum interval (ms) between two checks of the timeouts. Each check also renews the permit of the
- * request, so it must be well below the lifetime of a permit.
+ * request, so it must be well below the TTL of a permit.
  */
 const CHECK_INTERVAL = 1_000;
 
@@ -42,9 +42,9 @@ interface TimeoutTimer {
 /**
  * Starts the timer of a request that is being sent.
  *
- * @param onCheck Called before each check, at most a second after the one before
- * @param onTimeout Called once, with a `TimeoutError`, if the headers or bytes do not arrive in time;
- *   with the error of the clock if that fails
+ * @param onCheck Called immediately, and then at least once a second while the request runs
+ * @param onTimeout Called at most once: with a `TimeoutError` if the headers or bytes do not arrive in
+ *   time, or with the error of the clock if that fails
  */
 export function startTimeouts(
   { headers, bytes }: Timeouts,
@@ -61,7 +61,7 @@ export function startTimeouts(
       const left = startedAt + limit - clock.now();
       if (left <= 0) break;
       onCheck();
-      // At most `bytes`, because the idle timeout may have replaced the headers timeout by then.
+      // At most `bytes`, because restart() may set that timeout during the sleep.
       await clock.sleep(Math.min(left, bytes, CHECK_INTERVAL), stopped.signal);
     }
     onTimeout(new DOMException(`no ${missing} within ${limit / 1000} s`, "TimeoutError"));

@@ -12,16 +12,18 @@ export interface TransportOptions {
   requestsPerSecond: number;
   timeouts: Timeouts;
   clock: Clock;
-  /** Replaced by `[key]` in every text of the service that an error message repeats. */
+  /** API key. Error messages that quote the service have `[key]` in its place. */
   apiKey: string | undefined;
 }
 
-/** A complete response with status 200. Without a JSON type, only the start of its body. */
+/** A response with status 200. */
 export interface ServiceResponse {
+  /** URL of the request. */
   url: string;
   headers: Headers;
+  /** The complete body, if its media type is JSON; otherwise its start, for an error message. */
   bytes: Uint8Array<ArrayBuffer>;
-  /** Replaces the API key in a text of the service, for error messages. */
+  /** Replaces the API key in a text that an error message quotes. */
   redact: (text: string) => string;
 }
 
@@ -37,7 +39,7 @@ export class FailedAttempt extends Error {
   }
 }
 
-/** Number of bytes after which no more of a body is read that is not a page, such as an error. */
+/** Number of bytes after which a body that is not a page, such as an error response, is cancelled. */
 const MAX_ERROR_BODY = 2_000;
 
 /**
@@ -65,7 +67,7 @@ export async function sendRequest(
   signal.addEventListener("abort", abort, { once: true });
   const timer = startTimeouts(timeouts, clock, permit.renew, (error) => attempt.abort(error));
   try {
-    signal.throwIfAborted(); // it may have aborted after the permit was given
+    signal.throwIfAborted(); // it may have aborted after acquirePermit() resolved
     onStart();
     const response = await rejectOnAbort(fetch(request), attempt.signal);
     permit.responded();
@@ -74,7 +76,7 @@ export async function sendRequest(
     const bytes = await readBody(response, attempt.signal, timer.restart)
       .catch((error) => {
         if (isSuccess) throw error;
-        return new Uint8Array(); // the status says more than the failure to read the body
+        return new Uint8Array(); // the status explains the failure better than this error
       });
     signal.throwIfAborted();
     if (!isSuccess) {
@@ -91,8 +93,8 @@ export async function sendRequest(
   } finally {
     timer.stop();
     signal.removeEventListener("abort", abort);
-    // A reference until here: Node may collect a request's signal while the request is in flight,
-    // and then an abort does not reach it.
+    // Keeps the signal referenced until here: Node may garbage-collect it while the request is in
+    // flight, and then an abort has no effect on the request.
     void request.signal;
     permit.release();
   }
@@ -104,8 +106,8 @@ export function isJson(headers: Headers): boolean {
 }
 
 /**
- * Settles like a request, or rejects with the signal's reason as soon as it aborts: an injected
- * `fetch` may ignore the signal. Cancels the body of a response that arrives after that.
+ * Settles like a request, or rejects with the signal's reason as soon as it aborts, because an injected
+ * `fetch` may ignore the signal. Cancels the body of a response that arrives after the abort.
  */
 async function rejectOnAbort(sending: Promise<Response>, signal: AbortSignal): Promise<Response> {
   let abort = () => {};
@@ -125,11 +127,11 @@ async function rejectOnAbort(sending: Promise<Response>, signal: AbortSignal): P
 }
 
 /**
- * Reads the body of a response: completely if it may be a page, otherwise the start for an error
+ * Reads the body of a response: completely if it may be a page, otherwise only the start, for an error
  * message. Cancels the rest.
  *
- * @param signal Ends the reading, because a body may ignore the signal of its request; the bytes read
- *   so far are returned
+ * @param signal Ends the reading. The bytes read so far are returned. A body may ignore the signal of
+ *   its request, so it is cancelled here
  * @param onBytes Called after each chunk
  */
 async function readBody(
@@ -159,6 +161,7 @@ async function readBody(
   return concatenate(chunks, length);
 }
 
+/** Returns the number of bytes after which to stop reading a body. */
 function bytesToRead(response: Response): number {
   if (isRedirect(response)) return 0;
   return response.status === 200 && isJson(response.headers) ? Infinity : MAX_ERROR_BODY;
@@ -197,10 +200,10 @@ function networkFailure(
   );
 }
 
-/** Maximum number of causes to follow: an error may be its own cause. */
+/** Maximum number of causes to follow, because an error may be its own cause. */
 const MAX_CAUSES = 5;
 
-/** Returns the messages of an error and its causes: some runtimes put the reason into a cause. */
+/** Returns the messages of an error and its causes, because some runtimes put the reason into a cause. */
 function messagesOf(error: unknown, depth = 0): string {
   const cause = error instanceof Error && depth < MAX_CAUSES ? error.cause : undefined;
   return cause instanceof Error

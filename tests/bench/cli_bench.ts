@@ -71,7 +71,7 @@ async function weir(rows: number, service: ServerProcess, folder: string): Promi
     ...["run", "--quiet", "--allow-all", MAIN, "records", "--partition=never", "--quiet"],
     ...[`--base-url=${baseUrlOf(service)}`, `--output=${folder}/weir.csv`, "--force"],
   ];
-  const env = { DATASTREAM_API_KEY: "k", WEIR_REQUESTS_PER_SECOND: "Infinity" };
+  const env = { DATASTREAM_API_KEY: "sandbox", WEIR_REQUESTS_PER_SECOND: "Infinity" };
   return await measure(rows, Deno.execPath(), args, env);
 }
 

@@ -1,7 +1,10 @@
 import { createSandbox } from "../../src/sandbox/service.ts";
 
-/** Maximum number of rows to hold. A larger result repeats them. */
+/** Maximum number of rows to hold. A larger result repeats them with other Ids. */
 const MAX_ROWS = 100_000;
+/** Number before the first Id, so that all Ids have eight digits and can be overwritten in place. */
+const ID_BASE = 10_000_000;
+const ID_DIGITS = 8;
 
 /**
  * Serves the sandbox's records from memory.
@@ -19,7 +22,10 @@ export class RecordedRows {
   private constructor(records: number, rows: readonly unknown[]) {
     this.#records = records;
     const encoder = new TextEncoder();
-    const encoded = rows.map((row) => encoder.encode(`${JSON.stringify(row)},`));
+    const encoded = rows.map((row, index) => {
+      const { Id: _, ...others } = row as Record<string, unknown>;
+      return encoder.encode(`${JSON.stringify({ Id: ID_BASE + index + 1, ...others })},`);
+    });
     for (const { length } of encoded) this.#starts.push(this.#starts.at(-1)! + length);
     this.#rows = new Uint8Array(this.#starts.at(-1)!);
     encoded.forEach((row, index) => this.#rows.set(row, this.#starts[index]));
@@ -42,24 +48,41 @@ export class RecordedRows {
   }
 
   /**
-   * Responds to a request for a page or a count. Ignores the filter. The skip token of a next link
-   * is the number of rows before the next page.
+   * Responds to a request for a page or a count of Records. Ignores the filter.
+   *
+   * @returns The response; `undefined` for other resources
    */
-  respond({ url }: Request): Response {
+  respond({ url }: Request): Response | undefined {
     const { origin, pathname, searchParams } = new URL(url);
+    if (!pathname.endsWith("/Records")) return undefined;
     if (searchParams.has("$count")) return Response.json({ value: this.#records });
-    const done = Number(searchParams.get("$skiptoken")?.slice("Id:".length) ?? 0);
+    const position = searchParams.get("$skiptoken")?.slice("Id:".length);
+    const done = position === undefined ? 0 : Number(position) - ID_BASE;
     const top = Number(searchParams.get("$top"));
     const held = this.#starts.length - 1;
     const start = done % held;
     const end = Math.min(held, start + top, start + this.#records - done);
     const reached = done + end - start;
-    const next = `${origin}${pathname}?$skiptoken=Id:${reached}&$top=${top}`;
+    const next = `${origin}${pathname}?$skiptoken=Id:${ID_BASE + reached}&$top=${top}`;
     const body = new Blob([
       '{"value":[',
-      this.#rows.subarray(this.#starts[start], this.#starts[end]! - 1),
+      this.#rowsWithIds(start, end, done),
       reached < this.#records ? `],"@odata.nextLink":"${next}"}` : "]}",
     ]);
     return new Response(body, { headers: { "content-type": "application/json" } });
+  }
+
+  /** Returns the bytes of the rows from `start` to `end`, with the Ids after the first `done` rows. */
+  #rowsWithIds(start: number, end: number, done: number): Uint8Array<ArrayBuffer> {
+    const from = this.#starts[start]!;
+    if (end === start) return new Uint8Array();
+    const bytes = this.#rows.slice(from, this.#starts[end]! - 1);
+    const encoder = new TextEncoder();
+    for (let row = start; row < end; row++) {
+      const at = this.#starts[row]! - from + '{"Id":'.length;
+      const id = String(ID_BASE + done + row - start + 1);
+      encoder.encodeInto(id, bytes.subarray(at, at + ID_DIGITS));
+    }
+    return bytes;
   }
 }
