@@ -55,7 +55,7 @@ export type {
   PlaceholderName,
   RouteVariables,
   UrlVariable,
-} from "./src/endpoint/route_variables.ts";
+} from "./src/endpoint/route_variable_types.ts";
 export type {
   DataStreamErrorFacts,
   DataStreamErrorKind,

@@ -9,7 +9,7 @@ import { secureHeaders } from "hono/secure-headers";
 import { oneLine } from "../src/errors.ts";
 import { FORMAT_NAMES, FORMATS, formatsOf } from "../src/formats/formats.ts";
 import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
-import { didYouMean } from "../src/validation.ts";
+import { suggestBySpelling } from "../src/validation.ts";
 import { createAccess } from "./access.ts";
 import { CITATION_PATHS, respondWithCitations } from "./citations.ts";
 import { ConcurrencyLimit } from "./concurrency_limit.ts";
@@ -186,13 +186,13 @@ function pathHint(path: string, known: readonly string[]): string {
   const siblings = dot < 0 ? [] : known.filter((other) => other.startsWith(path.slice(0, dot + 1)));
   if (siblings.length > 0) {
     const extensions = siblings.map((other) => other.slice(dot));
-    return didYouMean(path.slice(dot), extensions, `use one of ${siblings.join(", ")}`);
+    return suggestBySpelling(path.slice(dot), extensions, `use one of ${siblings.join(", ")}`);
   }
   const paths = Object.keys(RESOURCES).map((resource) => `/${resource}`);
   const formats = FORMAT_NAMES.filter((name) => FORMATS[name].resources.length === paths.length);
   const extensions = formats.map((name) => `.${FORMATS[name].extension}`);
   const list = `${paths.join(", ")}, with the extension ${extensions.join(", ")} or none`;
-  return didYouMean(path, known, `use one of ${list}`);
+  return suggestBySpelling(path, known, `use one of ${list}`);
 }
 
 /**

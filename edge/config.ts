@@ -1,7 +1,7 @@
 import { ValidationError } from "../src/errors.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import { createSandbox } from "../src/sandbox/service.ts";
-import { didYouMean, invalidValue, requireWholeNumber } from "../src/validation.ts";
+import { invalidValue, requireWholeNumber, suggestBySpelling } from "../src/validation.ts";
 import { ACCESS_MODES, type AccessMode, type AppOptions } from "./options.ts";
 
 /** Environment variables by name. */
@@ -67,7 +67,9 @@ function readAccess(text: string | undefined, fallback: AccessMode | undefined):
   const access = ACCESS_MODES.find((mode) => mode === (text || fallback));
   if (access !== undefined) return access;
   const expected = `one of ${ACCESS_MODES.join(", ")}`;
-  if (text) throw invalidValue("WEIR_ACCESS", expected, text, didYouMean(text, ACCESS_MODES, ""));
+  if (text) {
+    throw invalidValue("WEIR_ACCESS", expected, text, suggestBySpelling(text, ACCESS_MODES, ""));
+  }
   throw new ValidationError("WEIR_ACCESS", `must be ${expected}, got nothing`, {
     hint: "set it, or set WEIR_SANDBOX=1 to serve synthetic data",
   });

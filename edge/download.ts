@@ -3,7 +3,7 @@ import { oneLine, ValidationError } from "../src/errors.ts";
 import { type FormatName, formatOfExtension, FORMATS, formatsOf } from "../src/formats/formats.ts";
 import { isMeasured } from "../src/odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
-import { didYouMean, invalidValue } from "../src/validation.ts";
+import { invalidValue, suggestBySpelling } from "../src/validation.ts";
 import type { Access } from "./access.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { downloadHeaders, streamDownload } from "./download_response.ts";
@@ -113,7 +113,7 @@ export function negotiateFormat(
     const byAlias = formatOfExtension(wanted);
     const hint = byAlias !== undefined && names.includes(byAlias)
       ? `use ${byAlias}`
-      : FORMAT_HINTS.get(wanted) ?? didYouMean(given, names);
+      : FORMAT_HINTS.get(wanted) ?? suggestBySpelling(given, names);
     throw invalidValue("$format", `a format of ${resource}`, given, hint);
   }
   const headers = new Headers(request.headers);

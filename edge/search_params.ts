@@ -3,7 +3,7 @@ import type { CsvOptions } from "../src/formats/csv_options.ts";
 import { type FormatName, FORMATS } from "../src/formats/formats.ts";
 import { type BoundingBox, parseBox } from "../src/odata/bounding_box.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
-import { didYouMean, invalidValue, requireWholeNumber } from "../src/validation.ts";
+import { invalidValue, requireWholeNumber, suggestBySpelling } from "../src/validation.ts";
 
 /** Parameters of a download URL, with the names that the options of `DataStream` have. */
 export interface DownloadParameters {
@@ -117,7 +117,7 @@ export function readParameters(url: URL, known: readonly string[]): Map<string, 
     if (!known.includes(name)) {
       throw new ValidationError("url", `has an unknown parameter "${name}"`, {
         received: name,
-        hint: PARAMETER_HINTS.get(name.toLowerCase()) ?? didYouMean(name, known),
+        hint: PARAMETER_HINTS.get(name.toLowerCase()) ?? suggestBySpelling(name, known),
       });
     }
     if (values.has(name)) {

@@ -30,7 +30,7 @@ export function requireOptions(
   throw new ValidationError(
     path ? `${path}.${unknown}` : unknown,
     `is not an option of ${owner}`,
-    { hint: didYouMean(unknown, known) },
+    { hint: suggestBySpelling(unknown, known) },
   );
 }
 
@@ -39,24 +39,24 @@ export function requireOptions(
  *
  * @param option Name of the option
  * @param value The value to check
- * @param least Lowest valid number
- * @param most Highest valid number. Default `Infinity`, which is then valid itself and means no limit
- * @throws {ValidationError} If it is not
+ * @param min Lowest valid number
+ * @param max Highest valid number. Default `Infinity`; then the value `Infinity` is valid and means no limit
+ * @throws {ValidationError} If the value is not a whole number in the range
  */
 export function requireWholeNumber(
   option: string,
   value: unknown,
-  least: number,
-  most = Infinity,
+  min: number,
+  max = Infinity,
 ): void {
-  const isWhole = Number.isInteger(value) || most === Infinity && value === Infinity;
-  if (isWhole && (value as number) >= least && (value as number) <= most) return;
-  const range = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`;
+  const isWhole = Number.isInteger(value) || max === Infinity && value === Infinity;
+  if (isWhole && (value as number) >= min && (value as number) <= max) return;
+  const range = max === Infinity ? `of at least ${min}` : `from ${min} to ${max}`;
   throw invalidValue(option, `a whole number ${range}`, value);
 }
 
 /**
- * Checks the type of an option, which may be missing.
+ * Checks the type of an option. `undefined` is valid.
  *
  * @throws {ValidationError} If it has another type
  */
@@ -69,13 +69,13 @@ export function requireType(
 }
 
 /**
- * Checks that an option is one of a list of words.
+ * Checks that an option has one of the listed values.
  *
- * @throws {ValidationError} If it is not
+ * @throws {ValidationError} If it has another value
  */
 export function requireOneOf(option: string, value: unknown, known: readonly string[]): void {
   if (known.includes(value as string)) return;
-  const hint = typeof value === "string" ? didYouMean(value, known, "") : "";
+  const hint = typeof value === "string" ? suggestBySpelling(value, known, "") : "";
   throw invalidValue(option, `one of ${known.join(", ")}`, value, hint);
 }
 
@@ -90,7 +90,7 @@ export function invalidValue(
   return new ValidationError(option, problem, { received, hint });
 }
 
-/** Creates the error for an option whose value has no content, such as an empty list. */
+/** Creates the error for an option whose value has no content, such as an empty array. */
 export function emptyOption(option: string, received: unknown, hint: string): ValidationError {
   return new ValidationError(option, "must not be empty", { received, hint });
 }
@@ -105,38 +105,38 @@ export function describe(value: unknown): string {
   return `${/^[AEIOU]/.test(kind) ? "an" : "a"} ${kind}`;
 }
 
-/** Maximum edit distance of a suggestion: with one word more or less, a long name is another name. */
+/** Maximum edit distance of a suggestion. Adding a word to a long name makes it another name. */
 const MAX_EDITS = 5;
-/** Start of a suggestion. */
-const SUGGESTION = "did you mean";
+/** First words of a hint that lists all known names. */
+const LIST = "use one of";
 /** Maximum number of names in a suggestion. */
 const MAX_SUGGESTIONS = 3;
 
 /**
- * Returns a hint for an unknown name: the nearest known name, or what to do instead.
+ * Returns a hint for an unknown name: the known name with the nearest spelling, or `otherwise`.
  *
  * A known name is near if its edit distance is at most a third of the unknown name's length, or if
  * it begins with the unknown name. Case is ignored.
  *
  * @param otherwise Hint if no name is near. Default: the list of the known names
  */
-export function didYouMean(
+export function suggestBySpelling(
   unknown: string,
   known: readonly string[],
-  otherwise = `use one of ${known.join(", ")}`,
+  otherwise = `${LIST} ${known.join(", ")}`,
 ): string {
-  return suggest(nearNames(unknown, known)) ?? otherwise;
+  return suggestNames(nearNames(unknown, known)) ?? otherwise;
 }
 
-/** Returns a hint that suggests up to three names; `undefined` if there are none or more. */
-export function suggest(names: readonly string[]): string | undefined {
+/** Returns a hint that suggests up to three names; `undefined` if there are none or too many. */
+export function suggestNames(names: readonly string[]): string | undefined {
   if (names.length === 0 || names.length > MAX_SUGGESTIONS) return undefined;
-  return `${SUGGESTION} "${names.join('" or "')}"?`;
+  return `did you mean "${names.join('" or "')}"?`;
 }
 
-/** Whether a hint suggests names, and not what else to do. */
-export function isNearMatch(hint: string): boolean {
-  return hint.startsWith(SUGGESTION);
+/** Whether a hint of `suggestBySpelling` lists all known names, because none is near. */
+export function isListOfNames(hint: string): boolean {
+  return hint.startsWith(LIST);
 }
 
 function nearNames(unknown: string, known: readonly string[]): readonly string[] {
@@ -149,8 +149,8 @@ function nearNames(unknown: string, known: readonly string[]): readonly string[]
 }
 
 /**
- * Whether one string becomes the other by at most `edits` edits: a character inserted, removed or
- * replaced, or two neighbours swapped. The recursion is bounded by the known name's length and
+ * Whether at most `edits` edits change one string to the other. An edit inserts, removes or replaces a
+ * character, or swaps two neighbours. The recursion is bounded by the known name's length and
  * `edits`.
  */
 function isNear(a: string, b: string, edits: number): boolean {

@@ -1,4 +1,4 @@
-import { didYouMean } from "../validation.ts";
+import { suggestBySpelling } from "../validation.ts";
 import { UsageError } from "./context.ts";
 
 /** A flag of a command. */
@@ -271,8 +271,8 @@ function flagHint(name: string, known: readonly string[]): string {
   const synonym = FLAG_SYNONYMS.get(name.toLowerCase()) ?? "";
   const [synonymName = ""] = synonym.split(" ");
   if (known.includes(synonymName)) return `use --${synonym}`;
-  // didYouMean() writes names in quotes: add the hyphens.
-  return didYouMean(name, known, "").replace(/"([^"]+)"/g, '"--$1"');
+  // suggestBySpelling() writes names in quotes: add the hyphens.
+  return suggestBySpelling(name, known, "").replace(/"([^"]+)"/g, '"--$1"');
 }
 
 /**
@@ -283,7 +283,7 @@ function flagHint(name: string, known: readonly string[]): string {
 export function commandHint(name: string, known: readonly string[]): string {
   // A synonym is suggested only if it is among the choices: weir url takes a resource, not setup.
   const synonym = COMMAND_SYNONYMS.get(name.toLowerCase()) ?? "";
-  return known.includes(synonym) ? `use ${synonym}` : didYouMean(name, known);
+  return known.includes(synonym) ? `use ${synonym}` : suggestBySpelling(name, known);
 }
 
 /**

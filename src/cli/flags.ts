@@ -24,7 +24,7 @@ import { isMeasured, type Partition } from "../odata/query_options.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { createSandbox } from "../sandbox/service.ts";
 import { QA_URL } from "../service_roots.ts";
-import { describe, didYouMean } from "../validation.ts";
+import { describe, suggestBySpelling } from "../validation.ts";
 import { readKey } from "./api_key.ts";
 import { type Arguments, commandHint, type Flags } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
@@ -347,7 +347,7 @@ const FORMAT_SYNONYMS = new Map([
 ]);
 
 function formatHint(name: string, known: readonly FormatName[]): string {
-  return FORMAT_SYNONYMS.get(name.toLowerCase()) ?? didYouMean(name, known);
+  return FORMAT_SYNONYMS.get(name.toLowerCase()) ?? suggestBySpelling(name, known);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { ValidationError } from "../errors.ts";
 import { parseFilter } from "../odata/parse_filter.ts";
 import { REGIONS } from "../odata/regions.ts";
-import { didYouMean } from "../validation.ts";
+import { suggestBySpelling } from "../validation.ts";
 import { formatFlag, formatFlags } from "./arguments.ts";
 import { type FlagValues, SERVICE_FLAGS } from "./flags.ts";
 
@@ -65,7 +65,7 @@ const REGIONS_BY_NAME = new Map(
 /** Suggests a documented region for an unknown one; empty if none is similar. */
 function regionHint(value: string): string {
   // The suggested names are replaced by the Ids of these regions.
-  return didYouMean(lastPart(value), [...REGIONS_BY_NAME.keys()], "")
+  return suggestBySpelling(lastPart(value), [...REGIONS_BY_NAME.keys()], "")
     .replace(/"([^"]+)"/g, (_, name) => `"${REGIONS_BY_NAME.get(name)}"`);
 }
 

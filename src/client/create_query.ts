@@ -82,7 +82,7 @@ export function createQuery<R extends object>(
     }, { highWaterMark: 0 });
   };
   const toWriter = (format: FormatName, options: Pick<WriterOptions, "csv" | "state">) =>
-    createWriter(format, { resource, select, unchecked, ...options });
+    createWriter(format, { resource, select, allowUnknownColumns: unchecked, ...options });
 
   const pages = () => stream(rowConverter<R>(), ({ isLast, data }) => isLast ? undefined : data);
   const rows = () => iterate(pages(), signal);
@@ -146,8 +146,8 @@ export function createQuery<R extends object>(
 /** Creates a converter of pages to rows. */
 function rowConverter<R extends object>(collectsDois = false): PageConverter<R[]> {
   return {
-    read(response, omitsId) {
-      const page = readRows<R>(response, omitsId);
+    read(response, dropsId) {
+      const page = readRows<R>(response, dropsId);
       const data = page.content;
       return { ...page, content: { data, dois: collectsDois ? data.flatMap(doiOf) : [] } };
     },

@@ -115,7 +115,7 @@ function isSameOption(
   if (name === "$select") return parseSelect(text).join() === sent;
   try {
     const toClauses = (filter: string) =>
-      JSON.stringify(parseFilter(filter).map(({ position: _, ...clause }) => clause));
+      JSON.stringify(parseFilter(filter).map(({ index: _, ...clause }) => clause));
     return toClauses(text) === toClauses(sent);
   } catch {
     return false; // one of the filters cannot be parsed

@@ -32,7 +32,7 @@ interface PageRows {
 }
 
 /** Converts a response to content. It may keep state from page to page. */
-export type PageReader<T> = (response: ServiceResponse, omitsId: boolean) => PageContent<T>;
+export type PageReader<T> = (response: ServiceResponse, dropsId: boolean) => PageContent<T>;
 
 /** A page as its reader returns it. */
 interface PageContent<T> extends PageRows {
@@ -83,14 +83,14 @@ export function readPage<T>(
 }
 
 /** Reads a page as rows. */
-export function readRows<R>(response: ServiceResponse, omitsId: boolean): PageContent<R[]> {
+export function readRows<R>(response: ServiceResponse, dropsId: boolean): PageContent<R[]> {
   const body = readJson(response);
   if (!isObject(body) || !Array.isArray(body.value) || !body.value.every(isObject)) {
     throw bodyError(response, 'no list of rows under "value"');
   }
   const { value, ...envelope } = body;
   const ids = value.map(({ Id }) => toRowId(Id));
-  if (omitsId) { for (const row of value) delete row.Id; }
+  if (dropsId) { for (const row of value) delete row.Id; }
   return { content: value as R[], rows: value.length, ids: completeIds(ids), envelope };
 }
 
@@ -105,11 +105,11 @@ export function readBytes(
   writer: PageWriter,
   collectsDois: boolean,
 ): PageReader<PageData<Uint8Array<ArrayBuffer>>> {
-  return (response, omitsId) => {
+  return (response, dropsId) => {
     requireJson(response);
     const { state } = writer;
     try {
-      const { bytes: data, ...page } = writer.write(response.bytes, omitsId);
+      const { bytes: data, ...page } = writer.write(response.bytes, dropsId);
       const dois = collectsDois ? findDois(response.bytes, page) : [];
       releaseBuffer(response.bytes);
       return { content: { data, dois }, ...page, undo: () => writer.state = state };
@@ -154,13 +154,13 @@ const MAX_ERROR_SIZE = 10_000;
 function readOrFindError<T>(
   response: ServiceResponse,
   read: PageReader<T>,
-  omitsId: boolean,
+  dropsId: boolean,
 ): PageContent<T> {
   const { bytes } = response;
   // A copy, because a reader may release the buffer.
   const copy = bytes.length > MAX_ERROR_SIZE ? undefined : bytes.slice();
   try {
-    return read(response, omitsId);
+    return read(response, dropsId);
   } catch (fault) {
     if (copy === undefined) throw fault;
     let error: string | undefined;

@@ -1,10 +1,10 @@
 import { ValidationError } from "../errors.ts";
 import { encode, toUrlValue, type UrlValue, urlValueError } from "./encode.ts";
-import { expand } from "./expand.ts";
-import { RESERVED_OPTIONS } from "./route_variables.ts";
+import { expandTemplate } from "./expand_template.ts";
+import { RESERVED_OPTIONS } from "./route_variable_types.ts";
 import { memoize } from "./memoize.ts";
 import type { MergedOptions, RequestOptions } from "./types.ts";
-import { parseTemplate } from "./uri_template.ts";
+import { parseTemplate } from "./parse_template.ts";
 
 const RESERVED = new Set<string>(RESERVED_OPTIONS);
 /** A method is a token (RFC 9110, section 9.1). */
@@ -41,7 +41,7 @@ export function parse(options: MergedOptions): RequestOptions {
     if (template.names.has(name)) options[name] = toUrlValue(name, value);
     else parameters.push([name, value]);
   }
-  const expanded = expand(
+  const expanded = expandTemplate(
     template,
     (name) =>
       Object.hasOwn(options, name) && !RESERVED.has(name) ? options[name] as UrlValue : undefined,

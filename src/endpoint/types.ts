@@ -1,4 +1,4 @@
-import type { RouteVariables } from "./route_variables.ts";
+import type { RouteVariables } from "./route_variable_types.ts";
 
 /** Header fields by name, in any case; `undefined` removes a default. */
 export type HeaderFields = Record<string, string | number | undefined>;

@@ -8,15 +8,22 @@ import {
   type WriterState,
   type WrittenPage,
 } from "./page_writer.ts";
-import { digitsOf, parsePage, parseRawJson, type RawJson, stringifyRaw } from "./raw_json.ts";
+import {
+  digitsOf,
+  parsePage,
+  parseRawJson,
+  type RawJson,
+  stringifyRaw,
+  textOf,
+} from "./raw_json.ts";
 import { fieldsOfFirstRow } from "./row_reader.ts";
 
 /**
  * Converts one page of the service to CSV, for callers that request pages themselves.
  *
  * Lines end in CRLF. A cell is quoted if it contains the separator, a quote, a line feed or a carriage
- * return. Numbers keep the digits that the service sent; null becomes an empty cell; a list of texts
- * is joined with `; `; other lists and objects become JSON.
+ * return. Numbers keep the digits that the service sent; null becomes an empty cell; an array of strings
+ * is joined with `; `; other arrays and objects become JSON.
  *
  * @param page Bytes of a page: a JSON object with its rows under `value`
  * @param options Columns, separator, header, byte order mark, formulas. Default columns: the fields
@@ -40,7 +47,7 @@ import { fieldsOfFirstRow } from "./row_reader.ts";
 export function csvFromPage(page: Uint8Array, options: CsvOptions = {}): Uint8Array<ArrayBuffer> {
   const writer = new CsvWriter(checkCsvOptions(options), [], { addsNewFields: true });
   const { bytes } = writer.write(page);
-  // A page without rows writes nothing: the document is only the header.
+  // For a page without rows, `write` returns no bytes, and `end` returns the header.
   return bytes.length > 0 ? bytes : writer.end();
 }
 
@@ -54,13 +61,14 @@ export class CsvWriter implements PageWriter {
   readonly #csv: CheckedCsvOptions;
   readonly #addsNewFields: boolean;
   #fields: readonly string[];
-  #isBegun: boolean;
+  #headerWritten: boolean;
 
   /**
    * @param csv Options; their columns replace `fields`
    * @param fields Fields of the columns, in order
-   * @param options `addsNewFields`: whether other fields of the first page become columns too, and
-   *   are an error on later pages. Otherwise they are left out. `state`: state to continue from
+   * @param options `addsNewFields`: if true, fields of the first page that are not in `fields` become
+   *   columns, and new fields on later pages throw. If false, fields not in `fields` are ignored.
+   *   `state`: state of an earlier writer, to continue its document
    */
   constructor(
     csv: CheckedCsvOptions,
@@ -73,22 +81,22 @@ export class CsvWriter implements PageWriter {
     this.#csv = csv;
     this.#addsNewFields = addsNewFields && csv.columns === undefined;
     this.#fields = state?.fields ?? csv.columns?.map(([field]) => field) ?? fields;
-    this.#isBegun = state?.isBegun ?? false;
+    this.#headerWritten = state?.isBegun ?? false;
   }
 
   get state(): WriterState {
-    return { isBegun: this.#isBegun, fields: this.#fields };
+    return { isBegun: this.#headerWritten, fields: this.#fields };
   }
 
   set state({ isBegun, fields = this.#fields }: WriterState) {
-    this.#isBegun = isBegun;
+    this.#headerWritten = isBegun;
     this.#fields = fields;
   }
 
   write(page: Uint8Array): WrittenPage {
     let fields = this.#fields;
-    if (this.#addsNewFields && !this.#isBegun) {
-      // Usually all fields, so that the page is transcoded only once.
+    if (this.#addsNewFields && !this.#headerWritten) {
+      // The first row usually has all fields, so the page is transcoded only once.
       fields = this.#withNewFields(fields, fieldsOfFirstRow(page));
     }
     let written = this.#transcode(page, fields);
@@ -100,74 +108,77 @@ export class CsvWriter implements PageWriter {
   }
 
   end(): Uint8Array<ArrayBuffer> {
-    const head = this.#head(this.#fields);
+    const preamble = this.#preamble(this.#fields);
     this.#begin(this.#fields);
-    return head;
+    return preamble;
   }
 
   #transcode(page: Uint8Array, fields: readonly string[]): CsvPage | undefined {
     return transcodeCsv(page, {
       fields,
       collectsNewFields: this.#addsNewFields,
-      head: this.#head(fields),
+      preamble: this.#preamble(fields),
       csv: this.#csv,
       toNestedCell: (json) => toNestedCell(json, this.#csv),
     });
   }
 
-  /** Writes a page that the transcoder does not support, by way of parsed rows. */
+  /** Fallback for a page that the transcoder rejects: parses the page, then writes its rows. */
   #writeParsed(page: Uint8Array): WrittenPage {
     const { rows, ids, envelope } = parsePage(page);
     const names = this.#addsNewFields ? rows.flatMap((row) => [...row.keys()]) : [];
     const fields = this.#withNewFields(this.#fields, names);
     const lines = rows.map((row) =>
-      stringifyCells(fields.map((field) => toCell(row.get(field), this.#csv)), this.#csv.separator)
+      formatRecord(fields.map((field) => toCell(row.get(field), this.#csv)), this.#csv.separator)
     );
-    const bytes = concatBytes(this.#head(fields), encoder.encode(lines.join("")));
+    const bytes = concatBytes(this.#preamble(fields), encoder.encode(lines.join("")));
     return this.#finishPage({ bytes, rows: rows.length, ids, envelope }, fields);
   }
 
   /**
-   * Adds the names that are not yet fields.
+   * Appends the names that are not yet fields.
    *
-   * @throws {PageFault} If there are any and the header was written
+   * @throws {PageFault} If names were added after the header was written
    */
   #withNewFields(fields: readonly string[], names: readonly string[]): readonly string[] {
     const known = new Set(fields);
     const added = [...new Set(names)].filter((name) => !known.has(name));
-    if (this.#isBegun && added.length > 0) {
+    if (this.#headerWritten && added.length > 0) {
       throw new PageFault(
-        `Field "${added[0]}" came after the header was written`,
+        `Field "${added[0]}" first appears after the header was written`,
         "the result is incomplete; select the fields you need",
       );
     }
     return [...fields, ...added];
   }
 
-  /** The first page with rows and columns fixes the columns. A page without them has no bytes. */
+  /**
+   * The first page that has rows and columns sets the columns. A page without rows or columns yields no
+   * bytes.
+   */
   #finishPage(page: WrittenPage, fields: readonly string[]): WrittenPage {
     if (page.rows === 0 || fields.length === 0) return { ...page, bytes: new Uint8Array() };
     this.#begin(fields);
     return page;
   }
 
-  /** Returns the byte order mark and the header, unless they were written. */
-  #head(fields: readonly string[]): Uint8Array<ArrayBuffer> {
-    if (this.#isBegun) return new Uint8Array();
+  /** Returns the byte order mark and the header; nothing if they were already written. */
+  #preamble(fields: readonly string[]): Uint8Array<ArrayBuffer> {
+    if (this.#headerWritten) return new Uint8Array();
     const { bom, header, columns, separator, escapeFormulas } = this.#csv;
     const names = columns?.map(([, name]) => name) ?? fields;
     const cells = escapeFormulas ? names.map(escapeFormula) : names;
-    const line = header && cells.length > 0 ? stringifyCells(cells, separator) : "";
+    const line = header && cells.length > 0 ? formatRecord(cells, separator) : "";
     return encoder.encode(`${bom ? BYTE_ORDER_MARK : ""}${line}`);
   }
 
   #begin(fields: readonly string[]): void {
     this.#fields = fields;
-    this.#isBegun = true;
+    this.#headerWritten = true;
   }
 }
 
-/** Converts a value to the text of its cell, without quotes. */
+/** Converts a JSON value to the content of its cell, without quotes. */
 export function toCell(
   value: RawJson | undefined,
   { escapeFormulas }: Pick<CheckedCsvOptions, "escapeFormulas">,
@@ -176,33 +187,36 @@ export function toCell(
   if (typeof value === "boolean") return String(value);
   const digits = digitsOf(value);
   if (digits !== undefined) return digits;
-  const text = typeof value === "string" ? value.slice(1) : joinTexts(value) ?? stringifyRaw(value);
+  const text = typeof value === "string"
+    ? textOf(value)
+    : joinStrings(value) ?? stringifyRaw(value);
   return escapeFormulas ? escapeFormula(text) : text;
 }
 
-/** Converts a list or an object in bytes to its cell, quoted if necessary. */
+/** Converts the JSON bytes of an array or object to a field (RFC 4180), quoted if necessary. */
 export function toNestedCell(json: Uint8Array, csv: CheckedCsvOptions): Uint8Array<ArrayBuffer> {
   const text = toCell(parseRawJson(decoder.decode(json)), csv);
   return encoder.encode(quoteCell(text, csv.separator));
 }
 
-/** Joins a list of texts; `undefined` for any other value. */
-function joinTexts(value: RawJson): string | undefined {
+/** Joins an array of strings; returns `undefined` for any other value. */
+function joinStrings(value: RawJson): string | undefined {
   if (!Array.isArray(value)) return undefined;
-  const isText = (item: RawJson): item is string => typeof item === "string";
-  return value.every(isText) ? value.map((item) => item.slice(1)).join("; ") : undefined;
+  const isString = (item: RawJson): item is string => typeof item === "string";
+  return value.every(isString) ? value.map(textOf).join("; ") : undefined;
 }
 
-/** Prefixes an apostrophe to text that a spreadsheet would run as a formula. */
+/** Prefixes an apostrophe to a cell that a spreadsheet would run as a formula. */
 function escapeFormula(text: string): string {
   return text !== "" && startsFormula(text.charCodeAt(0)) ? `'${text}` : text;
 }
 
 /**
- * Formats cells as a line of CSV. `@std/csv` does it, except for two cases in which readers would lose
- * data: a blank line, which many of them skip, and a carriage return that is not quoted.
+ * Formats cells as a record of CSV (RFC 4180), with its line break. Uses `@std/csv`, except in two cases
+ * where its output would lose data: it writes a single empty cell as a blank line, which many CSV
+ * readers skip, and it does not quote a carriage return.
  */
-export function stringifyCells(cells: readonly string[], separator: string): string {
+export function formatRecord(cells: readonly string[], separator: string): string {
   if (cells.length === 1 && cells[0] === "") return '""\r\n';
   if (!cells.some((cell) => cell.includes("\r"))) return stringify([cells], { separator });
   return `${cells.map((cell) => quoteCell(cell, separator)).join(separator)}\r\n`;

@@ -42,7 +42,7 @@ export interface CsvOptions {
   /** Whether the file begins with a byte order mark, from which Excel detects UTF-8. Default false. */
   bom?: boolean | undefined;
   /**
-   * Whether to write a `'` before text that a spreadsheet would run as a formula: text that begins
+   * Whether to write a `'` before strings that a spreadsheet would run as a formula: those that begin
    * with `=`, `+`, `-`, `@`, a tab or a carriage return. Numbers are not changed. Default false.
    */
   escapeFormulas?: boolean | undefined;
@@ -82,11 +82,11 @@ const CSV_OPTIONS: Record<keyof CsvOptions, true> = {
   escapeFormulas: true,
 };
 
-/** One ASCII mark that cannot occur in a number and is not a quote. */
+/** One ASCII punctuation mark that does not occur in numbers and is not a quote. */
 export const SEPARATOR_PATTERN = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;
 
 function checkColumns(columns: readonly CsvColumn[]): (readonly [field: string, header: string])[] {
-  if (!Array.isArray(columns)) throw invalidValue("columns", "a list", columns);
+  if (!Array.isArray(columns)) throw invalidValue("columns", "an array", columns);
   if (columns.length === 0) throw emptyOption("columns", columns, "omit it to write all columns");
   const pairs = columns.map((column): readonly [string, string] => {
     if (typeof column === "string") return [column, column];
@@ -103,5 +103,5 @@ function checkColumns(columns: readonly CsvColumn[]): (readonly [field: string, 
 
 function isPair(column: unknown): column is readonly [field: string, header: string] {
   return Array.isArray(column) && column.length === 2 &&
-    column.every((text) => typeof text === "string");
+    column.every((name) => typeof name === "string");
 }

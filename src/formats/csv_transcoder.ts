@@ -19,13 +19,13 @@ import {
 } from "./page_writer.ts";
 import {
   EMPTY,
-  ESCAPED_TEXT,
-  LITERAL,
+  ESCAPED_STRING,
+  NEEDS_QUOTES,
   NESTED,
-  QUOTED_TEXT,
   readRowId,
   RowReader,
   type RowValues,
+  SCALAR,
 } from "./row_reader.ts";
 
 /** How to transcode a page. */
@@ -34,48 +34,48 @@ export interface TranscodeOptions {
   fields: readonly string[];
   /** Whether to report fields of the rows that are not columns. */
   collectsNewFields: boolean;
-  /** Bytes before the first line. */
-  head: Uint8Array;
+  /** Byte order mark and header; empty if they were already written. */
+  preamble: Uint8Array;
   csv: CheckedCsvOptions;
-  /** Returns the cell of a list or an object, quoted if necessary. */
+  /** Converts an array or object to a field (RFC 4180), quoted if necessary. */
   toNestedCell: (json: Uint8Array) => Uint8Array;
 }
 
-/** A page as lines of CSV. */
+/** A page as records of CSV (RFC 4180). */
 export interface CsvPage extends WrittenPage {
   /**
-   * Fields of the rows that are not columns, in order of appearance. If there are any, the lines are
-   * incomplete: transcode the page again with more columns.
+   * Fields of the rows that are not columns, in order of appearance. If there are any, the bytes are
+   * incomplete: transcode the page again with these fields as additional columns.
    */
   newFields: readonly string[];
 }
 
 /**
- * Maximum number of columns. A page of n columns and n empty rows has lines of n² bytes, which a
- * truncated page must not cost before it is rejected. A wider page is therefore parsed first.
+ * Maximum number of columns. n columns × n empty rows gives n² bytes of output. Pages with more columns
+ * are parsed first, because parsing rejects a truncated page before that memory is used.
  */
 const MAX_COLUMNS = 1_000;
 
 /**
- * Transcodes a page of JSON to lines of CSV, from bytes to bytes, without creating rows or strings.
+ * Transcodes a page of JSON to records of CSV, from bytes to bytes, without creating rows or strings.
  *
- * @returns The lines; `undefined` if the page has to be parsed instead, because it is malformed, or
- *   has more than `MAX_COLUMNS` columns, a second list of rows or a deeply nested value
+ * @returns The records; `undefined` if the page has to be parsed instead, because it is malformed, or
+ *   has more than `MAX_COLUMNS` columns, a second array of rows or a deeply nested value
  */
 export function transcodeCsv(
   page: Uint8Array,
-  { fields, collectsNewFields, head, csv, toNestedCell }: TranscodeOptions,
+  { fields, collectsNewFields, preamble, csv, toNestedCell }: TranscodeOptions,
 ): CsvPage | undefined {
   const start = fields.length > MAX_COLUMNS ? -1 : findRows(page);
   if (start < 0) return undefined;
   const separator = csv.separator.charCodeAt(0);
-  // The checks of a page need the Ids also if Id is not a column. As an additional column it would
-  // not be a new field, so it is not added where those are collected.
-  const readsId = collectsNewFields || fields.includes(ID_FIELD);
-  const columns = readsId ? fields : [...fields, ID_FIELD];
+  // Add an Id column for the page checks, unless new fields are collected: then Id would not be
+  // reported as new.
+  const addsIdColumn = !collectsNewFields && !fields.includes(ID_FIELD);
+  const columns = addsIdColumn ? [...fields, ID_FIELD] : fields;
   const idColumn = columns.indexOf(ID_FIELD);
   const reader = new RowReader(page, separator, columns, collectsNewFields);
-  const writer = new LineWriter(page, head, {
+  const writer = new RecordWriter(page, preamble, {
     separator,
     escapesFormulas: csv.escapeFormulas,
     columns: fields.length,
@@ -83,7 +83,7 @@ export function transcodeCsv(
   });
   const ids: (RowId | undefined)[] = [];
   const offsets: number[] = [];
-  const close = skipRows(page, start, (at) => {
+  const rowsEnd = skipRows(page, start, (at) => {
     const end = reader.read(at);
     if (end < 0) return end;
     ids.push(idColumn < 0 ? undefined : readRowId(page, reader.values, idColumn));
@@ -91,7 +91,7 @@ export function transcodeCsv(
     if (reader.newFields.size === 0) writer.write(reader.values, end - at);
     return end;
   });
-  const envelope = close < 0 ? undefined : readEnvelope(page, start, close);
+  const envelope = rowsEnd < 0 ? undefined : readEnvelope(page, start, rowsEnd);
   if (envelope === undefined) return undefined;
   return {
     bytes: writer.end(),
@@ -104,92 +104,100 @@ export function transcodeCsv(
 }
 
 /**
- * Length (bytes) from which text is copied by `TypedArray.set`. It is 1.2 to 1.5 times as fast as a
- * loop for text of 60 to 2,000 bytes; for all text, pages of records would take 1.4 times as long.
+ * Length (bytes) above which `TypedArray.set` copies a value. For 60 to 2,000 bytes it is 1.2 to 1.5
+ * times as fast as a loop; using `set` for every length takes 1.4 times as long on pages of records.
  */
 const MIN_SET_LENGTH = 48;
 
-interface LineOptions {
+interface RecordOptions {
   /** Byte between two cells. */
   separator: number;
   escapesFormulas: boolean;
-  /** Number of cells per line. */
+  /** Number of cells per record. */
   columns: number;
   toNestedCell: (json: Uint8Array) => Uint8Array;
 }
 
-/** Writes the values of rows as lines of CSV. */
-class LineWriter {
+/** Writes the values of rows as records of CSV. */
+class RecordWriter {
   readonly #page: Uint8Array;
-  readonly #options: LineOptions;
+  readonly #options: RecordOptions;
   #out: Uint8Array<ArrayBuffer>;
   #length: number;
 
-  /** @param head Bytes before the first line */
-  constructor(page: Uint8Array, head: Uint8Array, options: LineOptions) {
+  /** @param preamble Byte order mark and header; empty if they were already written */
+  constructor(page: Uint8Array, preamble: Uint8Array, options: RecordOptions) {
     this.#page = page;
     this.#options = options;
-    // Almost always enough, because JSON repeats the names of the fields. The system only commits
-    // the memory that is written to.
-    this.#out = new Uint8Array(page.length + head.length);
-    this.#out.set(head);
-    this.#length = head.length;
+    // This capacity is almost always enough, because JSON repeats the names of the fields in each row.
+    // The operating system commits only the memory that is written to.
+    this.#out = new Uint8Array(page.length + preamble.length);
+    this.#out.set(preamble);
+    this.#length = preamble.length;
   }
 
   /**
-   * Writes a line.
+   * Writes a record.
    *
-   * @param rowLength Length of the row in JSON, in bytes
+   * @param rowLength Length (bytes) of the row in JSON
    */
   write({ starts, ends, kinds }: RowValues, rowLength: number): void {
     const page = this.#page;
     const { separator, escapesFormulas, columns, toNestedCell } = this.#options;
-    // A cell is at most as long as its JSON, plus an apostrophe and a separator; then the line end.
+    // Each cell: its JSON, an apostrophe and a separator. The record: CRLF plus two quotes.
     const maxLength = rowLength + 2 * columns + 4;
     let out = this.#withCapacity(maxLength);
     const start = this.#length;
-    let to = start;
+    let outOffset = start;
     for (let column = 0; column < columns; column++) {
-      if (column > 0) out[to++] = separator;
+      if (column > 0) out[outOffset++] = separator;
       const kind = kinds[column]!;
       if (kind === EMPTY) continue;
-      let from = starts[column]!;
+      let pageOffset = starts[column]!;
       const end = ends[column]!;
       if (kind === NESTED) {
-        const cell = toNestedCell(page.subarray(from, end));
-        this.#length = to;
+        const cell = toNestedCell(page.subarray(pageOffset, end));
+        this.#length = outOffset;
         out = this.#withCapacity(cell.length + maxLength);
-        out.set(cell, to);
-        to += cell.length;
+        out.set(cell, outOffset);
+        outOffset += cell.length;
         continue;
       }
-      if (kind === ESCAPED_TEXT) {
-        to = writeEscapedText(page, from, end, out, to, separator, escapesFormulas);
+      if (kind === ESCAPED_STRING) {
+        outOffset = writeEscapedString(
+          page,
+          pageOffset,
+          end,
+          out,
+          outOffset,
+          separator,
+          escapesFormulas,
+        );
         continue;
       }
-      if (kind === QUOTED_TEXT) out[to++] = QUOTE;
-      if (escapesFormulas && kind !== LITERAL && startsFormula(page[from]!)) {
-        out[to++] = APOSTROPHE;
+      if (kind === NEEDS_QUOTES) out[outOffset++] = QUOTE;
+      if (escapesFormulas && kind !== SCALAR && startsFormula(page[pageOffset]!)) {
+        out[outOffset++] = APOSTROPHE;
       }
-      if (end - from > MIN_SET_LENGTH) {
-        out.set(page.subarray(from, end), to);
-        to += end - from;
+      if (end - pageOffset > MIN_SET_LENGTH) {
+        out.set(page.subarray(pageOffset, end), outOffset);
+        outOffset += end - pageOffset;
       } else {
-        while (from < end) out[to++] = page[from++]!;
+        while (pageOffset < end) out[outOffset++] = page[pageOffset++]!;
       }
-      if (kind === QUOTED_TEXT) out[to++] = QUOTE;
+      if (kind === NEEDS_QUOTES) out[outOffset++] = QUOTE;
     }
-    if (columns === 1 && to === start) {
-      // Many readers skip blank lines, and would lose the row.
-      out[to++] = QUOTE;
-      out[to++] = QUOTE;
+    if (columns === 1 && outOffset === start) {
+      // Many CSV readers skip blank lines, and would lose the row.
+      out[outOffset++] = QUOTE;
+      out[outOffset++] = QUOTE;
     }
-    out[to++] = CARRIAGE_RETURN;
-    out[to++] = LINE_FEED;
-    this.#length = to;
+    out[outOffset++] = CARRIAGE_RETURN;
+    out[outOffset++] = LINE_FEED;
+    this.#length = outOffset;
   }
 
-  /** Returns all bytes and releases the buffer. */
+  /** Returns the written bytes and releases the buffer. */
   end(): Uint8Array<ArrayBuffer> {
     return truncate(this.#out, this.#length);
   }
@@ -206,17 +214,22 @@ class LineWriter {
   }
 }
 
-/** Bytes with which a spreadsheet recognises a formula: `=`, `+`, `-`, `@`, tab, carriage return. */
-export function startsFormula(byte: number): boolean {
-  return byte === 0x3d || byte === 0x2b || byte === 0x2d || byte === 0x40 || byte === TAB ||
-    byte === CARRIAGE_RETURN;
+/**
+ * Whether a spreadsheet recognises a cell as a formula by its first character: `=`, `+`, `-`, `@`, tab or
+ * carriage return.
+ *
+ * @param code First byte, UTF-16 code unit or code point of the cell
+ */
+export function startsFormula(code: number): boolean {
+  return code === 0x3d || code === 0x2b || code === 0x2d || code === 0x40 || code === TAB ||
+    code === CARRIAGE_RETURN;
 }
 
 const APOSTROPHE = 0x27;
 /** The letter of `\uXXXX`. */
 const UNICODE_ESCAPE = 0x75;
 
-/** Characters of the other escape sequences, by the byte after the backslash (RFC 8259, section 7). */
+/** Characters of two-byte escapes such as `\n`, by their second byte (RFC 8259, section 7). */
 const ESCAPED = Uint8Array.from({ length: 256 }, (_, byte) => byte);
 ESCAPED[0x62] = 0x08; // b
 ESCAPED[0x66] = 0x0c; // f
@@ -225,67 +238,69 @@ ESCAPED[0x72] = CARRIAGE_RETURN; // r
 ESCAPED[0x74] = TAB; // t
 
 /**
- * Writes text with escape sequences as a cell, quoted if necessary.
+ * Writes a string with escape sequences as a cell, quoted if necessary.
  *
  * @param page Well-formed JSON
- * @param from Offset of the first byte of the text
- * @param end Offset after its last byte
- * @param out Has capacity for the JSON of the text with its quotes, and one byte more
- * @param to Offset in `out` at which to write
- * @returns The offset after the cell
+ * @param pageOffset Offset after the opening quote of the string
+ * @param end Offset of its closing quote
+ * @param out Buffer with capacity for the JSON of the string, with its quotes, and one more byte
+ * @param outOffset Offset in `out` at which to write
+ * @returns The offset in `out` after the cell
  */
-function writeEscapedText(
+function writeEscapedString(
   page: Uint8Array,
-  from: number,
+  pageOffset: number,
   end: number,
   out: Uint8Array,
-  to: number,
+  outOffset: number,
   separator: number,
   escapesFormulas: boolean,
 ): number {
-  const start = to;
+  const start = outOffset;
   let needsQuotes = false;
-  // Only the end of the text shows whether it needs quotes: the first is written, and removed if not.
-  out[to++] = QUOTE;
-  if (escapesFormulas && startsFormula(firstCharacter(page, from))) out[to++] = APOSTROPHE;
-  while (from < end) {
-    const byte = page[from]!;
+  // Write the opening quote; remove it at the end if no quoting was needed.
+  out[outOffset++] = QUOTE;
+  if (escapesFormulas && startsFormula(firstCodeOf(page, pageOffset))) {
+    out[outOffset++] = APOSTROPHE;
+  }
+  while (pageOffset < end) {
+    const byte = page[pageOffset]!;
     if (byte !== BACKSLASH) {
       if (byte === separator) needsQuotes = true;
-      out[to++] = byte;
-      from++;
+      out[outOffset++] = byte;
+      pageOffset++;
       continue;
     }
-    const letter = page[from + 1]!;
+    const letter = page[pageOffset + 1]!;
     const isUnicode = letter === UNICODE_ESCAPE;
-    const character = isUnicode ? readUnicodeEscape(page, from, end) : ESCAPED[letter]!;
-    from += !isUnicode ? 2 : character > 0xffff ? 12 : 6;
-    if (character === QUOTE) out[to++] = QUOTE;
-    if (needsQuotesFor(character, separator)) needsQuotes = true;
-    if (character < 0x80) out[to++] = character;
-    else to = writeUtf8(character, out, to);
+    const codePoint = isUnicode ? readUnicodeEscape(page, pageOffset, end) : ESCAPED[letter]!;
+    pageOffset += !isUnicode ? 2 : codePoint > 0xffff ? 12 : 6;
+    if (codePoint === QUOTE) out[outOffset++] = QUOTE;
+    if (needsQuotesFor(codePoint, separator)) needsQuotes = true;
+    if (codePoint < 0x80) out[outOffset++] = codePoint;
+    else outOffset = writeUtf8(codePoint, out, outOffset);
   }
   if (needsQuotes) {
-    out[to++] = QUOTE;
-    return to;
+    out[outOffset++] = QUOTE;
+    return outOffset;
   }
-  out.copyWithin(start, start + 1, to);
-  return to - 1;
+  out.copyWithin(start, start + 1, outOffset);
+  return outOffset - 1;
 }
 
-/** First character of text that is not empty; only its first byte if it is not escaped. */
-function firstCharacter(page: Uint8Array, at: number): number {
+/** Returns the first code point of a string if it is escaped, otherwise its first UTF-8 byte. */
+function firstCodeOf(page: Uint8Array, at: number): number {
   if (page[at] !== BACKSLASH) return page[at]!;
   const letter = page[at + 1]!;
   return letter === UNICODE_ESCAPE ? readCodeUnit(page, at) : ESCAPED[letter]!;
 }
 
-function needsQuotesFor(character: number, separator: number): boolean {
-  return character === separator || character === QUOTE || character === LINE_FEED ||
-    character === CARRIAGE_RETURN;
+function needsQuotesFor(codePoint: number, separator: number): boolean {
+  return codePoint === separator || codePoint === QUOTE || codePoint === LINE_FEED ||
+    codePoint === CARRIAGE_RETURN;
 }
 
-/** Reads the character of `\uXXXX`, or of two such escapes that are a surrogate pair. */
+/** Reads the code point of `\uXXXX`, or of two of them that are a surrogate pair. */
 function readUnicodeEscape(page: Uint8Array, at: number, end: number): number {
   const high = readCodeUnit(page, at);
   const isHigh = high >= 0xd800 && high < 0xdc00;
@@ -293,7 +308,7 @@ function readUnicodeEscape(page: Uint8Array, at: number, end: number): number {
   return low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((high - 0xd800) << 10) + low - 0xdc00 : high;
 }
 
-/** Reads the UTF-16 code unit of `\uXXXX`; -1 if the bytes are not such an escape. */
+/** Reads the UTF-16 code unit of `\uXXXX`; returns -1 for other bytes. */
 function readCodeUnit(page: Uint8Array, at: number): number {
   if (page[at] !== BACKSLASH || page[at + 1] !== UNICODE_ESCAPE) return -1;
   return hexValue(page[at + 2]!) << 12 | hexValue(page[at + 3]!) << 8 |
@@ -304,19 +319,23 @@ function hexValue(digit: number): number {
   return digit < 0x3a ? digit - 0x30 : (digit | 0x20) - 0x57;
 }
 
-/** Writes a character as UTF-8. A lone surrogate becomes U+FFFD, as `TextEncoder` encodes it. */
-function writeUtf8(character: number, out: Uint8Array, to: number): number {
-  const isSurrogate = character >= 0xd800 && character < 0xe000;
-  const code = isSurrogate ? 0xfffd : character;
-  if (code < 0x800) out[to++] = 0xc0 | code >> 6;
+/**
+ * Writes a code point as UTF-8. A lone surrogate becomes U+FFFD, as in `TextEncoder`.
+ *
+ * @returns The offset in `out` after it
+ */
+function writeUtf8(codePoint: number, out: Uint8Array, outOffset: number): number {
+  const isSurrogate = codePoint >= 0xd800 && codePoint < 0xe000;
+  const code = isSurrogate ? 0xfffd : codePoint;
+  if (code < 0x800) out[outOffset++] = 0xc0 | code >> 6;
   else if (code < 0x10000) {
-    out[to++] = 0xe0 | code >> 12;
-    out[to++] = 0x80 | code >> 6 & 0x3f;
+    out[outOffset++] = 0xe0 | code >> 12;
+    out[outOffset++] = 0x80 | code >> 6 & 0x3f;
   } else {
-    out[to++] = 0xf0 | code >> 18;
-    out[to++] = 0x80 | code >> 12 & 0x3f;
-    out[to++] = 0x80 | code >> 6 & 0x3f;
+    out[outOffset++] = 0xf0 | code >> 18;
+    out[outOffset++] = 0x80 | code >> 12 & 0x3f;
+    out[outOffset++] = 0x80 | code >> 6 & 0x3f;
   }
-  out[to++] = 0x80 | code & 0x3f;
-  return to;
+  out[outOffset++] = 0x80 | code & 0x3f;
+  return outOffset;
 }

@@ -2,12 +2,12 @@ import { BACKSLASH, QUOTE, skipColon, skipString, startsWith } from "./json_scan
 import type { WrittenPage } from "./page_writer.ts";
 
 /**
- * Finds the DOIs of the rows of a page, each once, in order of appearance.
+ * Finds the distinct DOIs of the rows of a page, in order of appearance.
  *
  * Repeated DOIs are found by their hash and compared as bytes, so that most rows create no string.
  *
- * @param page Bytes of a page that was written, and is therefore well-formed
- * @param written The result of writing it
+ * @param page Bytes of a page that a `PageWriter` has written, so it is well-formed JSON
+ * @param written Result of `PageWriter.write` for the page
  */
 export function findDois(
   page: Uint8Array,
@@ -15,14 +15,14 @@ export function findDois(
 ): string[] {
   const decoder = new TextDecoder();
   const dois = new Set<string>();
-  /** The last DOI of each hash, as JSON in bytes. */
+  /** The last DOI with each hash, as the bytes of its JSON. */
   const known = new Map<number, Uint8Array>();
   let at = 0;
   for (let row = 0; row < rows; row++) {
-    // Without offsets, the next DOI of the page is that of the next row which has one.
+    // Without offsets, the search continues after the DOI that was found last.
     at = findDoi(page, offsets?.[row] ?? at, offsets?.[row + 1]);
     if (at < 0 && offsets === undefined) break;
-    if (page[at] !== QUOTE) continue; // null, or no DOI
+    if (page[at] !== QUOTE) continue; // the value is null, or the row has no DOI
     const start = at;
     let hash = 0;
     for (at++; page[at] !== QUOTE && page[at] !== BACKSLASH; at++) {
@@ -43,12 +43,12 @@ const O = 0x4f;
 const I = 0x49;
 
 /**
- * Returns the offset of the next value of a member `"DOI"`, or -1. Inside a string of well-formed JSON,
- * the quotes around such a name would be escaped.
+ * Returns the offset of the next value of a member `"DOI"`, or -1. A match cannot be inside a string,
+ * because there the quotes would be escaped.
  */
 function findDoi(page: Uint8Array, start: number, end = page.length): number {
   for (let at = start; at < end; at++) {
-    // The letter first, because quotes are frequent.
+    // The letter is compared first, because quotes are frequent.
     if (
       page[at] === O && page[at - 1] === D && page[at + 1] === I && page[at - 2] === QUOTE &&
       page[at + 2] === QUOTE

@@ -1,13 +1,13 @@
 import { ValidationError } from "../errors.ts";
 import { fieldNames, RESOURCE_NAMES, type ResourceName } from "../odata/resources.ts";
-import { didYouMean, isNearMatch } from "../validation.ts";
+import { suggestBySpelling } from "../validation.ts";
 import { CsvWriter } from "./csv.ts";
 import { checkCsvOptions, type CsvOptions } from "./csv_options.ts";
 import { createGeojsonWriter } from "./geojson.ts";
 import { createJsonWriter, createNdjsonWriter } from "./json.ts";
 import type { PageWriter, WriterState } from "./page_writer.ts";
 
-/** A row of {@linkcode FORMATS}. */
+/** An entry of {@linkcode FORMATS}. */
 export interface Format {
   /** File extension, without the dot. */
   extension: string;
@@ -22,12 +22,12 @@ export interface Format {
   /** Fields that every row needs; a selection must contain them. */
   requiredFields: readonly string[];
   /**
-   * Creates a writer of one document. Called by the function `createWriter`, which checks the options
-   * that all formats have in common.
+   * Creates a writer of one document. Use the function {@linkcode createWriter} instead, which first
+   * checks the options that all formats have in common.
    *
    * @throws {ValidationError} If an option of the format is invalid
    */
-  createWriter(options: WriterOptions): PageWriter;
+  newWriter(options: WriterOptions): PageWriter;
 }
 
 /** Options for a writer of one document. */
@@ -36,12 +36,12 @@ export interface WriterOptions {
   resource: ResourceName;
   /** Selected fields. Default: all fields of the resource. */
   select?: readonly string[] | undefined;
-  /** Options of CSV. Another format rejects them. */
+  /** Options of CSV. The other formats reject them. */
   csv?: CsvOptions | undefined;
-  /** State of an earlier writer of the same document, to continue after its last page. */
+  /** State of an earlier writer, to continue its document. */
   state?: WriterState | undefined;
-  /** Whether to accept CSV columns that are not known fields. Default false. */
-  unchecked?: boolean | undefined;
+  /** Whether to accept CSV columns that are not selected fields. Default false. */
+  allowUnknownColumns?: boolean | undefined;
 }
 
 /** Name of a format. */
@@ -50,8 +50,13 @@ export type FormatName = "csv" | "ndjson" | "json" | "geojson";
 /**
  * The formats, by name. The first one is the default.
  *
- * The methods of a query, `--format`, the extensions of download URLs, content negotiation and the
- * buttons of the web page derive from this table. To add a format, add its name, a row and a writer.
+ * `--format`, the extensions of download URLs, content negotiation, the buttons of the web page and
+ * `query.bytes(name)` derive from this table. To add a format:
+ *
+ * 1. Add its name to {@linkcode FormatName}.
+ * 2. Add an entry to this table, with a function that creates a {@linkcode PageWriter}.
+ * 3. Optional: add a method such as `csv()` to the type in `client/query.ts` and to the object that
+ *    `client/create_query.ts` returns. Without one, `query.bytes(name)` returns the format.
  */
 export const FORMATS: Readonly<Record<FormatName, Format>> = {
   csv: {
@@ -61,10 +66,10 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
     label: "CSV",
     resources: RESOURCE_NAMES,
     requiredFields: [],
-    createWriter({ resource, select, csv, state, unchecked }) {
+    newWriter({ resource, select, csv, state, allowUnknownColumns }) {
       const checked = checkCsvOptions(csv);
       const fields = select ?? fieldNames(resource);
-      if (!unchecked) requireKnownColumns(checked.columns ?? [], fields);
+      if (!allowUnknownColumns) requireKnownColumns(checked.columns ?? [], fields);
       return new CsvWriter(checked, fields, { addsNewFields: select === undefined, state });
     },
   },
@@ -75,7 +80,7 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
     label: "NDJSON",
     resources: RESOURCE_NAMES,
     requiredFields: [],
-    createWriter: () => createNdjsonWriter(),
+    newWriter: () => createNdjsonWriter(),
   },
   json: {
     extension: "json",
@@ -84,7 +89,7 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
     label: "JSON",
     resources: RESOURCE_NAMES,
     requiredFields: [],
-    createWriter: ({ state }) => createJsonWriter(state),
+    newWriter: ({ state }) => createJsonWriter(state),
   },
   geojson: {
     extension: "geojson",
@@ -93,20 +98,20 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
     label: "GeoJSON",
     resources: ["Locations"],
     requiredFields: ["Longitude", "Latitude"],
-    createWriter: ({ state }) => createGeojsonWriter(state),
+    newWriter: ({ state }) => createGeojsonWriter(state),
   },
 };
 
 /** Names of all formats, the default first. */
-// Bundlers keep a call at the top level, and with it all formats, unless it is marked as pure.
+// Without this annotation a bundler cannot tree-shake the call, and keeps every format.
 export const FORMAT_NAMES = /* @__PURE__ */ Object.keys(FORMATS) as readonly FormatName[];
 
-/** Returns the formats in which a resource can be written, the default first. */
+/** Returns the formats that are available for a resource, the default first. */
 export function formatsOf(resource: ResourceName): FormatName[] {
   return FORMAT_NAMES.filter((name) => FORMATS[name].resources.includes(resource));
 }
 
-/** Returns the format of a file extension, in any case; `undefined` if there is none. */
+/** Returns the format with a file extension, ignoring case; `undefined` if no format has it. */
 export function formatOfExtension(extension: string): FormatName | undefined {
   const wanted = extension.toLowerCase();
   return FORMAT_NAMES.find((name) => {
@@ -115,7 +120,7 @@ export function formatOfExtension(extension: string): FormatName | undefined {
   });
 }
 
-/** Returns the required fields of a format that a selection leaves out. */
+/** Returns the required fields of a format that a selection does not contain. */
 export function missingFields(
   format: FormatName,
   select: readonly string[] | undefined,
@@ -127,8 +132,8 @@ export function missingFields(
 /**
  * Creates a writer of one document.
  *
- * @throws {ValidationError} If the resource does not have the format, the selection leaves out a
- *   required field, an option of CSV is invalid, or the format is not CSV and there is such an option
+ * @throws {ValidationError} If the resource is not available in the format, the selection does not
+ *   contain a required field, or an option of CSV is invalid or is set for another format
  */
 export function createWriter(format: FormatName, options: WriterOptions): PageWriter {
   const { resource, select, csv } = options;
@@ -140,7 +145,7 @@ export function createWriter(format: FormatName, options: WriterOptions): PageWr
   }
   const csvOption = Object.entries(csv ?? {}).find(([, value]) => value !== undefined);
   if (csvOption !== undefined && format !== "csv") {
-    throw new ValidationError(csvOption[0], `is only for CSV, got it with ${format}`, {
+    throw new ValidationError(csvOption[0], `applies to CSV only; the format is ${format}`, {
       received: csvOption[1],
       hint: "omit it",
     });
@@ -153,7 +158,7 @@ export function createWriter(format: FormatName, options: WriterOptions): PageWr
       hint: "add the missing fields, or choose another format",
     });
   }
-  return FORMATS[format].createWriter(options);
+  return FORMATS[format].newWriter(options);
 }
 
 function requireKnownColumns(
@@ -163,10 +168,11 @@ function requireKnownColumns(
   const unknown = columns.find(([field]) => !fields.includes(field));
   if (unknown === undefined) return;
   const [field] = unknown;
-  const hint = didYouMean(field, fields, "select it too, or omit the column");
+  const otherwise = "select it too, or omit the column";
+  const hint = suggestBySpelling(field, fields, otherwise);
   throw new ValidationError("columns", `must be selected fields, got "${field}"`, {
     received: field,
     hint,
-    canBeUnchecked: !isNearMatch(hint),
+    canBeUnchecked: hint === otherwise,
   });
 }

@@ -1,4 +1,4 @@
-import { JsonListWriter } from "./json.ts";
+import { JsonDocumentWriter } from "./json.ts";
 import {
   concatBytes,
   ID_FIELD,
@@ -6,14 +6,21 @@ import {
   type WriterState,
   type WrittenPage,
 } from "./page_writer.ts";
-import { digitsOf, parsePage, type RawJson, stringifyRaw, stringifyRow } from "./raw_json.ts";
+import {
+  digitsOf,
+  parsePage,
+  type RawJson,
+  stringifyRaw,
+  stringifyRow,
+  textOf,
+} from "./raw_json.ts";
 
 /**
  * Converts one page of Locations to GeoJSON, for callers that request pages themselves.
  *
  * @param page Bytes of a page: a JSON object with its rows under `value`
- * @returns A FeatureCollection of points in WGS 84, as the service gives them. Numbers keep the digits
- *   that the service sent. A location without a position has the geometry null
+ * @returns A FeatureCollection of points in WGS 84. Coordinates keep the digits that the service sent. A
+ *   location without a position has the geometry null
  * @throws {SyntaxError} If the bytes are not a page
  *
  * Source: RFC 7946.
@@ -35,26 +42,26 @@ export function geojsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Creates a writer of one FeatureCollection with the rows of Locations as points.
+ * Creates a writer of one FeatureCollection, with a point per row of Locations.
  *
- * @param state State to continue from
+ * @param state State of an earlier writer, to continue its document
  */
 export function createGeojsonWriter(state?: WriterState): PageWriter {
   const head = '{"type":"FeatureCollection","features":[';
-  return new JsonListWriter({ head, tail: "]}\n", writeItems: writeFeatures }, state);
+  return new JsonDocumentWriter({ head, tail: "]}\n", writeItems: writeFeatures }, state);
 }
 
-function writeFeatures(page: Uint8Array, omitsId?: boolean): WrittenPage {
+function writeFeatures(page: Uint8Array, dropsId?: boolean): WrittenPage {
   const { rows, ids, envelope } = parsePage(page);
-  if (omitsId) { for (const row of rows) row.delete(ID_FIELD); }
+  if (dropsId) { for (const row of rows) row.delete(ID_FIELD); }
   const bytes = new TextEncoder().encode(rows.map((row) => `${toFeature(row)},`).join(""));
   return { bytes, rows: rows.length, ids, envelope };
 }
 
 function toFeature(row: Map<string, RawJson>): string {
   const id = row.get(ID_FIELD);
-  const longitude = numberText(row.get("Longitude"));
-  const latitude = numberText(row.get("Latitude"));
+  const longitude = toCoordinate(row.get("Longitude"));
+  const latitude = toCoordinate(row.get("Latitude"));
   const geometry = longitude === undefined || latitude === undefined
     ? "null"
     : `{"type":"Point","coordinates":[${longitude},${latitude}]}`;
@@ -62,14 +69,14 @@ function toFeature(row: Map<string, RawJson>): string {
     `"geometry":${geometry},"properties":${stringifyRow(row)}}`;
 }
 
-/** Whether a value can be the `id` of a feature: text or a number (RFC 7946, section 3.2). */
+/** Whether a value can be the `id` of a feature: a string or a number (RFC 7946, section 3.2). */
 function isFeatureId(json: RawJson | undefined): json is RawJson {
   return typeof json === "string" || digitsOf(json) !== undefined;
 }
 
-/** Returns the digits of a finite number, or of text that is one; `undefined` for other values. */
-function numberText(json: RawJson | undefined): string | undefined {
-  const digits = typeof json === "string" ? json.slice(1) : digitsOf(json) ?? "";
+/** Returns the digits of a finite number or numeric string; `undefined` for any other value. */
+function toCoordinate(json: RawJson | undefined): string | undefined {
+  const digits = typeof json === "string" ? textOf(json) : digitsOf(json) ?? "";
   const isNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(digits);
   return isNumber && Number.isFinite(Number(digits)) ? digits : undefined;
 }

@@ -6,8 +6,7 @@ import { concatBytes, type PageWriter, type WriterState, type WrittenPage } from
  * Converts one page of the service to NDJSON, for callers that request pages themselves.
  *
  * @param page Bytes of a page: a JSON object with its rows under `value`
- * @returns One line per row, with the bytes of the row without the white space between tokens.
- *   Numbers therefore keep their digits
+ * @returns One line per row. Each line is the row's own bytes minus white space, so 7.10 stays 7.10
  * @throws {SyntaxError} If the bytes are not a page
  *
  * @example
@@ -26,8 +25,9 @@ export function ndjsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
 /** Creates a writer of NDJSON: one line per row. */
 export function createNdjsonWriter(): PageWriter {
   return {
+    // NDJSON has no head, so it counts as begun.
     state: { isBegun: true },
-    write: (page, omitsId) => minifyRows(page, LINE_FEED, omitsId),
+    write: (page, dropsId) => minifyRows(page, LINE_FEED, dropsId),
     end: () => new Uint8Array(),
   };
 }
@@ -35,62 +35,62 @@ export function createNdjsonWriter(): PageWriter {
 /**
  * Creates a writer of one JSON object with the rows of all pages under `value`.
  *
- * @param state State to continue from
+ * @param state State of an earlier writer, to continue its document
  */
 export function createJsonWriter(state?: WriterState): PageWriter {
-  return new JsonListWriter({
+  return new JsonDocumentWriter({
     head: '{"value":[',
     tail: "]}\n",
-    writeItems: (page, omitsId) => minifyRows(page, COMMA, omitsId),
+    writeItems: (page, dropsId) => minifyRows(page, COMMA, dropsId),
   }, state);
 }
 
-/** The parts of a JSON document that contains one list. */
-export interface JsonList {
-  /** Text before the first item. */
+/** The parts of a JSON document that contains the rows of all pages in one array. */
+export interface JsonDocumentParts {
+  /** JSON before the first item of the array. */
   head: string;
-  /** Text after the last item. */
+  /** JSON after the last item. */
   tail: string;
   /** Writes the items of a page, each followed by a comma. */
   writeItems: PageWriter["write"];
 }
 
-/** Writes the items of all pages as the list of one JSON document. */
-export class JsonListWriter implements PageWriter {
+/** Writes the rows of all pages as the array of one JSON document. */
+export class JsonDocumentWriter implements PageWriter {
   readonly #encoder = new TextEncoder();
-  readonly #list: JsonList;
-  #isBegun = false;
+  readonly #parts: JsonDocumentParts;
+  #headWritten = false;
   #hasRows = false;
 
-  /** @param state State to continue from */
-  constructor(list: JsonList, state?: WriterState) {
-    this.#list = list;
+  /** @param state State of an earlier writer, to continue its document */
+  constructor(parts: JsonDocumentParts, state?: WriterState) {
+    this.#parts = parts;
     if (state !== undefined) this.state = state;
   }
 
   get state(): WriterState {
-    return { isBegun: this.#isBegun, hasRows: this.#hasRows };
+    return { isBegun: this.#headWritten, hasRows: this.#hasRows };
   }
 
   set state({ isBegun, hasRows = false }: WriterState) {
-    this.#isBegun = isBegun;
+    this.#headWritten = isBegun;
     this.#hasRows = hasRows;
   }
 
-  write(page: Uint8Array, omitsId?: boolean): WrittenPage {
-    const { bytes, rows, ...others } = this.#list.writeItems(page, omitsId);
+  write(page: Uint8Array, dropsId?: boolean): WrittenPage {
+    const { bytes, rows, ...others } = this.#parts.writeItems(page, dropsId);
     const comma = this.#hasRows && rows > 0 ? "," : "";
-    const start = this.#encoder.encode(this.#isBegun ? comma : this.#list.head);
-    // Without the comma after the last item: the next page may be empty, or the last.
+    const start = this.#encoder.encode(this.#headWritten ? comma : this.#parts.head);
+    // Drop the last comma; the next page with rows writes it first.
     const items = bytes.subarray(0, Math.max(0, bytes.length - 1));
-    this.#isBegun = true;
+    this.#headWritten = true;
     this.#hasRows ||= rows > 0;
     return { bytes: concatBytes(start, items), rows, ...others };
   }
 
   end(): Uint8Array<ArrayBuffer> {
-    const head = this.#isBegun ? "" : this.#list.head;
-    this.#isBegun = true;
-    return this.#encoder.encode(head + this.#list.tail);
+    const head = this.#headWritten ? "" : this.#parts.head;
+    this.#headWritten = true;
+    return this.#encoder.encode(head + this.#parts.tail);
   }
 }

@@ -1,5 +1,5 @@
-// Scans JSON in bytes without parsing it. `at` is an offset in the page. Each `skip` function returns
-// the offset after what it skips, or -1 if the bytes there are malformed.
+// Scans the bytes of JSON without parsing it. `at` is an offset in the page. Each `skip` function
+// returns the offset after the value or token that it skips, or -1 if the bytes there are malformed.
 
 export const TAB = 0x09;
 export const LINE_FEED = 0x0a;
@@ -12,31 +12,31 @@ const MINUS = 0x2d;
 const POINT = 0x2e;
 export const ZERO = 0x30;
 const COLON = 0x3a;
-export const OPEN_LIST = 0x5b;
+export const OPEN_ARRAY = 0x5b;
 export const BACKSLASH = 0x5c;
-const CLOSE_LIST = 0x5d;
+const CLOSE_ARRAY = 0x5d;
 export const OPEN_OBJECT = 0x7b;
 export const CLOSE_OBJECT = 0x7d;
 
 const ROWS_NAME = new TextEncoder().encode('"value"');
 
 /**
- * Finds the rows of a page: the list that is the member `value` of the outermost object.
+ * Finds the rows of a page: the array that is the member `value` of the outermost object.
  *
- * @returns The offset after the opening bracket of the list; -1 if there is no such list
+ * @returns The offset after the opening bracket of the array; -1 if the page has no such array
  */
 export function findRows(page: Uint8Array): number {
   let depth = 0;
   for (let at = 0; at < page.length; at++) {
     const byte = page[at];
-    if (byte === OPEN_OBJECT || byte === OPEN_LIST) depth++;
-    else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth--;
+    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth--;
     else if (byte === QUOTE) {
       const start = at;
       for (at++; page[at] !== QUOTE && at < page.length; at++) if (page[at] === BACKSLASH) at++;
       if (depth !== 1 || !startsWith(page, start, ROWS_NAME)) continue;
       const value = skipColon(page, at + 1);
-      if (value >= 0) return page[value] === OPEN_LIST ? value + 1 : -1;
+      if (value >= 0) return page[value] === OPEN_ARRAY ? value + 1 : -1;
     }
   }
   return -1;
@@ -45,9 +45,9 @@ export function findRows(page: Uint8Array): number {
 /**
  * Skips the rows of a page.
  *
- * @param start Offset after the opening bracket of their list
+ * @param start Offset after the opening bracket of their array
  * @param skipRow Returns the offset after the row at an offset, or -1 if it is malformed
- * @returns The offset of the closing bracket; -1 if a row or the list is malformed
+ * @returns The offset of the closing bracket; -1 if a row or the array is malformed
  */
 export function skipRows(
   page: Uint8Array,
@@ -55,12 +55,12 @@ export function skipRows(
   skipRow: (at: number) => number,
 ): number {
   let at = skipWhiteSpace(page, start);
-  if (page[at] === CLOSE_LIST) return at;
+  if (page[at] === CLOSE_ARRAY) return at;
   for (;;) {
     const end = skipRow(at);
     if (end < 0) return -1;
     at = skipWhiteSpace(page, end);
-    if (page[at] === CLOSE_LIST) return at;
+    if (page[at] === CLOSE_ARRAY) return at;
     if (page[at] !== COMMA) return -1;
     at = skipWhiteSpace(page, at + 1);
   }
@@ -71,8 +71,8 @@ export function skipRows(
  *
  * @param start Offset after the opening bracket of the rows
  * @param end Offset of their closing bracket
- * @returns The members; `undefined` if they are malformed, if there is a second member `value`, or if
- *   they may be nested more than `MAX_NESTING` levels
+ * @returns The members; `undefined` if they are malformed, include a second member `value`, or may be
+ *   nested more than `MAX_NESTING` levels
  */
 export function readEnvelope(
   page: Uint8Array,
@@ -86,7 +86,7 @@ export function readEnvelope(
     const after = afterDecoder.decode(page.subarray(end + 1));
     const openBrackets = `${before}${after}`.match(/[[{]/g)?.length ?? 0;
     if (openBrackets > MAX_NESTING) return undefined;
-    // Stands in for the rows. Longer than every text of the envelope, so it equals none of them.
+    // Replaces the rows. It is longer than every string of the envelope, so it equals none of them.
     const placeholder = " ".repeat(before.length + after.length);
     const { value, ...envelope } = JSON.parse(`${before}${JSON.stringify(placeholder)}${after}`);
     return value === placeholder ? envelope : undefined;
@@ -95,18 +95,18 @@ export function readEnvelope(
   }
 }
 
-/** Maximum nesting of a value. The values of the service have two levels at most. */
+/** Maximum nesting (levels) of a value. The values of the service have at most two levels. */
 export const MAX_NESTING = 1_000;
 
-/** Maximum nesting of a value that is scanned. `skipValue` is recursive, and returns -1 beyond it. */
+/** Maximum nesting (levels) of a value that is scanned: `skipValue` is recursive. */
 const MAX_SCANNED_NESTING = 100;
 
-/** Skips any value. */
+/** Skips any value; returns -1 also if it is nested more than `MAX_SCANNED_NESTING` levels. */
 export function skipValue(page: Uint8Array, at: number, depth = 0): number {
   const byte = page[at];
-  if (byte !== OPEN_OBJECT && byte !== OPEN_LIST) return skipScalar(page, at);
+  if (byte !== OPEN_OBJECT && byte !== OPEN_ARRAY) return skipScalar(page, at);
   if (depth === MAX_SCANNED_NESTING) return -1;
-  const close = byte === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_LIST;
+  const close = byte === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
   at = skipWhiteSpace(page, at + 1);
   if (page[at] === close) return at + 1;
   for (;;) {
@@ -123,7 +123,7 @@ export function skipValue(page: Uint8Array, at: number, depth = 0): number {
   }
 }
 
-/** Skips a value other than a list or an object. */
+/** Skips a value other than an array or object. */
 function skipScalar(page: Uint8Array, at: number): number {
   const byte = page[at] ?? 0;
   if (byte === QUOTE) return skipString(page, at);
@@ -139,13 +139,13 @@ export function skipWhiteSpace(page: Uint8Array, at: number): number {
   }
 }
 
-/** Skips the colon after a name, with the white space around it. */
+/** Skips the colon after the name of a member, with the white space around it. */
 export function skipColon(page: Uint8Array, at: number): number {
   at = skipWhiteSpace(page, at);
   return page[at] === COLON ? skipWhiteSpace(page, at + 1) : -1;
 }
 
-/** Skips a string with its quotes (RFC 8259, section 7). */
+/** Skips a string, including its quotes (RFC 8259, section 7). */
 export function skipString(page: Uint8Array, at: number): number {
   if (page[at] !== QUOTE) return -1;
   for (at++; page[at] !== QUOTE;) {
@@ -157,7 +157,7 @@ export function skipString(page: Uint8Array, at: number): number {
   return at + 1;
 }
 
-/** Skips an escape sequence, or a character of several bytes, inside a string. */
+/** Skips an escape sequence, or a multi-byte character, inside a string. */
 export function skipEscapeOrMultibyte(page: Uint8Array, at: number): number {
   return page[at] === BACKSLASH ? skipEscape(page, at) : skipMultibyte(page, at);
 }

@@ -11,24 +11,24 @@ import {
 } from "./json_scanner.ts";
 import { completeIds, ID_FIELD, type RowId, truncate, type WrittenPage } from "./page_writer.ts";
 import { parsePage, stringifyRow } from "./raw_json.ts";
-import { EMPTY, LITERAL, NESTED, readRowId, RowReader, type RowValues } from "./row_reader.ts";
+import { EMPTY, NESTED, readRowId, RowReader, type RowValues, SCALAR } from "./row_reader.ts";
 
 /**
  * Minifies the rows of a page: copies their bytes without the white space between tokens.
  *
  * @param terminator Byte to write after each row
- * @param omitsId Whether to leave out `Id`
+ * @param dropsId Whether to leave out `Id`
  * @throws {PageFault} If the bytes are not a page
  */
-export function minifyRows(page: Uint8Array, terminator: number, omitsId = false): WrittenPage {
-  return minifyBytes(page, terminator, omitsId) ?? minifyParsed(page, terminator, omitsId);
+export function minifyRows(page: Uint8Array, terminator: number, dropsId = false): WrittenPage {
+  return minifyBytes(page, terminator, dropsId) ?? minifyParsed(page, terminator, dropsId);
 }
 
-/** Minifies from bytes to bytes; `undefined` if the page has to be parsed instead. */
+/** Minifies from bytes to bytes; returns `undefined` if the page has to be parsed instead. */
 function minifyBytes(
   page: Uint8Array,
   terminator: number,
-  omitsId: boolean,
+  dropsId: boolean,
 ): WrittenPage | undefined {
   const start = findRows(page);
   if (start < 0) return undefined;
@@ -36,32 +36,36 @@ function minifyBytes(
   const reader = new RowReader(page, COMMA, [ID_FIELD]);
   const ids: (RowId | undefined)[] = [];
   const offsets: number[] = [];
-  let to = 0;
-  const close = skipRows(page, start, (at) => {
+  let outOffset = 0;
+  const rowsEnd = skipRows(page, start, (at) => {
     const end = reader.read(at);
     if (end < 0) return end;
     ids.push(readRowId(page, reader.values, 0));
     offsets.push(at);
-    const [omitStart, omitEnd] = omitsId ? findIdMember(page, reader.values) : [end, end];
-    if (omitStart < 0) return -1;
-    to = copyTokens(page, at, omitStart, out, to);
-    to = copyTokens(page, omitEnd, end, out, to);
-    out[to++] = terminator;
+    const [dropStart, dropEnd] = dropsId ? findIdMember(page, reader.values) : [end, end];
+    if (dropStart < 0) return -1;
+    outOffset = copyTokens(page, at, dropStart, out, outOffset);
+    outOffset = copyTokens(page, dropEnd, end, out, outOffset);
+    out[outOffset++] = terminator;
     return end;
   });
-  const envelope = close < 0 ? undefined : readEnvelope(page, start, close);
+  const envelope = rowsEnd < 0 ? undefined : readEnvelope(page, start, rowsEnd);
   if (envelope === undefined) return undefined;
-  const bytes = truncate(out, to);
+  const bytes = truncate(out, outOffset);
   return { bytes, rows: ids.length, ids: completeIds(ids), offsets, envelope };
 }
 
-/** Finds the member `Id` of a row with one adjacent comma; -1 if its value is neither number nor text. */
+/**
+ * Finds the member `Id` of a row, with one adjacent comma.
+ *
+ * @returns Its offsets; -1 if its value is neither a number nor a string
+ */
 function findIdMember(
   page: Uint8Array,
   { starts, ends, kinds }: RowValues,
 ): [start: number, end: number] {
   if (kinds[0] === EMPTY || kinds[0] === NESTED) return [-1, -1];
-  const quote = kinds[0] === LITERAL ? 0 : 1;
+  const quote = kinds[0] === SCALAR ? 0 : 1;
   const start = findNameBefore(page, starts[0]! - quote);
   const end = ends[0]! + quote;
   const next = skipWhiteSpace(page, end);
@@ -71,7 +75,7 @@ function findIdMember(
   return [page[previous] === COMMA ? previous : start, end];
 }
 
-/** Returns the offset of the name of a value, whose quotes are the last two before it. */
+/** Returns the offset of the name of a value: its quotes are the last two before the value. */
 function findNameBefore(page: Uint8Array, value: number): number {
   let at = value - 1;
   while (page[at] !== QUOTE) at--;
@@ -85,24 +89,24 @@ function copyTokens(
   start: number,
   end: number,
   out: Uint8Array,
-  to: number,
+  outOffset: number,
 ): number {
   let isInString = false;
   for (let at = start; at < end; at++) {
     const byte = page[at]!;
-    // Outside strings, exactly the white space is up to the space (RFC 8259, section 2).
+    // Outside strings, all bytes up to the space are white space (RFC 8259, section 2).
     if (!isInString && byte <= SPACE) continue;
-    out[to++] = byte;
+    out[outOffset++] = byte;
     if (byte === QUOTE) isInString = !isInString;
-    else if (byte === BACKSLASH) out[to++] = page[++at]!;
+    else if (byte === BACKSLASH) out[outOffset++] = page[++at]!;
   }
-  return to;
+  return outOffset;
 }
 
-/** Minifies a page of which only `JSON.parse` can tell whether it is well-formed, and its rows. */
-function minifyParsed(page: Uint8Array, terminator: number, omitsId: boolean): WrittenPage {
+/** Fallback for a page that the scanner rejects: parses the page, then stringifies its rows. */
+function minifyParsed(page: Uint8Array, terminator: number, dropsId: boolean): WrittenPage {
   const { rows, ids, envelope } = parsePage(page);
-  if (omitsId) { for (const row of rows) row.delete(ID_FIELD); }
+  if (dropsId) { for (const row of rows) row.delete(ID_FIELD); }
   const end = String.fromCharCode(terminator);
   const bytes = new TextEncoder().encode(rows.map((row) => stringifyRow(row) + end).join(""));
   return { bytes, rows: rows.length, ids, envelope };

@@ -1,20 +1,20 @@
 /**
  * Writes the JSON pages of the service as one document of another format.
  *
- * A page that is rejected changes nothing: the next call can pass the same page again.
+ * If a page is rejected, the state does not change, so another copy of the page can be written.
  */
 export interface PageWriter {
-  /** Progress of the document. Set it to an earlier value to continue from there. */
+  /** Progress of the document. Set it to an earlier value to undo the pages since then. */
   state: WriterState;
   /**
    * Writes a page.
    *
    * @param page Bytes of a page, as the service sent them
-   * @param omitsId Whether to leave out `Id`, which was requested only to check the pages. CSV
-   *   ignores it, because it writes only its columns
-   * @throws {PageFault} If the bytes are not a page, or a row does not fit the document so far
+   * @param dropsId Whether to leave out `Id`, because it was requested only to check the pages. The
+   *   CSV writer ignores this: it writes only its columns
+   * @throws {PageFault} If the bytes are not a page, or a row cannot be added to the document
    */
-  write(page: Uint8Array, omitsId?: boolean): WrittenPage;
+  write(page: Uint8Array, dropsId?: boolean): WrittenPage;
   /** Returns the bytes after the last page. */
   end(): Uint8Array<ArrayBuffer>;
 }
@@ -25,7 +25,7 @@ export interface WrittenPage {
   bytes: Uint8Array<ArrayBuffer>;
   /** Number of rows. */
   rows: number;
-  /** Ids of the rows; `undefined` if a row has none. */
+  /** Ids of the rows; `undefined` if a row has no Id. */
   ids: readonly RowId[] | undefined;
   /** Offset of each row in the page. Missing if the page was parsed instead of scanned. */
   offsets?: readonly number[];
@@ -35,10 +35,10 @@ export interface WrittenPage {
 
 /**
  * Progress of a document, JSON-serialisable. Another writer of the same format and options can
- * continue from it. Files keep it between runs, so its property names must stay.
+ * continue from it. State files of the command line contain it, so its property names must not change.
  */
 export interface WriterState {
-  /** Whether the bytes before the first row were written. */
+  /** Whether the head of the document, such as the header of CSV, was written. */
   isBegun: boolean;
   /** Whether a row was written. JSON and GeoJSON only. */
   hasRows?: boolean;
@@ -46,21 +46,22 @@ export interface WriterState {
   fields?: readonly string[];
 }
 
-/** Id of a row: an integer, or text such as the UUIDs of Metadata. */
+/** Id of a row: an integer, or a string such as the UUIDs of Metadata. */
 export type RowId = number | string;
 
 /** Name of the field that identifies a row. */
 export const ID_FIELD = "Id";
 
-/** Number of digits up to which every integer is a safe integer. */
+/** Maximum number of digits with which every integer is a safe integer. */
 export const MAX_SAFE_DIGITS = 15;
 
 const INTEGER_TEXT = new RegExp(`^\\d{1,${MAX_SAFE_DIGITS}}$`);
 
 /**
- * Converts the value of `Id`: a safe integer, also as text, to a number; other text is kept.
+ * Converts the value of `Id`. Safe integers, and strings of their digits, become numbers; other
+ * strings are kept.
  *
- * @returns The Id; `undefined` for any other value
+ * @returns The Id; `undefined` for an empty string or any other value
  */
 export function toRowId(value: unknown): RowId | undefined {
   if (typeof value === "number") return Number.isSafeInteger(value) ? value : undefined;
@@ -73,13 +74,13 @@ export function completeIds(ids: readonly (RowId | undefined)[]): readonly RowId
   return ids.every((id) => id !== undefined) ? ids : undefined;
 }
 
-/** A page that cannot be written: it is malformed, or does not fit the pages before it. */
+/** A page that cannot be written: it is malformed, or has a field that cannot become a column. */
 export class PageFault extends SyntaxError {
   override readonly name = "PageFault";
 
   /**
-   * @param received What the page is or contains
-   * @param hint What to do, if requesting the page again would not help
+   * @param received What was received or is wrong, for the message
+   * @param hint What to do. Set only if requesting the page again would not help
    */
   constructor(readonly received: string, readonly hint?: string) {
     super(hint === undefined ? `Expected a page of JSON, got ${received}` : `${received}: ${hint}`);
@@ -94,7 +95,7 @@ export function releaseBuffer({ buffer }: Uint8Array<ArrayBuffer>): void {
   buffer.transfer?.(0);
 }
 
-/** Copies the first `length` bytes and releases the buffer of all. */
+/** Copies the first `length` bytes and releases the original buffer. */
 export function truncate(
   bytes: Uint8Array<ArrayBuffer>,
   length: number,

@@ -4,8 +4,8 @@ import { completeIds, ID_FIELD, PageFault, type RowId, toRowId } from "./page_wr
 /**
  * A JSON value whose numbers keep the digits of the source.
  *
- * Text has the prefix `s`, and so have the names of objects. A number is an object with the single
- * name `n`, which no object of the source can have because of that prefix.
+ * Strings and the names of members have the prefix `s`; `textOf` removes it. A number is an object with
+ * the single name `n`. Objects of the source cannot have this name, because of the prefix.
  */
 export type RawJson = string | boolean | null | RawNumber | RawJson[] | RawObject;
 
@@ -21,7 +21,7 @@ interface RawObject {
 /** A page as parsed rows. */
 interface ParsedPage {
   rows: Map<string, RawJson>[];
-  /** Ids of the rows; `undefined` if a row has none. */
+  /** Ids of the rows; `undefined` if a row has no Id. */
   ids: readonly RowId[] | undefined;
   /** Members of the page other than its rows. */
   envelope: Record<string, unknown>;
@@ -38,7 +38,7 @@ export function parsePage(page: Uint8Array): ParsedPage {
   try {
     json = parseRawJson(new TextDecoder("utf-8", { fatal: true }).decode(page));
   } catch (error) {
-    // A string of JSON or a nesting beyond what the engine supports.
+    // A JSON string or a nesting beyond the limits of the JavaScript engine.
     if (error instanceof RangeError) throw tooLarge();
     throw new PageFault("broken JSON");
   }
@@ -55,9 +55,9 @@ export function parsePage(page: Uint8Array): ParsedPage {
 }
 
 /**
- * A string or a number. The closing quote is optional, so that an unclosed string matches as well:
- * otherwise each quote inside it would start a search to the end of the page. `JSON.parse` rejects
- * an unclosed string.
+ * A string or a number. The closing quote is optional, so that an unclosed string matches too:
+ * otherwise each quote inside it would start a search to the end of the page, which takes quadratic
+ * time. `JSON.parse` rejects an unclosed string.
  */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
 
@@ -75,6 +75,11 @@ export function parseRawJson(text: string): RawJson {
   );
 }
 
+/** Returns a string, or the name of a member, without its prefix. */
+export function textOf(prefixed: string): string {
+  return prefixed.slice(1);
+}
+
 /** Returns the digits of a number; `undefined` for any other value. */
 export function digitsOf(json: RawJson | undefined): string | undefined {
   return typeof json === "object" && json !== null && "n" in json
@@ -89,7 +94,7 @@ export function digitsOf(json: RawJson | undefined): string | undefined {
  */
 export function stringifyRaw(json: RawJson, depth = 0): string {
   if (depth > MAX_NESTING) throw tooLarge();
-  if (typeof json === "string") return JSON.stringify(json.slice(1));
+  if (typeof json === "string") return JSON.stringify(textOf(json));
   const digits = digitsOf(json);
   if (digits !== undefined) return digits;
   if (Array.isArray(json)) return `[${json.map((item) => stringifyRaw(item, depth + 1)).join()}]`;
@@ -109,11 +114,11 @@ function isRawObject(json: RawJson): json is RawObject {
 }
 
 function membersOf(object: RawObject): Map<string, RawJson> {
-  return new Map(Object.entries(object).map(([name, value]) => [name.slice(1), value]));
+  return new Map(Object.entries(object).map(([name, value]) => [textOf(name), value]));
 }
 
 function rowIdOf(json: RawJson | undefined): RowId | undefined {
-  if (typeof json === "string") return toRowId(json.slice(1));
+  if (typeof json === "string") return toRowId(textOf(json));
   const digits = digitsOf(json);
   return digits === undefined ? undefined : toRowId(Number(digits));
 }

@@ -3,7 +3,7 @@ import {
   CLOSE_OBJECT,
   COMMA,
   findRows,
-  OPEN_LIST,
+  OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
   skipColon,
@@ -18,50 +18,51 @@ import {
 } from "./json_scanner.ts";
 import { MAX_SAFE_DIGITS, type RowId, toRowId } from "./page_writer.ts";
 
-// Kinds of values, by what a CSV cell of the value needs.
-/** No value: null, empty text, or a field that the row does not have. */
+// Kinds of values. The kind says how the value is written as a CSV cell.
+/** No value: null, an empty string, or a field that the row does not have. */
 export const EMPTY = 0;
 /** A number, `true` or `false`. */
-export const LITERAL = 1;
-/** Text whose bytes are those of the cell. */
-export const PLAIN_TEXT = 2;
-/** Text with the separator but without escape sequences: the cell needs quotes. */
-export const QUOTED_TEXT = 3;
-/** Text with escape sequences. */
-export const ESCAPED_TEXT = 4;
-/** A list or an object. */
+export const SCALAR = 1;
+/** A string whose bytes are copied to the cell. */
+export const PLAIN_STRING = 2;
+/** A string with the separator but without escape sequences: the cell needs quotes. */
+export const NEEDS_QUOTES = 3;
+/** A string with escape sequences. */
+export const ESCAPED_STRING = 4;
+/** An array or an object. */
 export const NESTED = 5;
 
-/** The values of a row by column. The entry after the last column is for all other fields. */
+/** The values of a row by column. An extra entry after the last column holds any other field. */
 export interface RowValues {
-  /** Offset of the first byte of each value; of text, the byte after its quote. */
+  /** Offset of the first byte of each value; of a string, the byte after the opening quote. */
   starts: Int32Array;
-  /** Offset after the last byte of each value; of text, its closing quote. */
+  /** Offset after the last byte of each value; of a string, the closing quote. */
   ends: Int32Array;
   /** Kind of each value. The offsets of an `EMPTY` value are undefined. */
   kinds: Uint8Array;
 }
 
-/** Number of times that a shape is learned per page. Further rows of other shapes are read by name. */
+/** Maximum number of shapes to learn per page. After that, rows of other shapes are read by name. */
 const MAX_SHAPES = 16;
 
-/** `null` as a little-endian integer. One comparison instead of four: 1.1 to 1.5 times as fast. */
+/** `null` as a little-endian integer: one comparison instead of four is 1.1 to 1.5 times as fast. */
 const NULL = new DataView(new TextEncoder().encode("null").buffer).getInt32(0, true);
 
 /**
- * Reads the rows of a page in bytes, without creating objects or strings.
+ * Reads the rows of a page from its bytes, without creating objects or strings.
  *
  * The rows of a page nearly always have the same shape. A row is first read by the shape of the rows
- * before it (see `RowShape`); if it differs, it is read member by member, by the names of its fields.
- * With the shape, a page of records takes 1/3 to 1/7 of the time of reading every row by name.
+ * before it (see `RowShape`). If it differs, its members are read one by one, and each value is assigned
+ * to the column of its name. With the shape, a page of records takes 1/3 to 1/7 of the time of reading
+ * every row by name.
  *
- * The ratios in this file are the times of `csvFromPage` with and without the measure, on the three
- * pages of 10,000 records of `tests/bench/csv_pages.ts`, interleaved, with Deno 2.9.
+ * The ratios in this file compare the times of `csvFromPage` with and without each optimisation, on the
+ * three pages of 10,000 records of `tests/bench/csv_pages.ts`, in alternation, with Deno 2.9.
  */
 export class RowReader {
-  /** Values of the row that was read last. */
+  /** Values of the last row. */
   values: RowValues;
-  /** Fields that are not columns, in order of appearance. */
+  /** Fields of the rows that are not columns, in order of appearance. */
   readonly newFields: Set<string> = new Set();
   readonly #page: Uint8Array;
   readonly #view: DataView;
@@ -69,8 +70,8 @@ export class RowReader {
   readonly #fieldNames: FieldNames;
   readonly #collectsNewFields: boolean;
   /**
-   * Values of rows of the learned shape. Separate from those of other rows, because the columns that
-   * the shape does not have stay empty without being reset for each row.
+   * Values of rows of the learned shape. Other rows have separate arrays, so that columns that the shape
+   * does not have stay empty without being reset for each row.
    */
   readonly #shapedValues: RowValues;
   readonly #otherValues: RowValues;
@@ -82,10 +83,10 @@ export class RowReader {
 
   /**
    * @param page Bytes of the page
-   * @param separator Byte for which text needs quotes in CSV
+   * @param separator Byte that a CSV cell cannot contain without quotes
    * @param columns Fields of the columns, in order
-   * @param collectsNewFields Whether to collect fields that are not columns in `newFields`. Reading by
-   *   name collects them; the row from which a shape is learned is read by name as well
+   * @param collectsNewFields Whether to collect fields that are not columns in `newFields`. They are
+   *   collected from rows that are read by name, among them the row from which a shape is learned
    */
   constructor(
     page: Uint8Array,
@@ -116,7 +117,7 @@ export class RowReader {
       this.values = this.#shapedValues;
       return end;
     }
-    // A single different row keeps the shape; the second in sequence replaces it.
+    // A single row of another shape keeps the shape; two in succession replace it.
     if (!this.#wasShaped && this.#learnedShapes < MAX_SHAPES) this.#learnShape(at);
     this.#wasShaped = false;
     this.values = this.#otherValues;
@@ -191,15 +192,15 @@ export class RowReader {
     if (byte === QUOTE) {
       const classes = this.#byteClasses;
       const start = ++at;
-      let kind = PLAIN_TEXT;
+      let kind = PLAIN_STRING;
       for (;;) {
         let byteClass: number;
         while ((byteClass = classes[page[at]!]!) === PLAIN_BYTE) at++;
         if (byteClass === SEPARATOR_BYTE) {
-          if (kind === PLAIN_TEXT) kind = QUOTED_TEXT;
+          if (kind === PLAIN_STRING) kind = NEEDS_QUOTES;
           at++;
         } else if (byteClass === ESCAPE_OR_MULTIBYTE) {
-          if (page[at] === BACKSLASH) kind = ESCAPED_TEXT;
+          if (page[at] === BACKSLASH) kind = ESCAPED_STRING;
           if ((at = skipEscapeOrMultibyte(page, at)) < 0) return -1;
         } else break;
       }
@@ -213,8 +214,8 @@ export class RowReader {
       kinds[column] = EMPTY;
       return at + 4;
     }
-    const isNested = byte === OPEN_OBJECT || byte === OPEN_LIST;
-    // Below 0x40 are the first bytes of numbers, not those of literals.
+    const isNested = byte === OPEN_OBJECT || byte === OPEN_ARRAY;
+    // The first byte of a number is below 0x40; that of `true` and `false` is not.
     const end = isNested
       ? skipValue(page, at)
       : byte < 0x40
@@ -222,7 +223,7 @@ export class RowReader {
       : skipLiteral(page, at);
     starts[column] = at;
     ends[column] = end;
-    kinds[column] = isNested ? NESTED : LITERAL;
+    kinds[column] = isNested ? NESTED : SCALAR;
     return end;
   }
 }
@@ -242,7 +243,7 @@ const ESCAPE_OR_MULTIBYTE = 2;
 /** The closing quote, or a byte that JSON does not allow in a string. */
 const END_BYTE = 3;
 
-/** One look-up per byte of text instead of five comparisons: 1.2 to 1.4 times as fast. */
+/** One look-up per byte of a string instead of five comparisons is 1.2 to 1.4 times as fast. */
 function classifyBytes(separator: number): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, byte) => {
     if (byte < 0x20 || byte === QUOTE) return END_BYTE;
@@ -254,27 +255,27 @@ function classifyBytes(separator: number): Uint8Array {
 /**
  * The bytes of a row between its values: braces, commas, names, colons and white space.
  *
- * A serializer writes these bytes alike in every row, so a row has the shape if they are equal. They
- * are compared eight at a time, as doubles, which is 1.2 to 1.6 times as fast as one at a time. Two
- * doubles are equal if their bytes are, with two exceptions: zeros, which JSON text cannot contain,
- * and NaN, which equals nothing, so that such a row is read by name.
+ * A serializer writes the same bytes between the values of every row, so a row has the shape if these
+ * bytes are equal. They are compared eight at a time, as doubles, which is 1.2 to 1.6 times as fast as
+ * one at a time. Doubles are equal if and only if their bytes are, with two exceptions. 0 equals -0, but
+ * JSON has no zero bytes outside strings. NaN equals nothing, so such a row is read by name.
  */
 interface RowShape {
   /** Names of the values, in order. */
   names: string[];
   /** Number of bytes before each value. */
   lengths: Int32Array;
-  /** First four of them. At least four come before each value: brace or comma, quotes, colon. */
+  /** First four of these bytes. There are at least four: brace or comma, two quotes, colon. */
   firsts: Int32Array;
-  /** Last four of them. Of fewer than eight, these and the first four are all. */
+  /** Last four of these bytes. If there are fewer than eight, first and last four cover all. */
   lasts: Int32Array;
-  /** Where there are eight or more: all of them, eight at a time; the last eight may overlap. */
+  /** If there are at least eight: these bytes, eight at a time; the last eight may overlap. */
   words: Float64Array;
   /** The bytes after the last value. */
   tail: Uint8Array;
 }
 
-/** Returns the shape of a row; `undefined` if it has no members, a repeated name, or is malformed. */
+/** Returns the shape of a row; `undefined` if the row is empty, malformed or repeats a name. */
 function readRowShape(page: Uint8Array, at: number): RowShape | undefined {
   const names: string[] = [];
   const pieces: Uint8Array[] = [];
@@ -313,7 +314,7 @@ function wordsOf(piece: DataView): number[] {
   return words;
 }
 
-/** Copies bytes of a page. `slice()` would not: that of a Node.js `Buffer` shares its memory. */
+/** Copies bytes of a page. `Buffer.prototype.slice()` of Node.js would not copy them. */
 function copyOf(page: Uint8Array, start: number, end: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(page.subarray(start, end));
 }
@@ -321,21 +322,21 @@ function copyOf(page: Uint8Array, start: number, end: number): Uint8Array<ArrayB
 /** Maximum number of names whose bytes are kept. Further names are parsed each time. */
 const MAX_KNOWN_NAMES = 1_000;
 
-/** The bytes of a name, with its quotes, and its column. */
+/** The bytes of a name, including its quotes, and its column. */
 interface KnownName {
   bytes: Uint8Array;
   column: number;
 }
 
 /**
- * Finds the columns of field names, by text or by bytes. Names in bytes are looked up by a hash
- * instead of being parsed: 2.8 times as fast on a page in which the shape changes with every row.
+ * Finds the columns of field names. Names in a page are looked up by a hash of their bytes instead of
+ * being parsed, which is 2.8 times as fast on a page in which the shape changes with every row.
  */
 class FieldNames {
-  /** Column of a name that has none. */
+  /** Number returned for a name without a column. */
   readonly noColumn: number;
   readonly #columns: Map<string, number>;
-  /** By a hash of their bytes. */
+  /** Names by a hash of their bytes. */
   readonly #known = new Map<number, KnownName[]>();
   #size = 0;
 
@@ -348,7 +349,7 @@ class FieldNames {
     return this.#columns.get(name) ?? this.noColumn;
   }
 
-  /** Returns the column of a name in a page. Its offsets include the quotes. */
+  /** Returns the column of a name in a page; its offsets include the quotes. */
   columnAt(page: Uint8Array, start: number, end: number): number {
     let hash = 0;
     for (let at = start; at < end; at++) hash = Math.imul(hash, 31) + page[at]! | 0;
@@ -366,20 +367,20 @@ class FieldNames {
 
 const decoder = new TextDecoder();
 
-/** Parses a name with its quotes. */
+/** Parses a name; its offsets include the quotes. */
 function readName(page: Uint8Array, start: number, end: number): string {
   return JSON.parse(decoder.decode(page.subarray(start, end)));
 }
 
-/** Returns the fields of the first row of a page; none if there is no such row or it is malformed. */
+/** Returns the fields of the first row; an empty array if the page has no row or it is malformed. */
 export function fieldsOfFirstRow(page: Uint8Array): readonly string[] {
   const rows = findRows(page);
   return rows < 0 ? [] : readRowShape(page, skipWhiteSpace(page, rows))?.names ?? [];
 }
 
 /**
- * Reads a value as the Id of a row, as `toRowId` converts it. Integers are read without `JSON.parse`:
- * 1.1 to 1.2 times as fast.
+ * Reads a value as the Id of a row, like `toRowId`. Reading integers without `JSON.parse` is 1.1 to 1.2
+ * times as fast.
  */
 export function readRowId(
   page: Uint8Array,
@@ -398,6 +399,6 @@ export function readRowId(
     id = 10 * id + digit;
   }
   if (at === end) return id;
-  const quote = kind === LITERAL ? 0 : 1;
+  const quote = kind === SCALAR ? 0 : 1;
   return toRowId(JSON.parse(decoder.decode(page.subarray(start - quote, end + quote))));
 }

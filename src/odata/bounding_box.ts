@@ -39,15 +39,15 @@ export function parseBox(text: string): BoundingBox | undefined {
   return more.length > 0 ? undefined : { west, south, east, north };
 }
 
-/** Parses a number of degrees; returns `undefined` if the text is not one. */
+/** Parses a number of degrees; returns `undefined` if the text is not a number. */
 export function parseDegrees(text: string): number | undefined {
   const trimmed = text.trim();
   return /^[-+]?(\d{1,3}(\.\d*)?|\.\d+)$/.test(trimmed) ? Number(trimmed) : undefined;
 }
 
 /**
- * Converts a box to clauses that match the positions inside it. The service wants the numbers in
- * quotes.
+ * Converts a box to clauses that match the positions inside it. The numbers are in single quotes, because
+ * the service rejects coordinates without quotes.
  *
  * Source: DataStream Public API, "URL Parameters", `$filter`.
  *
@@ -77,13 +77,13 @@ export function toBoxClauses(
   ];
 }
 
-/** A side of a box: its name and its degrees. */
+/** A side of a box. */
 type Side = readonly [name: string, degrees: number];
 
-function requireRange(option: string, low: Side, high: Side, most: number): void {
+function requireRange(option: string, low: Side, high: Side, max: number): void {
   for (const [name, degrees] of [low, high]) {
-    if (!(typeof degrees === "number" && Math.abs(degrees) <= most)) {
-      const expected = `a number of degrees from -${most} to ${most}`;
+    if (!(typeof degrees === "number" && Math.abs(degrees) <= max)) {
+      const expected = `a number of degrees from -${max} to ${max}`;
       throw invalidValue(`${option}.${name}`, expected, degrees);
     }
   }

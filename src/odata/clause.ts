@@ -1,14 +1,17 @@
 import { invalidValue } from "../validation.ts";
 import { FILTER_FIELDS, type FilterField } from "./resources.ts";
 
-/** An operator that compares a field with one value. */
+/**
+ * An operator that compares a field with one value. The service deviates from OData in two: `lte` and
+ * `gte` instead of `le` and `ge`.
+ */
 export type Comparison = "eq" | "ne" | "lt" | "lte" | "gt" | "gte";
 
 /** A value in a filter: a string in quotes such as `'pH'`, or a number such as `2015`. */
 export interface Literal {
-  /** The text without its quotes; a doubled quote inside it is one quote. */
+  /** The value, unescaped: `'O''Brien'` is stored as `O'Brien`. */
   text: string;
-  /** Whether it has quotes. */
+  /** Whether the value is in single quotes in the filter; `text` has no such quotes. */
   quoted: boolean;
 }
 
@@ -22,7 +25,7 @@ export interface Clause<F extends string = string> {
   field: F;
   /** The operator. */
   operator: Comparison | "in" | "endswith";
-  /** The value that the field is compared with; for `in`, one or more. */
+  /** The value that the field is compared with; one or more values for `in`. */
   values: readonly Literal[];
 }
 
@@ -51,7 +54,11 @@ export type FilterValue<F extends string> = F extends FilterField
   ? (typeof FILTER_FIELDS)[F] extends "number" | "degrees" ? number : string
   : string | number;
 
-/** A name to filter by: a documented one, or any other for a query with `unchecked: true`. */
+/**
+ * A name to filter by: a documented one, or any other for a query with `unchecked: true`.
+ *
+ * `string & Record<never, never>` is any string, but editors still offer the documented names.
+ */
 export type FilterName = FilterField | (string & Record<never, never>);
 
 /** Returns the type by which a filter field is compared, or `undefined` if it is not documented. */
@@ -62,7 +69,7 @@ export function filterTypeOf(field: string): (typeof FILTER_FIELDS)[FilterField]
 /**
  * Converts a value to a literal, with quotes if the field's type requires them.
  *
- * @param option Name of the parameter that holds the value, for errors
+ * @param option Name of the option that holds the value, for errors
  * @throws {ValidationError} If the value does not have the field's type, or is not a finite number
  */
 export function toLiteral(field: string, value: string | number, option: string): Literal {
@@ -71,7 +78,8 @@ export function toLiteral(field: string, value: string | number, option: string)
   const isNumber = type === undefined
     ? typeof value === "number"
     : type === "number" || type === "degrees";
-  if (!(isNumber ? Number.isFinite(value) : typeof value === "string")) {
+  const isValid = isNumber ? Number.isFinite(value) : typeof value === "string";
+  if (!isValid) {
     const expected = isNumber
       ? "a finite number"
       : type === "date"
@@ -79,13 +87,14 @@ export function toLiteral(field: string, value: string | number, option: string)
       : "a string";
     throw invalidValue(option, `${expected} to compare with ${field}`, value);
   }
+  // Degrees are quoted numbers, because the service rejects coordinates without quotes.
   return { text: String(value), quoted: !isNumber || type === "degrees" };
 }
 
 /**
- * Checks that a field can stand in a filter. Other characters could add clauses.
+ * Checks the name of a field, so that a name cannot smuggle in another condition.
  *
- * @throws {ValidationError} If it has a character other than letters, digits and `_`
+ * @throws {ValidationError} If it has characters other than letters, digits and `_`
  */
 export function requireFieldName(field: string): void {
   if (/^[A-Za-z_]\w*$/.test(field)) return;

@@ -1,6 +1,6 @@
 // The fields of each resource, in the order of DataStream Public API, "Endpoints".
 
-/** Type of a field's values; with `?`, they can be null. */
+/** Type of a field's values. `texts` is an array of strings; `?` means that the value can be null. */
 export type FieldType = "integer" | "number" | "number?" | "text" | "text?" | "texts" | "dates?";
 
 /** Fields of `/Metadata`. */
@@ -67,7 +67,7 @@ const activityFields = {
   ResultDetectionCondition: "text?",
 } as const satisfies Record<string, FieldType>;
 
-const laboratoryFields = {
+const resultDetailFields = {
   ResultDetectionQuantitationLimitType: "text?",
   ResultStatusID: "text?",
   ResultComment: "text?",
@@ -81,13 +81,13 @@ const laboratoryFields = {
   LaboratorySampleID: "text?",
 } as const satisfies Record<string, FieldType>;
 
-/** Observations has the unit of the limit before its measure, Records after it. */
+// Order of the two detection-limit columns: unit, measure in Observations; measure, unit in Records.
 const limitUnit = { ResultDetectionQuantitationLimitUnit: "text?" } as const;
 const limitMeasure = { ResultDetectionQuantitationLimitMeasure: "number?" } as const;
 
 const observationKeyFields = { Id: "integer", LocationId: "integer", DOI: "text" } as const;
 
-const recordLocationFields = {
+const recordKeyAndLocationFields = {
   Id: "integer",
   DOI: "text",
   DatasetName: "text",
@@ -103,15 +103,13 @@ const recordLocationFields = {
   MonitoringLocationType: "text",
 } as const satisfies Record<string, FieldType>;
 
-/**
- * JSR infers the published types from the text of each file: a variable as a value becomes `any`, and
- * spread fields are omitted. The casts below state the types.
- */
+// JSR reads types from source text and loses spread fields, so the casts below state them.
+/** Fields that Observations and Records have in common. */
 type MeasuredFields =
   & typeof activityFields
   & typeof limitUnit
   & typeof limitMeasure
-  & typeof laboratoryFields;
+  & typeof resultDetailFields;
 
 /** Fields of `/Observations`. */
 export const OBSERVATION_FIELDS = {
@@ -119,14 +117,14 @@ export const OBSERVATION_FIELDS = {
   ...activityFields,
   ...limitUnit,
   ...limitMeasure,
-  ...laboratoryFields,
+  ...resultDetailFields,
 } as typeof observationKeyFields & MeasuredFields;
 
 /** Fields of `/Records`. */
 export const RECORD_FIELDS = {
-  ...recordLocationFields,
+  ...recordKeyAndLocationFields,
   ...activityFields,
   ...limitMeasure,
   ...limitUnit,
-  ...laboratoryFields,
-} as typeof recordLocationFields & MeasuredFields;
+  ...resultDetailFields,
+} as typeof recordKeyAndLocationFields & MeasuredFields;

@@ -14,10 +14,10 @@ import {
 import type { FilterFieldOf } from "./resources.ts";
 
 /**
- * A filter expression: one or more clauses, all of which a row must match.
+ * A filter expression: one or more clauses. A row must match all of them.
  *
- * @typeParam F Names that the clauses compare, so that a query accepts only those of its resource.
- *   Default: the names that every resource can be filtered by
+ * @typeParam F Names of the fields in the clauses, so that a query accepts only names that its resource
+ *   can be filtered by. Default: the names that are valid for every resource
  *
  * @example Add a clause to a filter
  * ```ts
@@ -192,7 +192,7 @@ export function gte<const F extends FilterName>(field: F, value: FilterValue<F>)
  * Matches rows whose field equals one of several values: `in`.
  *
  * @param field Name of the field
- * @param values At least one value, of the type that {@linkcode eq} takes
+ * @param values At least one value, with the type of the `value` of {@linkcode eq}
  * @returns The filter
  * @throws {ValidationError} If there is no value, or one has another type
  *
@@ -217,7 +217,7 @@ export function isIn<const F extends FilterName>(
 }
 
 /**
- * Matches rows whose field ends with a string: `endswith`, for DOIs without their prefix.
+ * Matches rows whose field ends with a string: `endswith`. Useful for a DOI without its prefix.
  *
  * @param field Name of a field that holds strings
  * @param text End of the field's value

@@ -1,16 +1,16 @@
 import { ValidationError } from "../errors.ts";
-import { isNearMatch } from "../validation.ts";
+import { isListOfNames } from "../validation.ts";
 import type { Clause, Comparison, Literal } from "./clause.ts";
-import { filterHint } from "./name_hints.ts";
+import { unknownFilterFieldHint } from "./name_hints.ts";
 import { type ResourceName, RESOURCES } from "./resources.ts";
 
 /**
  * Checks that a resource can be filtered by each field of a filter.
  *
  * @param filter The filter, for the error
- * @param canBeUnchecked Whether the error may suggest the option `unchecked`. It does not if a name of
- *   the resource is a near match
- * @throws {ValidationError} If it cannot
+ * @param canBeUnchecked Whether the error may suggest the option `unchecked`. It does so only if the hint
+ *   is the list of all names
+ * @throws {ValidationError} If the filter names a field that the resource cannot be filtered by
  */
 export function requireFilterFields(
   resource: ResourceName,
@@ -21,18 +21,19 @@ export function requireFilterFields(
   const names: readonly string[] = RESOURCES[resource].filters;
   const unknown = clauses.find(({ field }) => !names.includes(field));
   if (unknown === undefined) return;
-  const { field, position } = unknown;
-  const hint = filterHint(resource, field);
+  const { field, index } = unknown;
+  const hint = unknownFilterFieldHint(resource, field);
   throw new ValidationError(
     "filter",
-    `uses "${field}" at character ${position + 1}, which is not a filter field of ${resource}`,
-    { received: filter, hint, canBeUnchecked: canBeUnchecked && !isNearMatch(hint) },
+    `uses "${field}" at character ${index + 1}, which is not a filter field of ${resource}`,
+    { received: filter, hint, canBeUnchecked: canBeUnchecked && isListOfNames(hint) },
   );
 }
 
-/** A clause and the index of its field in the filter. */
+/** A clause, and where its field begins in the filter. */
 export interface ParsedClause extends Clause {
-  position: number;
+  /** Index of the first character of the field. */
+  index: number;
 }
 
 /**
@@ -49,59 +50,65 @@ export function parseFilter(filter: string): ParsedClause[] {
   const tokens = tokenize(filter);
   let next = 0;
   const peek = () => tokens[next]!;
-  const fail = (expected: string): never => {
-    const { kind, text, position } = peek();
+  const fail = (expected: string, hint = operatorHint(peek().text)): never => {
+    const { kind, text, index } = peek();
     const got = kind === "end" ? "the end" : `"${text}"`;
-    throw syntaxError(filter, position, expected, got, hintFor(text));
+    throw syntaxError(filter, index, `must have ${expected}`, `, got ${got}`, hint);
   };
-  const take = (expected: string, fits: (token: Token) => boolean): Token => {
+  const take = (expected: string, isExpected: (token: Token) => boolean): Token => {
     const token = peek();
-    if (!fits(token)) fail(expected);
+    if (!isExpected(token)) fail(expected);
     next++;
     return token;
   };
-  const takeMark = (text: string) => take(`"${text}"`, (t) => t.kind === "mark" && t.text === text);
-  const takeField = () => take("a field name", (t) => t.kind === "word");
+  const takePunctuation = (text: string) =>
+    take(`"${text}"`, (token) => token.kind === "punctuation" && token.text === text);
+  const takeField = () => take("a field name", ({ kind }) => kind === "word");
   const takeLiteral = (): Literal => {
-    const { kind, text } = take(
-      "a quoted string or a number",
-      (t) => t.kind === "string" || t.kind === "number",
-    );
+    const { kind, text } = peek();
+    if (kind !== "string" && kind !== "number") {
+      const hint = kind === "word" ? quoteHint(text, tokens[next + 1]!) : undefined;
+      fail("a quoted string or a number", hint);
+    }
+    next++;
     return kind === "string"
       ? { text: text.slice(1, -1).replaceAll("''", "'"), quoted: true }
       : { text, quoted: false };
   };
-  const requireSpace = () => peek().spaced || fail("a space");
+  const requireSpace = () => {
+    if (!peek().isPrecededBySpace) fail("a space");
+  };
 
   const parseClause = (): ParsedClause => {
-    const { text: field, position } = takeField();
+    const { text: field, index } = takeField();
     if (field === "endswith" && peek().text === "(") {
       next++;
       const argument = takeField();
-      takeMark(",");
+      takePunctuation(",");
       const values = [takeLiteral()];
-      takeMark(")");
-      return { field: argument.text, operator: "endswith", values, position: argument.position };
+      takePunctuation(")");
+      return { field: argument.text, operator: "endswith", values, index: argument.index };
     }
     const operator = take(
       'one of the operators "eq", "ne", "lt", "lte", "gt", "gte", "in"',
-      (t) => t.kind === "word" && t.spaced && (COMPARISONS.has(t.text) || t.text === "in"),
+      ({ kind, text, isPrecededBySpace }) =>
+        kind === "word" && isPrecededBySpace && (COMPARISONS.has(text) || text === "in"),
     ).text as Comparison | "in";
     requireSpace();
-    if (operator !== "in") return { field, operator, values: [takeLiteral()], position };
-    takeMark("(");
+    if (operator !== "in") return { field, operator, values: [takeLiteral()], index };
+    takePunctuation("(");
     const values = [takeLiteral()];
     while (peek().text === ",") {
       next++;
       values.push(takeLiteral());
     }
-    takeMark(")");
-    return { field, operator, values, position };
+    takePunctuation(")");
+    return { field, operator, values, index };
   };
 
   const clauses = [parseClause()];
   while (peek().kind !== "end") {
-    take('"and"', (t) => t.kind === "word" && t.spaced && t.text === "and");
+    take('"and"', ({ text, isPrecededBySpace }) => text === "and" && isPrecededBySpace);
     requireSpace();
     clauses.push(parseClause());
   }
@@ -109,73 +116,85 @@ export function parseFilter(filter: string): ParsedClause[] {
 }
 
 interface Token {
-  kind: "word" | "string" | "number" | "mark" | "end";
+  kind: "word" | "string" | "number" | "punctuation" | "end";
   text: string;
-  /** Index in the filter. */
-  position: number;
-  /** Whether white space precedes it. */
-  spaced: boolean;
+  /** Index of the first character in the filter. */
+  index: number;
+  isPrecededBySpace: boolean;
 }
 
+/** White space and a token. The names of the groups after `space` are kinds of tokens. */
 const TOKEN_PATTERN =
-  /(\s*)(?:([A-Za-z_]\w*)|('[^']*(?:''[^']*)*')|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|([(),]))/y;
-/** Kinds of the groups of `TOKEN_PATTERN`, after the white space. */
-const KINDS = ["word", "string", "number", "mark"] as const;
+  /(?<space>\s*)(?:(?<word>[A-Za-z_]\w*)|(?<string>'[^']*(?:''[^']*)*')|(?<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?<punctuation>[(),]))/y;
 
 function tokenize(filter: string): Token[] {
   const tokens: Token[] = [];
   const end = filter.trimEnd().length;
-  let position = 0;
-  while (position < end) {
-    TOKEN_PATTERN.lastIndex = position;
-    const match = TOKEN_PATTERN.exec(filter);
-    if (!match) throw tokenError(filter, position);
-    const [, space, ...groups] = match;
-    const kind = KINDS[groups.findIndex((group) => group !== undefined)]!;
-    const text = match[0].slice(space!.length);
-    const start = TOKEN_PATTERN.lastIndex - text.length;
+  let scanned = 0;
+  while (scanned < end) {
+    TOKEN_PATTERN.lastIndex = scanned;
+    const { space, ...groups } = TOKEN_PATTERN.exec(filter)?.groups ?? {};
+    if (space === undefined) throw tokenError(filter, scanned);
+    const [kind, text] = Object.entries(groups).find(([, text]) => text !== undefined)!;
+    const index = scanned + space.length;
     const previous = tokens.at(-1);
-    if (previous?.kind === "number" && space === "" && kind !== "mark") {
-      throw syntaxError(filter, start, `a space after ${previous.text}`, `"${text}"`);
+    // `5and` and `5x` would otherwise be read as two tokens.
+    if (previous?.kind === "number" && space === "" && kind !== "punctuation") {
+      const expected = `must have a space after ${previous.text}`;
+      throw syntaxError(filter, index, expected, `, got "${text}"`);
     }
-    tokens.push({ kind, text, position: start, spaced: space !== "" });
-    position = TOKEN_PATTERN.lastIndex;
+    tokens.push({ kind: kind as Token["kind"], text, index, isPrecededBySpace: space !== "" });
+    scanned = TOKEN_PATTERN.lastIndex;
   }
-  tokens.push({ kind: "end", text: "", position: end, spaced: end < filter.length });
+  tokens.push({ kind: "end", text: "", index: end, isPrecededBySpace: end < filter.length });
   return tokens;
 }
 
-function tokenError(filter: string, from: number): ValidationError {
-  const position = from + /^\s*/.exec(filter.slice(from))![0].length;
-  const [text] = /^(?:[=!<>]+|.)/su.exec(filter.slice(position))!;
+/** Creates the error for characters that do not begin a token. */
+function tokenError(filter: string, scanned: number): ValidationError {
+  const index = scanned + /^\s*/.exec(filter.slice(scanned))![0].length;
+  const [text] = /^(?:[=!<>]+|.)/su.exec(filter.slice(index))!;
+  // `TOKEN_PATTERN` accepts each string that has a closing quote.
   if (text === "'") {
-    const hint = "write a quote inside a string twice";
-    return syntaxError(filter, position, "a closing quote", "the end", hint);
+    const hint = "double a single quote inside a string: ''";
+    return syntaxError(filter, index, "must have a closing quote", ", got the end", hint);
   }
-  const expected = "a name, a quoted string or a number";
-  return syntaxError(filter, position, expected, `"${text}"`, hintFor(text));
+  const hint = operatorHint(text);
+  return /[=!<>]/.test(text)
+    ? syntaxError(filter, index, `has "${text}"`, ", which is not an operator", hint)
+    : syntaxError(
+      filter,
+      index,
+      "must have a name, a quoted string or a number",
+      `, got "${text}"`,
+      hint,
+    );
 }
 
+/** Creates an error whose problem is `<start> at character <number><end>`. */
 function syntaxError(
   filter: string,
-  position: number,
-  expected: string,
-  got: string,
+  index: number,
+  start: string,
+  end: string,
   hint = "",
 ): ValidationError {
-  const problem = `must have ${expected} at character ${position + 1}, got ${got}`;
+  const problem = `${start} at character ${index + 1}${end}`;
   return new ValidationError("filter", problem, { received: filter, hint });
 }
 
+// The service deviates from OData here: `lte` and `gte` instead of `le` and `ge`.
 const COMPARISONS = new Set<string>(["eq", "ne", "lt", "lte", "gt", "gte"] satisfies Comparison[]);
 
-/** Hints for words and characters of other query languages. */
-const TOKEN_HINTS: Record<string, string> = {
+/** Hints for operators, parentheses and quotes that the service does not support. */
+const OPERATOR_HINTS: Record<string, string> = {
+  // operators of OData
   ge: 'use "gte"',
   le: 'use "lte"',
   or: 'send one query for each side, or use "in" with a list of values',
   not: 'use "ne"',
   "(": 'use parentheses only for the list of "in"',
+  // operators of other languages
   "=": 'use "eq"',
   "==": 'use "eq"',
   "!=": 'use "ne"',
@@ -184,15 +203,20 @@ const TOKEN_HINTS: Record<string, string> = {
   "<=": 'use "lte"',
   ">": 'use "gt"',
   ">=": 'use "gte"',
-  '"': "use single quotes",
-  "“": "use single quotes",
-  "‘": "use single quotes",
 };
 
-/** Returns what to write instead of a token, or an empty string if nothing is known. */
-function hintFor(token: string): string {
+/** Returns what to write instead of a token, or an empty string if no replacement is known. */
+function operatorHint(token: string): string {
   const lower = token.toLowerCase();
-  if (Object.hasOwn(TOKEN_HINTS, lower)) return TOKEN_HINTS[lower]!;
+  if (Object.hasOwn(OPERATOR_HINTS, lower)) return OPERATOR_HINTS[lower]!;
+  if (/["“”‘’]/.test(token)) return "use single quotes";
   const isKeyword = COMPARISONS.has(lower) || /^(and|in|endswith)$/.test(lower);
   return token !== lower && isKeyword ? `use "${lower}"` : "";
+}
+
+/** Returns a hint for a word that may be a string without quotes. */
+function quoteHint(word: string, next: Token): string {
+  if (word === "null") return "";
+  const isWholeValue = next.kind === "end" || next.kind === "punctuation" || next.text === "and";
+  return isWholeValue ? `write '${word}'` : "write the value in single quotes";
 }

@@ -3,7 +3,7 @@ import {
   emptyOption,
   firstRepeated,
   invalidValue,
-  isNearMatch,
+  isListOfNames,
   requireOneOf,
   requireType,
   requireWholeNumber,
@@ -11,11 +11,11 @@ import {
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { type Clause, formatClauses } from "./clause.ts";
 import type { Filter } from "./filter.ts";
-import { fieldHint } from "./name_hints.ts";
+import { unknownSelectFieldHint } from "./name_hints.ts";
 import { type ParsedClause, parseFilter, requireFilterFields } from "./parse_filter.ts";
 import { fieldNames, MAXIMUM_TOP, type ResourceName, RESOURCES } from "./resources.ts";
 
-/** How a large query is split; see the option of this name. */
+/** How a large query is split; see the query option `partition`. */
 export type Partition = "auto" | "never" | "location" | "year";
 
 const PARTITIONS: readonly Partition[] = ["auto", "never", "location", "year"];
@@ -34,7 +34,7 @@ export interface UntypedQuery {
   maxRows?: number | undefined;
 }
 
-/** A valid query with its defaults filled in. */
+/** A validated query with its defaults filled in. */
 export interface CheckedQuery {
   resource: ResourceName;
   /** Fields to select, in order; `undefined` for all. */
@@ -43,7 +43,7 @@ export interface CheckedQuery {
   filter: string | undefined;
   /** Clauses of the filter; `undefined` if the filter is unchecked and cannot be parsed. */
   clauses: readonly Clause[] | undefined;
-  /** Clauses that match the locations inside `within`, if the resource has no position itself. */
+  /** Clauses that match the locations inside `within`, if rows of the resource have no position. */
   box: readonly Clause[] | undefined;
   /** Page size. */
   top: number;
@@ -93,9 +93,9 @@ export function checkQuery(resource: ResourceName, query: UntypedQuery): Checked
   if (fields !== undefined) requireFields(resource, fields, unchecked);
   const parsed = filter === undefined
     ? { filter, clauses: [] }
-    : checkFilter(resource, String(filter), unchecked);
+    : parseFilterOf(resource, String(filter), unchecked);
   const box = within === undefined ? undefined : toBoxClauses(within, "within");
-  // Metadata and Locations have positions; the others are filtered by the locations in the box.
+  // Metadata and Locations are filtered by position; the others by the locations in the box.
   const positions = isMeasured(resource) ? [] : box ?? [];
   return {
     resource,
@@ -122,7 +122,7 @@ export function isMeasured(resource: ResourceName): boolean {
   return resource === "Observations" || resource === "Records";
 }
 
-/** Checks the options that are not numbers or one of a list of words. */
+/** Checks the types of `select`, `filter`, `skipToken` and `unchecked`, and that none is empty. */
 function requireTypes({ select, filter, skipToken, unchecked }: UntypedQuery): void {
   const isSelection = typeof select === "string" ||
     Array.isArray(select) && select.every((name) => typeof name === "string");
@@ -158,9 +158,9 @@ function requireFields(
   const known: readonly string[] = fieldNames(resource);
   const unknown = unchecked ? undefined : select.find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    const hint = fieldHint(resource, unknown);
+    const hint = unknownSelectFieldHint(resource, unknown);
     const problem = `includes "${unknown}", which is not a field of ${resource}`;
-    const canBeUnchecked = !isNearMatch(hint);
+    const canBeUnchecked = isListOfNames(hint);
     throw new ValidationError("select", problem, { received: select, hint, canBeUnchecked });
   }
   const repeated = firstRepeated(select);
@@ -175,7 +175,8 @@ function requireFields(
 /** A filter and its clauses; `clauses` is `undefined` if the filter cannot be parsed. */
 type ParsedFilter = Pick<CheckedQuery, "filter" | "clauses">;
 
-function checkFilter(resource: ResourceName, filter: string, unchecked: boolean): ParsedFilter {
+/** Parses a filter, and checks that the resource can be filtered by every field in it. */
+function parseFilterOf(resource: ResourceName, filter: string, unchecked: boolean): ParsedFilter {
   let clauses: ParsedClause[];
   try {
     clauses = parseFilter(filter);
@@ -183,21 +184,21 @@ function checkFilter(resource: ResourceName, filter: string, unchecked: boolean)
     if (!(error instanceof ValidationError)) throw error;
     if (unchecked) return { filter, clauses: undefined };
     const { option, problem, received, hint } = error;
-    // A hint says how to correct the filter. Without one, the service may know more than Weir.
+    // A hint corrects the filter. Without a hint, the service may support syntax that Weir does not.
     throw new ValidationError(option, problem, { received, hint, canBeUnchecked: hint === "" });
   }
   if (!unchecked) requireFilterFields(resource, filter, clauses, true);
   return { filter, clauses };
 }
 
-/** Adds clauses to a filter with `and`. */
+/** Appends clauses to a filter with `and`. */
 export function narrow(
   { filter, clauses }: ParsedFilter,
   more: readonly Clause[],
 ): string | undefined {
   if (more.length === 0) return filter;
   if (filter === undefined) return formatClauses(more);
-  // A filter that cannot be parsed may have an `or`, which binds more weakly than `and`.
+  // A filter that cannot be parsed may contain `or`, which has lower precedence than `and`.
   return `${clauses === undefined ? `(${filter})` : filter} and ${formatClauses(more)}`;
 }
 

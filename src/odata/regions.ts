@@ -1,5 +1,5 @@
 /**
- * Names of the documented regions by `RegionId`. The service can have others, so the list is for
+ * Names of the documented regions by `RegionId`. The service can have more regions, so use the list for
  * suggestions and not for validation.
  *
  * Source: DataStream Public API, "URL Parameters", `$filter`.

@@ -7,8 +7,9 @@ import {
 } from "./fields.ts";
 
 /**
- * Names that a filter can use, with the type by which each is compared. `degrees` are numbers that the
- * service expects in quotes. `RESOURCES` has the names of each resource.
+ * Names that a filter can use, with the type of the values that each is compared with. `degrees` are
+ * numbers in single quotes, because the service rejects coordinates without quotes. `RESOURCES` has the
+ * names for each resource.
  *
  * @example The type of a filter field
  * ```ts
@@ -54,8 +55,8 @@ const commonFilters = [
 export const MAXIMUM_TOP = 10_000;
 
 /**
- * The four resources of the service: path, default page size, fields in documented order, and names to
- * filter by.
+ * The four resources of the service: path, default page size, fields in documented order, and names that
+ * a filter can use.
  *
  * Source: DataStream Public API, "Endpoints"; its OpenAPI file for `Id` and `TemporalExtent` of
  * Metadata, for `ActivityStartDateYear`, and for the filters by position.
@@ -69,7 +70,7 @@ export const MAXIMUM_TOP = 10_000;
  * assertEquals(RESOURCES.Records.fields.ResultValue, "number?"); // null if nothing was detected
  * ```
  */
-// JSR infers the published types from the text of this file; the casts state what it cannot infer.
+// JSR reads types from source text and cannot infer some of these, so the casts state them.
 export const RESOURCES = {
   Metadata: {
     path: "/Metadata",
@@ -106,10 +107,10 @@ export const RESOURCES = {
 export type ResourceName = keyof typeof RESOURCES;
 
 /** Names of all resources. */
-// Bundlers keep a call at the top level unless it is marked as pure.
+// Without this annotation a bundler cannot tree-shake the call.
 export const RESOURCE_NAMES = /* @__PURE__ */ Object.keys(RESOURCES) as readonly ResourceName[];
 
-/** Resources whose rows are measurements at a location. They are the large ones. */
+/** Resources whose rows are measurements at a location. Their results can have millions of rows. */
 export type MeasuredResource = "Observations" | "Records";
 
 /** Field of a resource. */

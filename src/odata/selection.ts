@@ -3,16 +3,16 @@ import type { Field, ResourceName, Row } from "./resources.ts";
 /**
  * Fields to select: an array, or a string with commas between the fields.
  *
- * @typeParam R Resource whose fields an editor offers. The type accepts any name;
- *   {@linkcode FittingSelection} rejects those that are not fields of the resource
+ * @typeParam R Resource whose fields an editor offers. `string & Record<never, never>` is any string, but
+ *   editors still offer the known names; {@linkcode FittingSelection} rejects unknown ones
  */
 export type Selection<R extends ResourceName> =
   | readonly (Field<R> | (string & Record<never, never>))[]
   | string;
 
 /**
- * Type that a selection must have: its own type if the resource has all its fields, otherwise a type
- * that names the wrong fields in the compiler's error.
+ * Type that a selection must have: its own type if the resource has all its fields. Otherwise a type that
+ * makes the compiler's error name the wrong fields.
  *
  * @typeParam R The resource
  * @typeParam S The selection

@@ -1,4 +1,4 @@
-import { stringifyCells, toCell, toNestedCell } from "../../src/formats/csv.ts";
+import { formatRecord, toCell, toNestedCell } from "../../src/formats/csv.ts";
 import {
   checkCsvOptions,
   type CheckedCsvOptions,
@@ -21,7 +21,7 @@ export function transcode(
   return transcodeCsv(page, {
     fields,
     collectsNewFields,
-    head: new Uint8Array(),
+    preamble: new Uint8Array(),
     csv,
     toNestedCell: (json) => toNestedCell(json, csv),
   });
@@ -46,7 +46,7 @@ export function parsedLines(
   const csv = checkCsvOptions(options);
   const { rows } = parsePage(encoder.encode(page));
   const lines = rows.map((row) =>
-    stringifyCells(fields.map((field) => toCell(row.get(field), csv)), csv.separator)
+    formatRecord(fields.map((field) => toCell(row.get(field), csv)), csv.separator)
   );
   return decoder.decode(encoder.encode(lines.join("")));
 }
@@ -75,7 +75,7 @@ export class ParsedCsvWriter {
     const added = [...new Set(names)].filter((name) => !this.#fields.includes(name));
     if (this.#isBegun && added.length > 0) {
       throw new PageFault(
-        `Field "${added[0]}" came after the header was written`,
+        `Field "${added[0]}" first appears after the header was written`,
         "the result is incomplete; select the fields you need",
       );
     }
@@ -87,7 +87,7 @@ export class ParsedCsvWriter {
     const lines = this.#isBegun || !this.csv.header ? cells : [fields, ...cells];
     this.#isBegun = true;
     this.#fields = fields;
-    const text = lines.map((line) => stringifyCells(line, this.csv.separator)).join("");
+    const text = lines.map((line) => formatRecord(line, this.csv.separator)).join("");
     return { bytes: encoder.encode(text), rows: rows.length, ids, envelope };
   }
 }

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { parseTemplate as parseUriTemplate } from "url-template";
 import { endpoint, toRequest, type UrlVariable } from "../../mod.ts";
 import { toUrlValue } from "../../src/endpoint/encode.ts";
-import { expand } from "../../src/endpoint/expand.ts";
-import { parseTemplate } from "../../src/endpoint/uri_template.ts";
+import { expandTemplate } from "../../src/endpoint/expand_template.ts";
+import { parseTemplate } from "../../src/endpoint/parse_template.ts";
 
 const runs = { numRuns: 5_000, seed: 1 };
 const base = "https://example.org/root";
@@ -12,7 +12,7 @@ const text = fc.string({ unit: "grapheme" });
 
 /** Expands a template with the values of its variables. */
 function expandWith(template: string, values: Record<string, unknown>): string {
-  return expand(parseTemplate(template), (name) => toUrlValue(name, values[name]));
+  return expandTemplate(parseTemplate(template), (name) => toUrlValue(name, values[name]));
 }
 
 Deno.test("endpoint() returns a query that URLSearchParams decodes when names and values are any text", () => {
@@ -45,7 +45,7 @@ Deno.test("endpoint() expands a value to one path segment when it is any text ex
   );
 });
 
-Deno.test("expand() returns the same as url-template when the expressions are simple", () => {
+Deno.test("expandTemplate() returns the same as url-template when the expressions are simple", () => {
   const part = fc.oneof(
     fc.stringMatching(/^[\w/?=&-]{0,5}$/).filter((text) => !text.includes(":")),
     fc.constantFrom("{a}", "{b}", "{c_1}"),
@@ -75,7 +75,7 @@ Deno.test("expand() returns the same as url-template when the expressions are si
   );
 });
 
-Deno.test("expand() returns the same as url-template when a whole expression has no percent sign", () => {
+Deno.test("expandTemplate() returns the same as url-template when a whole expression has no percent sign", () => {
   const plain = text.map((value) => value.replaceAll("%", ""));
   const value = fc.oneof(
     plain,

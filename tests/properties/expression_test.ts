@@ -60,7 +60,7 @@ const expression = fc.array(clause, { minLength: 1, maxLength: 5 }).map((all) =>
 Deno.test("parseFilter() returns the clauses of a filter when the builder formatted it", () => {
   fc.assert(
     fc.property(expression, (filter) => {
-      const read = parseFilter(String(filter)).map(({ position: _, ...rest }) => rest);
+      const read = parseFilter(String(filter)).map(({ index: _, ...rest }) => rest);
       assertEquals(read, filter.clauses as unknown);
     }),
     runs,

@@ -40,9 +40,9 @@ Deno.test("parseFilter() returns the clauses of a filter when it follows the gra
     fc.property(fc.array(clause, { minLength: 1, maxLength: 5 }), space, (clauses, gap) => {
       const written = write(clauses as Clause[], gap);
       const read = parseFilter(written);
-      assertEquals(read.map(({ position: _, ...rest }) => rest), clauses as unknown);
-      for (const { position, field } of read) {
-        assertEquals(written.slice(position, position + field.length), field);
+      assertEquals(read.map(({ index: _, ...rest }) => rest), clauses as unknown);
+      for (const { index, field } of read) {
+        assertEquals(written.slice(index, index + field.length), field);
       }
     }),
     runs,

@@ -6,8 +6,8 @@ import examples from "uri-template-tests/spec-examples.json" with { type: "json"
 import bySection from "uri-template-tests/spec-examples-by-section.json" with { type: "json" };
 import { ValidationError } from "../../mod.ts";
 import { toUrlValue } from "../../src/endpoint/encode.ts";
-import { expand } from "../../src/endpoint/expand.ts";
-import { parseTemplate } from "../../src/endpoint/uri_template.ts";
+import { expandTemplate } from "../../src/endpoint/expand_template.ts";
+import { parseTemplate } from "../../src/endpoint/parse_template.ts";
 
 interface Suite {
   variables: Record<string, unknown>;
@@ -15,7 +15,7 @@ interface Suite {
 }
 
 function expandWith(template: string, values: Record<string, unknown>): string {
-  return expand(
+  return expandTemplate(
     parseTemplate(template),
     (name) => Object.hasOwn(values, name) ? toUrlValue(name, values[name]) : undefined,
   );
@@ -26,7 +26,7 @@ for (const file of [extended, negative, examples, bySection]) {
   for (const [section, suite] of Object.entries(file as unknown as Record<string, Suite>)) {
     for (const [template, expected] of suite.testcases) {
       vectors++;
-      Deno.test(`expand() returns the expected text when the template is ${template} (${section})`, () => {
+      Deno.test(`expandTemplate() returns the expected text when the template is ${template} (${section})`, () => {
         if (expected === false) {
           assertThrows(() => expandWith(template, suite.variables), ValidationError);
         } else {
@@ -38,5 +38,5 @@ for (const file of [extended, negative, examples, bySection]) {
   }
 }
 
-Deno.test("expand() is tested with 250 vectors when all files are read", () =>
+Deno.test("expandTemplate() is tested with 250 vectors when all files are read", () =>
   assertEquals(vectors, 250));

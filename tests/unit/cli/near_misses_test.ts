@@ -79,8 +79,7 @@ const hints: [line: string[], message: string][] = [
   [
     ["records", "--sandbox", "--select=LocationId"],
     '--select includes "LocationId", which is not a field of Records: use Observations, which has ' +
-    "this field (MonitoringLocationID is another identifier) (or pass --unchecked, if the service " +
-    "accepts it)",
+    "this field (MonitoringLocationID is another identifier)",
   ],
   [
     ["records", "--sandbox", "--filter=WellID eq '5'"],
@@ -90,7 +89,7 @@ const hints: [line: string[], message: string][] = [
   [
     ["observations", "--sandbox", "--filter=Latitude gt '5'"],
     '--filter uses "Latitude" at character 1, which is not a filter field of Observations: use ' +
-    "--bbox to filter by position (or pass --unchecked, if the service accepts it)",
+    "--bbox to filter by position",
   ],
   [
     ["cite", "--sandbox", "--filter=Wells eq '5'"],

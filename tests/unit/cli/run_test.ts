@@ -256,7 +256,7 @@ const misused: [line: string[], ...said: string[]][] = [
   [["records", "--sandbox", "--format=geojson"], "is only for Locations"],
   [["locations", "--sandbox", "--format=geojson", "--select=Id"], "Longitude and Latitude"],
   [["records", "--sandbox", "--output=a.xlsx"], "pass --format with one of csv"],
-  [["records", "--sandbox", "--format=json", "--bom"], "is only for CSV"],
+  [["records", "--sandbox", "--format=json", "--bom"], "applies to CSV only"],
   [["records", "--sandbox", "--separator=xx"], "must be one punctuation mark"],
   [["records", "--sandbox", "--resume"], "--resume needs --output FILE"],
   [["records", "--sandbox", "--force"], "--force needs --output FILE or --cite FILE"],

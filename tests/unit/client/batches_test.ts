@@ -315,7 +315,11 @@ const wrongOptions: [name: string, options: object, message: string][] = [
   ["dois is no boolean", { dois: "yes" }, "dois must be a boolean"],
   ["csv is set without a format", { csv: {} }, "csv must not be set without a format"],
   ["the format is unknown", { format: "xml" }, "format must be one of csv, ndjson, json, geojson"],
-  ["CSV options go with another format", { format: "json", csv: { bom: true } }, "only for CSV"],
+  [
+    "CSV options go with another format",
+    { format: "json", csv: { bom: true } },
+    "applies to CSV only",
+  ],
 ];
 for (const [name, options, message] of wrongOptions) {
   Deno.test(`batches() throw when ${name}`, () => {

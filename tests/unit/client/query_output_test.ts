@@ -137,7 +137,7 @@ Deno.test("csv() appends unknown fields of the first page, and fails when a late
   const error = await assertRejects(
     () => reader.read(),
     DataStreamError,
-    'Field "Newest" came after',
+    'Field "Newest" first appears after',
   );
   // Asking again would bring the same.
   assertEquals([error.kind, requests.length], ["page", 3]);

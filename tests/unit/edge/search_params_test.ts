@@ -254,7 +254,7 @@ for (const name of ["separator=;", "bom=true", "header=false", "escapeFormulas=t
     const { app } = overSandbox();
     const response = await app.request(`/Records.json?${name}`);
     assertEquals(response.status, 400);
-    assertStringIncludes((await problemOf(response)).detail, "is only for CSV");
+    assertStringIncludes((await problemOf(response)).detail, "applies to CSV only");
   });
 }
 

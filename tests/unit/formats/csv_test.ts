@@ -193,7 +193,7 @@ const invalid: [options: object, option: string, message: string][] = [
   [{ separator: [","] }, "separator", "got an array"],
   [{ columns: [] }, "columns", "must not be empty: omit it to write all columns"],
   [{ columns: ["a", ["a", "b"]] }, "columns", 'must name each field once, got "a" twice'],
-  [{ columns: "a" }, "columns", 'must be a list, got "a"'],
+  [{ columns: "a" }, "columns", 'must be an array, got "a"'],
   [{ columns: [["a"]] }, "columns", "must hold fields or [field, header] pairs, got an array"],
   [{ columns: [5] }, "columns", "must hold fields or [field, header] pairs, got 5"],
 ];

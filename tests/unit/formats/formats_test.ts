@@ -79,7 +79,7 @@ const rejected: [FormatName, WriterOptions, option: string, message: string][] =
     "json",
     { resource: "Records", csv: { header: undefined, bom: true } },
     "bom",
-    "bom is only for CSV, got it with json: omit it",
+    "bom applies to CSV only; the format is json: omit it",
   ],
   ["csv", { resource: "Records", csv: { separator: "x" } }, "separator", "or a tab"],
   [
@@ -102,8 +102,12 @@ for (const [format, options, option, message] of rejected) {
   });
 }
 
-Deno.test("createWriter() accepts unknown columns when unchecked", () => {
-  const options = { resource: "Records", csv: { columns: ["New"] }, unchecked: true } as const;
+Deno.test("createWriter() accepts unknown columns when allowUnknownColumns is true", () => {
+  const options = {
+    resource: "Records",
+    csv: { columns: ["New"] },
+    allowUnknownColumns: true,
+  } as const;
   assertEquals(decoder.decode(createWriter("csv", options).end()), "New\r\n");
 });
 

@@ -41,7 +41,7 @@ Deno.test("CsvWriter.write() names the first new field, and keeps its state, whe
     assertThrows(
       () => csv.write(bytes(`{"value":[${rows}]}`)),
       SyntaxError,
-      'Field "y" came after the header was written',
+      'Field "y" first appears after the header was written',
     );
   }
   assertThrows(() => csv.write(bytes('{"value":[{"y":2}')), SyntaxError, "broken JSON");

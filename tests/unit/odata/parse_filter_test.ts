@@ -9,27 +9,27 @@ const bare = (text: string) => ({ text, quoted: false });
 for (const operator of ["eq", "ne", "lt", "lte", "gt", "gte"] as const) {
   Deno.test(`parseFilter() reads a comparison when its operator is ${operator}`, () => {
     assertEquals(parseFilter(`ActivityStartYear ${operator} 2015`), [
-      { field: "ActivityStartYear", operator, values: [bare("2015")], position: 0 },
+      { field: "ActivityStartYear", operator, values: [bare("2015")], index: 0 },
     ]);
   });
 }
 
-Deno.test("parseFilter() returns clauses and their positions when they are joined with and", () => {
+Deno.test("parseFilter() returns clauses and their indexes when they are joined with and", () => {
   assertEquals(parseFilter("DOI eq '10.25976/a' and LocationId in (1, '2',-3.5e2)"), [
-    { field: "DOI", operator: "eq", values: [quoted("10.25976/a")], position: 0 },
+    { field: "DOI", operator: "eq", values: [quoted("10.25976/a")], index: 0 },
     {
       field: "LocationId",
       operator: "in",
       values: [bare("1"), quoted("2"), bare("-3.5e2")],
-      position: 24,
+      index: 24,
     },
   ]);
 });
 
 Deno.test("parseFilter() reads endswith when it has spaces or none", () => {
   const clause = { field: "DOI", operator: "endswith" as const, values: [quoted("aa00")] };
-  assertEquals(parseFilter("endswith(DOI,'aa00')"), [{ ...clause, position: 9 }]);
-  assertEquals(parseFilter(" endswith( DOI , 'aa00' ) "), [{ ...clause, position: 11 }]);
+  assertEquals(parseFilter("endswith(DOI,'aa00')"), [{ ...clause, index: 9 }]);
+  assertEquals(parseFilter(" endswith( DOI , 'aa00' ) "), [{ ...clause, index: 11 }]);
 });
 
 Deno.test("parseFilter() reads a doubled quote as one when it is inside a string", () => {
@@ -44,7 +44,7 @@ Deno.test("parseFilter() reads a field when its name is a keyword", () => {
 const LITERAL = "a quoted string or a number";
 const TOKEN = "a name, a quoted string or a number";
 const OPERATOR = 'one of the operators "eq", "ne", "lt", "lte", "gt", "gte", "in"';
-const CLOSING = "write a quote inside a string twice";
+const CLOSING = "double a single quote inside a string: ''";
 const SINGLE = "use single quotes";
 
 const faults: [filter: string, expected: string, at: number, got: string, hint?: string][] = [
@@ -56,12 +56,14 @@ const faults: [filter: string, expected: string, at: number, got: string, hint?:
   ["DOI constructor 'x'", OPERATOR, 5, '"constructor"'],
   ["DOI EQ 'x'", OPERATOR, 5, '"EQ"', 'use "eq"'],
   ["DOI eq 'x' AND Name eq 'y'", '"and"', 12, '"AND"', 'use "and"'],
-  ["ActivityStartYear >= 2015", TOKEN, 19, '">="', 'use "gte"'],
-  ["DOI == 'x'", TOKEN, 5, '"=="', 'use "eq"'],
   ['DOI eq "x"', TOKEN, 8, '"""', SINGLE],
   ["DOI eq", "a space", 7, "the end"],
   ["DOI eq ", LITERAL, 7, "the end"],
-  ["DOI eq x", LITERAL, 8, '"x"'],
+  ["DOI eq x", LITERAL, 8, '"x"', "write 'x'"],
+  ["DOI eq x and Name eq 'y'", LITERAL, 8, '"x"', "write 'x'"],
+  ["DOI in (x, 'y')", LITERAL, 9, '"x"', "write 'x'"],
+  ["DOI eq x y", LITERAL, 8, '"x"', "write the value in single quotes"],
+  ["DOI eq (1)", LITERAL, 8, '"("', 'use parentheses only for the list of "in"'],
   ["DOI eq'x'", "a space", 7, "\"'x'\""],
   ["DOI eq 'x", "a closing quote", 8, "the end", CLOSING],
   ["DOI eq 'x'y'", "a closing quote", 12, "the end", CLOSING],
@@ -92,14 +94,10 @@ const faults: [filter: string, expected: string, at: number, got: string, hint?:
   ["Latitude gt 1and DOI eq 'x'", "a space after 1", 14, '"and"'],
   ["DOI eq 5x", "a space after 5", 9, '"x"'],
   ["DOI eq null", LITERAL, 8, '"null"'],
-  ["DOI != 'x'", TOKEN, 5, '"!="', 'use "ne"'],
-  ["DOI <> 'x'", TOKEN, 5, '"<>"', 'use "ne"'],
-  ["DOI < 'x'", TOKEN, 5, '"<"', 'use "lt"'],
-  ["DOI <= 'x'", TOKEN, 5, '"<="', 'use "lte"'],
-  ["DOI > 'x'", TOKEN, 5, '">"', 'use "gt"'],
-  ["DOI = 'x'", TOKEN, 5, '"="', 'use "eq"'],
   ["DOI eq “x”", TOKEN, 8, '"“"', SINGLE],
+  ["DOI eq ”x”", TOKEN, 8, '"”"', SINGLE],
   ["DOI eq ‘x’", TOKEN, 8, '"‘"', SINGLE],
+  ["DOI eq ’x’", TOKEN, 8, '"’"', SINGLE],
   ["🌊 eq 'x'", TOKEN, 1, '"🌊"'],
 ];
 for (const [filter, expected, at, got, hint = ""] of faults) {
@@ -107,5 +105,24 @@ for (const [filter, expected, at, got, hint = ""] of faults) {
     const error = assertThrows(() => parseFilter(filter), ValidationError);
     assertEquals([error.option, error.received, error.hint], ["filter", filter, hint]);
     assertEquals(error.problem, `must have ${expected} at character ${at}, got ${got}`);
+  });
+}
+
+const symbols: [filter: string, symbol: string, at: number, hint: string][] = [
+  ["ActivityStartYear >= 2015", ">=", 19, 'use "gte"'],
+  ["DOI == 'x'", "==", 5, 'use "eq"'],
+  ["DOI != 'x'", "!=", 5, 'use "ne"'],
+  ["DOI <> 'x'", "<>", 5, 'use "ne"'],
+  ["DOI < 'x'", "<", 5, 'use "lt"'],
+  ["DOI <= 'x'", "<=", 5, 'use "lte"'],
+  ["DOI > 'x'", ">", 5, 'use "gt"'],
+  ["DOI = 'x'", "=", 5, 'use "eq"'],
+  ["DOI ! 'x'", "!", 5, ""],
+];
+for (const [filter, symbol, at, hint] of symbols) {
+  Deno.test(`parseFilter() throws a ValidationError when the filter is ${JSON.stringify(filter)}`, () => {
+    const error = assertThrows(() => parseFilter(filter), ValidationError);
+    assertEquals(error.problem, `has "${symbol}" at character ${at}, which is not an operator`);
+    assertEquals([error.option, error.received, error.hint], ["filter", filter, hint]);
   });
 }

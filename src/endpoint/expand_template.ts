@@ -1,10 +1,11 @@
 import { parseTemplate as parseUriTemplate } from "url-template";
 import { ValidationError } from "../errors.ts";
 import { encode, type UrlValue } from "./encode.ts";
-import { escapeStrayPercent, type Expression, type Template } from "./uri_template.ts";
+import { escapeStrayPercent, type Expression, type Template } from "./parse_template.ts";
 
 /**
- * Expands a template. A variable without a value expands to nothing.
+ * Replaces the expressions of a template by the values of their variables ("template expansion" in RFC
+ * 6570; not the OData option `$expand`). A variable without a value expands to nothing.
  *
  * `url-template` expands one value at a time. Names, prefixes and exploded values are handled here,
  * because `url-template` encodes the percent sign in a name again, may cut a prefix inside a
@@ -17,7 +18,7 @@ import { escapeStrayPercent, type Expression, type Template } from "./uri_templa
  *
  * Source: RFC 6570, section 3.
  */
-export function expand(
+export function expandTemplate(
   { parts }: Template,
   valueOf: (name: string) => UrlValue | undefined,
 ): string {
