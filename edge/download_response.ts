@@ -22,7 +22,7 @@ interface Download {
   clock: Clock;
   /** Called if the download fails after its first page, or the client reads nothing for too long. */
   onError: (error: unknown) => void;
-  /** Called when the download has ended, has failed or was cancelled. May be called again. */
+  /** Called when the response has ended, has failed or was cancelled. May be called again. */
   onEnd: () => void;
 }
 
@@ -34,7 +34,7 @@ interface Download {
  * @throws The error of the stream if it fails before its first chunk
  */
 export async function streamDownload(download: Download): Promise<Response> {
-  const { stream, headers, signal, onEnd } = download;
+  const { stream, headers, signal } = download;
   const reader = stream.getReader();
   const cancel = () => void reader.cancel(signal.reason);
   signal.addEventListener("abort", cancel, { once: true });
@@ -43,9 +43,6 @@ export async function streamDownload(download: Download): Promise<Response> {
     const first = await reader.read();
     signal.throwIfAborted();
     return new Response(createBody(reader, first, download), { headers });
-  } catch (error) {
-    onEnd();
-    throw error;
   } finally {
     // Deno aborts the signal of each request after its response, also when the client reads it all.
     signal.removeEventListener("abort", cancel);

@@ -1,4 +1,4 @@
-import { toMetadataFilter } from "../odata/metadata_filter.ts";
+import { toMetadataFilter } from "../odata/parse_filter.ts";
 import { eq, type Filter, isIn } from "../odata/filter.ts";
 import { invalidValue } from "../validation.ts";
 

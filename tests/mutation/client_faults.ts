@@ -107,7 +107,7 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "Deno uses HTTP/2, over which it repeats a refused request",
-    file: "src/client/default_fetch.ts",
+    file: "src/client/transport.ts",
     find: "createHttpClient?.({ http2: false })",
     replacement: "createHttpClient?.({ http2: true })",
     test: "tests/e2e/processes/reset_test.ts",

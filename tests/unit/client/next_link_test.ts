@@ -11,6 +11,8 @@ const found: [header: string | null, target: string | undefined][] = [
   ['<u>; rel = "next"', "u"],
   ['<u>; rel="prev next"', "u"],
   ['<u>; title="a<b, c"; rel="next"', "u"],
+  ['<u>; title=""; rel="next"', "u"],
+  ['<a>; title=",", <b>; title=""; rel="next"', "b"],
   ['<u>; title="a \\"quoted\\" word"; rel="next"', "u"],
   ["<u>; title*=UTF-8''n%c3%a9; rel=next", "u"],
   ["<u>; flag; rel=next", "u"],

@@ -189,3 +189,21 @@ Deno.test("bytes() fail when a page has another media type", async () => {
   const error = await assertRejects(() => read(csv), DataStreamError, "got text/html");
   assert(error.kind === "page");
 });
+
+Deno.test("metadata() leaves out the Id that it requests for its checks when the Ids are strings", async () => {
+  const uuids = ["a0000000-0000-4000-8000-000000000001", "a0000000-0000-4000-8000-000000000002"];
+  const link = (id: string) => `${ROOT}/Metadata?$select=DOI,Id&$top=1&$skiptoken=Id:${id}`;
+  const body = (row: string, next: string) =>
+    new Response(`{"value":[${row}]${next}}`, { headers: { "content-type": "application/json" } });
+  const replies = () => [
+    body(`{"DOI":"a", "Id" : "${uuids[0]}"}`, `,"@odata.nextLink":"${link(uuids[0]!)}"`),
+    body(`{"Id":"${uuids[1]}" , "DOI":"b"}`, ""),
+  ];
+  for (const format of ["ndjson", "json"] as const) {
+    const client = new DataStream(upstream(...replies()).options);
+    const text = await new Response(client.metadata({ select: ["DOI"], top: 2 }).bytes(format))
+      .text();
+    const rows = ['{"DOI":"a"}', '{"DOI":"b"}'];
+    assertEquals(text, format === "json" ? `{"value":[${rows}]}\n` : `${rows.join("\n")}\n`);
+  }
+});

@@ -162,3 +162,20 @@ Deno.test("observations() fails when a location has no Id to filter by", async (
   );
   assertEquals(error.kind, "page");
 });
+
+Deno.test("observations() puts as many locations into a request as fit into 4,000 bytes when it has a bounding box", async () => {
+  const ids = Array.from({ length: 1_000 }, (_, index) => 1_000_001 + index);
+  const lists: number[] = [];
+  const { options } = upstream();
+  const fetch = (request: Request) => {
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname.endsWith("/Locations")) return Promise.resolve(page(ids.map((Id) => ({ Id }))));
+    lists.push(/in \((.*)\)/.exec(searchParams.get("$filter")!)![1]!.split(",").length);
+    return Promise.resolve(page([]));
+  };
+  const client = new DataStream({ ...options, fetch });
+  await client.observations({ within: maritimes, partition: "never" }).toArray();
+  // Seven digits and an encoded comma are ten bytes.
+  assert(lists.slice(0, -1).every((length) => length > 380 && length <= 400), lists.join());
+  assertEquals(lists.reduce((sum, length) => sum + length), 1_000);
+});

@@ -301,3 +301,18 @@ Deno.test("csvFromPage() accepts a page that is part of a larger buffer", () => 
   const page = encoder.encode('xx{"value":[{"a":1}]}yy');
   assertEquals(csvFromPage(page.subarray(2, -2)), encoder.encode("a\r\n1\r\n"));
 });
+
+Deno.test("csvFromPage() writes the UTF-8 bytes of an escaped character at each boundary of its length", () => {
+  for (const code of [0x7f, 0x80, 0x7ff, 0x800, 0xffff]) {
+    const escape = `\\u${code.toString(16).padStart(4, "0")}`;
+    const csv = csvFromPage(new TextEncoder().encode(`{"value":[{"a":"${escape}"}]}`));
+    assertEquals(new TextDecoder().decode(csv), `a\r\n${String.fromCharCode(code)}\r\n`);
+  }
+});
+
+Deno.test("csvFromPage() throws a SyntaxError when a digit of an escape is not hexadecimal", () => {
+  for (const digits of ["g041", "0g41", "00g1", "004g"]) {
+    const page = new TextEncoder().encode(`{"value":[{"a":"\\u${digits}"}]}`);
+    assertThrows(() => csvFromPage(page), SyntaxError);
+  }
+});

@@ -4,8 +4,7 @@ import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { ValidationError } from "../../../mod.ts";
 import { parseBox } from "../../../src/odata/bounding_box.ts";
-import { toMetadataFilter } from "../../../src/odata/metadata_filter.ts";
-import { parseFilter } from "../../../src/odata/parse_filter.ts";
+import { parseFilter, toMetadataFilter } from "../../../src/odata/parse_filter.ts";
 import { checkQuery } from "../../../src/odata/query_options.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 

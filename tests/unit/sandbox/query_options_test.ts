@@ -92,6 +92,8 @@ const refused: [resource: ResourceName, query: Record<string, string>, message: 
   ["Records", { $top: "" }, "$top"],
   ["Records", { $skiptoken: "99" }, "$skiptoken"],
   ["Records", { $skiptoken: "Id:x" }, "$skiptoken"],
+  ["Records", { $skiptoken: "xId:5" }, "$skiptoken"],
+  ["Metadata", { $skiptoken: "xId:01234567-89ab-cdef-0123-456789abcdef" }, "$skiptoken"],
   ["Records", { $skiptoken: "Id:" }, "$skiptoken"],
   ["Metadata", { $skiptoken: "Id:99" }, "$skiptoken"],
   ["Records", { $count: "yes" }, "$count"],
