@@ -89,7 +89,7 @@ export function createQuery<R extends object>(
     }, { highWaterMark: 0 });
   };
   const newWriter = (format: FormatName, options: Pick<WriterOptions, "csv" | "state">) =>
-    createWriter(format, { resource, select, allowUnknownColumns: unchecked, ...options });
+    createWriter(format, { resource, select, unchecked, ...options });
 
   // The last batch holds only the end of a document, which rows do not have.
   const pages = () => stream(rowConverter<R>(), ({ isLast, data }) => isLast ? undefined : data);

@@ -61,7 +61,7 @@ export async function* readPages<T>(
   const rowsWanted = () => query.limit - delivered;
   if (rowsWanted() <= 0) return;
   try {
-    const shards = [...remaining ?? await splitQuery(execution, query)];
+    let shards = [...remaining ?? await splitQuery(execution, query)];
     for (let shard = shards.shift(); shard !== undefined; shard = shards.shift()) {
       let smallerShards: Shard[] | undefined;
       let isChecked = false;
@@ -91,9 +91,7 @@ export async function* readPages<T>(
         if (isFirstPage && query.limit > query.maxRows) {
           if (!hasMore) requireFewRows(execution, query, rows);
           else {
-            const counted = await countForMaxRows(execution, query, [shard, ...shards]);
-            [shard] = counted;
-            shards.splice(0, shards.length, ...counted.slice(1));
+            [shard, ...shards] = await countForMaxRows(execution, query, [shard, ...shards]);
           }
         }
         isFirstPage = false;
@@ -116,7 +114,7 @@ export async function* readPages<T>(
         ({ shard, smallerShards } = await countAndSplit(execution, query, shard));
       }
       if (smallerShards !== undefined) shards.unshift(...smallerShards);
-      else if (shards[0]?.isJoined) shards.splice(0, shards.length, ...endShard(shard, shards));
+      else if (shards[0]?.isJoined) shards = endShard(shard, shards);
       else if (!isChecked) await requireComplete(execution, query, shard);
     }
   } catch (error) {

@@ -109,7 +109,7 @@ export class CsvWriter implements PageWriter {
 
   end(): Uint8Array<ArrayBuffer> {
     const preamble = this.#preamble(this.#fields);
-    this.#begin(this.#fields);
+    this.#headerWritten = true;
     return preamble;
   }
 
@@ -158,7 +158,8 @@ export class CsvWriter implements PageWriter {
    */
   #finishPage(page: WrittenPage, fields: readonly string[]): WrittenPage {
     if (page.rows === 0 || fields.length === 0) return { ...page, bytes: new Uint8Array() };
-    this.#begin(fields);
+    this.#fields = fields;
+    this.#headerWritten = true;
     return page;
   }
 
@@ -170,11 +171,6 @@ export class CsvWriter implements PageWriter {
     const cells = escapeFormulas ? names.map(escapeFormula) : names;
     const line = header && cells.length > 0 ? formatRecord(cells, separator) : "";
     return encoder.encode(`${bom ? BYTE_ORDER_MARK : ""}${line}`);
-  }
-
-  #begin(fields: readonly string[]): void {
-    this.#fields = fields;
-    this.#headerWritten = true;
   }
 }
 

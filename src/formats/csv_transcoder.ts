@@ -328,12 +328,12 @@ function writeUtf8(codePoint: number, out: Uint8Array, outOffset: number): numbe
   const isSurrogate = codePoint >= 0xd800 && codePoint < 0xe000;
   const code = isSurrogate ? 0xfffd : codePoint;
   if (code < 0x800) out[outOffset++] = 0xc0 | code >> 6;
-  else if (code < 0x10000) {
-    out[outOffset++] = 0xe0 | code >> 12;
-    out[outOffset++] = 0x80 | code >> 6 & 0x3f;
-  } else {
-    out[outOffset++] = 0xf0 | code >> 18;
-    out[outOffset++] = 0x80 | code >> 12 & 0x3f;
+  else {
+    if (code < 0x10000) out[outOffset++] = 0xe0 | code >> 12;
+    else {
+      out[outOffset++] = 0xf0 | code >> 18;
+      out[outOffset++] = 0x80 | code >> 12 & 0x3f;
+    }
     out[outOffset++] = 0x80 | code >> 6 & 0x3f;
   }
   out[outOffset++] = 0x80 | code & 0x3f;

@@ -40,8 +40,11 @@ export interface WriterOptions {
   csv?: CsvOptions | undefined;
   /** State of an earlier writer, to continue its document. */
   state?: WriterState | undefined;
-  /** Whether to accept CSV columns that are not selected fields. Default false. */
-  allowUnknownColumns?: boolean | undefined;
+  /**
+   * Query option `unchecked`: whether to accept names that are not known, here CSV columns that are not
+   * selected fields. Default false.
+   */
+  unchecked?: boolean | undefined;
 }
 
 /** Name of a format. */
@@ -66,10 +69,10 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
     label: "CSV",
     resources: RESOURCE_NAMES,
     requiredFields: [],
-    newWriter({ resource, select, csv, state, allowUnknownColumns }) {
+    newWriter({ resource, select, csv, state, unchecked }) {
       const checked = checkCsvOptions(csv);
       const fields = select ?? fieldNames(resource);
-      if (!allowUnknownColumns) requireKnownColumns(checked.columns ?? [], fields);
+      if (!unchecked) requireKnownColumns(checked.columns ?? [], fields);
       return new CsvWriter(checked, fields, { addsNewFields: select === undefined, state });
     },
   },

@@ -51,7 +51,7 @@ export function unknownFilterFieldHint(resource: ResourceName, name: string): st
     return "look up the dataset in Metadata, then filter by its DOI";
   }
   if (hasField(resource, nameWithoutPrefix)) {
-    return "filter the returned rows instead, because the service cannot filter by this field";
+    return "filter the returned rows instead";
   }
   return suggestNames(namesWithWordsOf(name, filterableFields)) ??
     suggestBySpelling(name, filterableFields);

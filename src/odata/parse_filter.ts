@@ -67,8 +67,8 @@ export function parseFilter(filter: string): ParsedClause[] {
   const takeLiteral = (): Literal => {
     const { kind, text } = peek();
     if (kind !== "string" && kind !== "number") {
-      const hint = kind === "word" ? quoteHint(text, tokens[next + 1]!) : undefined;
-      fail("a quoted string or a number", hint);
+      const isString = kind === "word" && text !== "null";
+      fail("a quoted string or a number", isString ? `write '${text}'` : undefined);
     }
     next++;
     return kind === "string"
@@ -90,9 +90,8 @@ export function parseFilter(filter: string): ParsedClause[] {
       return { field: argument.text, operator: "endswith", values, index: argument.index };
     }
     const operator = take(
-      'one of the operators "eq", "ne", "lt", "lte", "gt", "gte", "in"',
-      ({ kind, text, isPrecededBySpace }) =>
-        kind === "word" && isPrecededBySpace && (COMPARISONS.has(text) || text === "in"),
+      `one of the operators "${OPERATORS.join('", "')}"`,
+      ({ text, isPrecededBySpace }) => OPERATORS.includes(text) && isPrecededBySpace,
     ).text as Comparison | "in";
     requireSpace();
     if (operator !== "in") return { field, operator, values: [takeLiteral()], index };
@@ -123,9 +122,12 @@ interface Token {
   isPrecededBySpace: boolean;
 }
 
-/** White space and a token. The names of the groups after `space` are kinds of tokens. */
+/**
+ * White space and a token. The names of the groups after `space` are kinds of tokens; an `unknown` one is
+ * an error.
+ */
 const TOKEN_PATTERN =
-  /(?<space>\s*)(?:(?<word>[A-Za-z_]\w*)|(?<string>'[^']*(?:''[^']*)*')|(?<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?<punctuation>[(),]))/y;
+  /(?<space>\s*)(?:(?<word>[A-Za-z_]\w*)|(?<string>'[^']*(?:''[^']*)*')|(?<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?<punctuation>[(),])|(?<unknown>[=!<>]+|.))/suy;
 
 function tokenize(filter: string): Token[] {
   const tokens: Token[] = [];
@@ -133,10 +135,10 @@ function tokenize(filter: string): Token[] {
   let scanned = 0;
   while (scanned < end) {
     TOKEN_PATTERN.lastIndex = scanned;
-    const { space, ...groups } = TOKEN_PATTERN.exec(filter)?.groups ?? {};
-    if (space === undefined) throw tokenError(filter, scanned);
+    const { space, ...groups } = TOKEN_PATTERN.exec(filter)!.groups!;
     const [kind, text] = Object.entries(groups).find(([, text]) => text !== undefined)!;
-    const index = scanned + space.length;
+    const index = scanned + space!.length;
+    if (kind === "unknown") throw unknownTokenError(filter, index, text);
     const previous = tokens.at(-1);
     // `5and` and `5x` would otherwise be read as two tokens.
     if (previous?.kind === "number" && space === "" && kind !== "punctuation") {
@@ -150,25 +152,20 @@ function tokenize(filter: string): Token[] {
   return tokens;
 }
 
-/** Creates the error for characters that do not begin a token. */
-function tokenError(filter: string, scanned: number): ValidationError {
-  const index = scanned + /^\s*/.exec(filter.slice(scanned))![0].length;
-  const [text] = /^(?:[=!<>]+|.)/su.exec(filter.slice(index))!;
+function unknownTokenError(filter: string, index: number, text: string): ValidationError {
   // `TOKEN_PATTERN` accepts each string that has a closing quote.
   if (text === "'") {
     const hint = "double a single quote inside a string: ''";
     return syntaxError(filter, index, "must have a closing quote", ", got the end", hint);
   }
-  const hint = operatorHint(text);
-  return /[=!<>]/.test(text)
-    ? syntaxError(filter, index, `has "${text}"`, ", which is not an operator", hint)
-    : syntaxError(
-      filter,
-      index,
-      "must have a name, a quoted string or a number",
-      `, got "${text}"`,
-      hint,
-    );
+  const expected = /[=!<>]/.test(text) ? "an operator" : "a name, a quoted string or a number";
+  return syntaxError(
+    filter,
+    index,
+    `has "${text}"`,
+    `, which is not ${expected}`,
+    operatorHint(text),
+  );
 }
 
 /** Creates an error whose problem is `<start> at character <number><end>`. */
@@ -184,41 +181,40 @@ function syntaxError(
 }
 
 // The service deviates from OData here: `lte` and `gte` instead of `le` and `ge`.
-const COMPARISONS = new Set<string>(["eq", "ne", "lt", "lte", "gt", "gte"] satisfies Comparison[]);
+const OPERATORS: readonly string[] = [
+  "eq",
+  "ne",
+  "lt",
+  "lte",
+  "gt",
+  "gte",
+  "in",
+] satisfies (Comparison | "in")[];
 
-/** Hints for operators, parentheses and quotes that the service does not support. */
-const OPERATOR_HINTS: Record<string, string> = {
-  // operators of OData
-  ge: 'use "gte"',
-  le: 'use "lte"',
-  or: 'send one query for each side, or use "in" with a list of values',
-  not: 'use "ne"',
-  "(": 'use parentheses only for the list of "in"',
-  // operators of other languages
-  "=": 'use "eq"',
-  "==": 'use "eq"',
-  "!=": 'use "ne"',
-  "<>": 'use "ne"',
-  "<": 'use "lt"',
-  "<=": 'use "lte"',
-  ">": 'use "gt"',
-  ">=": 'use "gte"',
-};
+/** Operators of OData and other languages that the service does not support, and their replacements. */
+const REPLACEMENTS = new Map<string, Comparison>([
+  ["ge", "gte"],
+  ["le", "lte"],
+  ["not", "ne"],
+  ["=", "eq"],
+  ["==", "eq"],
+  ["!=", "ne"],
+  ["<>", "ne"],
+  ["<", "lt"],
+  ["<=", "lte"],
+  [">", "gt"],
+  [">=", "gte"],
+]);
 
 /** Returns what to write instead of a token, or an empty string if no replacement is known. */
 function operatorHint(token: string): string {
   const lower = token.toLowerCase();
-  if (Object.hasOwn(OPERATOR_HINTS, lower)) return OPERATOR_HINTS[lower]!;
+  if (lower === "or") return 'send one query for each side, or use "in" with a list of values';
+  if (token === "(") return 'use parentheses only for the list of "in"';
   if (/["“”‘’]/.test(token)) return "use single quotes";
-  const isKeyword = COMPARISONS.has(lower) || /^(and|in|endswith)$/.test(lower);
-  return token !== lower && isKeyword ? `use "${lower}"` : "";
-}
-
-/** Returns a hint for a word that may be a string without quotes. */
-function quoteHint(word: string, next: Token): string {
-  if (word === "null") return "";
-  const isWholeValue = next.kind === "end" || next.kind === "punctuation" || next.text === "and";
-  return isWholeValue ? `write '${word}'` : "write the value in single quotes";
+  const isKeyword = [...OPERATORS, "and", "endswith"].includes(lower);
+  const replacement = REPLACEMENTS.get(lower) ?? (isKeyword && lower !== token ? lower : "");
+  return replacement && `use "${replacement}"`;
 }
 
 /**

@@ -226,7 +226,7 @@ const hints: [query: string, detail: string, hint: string][] = [
   [
     "$filter=ResultValue gt 5",
     '$filter uses "ResultValue" at character 1, which is not a filter field of Records',
-    "filter the returned rows instead, because the service cannot filter by this field",
+    "filter the returned rows instead",
   ],
   [
     "$filter=Name eq 'x'",

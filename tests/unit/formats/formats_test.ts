@@ -102,11 +102,11 @@ for (const [format, options, option, message] of rejected) {
   });
 }
 
-Deno.test("createWriter() accepts unknown columns when allowUnknownColumns is true", () => {
+Deno.test("createWriter() accepts unknown columns when unchecked is true", () => {
   const options = {
     resource: "Records",
     csv: { columns: ["New"] },
-    allowUnknownColumns: true,
+    unchecked: true,
   } as const;
   assertEquals(decoder.decode(createWriter("csv", options).end()), "New\r\n");
 });

@@ -157,22 +157,22 @@ const filters: [resource: ResourceName, name: string, hint: string][] = [
   [
     "Locations",
     "ID",
-    "filter the returned rows instead, because the service cannot filter by this field",
+    "filter the returned rows instead",
   ],
   [
     "Locations",
     "MonitoringLocationID",
-    "filter the returned rows instead, because the service cannot filter by this field",
+    "filter the returned rows instead",
   ],
   [
     "Records",
     "Id",
-    "filter the returned rows instead, because the service cannot filter by this field",
+    "filter the returned rows instead",
   ],
   [
     "Records",
     "ResultValue",
-    "filter the returned rows instead, because the service cannot filter by this field",
+    "filter the returned rows instead",
   ],
   [
     "Records",
