@@ -13,9 +13,9 @@ import type { Shard } from "./shards.ts";
 export interface BatchOptions {
   /** Format of the data. Default: rows. */
   format?: FormatName | undefined;
-  /** Options of CSV, if that is the format. */
+  /** Options of CSV; the other formats reject them. */
   csv?: CsvOptions | undefined;
-  /** Cursor of the batch to continue after. Default: the start of the result. */
+  /** Cursor of the batch to continue after. Default: none, to begin with the first row. */
   after?: Cursor | undefined;
   /** Whether to collect the DOIs of the rows in {@linkcode Batch.dois}. Default false. */
   dois?: boolean | undefined;
@@ -27,30 +27,30 @@ export interface BatchOptions {
  * @typeParam T Type of the data: a list of rows, or bytes
  */
 export interface Batch<T> {
-  /** Rows or bytes. Concatenated, the data of all batches are the whole result. */
+  /** Rows or bytes. Concatenated, the data of all batches is the whole result. */
   readonly data: T;
   /** Number of rows in this batch. */
   readonly rows: number;
   /** Number of rows in this and all earlier batches, including those before the option `after`. */
   readonly totalRows: number;
-  /** Option `after` of a query that continues after this batch. */
+  /** Value of the option `after` to continue after this batch. */
   readonly cursor: Cursor;
   /**
-   * Whether this is the last batch: the result is complete. The last batch has no rows; its data are
-   * the end of the document, such as `]}` in JSON.
+   * Whether this is the last batch: the result is complete. The last batch has no rows; its data is the
+   * end of the document, such as `]}` in JSON.
    */
   readonly isLast: boolean;
   /**
-   * Whether the service announced more rows that the query wants. False for a result of one page,
-   * which may still be followed by a request that looks for a lost page.
+   * Whether the service announced more rows, and the limit of the query is not reached. If it is false,
+   * one more request may still follow, which checks that no page is missing.
    */
   readonly hasMore: boolean;
   /** Number of rows that the service counted for the query; `undefined` if it was not counted. */
   readonly expectedRows: number | undefined;
-  /** Number of counted rows that are missing and accepted, because of `incomplete: "warn"`. */
+  /** Number of counted rows that were not received, accepted because of `incomplete: "warn"`. */
   readonly missingRows: number;
   /**
-   * DOIs of the datasets of all rows so far, each once; `undefined` if the option `dois` is not set,
+   * Distinct DOIs of all rows so far; `undefined` if the option `dois` is not set,
    * if `DOI` is not selected, or if the batches before `after` were requested without the option.
    */
   readonly dois: readonly string[] | undefined;
@@ -63,25 +63,24 @@ const CURSOR_VERSION: Cursor["version"] = 1;
  * A position in the result of a query: an opaque value that survives
  * `JSON.parse(JSON.stringify(cursor))`.
  *
- * It contains no API key. Its size grows with the number of shards that the query was split into,
- * which can be 100,000. Those are in `remaining`: from one cursor to the next, only the first elements
- * of that list change, and all others are the same objects. A program that stores each cursor can
- * therefore store the tail of the list once.
+ * It contains no API key. Its size grows with the number of shards in `remaining`, of which there can be
+ * 100,000. From one cursor to the next, only the first elements of `remaining` change, and all others are
+ * the same objects. A program that stores each cursor can therefore store the tail of the array once.
  */
 export interface Cursor {
   /** Version of the format. */
   readonly version: 1;
-  /** Options that determine the result. A cursor is valid for an equal query only. */
+  /** Options that determine the result. A cursor is valid only for a query with the same ones. */
   readonly query: Readonly<Record<string, unknown>>;
-  /** Parts of the query that are still to be requested, the current one first. Opaque. */
+  /** Shards of the query that are not yet finished, the current one first. Opaque. */
   readonly remaining: readonly unknown[];
   /** Number of rows before this position. */
   readonly rows: number;
   /** Number of rows that the service counted for the query. */
   readonly expectedRows?: number | undefined;
-  /** Number of counted rows that are missing and accepted. */
+  /** Number of counted rows that were not received and are accepted. */
   readonly missingRows?: number | undefined;
-  /** Whether the result ends here. */
+  /** Whether the result is complete. */
   readonly isComplete?: boolean | undefined;
   /** State of the writer of the format. Opaque. */
   readonly writer?: unknown;
@@ -89,7 +88,7 @@ export interface Cursor {
   readonly dois?: readonly string[] | undefined;
 }
 
-/** A cursor that was checked. */
+/** A validated cursor. */
 export interface CheckedCursor extends Cursor {
   readonly remaining: readonly Shard[];
   readonly writer?: WriterState | undefined;
@@ -101,22 +100,22 @@ export interface PageConverter<T> {
   readonly read: PageReader<PageData<T>>;
   /** Returns the data after the last page. */
   end(): T;
-  /** Writer of the document, whose state cursors contain. */
+  /** Writer of the document. Cursors contain its state. */
   readonly writer?: PageWriter;
 }
 
-/** Where batches begin, and what their cursors contain. */
+/** Position at which batches begin, and contents of their cursors. */
 export interface BatchPosition {
-  /** Options that determine the result. Default: none, for batches whose cursors are not used. */
+  /** Options that determine the result. Default: none, if the cursors are not used. */
   fingerprint?: Cursor["query"];
-  /** Cursor to continue after. Default: the start. */
+  /** Cursor to continue after. Default: none, to begin with the first row. */
   after?: CheckedCursor | undefined;
-  /** Whether the DOIs of all rows are listed. Default false. */
+  /** Whether to collect the DOIs of the rows. Default false. */
   collectsDois?: boolean | undefined;
 }
 
 /**
- * Starts to request the batches of a query.
+ * Prepares the batches of a query. Nothing is requested yet.
  *
  * @param converter Converts the pages; used for this result only
  * @returns A function that requests the next batch; it returns `undefined` after the last one
@@ -166,7 +165,7 @@ export function requestBatches<T>(
   };
 }
 
-/** Collects the options that determine the result of a query, by their public names. */
+/** Returns the options that determine the result of a query, by their public names. */
 export function fingerprintOf(
   { resource, select, filter, box, limit, skipToken, partition }: CheckedQuery,
   baseUrl: string,
@@ -212,7 +211,7 @@ export function checkCursor(after: unknown, fingerprint: Cursor["query"]): Check
   );
 }
 
-/** Whether a value has the form of a cursor, in all of its parts: it may have been read from a file. */
+/** Whether a value, which may have been read from a file, is a cursor with valid members. */
 function isCursor(value: unknown): value is CheckedCursor {
   return hasForm<Cursor>(value, {
     version: (version) => version === CURSOR_VERSION,
@@ -240,7 +239,7 @@ function isShard(value: unknown): boolean {
   });
 }
 
-/** Operators of the clauses that a query is split by. */
+/** Operators of the clauses of shards. */
 const SPLIT_OPERATORS: unknown[] = ["gte", "lt", "in"] satisfies Clause["operator"][];
 
 function isClause(value: unknown): boolean {

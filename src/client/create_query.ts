@@ -22,6 +22,7 @@ import { countQuery, firstRequest, requireRoomForLocations, urlOf } from "./shar
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
+/** Names of the query options. An object, so that the compiler reports a missing name. */
 const QUERY_OPTIONS: Record<keyof AnyResourceQuery, true> = {
   select: true,
   filter: true,
@@ -54,23 +55,29 @@ export function createQuery<R extends object>(
   const query = checkQuery(resource, options);
   const { select } = query;
   const { url } = toRequestOptions(settings, firstRequest(query));
+  // The first request, and the first page of the query. They differ if the first request asks for the
+  // locations or the datasets by which the query is split.
   requireShortTarget(url);
   requireShortTarget(urlOf(query, settings));
   if (query.box) requireRoomForLocations(query, settings);
 
-  const execute = (stop: AbortSignal) =>
+  const createExecution = (stop: AbortSignal) =>
     new Execution(settings, signal ? AbortSignal.any([signal, stop]) : stop, onProgress);
-  /** Creates a stream that requests nothing ahead. Cancelling it stops the request in flight. */
+  /**
+   * Creates a stream of batches. It does not prefetch. Cancelling it stops the request in flight.
+   *
+   * @param toChunk Converts a batch to a chunk of the stream; `undefined` skips the batch
+   */
   const stream = <T, C>(
     converter: PageConverter<T>,
     toChunk: (batch: Batch<T>) => C | undefined,
     position: BatchPosition = {},
   ) => {
     const stop = new AbortController();
-    const next = requestBatches(execute(stop.signal), query, converter, position);
+    const next = requestBatches(createExecution(stop.signal), query, converter, position);
     return new ReadableStream<C>({
       async pull(controller) {
-        // Until there is a chunk: a stream is not pulled again after a pull that enqueued nothing.
+        // Repeat until a chunk is enqueued: a stream is not pulled again after a pull that adds nothing.
         for (;;) {
           const batch = await next();
           if (batch === undefined) return controller.close();
@@ -81,15 +88,17 @@ export function createQuery<R extends object>(
       cancel: (reason) => stop.abort(reason),
     }, { highWaterMark: 0 });
   };
-  const toWriter = (format: FormatName, options: Pick<WriterOptions, "csv" | "state">) =>
+  const newWriter = (format: FormatName, options: Pick<WriterOptions, "csv" | "state">) =>
     createWriter(format, { resource, select, allowUnknownColumns: unchecked, ...options });
 
+  // The last batch holds only the end of a document, which rows do not have.
   const pages = () => stream(rowConverter<R>(), ({ isLast, data }) => isLast ? undefined : data);
   const rows = () => iterate(pages(), signal);
 
   const bytes = (format: FormatName, options: { csv?: CsvOptions | undefined } = {}) => {
     requireOptions("bytes()", options, ["csv"]);
-    const converter = byteConverter(toWriter(format, { csv: options.csv }));
+    const converter = byteConverter(newWriter(format, { csv: options.csv }));
+    // Skips empty chunks, such as a page without rows.
     return stream(converter, ({ data }) => data.length > 0 ? data : undefined);
   };
 
@@ -106,14 +115,14 @@ export function createQuery<R extends object>(
     const checkedCsv = format === "csv" ? checkCsvOptions(csv) : undefined;
     const fingerprint = fingerprintOf(query, settings.baseUrl, format, checkedCsv);
     const after = options.after === undefined ? undefined : checkCursor(options.after, fingerprint);
-    // The list is complete only if it has the DOIs of the rows before the cursor, too.
+    // A resumed list of DOIs is complete only if the cursor carries the earlier DOIs.
     const collectsDois = dois && (select ?? fieldNames(resource)).includes("DOI") &&
       (after === undefined || after.dois !== undefined);
     const toConverter = (): PageConverter<unknown> =>
       format === undefined
         ? rowConverter<R>(collectsDois)
-        : byteConverter(toWriter(format, { csv, state: after?.writer }), collectsDois);
-    toConverter(); // checks the format and its options
+        : byteConverter(newWriter(format, { csv, state: after?.writer }), collectsDois);
+    toConverter(); // throws now, and not when the iteration starts, if the format is invalid
     return {
       [Symbol.asyncIterator]: () =>
         iterate(
@@ -125,7 +134,7 @@ export function createQuery<R extends object>(
 
   return {
     url,
-    count: () => countQuery(execute(new AbortController().signal), query),
+    count: () => countQuery(createExecution(new AbortController().signal), query),
     pages,
     rows: () => streamItems(rows()),
     bytes,
@@ -155,6 +164,7 @@ function rowConverter<R extends object>(collectsDois = false): PageConverter<R[]
   };
 }
 
+/** Returns the DOI of a row. Without one it returns `[]`, which disappears in `flatMap`. */
 function doiOf(row: { DOI?: unknown }): string | [] {
   return typeof row.DOI === "string" ? row.DOI : [];
 }
@@ -168,7 +178,7 @@ function byteConverter(writer: PageWriter, collectsDois = false): PageConverter<
   };
 }
 
-/** Checks the option `signal`. A frequent mistake is to pass the controller. */
+/** Checks the option `signal`. A frequent mistake is to pass the AbortController. */
 function requireSignal(signal: unknown): void {
   if (signal === undefined || (signal as AbortSignal | null)?.throwIfAborted !== undefined) return;
   const hint = "pass the signal property of an AbortController";
@@ -176,16 +186,18 @@ function requireSignal(signal: unknown): void {
 }
 
 /**
- * Iterates over the items of lists. By hand, because `return()` of a generator, and of a stream's own
- * iterator, waits for an earlier `next()`, and would not stop the request in flight.
+ * Iterates over the items of a stream of arrays.
  *
- * @param signal Stops the iteration, also between two items of a list
+ * Not a generator: its `return()` would wait for a pending `next()` instead of cancelling the request. The
+ * same is true for the iterator of a stream.
+ *
+ * @param signal Stops the iteration, also between two items of an array
  */
 function iterate<T>(
-  lists: ReadableStream<readonly T[]>,
+  arrays: ReadableStream<readonly T[]>,
   signal: AbortSignal | undefined,
 ): AsyncIterableIterator<T, void, void> {
-  const reader = lists.getReader();
+  const reader = arrays.getReader();
   let items: readonly T[] = [];
   let taken = 0;
   let isDone = false;
@@ -199,7 +211,7 @@ function iterate<T>(
   return {
     async next() {
       while (!isDone && taken === items.length) {
-        // A concurrent call waits for the same list.
+        // Concurrent calls of `next()` wait for the same array.
         reading ??= read().finally(() => reading = undefined);
         await reading;
       }
@@ -218,7 +230,7 @@ function iterate<T>(
   };
 }
 
-/** Creates a stream of the items of an iterator, which reads none ahead. */
+/** Creates a stream of the items of an iterator. It does not prefetch. */
 function streamItems<T>(iterator: AsyncIterableIterator<T, void, void>): ReadableStream<T> {
   return new ReadableStream<T>({
     async pull(controller) {

@@ -1,3 +1,4 @@
+// One request for one page or count: how it is built, sent and retried.
 import { endpoint } from "../endpoint/endpoint.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
@@ -15,14 +16,14 @@ export interface PageRequest {
   resource: ResourceName;
   /** Fields of the rows; `undefined` for all. */
   select: readonly string[] | undefined;
-  /** Whether the rows are checked by their `Id`, which is then requested too. */
+  /** Whether to check the rows by their `Id`, which is then requested too. */
   checksIds: boolean;
   filter: string | undefined;
   /** Maximum number of rows on the page. */
   top: number;
   /** Skip token after which the page begins; `undefined` for the start. */
   position: string | undefined;
-  /** Number of rows that the caller still wants, on this page and later ones. */
+  /** Number of rows still wanted, on this page and later ones. */
   rowsWanted: number;
 }
 
@@ -31,7 +32,7 @@ export interface CountRequest extends Pick<PageRequest, "resource" | "filter"> {
   top?: undefined;
 }
 
-/** One execution of a query: its signal, its progress, and the page size of each resource. */
+/** One execution of a query: its requests, signal, progress, and the page size of each resource. */
 export class Execution {
   #progress: Progress = {
     pages: 0,
@@ -60,8 +61,8 @@ export class Execution {
    *
    * @param request The request; after a response that was too large or too slow, it is repeated with a
    *   lower `top`
-   * @param read Reads a response; throws a `DataStreamError` if it does not fit the request that was sent
-   * @throws {DataStreamError} The last error, with the number of attempts, if no retry helps
+   * @param read Reads a response; throws a `DataStreamError` if it is not a response to the sent request
+   * @throws {DataStreamError} The last error, with the number of attempts, if all attempts fail
    */
   async fetchPage<T, R extends PageRequest | CountRequest>(
     request: R,
@@ -96,7 +97,7 @@ export class Execution {
         if (nextTop !== undefined && nextTop !== top) pageSize.shrinkTo(nextTop);
         const retrying = { fault: failed.error, wait: delay };
         this.#report({ retries: this.#progress.retries + 1, retrying });
-        // After a 429, the rate limiter delays the next request, and that wait is counted there.
+        // After a 429, the rate limiter delays the next request, and `onStart` adds that wait.
         if (blockTime === undefined) await this.#sleep(delay);
         this.#update({ retrying: undefined });
       }
@@ -110,7 +111,7 @@ export class Execution {
     return pageSize;
   }
 
-  /** Reports a page that is delivered. */
+  /** Reports the delivery of a page. */
   deliver(rows: number): void {
     const { pages, rows: delivered } = this.#progress;
     this.#report({ pages: pages + 1, rows: delivered + rows });
@@ -121,7 +122,7 @@ export class Execution {
     this.#update({ expectedRows: rows });
   }
 
-  /** Reports rows that are missing and accepted. */
+  /** Reports counted rows that were not received and are accepted. */
   acceptMissing(rows: number): void {
     this.#report({ missingRows: (this.#progress.missingRows ?? 0) + rows });
   }
@@ -149,17 +150,17 @@ function toFailedAttempt(error: unknown): FailedAttempt {
   throw error;
 }
 
-/** Number of good pages after which a reduced page size is doubled. */
+/** Number of pages without an error after which a reduced page size is doubled. */
 const GOOD_PAGES = 3;
-/** Maximum of that number, however often a doubled page size was refused. */
+/** Upper limit of this number, which doubles each time that a doubled page size is refused. */
 const MAX_GOOD_PAGES = 96;
 
 /**
- * The page size that the service can deliver: halved after a page that was too large or too slow,
- * doubled again after good pages until nothing limits it.
+ * The page size that the service can deliver. It is halved after a page that was too large or too slow, and
+ * doubled after some good pages (pages without an error), up to the wanted size.
  *
- * A service that never delivers a size would refuse each attempt to grow, so each refusal directly
- * after growing doubles the number of good pages that the next attempt takes.
+ * A service that can never deliver a size would refuse it each time. Therefore each refusal directly after
+ * a doubling also doubles the number of good pages before the next attempt.
  */
 class PageSize {
   #max = Infinity;
@@ -167,17 +168,17 @@ class PageSize {
   #goodPagesToGrow = GOOD_PAGES;
   #hasJustGrown = false;
 
-  /** Returns the page size to request where `wanted` rows are wanted. */
+  /** Returns the page size to request if the caller wants `wanted` rows per page. */
   limit(wanted: number): number {
     return Math.min(wanted, this.#max);
   }
 
-  /** Whether a page of `wanted` rows is requested smaller. */
+  /** Whether the page size is below `wanted`. */
   isReduced(wanted: number): boolean {
     return this.#max < wanted;
   }
 
-  /** Records that a page had to be made smaller. */
+  /** Records that a page was too large or too slow, and is requested with `top` rows. */
   shrinkTo(top: number): void {
     if (this.#hasJustGrown) {
       this.#goodPagesToGrow = Math.min(MAX_GOOD_PAGES, 2 * this.#goodPagesToGrow);
@@ -187,7 +188,7 @@ class PageSize {
     this.#hasJustGrown = false;
   }
 
-  /** Records a good page that was requested with `top` rows where `wanted` were wanted. */
+  /** Records a good page that was requested with `top` rows; `wanted` is the size without reduction. */
   succeeded(top: number, wanted: number): void {
     this.#hasJustGrown = false;
     if (this.#max === Infinity || ++this.#goodPages < this.#goodPagesToGrow) return;
@@ -206,7 +207,7 @@ export function toRequestOptions(
   return endpoint(route, { baseUrl, headers, ...toSystemQueryOptions(request) });
 }
 
-/** Returns the OData options of a request. */
+/** Returns the system query options of a request. */
 export function toSystemQueryOptions(request: PageRequest | CountRequest): SystemQueryOptions {
   if (request.top === undefined) return { $filter: request.filter, $count: "true" };
   return {
@@ -219,8 +220,8 @@ export function toSystemQueryOptions(request: PageRequest | CountRequest): Syste
 
 /**
  * Returns the fields to request. `Id` is added for the checks of pages, unless this page is the whole
- * result: without it, a repeated row cannot be told from a new one, and no page can be requested after
- * the last row.
+ * result. Without `Id`, a repeated row cannot be distinguished from a new one, and no page can be requested
+ * after the last row.
  */
 export function requestedFields(
   { select, checksIds, top, position, rowsWanted }: PageRequest,
@@ -232,19 +233,19 @@ export function requestedFields(
   return [...select, ID_FIELD];
 }
 
-/** Maximum length (bytes) of a request target: common gateways reject more than 8 KB. */
+/** Maximum length (bytes) of a request target: common gateways reject longer ones than 8 KB. */
 export const MAX_TARGET_LENGTH = 8_000;
 
-/** Returns the length (bytes) of the path and query of a URL, which are ASCII. */
+/** Returns the length (bytes) of the path and query of a URL. They are ASCII: one byte per character. */
 export function targetLength(url: string): number {
   return url.length - new URL(url).origin.length;
 }
 
 /**
- * Checks the length of a request target. A skip token and a range of locations may still be added to a
- * URL that passes.
+ * Checks the length of a request target. It leaves room: a skip token and a range of locations may still be
+ * added to a URL of the maximum length.
  *
- * @throws {ValidationError} If it is too long
+ * @throws {ValidationError} If the request target is longer than `MAX_TARGET_LENGTH`
  */
 export function requireShortTarget(url: string): void {
   const length = targetLength(url);

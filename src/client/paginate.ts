@@ -19,24 +19,25 @@ export interface Page<T> {
   hasLink: boolean;
 }
 
-/** Numbers that change while the pages are delivered. */
+/** Functions that return numbers that change while pages are delivered. */
 interface Expectations {
-  /** Returns the number of rows that are still wanted. Default: no limit. */
+  /** Returns the number of rows still wanted. Default: no limit. */
   rowsWanted?: () => number;
-  /** Returns the number of counted rows that are still to come; `undefined` if nothing was counted. */
+  /** Returns the number of counted rows not yet received; `undefined` if they were not counted. */
   rowsMissing?: () => number | undefined;
 }
 
 /**
  * Requests the pages of a result one after the other, each when it is pulled.
  *
- * Fields, filter and page size of each request are those of the first one. A link says that there is a
- * next page; if Ids are integers, that page begins after the greatest Id received, so that no link can
- * skip or repeat a row.
+ * Each request has the fields, filter and page size of the first one. A link on a page means that a next
+ * page exists. If Ids are integers, the next page begins after the greatest Id received, and not at the
+ * position of the link, so that no link can skip or repeat a row.
  *
- * After the last page one more is requested if rows are missing, or if the page is full and the result
- * was not counted, or counted too low: the link may have been lost. An empty page is requested once more
- * if a link, before or on it, or the count announced rows.
+ * A page without a link is usually the last one, but the service may have lost the link. One more page is
+ * therefore requested if counted rows are missing, or if the page is full and there is no count or the
+ * count is too low. An empty page is requested once more if a link on it, a link to it or the count
+ * announced rows.
  *
  * Source: DataStream Public API, "Response Format".
  *
@@ -49,7 +50,7 @@ export async function* paginate<T>(
   read: PageReader<T>,
   { rowsWanted = () => Infinity, rowsMissing = () => undefined }: Expectations = {},
 ): AsyncGenerator<Page<T>, void, void> {
-  // Integers must rise; other Ids, of which there are few, must be new.
+  // Integer Ids must ascend. Other Ids must be new; only small resources have them.
   const seen = { tokens: new Set<string>(), ids: new Set<string>() };
   let { position } = first;
   let isLinked = false;
@@ -87,13 +88,13 @@ export async function* paginate<T>(
   }
 }
 
-/** Whether a page without a link to a next one may not be the last. */
+/** Whether a next page may exist although the page has no link to it. */
 function mayHaveMore(
   { rows, ids, isFull }: CheckedPage<unknown>,
   missing: number | undefined,
 ): boolean {
-  // Without Ids there is no position after the rows.
+  // Without Ids, no position after the rows can be requested.
   if (rows === 0 || ids === undefined) return false;
-  // A count that is below the rows received says nothing about those to come.
+  // A count below the number of received rows is wrong, so it is ignored.
   return missing === undefined || missing < rows ? isFull : missing > rows;
 }

@@ -12,9 +12,9 @@ import type { Progress } from "./progress.ts";
  * A query of the service. It sends nothing until its rows are read, and runs again each time they are
  * read; rows are not cached.
  *
- * Each way to read returns every row or fails with an error. Pages are requested one at a time, when
- * they are needed. The rows of a page are delivered after the whole page was received and checked, so
- * that a failed request can be retried. The methods of {@linkcode DataStream} create queries.
+ * Each method that reads rows returns all of them or fails with an error. Pages are requested one at a
+ * time, when they are needed. The rows of a page are delivered after the whole page was received and
+ * checked, so that a failed request can be retried. The methods of {@linkcode DataStream} create queries.
  *
  * @typeParam R Type of a row
  *
@@ -47,21 +47,21 @@ export interface Query<R> extends AsyncIterable<R> {
    */
   count(): Promise<number>;
   /**
-   * Returns the rows page by page. Each page is requested when it is pulled, none ahead. Cancelling the
-   * stream stops the request in flight.
+   * Returns the rows page by page. Each page is requested when it is pulled; the stream does not prefetch.
+   * Cancelling the stream stops the request in flight.
    *
    * @returns A stream of arrays of rows; it errors with a `DataStreamError` if a request fails
    */
   pages(): ReadableStream<R[]>;
   /**
-   * Returns the rows one by one as a stream, to pipe them. A `for await` loop over the query itself is
-   * faster.
+   * Returns the rows as a stream, one row per chunk, for piping. A `for await` loop over the query itself
+   * is faster.
    *
    * @returns A stream of rows; it errors with a `DataStreamError` if a request fails
    */
   rows(): ReadableStream<R>;
   /**
-   * Returns the rows as CSV: one chunk per page, with a header row also if there are no rows.
+   * Returns the rows as CSV, one chunk per page. A result without rows is only the header row.
    *
    * Columns are in the order of `select`. Without it, they are in the documented order, followed by
    * unknown fields of the first page; an unknown field on a later page is an error that names it. A
@@ -76,8 +76,8 @@ export interface Query<R> extends AsyncIterable<R> {
    */
   csv(options?: CsvOptions): ReadableStream<Uint8Array<ArrayBuffer>>;
   /**
-   * Returns the rows as newline-delimited JSON, one chunk per page. Each row is as the service sent it,
-   * without white space between tokens.
+   * Returns the rows as newline-delimited JSON, one chunk per page. Each line is the row's own bytes minus
+   * white space, so 7.10 stays 7.10.
    *
    * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` if a request fails
    */
@@ -92,12 +92,12 @@ export interface Query<R> extends AsyncIterable<R> {
    * Returns the rows in a format that is known only at run time, such as the extension of a file.
    * `csv()`, `ndjson()` and `json()` are this method with a fixed format.
    *
-   * @param format Name of the format; the resource must have it
-   * @param options Options of CSV, if that is the format
+   * @param format Name of the format. GeoJSON is available for Locations only
+   * @param options Options of CSV; the other formats reject them
    * @returns A stream of UTF-8 bytes, one chunk per page; it errors with a `DataStreamError` if a
    *   request fails
-   * @throws {ValidationError} If the resource does not have the format, the selection leaves out a
-   *   field that it needs, or an option is invalid
+   * @throws {ValidationError} If the resource is not available in the format, the selection does not
+   *   contain a field that the format requires, or an option is invalid
    *
    * @example
    * ```ts
@@ -117,9 +117,9 @@ export interface Query<R> extends AsyncIterable<R> {
     options?: { csv?: CsvOptions | undefined },
   ): ReadableStream<Uint8Array<ArrayBuffer>>;
   /**
-   * Returns the result in batches, one per page, each with a cursor. A query with the same options
-   * continues after any of them, in another process too: after an interruption, no page is requested
-   * again.
+   * Returns the result in batches, one per page, each with a cursor. With a cursor, a query with the same
+   * options continues after that batch, in another process too. After an interruption, no delivered page
+   * is requested again.
    *
    * @param options Format, and the cursor to continue after
    * @returns Batches of rows or, with a format, of bytes; each iteration runs the query again.
@@ -193,9 +193,9 @@ export interface LocationsQuery<R> extends Query<R> {
 /** Options of a query of any resource. */
 export interface QueryInput {
   /**
-   * Bounding box of the locations of the rows; its edges are outside. Metadata and Locations filter by
-   * it. Observations and Records have no positions: the locations in the box are requested first, with
-   * the clauses of the filter that Locations takes. Default: none.
+   * Bounding box of the locations of the rows; positions on its edges are outside. Metadata and Locations
+   * are filtered by it. Observations and Records cannot be filtered by position: the locations in the box
+   * are requested first, with the clauses of the filter that Locations supports. Default: none.
    */
   within?: BoundingBox | undefined;
   /** Page size, 1 to 10000. It does not limit the number of rows. Default 10000; 100 for Metadata. */
@@ -217,7 +217,7 @@ export interface QueryInput {
    * counted. A `limit` up to this number needs no count. Default: no maximum.
    */
   maxRows?: number | undefined;
-  /** Stops the query, with its request in flight and all waits. Default: none. */
+  /** Stops the query: its request in flight and its waits for the rate limiter and retries. Default: none. */
   signal?: AbortSignal | undefined;
   /**
    * Called after each page, and before each retry. An error that it throws stops the query. Default:

@@ -39,7 +39,8 @@ export interface QueryPage<T> {
 }
 
 /**
- * Requests the pages of a query, shard by shard, up to its limit: each row once, or an error.
+ * Requests the pages of a query, shard by shard, up to its limit. Each row is delivered once, or the query
+ * fails.
  *
  * @param read Reads each page
  * @param after Position to continue after. Default: the start
@@ -62,26 +63,26 @@ export async function* readPages<T>(
   try {
     const shards = [...remaining ?? await splitQuery(execution, query)];
     for (let shard = shards.shift(); shard !== undefined; shard = shards.shift()) {
-      let parts: Shard[] | undefined;
-      let isCompared = false;
-      // An earlier execution may have ended between the first page of the shard and its count.
+      let smallerShards: Shard[] | undefined;
+      let isChecked = false;
+      // The cursor may be from an execution that ended after the first page of the shard, before its count.
       if (shard.rows && isCountDue(shard)) {
-        ({ shard, parts } = await countAndSplit(execution, query, shard));
+        ({ shard, smallerShards } = await countAndSplit(execution, query, shard));
       }
-      if (parts !== undefined) {
-        shards.unshift(...parts);
+      if (smallerShards !== undefined) {
+        shards.unshift(...smallerShards);
         continue;
       }
       const rowsMissing = () => shards[0]?.isJoined ? undefined : missingRows(shard!);
       const request = toPageRequest(query, shard);
       const pages = paginate(execution, request, read, { rowsWanted, rowsMissing });
-      while (parts === undefined) {
+      while (smallerShards === undefined) {
         let next;
         try {
           next = await pages.next();
         } catch (error) {
           if (!isRefusal(error)) throw error;
-          parts = await splitByLocation(execution, query, shard, error, rowsWanted());
+          smallerShards = await splitByLocation(execution, query, shard, error, rowsWanted());
           break;
         }
         if (next.done) break;
@@ -98,32 +99,32 @@ export async function* readPages<T>(
         isFirstPage = false;
         shard = { ...shard, skipToken, rows: (shard.rows ?? 0) + rows };
         if (skipToken === undefined && !shards[0]?.isJoined && rowsWanted() > rows) {
-          // Before the last page is delivered: no later execution can continue after it without this check.
+          // Check before the last page is delivered: a cursor after that page would skip this check.
           await requireComplete(execution, query, shard);
-          isCompared = true;
+          isChecked = true;
         }
         remaining = skipToken === undefined ? endShard(shard, shards) : [shard, ...shards];
         delivered += rows;
         execution.deliver(rows);
         yield { content, rows, remaining, hasMore };
-        // A signal that aborts after the last page stops the query, too.
+        // A signal that is aborted after the last page also stops the query.
         signal.throwIfAborted();
         if (rowsWanted() === 0) return;
-        // Counted when the next page is pulled: a result of one page is not counted, even if it is full.
+        // Count only when a second page is pulled: a result of one page needs no count, even if it is full.
         const isOnlyPage = !hasLink && shard.rows === rows;
         if (isOnlyPage || !isCountDue(shard)) continue;
-        ({ shard, parts } = await countAndSplit(execution, query, shard));
+        ({ shard, smallerShards } = await countAndSplit(execution, query, shard));
       }
-      if (parts !== undefined) shards.unshift(...parts);
+      if (smallerShards !== undefined) shards.unshift(...smallerShards);
       else if (shards[0]?.isJoined) shards.splice(0, shards.length, ...endShard(shard, shards));
-      else if (!isCompared) await requireComplete(execution, query, shard);
+      else if (!isChecked) await requireComplete(execution, query, shard);
     }
   } catch (error) {
     throw error instanceof DataStreamError ? withPosition(error, delivered, remaining) : error;
   }
 }
 
-/** Adds to an error the number of delivered rows and, if the query is not split, the position after them. */
+/** Adds to an error the number of delivered rows and, unless the query is split, the position after them. */
 function withPosition(
   error: DataStreamError,
   rows: number,
@@ -137,40 +138,41 @@ function withPosition(
   return amendError(error, { hint, rows, skipToken });
 }
 
-/** Returns the number of counted rows of a shard that are still to come. */
+/** Returns the number of counted rows of a shard that were not received; `undefined` without a count. */
 function missingRows({ count, rows = 0 }: Shard): number | undefined {
   return count === undefined ? undefined : count - rows;
 }
 
-/** Whether a shard is to be counted. A shard with a skip token that is not an integer cannot be split. */
+/** Whether to count a shard, to find out if it must be split. Without an integer skip token it cannot be. */
 function isCountDue({ isUncounted, skipToken }: Shard): boolean {
   return isUncounted === true && toIdNumber(skipToken) !== undefined;
 }
 
-/** Counts a shard, if the service can, and splits it if it has too many rows. */
+/** Counts a shard, unless the service refuses to, and splits it if it has too many rows. */
 async function countAndSplit(
   execution: Execution,
   query: CheckedQuery,
   shard: Shard,
-): Promise<{ shard: Shard; parts: Shard[] | undefined }> {
+): Promise<{ shard: Shard; smallerShards: Shard[] | undefined }> {
   const rows = shard.count ?? await countShard(execution, query, shard);
   const counted = withCount(query, { ...shard, isUncounted: false }, rows);
-  if (rows === undefined) return { shard: counted, parts: undefined };
-  // Without clauses of its own, the shard is the whole query.
+  if (rows === undefined) return { shard: counted, smallerShards: undefined };
+  // A shard without clauses is the whole query.
   if (shard.clauses.length === 0) execution.expect(rows);
-  const parts = rows > MAX_SHARD_ROWS
+  const smallerShards = rows > MAX_SHARD_ROWS
     ? await splitByCount(execution, query, counted, rows)
     : undefined;
-  return { shard: counted, parts };
+  return { shard: counted, smallerShards };
 }
 
-/** Sets the count of a shard, unless the query begins at a position, which a count disregards. */
+/** Sets the count of a shard, unless the query begins at a skip token: counts ignore skip tokens. */
 function withCount(query: CheckedQuery, shard: Shard, count: number | undefined): Shard {
   return query.skipToken === undefined ? { ...shard, count } : shard;
 }
 
 /**
- * Counts all rows of a query: shard by shard, unless it is split into many from the start.
+ * Counts all rows of a query: shard by shard, unless the query was split by location or year before the
+ * first page, which can give many shards.
  *
  * @returns The shards with their counts
  * @throws {DataStreamError} Of kind `too-many-rows` if there are more than `maxRows`
@@ -194,9 +196,9 @@ async function countForMaxRows(
 }
 
 /**
- * Compares a number of rows with `maxRows`.
+ * Checks that a query has at most `maxRows` rows.
  *
- * @throws {DataStreamError} Of kind `too-many-rows` if it is larger
+ * @throws {DataStreamError} Of kind `too-many-rows` if it has more
  */
 function requireFewRows({ settings }: Execution, query: CheckedQuery, rows: number): void {
   const { resource, maxRows } = query;
@@ -213,9 +215,9 @@ function requireFewRows({ settings }: Execution, query: CheckedQuery, rows: numb
 const COUNT_INACCURACY = 0.000_005;
 
 /**
- * Compares the rows of a finished shard with its count, if it was counted.
+ * Checks that a finished shard has as many rows as the service counted, if it was counted.
  *
- * @throws {DataStreamError} Of kind `incomplete` if rows are missing and the query does not accept that
+ * @throws {DataStreamError} Of kind `incomplete` if rows are missing, unless the query accepts that
  */
 async function requireComplete(
   execution: Execution,
@@ -228,7 +230,7 @@ async function requireComplete(
   let count = isByYear ? await countForYears(execution, query) : shard.count;
   if (count === undefined || !isShort(rows, count)) return;
   if (!isByYear && query.box === undefined) {
-    // The first count may be wrong, or older than an interrupted download.
+    // The first count may be wrong, or outdated because an interrupted download was resumed.
     count = await countAgain(execution, query, count);
     if (!isShort(rows, count)) return;
   }
@@ -244,12 +246,12 @@ async function requireComplete(
   });
 }
 
-/** Whether rows are missing by more than the inaccuracy of the count. */
+/** Whether more rows are missing than the inaccuracy of the count explains. */
 function isShort(rows: number, count: number): boolean {
   return count - rows > Math.max(1, count * COUNT_INACCURACY);
 }
 
-/** Counts the rows of a query again; returns the earlier count if the service cannot. */
+/** Counts the rows of a query again; returns the earlier count if the request fails. */
 async function countAgain(
   execution: Execution,
   query: CheckedQuery,
@@ -264,10 +266,10 @@ async function countAgain(
 }
 
 /**
- * Counts the rows of a query that is split by year. Rows without a start date are in no year.
+ * Counts the rows of a query that is split by year, whose shards do not contain rows without a start date.
  *
- * @returns The count; `undefined` if the filter excludes those rows, or the query begins at a position,
- *   which a count disregards
+ * @returns The count; `undefined` if the filter excludes rows without a start date, or if the query begins
+ *   at a skip token: counts ignore skip tokens
  */
 async function countForYears(
   execution: Execution,

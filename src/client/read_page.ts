@@ -12,29 +12,29 @@ import { type PageRequest, requestedFields, toSystemQueryOptions } from "./fetch
 import { readSkipToken, toIdNumber } from "./next_link.ts";
 import { FailedAttempt, isJson, type ServiceResponse } from "./transport.ts";
 
-/** A page that was read and checked. */
+/** A page after its checks. */
 export interface CheckedPage<T> extends PageRows {
   content: T;
   /** Skip token of the next page; `undefined` if the page has no link to a next one. */
   skipToken: string | undefined;
   /** Whether the page has as many rows as were requested. */
   isFull: boolean;
-  /** Restores the reader's state, if the content is not used. */
+  /** Restores the reader's state before this page. Call it if the content is not used. */
   undo: () => void;
 }
 
-/** Rows of a page, as far as its checks need them. */
+/** Number and Ids of the rows of a page, for its checks. */
 interface PageRows {
   /** Number of rows. */
   rows: number;
-  /** Their Ids; `undefined` if a row has none. */
+  /** Ids of the rows; `undefined` if a row has no Id. */
   ids: readonly RowId[] | undefined;
 }
 
-/** Converts a response to content. It may keep state from page to page. */
+/** Converts a response to content. It may have state that changes with each page. */
 export type PageReader<T> = (response: ServiceResponse, dropsId: boolean) => PageContent<T>;
 
-/** A page as its reader returns it. */
+/** A page before its checks. */
 interface PageContent<T> extends PageRows {
   content: T;
   /** Members of the page other than its rows. */
@@ -43,7 +43,7 @@ interface PageContent<T> extends PageRows {
   undo?: () => void;
 }
 
-/** What earlier pages contained that has no order, to detect repetitions. */
+/** Skip tokens and Ids of earlier pages that have no order, to detect repetitions. */
 export interface SeenPages {
   /** Skip tokens that are not integers. */
   tokens: ReadonlySet<string>;
@@ -52,13 +52,13 @@ export interface SeenPages {
 }
 
 /**
- * Reads a response as a page, checks its rows and finds where the next page begins.
+ * Reads a response as a page, checks its rows and reads the skip token of the next page.
  *
  * Source: DataStream Public API, "Response Format"; OData JSON Format 4.01, section 19.5
  * (an error in a page).
  *
  * @param sent The request, for the checks
- * @throws {DataStreamError} If the response is not the requested page, or its next link leads elsewhere
+ * @throws {DataStreamError} If the response is not the requested page, or its next link is invalid
  */
 export function readPage<T>(
   response: ServiceResponse,
@@ -71,7 +71,7 @@ export function readPage<T>(
   try {
     const error = errorIn(envelope);
     if (error !== undefined) throw errorInPage(response, error);
-    // Before the link: a page of another position has the link of that position.
+    // Before the link is read: a page of a wrong position also has a wrong link.
     const fault = findRowFault(page, sent, seen.ids);
     if (fault !== undefined) throw bodyError(response, fault, "the requested rows", TRY_LATER);
     const skipToken = readSkipToken(envelope, response, toSystemQueryOptions(sent), seen.tokens);
@@ -144,13 +144,13 @@ export function readCount(response: ServiceResponse): number {
   throw bodyError(response, "no number of rows", "a count");
 }
 
-/** Hint for a page that came from the service itself: the base URL is right. */
+/** Hint for a page of the service: the base URL is correct. */
 const TRY_LATER = "try again later; if it stays so, report it to the service";
 
-/** Maximum size (bytes) of a response that is searched for an error if it is not a page. */
+/** Maximum size (bytes) of a response to search for an error object if it is not a page. */
 const MAX_ERROR_SIZE = 10_000;
 
-/** Reads a page; reports an error object in place of a page with its own message. */
+/** Reads a page. If the response is an error object instead, the error has its message. */
 function readOrFindError<T>(
   response: ServiceResponse,
   read: PageReader<T>,
@@ -178,7 +178,7 @@ function errorInPage(response: ServiceResponse, message: string): DataStreamErro
   return bodyError(response, received, undefined, TRY_LATER);
 }
 
-/** Returns the message of an error member, in parentheses; `undefined` if a page has none. */
+/** Returns the message of an error in a page, in parentheses; `undefined` if it has no error. */
 function errorIn({ error, errors }: Record<string, unknown>): string | undefined {
   const found = error ?? (Array.isArray(errors) && errors.length === 0 ? undefined : errors);
   if (found === undefined || found === null) return undefined;
@@ -187,11 +187,11 @@ function errorIn({ error, errors }: Record<string, unknown>): string | undefined
 }
 
 /**
- * Finds what is wrong with the rows of a page: more rows than were requested, rows at or before the
- * position, or a row twice. The rows of a page may come in any order.
+ * Finds a fault of the rows of a page: more rows than requested, a row whose Id is not after the position,
+ * or a repeated row. Rows within a page may have any order.
  *
  * @param seenIds Ids of earlier pages that are not integers
- * @returns What was received, for an error message; `undefined` if nothing is wrong
+ * @returns The fault, for an error message; `undefined` if there is none
  */
 function findRowFault(
   { rows, ids }: PageRows,
@@ -212,16 +212,16 @@ function findRowFault(
   if (early !== undefined) {
     return `the row with Id ${early} after the position ${position}`;
   }
-  const sorted = isRising(ids) ? ids : ids.toSorted((a, b) => a - b);
+  const sorted = isAscending(ids) ? ids : ids.toSorted((a, b) => a - b);
   const repeated = sorted.find((id, index) => id === sorted[index + 1]);
   return repeated === undefined ? undefined : `the row with Id ${repeated} twice`;
 }
 
 /**
- * Returns the position after a page: its greatest Id, or its last one if Ids have no order;
- * `undefined` if a row has no Id.
+ * Returns the position after a page: its greatest Id, or its last Id if Ids are not integers; `undefined`
+ * if a row has no Id.
  *
- * @param position Position of the page, which is also the position after it if it has no rows
+ * @param position Position of the page. It is returned if the page has no rows
  */
 export function positionAfter(
   ids: readonly RowId[] | undefined,
@@ -233,12 +233,12 @@ export function positionAfter(
   return `Id:${last}`;
 }
 
-/** Whether all Ids are integers, whose order is that of the rows. */
+/** Whether all Ids are integers. The pages of a result are then in ascending order of Ids. */
 export function areIntegers(ids: readonly RowId[]): ids is readonly number[] {
   return ids.every((id) => typeof id === "number");
 }
 
-function isRising(ids: readonly number[]): boolean {
+function isAscending(ids: readonly number[]): boolean {
   return ids.every((id, index) => index === 0 || ids[index - 1]! < id);
 }
 
@@ -248,7 +248,7 @@ function readJson(response: ServiceResponse): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(response.bytes));
   } catch {
-    // The parser's own message would quote the text, whatever is in it.
+    // The message of `JSON.parse` would quote the response, which may contain the API key.
     throw bodyError(response, "broken JSON");
   }
 }

@@ -15,30 +15,30 @@ import { paginate } from "./paginate.ts";
 import { readCount, readRows } from "./read_page.ts";
 
 /**
- * Part of the rows of a query, from a position on. The shards of a query have no row in common, and
- * together they are the query. JSON-serialisable, because cursors contain them.
+ * A disjoint part of the rows of a query. All shards together have all rows of the query.
+ * JSON-serialisable, because cursors contain shards.
  */
 export interface Shard {
-  /** Conditions of its rows, in addition to the query's filter. */
+  /** Clauses that its rows match, in addition to the query's filter. */
   clauses: readonly Clause[];
-  /** Position after which its rows begin; `undefined` is the start. */
+  /** Skip token of its next page; `undefined` before its first page, unless the query has one. */
   skipToken?: string | undefined;
-  /** Ids of its locations, if they are known. */
+  /** Ids of its locations, if they were requested. */
   locations?: readonly number[] | undefined;
-  /** Whether it may have too many rows, and is to be counted after its first page. */
+  /** Whether to count it after its first page, because it may have too many rows. */
   isUncounted?: boolean | undefined;
-  /** Number of rows that the service counted, for this shard and the shards joined to it. */
+  /** Number of rows that the service counted for this shard and the shards joined to it. */
   count?: number | undefined;
-  /** Number of rows received so far, of this shard and the earlier shards that it is joined to. */
+  /** Number of rows received so far for this shard and the earlier shards that it is joined to. */
   rows?: number | undefined;
-  /** Whether `count` and `rows` of the shard before it include this one. */
+  /** Whether this shard is joined to the one before it: they have one `count` and one `rows`. */
   isJoined?: boolean | undefined;
 }
 
-/** Maximum number of rows per split query (DataStream Public API, on large requests). */
+/** Maximum number of rows per shard (DataStream Public API, on large requests). */
 export const MAX_SHARD_ROWS = 1_000_000;
 
-/** Splits a query by its option `partition`, before anything is counted. */
+/** Splits a query by its option `partition`, before its first page. */
 export async function splitQuery(execution: Execution, query: CheckedQuery): Promise<Shard[]> {
   const { skipToken, partition, limit } = query;
   const shards = await splitByBox(execution, query);
@@ -58,19 +58,20 @@ export async function splitQuery(execution: Execution, query: CheckedQuery): Pro
       const toClauses = (range: Range) => rangeClauses("ActivityStartYear", range);
       return shards
         .flatMap(({ clauses }) => ranges.map((range) => [...clauses, ...toClauses(range)]))
-        // Joined, because all together are compared with the count of the query.
+        // Joined, because the count of the query is compared with the rows of all years together.
         .map((clauses, index) => ({ clauses, skipToken, ...(index > 0 && { isJoined: true }) }));
     }
   }
 }
 
 /**
- * Splits a shard of more than a million rows into ranges of locations, each with fewer.
+ * Splits a shard of more than a million rows into ranges of locations, each with at most a million rows.
  *
- * A skip token says after which Id a page begins, whatever the filter (DataStream Public API, "URL
- * Parameters", `$skiptoken`): the ranges continue where the last page ended.
+ * The new shards keep the skip token of the shard, so that they continue after its last page: a skip token
+ * is the Id after which a page begins, with any filter (DataStream Public API, "URL Parameters",
+ * `$skiptoken`).
  *
- * @param rows Number of rows of the shard, by the service's count
+ * @param rows Number of rows of the shard, counted by the service
  */
 export async function splitByCount(
   execution: Execution,
@@ -81,24 +82,24 @@ export async function splitByCount(
   const ids = shard.locations ?? await locationIds(execution, query);
   const ranges = await rangesOfAtMost(MAX_SHARD_ROWS, ids, rows, async (range) => {
     const clauses = [...shard.clauses, ...locationClauses(range)];
-    // A range that cannot be counted stays whole; if it is refused later, it is split by location.
+    // A range that cannot be counted is not split. If the service refuses its pages, it is split later.
     return await countShard(execution, query, { clauses }) ?? 0;
   });
   return joinShards(shard, ranges.map((range) => ({ clauses: locationClauses(range) })));
 }
 
 /**
- * Maximum number of shards that a refused shard is split into. Few, because the refusal may have been an
- * outage; each can be split again, down to a single location.
+ * Maximum number of shards that a refused shard is split into. It is low because the refusal may have been
+ * an outage. Each new shard can be split again, down to a single location.
  */
 const MAX_SPLIT = 16;
 
 /**
- * Splits a shard by location that the service refused although its pages were small.
+ * Splits a shard by location, because the service refused even small pages of it.
  *
- * @param refusal Why the shard ended
+ * @param refusal Error of the last page
  * @param rowsWanted Maximum number of rows that are still wanted
- * @throws {DataStreamError} The refusal, if the query is not to be split, or cannot be split further
+ * @throws {DataStreamError} The refusal, if the query must not be split, or cannot be split further
  */
 export async function splitByLocation(
   execution: Execution,
@@ -120,24 +121,24 @@ export async function splitByLocation(
     return splitIntoGroups(counted, ids, Math.ceil(ids.length / MAX_SPLIT));
   }
   const remedy = partition === "auto"
-    ? 'partition: "auto" has no smaller parts'
-    : 'or let the query be split by location: partition: "auto"';
+    ? 'partition: "auto" cannot split the query further'
+    : 'or split the query by location: partition: "auto"';
   throw amendError(refusal, { hint: `${refusal.hint}; ${remedy}` });
 }
 
-/** Whether the service refused a request as too slow or too large. */
+/** Whether the service refused a request because it was too slow or too large. */
 export function isRefusal(error: unknown): error is DataStreamError {
   return error instanceof DataStreamError &&
     [408, 413, 504].includes(error.status ?? 0);
 }
 
-/** Returns the shards after one that has ended; a shard that is joined to it gets its count and rows. */
+/** Returns the shards after a finished one. If the next one is joined to it, it gets its count and rows. */
 export function endShard({ count, rows }: Shard, [next, ...others]: readonly Shard[]): Shard[] {
   if (next === undefined) return [];
   return [next.isJoined ? { ...next, count, rows } : next, ...others];
 }
 
-/** Counts the rows of a query, whatever its limit and the position where it begins. */
+/** Counts the rows of a query; `limit` and `skipToken` are ignored. */
 export async function countQuery(execution: Execution, query: CheckedQuery): Promise<number> {
   let rows = 0;
   for (const shard of await splitByBox(execution, query)) {
@@ -147,7 +148,7 @@ export async function countQuery(execution: Execution, query: CheckedQuery): Pro
 }
 
 /**
- * Counts the rows of a shard, wherever it begins.
+ * Counts the rows of a shard; its skip token is ignored.
  *
  * @returns The count; `undefined` if the service refuses to count
  */
@@ -188,7 +189,7 @@ export function firstRequest(query: CheckedQuery): PageRequest {
   return { ...request, top: Math.min(top, Math.max(limit, 1)), rowsWanted: limit };
 }
 
-/** Returns the first request of a shard. */
+/** Returns the next request of a shard. */
 export function toPageRequest(query: CheckedQuery, { clauses, skipToken }: Shard): PageRequest {
   const { resource, select, top } = query;
   return {
@@ -208,12 +209,12 @@ export function urlOf(query: CheckedQuery, settings: ClientSettings): string {
 }
 
 /**
- * Checks that the requests of a query with a bounding box can have lists of locations of a useful length.
+ * Checks that a request of a query with a bounding box has room for at least fifty locations.
  *
- * @throws {ValidationError} If they cannot: the query would take a large number of requests
+ * @throws {ValidationError} If it has not: the query would take too many requests
  */
 export function requireRoomForLocations(query: CheckedQuery, settings: ClientSettings): void {
-  requireShortTarget(urlWithLocations(SOME_LOCATIONS, query, settings));
+  requireShortTarget(urlWithLocations(SHORTEST_LIST, query, settings));
 }
 
 /** Splits a query with a bounding box into lists of the locations in it. */
@@ -225,9 +226,9 @@ async function splitByBox(execution: Execution, query: CheckedQuery): Promise<Sh
 }
 
 /**
- * Splits a shard into shards of a number of locations each, which continue where the shard is.
+ * Splits a shard into shards with `size` locations each, which continue after its last page.
  *
- * @param size Number of locations of each
+ * @param size Number of locations per new shard
  */
 function splitIntoGroups(shard: Shard, ids: readonly number[], size: number): Shard[] {
   const ranges = rangeOfEach(ids.filter((_, index) => index % size === 0));
@@ -238,12 +239,12 @@ function splitIntoGroups(shard: Shard, ids: readonly number[], size: number): Sh
   return joinShards(shard, groups);
 }
 
-/** Creates the parts of a shard, which share its count and its rows. */
+/** Creates the shards that replace a shard. They are joined: they share its count and its rows. */
 function joinShards(
   shard: Shard,
-  parts: readonly Pick<Shard, "clauses" | "locations">[],
+  groups: readonly Pick<Shard, "clauses" | "locations">[],
 ): Shard[] {
-  return parts.map(({ clauses, locations }, index) => ({
+  return groups.map(({ clauses, locations }, index) => ({
     ...(index === 0 ? shard : { skipToken: shard.skipToken, isJoined: true }),
     clauses: [...shard.clauses, ...clauses],
     locations,
@@ -264,13 +265,15 @@ function matchingLocations({ clauses }: Shard, ids: readonly number[]): number[]
 }
 
 /**
- * A range of a number that each row has, such as its year: from one number, below another.
+ * A range of a numeric field, such as the year: `from <= number < below`.
  *
- * Adjacent ranges whose outer ends are open contain every row that has a number, also those with numbers
- * that are not known: a list of numbers need not be complete for that.
+ * Adjacent ranges with open outer ends cover every row whose field is not null, even if the list of numbers
+ * from which the ranges were made is incomplete.
  */
 export interface Range {
+  /** Lowest number; `undefined` for no lower bound. */
   from: number | undefined;
+  /** Number above the range; `undefined` for no upper bound. */
   below: number | undefined;
 }
 
@@ -285,14 +288,14 @@ function locationClauses(range: Range): Clause[] {
   return rangeClauses("LocationId", range);
 }
 
-/** Returns a range for each of the numbers, which rise; the outer ends are open. */
+/** Returns a range for each number of an ascending list; the outer ends are open. */
 function rangeOfEach(numbers: readonly number[]): Range[] {
   return numbers.length === 0
     ? [{ from: undefined, below: undefined }]
     : numbers.map((_, index) => rangeOf(numbers, index, index + 1));
 }
 
-/** Consecutive numbers of a list, by their indices, and their number of rows. */
+/** Consecutive numbers of a list, from the index `first` to before the index `end`. */
 interface Group {
   first: number;
   end: number;
@@ -300,18 +303,18 @@ interface Group {
 }
 
 /**
- * Splits numbers into adjacent ranges that each have at most `most` rows, or contain one number. The
- * outer ends are open.
+ * Splits an ascending list of numbers into adjacent ranges that have at most `max` rows or one number.
+ * The outer ends are open.
  *
- * A range with too many rows is halved, and one half counted; neighbours that fit together are joined
- * again. The result is not the minimum, which would take more counts.
+ * A range with too many rows is halved, and one half is counted. Neighbours that together have at most
+ * `max` rows are merged again. The number of ranges is not the minimum, which would take more counts.
  *
- * @param numbers Numbers of the rows, rising
- * @param rows Number of rows in all
+ * @param numbers Values of the field, ascending
+ * @param rows Total number of rows
  * @param count Counts the rows of a range
  */
 export async function rangesOfAtMost(
-  most: number,
+  max: number,
   numbers: readonly number[],
   rows: number,
   count: (range: Range) => Promise<number>,
@@ -319,9 +322,9 @@ export async function rangesOfAtMost(
   const groups: Group[] = [];
   const stack: Group[] = [{ first: 0, end: numbers.length, rows }];
   for (let group = stack.pop(); group !== undefined; group = stack.pop()) {
-    if (group.rows <= most || group.end - group.first <= 1) {
+    if (group.rows <= max || group.end - group.first <= 1) {
       const before = groups.at(-1);
-      if (before !== undefined && before.rows + group.rows <= most) {
+      if (before !== undefined && before.rows + group.rows <= max) {
         before.end = group.end;
         before.rows += group.rows;
       } else groups.push(group);
@@ -329,7 +332,7 @@ export async function rangesOfAtMost(
     }
     const middle = Math.ceil((group.first + group.end) / 2);
     const counted = await count(rangeOf(numbers, group.first, middle));
-    // Counts are estimates: they decide where to split, never which rows to leave out.
+    // Counts are estimates. They only decide where to split; every range is requested.
     const others = Math.max(0, group.rows - counted);
     stack.push({ first: middle, end: group.end, rows: others });
     stack.push({ first: group.first, end: middle, rows: counted });
@@ -344,20 +347,20 @@ function rangeOf(numbers: readonly number[], first: number, end: number): Range 
   };
 }
 
-/** Returns the first request for the locations that the rows of a query can have. */
+/** Returns the first request for the locations that rows of a query can have. */
 function locationsRequest(query: CheckedQuery): PageRequest {
   return requestOfField("Locations", "Id", query);
 }
 
-/** Returns the first request for the extents in time of the datasets of the rows of a query. */
+/** Returns the first request for the temporal extents of the datasets that rows of a query can have. */
 function datasetsRequest(query: CheckedQuery): PageRequest {
   return requestOfField("Metadata", "TemporalExtent", query);
 }
 
 /**
- * Returns a request for a field of another resource, with the clauses of the query that this resource
- * takes. Clauses with `ne` are left out: there they may mean "has no such row", while the query means
- * "has a row that differs".
+ * Returns a request for a field of another resource, with the clauses of the query that this resource can
+ * be filtered by. Clauses with `ne` are left out: in the other resource they may mean "has no such row",
+ * while the query means "has a row that differs".
  */
 function requestOfField(
   resource: ResourceName,
@@ -365,10 +368,10 @@ function requestOfField(
   { clauses, box }: CheckedQuery,
 ): PageRequest {
   const names: readonly string[] = RESOURCES[resource].filters;
-  const taken = (clauses ?? []).filter(({ field, operator }) =>
+  const supported = (clauses ?? []).filter(({ field, operator }) =>
     operator !== "ne" && names.includes(field)
   );
-  const all = [...taken, ...(box ?? [])];
+  const all = [...supported, ...(box ?? [])];
   return {
     resource,
     select: [field],
@@ -380,10 +383,10 @@ function requestOfField(
   };
 }
 
-/** Locations by execution: its shards and its counts use one list, which is requested once. */
+/** Locations by execution: its shards and counts share one list, which is requested once. */
 const idsOfExecution = new WeakMap<Execution, Promise<number[]>>();
 
-/** Returns the ids of the locations that the rows of a query can have, rising. */
+/** Returns the Ids of the locations that rows of a query can have, ascending. */
 function locationIds(execution: Execution, query: CheckedQuery): Promise<readonly number[]> {
   const ids = idsOfExecution.get(execution) ?? requestLocationIds(execution, query);
   idsOfExecution.set(execution, ids);
@@ -409,7 +412,7 @@ async function requestLocationIds(execution: Execution, query: CheckedQuery): Pr
   return [...ids].sort((a, b) => a - b);
 }
 
-/** Returns the years in which the rows of a query can begin, as far as the datasets say, rising. */
+/** Returns the years that rows of a query can have, by the temporal extents of the datasets, ascending. */
 async function years(execution: Execution, query: CheckedQuery): Promise<number[]> {
   const found = new Set<number>();
   const pages = paginate(
@@ -424,12 +427,12 @@ async function years(execution: Execution, query: CheckedQuery): Promise<number[
       for (let year = first!; year <= last!; year++) found.add(year);
     }
   }
-  // A year that the filter excludes needs no shard.
+  // Years that the filter excludes need no shard.
   const wanted = [...found].filter((year) => query.clauses?.every(mayMatchIn(year)) ?? true);
   return wanted.sort((a, b) => a - b);
 }
 
-/** Creates a test whether a row of that year can match a clause. */
+/** Creates a function that tests whether a row of a year can match a clause. */
 function mayMatchIn(year: number): (clause: Clause) => boolean {
   return ({ field, operator, values }) => {
     if (!/^ActivityStart(?:Date)?Year$/.test(field)) return true;
@@ -450,10 +453,10 @@ function mayMatchIn(year: number): (clause: Clause) => boolean {
 /** Maximum length (bytes) of a list of locations: half of a request target. */
 const MAX_LIST_LENGTH = MAX_TARGET_LENGTH / 2;
 
-/** Fifty ids of seven digits, about 500 bytes: a request with a shorter list is not worth its time. */
-const SOME_LOCATIONS = new Array(50).fill(9_999_999);
+/** Shortest useful list of locations: fifty Ids of seven digits, about 500 bytes. */
+const SHORTEST_LIST = new Array(50).fill(9_999_999);
 
-/** Splits locations into lists that each fit into a request of the query. */
+/** Splits locations into lists that each fit into the URL of a request. */
 function groupsThatFit(
   ids: readonly number[],
   query: CheckedQuery,
@@ -474,7 +477,7 @@ function groupsThatFit(
   return groups;
 }
 
-/** Returns the clause that rows of some locations match. */
+/** Returns the clause that the rows of a list of locations match. */
 function inLocations(ids: readonly number[]): Clause {
   return numberClause("LocationId", "in", ...ids);
 }
