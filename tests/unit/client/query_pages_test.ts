@@ -270,6 +270,8 @@ Deno.test("records() delivers the earlier pages and then fails when a page keeps
     2_000,
     `Id:${WANTED[1_999]}`,
   ]);
+  const delivered = `2000 rows were delivered before, up to the position Id:${WANTED[1_999]}`;
+  assert(error.hint.endsWith(delivered), error.hint);
   const { client: sound } = sandboxAndClient(RECORDS);
   const rest = await sound.records({
     skipToken: error.skipToken,
