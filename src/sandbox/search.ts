@@ -50,11 +50,12 @@ export function countRows(
 }
 
 /**
- * Rows that pass all tests, in the three tables of the data.
+ * Rows that pass all tests, in the three tables of the data: datasets, locations and records.
  *
- * A test of a field of another table means "has a row that passes": a location passes
- * `CharacteristicName eq 'pH'` if one of its records does, and a dataset passes a test of `RegionId`
- * if one of its locations does. A single record must pass all tests of record fields.
+ * If a test is of a field of another table, a row passes it if one of its rows there passes: a location
+ * passes `CharacteristicName eq 'pH'` if one of its records does, and a dataset passes a test of
+ * `RegionId` if one of its locations does. If several tests are of fields of records, one record must pass
+ * all of them.
  */
 interface Search {
   datasets(): Row<"Metadata">[];
@@ -104,7 +105,7 @@ function search(world: World, tests: readonly FieldTest[]): Search {
         .filter((dataset, index) => needsLocation ? found.has(index) : matchesDataset(dataset))
         .map((dataset) => ({
           ...dataset,
-          // A getter, because it reads all records and few requests select it.
+          // A getter, because computing it takes long and few requests select it.
           get TemporalExtent() {
             return temporalExtent(world, dataset);
           },
@@ -162,13 +163,13 @@ const PHASE_VALUES: Record<string, (phase: Phase) => TestedValue> = {
   ActivityStartDateYear: (phase) => phase.year,
 };
 
-/** Combines the tests of one table's fields. */
+/** Combines the tests of the fields of one table. Tests of other fields are ignored. */
 function combineTests<T>(
   values: Record<string, (item: T) => TestedValue>,
   tests: readonly FieldTest[],
 ): (item: T) => boolean {
-  const own = tests.filter(({ field }) => field in values);
-  return (item) => own.every(({ field, matches }) => matches(values[field]!(item)));
+  const testsOfTable = tests.filter(({ field }) => field in values);
+  return (item) => testsOfTable.every(({ field, matches }) => matches(values[field]!(item)));
 }
 
 /** Returns the first and last start date of a dataset's records, or `null` if none has a date. */

@@ -57,7 +57,7 @@ const ROOT_PATH = "/v1/odata/v4";
 
 /**
  * Creates the service in process, with deterministic synthetic data: five datasets, locations in all
- * provinces and territories, and records from 2012 to 2023 with the irregularities of real ones.
+ * provinces and territories, and records from 2012 to 2023 with the irregularities of real records.
  *
  * It is as strict as the service. A raw `$` in the query string is 400, a missing API key 401, a wrong
  * one 403, and more than two requests in a second or two concurrent requests 429. It responds on any
@@ -116,9 +116,9 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     const resource = toResource(url.pathname);
     if (resource === undefined) return reject(404, "Not Found");
     if (request.method !== "GET") return reject(405, "Method Not Allowed", { allow: "GET" });
-    const admitted = throttle.enter();
-    if (typeof admitted === "string") {
-      stats[admitted]++;
+    const leave = throttle.enter();
+    if (typeof leave === "string") {
+      stats[leave]++;
       return reject(429, "Too Many Requests");
     }
     stats.mostInFlight = throttle.mostInFlight;
@@ -126,14 +126,14 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       const query = parseQuery(resource, url.search.slice(1));
       if (query.count) {
         const count = JSON.stringify({ value: countRows(world, resource, query.tests) });
-        return streamResponse(request, [count].values(), admitted);
+        return streamResponse(request, [count].values(), leave);
       }
       const page = createPage(world, resource, query, url);
       stats.rows += page.rows.length;
       const headers = page.nextLink ? { link: `<${page.nextLink}>; rel="next"` } : undefined;
-      return streamResponse(request, pageBody(resource, page), admitted, headers);
+      return streamResponse(request, pageBody(resource, page), leave, headers);
     } catch (error) {
-      admitted();
+      leave();
       if (error instanceof BadRequest) return reject(400, error.message);
       throw error;
     }
@@ -212,7 +212,7 @@ function* pageBody(resource: ResourceName, page: SandboxPage): Generator<string>
 /**
  * Streams a response that is in flight until its body is consumed, cancelled or aborted.
  *
- * @param leave Ends the request
+ * @param leave Ends the request in the throttle
  */
 function streamResponse(
   request: Request,
@@ -224,7 +224,7 @@ function streamResponse(
   const { signal } = request;
   let abort: () => void;
   const end = () => {
-    // Otherwise the signal would keep the page in memory for as long as the caller keeps the signal.
+    // The listener would keep the page in memory for as long as the caller keeps the signal.
     signal.removeEventListener("abort", abort);
     leave();
   };

@@ -23,7 +23,7 @@ export class Throttle {
    */
   constructor(readonly requestsPerSecond: number, readonly now: () => number) {}
 
-  /** Admits a request and returns the function that ends it, or returns why it is rejected. */
+  /** Admits a request. Returns the function that ends it, or the reason for which it is rejected. */
   enter(): (() => void) | Violation {
     const now = this.now();
     for (const [request, start] of this.#inFlight) {

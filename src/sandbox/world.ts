@@ -12,8 +12,8 @@ export interface World {
 /**
  * Returns the number of records of the first location in a round.
  *
- * Records come in rounds. The first location has a third of each round, every other location one
- * record: a client that splits a query by location must handle such a skew.
+ * Records are distributed in rounds. In each round, the first location has a third of the records and every
+ * other location has one: a client that splits a query by location must handle uneven shards.
  */
 function firstShare({ locations }: World): number {
   return locations === 1 ? 1 : Math.ceil((locations - 1) / 2);
