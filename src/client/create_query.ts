@@ -68,7 +68,7 @@ export function createQuery<R extends object>(
    *
    * @param toChunk Converts a batch to a chunk of the stream; `undefined` skips the batch
    */
-  const stream = <T, C>(
+  const streamBatches = <T, C>(
     converter: PageConverter<T>,
     toChunk: (batch: Batch<T>) => C | undefined,
     position: BatchPosition = {},
@@ -88,18 +88,19 @@ export function createQuery<R extends object>(
       cancel: (reason) => stop.abort(reason),
     }, { highWaterMark: 0 });
   };
-  const newWriter = (format: FormatName, options: Pick<WriterOptions, "csv" | "state">) =>
+  const createFormatWriter = (format: FormatName, options: Pick<WriterOptions, "csv" | "state">) =>
     createWriter(format, { resource, select, unchecked, ...options });
 
   // The last batch holds only the end of a document, which rows do not have.
-  const pages = () => stream(rowConverter<R>(), ({ isLast, data }) => isLast ? undefined : data);
+  const pages = () =>
+    streamBatches(rowConverter<R>(), ({ isLast, data }) => isLast ? undefined : data);
   const rows = () => iterate(pages(), signal);
 
   const bytes = (format: FormatName, options: { csv?: CsvOptions | undefined } = {}) => {
     requireOptions("bytes()", options, ["csv"]);
-    const converter = byteConverter(newWriter(format, { csv: options.csv }));
+    const converter = byteConverter(createFormatWriter(format, { csv: options.csv }));
     // Skips empty chunks, such as a page without rows.
-    return stream(converter, ({ data }) => data.length > 0 ? data : undefined);
+    return streamBatches(converter, ({ data }) => data.length > 0 ? data : undefined);
   };
 
   const batches = (options: BatchOptions = {}) => {
@@ -118,15 +119,19 @@ export function createQuery<R extends object>(
     // A resumed list of DOIs is complete only if the cursor carries the earlier DOIs.
     const collectsDois = dois && (select ?? fieldNames(resource)).includes("DOI") &&
       (after === undefined || after.dois !== undefined);
-    const toConverter = (): PageConverter<unknown> =>
+    const createConverter = (): PageConverter<unknown> =>
       format === undefined
         ? rowConverter<R>(collectsDois)
-        : byteConverter(newWriter(format, { csv, state: after?.writer }), collectsDois);
-    toConverter(); // throws now, and not when the iteration starts, if the format is invalid
+        : byteConverter(createFormatWriter(format, { csv, state: after?.writer }), collectsDois);
+    createConverter(); // throws now, and not when the iteration starts, if the format is invalid
     return {
       [Symbol.asyncIterator]: () =>
         iterate(
-          stream(toConverter(), (batch) => [batch], { fingerprint, after, collectsDois }),
+          streamBatches(createConverter(), (batch) => [batch], {
+            fingerprint,
+            after,
+            collectsDois,
+          }),
           signal,
         ),
     };
