@@ -3,7 +3,12 @@ import type { DataStreamOptions } from "../src/client/options.ts";
 import { oneLine, ValidationError } from "../src/errors.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import { requireSecret } from "../src/signing/signed_url.ts";
-import { invalidValue, requireOptions, requireWholeNumber } from "../src/validation.ts";
+import {
+  invalidValue,
+  requireOptions,
+  requireType,
+  requireWholeNumber,
+} from "../src/validation.ts";
 
 /** Who may download; see {@linkcode AppOptions.access}. */
 export type AccessMode = "caller" | "signed" | "token" | "public";
@@ -148,14 +153,21 @@ export function toSettings(options: AppOptions): Settings {
     throw new ValidationError("apiKey", `must be set for ${access} access`);
   }
   if (access === "signed") requireSecret("signingSecret", signingSecret);
-  if (access === "token" && tokens.length === 0) {
+  if (access === "token" && tokens?.length === 0) {
     throw new ValidationError("tokens", "must be set for token access");
   }
+  if (!Array.isArray(tokens)) throw invalidValue("tokens", "a list of strings", undefined);
   for (const token of tokens) requireToken(token);
   requireWholeNumber("maxRows", maxRows, 1);
   requireWholeNumber("maxDownloads", maxDownloads, 1);
   requireWholeNumber("pageRows", pageRows, 1, MAXIMUM_TOP);
   requireWholeNumber("readerTimeout", readerTimeout, 1, MAX_READER_TIMEOUT);
+  requireType("synthetic", synthetic, "boolean");
+  requireType("log", log, "function");
+  requireType("now", now, "function");
+  if (corsOrigins !== "*" && !Array.isArray(corsOrigins)) {
+    throw invalidValue("corsOrigins", '"*" or a list of origins', corsOrigins);
+  }
   for (const origin of corsOrigins === "*" ? [] : corsOrigins) requireOrigin(origin);
   return {
     access,

@@ -88,7 +88,9 @@ function isExpected(error: unknown): boolean {
   if (error instanceof DataStreamError || error instanceof CommandError) return true;
   // Errors of the operating system have a code. The names are of Deno's missing permissions.
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
-  return typeof code === "string" || name === "NotCapable" || name === "PermissionDenied";
+  // Codes such as ERR_INVALID_ARG_TYPE are those of a wrong call in the program.
+  const isSystemError = typeof code === "string" && !code.startsWith("ERR_");
+  return isSystemError || name === "NotCapable" || name === "PermissionDenied";
 }
 
 /** A command: its syntax, its help, and the function that runs it. */

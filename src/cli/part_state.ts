@@ -1,7 +1,7 @@
 // The files beside FILE that a download writes, other than the rows in FILE.part:
 //
 // - FILE.part.json: how far FILE.part is complete, replaced after each page;
-// - FILE.part.legs.json and FILE.part.legs2.json: the shards of a split query that are not yet started;
+// - FILE.part.shards.json and FILE.part.shards2.json: the shards of a split query that are not yet started;
 // - FILE.part.datasets.json: the versions of the datasets, requested after the first of several pages;
 // - FILE.incomplete.json: a note that FILE is finished and has fewer rows than the service counted.
 //
@@ -178,9 +178,9 @@ export function statePathOf(path: string): string {
   return `${path}.part.json`;
 }
 
-/** Returns the path of a file of shards. "Leg" is an earlier name of a shard. */
+/** Returns the path of FILE.part.shards.json or FILE.part.shards2.json. */
 function shardsPathOf(path: string, slot: Slot): string {
-  return `${path}.part.legs${slot === 0 ? "" : "2"}.json`;
+  return `${path}.part.shards${slot === 0 ? "" : "2"}.json`;
 }
 
 /** Returns the path of FILE.part.datasets.json. */

@@ -65,8 +65,10 @@ const REGIONS_BY_NAME = new Map(
 /** Suggests a documented region for an unknown one; empty if none is similar. */
 function regionHint(value: string): string {
   // The suggested names are replaced by the Ids of these regions.
-  return suggestBySpelling(lastPart(value), [...REGIONS_BY_NAME.keys()], "")
+  const hint = suggestBySpelling(lastPart(value), [...REGIONS_BY_NAME.keys()], "")
     .replace(/"([^"]+)"/g, (_, name) => `"${REGIONS_BY_NAME.get(name)}"`);
+  // A region can be similar by its name and by its Id.
+  return hint.replace(/("[^"]+") or \1/, "$1");
 }
 
 /** Returns the part of an Id after its last dot: `pe` for `admin.4.ca.pe`. */

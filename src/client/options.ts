@@ -157,6 +157,7 @@ function requireKey(apiKey: unknown): void {
     : new ValidationError(
       "apiKey",
       "must be visible ASCII characters, got others (not shown)",
+      { hint: "send the key alone, without quotes or spaces" },
     );
 }
 

@@ -8,7 +8,7 @@ import { oneLine } from "../errors.ts";
 export function citationsText(
   citations: readonly { citation: string; licence: string; link: string }[],
 ): string {
-  if (citations.length === 0) return "No dataset meets the filter.\n";
+  if (citations.length === 0) return "No dataset matches.\n";
   return citations
     .map(({ citation, licence, link }) =>
       [oneLine(citation), `Licence: ${oneLine(licence)}`, oneLine(link), ""].join("\n")

@@ -5,6 +5,7 @@ import {
   firstRepeated,
   invalidValue,
   requireOptions,
+  requireType,
 } from "../validation.ts";
 
 /** A column: a field, or a field and its name in the header row. */
@@ -69,6 +70,9 @@ export function checkCsvOptions(options: CsvOptions = {}): CheckedCsvOptions {
   if (typeof separator !== "string" || !SEPARATOR_PATTERN.test(separator)) {
     const expected = 'one punctuation mark such as "," or ";", or a tab';
     throw invalidValue("separator", expected, separator);
+  }
+  for (const name of ["header", "bom", "escapeFormulas"] as const) {
+    requireType(name, options[name], "boolean");
   }
   const columns = options.columns === undefined ? undefined : checkColumns(options.columns);
   return { columns, separator, header, bom, escapeFormulas };

@@ -51,18 +51,21 @@ Deno.test("weir --resume refuses a split download when the file of its later sha
       const ask = ["records", baseUrl, "--partition=location", "--region=hub.atlantic"];
       const toCsv = [...ask, "--characteristic=pH", "--quiet", "--output=a.csv"];
       assertEquals((await runToEnd(line, ...toCsv)).code, 1);
-      const [part, legs] = [await readFile("a.csv.part"), await readFile("a.csv.part.legs.json")];
-      assert(JSON.parse(legs).length > 1);
+      const [part, shards] = [
+        await readFile("a.csv.part"),
+        await readFile("a.csv.part.shards.json"),
+      ];
+      assert(JSON.parse(shards).length > 1);
       for (const content of [undefined, "[", "{}", "[]", '[{"clauses":[]}]', '[{"clauses":1}]']) {
-        await Deno.remove(`${FOLDER}/a.csv.part.legs.json`);
-        if (content !== undefined) await writeFile("a.csv.part.legs.json", content);
+        await Deno.remove(`${FOLDER}/a.csv.part.shards.json`);
+        if (content !== undefined) await writeFile("a.csv.part.shards.json", content);
         const { code, stderr } = await runToEnd(line, ...toCsv, "--resume");
         assertEquals([code, await readFile("a.csv.part")], [1, part], content);
-        assertStringIncludes(stderr, "a.csv.part.legs.json is missing or damaged");
+        assertStringIncludes(stderr, "a.csv.part.shards.json is missing or damaged");
         assertStringIncludes(stderr, "start again with --force");
-        if (content === undefined) await writeFile("a.csv.part.legs.json", legs);
+        if (content === undefined) await writeFile("a.csv.part.shards.json", shards);
       }
-      await writeFile("a.csv.part.legs.json", legs);
+      await writeFile("a.csv.part.shards.json", shards);
       assertEquals((await runToEnd(line, ...toCsv, "--resume")).code, 0);
       assertEquals((await runToEnd(line, ...toCsv.slice(0, -1), "--output=b.csv")).code, 0);
       assertEquals(await readFile("a.csv") === await readFile("b.csv"), true);

@@ -239,7 +239,7 @@ Deno.test("weir --resume completes a part when its path is written in another wa
 });
 
 const PART = ["a.csv.part", "a.csv.part.datasets.json", "a.csv.part.json"];
-const SPLIT_PART = [...PART, "a.csv.part.legs.json"];
+const SPLIT_PART = [...PART, "a.csv.part.shards.json"];
 const gone = () => new Response("", { status: 404 });
 
 /** Ways in which a download ends: the exit code, and the names of the remaining files. */
@@ -404,7 +404,7 @@ for (const [name, { end, code, files }] of Object.entries(ENDS)) {
 }
 
 /** Files that a run writes before it renames them, left by a run that was killed in between. */
-const UNRENAMED = ["json", "legs.json", "legs2.json", "datasets.json"]
+const UNRENAMED = ["json", "shards.json", "shards2.json", "datasets.json"]
   .map((name) => `a.csv.part.${name}.new`);
 
 for (const more of ["--resume", "--force"]) {

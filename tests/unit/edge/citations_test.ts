@@ -36,7 +36,7 @@ Deno.test("EdgeApp.request() returns objects for /Citations.json", DEADLINE, asy
 Deno.test("EdgeApp.request() adds bbox to the filter of the citations", DEADLINE, async () => {
   const { app, requests } = overUpstream([page([])]);
   const response = await app.request("/Citations.txt?bbox=-64,46,-62,47&$filter=DOI eq 'x'");
-  assertEquals(await response.text(), "No dataset meets the filter.\n");
+  assertEquals(await response.text(), "No dataset matches.\n");
   const filter = new URL(requests[0]!.url).searchParams.get("$filter")!;
   assertStringIncludes(filter, "DOI eq 'x' and Longitude gt '-64'");
 });
@@ -58,7 +58,7 @@ Deno.test(
     assertEquals(citations.map(({ doi }: { doi: string }) => doi), [location!.DOI]);
     assertEquals(stats.requests, 2);
     const none = await app.request("/Citations.txt?$filter=Name eq 'none'&bbox=-64,46,-62,47");
-    assertEquals(await none.text(), "No dataset meets the filter.\n");
+    assertEquals(await none.text(), "No dataset matches.\n");
   },
 );
 
