@@ -3,7 +3,8 @@
 // A new flag is
 // - declared in one of the objects ..._FLAGS, with the text of its help;
 // - read by one of the functions read...();
-// - named in FLAG_NAMES if it sets an option of the client, for the messages of its errors;
+// - named in FLAG_NAMES if it sets an option of the client, for the messages of its errors, and in
+//   OPTION_FLAGS in commands.ts if a hint of a DataStreamError names that option;
 // - added to toQueryJson() in download.ts if it changes the content of the file, so that --resume
 //   rejects a part that was written with another value;
 // - added to the list `unused` in requireCompatibleFlags() in download.ts if --count has no use for it.
