@@ -50,7 +50,10 @@ const DOWNLOAD_TIMEOUT = 4_000;
 async function download({ root }: Server): Promise<string | undefined> {
   const response = await fetch(root + DOWNLOAD, { signal: AbortSignal.timeout(DOWNLOAD_TIMEOUT) });
   if (response.status === 200) return await response.text();
-  assertEquals([response.status, (await response.json()).title], [503, "Too many concurrent requests"]);
+  assertEquals([response.status, (await response.json()).title], [
+    503,
+    "Too many concurrent requests",
+  ]);
 }
 
 for (const point of STALL_POINTS) {
