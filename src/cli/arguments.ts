@@ -98,7 +98,7 @@ function unknownCommand(
 /** An argument that is not a flag. */
 interface Operand {
   text: string;
-  /** Words of a value that the shell has split, including this one; `undefined` if there is none. */
+  /** Words of an unquoted value, including this one; `undefined` if the value is one word. */
   splitValue: readonly string[] | undefined;
 }
 
@@ -171,7 +171,7 @@ function* parseGroup(
   }
 }
 
-/** Returns the next argument as a value; empty if there is none, or if it is a flag. */
+/** Returns the next argument as a value; empty at the end of the line or before a flag. */
 function nextValue(remaining: Iterator<string, undefined>): string {
   const { value = "" } = remaining.next();
   // `-`, and what begins with a negative number, are values.

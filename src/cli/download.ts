@@ -204,7 +204,7 @@ function requireCompatibleFlags(flags: FlagValues): void {
   }
 }
 
-/** Rejects a file for citations that is FILE of the rows, or one of the files beside it. */
+/** Checks that `--cite` does not name FILE, FILE.part or another file that the download writes. */
 function requireDifferentFiles(output: string | undefined, cite: string | undefined): void {
   if (output === undefined || cite === undefined || isStandardOutput(cite)) return;
   if (pathsOf(output).every((path) => resolve(path) !== resolve(cite))) return;

@@ -36,7 +36,7 @@ export interface Output {
    * Ends an incomplete output.
    *
    * @param rows Number of rows that were written
-   * @returns The path of a part that a later run can continue; `undefined` if there is none
+   * @returns The path of a part that a later run can continue; `undefined` if no part is kept
    */
   abandon(rows: number): Promise<string | undefined>;
 }
@@ -195,7 +195,7 @@ export async function statIfExists(
  * Checks that a file can be created or replaced.
  *
  * @param hint What to do if a file exists and `force` is false
- * @returns The status of the file to replace; `undefined` if there is none
+ * @returns The status of the file to replace; `undefined` if the file does not exist
  * @throws {FileError} If the file is read-only, or exists without `force`
  */
 export async function requireReplaceable(

@@ -191,7 +191,7 @@ function errorIn({ error, errors }: Record<string, unknown>): string | undefined
  * or a repeated row. Rows within a page may have any order.
  *
  * @param seenIds Ids of earlier pages that are not integers
- * @returns The fault, for an error message; `undefined` if there is none
+ * @returns The error in the rows, for a message; `undefined` if the rows are correct
  */
 function findRowFault(
   { rows, ids }: PageRows,

@@ -98,7 +98,7 @@ export interface RequestOptions {
   url: string;
   /** Header fields, names in lower case. */
   headers: Record<string, string>;
-  /** Body; the key is missing if there is none. */
+  /** Body. A request without a body does not have this key. */
   body?: unknown;
   /** Information for the caller, the same object as in the options. */
   request?: object;
