@@ -39,8 +39,6 @@ Deno.test("Progress.requests counts each request when the service offers HTTP/2"
   const ran = await runProgram(
     Deno.execPath(),
     "run",
-    // Deno would otherwise find tests/deno.json.
-    "--config=deno.json",
     "--no-prompt",
     "--allow-net=127.0.0.1",
     "--unsafely-ignore-certificate-errors=127.0.0.1",
