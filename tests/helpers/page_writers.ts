@@ -1,6 +1,6 @@
 import { csvFromPage, geojsonFromPage, ndjsonFromPage, type ResourceName } from "../../mod.ts";
-import { fieldNames } from "../../src/odata/resources.ts";
 import { createJsonWriter } from "../../src/formats/json.ts";
+import { fieldsOf } from "./resources.ts";
 
 type Make = (page: Uint8Array, resource: ResourceName) => Uint8Array;
 
@@ -10,7 +10,7 @@ export const PAGE_WRITERS: Record<string, readonly [symbol: string, make: Make][
     ["csvFromPage", (page) => csvFromPage(page)],
     [
       "csvFromPage with columns",
-      (page, resource) => csvFromPage(page, { columns: fieldNames(resource) }),
+      (page, resource) => csvFromPage(page, { columns: fieldsOf(resource) }),
     ],
   ],
   ndjson: [["ndjsonFromPage", ndjsonFromPage]],

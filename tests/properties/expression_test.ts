@@ -8,6 +8,7 @@ import {
   endsWith,
   eq,
   type Filter,
+  FILTER_FIELDS,
   gt,
   gte,
   isIn,
@@ -16,7 +17,6 @@ import {
   ne,
 } from "../../mod.ts";
 import { parseFilter } from "../../src/odata/parse_filter.ts";
-import { FILTER_FIELDS } from "../../src/odata/resources.ts";
 
 const runs = { numRuns: 20_000, seed: 1 };
 

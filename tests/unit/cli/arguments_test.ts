@@ -2,8 +2,8 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { COMMANDS } from "../../../src/cli/commands.ts";
-import { VERSION } from "../../../src/version.ts";
 import { weir } from "../../helpers/run_weir.ts";
+import { VERSION } from "../../helpers/project.ts";
 
 const urlOf = async (...flags: string[]) => {
   const { code, output, errors } = await weir(["url", "records", ...flags]);

@@ -1,14 +1,16 @@
 // Command lines that need no file. The others are tested as processes.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { signUrl } from "../../../edge/app.ts";
+import { RESOURCES } from "../../../mod.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
-import { fieldNames, RESOURCES } from "../../../src/odata/resources.ts";
-import { signUrl, verifyUrl } from "../../../src/signing/signed_url.ts";
-import { VERSION } from "../../../src/version.ts";
+import { verifyUrl } from "../../../src/signing/signed_url.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { ask } from "../../helpers/sandbox.ts";
 import { screenOf } from "../../helpers/screen.ts";
 import { type RunResult, weir } from "../../helpers/run_weir.ts";
+import { fieldsOf } from "../../helpers/resources.ts";
+import { VERSION } from "../../helpers/project.ts";
 
 const sandbox = ["--sandbox", "--quiet"];
 
@@ -126,7 +128,7 @@ Deno.test("weir fields prints every field and every filter field", async () => {
     const { code, output } = await weir(["fields", command]);
     const resource = (command[0]!.toUpperCase() + command.slice(1)) as "Records";
     const [selected = "", filtered = ""] = output.split("Fields for --filter:\n");
-    for (const name of fieldNames(resource)) assertMatch(selected, new RegExp(`^  ${name} `, "m"));
+    for (const name of fieldsOf(resource)) assertMatch(selected, new RegExp(`^  ${name} `, "m"));
     for (const name of RESOURCES[resource].filters) {
       assertMatch(filtered, new RegExp(`^  ${name} `, "m"));
     }

@@ -2,9 +2,9 @@
 // in tests/fixtures/transcripts.
 import "../../helpers/reads_fixtures.ts";
 import { assertEquals } from "@std/assert";
-import { VERSION } from "../../../src/version.ts";
 import { assertGolden } from "../../helpers/golden.ts";
 import { record, type Scenario, tabulate, transcribe } from "../../helpers/transcript.ts";
+import { VERSION } from "../../helpers/project.ts";
 
 const COMMANDS = [
   ...["records", "observations", "locations", "metadata"],

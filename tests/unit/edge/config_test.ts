@@ -1,8 +1,8 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
+import { ValidationError } from "../../../mod.ts";
 import { createApp } from "../../../edge/app.ts";
 import { readConfig, sandboxOptions, VARIABLES } from "../../../edge/config.ts";
-import { ValidationError } from "../../../src/errors.ts";
 import { SECRET } from "../../helpers/edge.ts";
 
 /** Reads the environment; leaves out options that are not set. */

@@ -2,12 +2,12 @@
 
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
+import { ValidationError } from "../../../mod.ts";
 import { negotiateFormat } from "../../../edge/download.ts";
 import { citeAs, contentDisposition, toFileName } from "../../../edge/download_response.ts";
 import { readForm, toFormQuery } from "../../../edge/page/form.ts";
 import { publicOrigin } from "../../../edge/page/links.ts";
 import { toProblem } from "../../../edge/problem.ts";
-import { ValidationError } from "../../../src/errors.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 import { overSandbox } from "../../helpers/edge.ts";
 

@@ -5,7 +5,6 @@ import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
 import { citationsText } from "../../../src/formats/citations_text.ts";
 import { CsvWriter } from "../../../src/formats/csv.ts";
 import { checkCsvOptions } from "../../../src/formats/csv_options.ts";
-import { fieldNames } from "../../../src/odata/resources.ts";
 import { createJsonWriter } from "../../../src/formats/json.ts";
 import { assertLinear, shortest } from "../../helpers/doubling.ts";
 import { PAGE_WRITERS } from "../../helpers/page_writers.ts";
@@ -16,6 +15,7 @@ import {
   truncatedPage,
 } from "../../helpers/sample_pages.ts";
 import { ask } from "../../helpers/sandbox.ts";
+import { fieldsOf } from "../../helpers/resources.ts";
 
 type Text = (size: number) => string;
 
@@ -125,7 +125,7 @@ Deno.test("CsvWriter.write() stays fast when one row of the first page has a new
   const pages = [page, `${page.slice(0, middle)}"New":1,${page.slice(middle)}`]
     .map((page) => encoder.encode(page));
   const write = (page: Uint8Array) =>
-    new CsvWriter(checkCsvOptions(), fieldNames("Records"), { addsNewFields: true }).write(page);
+    new CsvWriter(checkCsvOptions(), fieldsOf("Records"), { addsNewFields: true }).write(page);
   let [known, unknown] = [Infinity, Infinity];
   for (let round = 0; round < 6; round++) {
     known = Math.min(known, await shortest(pages[0]!, write, 2));

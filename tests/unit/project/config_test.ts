@@ -1,10 +1,10 @@
 // deno.json (development, npm) and jsr.json (the published package, JSR) describe the same code.
 import { assert, assertEquals } from "@std/assert";
 import { VARIABLES } from "../../../edge/config.ts";
-import { VERSION } from "../../../src/version.ts";
 import deno from "../../../deno.json" with { type: "json" };
 import jsr from "../../../jsr.json" with { type: "json" };
 import { importsOf, resolve, sourceFiles } from "../../helpers/tree.ts";
+import { VERSION } from "../../helpers/project.ts";
 
 /** Versions of the @std packages in jsr.json; deno-std 1.4.0 has builds of them. */
 const STD_VERSIONS: Record<string, string> = {

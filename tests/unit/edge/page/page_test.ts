@@ -1,11 +1,11 @@
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DataStream } from "../../../../mod.ts";
-import { fieldNames } from "../../../../src/odata/resources.ts";
 import { createSandbox } from "../../../../src/sandbox/service.ts";
 import { overSandbox, overUpstream, SECRET } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
 import { page } from "../../../helpers/upstream.ts";
+import { fieldsOf } from "../../../helpers/resources.ts";
 
 const NOW = 1_800_000_000_000;
 const token = "the-token-of-a-test";
@@ -42,7 +42,7 @@ Deno.test("GET / returns a form with the datasets and no results when no form wa
   for (const name of ["west", "south", "east", "north", "field"]) {
     assertStringIncludes(html, `name="${name}"`);
   }
-  for (const field of fieldNames("Records")) assertStringIncludes(html, `value="${field}"`);
+  for (const field of fieldsOf("Records")) assertStringIncludes(html, `value="${field}"`);
   await app.request("/");
   assertEquals(stats.requests, 1); // the datasets, which are cached
 });

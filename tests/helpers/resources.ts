@@ -1,0 +1,6 @@
+import { type Field, type ResourceName, RESOURCES } from "../../mod.ts";
+
+/** Returns the names of a resource's fields in documented order. */
+export function fieldsOf<R extends ResourceName>(resource: R): Field<R>[] {
+  return Object.keys(RESOURCES[resource].fields) as Field<R>[];
+}
