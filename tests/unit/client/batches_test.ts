@@ -14,7 +14,6 @@ import {
   type Row,
   ValidationError,
 } from "../../../mod.ts";
-import { formatsOf } from "../../../src/formats/formats.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { largeService } from "../../helpers/large_service.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";
@@ -86,7 +85,8 @@ for (const { resource, within, partition } of cases) {
       assertEquals(stored(others.at(-1)!.cursor), stored(batches.at(-1)!.cursor));
       assertEquals(totalRows, batches.slice(0, index + 1).flatMap(({ data }) => data).length);
     }
-    for (const format of formatsOf(resource)) {
+    const formats = ["csv", "ndjson", "json", "geojson"] as const;
+    for (const format of resource === "Locations" ? formats : formats.slice(0, 3)) {
       const csv = format === "csv" ? { bom: true, separator: ";" } : undefined;
       const document = await read(query().bytes(format, { csv }));
       const written = await all(query().batches({ format, csv, dois: true }));

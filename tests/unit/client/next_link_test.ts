@@ -1,8 +1,22 @@
+// Links to the next page in the header `Link`.
 import "../../helpers/no_permission.ts";
-import { assertEquals, assertThrows } from "@std/assert";
-import { nextLinkTarget } from "../../../src/client/next_link.ts";
+import { assertEquals, assertRejects } from "@std/assert";
+import { DataStream, DataStreamError } from "../../../mod.ts";
+import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
-const found: [header: string | null, target: string | undefined][] = [
+/** Requests pages until there is no link; returns the skip token of the second request. */
+async function tokenAfter(header: string | null): Promise<string | null | undefined> {
+  const link = header?.replace(/<(?=[^;>]*>)/g, `<${ROOT}/Locations?$skiptoken=`)
+    .replace(/^<(?!h)/, `<${ROOT}/Locations?$skiptoken=`);
+  const { options, requests } = upstream(
+    page([{ Id: 1 }], undefined, link ? { link } : {}),
+    page([{ Id: 2 }]),
+  );
+  await new DataStream(options).locations().toArray();
+  return requests[1] && new URL(requests[1].url).searchParams.get("$skiptoken");
+}
+
+const found: [header: string | null, token: string | undefined][] = [
   [null, undefined],
   ["", undefined],
   ['<u>; rel="next"', "u"],
@@ -24,13 +38,14 @@ const found: [header: string | null, target: string | undefined][] = [
   ["<u>; rel=prev; rel=next", undefined],
   ["<u>; rev=next", undefined],
 ];
-for (const [header, target] of found) {
-  Deno.test(`nextLinkTarget() returns ${target} when the header is ${header}`, () =>
-    assertEquals(nextLinkTarget(header), target));
+for (const [header, token] of found) {
+  Deno.test(`locations() continues after ${token} when the header Link is ${header}`, async () =>
+    assertEquals(await tokenAfter(header), token));
 }
 
 for (const header of ["u; rel=next", "<u; rel=next", '<u>; title="x; rel=next', "<u> rel=next"]) {
-  Deno.test(`nextLinkTarget() throws when the header is ${header}`, () => {
-    assertThrows(() => nextLinkTarget(header), SyntaxError, "cannot be read");
+  Deno.test(`locations() throws when the header Link is ${header}`, async () => {
+    const error = await assertRejects(() => tokenAfter(header), DataStreamError, "cannot be read");
+    assertEquals(error.kind, "next-link");
   });
 }

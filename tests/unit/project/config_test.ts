@@ -1,6 +1,5 @@
 // deno.json (development, npm) and jsr.json (the published package, JSR) describe the same code.
 import { assert, assertEquals } from "@std/assert";
-import { VARIABLES } from "../../../edge/config.ts";
 import deno from "../../../deno.json" with { type: "json" };
 import jsr from "../../../jsr.json" with { type: "json" };
 import { importsOf, resolve, sourceFiles } from "../../helpers/tree.ts";
@@ -84,9 +83,4 @@ Deno.test("jsr.json includes every entry point and no tests when it is read", ()
     const [folder] = path.slice(2).split("/");
     assert(jsr.publish.include.includes(folder!), path);
   }
-});
-
-Deno.test("the serve task allows exactly the variables of the configuration when it runs", () => {
-  const [, names] = /--allow-env=(\S+)/.exec(deno.tasks.serve.command)!;
-  assertEquals(names!.split(","), VARIABLES.toSorted());
 });
