@@ -1,4 +1,5 @@
 // Signed URLs and file names with random text from a URL.
+// Tests functions directly, because thousands of requests would take too long.
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { signUrl } from "../../edge/app.ts";
 import fc from "fast-check";

@@ -1,4 +1,5 @@
 // Filters of the filter builder: parsed again and encoded in a URL.
+// One test parses filters directly: their clauses are not visible in a query.
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {

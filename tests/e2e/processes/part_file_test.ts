@@ -1,4 +1,5 @@
 // Several processes that write one part, with their steps in any order, never produce a wrong file.
+// Most tests call `openPart()` directly: the steps of two commands cannot be interleaved exactly.
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { FileError } from "../../../src/cli/output.ts";

@@ -1,3 +1,4 @@
+// Tests `readConfig()` directly: `edge/serve.ts` reads the environment of the process once.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { ValidationError } from "../../../mod.ts";

@@ -1,3 +1,4 @@
+// Tests the table of formats directly: entry points show only a part of its results.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { type ResourceName, RESOURCES, ValidationError } from "../../../mod.ts";

@@ -1,4 +1,5 @@
 // Malformed and unusual pages take linear time. Their errors are SyntaxErrors.
+// Measures writers directly, because a query takes more time than they do.
 import "../../helpers/no_permission.ts";
 import { assert, assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";

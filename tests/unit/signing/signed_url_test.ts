@@ -1,3 +1,5 @@
+// Tests `verifyUrl()` directly: the edge app rejects some of the signed URLs for other reasons
+// first.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { signUrl } from "../../../edge/app.ts";
