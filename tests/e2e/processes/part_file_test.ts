@@ -137,6 +137,18 @@ Deno.test("PartFile.commit() of an earlier run that overtakes a later one leaves
     assertEquals(await readFile("a.csv"), "page 1\npage 2\npage 3\n");
   }));
 
+Deno.test("openPart() names --force when the file exists, and moving it when a part is resumed", () =>
+  withFiles(async () => {
+    await writeFile("a.csv", "of another");
+    const force = "a.csv already exists: pass --force to overwrite it, or choose another name";
+    await assertRejects(resume, FileError, force);
+    await Deno.remove(PATH);
+    await (await killed()).abandon(false);
+    await writeFile("a.csv", "of another");
+    await assertRejects(() => openPart(PATH, { ...options, resume: false }), FileError, force);
+    await assertRejects(resume, FileError, "a.csv already exists: move it, then resume");
+  }));
+
 Deno.test("openPart() refuses a part that is not a regular file", () =>
   withFiles(async () => {
     await (await killed()).abandon(false);

@@ -84,6 +84,20 @@ Deno.test("GET / returns a count, preview, buttons, snippets and citations when 
   assertStringIncludes(html, 'name="from" value="2015"');
 });
 
+Deno.test("GET / reads several datasets from one text, each once, when white space or marks separate them", async () => {
+  const { app } = overSandbox();
+  const dois = ["10.25976/weir-aa00", "10.25976/weir-bb00"] as const;
+  for (const gap of [" ", "\n", "\r\n", "\t", ",", ";", " , ; "]) {
+    const parameters = new URLSearchParams({
+      dataset: [...dois, dois[0], ""].join(gap),
+      endpoint: "Locations",
+    });
+    const [link] = linksOf(await (await app.request(`/?${parameters}`)).text());
+    const filter = new URL(link!).searchParams.get("$filter");
+    assertEquals(filter, `DOI in ('${dois[0]}','${dois[1]}')`);
+  }
+});
+
 Deno.test("GET / combines region, datasets and bounding box for every endpoint", async () => {
   for (const endpoint of ["Records", "Observations", "Locations", "Metadata"]) {
     const { app } = overSandbox();
