@@ -343,6 +343,17 @@ test("a 429 has less effect with each minute without a request", async () => {
   assertEquals(starts.at(-1)! - starts.at(-2)!, INTERVAL);
 });
 
+test("a 429 keeps its effect when there is a request in each minute", async () => {
+  const { clock, starts, send } = createSender();
+  for (let times = 0; times < 3; times++) await send({ respond: tooManyRequests(0) });
+  for (let times = 0; times < 4; times++) {
+    await clock.sleep(50_000);
+    await send({ respond: notFound });
+  }
+  await send({ respond: notFound });
+  assertEquals(starts.at(-1)! - starts.at(-2)!, 8 * INTERVAL);
+});
+
 test("a 429 sets an interval of 1 s when the rate is unlimited", async () => {
   const { send } = createSender();
   await send({ requestsPerSecond: Infinity, respond: tooManyRequests(0) });
