@@ -8,7 +8,7 @@ import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import type { Progress } from "./progress.ts";
 import type { ClientSettings } from "./options.ts";
 import { penalize } from "./rate_limiter.ts";
-import { createRetryDecider } from "./retry.ts";
+import { createRetryDecider, PageSize, type RetryDecider } from "./retry.ts";
 import { FailedAttempt, sendRequest, type ServiceResponse } from "./transport.ts";
 
 /** One HTTP request for one page. */
@@ -43,6 +43,7 @@ export class Execution {
     expectedRows: undefined,
     retrying: undefined,
   };
+  /** Page sizes of the resources of which the service has refused a page. */
   readonly #pageSizes = new Map<ResourceName, PageSize>();
 
   constructor(
@@ -71,10 +72,10 @@ export class Execution {
     const { settings, signal } = this;
     const { clock } = settings;
     const { origin } = new URL(settings.baseUrl);
-    const decide = createRetryDecider(settings.retry);
-    const pageSize = this.pageSizeOf(request.resource);
+    let decide: RetryDecider | undefined;
     for (;;) {
-      const top = request.top && pageSize.limit(request.top);
+      const pageSize = this.#pageSizes.get(request.resource);
+      const top = request.top && (pageSize?.limit(request.top) ?? request.top);
       const sent: R = { ...request, top };
       const queuedAt = clock.now();
       const onStart = () => {
@@ -85,16 +86,17 @@ export class Execution {
         const options = toRequestOptions(settings, sent);
         const response = await sendRequest(options, settings, signal, onStart);
         const content = read(response, sent);
-        if (top !== undefined) pageSize.succeeded(top, request.top!);
+        if (top !== undefined) pageSize?.succeeded(top, request.top!);
         return content;
       } catch (error) {
         const failed = toFailedAttempt(error);
+        decide ??= createRetryDecider(settings.retry);
         const decision = decide(failed, top);
         const { blockTime } = decision;
         if (blockTime !== undefined) penalize(origin, { clock, key: settings.apiKey }, blockTime);
         if (decision.action === "fail") throw decision.error;
         const { delay, top: nextTop } = decision;
-        if (nextTop !== undefined && nextTop !== top) pageSize.shrinkTo(nextTop);
+        if (nextTop !== undefined && nextTop !== top) this.#shrinkPages(request.resource, nextTop);
         const retrying = { fault: failed.error, wait: delay };
         this.#report({ retries: this.#progress.retries + 1, retrying });
         // After a 429, the rate limiter delays the next request, and `onStart` adds that wait.
@@ -104,11 +106,9 @@ export class Execution {
     }
   }
 
-  /** Returns the page size that the service can deliver for a resource. */
-  pageSizeOf(resource: ResourceName): PageSize {
-    const pageSize = this.#pageSizes.get(resource) ?? new PageSize();
-    this.#pageSizes.set(resource, pageSize);
-    return pageSize;
+  /** Whether the service has refused pages of `top` rows, so that smaller ones are requested. */
+  hasReducedPages(resource: ResourceName, top: number): boolean {
+    return this.#pageSizes.get(resource)?.isReduced(top) ?? false;
   }
 
   /** Reports the delivery of a page. */
@@ -125,6 +125,13 @@ export class Execution {
   /** Reports counted rows that were not received and are accepted. */
   acceptMissing(rows: number): void {
     this.#report({ missingRows: (this.#progress.missingRows ?? 0) + rows });
+  }
+
+  /** Requests the next pages of a resource with `top` rows. */
+  #shrinkPages(resource: ResourceName, top: number): void {
+    const pageSize = this.#pageSizes.get(resource) ?? new PageSize();
+    pageSize.shrinkTo(top);
+    this.#pageSizes.set(resource, pageSize);
   }
 
   async #sleep(milliseconds: number): Promise<void> {
@@ -148,54 +155,6 @@ function toFailedAttempt(error: unknown): FailedAttempt {
   if (error instanceof FailedAttempt) return error;
   if (error instanceof DataStreamError) return new FailedAttempt(error);
   throw error;
-}
-
-/** Number of pages without an error after which a reduced page size is doubled. */
-const GOOD_PAGES = 3;
-/** Upper limit of this number, which doubles each time that a doubled page size is refused. */
-const MAX_GOOD_PAGES = 96;
-
-/**
- * The page size that the service can deliver. It is halved after a page that was too large or too slow, and
- * doubled after some good pages (pages without an error), up to the wanted size.
- *
- * A service that can never deliver a size would refuse it each time. Therefore each refusal directly after
- * a doubling also doubles the number of good pages before the next attempt.
- */
-class PageSize {
-  #max = Infinity;
-  #goodPages = 0;
-  #goodPagesToGrow = GOOD_PAGES;
-  #hasJustGrown = false;
-
-  /** Returns the page size to request if the caller wants `wanted` rows per page. */
-  limit(wanted: number): number {
-    return Math.min(wanted, this.#max);
-  }
-
-  /** Whether the page size is below `wanted`. */
-  isReduced(wanted: number): boolean {
-    return this.#max < wanted;
-  }
-
-  /** Records that a page was too large or too slow, and is requested with `top` rows. */
-  shrinkTo(top: number): void {
-    if (this.#hasJustGrown) {
-      this.#goodPagesToGrow = Math.min(MAX_GOOD_PAGES, 2 * this.#goodPagesToGrow);
-    }
-    this.#max = top;
-    this.#goodPages = 0;
-    this.#hasJustGrown = false;
-  }
-
-  /** Records a good page that was requested with `top` rows; `wanted` is the size without reduction. */
-  succeeded(top: number, wanted: number): void {
-    this.#hasJustGrown = false;
-    if (this.#max === Infinity || ++this.#goodPages < this.#goodPagesToGrow) return;
-    this.#goodPages = 0;
-    this.#hasJustGrown = true;
-    this.#max = 2 * top >= wanted ? Infinity : 2 * top;
-  }
 }
 
 /** Builds the request for a page or a count. */

@@ -109,7 +109,7 @@ export async function splitByLocation(
   rowsWanted: number,
 ): Promise<Shard[]> {
   const { resource, partition, top, skipToken } = query;
-  const isSmall = Math.min(top, rowsWanted) === 1 || execution.pageSizeOf(resource).isReduced(top);
+  const isSmall = Math.min(top, rowsWanted) === 1 || execution.hasReducedPages(resource, top);
   if (!isMeasured(resource) || !isSmall) throw refusal;
   const ids = partition === "auto"
     ? matchingLocations(shard, shard.locations ?? await locationIds(execution, query))

@@ -1,8 +1,8 @@
 import { toRequest } from "../endpoint/to_request.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
-import { DataStreamError, oneLine } from "../errors.ts";
+import type { DataStreamError } from "../errors.ts";
 import type { Clock } from "../clock.ts";
-import { isRedirect, statusError } from "./http_error.ts";
+import { isDenied, isRedirect, networkError, statusError } from "./http_error.ts";
 import { acquirePermit } from "./rate_limiter.ts";
 import { startTimeouts, type Timeouts } from "./timeouts.ts";
 
@@ -89,7 +89,8 @@ export async function sendRequest(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof FailedAttempt) throw error;
-    throw networkFailure(error, url, apiKey === undefined ? undefined : redact);
+    const failure = networkError(error, url, apiKey === undefined ? undefined : redact);
+    throw new FailedAttempt(failure, isDenied(error));
   } finally {
     timer.stop();
     signal.removeEventListener("abort", abort);
@@ -163,8 +164,8 @@ async function readBody(
 
 /** Returns the number of bytes after which to stop reading a body. */
 function bytesToRead(response: Response): number {
-  if (isRedirect(response)) return 0;
-  return response.status === 200 && isJson(response.headers) ? Infinity : MAX_ERROR_BODY;
+  if (response.status === 200 && isJson(response.headers)) return Infinity;
+  return isRedirect(response) ? 0 : MAX_ERROR_BODY;
 }
 
 function concatenate(chunks: Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
@@ -175,57 +176,6 @@ function concatenate(chunks: Uint8Array[], length: number): Uint8Array<ArrayBuff
     offset += chunk.length;
   }
   return bytes;
-}
-
-/** Creates the error for a request without a complete response. */
-function networkFailure(
-  error: unknown,
-  url: string,
-  redact: ((text: string) => string) | undefined,
-): FailedAttempt {
-  const { origin, host } = new URL(url);
-  // Deno's error for a missing permission.
-  const isDenied = error instanceof Error && error.name === "NotCapable";
-  const message = messagesOf(error);
-  return new FailedAttempt(
-    new DataStreamError(`No complete response from ${origin} (${redact?.(message) ?? message})`, {
-      kind: "network",
-      url,
-      hint: isDenied
-        ? `allow access to the service: deno run --allow-net=${host}`
-        : "check the connection and the base URL, then try again",
-      cause: redact === undefined ? error : redactError(error, redact),
-    }),
-    isDenied,
-  );
-}
-
-/** Maximum number of causes to follow, because an error may be its own cause. */
-const MAX_CAUSES = 5;
-
-/** Returns the messages of an error and its causes, because some runtimes put the reason into a cause. */
-function messagesOf(error: unknown, depth = 0): string {
-  const cause = error instanceof Error && depth < MAX_CAUSES ? error.cause : undefined;
-  return cause instanceof Error
-    ? `${oneLine(error)}: ${messagesOf(cause, depth + 1)}`
-    : oneLine(error);
-}
-
-/**
- * Copies an error and its causes without the API key. Only name, message and stack are copied, because
- * any other property may hold the request's headers.
- */
-function redactError(error: unknown, redact: (text: string) => string, depth = 0): Error {
-  if (!(error instanceof Error)) return new Error(redact(oneLine(error)));
-  const { name, message, stack } = error;
-  const next = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
-  const cause = next === undefined || depth === MAX_CAUSES
-    ? undefined
-    : redactError(next, redact, depth + 1);
-  const copy = new Error(redact(message), cause && { cause });
-  copy.name = name;
-  if (stack !== undefined) copy.stack = redact(stack);
-  return copy;
 }
 
 /**

@@ -1,10 +1,9 @@
 import { ValidationError } from "../errors.ts";
 import { encode, toUrlValue, type UrlValue, urlValueError } from "./encode.ts";
-import { expandTemplate } from "./expand_template.ts";
 import { RESERVED_OPTIONS } from "./route_variable_types.ts";
 import { memoize } from "./memoize.ts";
 import type { MergedOptions, RequestOptions } from "./types.ts";
-import { parseTemplate } from "./parse_template.ts";
+import { expandTemplate, parseTemplate } from "./uri_template.ts";
 
 const RESERVED = new Set<string>(RESERVED_OPTIONS);
 /** A method is a token (RFC 9110, section 9.1). */

@@ -1,5 +1,5 @@
 import { ValidationError } from "../errors.ts";
-import { mergeHeaders } from "./merge.ts";
+import { mergeHeaders } from "./endpoint.ts";
 import { JSON_CONTENT_TYPE } from "./parse.ts";
 import type { RequestOptions } from "./types.ts";
 
