@@ -1,6 +1,5 @@
-import type { Citation } from "../src/client/citations.ts";
 import type { DataStream } from "../src/client/datastream.ts";
-import { citationsText } from "../src/formats/citations_text.ts";
+import { type Citation, citationsText } from "../src/formats/citations.ts";
 import type { BoundingBox } from "../src/odata/bounding_box.ts";
 import { boundingBox } from "../src/odata/filter.ts";
 import { parseFilter } from "../src/odata/parse_filter.ts";

@@ -1,8 +1,7 @@
-import type { Citation } from "../client/citations.ts";
 import { DataStream } from "../client/datastream.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import { ValidationError } from "../errors.ts";
-import { citationsText } from "../formats/citations_text.ts";
+import { type Citation, citationsText } from "../formats/citations.ts";
 import { boundingBox } from "../odata/filter.ts";
 import { type Arguments, formatFlag, formatFlags } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";

@@ -2,14 +2,11 @@ import { resolve } from "node:path";
 import type { Cursor } from "../client/batches.ts";
 import { DataStream } from "../client/datastream.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
-import { DataStreamError, ValidationError } from "../errors.ts";
+import { DataStreamError } from "../errors.ts";
 import type { CsvOptions } from "../formats/csv_options.ts";
 import type { FormatName } from "../formats/formats.ts";
-import { formatClauses } from "../odata/clause.ts";
-import { boundingBox } from "../odata/filter.ts";
-import { parseFilter, toMetadataFilter } from "../odata/parse_filter.ts";
 import { isMeasured } from "../odata/query_options.ts";
-import { MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
+import type { ResourceName } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import { citeDownload } from "./cite.ts";
 import { type Context, UsageError } from "./context.ts";
@@ -23,7 +20,8 @@ import {
   resolveOutput,
   statIfExists,
 } from "./output.ts";
-import { cleanUpFinished, type DatasetVersion, pathsOf } from "./part_state.ts";
+import { requestDatasetVersions } from "./dataset_versions.ts";
+import { cleanUpFinished, pathsOf } from "./part_state.ts";
 import { ProgressReport } from "./progress_report.ts";
 import {
   type FlagValues,
@@ -229,62 +227,4 @@ function resumeHint(error: unknown): string {
   return error instanceof DataStreamError && error.kind === "incomplete"
     ? "start again with --force, or accept the missing rows with --resume --allow-incomplete"
     : "run the same command with --resume to continue";
-}
-
-/**
- * Requests the versions of every dataset that the rows of a query can come from.
- *
- * @param query Query of the download
- * @throws {DataStreamError} If the request fails
- */
-async function requestDatasetVersions(
-  client: DataStream,
-  query: AnyResourceQuery,
-  signal: AbortSignal,
-): Promise<DatasetVersion[]> {
-  const request = (filter: string | undefined) =>
-    client.metadata({
-      select: ["DOI", "Version", "PublishedTimestamp"],
-      filter,
-      top: MAXIMUM_TOP,
-      signal,
-    });
-  let datasets;
-  try {
-    datasets = request(toDatasetFilter(query));
-  } catch (error) {
-    // The filter fits into a URL of the query, but is too long for a URL of Metadata.
-    if (!(error instanceof ValidationError)) throw error;
-    datasets = request(undefined);
-  }
-  return (await datasets.toArray())
-    .map(({ DOI, Version, PublishedTimestamp }) => [
-      String(DOI),
-      String(Version),
-      String(PublishedTimestamp),
-    ]);
-}
-
-/**
- * Returns the filter of a query without the clauses that Metadata cannot be filtered by; `undefined`
- * if none remains.
- *
- * It can match more datasets than the query, never fewer. A reported change may therefore concern a
- * dataset that has no row of the query.
- */
-function toDatasetFilter({ filter, within }: AnyResourceQuery): string | undefined {
-  const names: readonly string[] = RESOURCES.Metadata.filters;
-  const clauses = [...parseIfPossible(filter), ...(within ? boundingBox(within).clauses : [])]
-    .filter(({ field }) => names.includes(field));
-  return clauses.length === 0 ? undefined : toMetadataFilter(formatClauses(clauses));
-}
-
-/** Returns the clauses of a filter; an empty list if it is unchecked and cannot be parsed. */
-function parseIfPossible(filter: AnyResourceQuery["filter"]): ReturnType<typeof parseFilter> {
-  try {
-    return filter === undefined ? [] : parseFilter(String(filter));
-  } catch (error) {
-    if (error instanceof ValidationError) return [];
-    throw error;
-  }
 }

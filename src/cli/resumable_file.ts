@@ -9,9 +9,8 @@ import {
   requireReplaceable,
   statIfExists,
 } from "./output.ts";
+import { type DatasetVersion, DatasetVersionFile } from "./dataset_versions.ts";
 import {
-  type DatasetVersion,
-  DatasetVersionFile,
   type EmptyState,
   partPathOf,
   readState,

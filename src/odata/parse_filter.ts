@@ -1,34 +1,5 @@
 import { ValidationError } from "../errors.ts";
-import { isListOfNames } from "../validation.ts";
-import { type Clause, type Comparison, formatClauses, type Literal } from "./clause.ts";
-import { unknownFilterFieldHint } from "./name_hints.ts";
-import { type ResourceName, RESOURCES } from "./resources.ts";
-
-/**
- * Checks that a resource can be filtered by each field of a filter.
- *
- * @param filter The filter, for the error
- * @param canBeUnchecked Whether the error may suggest the option `unchecked`. It does so only if the hint
- *   is the list of all names
- * @throws {ValidationError} If the filter names a field that the resource cannot be filtered by
- */
-export function requireFilterFields(
-  resource: ResourceName,
-  filter: string,
-  clauses: readonly ParsedClause[],
-  canBeUnchecked: boolean,
-): void {
-  const names: readonly string[] = RESOURCES[resource].filters;
-  const unknown = clauses.find(({ field }) => !names.includes(field));
-  if (unknown === undefined) return;
-  const { field, index } = unknown;
-  const hint = unknownFilterFieldHint(resource, field);
-  throw new ValidationError(
-    "filter",
-    `uses "${field}" at character ${index + 1}, which is not a filter field of ${resource}`,
-    { received: filter, hint, canBeUnchecked: canBeUnchecked && isListOfNames(hint) },
-  );
-}
+import type { Clause, Comparison, Literal } from "./clause.ts";
 
 /** A clause, and where its field begins in the filter. */
 export interface ParsedClause extends Clause {
@@ -215,27 +186,4 @@ function operatorHint(token: string): string {
   const isKeyword = [...OPERATORS, "and", "endswith"].includes(lower);
   const replacement = REPLACEMENTS.get(lower) ?? (isKeyword && lower !== token ? lower : "");
   return replacement && `use "${replacement}"`;
-}
-
-/**
- * Names in filters that are properties of a dataset. For all other names, `ne` of Metadata may mean "has
- * no such row" instead of "has a row that differs".
- */
-const DATASET_NAMES = ["DOI", "DatasetName", "CreateTimestamp"];
-
-/**
- * Converts a filter of rows to the filter of Metadata for the datasets that have a matching row.
- *
- * Clauses with `ne` on a property of rows are left out, so that no dataset is missing.
- *
- * @returns The filter; `undefined` for all datasets
- * @throws {ValidationError} If Metadata does not accept the filter
- */
-export function toMetadataFilter(filter: string): string | undefined {
-  const parsed = parseFilter(filter);
-  requireFilterFields("Metadata", filter, parsed, false);
-  const clauses = parsed.filter(({ field, operator }) =>
-    operator !== "ne" || DATASET_NAMES.includes(field)
-  );
-  return clauses.length === 0 ? undefined : formatClauses(clauses);
 }

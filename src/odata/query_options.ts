@@ -11,8 +11,8 @@ import {
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { type Clause, formatClauses } from "./clause.ts";
 import type { Filter } from "./filter.ts";
-import { unknownSelectFieldHint } from "./name_hints.ts";
-import { type ParsedClause, parseFilter, requireFilterFields } from "./parse_filter.ts";
+import { unknownFilterFieldHint, unknownSelectFieldHint } from "./name_hints.ts";
+import { type ParsedClause, parseFilter } from "./parse_filter.ts";
 import { fieldNames, MAXIMUM_TOP, type ResourceName, RESOURCES } from "./resources.ts";
 
 /** How a large query is split; see the query option `partition`. */
@@ -60,9 +60,14 @@ export interface CheckedQuery {
 /**
  * Checks a query before any request is sent, and fills in its defaults.
  *
+ * @param added Clauses that its rows must match too. They are not checked
  * @throws {ValidationError} If an option is not valid for the resource
  */
-export function checkQuery(resource: ResourceName, query: UntypedQuery): CheckedQuery {
+export function checkQuery(
+  resource: ResourceName,
+  query: UntypedQuery,
+  added: readonly Clause[] = [],
+): CheckedQuery {
   const {
     select,
     filter,
@@ -96,12 +101,12 @@ export function checkQuery(resource: ResourceName, query: UntypedQuery): Checked
     : parseFilterOf(resource, String(filter), unchecked);
   const box = within === undefined ? undefined : toBoxClauses(within, "within");
   // Metadata and Locations are filtered by position; the others by the locations in the box.
-  const positions = isMeasured(resource) ? [] : box ?? [];
+  const clauses = isMeasured(resource) ? added : [...added, ...box ?? []];
   return {
     resource,
     select: fields,
-    filter: narrow(parsed, positions),
-    clauses: parsed.clauses && [...parsed.clauses, ...positions],
+    filter: narrow(parsed, clauses),
+    clauses: parsed.clauses && [...parsed.clauses, ...clauses],
     box: isMeasured(resource) ? box : undefined,
     top,
     limit,
@@ -170,6 +175,32 @@ function requireFields(
       hint: "list each field once",
     });
   }
+}
+
+/**
+ * Checks that a resource can be filtered by each field of a filter.
+ *
+ * @param filter The filter, for the error
+ * @param canBeUnchecked Whether the error may suggest the option `unchecked`. It does so only if the hint
+ *   is the list of all names
+ * @throws {ValidationError} If the filter names a field that the resource cannot be filtered by
+ */
+export function requireFilterFields(
+  resource: ResourceName,
+  filter: string,
+  clauses: readonly ParsedClause[],
+  canBeUnchecked: boolean,
+): void {
+  const names: readonly string[] = RESOURCES[resource].filters;
+  const unknown = clauses.find(({ field }) => !names.includes(field));
+  if (unknown === undefined) return;
+  const { field, index } = unknown;
+  const hint = unknownFilterFieldHint(resource, field);
+  throw new ValidationError(
+    "filter",
+    `uses "${field}" at character ${index + 1}, which is not a filter field of ${resource}`,
+    { received: filter, hint, canBeUnchecked: canBeUnchecked && isListOfNames(hint) },
+  );
 }
 
 /** A filter and its clauses; `clauses` is `undefined` if the filter cannot be parsed. */

@@ -2,7 +2,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
-import { citationsText } from "../../../src/formats/citations_text.ts";
+import { citationsText } from "../../../src/formats/citations.ts";
 import { CsvWriter } from "../../../src/formats/csv.ts";
 import { checkCsvOptions } from "../../../src/formats/csv_options.ts";
 import { fieldNames } from "../../../src/odata/resources.ts";
