@@ -64,7 +64,7 @@ export type {
 export type { BoundingBox } from "./src/odata/bounding_box.ts";
 export type { Clause, Comparison, Literal } from "./src/odata/clause.ts";
 export type { FormatName } from "./src/formats/formats.ts";
-export type { CsvColumn, CsvOptions } from "./src/formats/csv_options.ts";
+export type { CsvColumn, CsvOptions } from "./src/formats/csv.ts";
 export type { Filter } from "./src/odata/filter.ts";
 export type { FilterName, FilterValue } from "./src/odata/clause.ts";
 export type { Partition } from "./src/odata/query_options.ts";

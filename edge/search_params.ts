@@ -1,5 +1,5 @@
 import { ValidationError } from "../src/errors.ts";
-import type { CsvOptions } from "../src/formats/csv_options.ts";
+import type { CsvOptions } from "../src/formats/csv.ts";
 import { type FormatName, FORMATS } from "../src/formats/formats.ts";
 import { type BoundingBox, parseBox } from "../src/odata/bounding_box.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";

@@ -7,7 +7,6 @@ import type { AnyResourceQuery } from "../client/query.ts";
 import { amendError, DataStreamError, ValidationError } from "../errors.ts";
 import { formatClauses } from "../odata/clause.ts";
 import { omitRowExclusions } from "../odata/dataset_filter.ts";
-import { boundingBox } from "../odata/filter.ts";
 import { parseFilter } from "../odata/parse_filter.ts";
 import { MAXIMUM_TOP, RESOURCES } from "../odata/resources.ts";
 import { FileError } from "./output.ts";
@@ -152,20 +151,20 @@ export async function requestDatasetVersions(
   query: AnyResourceQuery,
   signal: AbortSignal,
 ): Promise<DatasetVersion[]> {
-  const request = (filter: string | undefined) =>
+  const request = (wanted: { filter?: string | undefined; within?: AnyResourceQuery["within"] }) =>
     client.metadata({
+      ...wanted,
       select: ["DOI", "Version", "PublishedTimestamp"],
-      filter,
       top: MAXIMUM_TOP,
       signal,
     });
   let datasets;
   try {
-    datasets = request(toDatasetFilter(query));
+    datasets = request({ filter: toDatasetFilter(query.filter), within: query.within });
   } catch (error) {
     // The filter fits into a URL of the query, but is too long for a URL of Metadata.
     if (!(error instanceof ValidationError)) throw error;
-    datasets = request(undefined);
+    datasets = request({});
   }
   return (await datasets.toArray())
     .map(({ DOI, Version, PublishedTimestamp }) => [
@@ -177,25 +176,19 @@ export async function requestDatasetVersions(
 
 /**
  * Returns the filter of a query without the clauses that Metadata cannot be filtered by; `undefined`
- * if none remains.
+ * if none remains, or if it is unchecked and cannot be parsed.
  *
  * It can match more datasets than the query, never fewer. A reported change may therefore concern a
  * dataset that has no row of the query.
  */
-function toDatasetFilter({ filter, within }: AnyResourceQuery): string | undefined {
+function toDatasetFilter(filter: AnyResourceQuery["filter"]): string | undefined {
+  if (filter === undefined) return undefined;
   const names: readonly string[] = RESOURCES.Metadata.filters;
-  const clauses = [...parseIfPossible(filter), ...(within ? boundingBox(within).clauses : [])]
-    .filter(({ field }) => names.includes(field));
-  const accepted = omitRowExclusions(clauses);
-  return accepted.length === 0 ? undefined : formatClauses(accepted);
-}
-
-/** Returns the clauses of a filter; an empty list if it is unchecked and cannot be parsed. */
-function parseIfPossible(filter: AnyResourceQuery["filter"]): ReturnType<typeof parseFilter> {
   try {
-    return filter === undefined ? [] : parseFilter(String(filter));
+    const clauses = parseFilter(String(filter)).filter(({ field }) => names.includes(field));
+    return formatClauses(omitRowExclusions(clauses)) || undefined;
   } catch (error) {
-    if (error instanceof ValidationError) return [];
+    if (error instanceof ValidationError) return undefined;
     throw error;
   }
 }

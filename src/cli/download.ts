@@ -3,7 +3,7 @@ import type { Cursor } from "../client/batches.ts";
 import { DataStream } from "../client/datastream.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import { DataStreamError } from "../errors.ts";
-import type { CsvOptions } from "../formats/csv_options.ts";
+import type { CsvOptions } from "../formats/csv.ts";
 import type { FormatName } from "../formats/formats.ts";
 import { isMeasured } from "../odata/query_options.ts";
 import type { ResourceName } from "../odata/resources.ts";

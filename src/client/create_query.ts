@@ -1,5 +1,5 @@
 import { ValidationError } from "../errors.ts";
-import { checkCsvOptions, type CsvOptions } from "../formats/csv_options.ts";
+import { checkCsvOptions, type CsvOptions } from "../formats/csv.ts";
 import { createWriter, type FormatName, FORMATS, type WriterOptions } from "../formats/formats.ts";
 import type { PageWriter } from "../formats/page_writer.ts";
 import type { Clause } from "../odata/clause.ts";

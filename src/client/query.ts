@@ -1,4 +1,4 @@
-import type { CsvOptions } from "../formats/csv_options.ts";
+import type { CsvOptions } from "../formats/csv.ts";
 import type { FormatName } from "../formats/formats.ts";
 import type { BoundingBox } from "../odata/bounding_box.ts";
 import type { Filter } from "../odata/filter.ts";

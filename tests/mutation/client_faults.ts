@@ -149,7 +149,7 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "the page size stays small",
-    file: "src/client/fetch_page.ts",
+    file: "src/client/retry.ts",
     find: "this.#max = 2 * top >= wanted ? Infinity : 2 * top;",
     replacement: "this.#max = top;",
     test: "tests/unit/client/fetch_page_test.ts",

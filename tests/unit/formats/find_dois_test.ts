@@ -1,7 +1,6 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { CsvWriter } from "../../../src/formats/csv.ts";
-import { checkCsvOptions } from "../../../src/formats/csv_options.ts";
+import { checkCsvOptions, CsvWriter } from "../../../src/formats/csv.ts";
 import { findDois } from "../../../src/formats/find_dois.ts";
 import { createGeojsonWriter } from "../../../src/formats/geojson.ts";
 import { createJsonWriter, createNdjsonWriter } from "../../../src/formats/json.ts";
