@@ -41,7 +41,7 @@ export type { Batch, BatchOptions, Cursor } from "./src/client/batches.ts";
 export type { AnyResourceQuery, LocationsQuery, Query } from "./src/client/query.ts";
 export type { MeasuredInput, QueryInput, ResourceQuery, ResourceRow } from "./src/client/query.ts";
 export type { RetryPolicy } from "./src/client/retry.ts";
-export type { Timeouts } from "./src/client/timeouts.ts";
+export type { Timeouts } from "./src/client/transport.ts";
 export type {
   Endpoint,
   EndpointOptions,

@@ -1,11 +1,3 @@
-import {
-  type Citation,
-  citationClauses,
-  type CitationOptions,
-  CITED_FIELDS,
-  type CitedDataset,
-  toCitation,
-} from "../formats/citations.ts";
 import type { Filter } from "../odata/filter.ts";
 import {
   type FilterFieldOf,
@@ -17,6 +9,14 @@ import type { Selection } from "../odata/selection.ts";
 import { requireOneOf, requireOptions } from "../validation.ts";
 import { createQuery } from "./create_query.ts";
 import { type ClientSettings, type DataStreamOptions, toClientSettings } from "./options.ts";
+import {
+  type Citation,
+  citationClauses,
+  type CitationOptions,
+  CITED_FIELDS,
+  type CitedDataset,
+  toCitation,
+} from "../formats/citations.ts";
 import type {
   AnyResourceQuery,
   LocationsQuery,

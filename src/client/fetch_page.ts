@@ -5,11 +5,12 @@ import { DataStreamError, ValidationError } from "../errors.ts";
 import { ID_FIELD } from "../formats/page_writer.ts";
 import type { SystemQueryOptions } from "../odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { FailedAttempt } from "./http_error.ts";
 import type { Progress } from "./progress.ts";
 import type { ClientSettings } from "./options.ts";
 import { penalize } from "./rate_limiter.ts";
 import { createRetryDecider, PageSize, type RetryDecider } from "./retry.ts";
-import { FailedAttempt, sendRequest, type ServiceResponse } from "./transport.ts";
+import { sendRequest, type ServiceResponse } from "./transport.ts";
 
 /** One HTTP request for one page. */
 export interface PageRequest {
@@ -74,8 +75,7 @@ export class Execution {
     const { origin } = new URL(settings.baseUrl);
     let decide: RetryDecider | undefined;
     for (;;) {
-      const pageSize = this.#pageSizes.get(request.resource);
-      const top = request.top && (pageSize?.limit(request.top) ?? request.top);
+      const top = request.top && this.limitTop(request.resource, request.top);
       const sent: R = { ...request, top };
       const queuedAt = clock.now();
       const onStart = () => {
@@ -86,7 +86,7 @@ export class Execution {
         const options = toRequestOptions(settings, sent);
         const response = await sendRequest(options, settings, signal, onStart);
         const content = read(response, sent);
-        if (top !== undefined) pageSize?.succeeded(top, request.top!);
+        if (top !== undefined) this.#pageSizes.get(request.resource)?.succeeded(top, request.top!);
         return content;
       } catch (error) {
         const failed = toFailedAttempt(error);
@@ -96,7 +96,11 @@ export class Execution {
         if (blockTime !== undefined) penalize(origin, { clock, key: settings.apiKey }, blockTime);
         if (decision.action === "fail") throw decision.error;
         const { delay, top: nextTop } = decision;
-        if (nextTop !== undefined && nextTop !== top) this.#shrinkPages(request.resource, nextTop);
+        if (nextTop !== undefined && nextTop !== top) {
+          const pageSize = this.#pageSizes.get(request.resource) ?? new PageSize();
+          pageSize.shrinkTo(nextTop);
+          this.#pageSizes.set(request.resource, pageSize);
+        }
         const retrying = { fault: failed.error, wait: delay };
         this.#report({ retries: this.#progress.retries + 1, retrying });
         // After a 429, the rate limiter delays the next request, and `onStart` adds that wait.
@@ -106,9 +110,9 @@ export class Execution {
     }
   }
 
-  /** Whether the service has refused pages of `top` rows, so that smaller ones are requested. */
-  hasReducedPages(resource: ResourceName, top: number): boolean {
-    return this.#pageSizes.get(resource)?.isReduced(top) ?? false;
+  /** Returns the number of rows per page that the service can deliver, at most `top`. */
+  limitTop(resource: ResourceName, top: number): number {
+    return this.#pageSizes.get(resource)?.limit(top) ?? top;
   }
 
   /** Reports the delivery of a page. */
@@ -125,13 +129,6 @@ export class Execution {
   /** Reports counted rows that were not received and are accepted. */
   acceptMissing(rows: number): void {
     this.#report({ missingRows: (this.#progress.missingRows ?? 0) + rows });
-  }
-
-  /** Requests the next pages of a resource with `top` rows. */
-  #shrinkPages(resource: ResourceName, top: number): void {
-    const pageSize = this.#pageSizes.get(resource) ?? new PageSize();
-    pageSize.shrinkTo(top);
-    this.#pageSizes.set(resource, pageSize);
   }
 
   async #sleep(milliseconds: number): Promise<void> {

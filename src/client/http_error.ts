@@ -1,5 +1,18 @@
+// Errors of one attempt at a request.
 import { DataStreamError, oneLine } from "../errors.ts";
 import { KEY_SOURCE } from "../service_roots.ts";
+
+/** Error of one attempt at a request; the caller decides whether to retry. */
+export class FailedAttempt extends Error {
+  override readonly name = "FailedAttempt";
+  /**
+   * @param error Error to throw if there is no retry
+   * @param isPermanent Whether a retry cannot succeed. Default false
+   */
+  constructor(readonly error: DataStreamError, readonly isPermanent = false) {
+    super(error.message, { cause: error });
+  }
+}
 
 const OR_REQUEST_ONE = `or request one at ${KEY_SOURCE}`;
 
@@ -99,29 +112,26 @@ export function readRetryAfter(headers: Headers): number | undefined {
  * @param error Why it has none
  * @param redact Removes the API key from a text; `undefined` if there is no key
  */
-export function networkError(
+export function networkFailure(
   error: unknown,
   url: string,
   redact: ((text: string) => string) | undefined,
-): DataStreamError {
+): FailedAttempt {
   const { origin, host } = new URL(url);
+  // Deno's error for a missing permission.
+  const isDenied = error instanceof Error && error.name === "NotCapable";
   const message = messagesOf(error);
-  return new DataStreamError(
-    `No complete response from ${origin} (${redact?.(message) ?? message})`,
-    {
+  return new FailedAttempt(
+    new DataStreamError(`No complete response from ${origin} (${redact?.(message) ?? message})`, {
       kind: "network",
       url,
-      hint: isDenied(error)
+      hint: isDenied
         ? `allow access to the service: deno run --allow-net=${host}`
         : "check the connection and the base URL, then try again",
       cause: redact === undefined ? error : redactError(error, redact),
-    },
+    }),
+    isDenied,
   );
-}
-
-/** Whether an error is Deno's for a missing permission. */
-export function isDenied(error: unknown): boolean {
-  return error instanceof Error && error.name === "NotCapable";
 }
 
 /** Maximum number of causes to follow, because an error may be its own cause. */

@@ -3,9 +3,9 @@ import { PRODUCTION_URL, QA_URL } from "../service_roots.ts";
 import { invalidValue, requireOptions, requireType, requireWholeNumber } from "../validation.ts";
 import { VERSION } from "../version.ts";
 import { type Clock, systemClock } from "../clock.ts";
+import { defaultFetch } from "./default_fetch.ts";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";
-import { DEFAULT_TIMEOUTS, type Timeouts } from "./timeouts.ts";
-import { defaultFetch, type TransportOptions } from "./transport.ts";
+import { DEFAULT_TIMEOUTS, type Timeouts, type TransportOptions } from "./transport.ts";
 
 /**
  * Maximum number of requests per second that the service allows.

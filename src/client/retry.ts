@@ -1,5 +1,5 @@
 import { amendError, type DataStreamError } from "../errors.ts";
-import type { FailedAttempt } from "./transport.ts";
+import type { FailedAttempt } from "./http_error.ts";
 
 /**
  * Retry options. All times are in milliseconds.
@@ -188,11 +188,6 @@ export class PageSize {
   /** Returns the page size to request if the caller wants `wanted` rows per page. */
   limit(wanted: number): number {
     return Math.min(wanted, this.#max);
-  }
-
-  /** Whether the page size is below `wanted`. */
-  isReduced(wanted: number): boolean {
-    return this.#max < wanted;
   }
 
   /** Records that a page was too large or too slow, and is requested with `top` rows. */

@@ -1,27 +1,10 @@
 import { ValidationError } from "../errors.ts";
-import { PRODUCTION_URL } from "../service_roots.ts";
-import { VERSION } from "../version.ts";
-import { isDefined, isPlainObject } from "./encode.ts";
+import { encode, toUrlValue, type UrlValue, urlValueError } from "./encode.ts";
 import { memoize } from "./memoize.ts";
-import { parse } from "./parse.ts";
-import type {
-  Endpoint,
-  EndpointOptions,
-  HeaderFields,
-  HeaderPairs,
-  MergedOptions,
-} from "./types.ts";
-
-/** Defaults of `endpoint`. */
-const DEFAULTS: MergedOptions = {
-  method: "GET",
-  baseUrl: PRODUCTION_URL,
-  headers: {
-    accept: "application/vnd.datastream.v3+json",
-    "user-agent": `weir-endpoint.js/${VERSION}`,
-  },
-  mediaType: {},
-};
+import { DEFAULTS, merge } from "./merge.ts";
+import { RESERVED_OPTIONS } from "./route_variable_types.ts";
+import type { Endpoint, EndpointOptions, MergedOptions, RequestOptions } from "./types.ts";
+import { expandTemplate, parseTemplate } from "./uri_template.ts";
 
 /**
  * Turns a route and parameters into options for any HTTP client. Sends no request.
@@ -68,166 +51,150 @@ function withDefaults(defaults: MergedOptions): Endpoint {
   }) as Endpoint;
 }
 
-/**
- * Merges options into defaults. Neither is changed, and the result shares no object with them except
- * `request` and `data`. An option that is undefined keeps its default.
- *
- * @param defaults The options to start from
- * @param route `<METHOD> <url-or-path>`, a URL alone, or the options themselves
- * @param options The options that accompany a route; they take precedence over it
- * @throws {ValidationError} If a parameter refers to itself, or the headers cannot be read
- */
-function merge(
-  defaults: MergedOptions,
-  route: string | EndpointOptions,
-  options?: EndpointOptions,
-): MergedOptions {
-  const isRoute = typeof route === "string";
-  const given = (isRoute ? options : route) ?? {};
-  const { method, url } = isRoute ? parseRoute(route) : given;
-  const merged: MergedOptions = {
-    method: isDefined(given.method) ? toUpperCase(given.method) : method ?? defaults.method,
-    baseUrl: given.baseUrl ?? defaults.baseUrl,
-    headers: mergeHeaders(defaults.headers, given.headers),
-    mediaType: copy(
-      given.mediaType
-        ? { ...defaults.mediaType, ...withoutUndefined(given.mediaType) }
-        : defaults.mediaType,
-      "mediaType",
-    ),
-  };
-  copyOptions(defaults, merged);
-  if (url !== undefined) merged.url = url;
-  copyOptions(given, merged);
-  return merged;
-}
-
-/** A method is an HTTP token (RFC 9110, section 9.1) followed by white space. */
-const ROUTE = /^([\w!#$%&'*+.^`|~-]+)\s+(\S[^]*)$/;
-
-/** Splits a route into method and URL; the method is undefined if the route is a URL alone. */
-const parseRoute = memoize((route): { method: string | undefined; url: string } => {
-  const text = route.trim();
-  const [, method, url = text] = ROUTE.exec(text) ?? [];
-  return { method: method && toUpperCase(method), url };
-});
-
-/** Changes ASCII letters only: the upper case of "ſ" is "S", which would become a valid method. */
-function toUpperCase(method: string): string {
-  return String(method).replace(/[a-z]+/g, (letters) => letters.toUpperCase());
-}
-
-function withoutUndefined(options: object): object {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-}
-
-/** Copies the options that `merge` has not merged field by field, except undefined ones. */
-function copyOptions(from: EndpointOptions, to: MergedOptions): void {
-  for (const name of Object.keys(from)) {
-    const value = from[name];
-    switch (name) {
-      case "method":
-      case "baseUrl":
-      case "headers":
-      case "mediaType":
-        break;
-      case "url":
-        if (isDefined(value)) to.url = value as string;
-        break;
-      case "request":
-      case "data":
-        if (value !== undefined) to[name] = value as object;
-        break;
-      default:
-        if (value !== undefined) setOwn(to, name, copy(value, name));
-    }
-  }
-}
+const RESERVED = new Set<string>(RESERVED_OPTIONS);
+/** A method is a token (RFC 9110, section 9.1). */
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+/** Content type of a body that is sent as JSON. */
+export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 
 /**
- * Copies plain objects and arrays deeply. Any other value, such as a date or a stream, is returned
- * unchanged.
+ * Turns merged options into request options. The options are changed, and the result contains their
+ * objects.
  *
- * @param value The value to copy
- * @param name Name of the parameter, used in the error message
- * @throws {ValidationError} If the value refers to itself or is nested too deeply for the engine's
- *   stack
+ * @param options Merged options that no caller holds
+ * @throws {ValidationError} If the url is missing or malformed, the method is not a token, or a
+ *   parameter cannot be written as text
  */
-function copy<T>(value: T, name: string): T {
-  try {
-    return copyDeep(value);
-  } catch (cause) {
-    // Engines report an exhausted stack by different errors. Tracking the depth is measurably slower.
-    throw new ValidationError(name, "refers to itself, is too deep or cannot be read", {
-      cause,
+function parse(options: MergedOptions): RequestOptions {
+  const { method, url, baseUrl, headers, mediaType, data, request } = options;
+  if (typeof url !== "string" || !url) {
+    throw new ValidationError("url", "must be a path or a full URL", {
+      received: url,
     });
   }
-}
-
-function copyDeep<T>(value: T): T {
-  if (typeof value !== "object") return value;
-  if (Array.isArray(value)) return value.map(copyDeep) as T;
-  if (!isPlainObject(value)) return value;
-  const copied: Record<string, unknown> = {};
-  for (const key of Object.keys(value)) setOwn(copied, key, copyDeep(value[key]));
-  return copied as T;
-}
-
-/** Sets an own property of any name. Assigning to `__proto__` would set the prototype instead. */
-function setOwn<T>(target: Record<string, T>, name: string, value: T): void {
-  if (name !== "__proto__") {
-    target[name] = value;
-    return;
+  if (typeof method !== "string" || !TOKEN.test(method)) {
+    throw new ValidationError("method", `must be an HTTP method such as "GET", got "${method}"`, {
+      received: method,
+    });
   }
-  Object.defineProperty(target, name, {
-    value,
-    configurable: true,
-    enumerable: true,
-    writable: true,
-  });
+  const template = parseTemplate(url);
+  const parameters: [name: string, value: unknown][] = [];
+  for (const name of Object.keys(options)) {
+    if (RESERVED.has(name)) continue;
+    const value = options[name];
+    // Converted once, however often it occurs in the template: it may be a long list.
+    if (template.names.has(name)) options[name] = toUrlValue(name, value);
+    else parameters.push([name, value]);
+  }
+  const expanded = expandTemplate(
+    template,
+    (name) =>
+      Object.hasOwn(options, name) && !RESERVED.has(name) ? options[name] as UrlValue : undefined,
+  );
+  const result: RequestOptions = {
+    method: method.toLowerCase(),
+    // The template decides, not the expanded URL: a value cannot select another host.
+    url: template.hostEnd === undefined
+      ? join(baseUrl, expanded)
+      : requireHost(expanded, template.hostEnd),
+    headers,
+  };
+  if (mediaType?.format && result.headers.accept !== undefined) {
+    result.headers.accept = withFormat(result.headers.accept, mediaType.format);
+  }
+  if (result.method === "get" || result.method === "head") {
+    result.url = appendQuery(result.url, parameters);
+  } else if (data !== undefined) {
+    result.body = data;
+  } else {
+    const fields = parameters.filter(([, value]) => value !== undefined);
+    if (fields.length > 0) {
+      result.body = Object.fromEntries(fields);
+      result.headers["content-type"] ??= JSON_CONTENT_TYPE;
+    }
+  }
+  if (request !== undefined) result.request = request;
+  return result;
 }
 
 /**
- * Merges header fields into defaults. Names are converted to lower case first, so that `Accept`
- * replaces `accept`. A field that is undefined removes the default.
- *
- * @param defaults The fields to start from, names in lower case
- * @param given Fields by name, or pairs of name and value, as a `Headers` object yields them; the
- *   values of a repeated name are joined with a comma (RFC 9110, section 5.2)
- * @throws {ValidationError} If the fields are iterable but not pairs. The error contains no value,
- *   because it may be an API key
+ * Checks that the host of a URL is the host of its template: the value of a variable that follows
+ * the host must not continue it.
  */
-export function mergeHeaders(
-  defaults: Record<string, string>,
-  given: HeaderFields | HeaderPairs | undefined,
-): Record<string, string> {
-  const headers = { ...defaults };
-  if (!given) return headers;
-  const fields = isIterable(given) ? joinPairs(given) : given;
-  for (const name of Object.keys(fields)) {
-    const value = fields[name];
-    if (isDefined(value)) setOwn(headers, name.toLowerCase(), String(value));
-    else delete headers[name.toLowerCase()];
-  }
-  return headers;
+function requireHost(url: string, hostEnd: number): string {
+  if (hostEnd === 0 || /^(?:[/?#]|$)/.test(url.slice(hostEnd))) return url;
+  throw new ValidationError(
+    "url",
+    `must have "/", "?" or "#" after the host, got "${url.slice(0, hostEnd + 40)}"`,
+    { received: url },
+  );
 }
 
-function isIterable(fields: HeaderFields | HeaderPairs): fields is HeaderPairs {
-  return Symbol.iterator in Object(fields);
+/** Joins a base URL and a path with exactly one slash. */
+function join(baseUrl: string, path: string): string {
+  if (typeof baseUrl !== "string") {
+    throw new ValidationError("baseUrl", "must be a string");
+  }
+  let end = baseUrl.length;
+  while (end > 0 && baseUrl[end - 1] === "/") end--;
+  let start = 0;
+  while (path[start] === "/") start++;
+  return `${baseUrl.slice(0, end)}/${path.slice(start)}`;
 }
 
-function joinPairs(pairs: HeaderPairs): HeaderFields {
-  const fields = new Map<string, string | number | undefined>();
-  for (const pair of pairs) {
-    if (!Array.isArray(pair) || pair.length !== 2) {
-      throw new ValidationError(
-        "headers",
-        "must be an object or pairs of name and value",
-      );
-    }
-    const name = String(pair[0]).toLowerCase();
-    const [before, value] = [fields.get(name), pair[1]];
-    fields.set(name, isDefined(before) && isDefined(value) ? `${before}, ${value}` : value);
+/**
+ * A media type of the vendor tree (RFC 6838, section 3.2) with the suffix `+json`, as a member of a
+ * list. A type with one segment after `vnd`, such as `application/vnd.geo+json`, has no formats.
+ */
+const VENDOR_TYPE = /((?:^|,)\s*application\/vnd(?:\.[\w-]+){2,})\+json(?=\s*(?:[;,]|$))/gi;
+
+/**
+ * Replaces the `+json` of vendor types in an `accept` header by a format:
+ * `application/vnd.datastream.v3+json` with `raw` becomes `application/vnd.datastream.v3.raw`.
+ * Other media types are returned unchanged.
+ *
+ * @throws {ValidationError} If a media type cannot contain the format
+ */
+function withFormat(accept: string, format: string): string {
+  if (!/^[\w.+-]+$/.test(format)) {
+    throw new ValidationError(
+      "mediaType.format",
+      `must be a format such as "raw", got "${format}"`,
+      { received: format },
+    );
   }
-  return Object.fromEntries(fields);
+  return accept.replace(VENDOR_TYPE, `$1.${format}`);
 }
+
+/**
+ * Appends parameters to the query of a URL, before its fragment.
+ *
+ * Names and values are encoded, because the service rejects a `$` in a name. The items of a list are
+ * joined with commas; null, undefined and empty lists are left out.
+ *
+ * @param url An expanded URL
+ * @param parameters Pairs of name and value
+ * @throws {ValidationError} If a value is an object or cannot be written as text
+ */
+function appendQuery(url: string, parameters: readonly [string, unknown][]): string {
+  let query = "";
+  for (const parameter of parameters) {
+    const pair = toPair(parameter);
+    if (pair !== undefined) query += query === "" ? pair : `&${pair}`;
+  }
+  if (query === "") return url;
+  const end = `${url}#`.indexOf("#");
+  const start = url.slice(0, end);
+  const separator = !start.includes("?") ? "?" : /[?&]$/.test(start) ? "" : "&";
+  return start + separator + query + url.slice(end);
+}
+
+function toPair([name, value]: readonly [string, unknown]): string | undefined {
+  const texts = toUrlValue(name, value);
+  if (texts === undefined) return undefined;
+  if (typeof texts === "object" && !Array.isArray(texts)) throw urlValueError(name, texts);
+  const text = typeof texts === "string" ? encode(texts) : texts.map(encode).join(",");
+  return `${encodeName(name)}=${text}`;
+}
+
+const encodeName = memoize((name) => encode(name.toWellFormed()));

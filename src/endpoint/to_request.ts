@@ -1,6 +1,6 @@
 import { ValidationError } from "../errors.ts";
-import { mergeHeaders } from "./endpoint.ts";
-import { JSON_CONTENT_TYPE } from "./parse.ts";
+import { JSON_CONTENT_TYPE } from "./endpoint.ts";
+import { mergeHeaders } from "./merge.ts";
 import type { RequestOptions } from "./types.ts";
 
 /**

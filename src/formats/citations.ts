@@ -3,6 +3,7 @@ import { oneLine } from "../errors.ts";
 import { type Clause, textClause } from "../odata/clause.ts";
 import { datasetClauses } from "../odata/dataset_filter.ts";
 import type { Filter } from "../odata/filter.ts";
+import { requireFilter } from "../odata/query_options.ts";
 import { invalidValue } from "../validation.ts";
 
 /**
@@ -93,10 +94,7 @@ export function citationClauses(
   filter: Filter<string> | string | undefined,
   dois: readonly string[] | undefined,
 ): Clause[][] {
-  if (filter !== undefined && typeof filter !== "string" && !Array.isArray(filter?.clauses)) {
-    const hint = "pass options as the second argument: citations(filter, { signal })";
-    throw invalidValue("filter", "a string or one expression", filter, hint);
-  }
+  requireFilter(filter, "pass options as the second argument: citations(filter, { signal })");
   const ofRows = filter === undefined ? [] : datasetClauses(String(filter));
   if (dois === undefined) return [ofRows];
   if (!Array.isArray(dois) || dois.some((doi) => typeof doi !== "string")) {

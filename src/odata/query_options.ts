@@ -135,10 +135,7 @@ function requireTypes({ select, filter, skipToken, unchecked }: UntypedQuery): v
     throw invalidValue("select", "an array of fields or a string", select);
   }
   if (select?.length === 0) throw emptyOption("select", select, "omit it for all fields");
-  if (filter !== undefined && typeof filter !== "string" && !Array.isArray(filter?.clauses)) {
-    const hint = "combine several expressions with and()";
-    throw invalidValue("filter", "a string or one expression", filter, hint);
-  }
+  requireFilter(filter, "combine several expressions with and()");
   if (filter !== undefined && String(filter).trim() === "") {
     throw emptyOption("filter", filter, "omit it for all rows");
   }
@@ -147,6 +144,12 @@ function requireTypes({ select, filter, skipToken, unchecked }: UntypedQuery): v
     throw emptyOption("skipToken", skipToken, "omit it to start at the first row");
   }
   requireType("unchecked", unchecked, "boolean");
+}
+
+/** Checks that a filter, if there is one, is text or an expression. */
+export function requireFilter(filter: Filter<string> | string | undefined, hint: string): void {
+  if (filter === undefined || typeof filter === "string" || Array.isArray(filter?.clauses)) return;
+  throw invalidValue("filter", "a string or one expression", filter, hint);
 }
 
 function requireFields(
