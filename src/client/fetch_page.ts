@@ -1,4 +1,5 @@
 // One request for one page or count: how it is built, sent and retried.
+import { createRetryDecider, PageSize, type RetryDecider } from "./retry.ts";
 import { endpoint } from "../endpoint/endpoint.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
@@ -9,7 +10,6 @@ import { FailedAttempt } from "./http_error.ts";
 import type { Progress } from "./progress.ts";
 import type { ClientSettings } from "./options.ts";
 import { penalize } from "./rate_limiter.ts";
-import { createRetryDecider, PageSize, type RetryDecider } from "./retry.ts";
 import { sendRequest, type ServiceResponse } from "./transport.ts";
 
 /** One HTTP request for one page. */

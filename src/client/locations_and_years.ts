@@ -1,5 +1,6 @@
 // The numbers by which a query is split: the locations or the years that its rows can have.
 import { DataStreamError } from "../errors.ts";
+import { toRowId } from "../formats/page_writer.ts";
 import { type Clause, formatClauses } from "../odata/clause.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
 import { MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
@@ -58,8 +59,8 @@ async function requestLocationIds(execution: Execution, query: CheckedQuery): Pr
   const request = locationsRequest(query);
   for await (const { content } of paginate(execution, request, readRows<{ Id?: unknown }>)) {
     for (const { Id } of content) {
-      const id = typeof Id === "string" && /^\d+$/.test(Id) ? Number(Id) : Id;
-      if (typeof id !== "number" || !Number.isSafeInteger(id)) {
+      const id = toRowId(Id);
+      if (typeof id !== "number") {
         throw new DataStreamError("Wanted the Id of each location, got another value", {
           kind: "page",
           url: toRequestOptions(execution.settings, request).url.split("?")[0]!,

@@ -11,9 +11,9 @@ import {
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { type Clause, formatClauses } from "./clause.ts";
 import type { Filter } from "./filter.ts";
-import { unknownFilterFieldHint, unknownSelectFieldHint } from "./name_hints.ts";
 import { type ParsedClause, parseFilter } from "./parse_filter.ts";
 import { fieldNames, MAXIMUM_TOP, type ResourceName, RESOURCES } from "./resources.ts";
+import { unknownFilterFieldHint, unknownSelectFieldHint } from "./name_hints.ts";
 
 /** How a large query is split; see the query option `partition`. */
 export type Partition = "auto" | "never" | "location" | "year";
