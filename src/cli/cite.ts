@@ -2,7 +2,7 @@ import type { Citation } from "../client/citations.ts";
 import { DataStream } from "../client/datastream.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import { citationsText } from "../formats/citations_text.ts";
-import { clausesOf } from "../odata/parse_filter.ts";
+import { clausesOf } from "../odata/query_options.ts";
 import { RESOURCES } from "../odata/resources.ts";
 import { type Arguments, formatFlag, formatFlags } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";

@@ -1,4 +1,4 @@
-import { clausesOf } from "../odata/parse_filter.ts";
+import { clausesOf } from "../odata/query_options.ts";
 import { REGIONS } from "../odata/regions.ts";
 import { suggestBySpelling } from "../validation.ts";
 import { formatFlag, formatFlags } from "./arguments.ts";

@@ -114,16 +114,6 @@ export function parseFilter(filter: string): ParsedClause[] {
   return clauses;
 }
 
-/** Returns the clauses of a filter; an empty list without a filter, or if it cannot be parsed. */
-export function clausesOf(filter: { toString(): string } | undefined): readonly Clause[] {
-  try {
-    return filter === undefined ? [] : parseFilter(String(filter));
-  } catch (error) {
-    if (error instanceof ValidationError) return [];
-    throw error;
-  }
-}
-
 interface Token {
   kind: "word" | "string" | "number" | "punctuation" | "end";
   text: string;

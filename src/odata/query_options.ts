@@ -12,7 +12,7 @@ import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { type Clause, formatClauses } from "./clause.ts";
 import type { Filter } from "./filter.ts";
 import { unknownSelectFieldHint } from "./name_hints.ts";
-import { clausesOf, type ParsedClause, parseFilter, requireFilterFields } from "./parse_filter.ts";
+import { type ParsedClause, parseFilter, requireFilterFields } from "./parse_filter.ts";
 import { fieldNames, isMeasured, MAXIMUM_TOP, type ResourceName, RESOURCES } from "./resources.ts";
 
 /** How a large query is split; see the query option `partition`. */
@@ -249,6 +249,16 @@ export function narrow(
   return `${clauses === undefined ? `(${filter})` : filter} and ${formatClauses(more)}`;
 }
 
+/** Returns the clauses of a filter; an empty list without a filter, or if it cannot be parsed. */
+export function clausesOf(filter: FieldOptions["filter"]): readonly Clause[] {
+  try {
+    return filter === undefined ? [] : parseFilter(String(filter));
+  } catch (error) {
+    if (error instanceof ValidationError) return [];
+    throw error;
+  }
+}
+
 /** The options of a query on which its datasets depend. */
 type RowFilter = Pick<FieldOptions & RowOptions, "filter" | "within">;
 
@@ -284,9 +294,10 @@ export function toWiderMetadataFilter({ filter, within }: RowFilter): string | u
 const DATASET_NAMES = ["DOI", "DatasetName", "CreateTimestamp"];
 
 function formatDatasetClauses(clauses: readonly Clause[]): string | undefined {
-  return formatClauses(
-    clauses.filter(({ field, operator }) => operator !== "ne" || DATASET_NAMES.includes(field)),
-  ) || undefined;
+  const kept = clauses.filter(({ field, operator }) =>
+    operator !== "ne" || DATASET_NAMES.includes(field)
+  );
+  return kept.length === 0 ? undefined : formatClauses(kept);
 }
 
 /** System query options of one request, by their OData names. */

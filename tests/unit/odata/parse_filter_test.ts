@@ -1,7 +1,7 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
-import { eq, ValidationError } from "../../../mod.ts";
-import { clausesOf, parseFilter } from "../../../src/odata/parse_filter.ts";
+import { ValidationError } from "../../../mod.ts";
+import { parseFilter } from "../../../src/odata/parse_filter.ts";
 
 const quoted = (text: string) => ({ text, quoted: true });
 const bare = (text: string) => ({ text, quoted: false });
@@ -135,13 +135,3 @@ for (const [filter, token, at, hint] of unknownTokens) {
     assertEquals([error.option, error.received, error.hint], ["filter", filter, hint]);
   });
 }
-
-Deno.test("clausesOf() returns the clauses of a filter, as text or expression", () => {
-  const [clause] = clausesOf("DOI eq 'x'");
-  assertEquals([clause!.field, clause!.values], ["DOI", [quoted("x")]]);
-  assertEquals(clausesOf(eq("DOI", "x")).length, 1);
-});
-
-Deno.test("clausesOf() returns an empty list when there is no filter, or it cannot be parsed", () => {
-  assertEquals([clausesOf(undefined), clausesOf("A or B")], [[], []]);
-});
