@@ -64,8 +64,10 @@ Deno.test("tests/deno.json has the imports of deno.json and a separate lock when
   assertEquals([tests.lock.path, deno.lock.path], ["./deno.lock", "deno.lock"]);
 });
 
-Deno.test("jsr.json includes every entry point and no tests when it is read", () => {
-  assertEquals(jsr.publish.include.includes("tests"), false);
+Deno.test("jsr.json includes every entry point, no tests and no examples when it is read", () => {
+  for (const folder of ["tests", "examples"]) {
+    assertEquals(jsr.publish.include.includes(folder), false);
+  }
   for (const path of Object.values(jsr.exports)) {
     const [folder] = path.slice(2).split("/");
     assert(jsr.publish.include.includes(folder!), path);
