@@ -1,4 +1,4 @@
-// Serves downloads and their web page beside other routes of a Hono app.
+// A Hono app that serves downloads, their web page and other routes.
 import { Hono } from "hono";
 import { createApp } from "@weir/datastream/edge";
 import { createSandbox } from "@weir/datastream/sandbox";

@@ -1,5 +1,7 @@
 // Runs each example with the commands of examples/README.md, in a copy of the clone.
+import "../../helpers/task_permissions.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { Hono } from "hono";
 import { createApp, signUrl } from "../../../edge/app.ts";
 import { DataStream, type Query } from "../../../mod.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
@@ -231,7 +233,6 @@ testExample("worker", async (example) => {
 });
 
 Deno.test("createApp() serves downloads but no page and no signed URL when it is mounted under a path", async () => {
-  const { Hono } = await import("hono");
   const { apiKey, url: baseUrl, fetch } = sandbox;
   const signingSecret = "a secret of at least thirty-two bytes";
   const options = { apiKey, baseUrl, fetch, requestsPerSecond: Infinity };
