@@ -5,10 +5,8 @@ import { readFile } from "node:fs/promises";
 import type { DataStream } from "../client/datastream.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import { amendError, DataStreamError, ValidationError } from "../errors.ts";
-import { formatClauses } from "../odata/clause.ts";
-import { omitRowExclusions } from "../odata/dataset_filter.ts";
-import { parseFilter } from "../odata/parse_filter.ts";
-import { MAXIMUM_TOP, RESOURCES } from "../odata/resources.ts";
+import { toWiderMetadataFilter } from "../odata/dataset_filter.ts";
+import { MAXIMUM_TOP } from "../odata/resources.ts";
 import { FileError } from "./output.ts";
 import { datasetsPathOf, partPathOf, replaceFile, RESTART } from "./part_state.ts";
 
@@ -141,7 +139,8 @@ function changedDatasets(
 }
 
 /**
- * Requests the versions of every dataset that the rows of a query can come from.
+ * Requests the versions of every dataset that the rows of a query can come from. A change of another
+ * dataset may be reported, too, because the filter of the datasets can be wider than the query.
  *
  * @param query Query of the download
  * @throws {DataStreamError} If the request fails
@@ -151,20 +150,21 @@ export async function requestDatasetVersions(
   query: AnyResourceQuery,
   signal: AbortSignal,
 ): Promise<DatasetVersion[]> {
-  const request = (wanted: { filter?: string | undefined; within?: AnyResourceQuery["within"] }) =>
+  const request = (filter: string | undefined) =>
     client.metadata({
-      ...wanted,
       select: ["DOI", "Version", "PublishedTimestamp"],
+      filter,
       top: MAXIMUM_TOP,
       signal,
     });
+  const isFiltered = query.filter !== undefined || query.within !== undefined;
   let datasets;
   try {
-    datasets = request({ filter: toDatasetFilter(query.filter), within: query.within });
+    datasets = request(isFiltered ? toWiderMetadataFilter(query) : undefined);
   } catch (error) {
     // The filter fits into a URL of the query, but is too long for a URL of Metadata.
     if (!(error instanceof ValidationError)) throw error;
-    datasets = request({});
+    datasets = request(undefined);
   }
   return (await datasets.toArray())
     .map(({ DOI, Version, PublishedTimestamp }) => [
@@ -172,23 +172,4 @@ export async function requestDatasetVersions(
       String(Version),
       String(PublishedTimestamp),
     ]);
-}
-
-/**
- * Returns the filter of a query without the clauses that Metadata cannot be filtered by; `undefined`
- * if none remains, or if it is unchecked and cannot be parsed.
- *
- * It can match more datasets than the query, never fewer. A reported change may therefore concern a
- * dataset that has no row of the query.
- */
-function toDatasetFilter(filter: AnyResourceQuery["filter"]): string | undefined {
-  if (filter === undefined) return undefined;
-  const names: readonly string[] = RESOURCES.Metadata.filters;
-  try {
-    const clauses = parseFilter(String(filter)).filter(({ field }) => names.includes(field));
-    return formatClauses(omitRowExclusions(clauses)) || undefined;
-  } catch (error) {
-    if (error instanceof ValidationError) return undefined;
-    throw error;
-  }
 }

@@ -5,8 +5,7 @@ import type { AnyResourceQuery } from "../client/query.ts";
 import { DataStreamError } from "../errors.ts";
 import type { CsvOptions } from "../formats/csv.ts";
 import type { FormatName } from "../formats/formats.ts";
-import { isMeasured } from "../odata/query_options.ts";
-import type { ResourceName } from "../odata/resources.ts";
+import { isMeasured, type ResourceName } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import { citeDownload } from "./cite.ts";
 import { type Context, UsageError } from "./context.ts";
@@ -55,8 +54,6 @@ export async function download(
     onProgress: (progress) => report?.update(progress),
   });
   const batchesAfter = (after?: Cursor) => query.batches({ format, csv, after, dois: true });
-  // Throws now if an option of the format is invalid, before a file is created.
-  batchesAfter();
   const printValueHints = () => valueHints(input.filter, flags).forEach(context.printError);
 
   if (isCount) {
@@ -65,12 +62,14 @@ export async function download(
     if (count === 0) printValueHints();
     return;
   }
+  // Created before any file, so that an invalid option of the format leaves none.
+  const allBatches = batchesAfter();
   const target = file === undefined ? undefined : await resolveOutput(file);
   const citeTarget = citationFile === undefined ? undefined : await resolveOutput(citationFile);
   requireDifferentFiles(target?.path, citeTarget?.path);
   const writeCitations = (dois?: readonly string[], whyWithoutDois?: string) => {
     // Few attempts, because the rows are complete and the citations can be requested later.
-    const citationClient = new DataStream({ ...options, retry: { attempts: 2 } });
+    const citationClient = client.with({ retry: { attempts: 2 } });
     const { filter, within } = input;
     const cited = { filter, within, dois, whyWithoutDois, path: citationFile, file, flags };
     return citeDownload(citationClient, cited, context);
@@ -104,7 +103,7 @@ export async function download(
   let missingRows = 0;
   let dois: readonly string[] | undefined;
   try {
-    for await (const page of batchesAfter(after)) {
+    for await (const page of after === undefined ? allBatches : batchesAfter(after)) {
       await output.write(page);
       ({ totalRows: rows, missingRows, dois } = page);
     }

@@ -55,7 +55,7 @@ export function createQuery<R extends object>(
   const { signal, onProgress, unchecked } = options;
   requireSignal(signal);
   requireType("onProgress", onProgress, "function");
-  const query = checkQuery(resource, options, clauses);
+  const query = checkQuery(resource, options, { added: clauses });
   const { select } = query;
   const { url } = toRequestOptions(settings, firstRequest(query));
   // The first request, and the first page of the query. They differ if the first request asks for the
@@ -126,17 +126,15 @@ export function createQuery<R extends object>(
       format === undefined
         ? rowConverter<R>(collectsDois)
         : byteConverter(createFormatWriter(format, { csv, state: after?.writer }), collectsDois);
-    createConverter(); // throws now, and not when the iteration starts, if the format is invalid
+    // Created now, and not when the iteration starts, so that an invalid format throws now.
+    let unused: PageConverter<unknown> | undefined = createConverter();
     return {
-      [Symbol.asyncIterator]: () =>
-        iterate(
-          streamBatches(createConverter(), (batch) => [batch], {
-            fingerprint,
-            after,
-            collectsDois,
-          }),
-          signal,
-        ),
+      [Symbol.asyncIterator]() {
+        const converter = unused ?? createConverter();
+        unused = undefined;
+        const position = { fingerprint, after, collectsDois };
+        return iterate(streamBatches(converter, (batch) => [batch], position), signal);
+      },
     };
   };
 

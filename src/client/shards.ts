@@ -1,6 +1,7 @@
 import { amendError, DataStreamError } from "../errors.ts";
 import { type Clause, numberClause } from "../odata/clause.ts";
-import { type CheckedQuery, isMeasured, narrow } from "../odata/query_options.ts";
+import { type CheckedQuery, narrow } from "../odata/query_options.ts";
+import { isMeasured } from "../odata/resources.ts";
 import {
   type Execution,
   MAX_TARGET_LENGTH,

@@ -1,9 +1,9 @@
 // Citations of datasets: the filters that find the datasets, and the citations of the rows and as text.
 import { oneLine } from "../errors.ts";
+import type { BoundingBox } from "../odata/bounding_box.ts";
 import { type Clause, textClause } from "../odata/clause.ts";
 import { datasetClauses } from "../odata/dataset_filter.ts";
 import type { Filter } from "../odata/filter.ts";
-import { requireFilter } from "../odata/query_options.ts";
 import { invalidValue } from "../validation.ts";
 
 /**
@@ -63,6 +63,11 @@ export interface CitationOptions {
    * Default: every dataset that matches the filter.
    */
   dois?: readonly string[] | undefined;
+  /**
+   * Bounding box of the query that returned the data: a dataset must have a location in it. Default:
+   * none.
+   */
+  within?: BoundingBox | undefined;
   /** Signal that stops the requests. Default: none. */
   signal?: AbortSignal | undefined;
 }
@@ -74,10 +79,17 @@ export const CITED_FIELDS = ["DOI", "DatasetName", "Version", "Citation", "Licen
 export type CitedDataset = Record<(typeof CITED_FIELDS)[number], string>;
 
 /** Converts a row of Metadata to a citation. */
-export function toCitation(dataset: CitedDataset): Citation {
-  const { DOI: doi, DatasetName: name, Version: version, Citation: citation, Licence: licence } =
-    dataset;
-  return { doi, link: `https://doi.org/${doi}`, name, version, citation, licence };
+export function toCitation(
+  { DOI, DatasetName, Version, Citation, Licence }: CitedDataset,
+): Citation {
+  return {
+    doi: DOI,
+    link: `https://doi.org/${DOI}`,
+    name: DatasetName,
+    version: Version,
+    citation: Citation,
+    licence: Licence,
+  };
 }
 
 /** Maximum number of DOIs in one filter, so that common gateways accept the length of the request. */
@@ -87,15 +99,15 @@ const MAX_DOIS = 100;
  * Returns the clauses of Metadata for the datasets to cite, one list for each request.
  *
  * @param filter Filter of the cited rows. Default: none
- * @param dois DOIs of the datasets, which may be repeated. Default: any DOI
- * @throws {ValidationError} If Metadata does not accept the filter, or `dois` is not an array of strings
+ * @param options DOIs of the datasets, which may be repeated, and the bounding box of the cited rows
+ * @throws {ValidationError} If Metadata does not accept the filter, or an option is invalid
  */
 export function citationClauses(
   filter: Filter<string> | string | undefined,
-  dois: readonly string[] | undefined,
+  { dois, within }: CitationOptions,
 ): Clause[][] {
-  requireFilter(filter, "pass options as the second argument: citations(filter, { signal })");
-  const ofRows = filter === undefined ? [] : datasetClauses(String(filter));
+  const isFiltered = filter !== undefined || within !== undefined;
+  const ofRows = isFiltered ? datasetClauses({ filter, within }) : [];
   if (dois === undefined) return [ofRows];
   if (!Array.isArray(dois) || dois.some((doi) => typeof doi !== "string")) {
     throw invalidValue("dois", "an array of strings", dois);
