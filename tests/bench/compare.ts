@@ -34,38 +34,34 @@ interface Cell extends Comparison {
   runtime: RuntimeName;
 }
 
-/** Runs a program in this project and returns its standard output. */
-async function outputOf(program: string, ...args: string[]): Promise<string> {
-  const command = new Deno.Command(program, { args, cwd: PROJECT, stderr: "inherit" });
+/** Runs a program in the folder of a project and returns its standard output. */
+async function outputOf(project: string, program: string, ...args: string[]): Promise<string> {
+  const command = new Deno.Command(program, { args, cwd: project, stderr: "inherit" });
   const { success, stdout } = await command.output();
   if (!success) throw new Error(`Failed: ${program} ${args.join(" ")}`);
   return new TextDecoder().decode(stdout);
 }
 
-/** Bundles a module for Node and returns the path of the bundle. */
-async function bundleForNode(module: string, bundle: string): Promise<string> {
-  const flags = ["--config", "tests/deno.json", "--platform", "browser", "--output", bundle];
-  await outputOf(Deno.execPath(), "bundle", "--quiet", ...flags, module);
-  return bundle;
+/** Bundles a module of a project and returns the path of the bundle. */
+async function bundle(project: string, module: string, path: string): Promise<string> {
+  const flags = ["--quiet", "--platform", "browser", "--output", path];
+  await outputOf(project, Deno.execPath(), "bundle", ...flags, module);
+  return path;
 }
 
 /** Compares calls of the public API in Deno and Node. */
 async function compareCalls({ before, after }: Checkouts, folder: string): Promise<Cell[]> {
-  const modules = [`file://${before}mod.ts`, `file://${after}mod.ts`];
-  const [program, ...bundles] = await Promise.all([
-    bundleForNode("tests/bench/compared_calls.ts", `${folder}/compared_calls.mjs`),
-    bundleForNode(`${before}mod.ts`, `${folder}/before.mjs`),
-    bundleForNode(`${after}mod.ts`, `${folder}/after.mjs`),
+  const [program, ...modules] = await Promise.all([
+    bundle(after, "tests/bench/compared_calls.ts", `${folder}/compared_calls.mjs`),
+    bundle(before, "mod.ts", `${folder}/before.mjs`),
+    bundle(after, "mod.ts", `${folder}/after.mjs`),
   ]);
-  const inDeno = ["run", "--quiet", "--allow-all", "--config", "tests/deno.json"];
+  const args = [program!, ...modules.map((path) => `file://${path}`)];
   const cells: Cell[] = [];
   for (let process = 0; process < CALL_PROCESSES; process++) {
     const outputs: [RuntimeName, string][] = [
-      [
-        "Deno",
-        await outputOf(Deno.execPath(), ...inDeno, "tests/bench/compared_calls.ts", ...modules),
-      ],
-      ["Node", await outputOf("node", program!, ...bundles.map((path) => `file://${path}`))],
+      ["Deno", await outputOf(folder, Deno.execPath(), "run", "--quiet", "--allow-all", ...args)],
+      ["Node", await outputOf(folder, "node", ...args)],
     ];
     for (const [runtime, output] of outputs) {
       const lines = output.split("\n").filter((line) => line !== "");

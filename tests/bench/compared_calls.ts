@@ -1,7 +1,7 @@
 /**
  * Compares two versions of Weir in the current runtime; `compare.ts` starts it.
  *
- * Arguments: URL of `mod.ts` or a bundle of it before and after a change. Both are loaded into this
+ * Arguments: URLs of bundles of `mod.ts` before and after a change. Both are loaded into this
  * process and take turns.
  */
 import process from "node:process";
