@@ -1,6 +1,6 @@
 import { toMetadataFilter } from "../odata/parse_filter.ts";
-import { eq, type Filter, isIn } from "../odata/filter.ts";
-import { invalidValue } from "../validation.ts";
+import { eq, type Filter, isIn, requireFilterType } from "../odata/filter.ts";
+import { invalidValue, isListOfStrings } from "../validation.ts";
 
 /**
  * Citation of a dataset. The licence of the data requires it.
@@ -90,15 +90,10 @@ export function citationFilters(
   filter: Filter<string> | string | undefined,
   dois: readonly string[] | undefined,
 ): (string | undefined)[] {
-  if (filter !== undefined && typeof filter !== "string" && !Array.isArray(filter?.clauses)) {
-    const hint = "pass options as the second argument: citations(filter, { signal })";
-    throw invalidValue("filter", "a string or one expression", filter, hint);
-  }
+  requireFilterType(filter, "pass options as the second argument: citations(filter, { signal })");
   const rowFilter = filter === undefined ? undefined : toMetadataFilter(String(filter));
   if (dois === undefined) return [rowFilter];
-  if (!Array.isArray(dois) || dois.some((doi) => typeof doi !== "string")) {
-    throw invalidValue("dois", "an array of strings", dois);
-  }
+  if (!isListOfStrings(dois)) throw invalidValue("dois", "an array of strings", dois);
   const filters: string[] = [];
   const remaining: string[] = [...new Set(dois)];
   const start = rowFilter ? `${rowFilter} and ` : "";

@@ -4,13 +4,14 @@ import {
   firstRepeated,
   invalidValue,
   isListOfNames,
+  isListOfStrings,
   requireOneOf,
   requireType,
   requireWholeNumber,
 } from "../validation.ts";
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { type Clause, formatClauses } from "./clause.ts";
-import type { Filter } from "./filter.ts";
+import { type Filter, requireFilterType } from "./filter.ts";
 import { unknownSelectFieldHint } from "./name_hints.ts";
 import { type ParsedClause, parseFilter, requireFilterFields } from "./parse_filter.ts";
 import { fieldNames, MAXIMUM_TOP, type ResourceName, RESOURCES } from "./resources.ts";
@@ -124,16 +125,11 @@ export function isMeasured(resource: ResourceName): boolean {
 
 /** Checks the types of `select`, `filter`, `skipToken` and `unchecked`, and that none is empty. */
 function requireTypes({ select, filter, skipToken, unchecked }: UntypedQuery): void {
-  const isSelection = typeof select === "string" ||
-    Array.isArray(select) && select.every((name) => typeof name === "string");
-  if (select !== undefined && !isSelection) {
+  if (select !== undefined && typeof select !== "string" && !isListOfStrings(select)) {
     throw invalidValue("select", "an array of fields or a string", select);
   }
   if (select?.length === 0) throw emptyOption("select", select, "omit it for all fields");
-  if (filter !== undefined && typeof filter !== "string" && !Array.isArray(filter?.clauses)) {
-    const hint = "combine several expressions with and()";
-    throw invalidValue("filter", "a string or one expression", filter, hint);
-  }
+  requireFilterType(filter, "combine several expressions with and()");
   if (filter !== undefined && String(filter).trim() === "") {
     throw emptyOption("filter", filter, "omit it for all rows");
   }
