@@ -96,7 +96,7 @@ export class DataStreamError extends Error {
   constructor(detail: string, facts: DataStreamErrorFacts) {
     const { cause, rows = 0, ...properties } = facts;
     super(`${detail}: ${facts.hint}`, { cause });
-    Object.assign(this, { detail, rows, ...properties });
+    Object.assign(this, { ...properties, rows, detail });
   }
 }
 
