@@ -54,7 +54,7 @@ export interface Filter<F extends string = FilterFieldOf<"Records">> {
  * ```
  */
 export function and<F extends string>(...filters: readonly Filter<F>[]): Filter<F> {
-  const wrong = filters.findIndex((filter) => !isExpression(filter));
+  const wrong = filters.findIndex((filter) => !Array.isArray(filter?.clauses));
   if (filters.length === 0 || wrong >= 0) {
     const expected = "one or more filters made by eq(), isIn() and similar functions";
     throw invalidValue("filters", expected, filters[wrong]);
@@ -241,21 +241,6 @@ export function endsWith<const F extends FilterName>(field: F, text: string): Fi
     throw invalidValue("text", "a string", text);
   }
   return toFilter([{ field, operator: "endswith", values: [{ text, quoted: true }] }]);
-}
-
-/**
- * Checks that a value is a filter: text or one expression. `undefined` is valid.
- *
- * @param hint What to do with a value of another type
- * @throws {ValidationError} If it has another type
- */
-export function requireFilterType(filter: unknown, hint: string): void {
-  if (filter === undefined || typeof filter === "string" || isExpression(filter)) return;
-  throw invalidValue("filter", "a string or one expression", filter, hint);
-}
-
-function isExpression(value: unknown): boolean {
-  return Array.isArray((value as Partial<Filter> | null)?.clauses);
 }
 
 function compare<F extends string>(
