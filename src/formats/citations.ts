@@ -4,7 +4,7 @@ import type { BoundingBox } from "../odata/bounding_box.ts";
 import { type Clause, textClause } from "../odata/clause.ts";
 import { datasetClauses } from "../odata/dataset_filter.ts";
 import type { Filter } from "../odata/filter.ts";
-import { invalidValue } from "../validation.ts";
+import { invalidValue, isListOfStrings } from "../validation.ts";
 
 /**
  * Citation of a dataset. The licence of the data requires it.
@@ -109,9 +109,7 @@ export function citationClauses(
   const isFiltered = filter !== undefined || within !== undefined;
   const ofRows = isFiltered ? datasetClauses({ filter, within }) : [];
   if (dois === undefined) return [ofRows];
-  if (!Array.isArray(dois) || dois.some((doi) => typeof doi !== "string")) {
-    throw invalidValue("dois", "an array of strings", dois);
-  }
+  if (!isListOfStrings(dois)) throw invalidValue("dois", "an array of strings", dois);
   const lists: Clause[][] = [];
   const remaining: string[] = [...new Set(dois)];
   while (remaining.length > 0) {
