@@ -83,50 +83,68 @@ export async function readState(
   queryJson: string,
   pagesAfter: (cursor: Cursor) => AsyncIterable<Page>,
 ): Promise<{ state: EmptyState } | ResumableState> {
+  const state = await readStateFile(path);
+  const isSameQuery = state.queryJson === queryJson;
+  const stateError = () =>
+    isSameQuery ? damagedError(statePathOf(path)) : otherQueryError(path, state);
+  if (state.cursor === undefined) {
+    if (isSameQuery) return { state };
+    throw stateError();
+  }
+  const pages = unlessInvalid(() => pagesAfter(state.cursor), stateError);
+  if (state.laterShards === 0) return { state, pages };
+  const shardsPath = shardsPathOf(path, state.slot);
+  const later = await readLaterShards(shardsPath, state.laterShards);
+  const cursor = { ...state.cursor, remaining: [...state.cursor.remaining, ...later] };
+  return {
+    state: { ...state, cursor },
+    pages: unlessInvalid(() => pagesAfter(cursor), () => damagedError(shardsPath)),
+  };
+}
+
+/** Calls a function. If it throws a `ValidationError`, throws another error instead. */
+function unlessInvalid<T>(call: () => T, toError: () => FileError): T {
+  try {
+    return call();
+  } catch (error) {
+    throw error instanceof ValidationError ? toError() : error;
+  }
+}
+
+/** Reads FILE.part.json. Its cursor is not validated, and has only the current shard. */
+async function readStateFile(path: string): Promise<State | EmptyState> {
   const statePath = statePathOf(path);
-  const damaged = (file = statePath) => new FileError(`${file} is missing or damaged: ${RESTART}`);
   let state: unknown;
   try {
     state = JSON.parse(await readFile(statePath, "utf8"));
   } catch (error) {
     // With another code, such as EACCES, the file may be valid. A SyntaxError has no code.
     if (error instanceof Error && "code" in error && error.code !== "ENOENT") throw error;
-    throw damaged();
+    throw damagedError(statePath);
   }
   if (Number((state as State | null)?.version) < STATE_VERSION) {
     throw new FileError(`${statePath} was written by an earlier version of weir: ${RESTART}`);
   }
-  if (!isState(state)) throw damaged();
-  const otherQuery = () =>
-    new FileError(
-      `${partPathOf(path)} belongs to another query (${(state as RunHeader).queryJson}): ` +
-        `pass the same flags as before, or ${RESTART}`,
-    );
-  if (state.cursor === undefined) {
-    if (state.queryJson === queryJson) return { state };
-    throw otherQuery();
-  }
-  let pages: AsyncIterable<Page>;
-  try {
-    pages = pagesAfter(state.cursor);
-  } catch (error) {
-    if (!(error instanceof ValidationError)) throw error;
-    throw state.queryJson === queryJson ? damaged() : otherQuery();
-  }
-  const { cursor, laterShards, slot } = state;
-  if (laterShards === 0) return { state, pages };
-  const shardsPath = shardsPathOf(path, slot);
-  const shards: unknown = await readFile(shardsPath, "utf8").then(JSON.parse).catch(() => null);
-  if (!Array.isArray(shards) || shards.length < laterShards) throw damaged(shardsPath);
-  const fullCursor = {
-    ...cursor,
-    remaining: [...cursor.remaining, ...shards.slice(-laterShards)],
-  };
-  try {
-    return { state: { ...state, cursor: fullCursor }, pages: pagesAfter(fullCursor) };
-  } catch (error) {
-    throw error instanceof ValidationError ? damaged(shardsPath) : error;
-  }
+  if (!isState(state)) throw damagedError(statePath);
+  return state;
+}
+
+/** Reads the last elements of a file of shards. */
+async function readLaterShards(path: string, count: number): Promise<unknown[]> {
+  const shards: unknown = await readFile(path, "utf8").then(JSON.parse).catch(() => null);
+  if (!Array.isArray(shards) || shards.length < count) throw damagedError(path);
+  return shards.slice(-count);
+}
+
+function damagedError(path: string): FileError {
+  return new FileError(`${path} is missing or damaged: ${RESTART}`);
+}
+
+function otherQueryError(path: string, { queryJson }: RunHeader): FileError {
+  return new FileError(
+    `${partPathOf(path)} belongs to another query (${queryJson}): ` +
+      `pass the same flags as before, or ${RESTART}`,
+  );
 }
 
 /** Whether a value has the members of a state. The cursor is validated by the client. */
