@@ -107,8 +107,6 @@ export function describe(value: unknown): string {
 
 /** Maximum edit distance of a suggestion. Adding a word to a long name makes it another name. */
 const MAX_EDITS = 5;
-/** First words of a hint that lists all known names. */
-const LIST = "use one of";
 /** Maximum number of names in a suggestion. */
 const MAX_SUGGESTIONS = 3;
 
@@ -123,7 +121,7 @@ const MAX_SUGGESTIONS = 3;
 export function suggestBySpelling(
   unknown: string,
   known: readonly string[],
-  otherwise = `${LIST} ${known.join(", ")}`,
+  otherwise = listNames(known),
 ): string {
   return suggestNames(nearNames(unknown, known)) ?? otherwise;
 }
@@ -134,9 +132,9 @@ export function suggestNames(names: readonly string[]): string | undefined {
   return `did you mean "${names.join('" or "')}"?`;
 }
 
-/** Whether a hint of `suggestBySpelling` lists all known names, because none is near. */
-export function isListOfNames(hint: string): boolean {
-  return hint.startsWith(LIST);
+/** Returns a hint that lists all known names. */
+export function listNames(known: readonly string[]): string {
+  return `use one of ${known.join(", ")}`;
 }
 
 function nearNames(unknown: string, known: readonly string[]): readonly string[] {

@@ -3,8 +3,7 @@
 // A new flag is
 // - declared in one of the objects ..._FLAGS, with the text of its help;
 // - read by one of the functions read...();
-// - named in FLAG_NAMES if it sets an option of the client, for the messages of its errors, and in
-//   OPTION_FLAGS in commands.ts if a hint of a DataStreamError names that option;
+// - named in FLAG_NAMES if it sets an option of the client, for the messages of its errors;
 // - added to toQueryJson() in download.ts if it changes the content of the file, so that --resume
 //   rejects a part that was written with another value;
 // - added to the list `unused` in requireCompatibleFlags() in download.ts if --count has no use for it.
@@ -18,7 +17,7 @@ import {
   FORMATS,
   formatsOf,
 } from "../formats/formats.ts";
-import { oneLine, ValidationError } from "../errors.ts";
+import { DataStreamError, oneLine, ValidationError } from "../errors.ts";
 import { type BoundingBox, parseBox } from "../odata/bounding_box.ts";
 import { commonFilter } from "../odata/filter.ts";
 import { isMeasured, type Partition } from "../odata/query_options.ts";
@@ -130,8 +129,8 @@ export function downloadFlags(resource: ResourceName): Flags {
 }
 
 /**
- * Names of flags and variables by the option of the client that they set, for the message of a
- * `ValidationError`.
+ * Names of flags and variables by the option of the client that they set, for messages of errors. An
+ * option with a value has an entry if a hint suggests that value.
  */
 export const FLAG_NAMES: Readonly<Record<string, string>> = {
   select: "--select",
@@ -148,8 +147,12 @@ export const FLAG_NAMES: Readonly<Record<string, string>> = {
   top: "--top",
   limit: "--limit",
   unchecked: "--unchecked",
+  "unchecked: true": "--unchecked",
   partition: "--partition",
+  'partition: "auto"': "--partition auto",
+  'partition: "location"': "--partition location",
   incomplete: "--allow-incomplete",
+  'incomplete: "warn"': "--allow-incomplete",
   format: "--format",
   separator: "--separator",
   header: "--no-header",
@@ -165,7 +168,8 @@ export const FLAG_NAMES: Readonly<Record<string, string>> = {
 
 /** Returns the message of an error on one line. It names flags instead of options of the client. */
 export function messageOf(error: unknown): string {
-  return oneLine(error instanceof ValidationError ? error.messageFor(FLAG_NAMES) : error);
+  const hasNames = error instanceof ValidationError || error instanceof DataStreamError;
+  return oneLine(hasNames ? error.messageFor(FLAG_NAMES) : error);
 }
 
 /** Resources by the name of the command that downloads them. */

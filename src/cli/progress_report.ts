@@ -167,7 +167,9 @@ export class ProgressReport {
     if (retrying && performance.now() < this.#retryAt) {
       // The retry is at the start of the line, because a narrow terminal truncates the end.
       const wait = Math.max(0, this.#retryAt - performance.now()) / 1000;
-      const fault = retrying.fault.detail.replace(/https?:\/\/[^\s/]+(?:\/[^\s/]+)*\/(\w+)/, "$1");
+      const { address, detail } = retrying.fault;
+      // Of the address, only the resource.
+      const fault = `${address ? `${address.split("/").at(-1)} ` : ""}${detail}`;
       return `Retrying in ${duration(wait)} (${fault.slice(0, MAX_ERROR_LENGTH)}), ${rowsText}`;
     }
     if (pages === 0) {

@@ -110,7 +110,7 @@ export function createQuery<R extends object>(
     if (format === undefined && csv !== undefined) {
       throw new ValidationError("csv", "must not be set without a format", {
         received: csv,
-        hint: 'set {format} to "csv"',
+        hint: 'set {format: "csv"}',
       });
     }
     const checkedCsv = format === "csv" ? checkCsvOptions(csv) : undefined;

@@ -13,10 +13,10 @@ const HINTS: Record<number, string> = {
   401: `send an API key, ${OR_REQUEST_ONE}`,
   403: `check the API key, which the service may have replaced, ${OR_REQUEST_ONE}`,
   404: "check the base URL",
-  408: "try again; if that fails too, lower top or narrow the filter",
-  413: "lower top or select fewer fields",
+  408: "try again; if that fails too, lower {top} or narrow the filter",
+  413: "lower {top} or select fewer fields",
   429: "send at most 2 requests per second with this key, and none in parallel",
-  504: "try again; if that fails too, lower top or narrow the filter",
+  504: "try again; if that fails too, lower {top} or narrow the filter",
 };
 
 /**
@@ -35,10 +35,11 @@ export function statusError(
 ): DataStreamError {
   const { status } = response;
   const { origin, pathname } = new URL(url);
-  const subject = `${origin}${pathname} responded with`;
+  const address = `${origin}${pathname}`;
   if (isRedirect(response)) {
-    return new DataStreamError(`${subject} a redirect`, {
+    return new DataStreamError("responded with a redirect", {
       kind: "status",
+      address,
       status,
       url,
       hint:
@@ -47,8 +48,9 @@ export function statusError(
   }
   // Redacts the parsed message, because the key may be escaped in JSON.
   const message = redact(messageIn(body));
-  return new DataStreamError(`${subject} status ${status}${message && ` (${message})`}`, {
+  return new DataStreamError(`responded with status ${status}${message && ` (${message})`}`, {
     kind: "status",
+    address,
     status,
     url,
     retryAfter: readRetryAfter(response.headers),

@@ -8,7 +8,7 @@ import {
   RESOURCES,
 } from "./resources.ts";
 
-/** Returns a hint for a selected field that a resource does not have. */
+/** Returns a hint for a selected field that a resource does not have; empty if no field is similar. */
 export function unknownSelectFieldHint(resource: ResourceName, name: string): string {
   const fields: readonly string[] = fieldNames(resource);
   // The name differs only in case.
@@ -27,10 +27,10 @@ export function unknownSelectFieldHint(resource: ResourceName, name: string): st
     return "use it in {filter} only, because no resource returns it";
   }
   return suggestNames(namesWithWordsOf(name, fields)) ?? otherResourceHint(name) ??
-    suggestBySpelling(name, fields);
+    suggestBySpelling(name, fields, "");
 }
 
-/** Returns a hint for a name that a resource cannot be filtered by. */
+/** Returns a hint for a name that a resource cannot be filtered by; empty if no name is similar. */
 export function unknownFilterFieldHint(resource: ResourceName, name: string): string {
   const filterableFields: readonly string[] = RESOURCES[resource].filters;
   const nameWithoutPrefix = withoutLocationPrefix(name);
@@ -54,7 +54,7 @@ export function unknownFilterFieldHint(resource: ResourceName, name: string): st
     return "filter the returned rows instead";
   }
   return suggestNames(namesWithWordsOf(name, filterableFields)) ??
-    suggestBySpelling(name, filterableFields);
+    suggestBySpelling(name, filterableFields, "");
 }
 
 /**

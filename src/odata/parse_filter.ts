@@ -1,5 +1,5 @@
 import { ValidationError } from "../errors.ts";
-import { isListOfNames } from "../validation.ts";
+import { listNames } from "../validation.ts";
 import { type Clause, type Comparison, formatClauses, type Literal } from "./clause.ts";
 import { unknownFilterFieldHint } from "./name_hints.ts";
 import { type ResourceName, RESOURCES } from "./resources.ts";
@@ -8,8 +8,8 @@ import { type ResourceName, RESOURCES } from "./resources.ts";
  * Checks that a resource can be filtered by each field of a filter.
  *
  * @param filter The filter, for the error
- * @param canBeUnchecked Whether the error may suggest the option `unchecked`. It does so only if the hint
- *   is the list of all names
+ * @param canBeUnchecked Whether the error may suggest the option `unchecked`. It does so only if no
+ *   filter field is similar
  * @throws {ValidationError} If the filter names a field that the resource cannot be filtered by
  */
 export function requireFilterFields(
@@ -23,10 +23,15 @@ export function requireFilterFields(
   if (unknown === undefined) return;
   const { field, index } = unknown;
   const hint = unknownFilterFieldHint(resource, field);
+  const isSimilar = hint !== "";
   throw new ValidationError(
     "filter",
     `uses "${field}" at character ${index + 1}, which is not a filter field of ${resource}`,
-    { received: filter, hint, canBeUnchecked: canBeUnchecked && isListOfNames(hint) },
+    {
+      received: filter,
+      hint: isSimilar ? hint : listNames(names),
+      canBeUnchecked: canBeUnchecked && !isSimilar,
+    },
   );
 }
 

@@ -3,7 +3,7 @@ import {
   emptyOption,
   firstRepeated,
   invalidValue,
-  isListOfNames,
+  listNames,
   requireOneOf,
   requireType,
   requireWholeNumber,
@@ -159,9 +159,16 @@ function requireFields(
   const unknown = unchecked ? undefined : select.find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const hint = unknownSelectFieldHint(resource, unknown);
-    const problem = `includes "${unknown}", which is not a field of ${resource}`;
-    const canBeUnchecked = isListOfNames(hint);
-    throw new ValidationError("select", problem, { received: select, hint, canBeUnchecked });
+    const isSimilar = hint !== "";
+    throw new ValidationError(
+      "select",
+      `includes "${unknown}", which is not a field of ${resource}`,
+      {
+        received: select,
+        hint: isSimilar ? hint : listNames(known),
+        canBeUnchecked: !isSimilar,
+      },
+    );
   }
   const repeated = firstRepeated(select);
   if (repeated !== undefined) {

@@ -37,7 +37,7 @@ Deno.test("weir leaves the part and exits with 1 when it has fewer rows than the
     assertEquals(refused.code, 1);
     assertStringIncludes(refused.stderr, `Received 400 of 1000 counted rows of Records`);
     assertStringIncludes(refused.stderr, `none come after the position Id:${last}`);
-    assertStringIncludes(refused.stderr, "--allow-incomplete");
+    assertStringIncludes(refused.stderr, "accept the rows with --allow-incomplete");
     assert((await fileNames()).includes("a.csv.part"));
 
     const accepted = await runToEnd(line, ...ask, "--resume", "--allow-incomplete");
@@ -96,7 +96,7 @@ Deno.test("weir names --partition location when a download by year misses rows w
     const byYear = await runToEnd(line, ...ask, "--partition=year");
     assertEquals(byYear.code, 1);
     assertStringIncludes(byYear.stderr, "of 2000 counted rows of Records");
-    assertStringIncludes(byYear.stderr, "--partition location");
+    assertStringIncludes(byYear.stderr, "are in no year: use --partition location");
     const again = await runToEnd(line, ...ask, "--partition=year", "--resume");
     assertEquals(again.code, 1);
     assertStringIncludes(again.stderr, "--partition location");

@@ -104,6 +104,19 @@ Deno.test(
 );
 
 Deno.test(
+  "EdgeApp.request() writes DataStream when the message of the service has its address",
+  DEADLINE,
+  async () => {
+    const reply = Response.json({ message: `see ${ROOT}/Records` }, { status: 400 });
+    const { app } = overUpstream([reply]);
+    assertEquals(
+      (await problemOf(await app.request("/Records.csv"))).detail,
+      "DataStream responded with status 400 (see DataStream/v1/odata/v4/Records)",
+    );
+  },
+);
+
+Deno.test(
   "EdgeApp.request() returns 400 with the message of the service when it rejects the filter",
   DEADLINE,
   async () => {
