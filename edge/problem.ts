@@ -1,4 +1,4 @@
-import { DataStreamError, oneLine, ValidationError } from "../src/errors.ts";
+import { DataStreamError, nameOptions, oneLine, ValidationError } from "../src/errors.ts";
 import type { AccessMode, Settings } from "./options.ts";
 
 /** Problem details object (RFC 9457) without `type`. `hint` is an extension member. */
@@ -150,7 +150,7 @@ export function toServiceProblem(
     const hint = `try again after ${seconds} s`;
     return new HttpProblem({ status, title, detail, hint }, { "retry-after": String(seconds) });
   }
-  const hint = STATUS_HINTS[status] ?? error.hintFor(OPTION_NAMES);
+  const hint = STATUS_HINTS[status] ?? nameOptions(error.hint, OPTION_NAMES);
   return new HttpProblem({ status, title, detail, hint });
 }
 

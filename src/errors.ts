@@ -136,17 +136,8 @@ export class DataStreamError extends Error {
    * ```
    */
   messageFor(names: Readonly<Record<string, string>>): string {
-    return `${this.address ? `${this.address} ` : ""}${this.detail}: ${this.hintFor(names)}`;
-  }
-
-  /**
-   * Formats only the hint for an interface that has other names for the options.
-   *
-   * @param names Names as for {@linkcode DataStreamError.messageFor}
-   * @returns What to do next
-   */
-  hintFor(names: Readonly<Record<string, string>>): string {
-    return nameOptions(this.hint, names);
+    const { address, detail, hint } = this;
+    return `${address ? `${address} ` : ""}${detail}: ${nameOptions(hint, names)}`;
   }
 }
 
@@ -236,10 +227,10 @@ export class ValidationError extends TypeError {
    */
   messageFor(names: Readonly<Record<string, string>>): string {
     const hint = this.hintFor(names);
-    const unchecked = this.canBeUnchecked && names[UNCHECKED]
-      ? ` (or pass ${names[UNCHECKED]}, if the service accepts it)`
-      : "";
-    return `${nameIn(names, this.option)} ${this.problem}${hint && `: ${hint}`}${unchecked}`;
+    const unchecked = this.canBeUnchecked && names[UNCHECKED];
+    return `${nameIn(names, this.option)} ${this.problem}${hint && `: ${hint}`}${
+      unchecked ? ` (or pass ${unchecked}, if the service accepts it)` : ""
+    }`;
   }
 
   /**
@@ -257,7 +248,7 @@ export class ValidationError extends TypeError {
  * Replaces each option in braces, such as `{top}` or `{partition: "auto"}`, by its name in an interface,
  * or by the text in the braces if it has no other name.
  */
-function nameOptions(hint: string, names: Readonly<Record<string, string>>): string {
+export function nameOptions(hint: string, names: Readonly<Record<string, string>>): string {
   return hint.replace(/\{([\w.]+(?:: [^{}]+)?)\}/g, (_, option) => nameIn(names, option));
 }
 

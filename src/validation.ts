@@ -71,12 +71,18 @@ export function requireType(
 /**
  * Checks that an option has one of the listed values.
  *
+ * @param condition When these values are valid, such as ` for Records`. Default: always
  * @throws {ValidationError} If it has another value
  */
-export function requireOneOf(option: string, value: unknown, known: readonly string[]): void {
+export function requireOneOf(
+  option: string,
+  value: unknown,
+  known: readonly string[],
+  condition = "",
+): void {
   if (known.includes(value as string)) return;
   const hint = typeof value === "string" ? suggestBySpelling(value, known, "") : "";
-  throw invalidValue(option, `one of ${known.join(", ")}`, value, hint);
+  throw invalidValue(option, `one of ${known.join(", ")}${condition}`, value, hint);
 }
 
 /** Creates the error for a value: `<option> must be <expected>, got <value>`. Not for secrets. */
@@ -137,7 +143,8 @@ export function listNames(known: readonly string[]): string {
   return `use one of ${known.join(", ")}`;
 }
 
-function nearNames(unknown: string, known: readonly string[]): readonly string[] {
+/** Returns the known names with the nearest spelling; see {@linkcode suggestBySpelling}. */
+export function nearNames(unknown: string, known: readonly string[]): readonly string[] {
   const wanted = unknown.toLowerCase();
   for (let edits = 0; edits <= Math.min(wanted.length / 3, MAX_EDITS); edits++) {
     const nearest = known.find((name) => isNear(wanted, name.toLowerCase(), edits));

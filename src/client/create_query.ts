@@ -113,7 +113,7 @@ export function createQuery<R extends object>(
         hint: 'set {format: "csv"}',
       });
     }
-    const checkedCsv = format === "csv" ? checkCsvOptions(csv) : undefined;
+    const checkedCsv = FORMATS[format!]?.hasCsvOptions ? checkCsvOptions(csv) : undefined;
     const fingerprint = fingerprintOf(query, settings.baseUrl, format, checkedCsv);
     const after = options.after === undefined ? undefined : checkCursor(options.after, fingerprint);
     // A resumed list of DOIs is complete only if the cursor carries the earlier DOIs.

@@ -159,14 +159,13 @@ function requireFields(
   const unknown = unchecked ? undefined : select.find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const hint = unknownSelectFieldHint(resource, unknown);
-    const isSimilar = hint !== "";
     throw new ValidationError(
       "select",
       `includes "${unknown}", which is not a field of ${resource}`,
       {
         received: select,
-        hint: isSimilar ? hint : listNames(known),
-        canBeUnchecked: !isSimilar,
+        hint: hint ?? listNames(known),
+        canBeUnchecked: hint === undefined,
       },
     );
   }
@@ -186,13 +185,10 @@ type ParsedFilter = Pick<CheckedQuery, "filter" | "clauses">;
 function parseFilterOf(resource: ResourceName, filter: string, unchecked: boolean): ParsedFilter {
   let clauses: ParsedClause[];
   try {
-    clauses = parseFilter(filter);
+    clauses = parseFilter(filter, true);
   } catch (error) {
-    if (!(error instanceof ValidationError)) throw error;
-    if (unchecked) return { filter, clauses: undefined };
-    const { option, problem, received, hint } = error;
-    // A hint corrects the filter. Without a hint, the service may support syntax that Weir does not.
-    throw new ValidationError(option, problem, { received, hint, canBeUnchecked: hint === "" });
+    if (unchecked && error instanceof ValidationError) return { filter, clauses: undefined };
+    throw error;
   }
   if (!unchecked) requireFilterFields(resource, filter, clauses, true);
   return { filter, clauses };
