@@ -9,8 +9,6 @@ import { checkPrograms, formatCommand, parseSuiteNames, type Suite, SUITES } fro
 import { formatTable, type SuiteMeasurement } from "./table.ts";
 import { programVersion, versionsOf } from "./versions.ts";
 
-const CONFIG = ["--config", "tests/deno.json"];
-
 /** Runs a program in the project's folder and inherits its standard error. */
 async function run(
   program: string,
@@ -31,10 +29,10 @@ async function runBenchmark(
   const deno = Deno.execPath();
   let result: Awaited<ReturnType<typeof run>>;
   if (runtime === "Deno") {
-    result = await run(deno, "run", "--quiet", "--allow-all", ...CONFIG, file);
+    result = await run(deno, "run", "--quiet", "--allow-all", file);
   } else {
     const bundle = `${folder}/${name}.mjs`;
-    const flags = ["--quiet", ...CONFIG, "--platform", "browser", "--output", bundle];
+    const flags = ["--quiet", "--platform", "browser", "--output", bundle];
     result = await run(deno, "bundle", ...flags, file);
     if (result.success) result = await run("node", bundle);
   }

@@ -23,9 +23,7 @@ type Mode = "hold" | "convert";
 /** Returns the peak memory in bytes of a process that holds or converts a page. */
 function measurePeak(mode: Mode, file: string): number {
   const self = fileURLToPath(import.meta.url);
-  const runner = CURRENT_RUNTIME === "Deno"
-    ? ["run", "--allow-all", "--config", fileURLToPath(new URL("../deno.json", import.meta.url))]
-    : [];
+  const runner = CURRENT_RUNTIME === "Deno" ? ["run", "--allow-all"] : [];
   const args = [...runner, self, mode, file];
   const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: "utf8" });
   if (status !== 0) throw new Error(stderr);

@@ -1,5 +1,5 @@
 import { VERSION } from "../../src/version.ts";
-import tests from "../deno.json" with { type: "json" };
+import deno from "../../deno.json" with { type: "json" };
 import { runProgram } from "../helpers/programs.ts";
 
 /** Returns the version that a program prints, or `undefined` if it is not installed. */
@@ -8,14 +8,14 @@ export async function programVersion(program: string): Promise<string | undefine
   return result && (/\d+(\.\d+)+/.exec(result.stdout)?.[0] ?? "of unknown version");
 }
 
-/** Returns the name of an imported package and its version in `tests/deno.lock`. */
+/** Returns the name of an imported package and its version in `deno.lock`. */
 function packageVersion(specifier: string, locked: Record<string, string>): string {
-  const imports: Record<string, string> = tests.imports;
+  const imports: Record<string, string> = { ...deno.imports, ...deno.scopes["./tests/"] };
   const [requirement, name] = /^npm:((?:@[^/]+\/)?[^@/]+)@[^/]+/.exec(imports[specifier] ?? "") ??
     [];
   const version = locked[requirement ?? ""];
   if (version === undefined) {
-    throw new Error(`${specifier} is not in tests/deno.lock`);
+    throw new Error(`${specifier} is not in deno.lock`);
   }
   return specifier.startsWith(name!) ? `${name} ${version}` : `${specifier} (${name} ${version})`;
 }
@@ -26,7 +26,7 @@ export async function versionsOf(
   packages: readonly string[],
 ): Promise<string> {
   const { specifiers } = JSON.parse(
-    await Deno.readTextFile(new URL("../deno.lock", import.meta.url)),
+    await Deno.readTextFile(new URL("../../deno.lock", import.meta.url)),
   );
   return [
     `Weir ${VERSION}`,

@@ -1,3 +1,4 @@
+import "../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
 import { findDependentTests, findTestCommands } from "./test_commands.ts";
 import { applyMutant, findMutants, regexMutations } from "./mutants.ts";

@@ -1,4 +1,5 @@
 // Tests the npm package, installed in an empty project, with Node and TypeScript.
+import "../helpers/task_permissions.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
 import { PROJECT } from "../helpers/project.ts";

@@ -1,4 +1,5 @@
 // Tests the task `publish:check` with a JSR registry on loopback that responds or fails.
+import "../helpers/task_permissions.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
 import { sourceFiles } from "../helpers/tree.ts";

@@ -1,4 +1,5 @@
 // Sizes of the npm package in a browser: bundled, minified and compressed with gzip -9.
+import "../helpers/task_permissions.ts";
 import { assert } from "@std/assert";
 import { createProject, output } from "./project.ts";
 

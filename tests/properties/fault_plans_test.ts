@@ -5,7 +5,7 @@
  * rows that the query accepts and the client reports. A seed determines the plan and the run.
  * Arguments after `--` are the number of plans and the first seed:
  *
- *     deno test --config tests/deno.json --no-prompt tests/properties/fault_plans_test.ts -- 20000 5001
+ *     deno test -P=none tests/properties/fault_plans_test.ts -- 20000 5001
  *
  * Missing rows that no response shows are counted as "undetectable loss"; `consistency.ts` decides
  * this from the requests and responses. Such a loss requires one of these faults:

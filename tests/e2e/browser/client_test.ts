@@ -1,4 +1,5 @@
 // The client in a browser page of another origin. Requests without a key need no CORS preflight.
+import "../../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
 import { endpoint } from "../../../mod.ts";

@@ -1,5 +1,6 @@
 // A service worker that responds to a link with the client's CSV, which the browser downloads page by
 // page.
+import "../../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Download } from "playwright-core";
 import { DataStream, PRODUCTION_URL } from "../../../mod.ts";

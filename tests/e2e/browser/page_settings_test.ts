@@ -1,4 +1,5 @@
 // The page blocks results and links that do not match its form.
+import "../../helpers/task_permissions.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Page } from "playwright-core";
 import {

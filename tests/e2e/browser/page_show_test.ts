@@ -1,4 +1,5 @@
 // The page moves to its results after Show, and shows that they are loading.
+import "../../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
 import { createSandbox } from "../../../src/sandbox/service.ts";

@@ -1,4 +1,5 @@
 // The page in Chromium: keyboard, forms without script, downloads and accessibility.
+import "../../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
 import axe from "axe-core";
 import { createSandbox } from "../../../src/sandbox/service.ts";

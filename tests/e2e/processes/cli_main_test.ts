@@ -3,7 +3,6 @@ import { assertEquals } from "@std/assert";
 import { bundle } from "../../helpers/bundle.ts";
 import { FOLDER, MAIN, withFiles, writeFile } from "../../helpers/command_line.ts";
 import type { ProgramResult } from "../../helpers/programs.ts";
-import { PROJECT } from "../../helpers/project.ts";
 import { bun, node } from "../../helpers/runtime_programs.ts";
 
 /** Prints the results of the calls, and the remaining listeners, as JSON on standard error. */
@@ -48,10 +47,7 @@ for (const [name, program] of Object.entries({ Deno: Deno.execPath(), Node: node
 
   /** Runs a shell command in which `"$@"` is the script. */
   const run = async (command: string, mode = ""): Promise<ProgramResult> => {
-    // Deno would otherwise find tests/deno.json, whose packages are not installed for these tests.
-    const flags = isDeno
-      ? ["run", "--quiet", "--config", `${PROJECT}deno.json`, ...permissions]
-      : [];
+    const flags = isDeno ? ["run", "--quiet", ...permissions] : [];
     const { success, code, stdout, stderr } = await new Deno.Command("bash", {
       args: ["-c", command, "bash", program!, ...flags, "script.mjs", mode],
       env: { WEIR_REQUESTS_PER_SECOND: mode === "interrupted" ? "20" : "Infinity" },

@@ -30,8 +30,9 @@ Deno.test("Progress.requests counts each request when the service resets connect
   assertEquals(rows.length, 60);
   assertEquals(service.received.length, counted);
   const times = service.received.map(({ time }) => time);
-  const gaps = times.slice(1).map((time, index) => time - times[index]!);
-  assert(gaps.every((gap) => gap > 150), `requests arrived ${gaps} ms apart`);
+  // At 5 requests per second; one interval less, because a busy machine may receive the first late.
+  const duration = times.at(-1)! - times[0]!;
+  assert(duration > (times.length - 2) * 200, `${times.length} requests in ${duration} ms`);
 });
 
 Deno.test("Progress.requests counts each request when the service offers HTTP/2", async () => {
@@ -39,8 +40,6 @@ Deno.test("Progress.requests counts each request when the service offers HTTP/2"
   const ran = await runProgram(
     Deno.execPath(),
     "run",
-    // Deno would otherwise find tests/deno.json.
-    "--config=deno.json",
     "--no-prompt",
     "--allow-net=127.0.0.1",
     "--unsafely-ignore-certificate-errors=127.0.0.1",

@@ -65,30 +65,24 @@ Deno.test("weir --resume truncates a part to its last committed page when a writ
   });
 });
 
-Deno.test("weir --resume writes the same file when runs are killed at arbitrary times", () => {
+Deno.test("weir --resume writes the same file when runs are killed while they write files", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=30000", "--top=1000", "--output=a.csv"];
     await weir.run(...args);
     const whole = await readFile("a.csv");
     await Deno.remove(`${FOLDER}/a.csv`);
-    for (let round = 0;; round++) {
-      const child = weir.start(...args, "--resume");
-      // Pages of 0.3 MB arrive some milliseconds apart. Each round kills the process later.
-      const kill = () => {
-        try {
-          child.kill("SIGKILL");
-        } catch {
-          // The process has already exited.
-        }
-      };
-      const timer = setTimeout(kill, 150 + (round * 37) % 200 + round * 25);
-      const { code, signal, stderr } = await child.output();
-      clearTimeout(timer);
-      if (signal !== "SIGKILL") assertEquals(code, 0, new TextDecoder().decode(stderr));
-      // A process that is killed just before its exit may have renamed the part.
-      if (signal !== "SIGKILL" || (await fileNames()).includes("a.csv")) break;
+    let kills = 0;
+    // Each page that is committed changes the part and its state.
+    for (let at = 1; !(await fileNames()).includes("a.csv"); at += 3) {
+      const { code, signal, stderr } = await killAtFileEvent(
+        at,
+        () => weir.start(...args, "--resume"),
+      );
+      if (signal === "SIGKILL") kills++;
+      else assertEquals(code, 0, new TextDecoder().decode(stderr));
     }
+    assert(kills >= 5, `${kills} kills`);
     assertEquals(await readFile("a.csv") === whole, true);
   });
 });
@@ -181,3 +175,23 @@ Deno.test("weir --resume starts a download when there is no part", () => {
     assertEquals([code, (await readFile("a.csv")).split("\r\n").length], [0, 62]);
   });
 });
+
+/** Kills a process when it has changed files of `FOLDER` for the given number of times. */
+async function killAtFileEvent(
+  at: number,
+  start: () => Deno.ChildProcess,
+): Promise<Deno.CommandOutput> {
+  const watcher = Deno.watchFs(FOLDER);
+  const child = start();
+  const output = child.output().finally(() => watcher.close());
+  let events = 0;
+  for await (const { kind } of watcher) {
+    if (kind === "access" || ++events !== at) continue;
+    try {
+      child.kill("SIGKILL");
+    } catch {
+      // The process has already exited.
+    }
+  }
+  return await output;
+}

@@ -1,4 +1,5 @@
 // Readers that cancel downloads, on each runtime.
+import "../../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
 import { waitFor } from "../../helpers/wait_for.ts";
 import { type Runtime, startApp, testOnEach } from "./runtimes.ts";

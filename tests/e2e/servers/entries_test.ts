@@ -1,4 +1,5 @@
 // The published entry points, on each runtime.
+import "../../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
 import { PUBLISHED, testOnEach } from "./runtimes.ts";
 

@@ -1,5 +1,6 @@
 // Faults of the service, on each runtime: an error status before the first page, an aborted transfer
 // after it.
+import "../../helpers/task_permissions.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { runProgram } from "../../helpers/programs.ts";
 import { waitFor } from "../../helpers/wait_for.ts";

@@ -4,8 +4,7 @@ import { VARIABLES } from "../../../edge/config.ts";
 import { VERSION } from "../../../src/version.ts";
 import deno from "../../../deno.json" with { type: "json" };
 import jsr from "../../../jsr.json" with { type: "json" };
-import tests from "../../deno.json" with { type: "json" };
-import { importsOf, sourceFiles } from "../../helpers/tree.ts";
+import { importsOf, resolve, sourceFiles } from "../../helpers/tree.ts";
 
 /** Versions of the @std packages in jsr.json; deno-std 1.4.0 has builds of them. */
 const STD_VERSIONS: Record<string, string> = {
@@ -47,21 +46,36 @@ for (const [specifier, target] of Object.entries(jsrImports)) {
 
 Deno.test("deno.json lists exactly the bare specifiers that modules import when it is read", async () => {
   const tree = await sourceFiles("mod.ts", "src", "edge", "tests");
-  const bare = tree
-    .filter((path) => !/^tests\/(bench|e2e\/browser|mutation|package|properties)\//.test(path))
-    .flatMap(importsOf)
-    .filter((specifier) => !/^(\.|node:)/.test(specifier));
-  assertEquals([...new Set(bare)].sort(), Object.keys(denoImports).sort());
+  const { others = [], gate = [] } = Object.groupBy(
+    tree,
+    (path) =>
+      /^tests\/(bench|e2e\/browser|mutation|package|properties)\//.test(path) ? "others" : "gate",
+  );
+  const bareSpecifiers = (paths: string[]) =>
+    new Set(paths.flatMap(importsOf).filter((specifier) => !/^(\.|node:)/.test(specifier)));
+  assertEquals([...bareSpecifiers(gate)].sort(), Object.keys(denoImports).sort());
+  // Packages that `deno task test` does not load, and therefore does not download.
+  for (const specifier of Object.keys(deno.scopes["./tests/"])) {
+    assert([...bareSpecifiers(others)].some((name) => name.startsWith(specifier)), specifier);
+    assert(!(specifier in denoImports), specifier);
+  }
   const published = tree.filter((path) => !path.startsWith("tests/")).flatMap(importsOf);
   for (const specifier of published) assert(!/^(https?|npm|jsr):/.test(specifier), specifier);
 });
 
-Deno.test("tests/deno.json has the imports of deno.json and a separate lock when it is read", () => {
-  const own: Record<string, string> = tests.imports;
-  for (const [specifier, target] of Object.entries(denoImports)) {
-    assertEquals(own[specifier], target);
+Deno.test("test files import task_permissions.ts first when deno test -P grants them too little", async () => {
+  const tree = await sourceFiles("tests/e2e", "tests/mutation", "tests/package");
+  const files = tree.filter((path) => path.endsWith("_test.ts") && !path.includes("/processes/"));
+  assert(files.length > 0);
+  for (const path of files) {
+    const [, first] = /^import\b[^;]*"(.*)";/m.exec(await Deno.readTextFile(path))!;
+    assertEquals(resolve(path, first!), "tests/helpers/task_permissions.ts", path);
   }
-  assertEquals([tests.lock.path, deno.lock.path], ["./deno.lock", "deno.lock"]);
+});
+
+Deno.test("deno test -P without paths runs the folders of the task test when it uses deno.json", () => {
+  const { command } = deno.tasks["test:parallel"];
+  assertEquals(command.split(" ").filter((word) => word.startsWith("tests/")), deno.test.include);
 });
 
 Deno.test("jsr.json includes every entry point and no tests when it is read", () => {
