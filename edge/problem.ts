@@ -48,6 +48,8 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   top: "$top",
   skipToken: "$skiptoken",
   format: "$format",
+  "bom: true": "bom=true",
+  'separator: "\\t"': "separator=tab",
   within: "bbox",
   "within.west": "The west side of bbox",
   "within.south": "The south side of bbox",

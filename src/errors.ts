@@ -229,7 +229,7 @@ export class ValidationError extends TypeError {
     const hint = this.hintFor(names);
     const unchecked = this.canBeUnchecked && names[UNCHECKED];
     return `${nameIn(names, this.option)} ${this.problem}${hint && `: ${hint}`}${
-      unchecked ? ` (or pass ${unchecked}, if the service accepts it)` : ""
+      unchecked ? ` (or pass ${unchecked}, if DataStream accepts it)` : ""
     }`;
   }
 

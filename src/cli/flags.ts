@@ -16,6 +16,7 @@ import {
   formatOfExtension,
   FORMATS,
   formatsOf,
+  unknownFormat,
 } from "../formats/formats.ts";
 import { DataStreamError, oneLine, ValidationError } from "../errors.ts";
 import { type BoundingBox, parseBox } from "../odata/bounding_box.ts";
@@ -24,7 +25,7 @@ import { isMeasured, type Partition } from "../odata/query_options.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { createSandbox } from "../sandbox/service.ts";
 import { QA_URL } from "../service_roots.ts";
-import { describe, suggestBySpelling } from "../validation.ts";
+import { describe } from "../validation.ts";
 import { readKey } from "./api_key.ts";
 import { type Arguments, commandHint, type Flags } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
@@ -63,9 +64,9 @@ export const FILTER_FLAGS = {
 export const SERVICE_FLAGS = {
   "base-url": {
     value: "URL",
-    help: "root address of another service (or DATASTREAM_BASE_URL)",
+    help: "root address to use instead of DataStream's (or DATASTREAM_BASE_URL)",
   },
-  qa: { help: "use the test system of the service" },
+  qa: { help: "use the test system of DataStream" },
   sandbox: { help: "use built-in synthetic data: no key, no network" },
 } as const satisfies Flags;
 
@@ -96,7 +97,7 @@ const OUTPUT_FLAGS = {
   resume: { help: "continue the FILE of --output after the last complete page of FILE.part" },
   force: { help: "overwrite the FILE of --output, its FILE.part, and the FILE of --cite" },
   "allow-incomplete": {
-    help: "accept fewer rows than the service counted, and report how many are missing",
+    help: "accept fewer rows than DataStream counted, and report how many are missing",
   },
   count: { help: "print only the number of rows" },
   cite: { value: "FILE", help: "write the citations of the datasets to FILE" },
@@ -117,7 +118,9 @@ const OUTPUT_FLAGS = {
 export function downloadFlags(resource: ResourceName): Flags {
   const format = {
     value: "FORMAT",
-    help: `${formatsOf(resource).join(", ")} (default: by the extension of --output, else csv)`,
+    help: `${formatsOf(resource).join(", ")} (default: by the extension of --output, else ${
+      FORMAT_NAMES[0]
+    })`,
   };
   return {
     ...QUERY_FLAGS,
@@ -155,8 +158,10 @@ export const FLAG_NAMES: Readonly<Record<string, string>> = {
   'incomplete: "warn"': "--allow-incomplete",
   format: "--format",
   separator: "--separator",
+  'separator: "\\t"': "--separator tab",
   header: "--no-header",
   bom: "--bom",
+  "bom: true": "--bom",
   escapeFormulas: "--escape-formulas",
   baseUrl: "--base-url (or DATASTREAM_BASE_URL)",
   apiKey: "the API key",
@@ -299,9 +304,15 @@ function readSeparator(flags: FlagValues): string | undefined {
 }
 
 function readYear(flags: FlagValues, name: string): number | undefined {
-  const year = readNumber(flags, name);
-  if (year === undefined || (year >= 1000 && year <= 9999)) return year;
-  throw new UsageError(`--${name} must be a year with four digits, got "${year}"`);
+  const [text] = flags.get(name) ?? [];
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{3}$/.test(text)) return Number(text);
+  const [year] = /^[1-9]\d{3}(?=-)/.exec(text) ?? [];
+  const hint = year === undefined
+    ? ""
+    : `: pass --${name} ${year}, then keep the rows you need by their ActivityStartDate, ` +
+      "because DataStream filters by year only";
+  throw new UsageError(`--${name} must be a year with four digits, got "${text}"${hint}`);
 }
 
 function readNumber(flags: FlagValues, name: string): number | undefined {
@@ -316,27 +327,27 @@ function readNumber(flags: FlagValues, name: string): number | undefined {
  *
  * @param given Value of `--format`
  * @param file Value of `--output`, unless it is standard output
- * @throws {UsageError} If the format is unknown, or the resource does not have it
+ * @throws {ValidationError} If the resource does not have the format of `--format`
+ * @throws {UsageError} If the resource does not have the format of the extension
  */
 export function readFormat(
   resource: ResourceName,
   given: string | undefined,
   file: string | undefined,
 ): FormatName {
-  const extension = file && /\.([^./\\]+)$/.exec(file)?.[1];
-  const format = given !== undefined
-    ? FORMAT_NAMES.find((name) => name === given)
-    : extension
-    ? formatOfExtension(extension)
-    : FORMAT_NAMES[0];
   const names = formatsOf(resource);
+  if (given !== undefined) {
+    const format = names.find((name) => name === given);
+    if (format === undefined) throw unknownFormat(resource, given);
+    return format;
+  }
+  const extension = file && /\.([^./\\]+)$/.exec(file)?.[1];
+  const format = extension ? formatOfExtension(extension) : FORMAT_NAMES[0];
   if (format === undefined) {
     throw new UsageError(
-      given === undefined
-        ? `The extension of "${file}" does not name a format: pass --format with one of ${
-          names.join(", ")
-        }`
-        : `Unknown format "${given}": ${formatHint(given, names)}`,
+      `The extension of "${file}" does not name a format: pass --format with one of ${
+        names.join(", ")
+      }`,
     );
   }
   if (names.includes(format)) return format;
@@ -344,19 +355,6 @@ export function readFormat(
     `${FORMATS[format].label} is only for ${FORMATS[format].resources.join(", ")}: ` +
       `use one of ${names.join(", ")} for ${resource}`,
   );
-}
-
-/** What to use instead of the format names of other programs. */
-const FORMAT_SYNONYMS = new Map([
-  ["jsonl", "use ndjson"],
-  ["jsonstream", "use ndjson"],
-  ["excel", "use csv with --bom"],
-  ["xlsx", "use csv with --bom"],
-  ["tsv", "use csv with --separator tab"],
-]);
-
-function formatHint(name: string, known: readonly FormatName[]): string {
-  return FORMAT_SYNONYMS.get(name.toLowerCase()) ?? suggestBySpelling(name, known);
 }
 
 /**

@@ -105,7 +105,7 @@ export class ProgressReport {
       const areMissing = this.#missingRows === 1 ? "is missing" : "are missing";
       this.#context.printError(
         `${countText(this.#missingRows)} ${areMissing}: ` +
-          "the service counted more (accepted by --allow-incomplete)",
+          "DataStream counted more (accepted by --allow-incomplete)",
       );
     }
     if (this.#isQuiet) return;

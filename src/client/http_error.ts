@@ -11,7 +11,7 @@ const OR_REQUEST_ONE = `or request one at ${KEY_SOURCE}`;
 const HINTS: Record<number, string> = {
   400: "check the names and the filter",
   401: `send an API key, ${OR_REQUEST_ONE}`,
-  403: `check the API key, which the service may have replaced, ${OR_REQUEST_ONE}`,
+  403: `check the API key, which DataStream may have replaced, ${OR_REQUEST_ONE}`,
   408: "try again; if that fails too, lower {top} or narrow the filter",
   413: "lower {top} or select fewer fields",
   429: "send at most 2 requests per second with this key, and none in parallel",

@@ -11,16 +11,16 @@ import type { PageWriter, WriterState } from "./page_writer.ts";
 export interface Format {
   /** File extension, without the dot. */
   extension: string;
-  /** Other file extensions of the format. */
-  aliases: readonly string[];
+  /** Other file extensions of the format. Default: none. */
+  aliases?: readonly string[];
   /** Media type, without parameters. */
   mediaType: string;
   /** Name on buttons and in help texts. */
   label: string;
   /** Resources that can be written in the format. */
   resources: readonly ResourceName[];
-  /** Fields that every row needs; a selection must contain them. */
-  requiredFields: readonly string[];
+  /** Fields that every row needs; a selection must contain them. Default: none. */
+  requiredFields?: readonly string[];
   /** Whether the options of CSV apply. Default false. */
   hasCsvOptions?: boolean;
   /**
@@ -67,11 +67,9 @@ export type FormatName = "csv" | "ndjson" | "json" | "geojson";
 export const FORMATS: Readonly<Record<FormatName, Format>> = {
   csv: {
     extension: "csv",
-    aliases: [],
     mediaType: "text/csv",
     label: "CSV",
     resources: RESOURCE_NAMES,
-    requiredFields: [],
     hasCsvOptions: true,
     newWriter({ resource, select, csv, state, unchecked }) {
       const checked = checkCsvOptions(csv);
@@ -86,21 +84,17 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
     mediaType: "application/x-ndjson",
     label: "NDJSON",
     resources: RESOURCE_NAMES,
-    requiredFields: [],
     newWriter: () => createNdjsonWriter(),
   },
   json: {
     extension: "json",
-    aliases: [],
     mediaType: "application/json",
     label: "JSON",
     resources: RESOURCE_NAMES,
-    requiredFields: [],
     newWriter: ({ state }) => createJsonWriter(state),
   },
   geojson: {
     extension: "geojson",
-    aliases: [],
     mediaType: "application/geo+json",
     label: "GeoJSON",
     resources: ["Locations"],
@@ -133,7 +127,7 @@ export function formatsOf(resource: ResourceName): FormatName[] {
 export function formatOfExtension(extension: string): FormatName | undefined {
   const wanted = extension.toLowerCase();
   return FORMAT_NAMES.find((name) => {
-    const { extension, aliases } = FORMATS[name];
+    const { extension, aliases = [] } = FORMATS[name];
     return extension === wanted || aliases.includes(wanted);
   });
 }
@@ -161,7 +155,7 @@ export function missingFields(
   format: FormatName,
   select: readonly string[] | undefined,
 ): readonly string[] {
-  const { requiredFields } = FORMATS[format];
+  const { requiredFields = [] } = FORMATS[format];
   return select === undefined ? [] : requiredFields.filter((field) => !select.includes(field));
 }
 

@@ -1,5 +1,6 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { formatsOf } from "../../../src/formats/formats.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
 import { page, ROOT, type ScriptedResponse } from "../../helpers/upstream.ts";
@@ -145,7 +146,7 @@ for (const [name, reply] of faults) {
     },
   );
 
-  for (const format of ["csv", "ndjson", "json"]) {
+  for (const format of formatsOf("Records")) {
     Deno.test(
       `EdgeApp.request() breaks the transfer of ${format} and logs the error when a later response is ${name}`,
       DEADLINE,

@@ -64,7 +64,7 @@ Deno.test("messageFor() replaces the names of options when an interface has its 
   });
   assertEquals(
     error.message,
-    'filter has an unknown field "{top}": use within instead (or pass unchecked: true, if the service accepts it)',
+    'filter has an unknown field "{top}": use within instead (or pass unchecked: true, if DataStream accepts it)',
   );
   assertEquals(
     error.messageFor({ filter: "$filter", within: "bbox" }),
