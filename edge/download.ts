@@ -1,8 +1,7 @@
 import { accepts } from "@std/http/negotiation";
 import { oneLine, ValidationError } from "../src/errors.ts";
 import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../src/formats/formats.ts";
-import { isMeasured } from "../src/odata/query_options.ts";
-import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
+import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import type { Access } from "./access.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { downloadHeaders, streamDownload } from "./download_response.ts";
@@ -36,18 +35,15 @@ export async function respondWithDownload(
   const parameters = readDownloadParameters(new URL(request.url), access.parameters, formatInPath);
   const format = formatInPath ?? negotiateFormat(request, resource, parameters.format);
   requireValidCombination(parameters, resource);
-  const { select, filter, within, limit, skipToken, count, csv } = parameters;
+  const { count, csv } = parameters;
   const { signal } = request;
   const query = dataStream.query(resource, {
-    select,
-    filter,
-    within,
-    limit,
-    skipToken,
-    top: pageSize(resource, parameters, settings.pageRows),
+    ...parameters.query,
+    top: pageSize(resource, parameters.query, settings.pageRows),
     maxRows: settings.maxRows,
     // A skip token is a position in the order of Ids, which a split query does not keep.
-    ...(isMeasured(resource) && skipToken !== undefined && { partition: "never" }),
+    ...(isMeasured(resource) && parameters.query.skipToken !== undefined &&
+      { partition: "never" }),
     // For a download, streamDownload() handles the signal.
     ...(count && { signal }),
   });
@@ -132,7 +128,7 @@ function normalizeAccept(accept: string): string {
 
 /** Rejects combinations of parameters that would omit rows, or in which one has no effect. */
 function requireValidCombination(
-  { skipToken, within, count, limit }: DownloadParameters,
+  { query: { skipToken, within, limit }, count }: DownloadParameters,
   resource: ResourceName,
 ): void {
   if (skipToken !== undefined && within !== undefined && isMeasured(resource)) {
@@ -156,7 +152,7 @@ const MIN_PAGE_ROWS = 1_000;
 /** Returns the page size: `$top`, raised to `MIN_PAGE_ROWS` or `limit`, and at most `maxPageRows`. */
 function pageSize(
   resource: ResourceName,
-  { top, limit = Infinity }: DownloadParameters,
+  { top, limit = Infinity }: DownloadParameters["query"],
   maxPageRows: number,
 ): number {
   const wanted = top === undefined

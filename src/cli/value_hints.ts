@@ -1,5 +1,4 @@
-import { ValidationError } from "../errors.ts";
-import { parseFilter } from "../odata/parse_filter.ts";
+import { clausesOf } from "../odata/query_options.ts";
 import { REGIONS } from "../odata/regions.ts";
 import { nearNames, suggestNames } from "../validation.ts";
 import { type Flag, formatFlag, formatFlags } from "./arguments.ts";
@@ -46,16 +45,6 @@ export function valueHints(filter: string | undefined, flags: FlagValues): strin
   }
   if (unknownRegions.size > 0) lines.push(`Documented regions: ${REGION_IDS.join(", ")}`);
   return lines;
-}
-
-/** Returns the clauses of a filter; an empty list if it is unchecked and cannot be parsed. */
-function clausesOf(filter: string | undefined): ReturnType<typeof parseFilter> {
-  try {
-    return filter === undefined ? [] : parseFilter(filter);
-  } catch (error) {
-    if (error instanceof ValidationError) return [];
-    throw error;
-  }
 }
 
 /** Flags that can be repeated. */

@@ -87,7 +87,7 @@ const CSV_OPTIONS: Record<keyof CsvOptions, true> = {
 };
 
 /** One ASCII punctuation mark that does not occur in numbers and is not a quote. */
-export const SEPARATOR_PATTERN = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;
+const SEPARATOR_PATTERN = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;
 
 function checkColumns(columns: readonly CsvColumn[]): (readonly [field: string, header: string])[] {
   if (!Array.isArray(columns)) throw invalidValue("columns", "an array", columns);

@@ -77,7 +77,7 @@ const hints: [line: string[], message: string][] = [
   ],
   [
     ["records", "--sandbox", "--separator=::"],
-    '--separator must be one punctuation mark such as "," or ";", or the word tab, got "::"',
+    '--separator must be one punctuation mark such as "," or ";", or a tab, got "::"',
   ],
   ...([
     ["cvs", 'did you mean "csv"?'],
