@@ -104,11 +104,9 @@ export class DataStreamError extends Error {
    * @param facts Kind, URL, hint, and further properties
    */
   constructor(detail: string, facts: DataStreamErrorFacts) {
-    const { cause, ...properties } = facts;
+    const { cause, rows = 0, ...properties } = facts;
     super("", { cause });
-    Object.assign(this, properties);
-    this.detail = detail;
-    this.rows ??= 0;
+    Object.assign(this, { ...properties, rows, detail });
     this.message = this.messageFor({});
   }
 
@@ -199,11 +197,7 @@ export class ValidationError extends TypeError {
   constructor(option: string, problem: string, facts: ValidationErrorFacts = {}) {
     const { received, hint = "", canBeUnchecked = false, cause } = facts;
     super("", { cause });
-    this.option = option;
-    this.problem = problem;
-    this.received = received;
-    this.hint = hint;
-    this.canBeUnchecked = canBeUnchecked;
+    Object.assign(this, { option, problem, received, hint, canBeUnchecked });
     this.message = this.messageFor({ [UNCHECKED]: UNCHECKED });
   }
 

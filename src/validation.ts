@@ -85,6 +85,11 @@ export function requireOneOf(
   throw invalidValue(option, `one of ${known.join(", ")}${condition}`, value, hint);
 }
 
+/** Whether a value is an array of strings. */
+export function isListOfStrings(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
+}
+
 /** Creates the error for a value: `<option> must be <expected>, got <value>`. Not for secrets. */
 export function invalidValue(
   option: string,
