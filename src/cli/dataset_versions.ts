@@ -90,7 +90,7 @@ export class DatasetVersionFile {
     if (changes === undefined) return;
     const part = partPathOf(this.#path);
     throw new FileError(
-      `The service has published new data since ${part} was started (${changes}): ${RESTART}`,
+      `DataStream has published new data since ${part} was started (${changes}): ${RESTART}`,
     );
   }
 }

@@ -301,5 +301,5 @@ export async function cleanUpFinished(path: string): Promise<string | undefined>
   const { rows, missingRows } = note;
   return missingRows === undefined
     ? "complete: it exists, and there is no part to resume"
-    : `finished with ${rows} rows, ${missingRows} fewer than the service counted`;
+    : `finished with ${rows} rows, ${missingRows} fewer than DataStream counted`;
 }

@@ -64,7 +64,7 @@ async function requestLocationIds(execution: Execution, query: CheckedQuery): Pr
         throw new DataStreamError("Wanted the Id of each location, got another value", {
           kind: "page",
           url: toRequestOptions(execution.settings, request).url.split("?")[0]!,
-          hint: "the rows would not be whole; report this to the service",
+          hint: "the rows would not be whole; report it to DataStream",
         });
       }
       ids.add(id);

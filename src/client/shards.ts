@@ -130,8 +130,8 @@ export async function splitByLocation(
     return splitIntoGroups(counted, ids, Math.ceil(ids.length / MAX_SPLIT));
   }
   const remedy = partition === "auto"
-    ? 'partition: "auto" cannot split the query further'
-    : 'or split the query by location: partition: "auto"';
+    ? '{partition: "auto"} cannot split the query further'
+    : 'or split the query by location: {partition: "auto"}';
   throw amendError(refusal, { hint: `${refusal.hint}; ${remedy}` });
 }
 
