@@ -36,10 +36,10 @@ export async function cite({ flags }: Arguments, context: Context): Promise<void
 /** Maximum number of citations on standard error. A download of all datasets has hundreds. */
 const MAX_PRINTED = 3;
 /** Maximum number of DOIs in a suggested command. */
-const MAX_DOIS = 6;
+const MAX_SUGGESTED_DOIS = 6;
 
 /** A finished download. */
-interface Download extends Pick<AnyResourceQuery, "filter" | "within"> {
+interface CitedDownload extends Pick<AnyResourceQuery, "filter" | "within"> {
   /** DOIs of the rows; `undefined` if they are unknown. */
   dois: readonly string[] | undefined;
   /** Why the DOIs are unknown. Default: the output has no column `DOI`. */
@@ -59,7 +59,7 @@ interface Download extends Pick<AnyResourceQuery, "filter" | "within"> {
  */
 export async function citeDownload(
   client: DataStream,
-  download: Download,
+  download: CitedDownload,
   context: Context,
 ): Promise<void> {
   const { dois, path, file = "The output", flags } = download;
@@ -106,7 +106,7 @@ function formatDois(dois: readonly string[]): string {
 
 /** Returns the filter and the bounding box of a query as a filter of Metadata. */
 function toCitationFilter(
-  { filter, within }: Pick<Download, "filter" | "within">,
+  { filter, within }: Pick<CitedDownload, "filter" | "within">,
 ): string | undefined {
   const parts = [filter, within && boundingBox(within)].filter((part) => part !== undefined);
   return parts.length === 0 ? undefined : parts.join(" and ");
@@ -116,9 +116,10 @@ function toCitationFilter(
  * Returns the command that prints the citations of a download: with `--doi` if there are few DOIs,
  * else with the flags of the filter, which may match more datasets than the download has.
  */
-function citeCommand(client: DataStream, download: Download): string {
+function citeCommand(client: DataStream, download: CitedDownload): string {
   const { dois, flags } = download;
-  const usesDois = dois !== undefined && (dois.length <= MAX_DOIS || !canCite(client, download));
+  const usesDois = dois !== undefined &&
+    (dois.length <= MAX_SUGGESTED_DOIS || !canCite(client, download));
   const filter = usesDois
     ? dois.map((doi) => formatFlag("doi", doi)).join("")
     : formatFlags(flags, Object.keys(FILTER_FLAGS));
@@ -126,7 +127,7 @@ function citeCommand(client: DataStream, download: Download): string {
 }
 
 /** Whether `weir cite` accepts the filter of a download. */
-function canCite(client: DataStream, download: Download): boolean {
+function canCite(client: DataStream, download: CitedDownload): boolean {
   try {
     client.metadata({ filter: toCitationFilter(download) });
     return true;

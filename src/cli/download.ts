@@ -7,7 +7,7 @@ import type { CsvOptions } from "../formats/csv_options.ts";
 import type { FormatName } from "../formats/formats.ts";
 import { formatClauses } from "../odata/clause.ts";
 import { boundingBox } from "../odata/filter.ts";
-import { parseFilter, toMetadataFilter } from "../odata/parse_filter.ts";
+import { clausesOf, toMetadataFilter } from "../odata/parse_filter.ts";
 import { isMeasured } from "../odata/query_options.ts";
 import { MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
@@ -106,9 +106,9 @@ export async function download(
   let missingRows = 0;
   let dois: readonly string[] | undefined;
   try {
-    for await (const page of batchesAfter(after)) {
-      await output.write(page);
-      ({ totalRows: rows, missingRows, dois } = page);
+    for await (const batch of batchesAfter(after)) {
+      await output.write(batch);
+      ({ totalRows: rows, missingRows, dois } = batch);
     }
     report.finish(await output.finish(missingRows), file);
   } catch (error) {
@@ -274,17 +274,9 @@ async function requestDatasetVersions(
  */
 function toDatasetFilter({ filter, within }: AnyResourceQuery): string | undefined {
   const names: readonly string[] = RESOURCES.Metadata.filters;
-  const clauses = [...parseIfPossible(filter), ...(within ? boundingBox(within).clauses : [])]
-    .filter(({ field }) => names.includes(field));
+  const clauses = [
+    ...(filter === undefined ? [] : clausesOf(String(filter))),
+    ...(within === undefined ? [] : boundingBox(within).clauses),
+  ].filter(({ field }) => names.includes(field));
   return clauses.length === 0 ? undefined : toMetadataFilter(formatClauses(clauses));
-}
-
-/** Returns the clauses of a filter; an empty list if it is unchecked and cannot be parsed. */
-function parseIfPossible(filter: AnyResourceQuery["filter"]): ReturnType<typeof parseFilter> {
-  try {
-    return filter === undefined ? [] : parseFilter(String(filter));
-  } catch (error) {
-    if (error instanceof ValidationError) return [];
-    throw error;
-  }
 }

@@ -10,7 +10,7 @@
 // - added to the list `unused` in requireCompatibleFlags() in download.ts if --count has no use for it.
 import type { DataStreamOptions } from "../client/options.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
-import { type CsvOptions, SEPARATOR_PATTERN } from "../formats/csv_options.ts";
+import { type CsvOptions, SEPARATOR_FORM, SEPARATOR_PATTERN } from "../formats/csv_options.ts";
 import {
   FORMAT_NAMES,
   type FormatName,
@@ -19,13 +19,13 @@ import {
   formatsOf,
 } from "../formats/formats.ts";
 import { oneLine, ValidationError } from "../errors.ts";
-import { type BoundingBox, parseBox } from "../odata/bounding_box.ts";
+import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../odata/bounding_box.ts";
 import { commonFilter } from "../odata/filter.ts";
 import { isMeasured, type Partition } from "../odata/query_options.ts";
-import type { ResourceName } from "../odata/resources.ts";
+import { MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
 import { createSandbox } from "../sandbox/service.ts";
 import { QA_URL } from "../service_roots.ts";
-import { describe, suggestBySpelling } from "../validation.ts";
+import { describe, parseWholeNumber, suggestBySpelling } from "../validation.ts";
 import { readKey } from "./api_key.ts";
 import { type Arguments, commandHint, type Flags } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
@@ -74,7 +74,7 @@ export const SERVICE_FLAGS = {
 export const QUERY_FLAGS = {
   select: { value: "A,B,C", help: "fields, in order (default: all; see weir fields)" },
   ...FILTER_FLAGS,
-  top: { value: "N", help: "rows per request (1 to 10000); for the total use --limit" },
+  top: { value: "N", help: `rows per request (1 to ${MAXIMUM_TOP}); for the total use --limit` },
   limit: { value: "N", letter: "n", help: "maximum number of rows (default: all)" },
   unchecked: { help: "accept fields and filters that weir does not know" },
 } as const satisfies Flags;
@@ -234,7 +234,7 @@ export function readBox(flags: FlagValues): BoundingBox | undefined {
   const box = parseBox(text);
   if (box !== undefined) return box;
   throw new UsageError(
-    `--bbox must be west,south,east,north in degrees, such as --bbox=-64.5,45.9,-62,47.1, got "${text}"`,
+    `--bbox must be ${BOX_FORM}, such as --bbox=${BOX_EXAMPLE}, got "${text}"`,
   );
 }
 
@@ -289,8 +289,7 @@ function readSeparator(flags: FlagValues): string | undefined {
   const separator = text === "tab" || text === "\\t" ? "\t" : text;
   if (SEPARATOR_PATTERN.test(separator)) return separator;
   throw new UsageError(
-    '--separator must be one punctuation mark such as "," or ";", or the word tab, got ' +
-      describe(text),
+    `--separator must be ${SEPARATOR_FORM}, or the word tab, got ${describe(text)}`,
   );
 }
 
@@ -303,7 +302,8 @@ function readYear(flags: FlagValues, name: string): number | undefined {
 function readNumber(flags: FlagValues, name: string): number | undefined {
   const [text] = flags.get(name) ?? [];
   if (text === undefined) return undefined;
-  if (/^\d{1,15}$/.test(text)) return Number(text);
+  const number = parseWholeNumber(text);
+  if (number !== undefined) return number;
   throw new UsageError(`--${name} must be a whole number, got "${text}"`);
 }
 

@@ -12,15 +12,15 @@ import {
 import {
   type DatasetVersion,
   DatasetVersionFile,
-  type EmptyState,
+  type EmptyPartState,
   partPathOf,
+  type PartState,
   readState,
   removePart,
   removeSidecars,
   RESTART,
   type RunHeader,
   type Slot,
-  type State,
   STATE_VERSION,
   statePathOf,
   updateIncompleteNote,
@@ -124,7 +124,7 @@ export async function openPart(path: string, options: PartOptions): Promise<Open
   return { part, after: undefined };
 }
 
-async function resumePart(path: string, options: PartOptions, state: State): Promise<OpenPart> {
+async function resumePart(path: string, options: PartOptions, state: PartState): Promise<OpenPart> {
   const file = await open(partPathOf(path), "r+");
   try {
     const hash = await hashPart(path, file, state.bytes, state.sha256);
@@ -144,7 +144,7 @@ async function resumePart(path: string, options: PartOptions, state: State): Pro
 
 /** Content of a part that an earlier run wrote. */
 interface ExistingPart {
-  state: State;
+  state: PartState;
   /** Hash of the committed bytes. */
   hash: Hash;
   datasets: DatasetVersionFile;
@@ -217,7 +217,7 @@ export class PartFile {
    * @param state State of an earlier run if the part is resumed
    * @throws {FileError} If another download has replaced the part
    */
-  async takeOver(state?: State): Promise<void> {
+  async takeOver(state?: PartState): Promise<void> {
     await this.#writeState(
       state === undefined ? { ...this.#header, bytes: 0 } : { ...state, ...this.#header },
     );
@@ -328,7 +328,7 @@ export class PartFile {
     return { version: STATE_VERSION, owner: this.#owner, queryJson, force };
   }
 
-  async #writeState(state: State | EmptyState): Promise<void> {
+  async #writeState(state: PartState | EmptyPartState): Promise<void> {
     this.#stateText = await writeState(this.#path, state).catch((error) => {
       // Another run has written, renamed or removed the same temporary file.
       throw ["ENOENT", "EEXIST"].includes(error.code) ? this.#takenOver() : error;

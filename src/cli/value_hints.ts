@@ -1,5 +1,4 @@
-import { ValidationError } from "../errors.ts";
-import { parseFilter } from "../odata/parse_filter.ts";
+import { clausesOf } from "../odata/parse_filter.ts";
 import { REGIONS } from "../odata/regions.ts";
 import { suggestBySpelling } from "../validation.ts";
 import { formatFlag, formatFlags } from "./arguments.ts";
@@ -16,7 +15,7 @@ const SCHEMA = "https://github.com/datastreamapp/schema";
  * @param flags The given flags; the suggested command repeats the flags of the service
  */
 export function valueHints(filter: string | undefined, flags: FlagValues): string[] {
-  const clauses = clausesOf(filter);
+  const clauses = filter === undefined ? [] : clausesOf(filter);
   const valuesOf = (name: string) =>
     clauses.filter(({ field, operator }) => field === name && operator !== "ne")
       .flatMap(({ values }) => values.map(({ text }) => text));
@@ -39,16 +38,6 @@ export function valueHints(filter: string | undefined, flags: FlagValues): strin
   }
   if (unknownRegions.size > 0) lines.push(`Documented regions: ${REGION_IDS.join(", ")}`);
   return lines;
-}
-
-/** Returns the clauses of a filter; an empty list if it is unchecked and cannot be parsed. */
-function clausesOf(filter: string | undefined): ReturnType<typeof parseFilter> {
-  try {
-    return filter === undefined ? [] : parseFilter(filter);
-  } catch (error) {
-    if (error instanceof ValidationError) return [];
-    throw error;
-  }
 }
 
 const REGION_IDS = REGIONS.flatMap(([, regions]) => Object.keys(regions));

@@ -1,5 +1,6 @@
 import { toMetadataFilter } from "../odata/parse_filter.ts";
 import { eq, type Filter, isIn } from "../odata/filter.ts";
+import { requireFilterType } from "../odata/query_options.ts";
 import { invalidValue } from "../validation.ts";
 
 /**
@@ -76,7 +77,7 @@ export function toCitation(
 }
 
 /** Maximum number of DOIs in one filter, so that common gateways accept the length of the request. */
-const MAX_DOIS = 100;
+const MAX_DOIS_PER_REQUEST = 100;
 
 /**
  * Returns the filters of Metadata for the datasets to cite, one for each request.
@@ -90,10 +91,10 @@ export function citationFilters(
   filter: Filter<string> | string | undefined,
   dois: readonly string[] | undefined,
 ): (string | undefined)[] {
-  if (filter !== undefined && typeof filter !== "string" && !Array.isArray(filter?.clauses)) {
-    const hint = "pass options as the second argument: citations(filter, { signal })";
-    throw invalidValue("filter", "a string or one expression", filter, hint);
-  }
+  requireFilterType(
+    filter,
+    "pass options as the second argument: citations(filter, { signal })",
+  );
   const rowFilter = filter === undefined ? undefined : toMetadataFilter(String(filter));
   if (dois === undefined) return [rowFilter];
   if (!Array.isArray(dois) || dois.some((doi) => typeof doi !== "string")) {
@@ -103,7 +104,7 @@ export function citationFilters(
   const remaining: string[] = [...new Set(dois)];
   const start = rowFilter ? `${rowFilter} and ` : "";
   while (remaining.length > 0) {
-    const some = remaining.splice(0, MAX_DOIS);
+    const some = remaining.splice(0, MAX_DOIS_PER_REQUEST);
     const doiFilter = some.length > 1 ? isIn("DOI", some) : eq("DOI", some[0]!);
     filters.push(start + doiFilter);
   }

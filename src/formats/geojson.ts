@@ -8,6 +8,7 @@ import {
 } from "./page_writer.ts";
 import {
   digitsOf,
+  isNumberText,
   parsePage,
   type RawJson,
   stringifyRaw,
@@ -38,7 +39,7 @@ import {
 export function geojsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
   const writer = createGeojsonWriter();
   const { bytes } = writer.write(page);
-  return concatBytes(bytes, writer.end());
+  return concatBytes([bytes, writer.end()]);
 }
 
 /**
@@ -77,6 +78,5 @@ function isFeatureId(json: RawJson | undefined): json is RawJson {
 /** Returns the digits of a finite number or numeric string; `undefined` for any other value. */
 function toCoordinate(json: RawJson | undefined): string | undefined {
   const digits = typeof json === "string" ? textOf(json) : digitsOf(json) ?? "";
-  const isNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(digits);
-  return isNumber && Number.isFinite(Number(digits)) ? digits : undefined;
+  return isNumberText(digits) && Number.isFinite(Number(digits)) ? digits : undefined;
 }

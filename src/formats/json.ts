@@ -1,3 +1,4 @@
+import { utf8Encoder } from "../utf8.ts";
 import { COMMA, LINE_FEED } from "./json_scanner.ts";
 import { minifyRows } from "./minify.ts";
 import { concatBytes, type PageWriter, type WriterState, type WrittenPage } from "./page_writer.ts";
@@ -57,7 +58,6 @@ export interface JsonDocumentParts {
 
 /** Writes the rows of all pages as the array of one JSON document. */
 export class JsonDocumentWriter implements PageWriter {
-  readonly #encoder = new TextEncoder();
   readonly #parts: JsonDocumentParts;
   #headWritten = false;
   #hasRows = false;
@@ -80,17 +80,17 @@ export class JsonDocumentWriter implements PageWriter {
   write(page: Uint8Array, dropsId?: boolean): WrittenPage {
     const { bytes, rows, ...others } = this.#parts.writeItems(page, dropsId);
     const comma = this.#hasRows && rows > 0 ? "," : "";
-    const start = this.#encoder.encode(this.#headWritten ? comma : this.#parts.head);
+    const start = utf8Encoder.encode(this.#headWritten ? comma : this.#parts.head);
     // Drop the last comma; the next page with rows writes it first.
     const items = bytes.subarray(0, Math.max(0, bytes.length - 1));
     this.#headWritten = true;
     this.#hasRows ||= rows > 0;
-    return { bytes: concatBytes(start, items), rows, ...others };
+    return { bytes: concatBytes([start, items]), rows, ...others };
   }
 
   end(): Uint8Array<ArrayBuffer> {
     const head = this.#headWritten ? "" : this.#parts.head;
     this.#headWritten = true;
-    return this.#encoder.encode(head + this.#parts.tail);
+    return utf8Encoder.encode(head + this.#parts.tail);
   }
 }

@@ -114,6 +114,16 @@ export function parseFilter(filter: string): ParsedClause[] {
   return clauses;
 }
 
+/** Returns the clauses of a filter; an empty list if it is unchecked and cannot be parsed. */
+export function clausesOf(filter: string): ParsedClause[] {
+  try {
+    return parseFilter(filter);
+  } catch (error) {
+    if (error instanceof ValidationError) return [];
+    throw error;
+  }
+}
+
 interface Token {
   kind: "word" | "string" | "number" | "punctuation" | "end";
   text: string;

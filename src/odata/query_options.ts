@@ -122,6 +122,16 @@ export function isMeasured(resource: ResourceName): boolean {
   return resource === "Observations" || resource === "Records";
 }
 
+/**
+ * Checks that a filter is a string or an expression. `undefined` is valid.
+ *
+ * @throws {ValidationError} If it has another type
+ */
+export function requireFilterType(filter: Filter<string> | string | undefined, hint: string): void {
+  if (filter === undefined || typeof filter === "string" || Array.isArray(filter?.clauses)) return;
+  throw invalidValue("filter", "a string or one expression", filter, hint);
+}
+
 /** Checks the types of `select`, `filter`, `skipToken` and `unchecked`, and that none is empty. */
 function requireTypes({ select, filter, skipToken, unchecked }: UntypedQuery): void {
   const isSelection = typeof select === "string" ||
@@ -130,10 +140,7 @@ function requireTypes({ select, filter, skipToken, unchecked }: UntypedQuery): v
     throw invalidValue("select", "an array of fields or a string", select);
   }
   if (select?.length === 0) throw emptyOption("select", select, "omit it for all fields");
-  if (filter !== undefined && typeof filter !== "string" && !Array.isArray(filter?.clauses)) {
-    const hint = "combine several expressions with and()";
-    throw invalidValue("filter", "a string or one expression", filter, hint);
-  }
+  requireFilterType(filter, "combine several expressions with and()");
   if (filter !== undefined && String(filter).trim() === "") {
     throw emptyOption("filter", filter, "omit it for all rows");
   }
