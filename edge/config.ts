@@ -9,7 +9,7 @@ import {
   suggestBySpelling,
 } from "../src/validation.ts";
 import { ACCESS_MODES, type AccessMode, type AppOptions } from "./options.ts";
-import { MAX_REQUESTS_PER_SECOND } from "../src/service_roots.ts";
+import { MAX_REQUESTS_PER_SECOND } from "../src/service_constants.ts";
 
 /** Environment variables by name. */
 export type Environment = Record<string, string | undefined>;

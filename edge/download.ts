@@ -1,8 +1,7 @@
 import { accepts } from "@std/http/negotiation";
 import { oneLine, ValidationError } from "../src/errors.ts";
 import { type FormatName, formatOfExtension, FORMATS, formatsOf } from "../src/formats/formats.ts";
-import { isMeasured } from "../src/odata/query_options.ts";
-import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
+import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import { invalidValue, suggestBySpelling } from "../src/validation.ts";
 import type { Access } from "./access.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
@@ -10,7 +9,7 @@ import { downloadHeaders, streamDownload } from "./download_response.ts";
 import type { Settings } from "./options.ts";
 import { HttpProblem, toServiceProblem } from "./problem.ts";
 import { type DownloadParameters, readDownloadParameters } from "./search_params.ts";
-import { SERVICE_MEDIA_TYPE } from "../src/service_roots.ts";
+import { SERVICE_MEDIA_TYPE } from "../src/service_constants.ts";
 
 /** Objects that the request handlers of an app share. */
 export interface AppContext {
@@ -38,18 +37,15 @@ export async function respondWithDownload(
   const parameters = readDownloadParameters(new URL(request.url), access.parameters, formatInPath);
   const format = formatInPath ?? negotiateFormat(request, resource, parameters.format);
   requireValidCombination(parameters, resource);
-  const { select, filter, within, limit, skipToken, count, csv } = parameters;
+  const { count, csv } = parameters;
   const { signal } = request;
   const query = dataStream.query(resource, {
-    select,
-    filter,
-    within,
-    limit,
-    skipToken,
-    top: pageSize(resource, parameters, settings.pageRows),
+    ...parameters.query,
+    top: pageSize(resource, parameters.query, settings.pageRows),
     maxRows: settings.maxRows,
     // A skip token is a position in the order of Ids, which a split query does not keep.
-    ...(isMeasured(resource) && skipToken !== undefined && { partition: "never" }),
+    ...(isMeasured(resource) && parameters.query.skipToken !== undefined &&
+      { partition: "never" }),
     // For a download, streamDownload() handles the signal.
     ...(count && { signal }),
   });
@@ -145,7 +141,7 @@ function normalizeAccept(accept: string): string {
 
 /** Rejects combinations of parameters that would omit rows, or in which one has no effect. */
 function requireValidCombination(
-  { skipToken, within, count, limit }: DownloadParameters,
+  { query: { skipToken, within, limit }, count }: DownloadParameters,
   resource: ResourceName,
 ): void {
   if (skipToken !== undefined && within !== undefined && isMeasured(resource)) {
@@ -169,7 +165,7 @@ const MIN_PAGE_ROWS = 1_000;
 /** Returns the page size: `$top`, raised to `MIN_PAGE_ROWS` or `limit`, and at most `maxPageRows`. */
 function pageSize(
   resource: ResourceName,
-  { top, limit = Infinity }: DownloadParameters,
+  { top, limit = Infinity }: DownloadParameters["query"],
   maxPageRows: number,
 ): number {
   const wanted = top === undefined

@@ -2,7 +2,7 @@ import type { Clock } from "../src/clock.ts";
 import { ValidationError } from "../src/errors.ts";
 import { FORMAT_NAMES, type FormatName, FORMATS } from "../src/formats/formats.ts";
 import { type Bytes, releaseBuffer } from "../src/formats/page_writer.ts";
-import { parseFilter } from "../src/odata/parse_filter.ts";
+import { clausesOf } from "../src/odata/query_options.ts";
 import type { ResourceName } from "../src/odata/resources.ts";
 import { invalidValue } from "../src/validation.ts";
 import type { Access } from "./access.ts";
@@ -129,7 +129,7 @@ function splitChunk(chunk: Bytes = new Uint8Array()): Bytes[] {
 export function downloadHeaders(
   resource: ResourceName,
   format: FormatName,
-  { filter, fileName = resource.toLowerCase(), count }: DownloadParameters,
+  { query: { filter }, fileName = resource.toLowerCase(), count }: DownloadParameters,
   { synthetic, isNegotiated, access: { vary, cacheControl } }: {
     synthetic: boolean;
     /** Whether the format depends on the `accept` header. */
@@ -209,8 +209,7 @@ export function contentDisposition(name: string): string {
  * @param filter Valid filter, or `undefined` for none
  */
 export function citeAs(filter: string | undefined): string | undefined {
-  if (filter === undefined) return undefined;
-  const dois = parseFilter(filter)
+  const dois = clausesOf(filter)
     .filter(({ field, operator }) => field === "DOI" && (operator === "eq" || operator === "in"))
     .flatMap(({ values }) => values.map(({ text }) => text));
   const [doi = ""] = dois;

@@ -1,3 +1,4 @@
+import type { AnyResourceQuery } from "../src/client/query.ts";
 import { ValidationError } from "../src/errors.ts";
 import type { CsvOptions } from "../src/formats/csv_options.ts";
 import { type FormatName, FORMATS } from "../src/formats/formats.ts";
@@ -10,24 +11,17 @@ import {
   suggestBySpelling,
 } from "../src/validation.ts";
 
-/** Parameters of a download URL, with the names that the options of `DataStream` have. */
+/** Parameters of a download URL. */
 export interface DownloadParameters {
-  /** `$select`. */
-  select: string | undefined;
-  /** `$filter`. */
-  filter: string | undefined;
-  /** `$top`: number of rows per page. In OData, it is the number of rows of the result. */
-  top: number | undefined;
-  /** `$skiptoken`. */
-  skipToken: string | undefined;
+  /**
+   * `$select`, `$filter`, `$top`, `$skiptoken`, `limit` and `bbox` as options of `DataStream`. `$top` is
+   * the number of rows per page. In OData, it is the number of rows of the result.
+   */
+  query: AnyResourceQuery & { filter: string | undefined };
   /** `$count`: whether to return the number of rows, without the rows. OData returns both. */
   count: boolean;
   /** `$format`: name or media type of a format. */
   format: string | undefined;
-  /** `limit`: maximum number of rows of the result. */
-  limit: number | undefined;
-  /** `bbox`. */
-  within: BoundingBox | undefined;
   /** `separator`, `bom`, `header` and `escapeFormulas`. */
   csv: CsvOptions;
   /** `filename`. */
@@ -76,14 +70,16 @@ export function readDownloadParameters(
   }
   const separator = values.get("separator");
   return {
-    select: values.get("$select"),
-    filter: values.get("$filter"),
-    top: readWholeNumber(values, "$top", 1, MAXIMUM_TOP),
-    skipToken: values.get("$skiptoken"),
+    query: {
+      select: values.get("$select"),
+      filter: values.get("$filter"),
+      top: readWholeNumber(values, "$top", 1, MAXIMUM_TOP),
+      skipToken: values.get("$skiptoken"),
+      limit: readWholeNumber(values, "limit", 0),
+      within: readBoundingBox(values.get("bbox")),
+    },
     count: readBoolean(values, "$count") ?? false,
     format: values.get("$format"),
-    limit: readWholeNumber(values, "limit", 0),
-    within: readBoundingBox(values.get("bbox")),
     csv: {
       separator: separator === "tab" ? "\t" : separator,
       bom: readBoolean(values, "bom"),

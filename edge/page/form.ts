@@ -1,3 +1,4 @@
+import type { AnyResourceQuery } from "../../src/client/query.ts";
 import { ValidationError } from "../../src/errors.ts";
 import { type BoundingBox, parseDegrees } from "../../src/odata/bounding_box.ts";
 import { commonFilter } from "../../src/odata/filter.ts";
@@ -74,11 +75,10 @@ function toDays(text: string): string {
 }
 
 /** Query that a form describes. */
-export interface FormQuery {
+export interface FormQuery extends AnyResourceQuery {
   resource: ResourceName;
   filter: string | undefined;
   select: readonly string[] | undefined;
-  within: BoundingBox | undefined;
 }
 
 /**

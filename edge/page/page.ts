@@ -137,11 +137,10 @@ function createPageHandler({ settings, access }: AppContext): PageHandler {
     query: FormQuery,
     signal: AbortSignal,
   ): Promise<Preview> {
-    const fetchPreview = preparePreview(dataStream, query, signal);
     const key = JSON.stringify(query);
     const cached = previewCache.get(key);
     if (cached) return cached;
-    const preview = await requestWithPermit(fetchPreview);
+    const preview = await requestWithPermit(preparePreview(dataStream, query, signal));
     // A result that was requested with one user's key must not be shown to others.
     if (settings.access !== "caller") previewCache.set(key, preview);
     return preview;

@@ -2,7 +2,7 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { oneLine } from "../errors.ts";
-import { API_KEY_PATTERN, KEY_SOURCE } from "../service_roots.ts";
+import { API_KEY_PATTERN, KEY_SOURCE } from "../service_constants.ts";
 import { type Context, UsageError } from "./context.ts";
 import { explainingErrors } from "./output.ts";
 

@@ -1,5 +1,5 @@
 import { DataStreamError, ValidationError } from "../errors.ts";
-import { KEY_SOURCE } from "../service_roots.ts";
+import { KEY_SOURCE } from "../service_constants.ts";
 import { VERSION } from "../version.ts";
 import { setup } from "./api_key.ts";
 import { type Arguments, type Flags, parseArguments, type Syntax } from "./arguments.ts";

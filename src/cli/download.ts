@@ -5,11 +5,8 @@ import type { AnyResourceQuery } from "../client/query.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
 import type { CsvOptions } from "../formats/csv_options.ts";
 import type { FormatName } from "../formats/formats.ts";
-import { formatClauses } from "../odata/clause.ts";
-import { boundingBox } from "../odata/filter.ts";
-import { clausesOf, toMetadataFilter } from "../odata/parse_filter.ts";
-import { isMeasured } from "../odata/query_options.ts";
-import { MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { toWiderMetadataFilter } from "../odata/query_options.ts";
+import { isMeasured, MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import { citeDownload } from "./cite.ts";
 import { type Context, UsageError } from "./context.ts";
@@ -57,8 +54,6 @@ export async function download(
     onProgress: (progress) => report?.update(progress),
   });
   const batchesAfter = (after?: Cursor) => query.batches({ format, csv, after, dois: true });
-  // Throws now if an option of the format is invalid, before a file is created.
-  batchesAfter();
   const printValueHints = () => valueHints(input.filter, flags).forEach(context.printError);
 
   if (isCount) {
@@ -67,12 +62,14 @@ export async function download(
     if (count === 0) printValueHints();
     return;
   }
+  // Created before any file, so that an invalid option of the format leaves none.
+  const allBatches = batchesAfter();
   const target = file === undefined ? undefined : await resolveOutput(file);
   const citeTarget = citationFile === undefined ? undefined : await resolveOutput(citationFile);
   requireDifferentFiles(target?.path, citeTarget?.path);
   const writeCitations = (dois?: readonly string[], whyWithoutDois?: string) => {
     // Few attempts, because the rows are complete and the citations can be requested later.
-    const citationClient = new DataStream({ ...options, retry: { attempts: 2 } });
+    const citationClient = client.with({ retry: { attempts: 2 } });
     const { filter, within } = input;
     const cited = { filter, within, dois, whyWithoutDois, path: citationFile, file, flags };
     return citeDownload(citationClient, cited, context);
@@ -106,7 +103,7 @@ export async function download(
   let missingRows = 0;
   let dois: readonly string[] | undefined;
   try {
-    for await (const batch of batchesAfter(after)) {
+    for await (const batch of after === undefined ? allBatches : batchesAfter(after)) {
       await output.write(batch);
       ({ totalRows: rows, missingRows, dois } = batch);
     }
@@ -232,7 +229,8 @@ function resumeHint(error: unknown): string {
 }
 
 /**
- * Requests the versions of every dataset that the rows of a query can come from.
+ * Requests the versions of every dataset that the rows of a query can come from. A change of another
+ * dataset may be reported, too, because the filter of the datasets can be wider than the query.
  *
  * @param query Query of the download
  * @throws {DataStreamError} If the request fails
@@ -251,7 +249,7 @@ async function requestDatasetVersions(
     });
   let datasets;
   try {
-    datasets = request(toDatasetFilter(query));
+    datasets = request(toWiderMetadataFilter(query));
   } catch (error) {
     // The filter fits into a URL of the query, but is too long for a URL of Metadata.
     if (!(error instanceof ValidationError)) throw error;
@@ -263,20 +261,4 @@ async function requestDatasetVersions(
       String(Version),
       String(PublishedTimestamp),
     ]);
-}
-
-/**
- * Returns the filter of a query without the clauses that Metadata cannot be filtered by; `undefined`
- * if none remains.
- *
- * It can match more datasets than the query, never fewer. A reported change may therefore concern a
- * dataset that has no row of the query.
- */
-function toDatasetFilter({ filter, within }: AnyResourceQuery): string | undefined {
-  const names: readonly string[] = RESOURCES.Metadata.filters;
-  const clauses = [
-    ...(filter === undefined ? [] : clausesOf(String(filter))),
-    ...(within === undefined ? [] : boundingBox(within).clauses),
-  ].filter(({ field }) => names.includes(field));
-  return clauses.length === 0 ? undefined : toMetadataFilter(formatClauses(clauses));
 }

@@ -10,7 +10,7 @@
 // - added to the list `unused` in requireCompatibleFlags() in download.ts if --count has no use for it.
 import type { DataStreamOptions } from "../client/options.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
-import { type CsvOptions, SEPARATOR_FORM, SEPARATOR_PATTERN } from "../formats/csv_options.ts";
+import type { CsvOptions } from "../formats/csv_options.ts";
 import {
   FORMAT_NAMES,
   type FormatName,
@@ -21,11 +21,11 @@ import {
 import { oneLine, ValidationError } from "../errors.ts";
 import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../odata/bounding_box.ts";
 import { commonFilter } from "../odata/filter.ts";
-import { isMeasured, type Partition } from "../odata/query_options.ts";
-import { MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
+import type { Partition } from "../odata/query_options.ts";
+import { isMeasured, MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
 import { createSandbox } from "../sandbox/service.ts";
-import { QA_URL } from "../service_roots.ts";
-import { describe, parseWholeNumber, suggestBySpelling } from "../validation.ts";
+import { QA_URL } from "../service_constants.ts";
+import { parseWholeNumber, suggestBySpelling } from "../validation.ts";
 import { readKey } from "./api_key.ts";
 import { type Arguments, commandHint, type Flags } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
@@ -137,10 +137,6 @@ export const FLAG_NAMES: Readonly<Record<string, string>> = {
   select: "--select",
   filter: "--filter",
   within: "--bbox",
-  "box.west": "west of --bbox",
-  "box.south": "south of --bbox",
-  "box.east": "east of --bbox",
-  "box.north": "north of --bbox",
   "within.west": "west of --bbox",
   "within.south": "south of --bbox",
   "within.east": "east of --bbox",
@@ -267,30 +263,19 @@ export function readOutputOptions(flags: FlagValues): OutputOptions {
   };
 }
 
-/**
- * Reads the options of CSV; `undefined` if none is set.
- *
- * @throws {UsageError} If the separator is not accepted
- */
+/** Values of `--separator` for a tab. */
+const TAB_NAMES = ["tab", "\\t"];
+
+/** Reads the options of CSV; `undefined` if none is set. */
 export function readCsvOptions(flags: FlagValues): CsvOptions | undefined {
-  const separator = readSeparator(flags);
+  const [separator] = flags.get("separator") ?? [];
   const options = {
-    ...(separator !== undefined && { separator }),
+    ...(separator !== undefined && { separator: TAB_NAMES.includes(separator) ? "\t" : separator }),
     ...(flags.has("no-header") && { header: false }),
     ...(flags.has("bom") && { bom: true }),
     ...(flags.has("escape-formulas") && { escapeFormulas: true }),
   };
   return Object.keys(options).length === 0 ? undefined : options;
-}
-
-function readSeparator(flags: FlagValues): string | undefined {
-  const [text] = flags.get("separator") ?? [];
-  if (text === undefined) return undefined;
-  const separator = text === "tab" || text === "\\t" ? "\t" : text;
-  if (SEPARATOR_PATTERN.test(separator)) return separator;
-  throw new UsageError(
-    `--separator must be ${SEPARATOR_FORM}, or the word tab, got ${describe(text)}`,
-  );
 }
 
 function readYear(flags: FlagValues, name: string): number | undefined {

@@ -1,4 +1,4 @@
-import { clausesOf } from "../odata/parse_filter.ts";
+import { clausesOf } from "../odata/query_options.ts";
 import { REGIONS } from "../odata/regions.ts";
 import { suggestBySpelling } from "../validation.ts";
 import { formatFlag, formatFlags } from "./arguments.ts";
@@ -15,7 +15,7 @@ const SCHEMA = "https://github.com/datastreamapp/schema";
  * @param flags The given flags; the suggested command repeats the flags of the service
  */
 export function valueHints(filter: string | undefined, flags: FlagValues): string[] {
-  const clauses = filter === undefined ? [] : clausesOf(filter);
+  const clauses = clausesOf(filter);
   const valuesOf = (name: string) =>
     clauses.filter(({ field, operator }) => field === name && operator !== "ne")
       .flatMap(({ values }) => values.map(({ text }) => text));

@@ -121,17 +121,15 @@ export function createQuery<R extends object>(
       format === undefined
         ? rowConverter<R>(collectsDois)
         : byteConverter(createFormatWriter(format, { csv, state: after?.writer }), collectsDois);
-    createConverter(); // throws now, and not when the iteration starts, if the format is invalid
+    // Created now, and not when the iteration starts, so that an invalid format throws now.
+    let unused: PageConverter<unknown> | undefined = createConverter();
     return {
-      [Symbol.asyncIterator]: () =>
-        iterate(
-          streamBatches(createConverter(), (batch) => [batch], {
-            fingerprint,
-            after,
-            collectsDois,
-          }),
-          signal,
-        ),
+      [Symbol.asyncIterator]() {
+        const converter = unused ?? createConverter();
+        unused = undefined;
+        const position = { fingerprint, after, collectsDois };
+        return iterate(streamBatches(converter, (batch) => [batch], position), signal);
+      },
     };
   };
 

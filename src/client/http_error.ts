@@ -1,5 +1,5 @@
 import { DataStreamError, oneLine } from "../errors.ts";
-import { KEY_SOURCE, MAX_REQUESTS_PER_SECOND } from "../service_roots.ts";
+import { KEY_SOURCE, MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
 
 const TIMEOUT_HINT = "try again; if that fails too, lower top or narrow the filter";
 const OR_REQUEST_ONE = `or request one at ${KEY_SOURCE}`;

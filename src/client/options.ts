@@ -5,7 +5,7 @@ import {
   PRODUCTION_URL,
   QA_URL,
   SERVICE_MEDIA_TYPE,
-} from "../service_roots.ts";
+} from "../service_constants.ts";
 import { TOKEN } from "../endpoint/parse.ts";
 import {
   invalidValue,

@@ -1,7 +1,7 @@
 import { amendError, DataStreamError } from "../errors.ts";
 import { type Clause, formatClauses, numberClause } from "../odata/clause.ts";
-import { type CheckedQuery, isMeasured, narrow } from "../odata/query_options.ts";
-import { MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { type CheckedQuery, narrow } from "../odata/query_options.ts";
+import { isMeasured, MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
 import {
   type Execution,
   MAX_TARGET_LENGTH,

@@ -68,7 +68,7 @@ export function checkCsvOptions(options: CsvOptions = {}): CheckedCsvOptions {
   requireOptions("CSV", options, Object.keys(CSV_OPTIONS));
   const { separator = ",", header = true, bom = false, escapeFormulas = false } = options;
   if (typeof separator !== "string" || !SEPARATOR_PATTERN.test(separator)) {
-    throw invalidValue("separator", `${SEPARATOR_FORM}, or a tab`, separator);
+    throw invalidValue("separator", 'one punctuation mark such as "," or ";", or a tab', separator);
   }
   for (const name of ["header", "bom", "escapeFormulas"] as const) {
     requireType(name, options[name], "boolean");
@@ -86,9 +86,7 @@ const CSV_OPTIONS: Record<keyof CsvOptions, true> = {
 };
 
 /** One ASCII punctuation mark that does not occur in numbers and is not a quote. */
-export const SEPARATOR_PATTERN = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;
-/** Description of `SEPARATOR_PATTERN` in messages, without the tab. */
-export const SEPARATOR_FORM = 'one punctuation mark such as "," or ";"';
+const SEPARATOR_PATTERN = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;
 
 function checkColumns(columns: readonly CsvColumn[]): (readonly [field: string, header: string])[] {
   if (!Array.isArray(columns)) throw invalidValue("columns", "an array", columns);

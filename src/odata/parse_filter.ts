@@ -1,6 +1,6 @@
 import { ValidationError } from "../errors.ts";
 import { isListOfNames } from "../validation.ts";
-import { type Clause, type Comparison, formatClauses, type Literal } from "./clause.ts";
+import type { Clause, Comparison, Literal } from "./clause.ts";
 import { unknownFilterFieldHint } from "./name_hints.ts";
 import { type ResourceName, RESOURCES } from "./resources.ts";
 
@@ -114,16 +114,6 @@ export function parseFilter(filter: string): ParsedClause[] {
   return clauses;
 }
 
-/** Returns the clauses of a filter; an empty list if it is unchecked and cannot be parsed. */
-export function clausesOf(filter: string): ParsedClause[] {
-  try {
-    return parseFilter(filter);
-  } catch (error) {
-    if (error instanceof ValidationError) return [];
-    throw error;
-  }
-}
-
 interface Token {
   kind: "word" | "string" | "number" | "punctuation" | "end";
   text: string;
@@ -225,27 +215,4 @@ function operatorHint(token: string): string {
   const isKeyword = [...OPERATORS, "and", "endswith"].includes(lower);
   const replacement = REPLACEMENTS.get(lower) ?? (isKeyword && lower !== token ? lower : "");
   return replacement && `use "${replacement}"`;
-}
-
-/**
- * Names in filters that are properties of a dataset. For all other names, `ne` of Metadata may mean "has
- * no such row" instead of "has a row that differs".
- */
-const DATASET_NAMES = ["DOI", "DatasetName", "CreateTimestamp"];
-
-/**
- * Converts a filter of rows to the filter of Metadata for the datasets that have a matching row.
- *
- * Clauses with `ne` on a property of rows are left out, so that no dataset is missing.
- *
- * @returns The filter; `undefined` for all datasets
- * @throws {ValidationError} If Metadata does not accept the filter
- */
-export function toMetadataFilter(filter: string): string | undefined {
-  const parsed = parseFilter(filter);
-  requireFilterFields("Metadata", filter, parsed, false);
-  const clauses = parsed.filter(({ field, operator }) =>
-    operator !== "ne" || DATASET_NAMES.includes(field)
-  );
-  return clauses.length === 0 ? undefined : formatClauses(clauses);
 }

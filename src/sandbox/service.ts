@@ -10,7 +10,7 @@ import { BadRequest, parseQuery, type SandboxQuery } from "./query.ts";
 import { countRows, findRows } from "./search.ts";
 import { Throttle } from "./throttle.ts";
 import type { World } from "./world.ts";
-import { MAX_REQUESTS_PER_SECOND } from "../service_roots.ts";
+import { MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
 
 /** Options for {@linkcode createSandbox}. */
 export interface SandboxOptions {

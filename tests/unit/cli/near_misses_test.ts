@@ -66,7 +66,7 @@ const hints: [line: string[], message: string][] = [
   ],
   [
     ["records", "--sandbox", "--separator=::"],
-    '--separator must be one punctuation mark such as "," or ";", or the word tab, got "::"',
+    '--separator must be one punctuation mark such as "," or ";", or a tab, got "::"',
   ],
   [["records", "--sandbox", "--format=cvs"], 'Unknown format "cvs": did you mean "csv"?'],
   [["records", "--sandbox", "--format=xlsx"], 'Unknown format "xlsx": use csv with --bom'],

@@ -407,3 +407,11 @@ Deno.test("batches() throw the reason of a signal", async () => {
     "stopped",
   );
 });
+
+Deno.test("batches() begin again when they are iterated again", async () => {
+  const { client } = sandboxAndClient({ records: 20 });
+  const batches = client.records({ select: ["Id"], top: 10 }).batches({ format: "csv" });
+  const first = await all(batches);
+  assertEquals([first.length, textOf(first).startsWith("Id\r\n")], [3, true]);
+  assertEquals(await all(batches), first);
+});

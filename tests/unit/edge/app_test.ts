@@ -327,7 +327,11 @@ const refused: [name: string, options: Partial<AppOptions>, message: string][] =
   ],
   ["a token of 15 characters", { access: "token", tokens: ["x".repeat(15)] }, "at least 16"],
   ["a relative baseUrl", { access: "caller", baseUrl: "x" }, "baseUrl"],
-  ["a baseUrl without TLS", { access: "caller", baseUrl: "http://example.org/v1" }, "https://"],
+  [
+    "a baseUrl without TLS, and the keys of callers",
+    { access: "caller", apiKey: undefined, baseUrl: "http://example.org/v1" },
+    "https://",
+  ],
   ["a CORS origin with a path", { corsOrigins: ["https://a.example/"] }, "corsOrigins must be"],
   [
     "an unknown option",
