@@ -1,7 +1,8 @@
 import type { Clock } from "../src/clock.ts";
 import { ValidationError } from "../src/errors.ts";
 import { FORMAT_NAMES, type FormatName, FORMATS } from "../src/formats/formats.ts";
-import { type Bytes, releaseBuffer } from "../src/formats/page_writer.ts";
+import type { Bytes } from "../src/bytes.ts";
+import { releaseBuffer } from "../src/formats/page_writer.ts";
 import { clausesOf } from "../src/odata/query_options.ts";
 import type { ResourceName } from "../src/odata/resources.ts";
 import { invalidValue } from "../src/validation.ts";

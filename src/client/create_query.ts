@@ -1,7 +1,8 @@
 import { ValidationError } from "../errors.ts";
 import { checkCsvOptions, type CsvOptions } from "../formats/csv_options.ts";
 import { createWriter, type FormatName, FORMATS, type WriterOptions } from "../formats/formats.ts";
-import type { Bytes, PageWriter } from "../formats/page_writer.ts";
+import type { Bytes } from "../bytes.ts";
+import type { PageWriter } from "../formats/page_writer.ts";
 import { checkQuery } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import { invalidValue, requireOptions, requireType } from "../validation.ts";

@@ -1,4 +1,4 @@
-import { utf8Encoder } from "../utf8.ts";
+import { utf8Encoder } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
 import { mergeHeaders } from "./merge.ts";
 import { JSON_CONTENT_TYPE } from "./parse.ts";

@@ -1,5 +1,5 @@
 import { stringify } from "@std/csv/stringify";
-import { utf8Decoder, utf8Encoder } from "../utf8.ts";
+import { utf8Decoder, utf8Encoder } from "../bytes.ts";
 import { checkCsvOptions, type CheckedCsvOptions, type CsvOptions } from "./csv_options.ts";
 import { type CsvPage, startsFormula, transcodeCsv } from "./csv_transcoder.ts";
 import {

@@ -1,4 +1,4 @@
-import { utf8Decoder } from "../utf8.ts";
+import { utf8Decoder } from "../bytes.ts";
 import { BACKSLASH, QUOTE, skipColon, skipString, startsWith } from "./json_scanner.ts";
 import type { WrittenPage } from "./page_writer.ts";
 

@@ -1,4 +1,4 @@
-import { utf8Encoder } from "../utf8.ts";
+import { utf8Encoder } from "../bytes.ts";
 import { COMMA, LINE_FEED } from "./json_scanner.ts";
 import { minifyRows } from "./minify.ts";
 import { concatBytes, type PageWriter, type WriterState, type WrittenPage } from "./page_writer.ts";

@@ -1,6 +1,5 @@
+import type { Bytes } from "../bytes.ts";
 import { parseWholeNumber } from "../validation.ts";
-/** Bytes whose buffer is not shared, so that it can be sent and released. */
-export type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
  * Writes the JSON pages of the service as one document of another format.

@@ -1,4 +1,4 @@
-import { utf8Decoder, utf8Encoder } from "../utf8.ts";
+import { utf8Decoder, utf8Encoder } from "../bytes.ts";
 import {
   BACKSLASH,
   CLOSE_OBJECT,

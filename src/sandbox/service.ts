@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { utf8Encoder } from "../utf8.ts";
+import { utf8Encoder } from "../bytes.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { requirePositive, requireWholeNumber } from "../validation.ts";
 import { BadRequest, parseQuery, type SandboxQuery } from "./query.ts";
