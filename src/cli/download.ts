@@ -11,6 +11,7 @@ import type { Arguments } from "./arguments.ts";
 import { citeDownload } from "./cite.ts";
 import { type Context, UsageError } from "./context.ts";
 import {
+  type DownloadPage,
   isStandardOutput,
   openStandardOutput,
   openStream,
@@ -53,7 +54,7 @@ export async function download(
     signal,
     onProgress: (progress) => report?.update(progress),
   });
-  const batchesAfter = (after?: Cursor) => query.batches({ format, csv, after, dois: true });
+  const pagesAfter = (after?: Cursor) => query.batches({ format, csv, after, dois: true });
   const printValueHints = () => valueHints(input.filter, flags).forEach(context.printError);
 
   if (isCount) {
@@ -63,7 +64,7 @@ export async function download(
     return;
   }
   // Created before any file, so that an invalid option of the format leaves none.
-  const allBatches = batchesAfter();
+  const allPages = pagesAfter();
   const target = file === undefined ? undefined : await resolveOutput(file);
   const citeTarget = citationFile === undefined ? undefined : await resolveOutput(citationFile);
   requireDifferentFiles(target?.path, citeTarget?.path);
@@ -86,9 +87,9 @@ export async function download(
   }
   if (citeTarget?.isStream === false) await requireReplaceable(citeTarget.path, force);
 
-  const { output, after } = await openOutput(target, {
+  const { output, after, pages = allPages } = await openOutput(target, {
     queryJson: toQueryJson(resource, options.baseUrl, input, format, csv),
-    validate: batchesAfter,
+    pagesAfter,
     resume,
     force,
     requestDatasets: () => requestDatasetVersions(client, input, signal),
@@ -103,9 +104,9 @@ export async function download(
   let missingRows = 0;
   let dois: readonly string[] | undefined;
   try {
-    for await (const batch of after === undefined ? allBatches : batchesAfter(after)) {
-      await output.write(batch);
-      ({ totalRows: rows, missingRows, dois } = batch);
+    for await (const page of pages) {
+      await output.write(page);
+      ({ totalRows: rows, missingRows, dois } = page);
     }
     report.finish(await output.finish(missingRows), file);
   } catch (error) {
@@ -208,12 +209,12 @@ function requireDifferentFiles(output: string | undefined, cite: string | undefi
   throw new UsageError("--cite and --output would write to the same file: change one of the names");
 }
 
-/** Opens the output. Returns also the cursor to continue after if a part is resumed. */
+/** Opens the output. If a part is resumed, also returns its cursor, and the pages after it. */
 async function openOutput(
   target: OutputPath | undefined,
   options: PartOptions,
   context: Context,
-): Promise<{ output: Output; after?: Cursor | undefined }> {
+): Promise<{ output: Output; after?: Cursor; pages?: AsyncIterable<DownloadPage> }> {
   if (target === undefined) return { output: openStandardOutput(context) };
   const { path, isStream } = target;
   if (!isStream) return await openFile(path, options);

@@ -14,19 +14,19 @@ import type { Batch } from "../client/batches.ts";
 import { oneLine } from "../errors.ts";
 import { CommandError, type Context } from "./context.ts";
 
-/** A batch of a download: bytes in the format of the output. */
-export type ByteBatch = Batch<Uint8Array>;
+/** A page of a download: bytes in the format of the output. */
+export type DownloadPage = Batch<Uint8Array>;
 
-/** Destination of the batches of a download. */
+/** Destination of the pages of a download. */
 export interface Output {
   /**
-   * Writes a batch. A file also records its cursor, so that a later run can continue after it.
+   * Writes a page. A file also records the page's cursor, so that a later run can continue after it.
    *
    * @throws {FileError} If it cannot be written
    */
-  write(batch: ByteBatch): Promise<void>;
+  write(page: DownloadPage): Promise<void>;
   /**
-   * Completes the output after the last batch.
+   * Completes the output after the last page.
    *
    * @param missingRows Number of rows that the service counted and did not deliver, if accepted
    * @returns The size of a file in bytes; `undefined` for standard output
@@ -88,7 +88,7 @@ export async function writeText(path: string, text: string, context: Context): P
   const target = await resolveOutput(path);
   if (!target.isStream) return await explainingErrors(path, writeFile(target.path, text));
   const stream = await openStream(target.path, context);
-  await stream.write({ data: new TextEncoder().encode(text) } as ByteBatch);
+  await stream.write({ data: new TextEncoder().encode(text) } as DownloadPage);
   await stream.finish(0);
 }
 

@@ -9,7 +9,7 @@
 import { lstat, readFile, rename, rm, writeFile } from "node:fs/promises";
 import type { Cursor } from "../client/batches.ts";
 import { amendError, DataStreamError, ValidationError } from "../errors.ts";
-import { FileError, statIfExists } from "./output.ts";
+import { type DownloadPage, FileError, statIfExists } from "./output.ts";
 import { isCount } from "../validation.ts";
 
 /** Version of the format of FILE.part.json. */
@@ -62,20 +62,28 @@ export type Slot = 0 | 1;
 /** Hint for a part that cannot be resumed. */
 export const RESTART = "start again with --force";
 
+/** A state with a committed page, and the pages after it. */
+export interface ResumableState {
+  state: PartState;
+  pages: AsyncIterable<DownloadPage>;
+}
+
 /**
  * Reads the state of a part. Its cursor contains all remaining shards.
  *
  * @param path Path of FILE
  * @param queryJson Query of this run, compared with the query of the part
- * @param validate Throws a `ValidationError` if a cursor does not belong to the query of this run
+ * @param pagesAfter Returns the pages after a cursor; throws a `ValidationError` if the cursor does not
+ *   belong to the query of this run
+ * @returns The state, and the pages after its cursor if a page was committed
  * @throws {FileError} If the state is missing or damaged, or was written for another query or by an
  *   earlier version of weir
  */
 export async function readState(
   path: string,
   queryJson: string,
-  validate: (cursor: Cursor) => void,
-): Promise<PartState | EmptyPartState> {
+  pagesAfter: (cursor: Cursor) => AsyncIterable<DownloadPage>,
+): Promise<{ state: EmptyPartState } | ResumableState> {
   const statePath = statePathOf(path);
   const damaged = (file = statePath) => new FileError(`${file} is missing or damaged: ${RESTART}`);
   let state: unknown;
@@ -96,17 +104,18 @@ export async function readState(
         `pass the same flags as before, or ${RESTART}`,
     );
   if (state.cursor === undefined) {
-    if (state.queryJson === queryJson) return state;
+    if (state.queryJson === queryJson) return { state };
     throw otherQuery();
   }
+  let pages: AsyncIterable<DownloadPage>;
   try {
-    validate(state.cursor);
+    pages = pagesAfter(state.cursor);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     throw state.queryJson === queryJson ? damaged() : otherQuery();
   }
   const { cursor, laterShards, slot } = state;
-  if (laterShards === 0) return state;
+  if (laterShards === 0) return { state, pages };
   const shardsPath = shardsPathOf(path, slot);
   const shards: unknown = await readFile(shardsPath, "utf8").then(JSON.parse).catch(() => null);
   if (!Array.isArray(shards) || shards.length < laterShards) throw damaged(shardsPath);
@@ -115,11 +124,10 @@ export async function readState(
     remaining: [...cursor.remaining, ...shards.slice(-laterShards)],
   };
   try {
-    validate(fullCursor);
+    return { state: { ...state, cursor: fullCursor }, pages: pagesAfter(fullCursor) };
   } catch (error) {
     throw error instanceof ValidationError ? damaged(shardsPath) : error;
   }
-  return { ...state, cursor: fullCursor };
 }
 
 /** Whether a value has the members of a state. The cursor is validated by the client. */
