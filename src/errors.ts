@@ -66,26 +66,26 @@ export class DataStreamError extends Error {
   /** Always `DataStreamError`. */
   override readonly name = "DataStreamError";
   /** Kind of the error, for a `switch`. */
-  readonly kind!: DataStreamErrorKind;
+  declare readonly kind: DataStreamErrorKind;
   /** URL of the request. It never contains the API key. */
-  readonly url!: string;
+  declare readonly url: string;
   /** What was expected and what was received. */
-  readonly detail: string;
+  declare readonly detail: string;
   /** What to do next. */
-  readonly hint!: string;
+  declare readonly hint: string;
   /** HTTP status, if there was a response. */
-  readonly status!: number | undefined;
+  declare readonly status: number | undefined;
   /** Time in milliseconds that the service asks to wait before the next request. */
-  readonly retryAfter!: number | undefined;
+  declare readonly retryAfter: number | undefined;
   /** Number of rows that were delivered before the error. */
-  readonly rows!: number;
+  declare readonly rows: number;
   /**
    * Position after the last delivered row, for the option `skipToken` of a query that continues
    * there; undefined if nothing was delivered, or the query was split.
    */
-  readonly skipToken!: string | undefined;
+  declare readonly skipToken: string | undefined;
   /** Number of rows that the service counted, for `incomplete` and `too-many-rows`. */
-  readonly expectedRows!: number | undefined;
+  declare readonly expectedRows: number | undefined;
 
   /**
    * Creates an error whose message is the detail and the hint.
@@ -94,11 +94,9 @@ export class DataStreamError extends Error {
    * @param facts Kind, URL, hint, and further properties
    */
   constructor(detail: string, facts: DataStreamErrorFacts) {
-    const { cause, ...properties } = facts;
+    const { cause, rows = 0, ...properties } = facts;
     super(`${detail}: ${facts.hint}`, { cause });
-    Object.assign(this, properties);
-    this.detail = detail;
-    this.rows ??= 0;
+    Object.assign(this, { ...properties, rows, detail });
   }
 }
 
@@ -137,15 +135,15 @@ export class ValidationError extends TypeError {
   /** Always `ValidationError`. */
   override readonly name = "ValidationError";
   /** Name of the option, such as `filter` or `retry.attempts`. */
-  readonly option: string;
+  declare readonly option: string;
   /** What is wrong, as a predicate of the option: `must be a whole number, got 1.5`. */
-  readonly problem: string;
+  declare readonly problem: string;
   /** Value of the option; `undefined` if it is a secret. */
-  readonly received: unknown;
+  declare readonly received: unknown;
   /** What to do next, other options in braces; empty if the problem says what is accepted. */
-  readonly hint: string;
+  declare readonly hint: string;
   /** Whether the message suggests the query option `unchecked`, which lets the value through. */
-  readonly canBeUnchecked: boolean;
+  declare readonly canBeUnchecked: boolean;
 
   /**
    * Creates an error whose message is the option, the problem and the hint.
@@ -157,11 +155,7 @@ export class ValidationError extends TypeError {
   constructor(option: string, problem: string, facts: ValidationErrorFacts = {}) {
     const { received, hint = "", canBeUnchecked = false, cause } = facts;
     super("", { cause });
-    this.option = option;
-    this.problem = problem;
-    this.received = received;
-    this.hint = hint;
-    this.canBeUnchecked = canBeUnchecked;
+    Object.assign(this, { option, problem, received, hint, canBeUnchecked });
     this.message = this.messageFor(option === "unchecked" ? {} : { unchecked: "unchecked: true" });
   }
 

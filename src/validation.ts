@@ -105,6 +105,11 @@ export function requireOneOf(option: string, value: unknown, known: readonly str
   throw invalidValue(option, `one of ${known.join(", ")}`, value, hint);
 }
 
+/** Whether a value is an array of strings. */
+export function isListOfStrings(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
+}
+
 /** Creates the error for a value: `<option> must be <expected>, got <value>`. Not for secrets. */
 export function invalidValue(
   option: string,

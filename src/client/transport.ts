@@ -1,7 +1,7 @@
 import { toRequest } from "../endpoint/to_request.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
-import { concatBytes } from "../formats/page_writer.ts";
 import { DataStreamError, oneLine } from "../errors.ts";
+import { concatBytes } from "../formats/page_writer.ts";
 import type { Clock } from "../clock.ts";
 import { isRedirect, statusError } from "./http_error.ts";
 import { acquirePermit } from "./rate_limiter.ts";

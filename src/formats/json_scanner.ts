@@ -21,7 +21,7 @@ export const CLOSE_OBJECT = 0x7d;
 const ROWS_NAME = new TextEncoder().encode('"value"');
 
 /**
- * Finds the start of the rows of a page: of the array that is the member `value` of the outermost object.
+ * Finds the first row of a page, in the array that is the member `value` of the outermost object.
  *
  * @returns The offset after the opening bracket of the array; -1 if the page has no such array
  */

@@ -106,9 +106,9 @@ export function truncate(
   return copy;
 }
 
-/** Concatenates byte arrays. */
+/** Joins chunks of bytes. */
 export function concatBytes(chunks: readonly Uint8Array[]): Bytes {
-  const bytes = new Uint8Array(chunks.reduce((total, { length }) => total + length, 0));
+  const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
   let offset = 0;
   for (const chunk of chunks) {
     bytes.set(chunk, offset);

@@ -4,6 +4,7 @@ import {
   firstRepeated,
   invalidValue,
   isListOfNames,
+  isListOfStrings,
   requireOneOf,
   requireType,
   requireWholeNumber,
@@ -172,10 +173,7 @@ function checkSelect(
   select: readonly string[] | string,
   unchecked: boolean,
 ): readonly string[] {
-  if (
-    typeof select !== "string" &&
-    !(Array.isArray(select) && select.every((name) => typeof name === "string"))
-  ) {
+  if (typeof select !== "string" && !isListOfStrings(select)) {
     throw invalidValue("select", "an array of fields or a string", select);
   }
   if (select.length === 0) throw emptyOption("select", select, "omit it for all fields");
