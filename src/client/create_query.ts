@@ -120,10 +120,10 @@ export function createQuery<R extends object>(
     if (format === undefined && csv !== undefined) {
       throw new ValidationError("csv", "must not be set without a format", {
         received: csv,
-        hint: 'set {format} to "csv"',
+        hint: 'set {format: "csv"}',
       });
     }
-    const checkedCsv = format === "csv" ? checkCsvOptions(csv) : undefined;
+    const checkedCsv = FORMATS[format!]?.hasCsvOptions ? checkCsvOptions(csv) : undefined;
     const fingerprint = fingerprintOf(query, settings.baseUrl, format, checkedCsv);
     const after = options.after === undefined ? undefined : checkCursor(options.after, fingerprint);
     // A resumed list of DOIs is complete only if the cursor carries the earlier DOIs.

@@ -8,6 +8,7 @@ import {
 } from "../service_constants.ts";
 import { TOKEN } from "../endpoint/parse.ts";
 import {
+  emptyOption,
   invalidValue,
   requireOptions,
   requirePositive,
@@ -156,6 +157,9 @@ function requireTime(option: string, value: unknown, min: number): void {
 function requireApiKey(apiKey: unknown): void {
   const isKey = (value: unknown) => typeof value === "string" && API_KEY_PATTERN.test(value);
   if (isKey(apiKey)) return;
+  if (typeof apiKey === "string" && apiKey.trim() === "") {
+    throw emptyOption("apiKey", apiKey, "omit it, or set it");
+  }
   // A key that was read from a file often ends with a line feed.
   throw typeof apiKey === "string" && isKey(apiKey.trim())
     ? new ValidationError("apiKey", "begins or ends with white space, such as a line feed", {
@@ -203,7 +207,7 @@ function requireRate(requestsPerSecond: number, baseUrl: string): void {
   const hostname = new URL(baseUrl).hostname.replace(/\.$/, "");
   const isService = [PRODUCTION_URL, QA_URL].some((root) => hostname === new URL(root).hostname);
   if (isService && requestsPerSecond > MAX_REQUESTS_PER_SECOND) {
-    const expected = `at most ${MAX_REQUESTS_PER_SECOND} for the service`;
+    const expected = `at most ${MAX_REQUESTS_PER_SECOND} for DataStream`;
     throw invalidValue("requestsPerSecond", expected, requestsPerSecond);
   }
 }

@@ -183,7 +183,7 @@ function networkFailure(
       kind: "network",
       url,
       hint: isDenied
-        ? `allow access to the service: deno run --allow-net=${host}`
+        ? `allow access to DataStream: deno run --allow-net=${host}`
         : "check the connection and the base URL, then try again",
       cause: redact === undefined ? error : redactError(error, redact),
     }),
