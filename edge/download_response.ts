@@ -1,11 +1,10 @@
 // Streams a download, and disconnects a client that reads nothing.
 import type { Clock } from "../src/clock.ts";
+import type { Bytes } from "../src/bytes.ts";
 import { releaseBuffer } from "../src/formats/page_writer.ts";
 
-type Bytes = Uint8Array<ArrayBuffer>;
-
 /** A stream to send as a download. */
-interface Download {
+interface StreamedDownload {
   /** Bytes of the document, one chunk per page. */
   stream: ReadableStream<Bytes>;
   headers: Record<string, string>;
@@ -27,7 +26,7 @@ interface Download {
  *
  * @throws The error of the stream if it fails before its first chunk
  */
-export async function streamDownload(download: Download): Promise<Response> {
+export async function streamDownload(download: StreamedDownload): Promise<Response> {
   const { stream, headers, signal } = download;
   const reader = stream.getReader();
   const cancel = () => void reader.cancel(signal.reason);
@@ -47,7 +46,7 @@ export async function streamDownload(download: Download): Promise<Response> {
 function createBody(
   reader: ReadableStreamDefaultReader<Bytes>,
   first: ReadableStreamReadResult<Bytes>,
-  { readerTimeout, clock, onError, onEnd }: Download,
+  { readerTimeout, clock, onError, onEnd }: StreamedDownload,
 ): ReadableStream<Bytes> {
   let chunks = splitChunk(first.value);
   let isDone = first.done;

@@ -9,7 +9,8 @@
 import { lstat, readFile, rename, rm, writeFile } from "node:fs/promises";
 import type { Cursor } from "../client/batches.ts";
 import { ValidationError } from "../errors.ts";
-import { FileError, type Page, statIfExists } from "./output.ts";
+import { type DownloadPage, FileError, statIfExists } from "./output.ts";
+import { isCount } from "../validation.ts";
 
 /** Version of the format of FILE.part.json. */
 export const STATE_VERSION = 3;
@@ -26,7 +27,7 @@ export interface RunHeader {
 }
 
 /** State of a part before its first page is committed. */
-export interface EmptyState extends RunHeader {
+export interface EmptyPartState extends RunHeader {
   bytes: 0;
   cursor?: undefined;
 }
@@ -37,7 +38,7 @@ export interface EmptyState extends RunHeader {
  * FILE.part.json is replaced after each page, so lists that can be long have their own files: the
  * dataset versions, and the shards after the current shard.
  */
-export interface State extends RunHeader {
+export interface PartState extends RunHeader {
   /** Number of committed bytes. */
   bytes: number;
   /** SHA-256 of the committed bytes, in hexadecimal. */
@@ -63,8 +64,8 @@ export const RESTART = "start again with --force";
 
 /** A state with a committed page, and the pages after it. */
 export interface ResumableState {
-  state: State;
-  pages: AsyncIterable<Page>;
+  state: PartState;
+  pages: AsyncIterable<DownloadPage>;
 }
 
 /**
@@ -81,8 +82,8 @@ export interface ResumableState {
 export async function readState(
   path: string,
   queryJson: string,
-  pagesAfter: (cursor: Cursor) => AsyncIterable<Page>,
-): Promise<{ state: EmptyState } | ResumableState> {
+  pagesAfter: (cursor: Cursor) => AsyncIterable<DownloadPage>,
+): Promise<{ state: EmptyPartState } | ResumableState> {
   const state = await readStateFile(path);
   const isSameQuery = state.queryJson === queryJson;
   const stateError = () =>
@@ -112,7 +113,7 @@ function unlessInvalid<T>(call: () => T, toError: () => FileError): T {
 }
 
 /** Reads FILE.part.json. Its cursor is not validated, and has only the current shard. */
-async function readStateFile(path: string): Promise<State | EmptyState> {
+async function readStateFile(path: string): Promise<PartState | EmptyPartState> {
   const statePath = statePathOf(path);
   let state: unknown;
   try {
@@ -122,7 +123,7 @@ async function readStateFile(path: string): Promise<State | EmptyState> {
     if (error instanceof Error && "code" in error && error.code !== "ENOENT") throw error;
     throw damagedError(statePath);
   }
-  if (Number((state as State | null)?.version) < STATE_VERSION) {
+  if (Number((state as PartState | null)?.version) < STATE_VERSION) {
     throw new FileError(`${statePath} was written by an earlier version of weir: ${RESTART}`);
   }
   if (!isState(state)) throw damagedError(statePath);
@@ -148,9 +149,9 @@ function otherQueryError(path: string, { queryJson }: RunHeader): FileError {
 }
 
 /** Whether a value has the members of a state. The cursor is validated by the client. */
-function isState(value: unknown): value is State | EmptyState {
+function isState(value: unknown): value is PartState | EmptyPartState {
   if (typeof value !== "object" || value === null) return false;
-  const state = value as Partial<State>;
+  const state = value as Partial<PartState>;
   const { version, owner, queryJson, force, bytes, sha256, cursor, laterShards, slot } = state;
   if (
     version !== STATE_VERSION || typeof owner !== "string" || typeof queryJson !== "string" ||
@@ -161,10 +162,6 @@ function isState(value: unknown): value is State | EmptyState {
     (slot === 0 || slot === 1);
 }
 
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
-}
-
 /**
  * Writes the state of a part. The shards after the current shard are left out: write them with
  * {@linkcode writeShards} first.
@@ -172,7 +169,7 @@ function isCount(value: unknown): boolean {
  * @param path Path of FILE
  * @returns The text of FILE.part.json
  */
-export async function writeState(path: string, state: State | EmptyState): Promise<string> {
+export async function writeState(path: string, state: PartState | EmptyPartState): Promise<string> {
   const { cursor } = state;
   const written = cursor === undefined
     ? state

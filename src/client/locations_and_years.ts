@@ -93,10 +93,13 @@ export async function years(execution: Execution, query: CheckedQuery): Promise<
   return wanted.sort((a, b) => a - b);
 }
 
+/** Fields that hold the year in which an activity started. */
+export const YEAR_FIELD = /^ActivityStart(?:Date)?Year$/;
+
 /** Creates a function that tests whether a row of a year can match a clause. */
 function mayMatchIn(year: number): (clause: Clause) => boolean {
   return ({ field, operator, values }) => {
-    if (!/^ActivityStart(?:Date)?Year$/.test(field)) return true;
+    if (!YEAR_FIELD.test(field)) return true;
     const bounds = values.map(({ text }) => Number(text));
     const [bound = NaN] = bounds;
     const isOutside: Partial<Record<Clause["operator"], boolean>> = {

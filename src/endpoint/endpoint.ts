@@ -34,9 +34,9 @@ import { expandTemplate, parseTemplate } from "./uri_template.ts";
  * assertEquals(qa.DEFAULTS.baseUrl, QA_URL);
  * ```
  */
-export const endpoint: Endpoint = withDefaults(DEFAULTS);
+export const endpoint: Endpoint = createEndpoint(DEFAULTS);
 
-function withDefaults(defaults: MergedOptions): Endpoint {
+function createEndpoint(defaults: MergedOptions): Endpoint {
   const mergeWithDefaults = (route: string | EndpointOptions, options?: EndpointOptions) =>
     merge(defaults, route, options);
   const build = (route: string | EndpointOptions, options?: EndpointOptions) =>
@@ -44,16 +44,16 @@ function withDefaults(defaults: MergedOptions): Endpoint {
   // Each read returns a copy, so that a caller cannot change the defaults.
   Object.defineProperty(build, "DEFAULTS", { get: () => mergeWithDefaults({}), enumerable: true });
   return Object.assign(build, {
-    defaults: (options: EndpointOptions) => withDefaults(mergeWithDefaults(options)),
+    defaults: (options: EndpointOptions) => createEndpoint(mergeWithDefaults(options)),
     merge: mergeWithDefaults,
     // A copy of the options alone, because the result contains their objects.
     parse: (options: MergedOptions) => parse(merge({} as MergedOptions, options)),
   }) as Endpoint;
 }
 
-const RESERVED = new Set<string>(RESERVED_OPTIONS);
-/** A method is a token (RFC 9110, section 9.1). */
-const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+const RESERVED_NAMES = new Set<string>(RESERVED_OPTIONS);
+/** A token (RFC 9110, section 5.6.2), such as a method. */
+export const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 /** Content type of a body that is sent as JSON. */
 export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 
@@ -80,7 +80,7 @@ function parse(options: MergedOptions): RequestOptions {
   const template = parseTemplate(url);
   const parameters: [name: string, value: unknown][] = [];
   for (const name of Object.keys(options)) {
-    if (RESERVED.has(name)) continue;
+    if (RESERVED_NAMES.has(name)) continue;
     const value = options[name];
     // Converted once, however often it occurs in the template: it may be a long list.
     if (template.names.has(name)) options[name] = toUrlValue(name, value);
@@ -89,7 +89,9 @@ function parse(options: MergedOptions): RequestOptions {
   const expanded = expandTemplate(
     template,
     (name) =>
-      Object.hasOwn(options, name) && !RESERVED.has(name) ? options[name] as UrlValue : undefined,
+      Object.hasOwn(options, name) && !RESERVED_NAMES.has(name)
+        ? options[name] as UrlValue
+        : undefined,
   );
   const result: RequestOptions = {
     method: method.toLowerCase(),

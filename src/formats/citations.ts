@@ -93,7 +93,7 @@ export function toCitation(
 }
 
 /** Maximum number of DOIs in one filter, so that common gateways accept the length of the request. */
-const MAX_DOIS = 100;
+const MAX_DOIS_PER_REQUEST = 100;
 
 /**
  * Returns the clauses of Metadata for the datasets to cite, one list for each request.
@@ -113,7 +113,7 @@ export function citationClauses(
   const lists: Clause[][] = [];
   const remaining: string[] = [...new Set(dois)];
   while (remaining.length > 0) {
-    lists.push([...ofRows, textClause("DOI", remaining.splice(0, MAX_DOIS))]);
+    lists.push([...ofRows, textClause("DOI", remaining.splice(0, MAX_DOIS_PER_REQUEST))]);
   }
   return lists;
 }

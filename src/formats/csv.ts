@@ -1,5 +1,6 @@
 // The format CSV: its options, and the writer of pages.
 import { stringify } from "@std/csv/stringify";
+import { utf8Decoder, utf8Encoder } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
 import {
   describe,
@@ -88,8 +89,7 @@ export function checkCsvOptions(options: CsvOptions = {}): CheckedCsvOptions {
   requireOptions("CSV", options, Object.keys(CSV_OPTIONS));
   const { separator = ",", header = true, bom = false, escapeFormulas = false } = options;
   if (typeof separator !== "string" || !SEPARATOR_PATTERN.test(separator)) {
-    const expected = 'one punctuation mark such as "," or ";", or a tab';
-    throw invalidValue("separator", expected, separator);
+    throw invalidValue("separator", 'one punctuation mark such as "," or ";", or a tab', separator);
   }
   for (const name of ["header", "bom", "escapeFormulas"] as const) {
     requireType(name, options[name], "boolean");
@@ -164,9 +164,6 @@ export function csvFromPage(page: Uint8Array, options: CsvOptions = {}): Uint8Ar
 
 const BYTE_ORDER_MARK = "\ufeff";
 
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-
 /** Writes pages as one CSV document. */
 export class CsvWriter implements PageWriter {
   state: WriterState & { fields: readonly string[] };
@@ -236,7 +233,7 @@ export class CsvWriter implements PageWriter {
     const lines = rows.map((row) =>
       formatRecord(fields.map((field) => toCell(row.get(field), this.#csv)), this.#csv.separator)
     );
-    const bytes = concatBytes([this.#preamble(fields), encoder.encode(lines.join(""))]);
+    const bytes = concatBytes([this.#preamble(fields), utf8Encoder.encode(lines.join(""))]);
     return this.#finishPage({ bytes, rows: rows.length, ids, envelope }, fields);
   }
 
@@ -274,7 +271,7 @@ export class CsvWriter implements PageWriter {
     const names = columns?.map(([, name]) => name) ?? fields;
     const cells = escapeFormulas ? names.map(escapeFormula) : names;
     const line = header && cells.length > 0 ? formatRecord(cells, separator) : "";
-    return encoder.encode(`${bom ? BYTE_ORDER_MARK : ""}${line}`);
+    return utf8Encoder.encode(`${bom ? BYTE_ORDER_MARK : ""}${line}`);
   }
 }
 
@@ -295,8 +292,8 @@ export function toCell(
 
 /** Converts the JSON bytes of an array or object to a field (RFC 4180), quoted if necessary. */
 export function toNestedCell(json: Uint8Array, csv: CheckedCsvOptions): Uint8Array<ArrayBuffer> {
-  const text = toCell(parseRawJson(decoder.decode(json)), csv);
-  return encoder.encode(quoteCell(text, csv.separator));
+  const text = toCell(parseRawJson(utf8Decoder.decode(json)), csv);
+  return utf8Encoder.encode(quoteCell(text, csv.separator));
 }
 
 /** Joins an array of strings; returns `undefined` for any other value. */
