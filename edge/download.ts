@@ -1,8 +1,7 @@
 import { accepts } from "@std/http/negotiation";
 import { oneLine, ValidationError } from "../src/errors.ts";
-import { type FormatName, formatOfExtension, FORMATS, formatsOf } from "../src/formats/formats.ts";
+import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../src/formats/formats.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
-import { invalidValue, suggestBySpelling } from "../src/validation.ts";
 import type { Access } from "./access.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { downloadHeaders, streamDownload } from "./download_response.ts";
@@ -79,13 +78,6 @@ export async function respondWithDownload(
   }
 }
 
-/** Hints for formats that Weir does not have. */
-const FORMAT_HINTS = new Map([
-  ["excel", "use csv with bom=true"],
-  ["xlsx", "use csv with bom=true"],
-  ["tsv", "use csv with separator=tab"],
-]);
-
 /**
  * Returns the format that a request selects with `$format` or, without it, the `accept` header.
  *
@@ -106,11 +98,7 @@ export function negotiateFormat(
     const wanted = given.toLowerCase().split(";")[0]!.trim().replace(" ", "+");
     const found = names.find((name) => name === wanted || FORMATS[name].mediaType === wanted);
     if (found !== undefined) return found;
-    const byAlias = formatOfExtension(wanted);
-    const hint = byAlias !== undefined && names.includes(byAlias)
-      ? `use ${byAlias}`
-      : FORMAT_HINTS.get(wanted) ?? suggestBySpelling(given, names);
-    throw invalidValue("$format", `a format of ${resource}`, given, hint);
+    throw unknownFormat(resource, given);
   }
   const headers = new Headers(request.headers);
   headers.set("accept", normalizeAccept(headers.get("accept") ?? "*/*"));
@@ -122,7 +110,7 @@ export function negotiateFormat(
     status: 406,
     title: "No acceptable format",
     detail: `The accept header excludes all formats of ${resource}: ${mediaTypes.join(", ")}`,
-    hint: `send another accept header, or request /${resource}.csv`,
+    hint: `send another accept header, or request /${resource}.${FORMATS[names[0]!].extension}`,
   }, { vary: "accept" });
 }
 

@@ -95,7 +95,7 @@ const PARAMETER_HINTS = new Map([
   ["delimiter", 'use "separator"'],
   ["within", 'use "bbox"'],
   ["unchecked", "omit it: a URL accepts known names only"],
-  ...["apikey", "api_key", "key", "x-api-key"].map((name) =>
+  ...["apikey", "api_key", "api-key", "key", "x-api-key"].map((name) =>
     [name, "omit it: an API key does not belong in a URL"] as const
   ),
 ]);

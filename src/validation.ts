@@ -71,12 +71,23 @@ export function requireType(
 /**
  * Checks that an option has one of the listed values.
  *
+ * @param condition When these values are valid, such as ` for Records`. Default: always
  * @throws {ValidationError} If it has another value
  */
-export function requireOneOf(option: string, value: unknown, known: readonly string[]): void {
+export function requireOneOf(
+  option: string,
+  value: unknown,
+  known: readonly string[],
+  condition = "",
+): void {
   if (known.includes(value as string)) return;
   const hint = typeof value === "string" ? suggestBySpelling(value, known, "") : "";
-  throw invalidValue(option, `one of ${known.join(", ")}`, value, hint);
+  throw invalidValue(option, `one of ${known.join(", ")}${condition}`, value, hint);
+}
+
+/** Whether a value is an array of strings. */
+export function isListOfStrings(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
 /** Creates the error for a value: `<option> must be <expected>, got <value>`. Not for secrets. */
@@ -107,8 +118,6 @@ export function describe(value: unknown): string {
 
 /** Maximum edit distance of a suggestion. Adding a word to a long name makes it another name. */
 const MAX_EDITS = 5;
-/** First words of a hint that lists all known names. */
-const LIST = "use one of";
 /** Maximum number of names in a suggestion. */
 const MAX_SUGGESTIONS = 3;
 
@@ -123,7 +132,7 @@ const MAX_SUGGESTIONS = 3;
 export function suggestBySpelling(
   unknown: string,
   known: readonly string[],
-  otherwise = `${LIST} ${known.join(", ")}`,
+  otherwise = listNames(known),
 ): string {
   return suggestNames(nearNames(unknown, known)) ?? otherwise;
 }
@@ -134,12 +143,13 @@ export function suggestNames(names: readonly string[]): string | undefined {
   return `did you mean "${names.join('" or "')}"?`;
 }
 
-/** Whether a hint of `suggestBySpelling` lists all known names, because none is near. */
-export function isListOfNames(hint: string): boolean {
-  return hint.startsWith(LIST);
+/** Returns a hint that lists all known names. */
+export function listNames(known: readonly string[]): string {
+  return `use one of ${known.join(", ")}`;
 }
 
-function nearNames(unknown: string, known: readonly string[]): readonly string[] {
+/** Returns the known names with the nearest spelling; see {@linkcode suggestBySpelling}. */
+export function nearNames(unknown: string, known: readonly string[]): readonly string[] {
   const wanted = unknown.toLowerCase();
   for (let edits = 0; edits <= Math.min(wanted.length / 3, MAX_EDITS); edits++) {
     const nearest = known.find((name) => isNear(wanted, name.toLowerCase(), edits));

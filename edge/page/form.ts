@@ -111,7 +111,7 @@ export function toFormQuery(form: Form): FormQuery {
 function toYear(option: "from" | "to", text: string): number | undefined {
   if (text === "") return undefined;
   if (/^\d{4}$/.test(text)) return Number(text);
-  const problem = `must be a year of four digits, got ${quote(text)}`;
+  const problem = `must be a year with four digits, got ${quote(text)}`;
   throw new ValidationError(option, problem, { received: text });
 }
 

@@ -87,7 +87,7 @@ export async function citeDownload(
   }
   const missing = (dois ?? []).filter((doi) => citations.every((found) => found.doi !== doi));
   if (missing.length > 0) {
-    context.printError(`The service has no citation of ${formatDois(missing)}`);
+    context.printError(`DataStream has no citation of ${formatDois(missing)}`);
   }
   const mayHaveOthers = dois === undefined && !flags.has("quiet");
   const reason = `all datasets that match the filter are included, because ${whyWithoutDois}`;

@@ -45,12 +45,6 @@ async function runCommand(given: Arguments, context: Context): Promise<void> {
   await COMMANDS[command]!.run(given, context);
 }
 
-/** Flags for the options that hints of a `DataStreamError` name. */
-const OPTION_FLAGS = {
-  'partition: "location"': "--partition location",
-  'incomplete: "warn"': "--allow-incomplete",
-};
-
 /** Prints an error and what to do about it. Returns the exit code. */
 function printFailure(
   error: unknown,
@@ -72,9 +66,6 @@ function printFailure(
     }
     const hint = error.kind === "network" ? context.networkHint() : undefined;
     if (hint) context.printError(hint);
-    for (const [option, flag] of Object.entries(OPTION_FLAGS)) {
-      if (error.hint.includes(option)) context.printError(`For ${option}, pass ${flag}`);
-    }
   }
   if (showsStack) context.printError(error instanceof Error && error.stack || "No stack");
   else if (!isExpected(error)) {

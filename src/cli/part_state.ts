@@ -328,7 +328,7 @@ export class DatasetVersionFile {
     if (changes === undefined) return;
     const part = partPathOf(this.#path);
     throw new FileError(
-      `The service has published new data since ${part} was started (${changes}): ${RESTART}`,
+      `DataStream has published new data since ${part} was started (${changes}): ${RESTART}`,
     );
   }
 }
@@ -411,5 +411,5 @@ export async function cleanUpFinished(path: string): Promise<string | undefined>
   const { rows, missingRows } = note;
   return missingRows === undefined
     ? "complete: it exists, and there is no part to resume"
-    : `finished with ${rows} rows, ${missingRows} fewer than the service counted`;
+    : `finished with ${rows} rows, ${missingRows} fewer than DataStream counted`;
 }

@@ -1,7 +1,7 @@
 import type { BoundingBox } from "../odata/bounding_box.ts";
 import { eq, type Filter, isIn } from "../odata/filter.ts";
 import { toMetadataFilter } from "../odata/query_options.ts";
-import { invalidValue } from "../validation.ts";
+import { invalidValue, isListOfStrings } from "../validation.ts";
 
 /**
  * Citation of a dataset. The licence of the data requires it.
@@ -103,9 +103,7 @@ export function citationFilters(
 ): (string | undefined)[] {
   const rowFilter = toMetadataFilter({ filter, within });
   if (dois === undefined) return [rowFilter];
-  if (!Array.isArray(dois) || dois.some((doi) => typeof doi !== "string")) {
-    throw invalidValue("dois", "an array of strings", dois);
-  }
+  if (!isListOfStrings(dois)) throw invalidValue("dois", "an array of strings", dois);
   const filters: string[] = [];
   const remaining: string[] = [...new Set(dois)];
   const start = rowFilter ? `${rowFilter} and ` : "";

@@ -1,6 +1,12 @@
 import { ValidationError } from "../errors.ts";
 import { PRODUCTION_URL, QA_URL } from "../service_roots.ts";
-import { invalidValue, requireOptions, requireType, requireWholeNumber } from "../validation.ts";
+import {
+  emptyOption,
+  invalidValue,
+  requireOptions,
+  requireType,
+  requireWholeNumber,
+} from "../validation.ts";
 import { VERSION } from "../version.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";
@@ -149,6 +155,7 @@ function requireTime(option: string, value: unknown, min: number): void {
 function requireKey(apiKey: unknown): void {
   const matches = (form: RegExp) => typeof apiKey === "string" && form.test(apiKey);
   if (matches(/^[\x21-\x7e]+$/)) return;
+  if (matches(/^\s*$/)) throw emptyOption("apiKey", apiKey, "omit it, or set it");
   // A key that was read from a file often ends with a line feed.
   throw matches(/^\s*[\x21-\x7e]+\s*$/)
     ? new ValidationError("apiKey", "begins or ends with white space, such as a line feed", {
@@ -198,7 +205,7 @@ function requireRate(requestsPerSecond: unknown, baseUrl: string): void {
   const hostname = new URL(baseUrl).hostname.replace(/\.$/, "");
   const isService = [PRODUCTION_URL, QA_URL].some((root) => hostname === new URL(root).hostname);
   if (isService && requestsPerSecond > MAX_REQUESTS_PER_SECOND) {
-    const expected = `at most ${MAX_REQUESTS_PER_SECOND} for the service`;
+    const expected = `at most ${MAX_REQUESTS_PER_SECOND} for DataStream`;
     throw invalidValue("requestsPerSecond", expected, requestsPerSecond);
   }
 }

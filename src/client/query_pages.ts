@@ -204,7 +204,7 @@ function requireFewRows({ settings }: Execution, query: CheckedQuery, rows: numb
   throw new DataStreamError(`${resource} has ${rows} rows for this query, more than ${maxRows}`, {
     kind: "too-many-rows",
     url: urlOf(query, settings),
-    hint: "narrow the filter, set a limit or raise maxRows",
+    hint: "narrow the filter, set a {limit} or raise {maxRows}",
     expectedRows: rows,
   });
 }
@@ -238,8 +238,8 @@ async function requireComplete(
     kind: "incomplete",
     url: urlOf(query, execution.settings),
     hint: isByYear
-      ? 'rows without a start date are in no year: use partition: "location"'
-      : 'run the query again later; if the count is wrong, accept the rows with incomplete: "warn"',
+      ? 'rows without a start date are in no year: use {partition: "location"}'
+      : 'run the query again later; if the count is wrong, accept the rows with {incomplete: "warn"}',
     expectedRows: count,
   });
 }

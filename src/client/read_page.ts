@@ -145,7 +145,7 @@ export function readCount(response: ServiceResponse): number {
 }
 
 /** Hint for a page of the service: the base URL is correct. */
-const TRY_LATER = "try again later; if it stays so, report it to the service";
+const TRY_LATER = "try again later; if it stays so, report it to DataStream";
 
 /** Maximum size (bytes) of a response to search for an error object if it is not a page. */
 const MAX_ERROR_SIZE = 10_000;

@@ -121,8 +121,8 @@ export async function splitByLocation(
     return splitIntoGroups(counted, ids, Math.ceil(ids.length / MAX_SPLIT));
   }
   const remedy = partition === "auto"
-    ? 'partition: "auto" cannot split the query further'
-    : 'or split the query by location: partition: "auto"';
+    ? '{partition: "auto"} cannot split the query further'
+    : 'or split the query by location: {partition: "auto"}';
   throw amendError(refusal, { hint: `${refusal.hint}; ${remedy}` });
 }
 
@@ -403,7 +403,7 @@ async function requestLocationIds(execution: Execution, query: CheckedQuery): Pr
         throw new DataStreamError("Wanted the Id of each location, got another value", {
           kind: "page",
           url: toRequestOptions(execution.settings, request).url.split("?")[0]!,
-          hint: "the rows would not be whole; report this to the service",
+          hint: "the rows would not be whole; report it to DataStream",
         });
       }
       ids.add(id);

@@ -138,7 +138,8 @@ function appendQuery(url: string, parameters: readonly [string, unknown][]): str
     if (pair !== undefined) query += query === "" ? pair : `&${pair}`;
   }
   if (query === "") return url;
-  const end = `${url}#`.indexOf("#");
+  const fragment = url.indexOf("#");
+  const end = fragment < 0 ? url.length : fragment;
   const start = url.slice(0, end);
   const separator = !start.includes("?") ? "?" : /[?&]$/.test(start) ? "" : "&";
   return start + separator + query + url.slice(end);

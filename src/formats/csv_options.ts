@@ -4,6 +4,7 @@ import {
   emptyOption,
   firstRepeated,
   invalidValue,
+  isListOfStrings,
   requireOptions,
   requireType,
 } from "../validation.ts";
@@ -106,6 +107,5 @@ function checkColumns(columns: readonly CsvColumn[]): (readonly [field: string, 
 }
 
 function isPair(column: unknown): column is readonly [field: string, header: string] {
-  return Array.isArray(column) && column.length === 2 &&
-    column.every((name) => typeof name === "string");
+  return isListOfStrings(column) && column.length === 2;
 }

@@ -1,18 +1,12 @@
 import { JsonDocumentWriter } from "./json.ts";
-import {
-  concatBytes,
-  ID_FIELD,
-  type PageWriter,
-  type WriterState,
-  type WrittenPage,
-} from "./page_writer.ts";
+import { concatBytes, ID_FIELD, type PageWriter, type WriterState } from "./page_writer.ts";
 import {
   digitsOf,
-  parsePage,
   type RawJson,
   stringifyRaw,
   stringifyRow,
   textOf,
+  writeParsed,
 } from "./raw_json.ts";
 
 /**
@@ -38,7 +32,7 @@ import {
 export function geojsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
   const writer = createGeojsonWriter();
   const { bytes } = writer.write(page);
-  return concatBytes(bytes, writer.end());
+  return concatBytes([bytes, writer.end()]);
 }
 
 /**
@@ -48,14 +42,9 @@ export function geojsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
  */
 export function createGeojsonWriter(state?: WriterState): PageWriter {
   const head = '{"type":"FeatureCollection","features":[';
-  return new JsonDocumentWriter({ head, tail: "]}\n", writeItems: writeFeatures }, state);
-}
-
-function writeFeatures(page: Uint8Array, dropsId?: boolean): WrittenPage {
-  const { rows, ids, envelope } = parsePage(page);
-  if (dropsId) { for (const row of rows) row.delete(ID_FIELD); }
-  const bytes = new TextEncoder().encode(rows.map((row) => `${toFeature(row)},`).join(""));
-  return { bytes, rows: rows.length, ids, envelope };
+  const writeItems = (page: Uint8Array, dropsId = false) =>
+    writeParsed(page, dropsId, (row) => `${toFeature(row)},`);
+  return new JsonDocumentWriter({ head, tail: "]}\n", writeItems }, state);
 }
 
 function toFeature(row: Map<string, RawJson>): string {

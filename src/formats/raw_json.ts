@@ -1,5 +1,12 @@
 import { MAX_NESTING } from "./json_scanner.ts";
-import { completeIds, ID_FIELD, PageFault, type RowId, toRowId } from "./page_writer.ts";
+import {
+  completeIds,
+  ID_FIELD,
+  PageFault,
+  type RowId,
+  toRowId,
+  type WrittenPage,
+} from "./page_writer.ts";
 
 /**
  * A JSON value whose numbers keep the digits of the source.
@@ -52,6 +59,23 @@ export function parsePage(page: Uint8Array): ParsedPage {
   const envelope = [...members].map(([name, member]) => [name, JSON.parse(stringifyRaw(member))]);
   const ids = completeIds(rows.map((row) => rowIdOf(row.get(ID_FIELD))));
   return { rows, ids, envelope: Object.fromEntries(envelope) };
+}
+
+/**
+ * Parses a page and writes each row as text.
+ *
+ * @param dropsId Whether to leave out `Id`
+ * @throws {PageFault} If the bytes are not a page
+ */
+export function writeParsed(
+  page: Uint8Array,
+  dropsId: boolean,
+  toText: (row: Map<string, RawJson>) => string,
+): WrittenPage {
+  const { rows, ids, envelope } = parsePage(page);
+  if (dropsId) { for (const row of rows) row.delete(ID_FIELD); }
+  const bytes = new TextEncoder().encode(rows.map(toText).join(""));
+  return { bytes, rows: rows.length, ids, envelope };
 }
 
 /**

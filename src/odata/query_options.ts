@@ -3,7 +3,8 @@ import {
   emptyOption,
   firstRepeated,
   invalidValue,
-  isListOfNames,
+  isListOfStrings,
+  listNames,
   requireOneOf,
   requireType,
   requireWholeNumber,
@@ -172,10 +173,7 @@ function checkSelect(
   select: readonly string[] | string,
   unchecked: boolean,
 ): readonly string[] {
-  if (
-    typeof select !== "string" &&
-    !(Array.isArray(select) && select.every((name) => typeof name === "string"))
-  ) {
+  if (typeof select !== "string" && !isListOfStrings(select)) {
     throw invalidValue("select", "an array of fields or a string", select);
   }
   if (select.length === 0) throw emptyOption("select", select, "omit it for all fields");
@@ -190,9 +188,15 @@ function checkSelect(
   const unknown = unchecked ? undefined : fields.find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const hint = unknownSelectFieldHint(resource, unknown);
-    const problem = `includes "${unknown}", which is not a field of ${resource}`;
-    const canBeUnchecked = isListOfNames(hint);
-    throw new ValidationError("select", problem, { received: fields, hint, canBeUnchecked });
+    throw new ValidationError(
+      "select",
+      `includes "${unknown}", which is not a field of ${resource}`,
+      {
+        received: fields,
+        hint: hint ?? listNames(known),
+        canBeUnchecked: hint === undefined,
+      },
+    );
   }
   const repeated = firstRepeated(fields);
   if (repeated !== undefined) {
@@ -222,17 +226,10 @@ function checkFilter(
   if (filter.trim() === "") throw emptyOption("filter", given, "omit it for all rows");
   let clauses: ParsedClause[];
   try {
-    clauses = parseFilter(filter);
+    clauses = parseFilter(filter, canBeUnchecked);
   } catch (error) {
-    if (!(error instanceof ValidationError)) throw error;
-    if (unchecked) return { filter, clauses: undefined };
-    const { option, problem, received, hint } = error;
-    // A hint corrects the filter. Without a hint, the service may support syntax that Weir does not.
-    throw new ValidationError(option, problem, {
-      received,
-      hint,
-      canBeUnchecked: canBeUnchecked && hint === "",
-    });
+    if (unchecked && error instanceof ValidationError) return { filter, clauses: undefined };
+    throw error;
   }
   if (!unchecked) requireFilterFields(resource, filter, clauses, canBeUnchecked);
   return { filter, clauses };
