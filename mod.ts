@@ -144,7 +144,7 @@ export { csvFromPage } from "./src/formats/csv.ts";
 export { geojsonFromPage } from "./src/formats/geojson.ts";
 export { ndjsonFromPage } from "./src/formats/json.ts";
 export { FILTER_FIELDS, RESOURCES } from "./src/odata/resources.ts";
-export { PRODUCTION_URL, QA_URL } from "./src/service_roots.ts";
+export { PRODUCTION_URL, QA_URL } from "./src/service_constants.ts";
 
 export type { Clock } from "./src/clock.ts";
 export type { Citation, CitationOptions } from "./src/client/citations.ts";

@@ -8,6 +8,7 @@ import { downloadHeaders, streamDownload } from "./download_response.ts";
 import type { Settings } from "./options.ts";
 import { HttpProblem, toServiceProblem } from "./problem.ts";
 import { type DownloadParameters, readDownloadParameters } from "./search_params.ts";
+import { SERVICE_MEDIA_TYPE } from "../src/service_constants.ts";
 
 /** Objects that the request handlers of an app share. */
 export interface AppContext {
@@ -121,7 +122,7 @@ export function negotiateFormat(
 function normalizeAccept(accept: string): string {
   return accept.split(",").map((range) => {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
-    const name = type.toLowerCase() === "application/vnd.api+json" ? FORMATS.json.mediaType : type;
+    const name = type.toLowerCase() === SERVICE_MEDIA_TYPE ? FORMATS.json.mediaType : type;
     return [name, ...parameters.filter((parameter) => /^q=/i.test(parameter))].join(";");
   }).join(", ");
 }

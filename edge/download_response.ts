@@ -1,6 +1,7 @@
 import type { Clock } from "../src/clock.ts";
 import { ValidationError } from "../src/errors.ts";
 import { FORMAT_NAMES, type FormatName, FORMATS } from "../src/formats/formats.ts";
+import type { Bytes } from "../src/bytes.ts";
 import { releaseBuffer } from "../src/formats/page_writer.ts";
 import { clausesOf } from "../src/odata/query_options.ts";
 import type { ResourceName } from "../src/odata/resources.ts";
@@ -8,10 +9,8 @@ import { invalidValue } from "../src/validation.ts";
 import type { Access } from "./access.ts";
 import type { DownloadParameters } from "./search_params.ts";
 
-type Bytes = Uint8Array<ArrayBuffer>;
-
 /** A stream to send as a download. */
-interface Download {
+interface StreamedDownload {
   /** Bytes of the document, one chunk per page. */
   stream: ReadableStream<Bytes>;
   headers: Record<string, string>;
@@ -33,7 +32,7 @@ interface Download {
  *
  * @throws The error of the stream if it fails before its first chunk
  */
-export async function streamDownload(download: Download): Promise<Response> {
+export async function streamDownload(download: StreamedDownload): Promise<Response> {
   const { stream, headers, signal } = download;
   const reader = stream.getReader();
   const cancel = () => void reader.cancel(signal.reason);
@@ -53,7 +52,7 @@ export async function streamDownload(download: Download): Promise<Response> {
 function createBody(
   reader: ReadableStreamDefaultReader<Bytes>,
   first: ReadableStreamReadResult<Bytes>,
-  { readerTimeout, clock, onError, onEnd }: Download,
+  { readerTimeout, clock, onError, onEnd }: StreamedDownload,
 ): ReadableStream<Bytes> {
   let chunks = splitChunk(first.value);
   let isDone = first.done;

@@ -11,12 +11,12 @@ import type { Arguments } from "./arguments.ts";
 import { citeDownload } from "./cite.ts";
 import { type Context, UsageError } from "./context.ts";
 import {
+  type DownloadPage,
   isStandardOutput,
   openStandardOutput,
   openStream,
   type Output,
   type OutputPath,
-  type Page,
   requireReplaceable,
   resolveOutput,
   statIfExists,
@@ -214,7 +214,7 @@ async function openOutput(
   target: OutputPath | undefined,
   options: PartOptions,
   context: Context,
-): Promise<{ output: Output; after?: Cursor; pages?: AsyncIterable<Page> }> {
+): Promise<{ output: Output; after?: Cursor; pages?: AsyncIterable<DownloadPage> }> {
   if (target === undefined) return { output: openStandardOutput(context) };
   const { path, isStream } = target;
   if (!isStream) return await openFile(path, options);

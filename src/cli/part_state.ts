@@ -9,7 +9,8 @@
 import { lstat, readFile, rename, rm, writeFile } from "node:fs/promises";
 import type { Cursor } from "../client/batches.ts";
 import { amendError, DataStreamError, ValidationError } from "../errors.ts";
-import { FileError, type Page, statIfExists } from "./output.ts";
+import { type DownloadPage, FileError, statIfExists } from "./output.ts";
+import { isCount } from "../validation.ts";
 
 /** Version of the format of FILE.part.json. */
 export const STATE_VERSION = 3;
@@ -26,7 +27,7 @@ export interface RunHeader {
 }
 
 /** State of a part before its first page is committed. */
-export interface EmptyState extends RunHeader {
+export interface EmptyPartState extends RunHeader {
   bytes: 0;
   cursor?: undefined;
 }
@@ -37,7 +38,7 @@ export interface EmptyState extends RunHeader {
  * FILE.part.json is replaced after each page, so lists that can be long have their own files: the
  * dataset versions, and the shards after the current shard.
  */
-export interface State extends RunHeader {
+export interface PartState extends RunHeader {
   /** Number of committed bytes. */
   bytes: number;
   /** SHA-256 of the committed bytes, in hexadecimal. */
@@ -63,8 +64,8 @@ export const RESTART = "start again with --force";
 
 /** A state with a committed page, and the pages after it. */
 export interface ResumableState {
-  state: State;
-  pages: AsyncIterable<Page>;
+  state: PartState;
+  pages: AsyncIterable<DownloadPage>;
 }
 
 /**
@@ -81,8 +82,8 @@ export interface ResumableState {
 export async function readState(
   path: string,
   queryJson: string,
-  pagesAfter: (cursor: Cursor) => AsyncIterable<Page>,
-): Promise<{ state: EmptyState } | ResumableState> {
+  pagesAfter: (cursor: Cursor) => AsyncIterable<DownloadPage>,
+): Promise<{ state: EmptyPartState } | ResumableState> {
   const statePath = statePathOf(path);
   const damaged = (file = statePath) => new FileError(`${file} is missing or damaged: ${RESTART}`);
   let state: unknown;
@@ -93,7 +94,7 @@ export async function readState(
     if (error instanceof Error && "code" in error && error.code !== "ENOENT") throw error;
     throw damaged();
   }
-  if (Number((state as State | null)?.version) < STATE_VERSION) {
+  if (Number((state as PartState | null)?.version) < STATE_VERSION) {
     throw new FileError(`${statePath} was written by an earlier version of weir: ${RESTART}`);
   }
   if (!isState(state)) throw damaged();
@@ -106,7 +107,7 @@ export async function readState(
     if (state.queryJson === queryJson) return { state };
     throw otherQuery();
   }
-  let pages: AsyncIterable<Page>;
+  let pages: AsyncIterable<DownloadPage>;
   try {
     pages = pagesAfter(state.cursor);
   } catch (error) {
@@ -130,9 +131,9 @@ export async function readState(
 }
 
 /** Whether a value has the members of a state. The cursor is validated by the client. */
-function isState(value: unknown): value is State | EmptyState {
+function isState(value: unknown): value is PartState | EmptyPartState {
   if (typeof value !== "object" || value === null) return false;
-  const state = value as Partial<State>;
+  const state = value as Partial<PartState>;
   const { version, owner, queryJson, force, bytes, sha256, cursor, laterShards, slot } = state;
   if (
     version !== STATE_VERSION || typeof owner !== "string" || typeof queryJson !== "string" ||
@@ -143,10 +144,6 @@ function isState(value: unknown): value is State | EmptyState {
     (slot === 0 || slot === 1);
 }
 
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
-}
-
 /**
  * Writes the state of a part. The shards after the current shard are left out: write them with
  * {@linkcode writeShards} first.
@@ -154,7 +151,7 @@ function isCount(value: unknown): boolean {
  * @param path Path of FILE
  * @returns The text of FILE.part.json
  */
-export async function writeState(path: string, state: State | EmptyState): Promise<string> {
+export async function writeState(path: string, state: PartState | EmptyPartState): Promise<string> {
   const { cursor } = state;
   const written = cursor === undefined
     ? state

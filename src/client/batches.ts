@@ -9,6 +9,7 @@ import type { Execution } from "./fetch_page.ts";
 import { readPages } from "./query_pages.ts";
 import { isObject, type PageData, type PageReader } from "./read_page.ts";
 import type { Shard } from "./shards.ts";
+import { isCount } from "../validation.ts";
 
 /**
  * Options for {@linkcode Query.batches}.
@@ -292,10 +293,6 @@ function optional(isValid: Check): Check {
 
 function listOf(isValid: Check): Check {
   return (value) => Array.isArray(value) && value.every(isValid);
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 function isBoolean(value: unknown): boolean {

@@ -87,7 +87,7 @@ export function toCitation(
 }
 
 /** Maximum number of DOIs in one filter, so that common gateways accept the length of the request. */
-const MAX_DOIS = 100;
+const MAX_DOIS_PER_REQUEST = 100;
 
 /**
  * Returns the filters of Metadata for the datasets to cite, one for each request.
@@ -108,7 +108,7 @@ export function citationFilters(
   const remaining: string[] = [...new Set(dois)];
   const start = rowFilter ? `${rowFilter} and ` : "";
   while (remaining.length > 0) {
-    const some = remaining.splice(0, MAX_DOIS);
+    const some = remaining.splice(0, MAX_DOIS_PER_REQUEST);
     const doiFilter = some.length > 1 ? isIn("DOI", some) : eq("DOI", some[0]!);
     filters.push(start + doiFilter);
   }

@@ -1,6 +1,7 @@
 import { ValidationError } from "../errors.ts";
 import { checkCsvOptions, type CsvOptions } from "../formats/csv_options.ts";
 import { createWriter, type FormatName, FORMATS, type WriterOptions } from "../formats/formats.ts";
+import type { Bytes } from "../bytes.ts";
 import type { PageWriter } from "../formats/page_writer.ts";
 import { checkQuery } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
@@ -19,8 +20,6 @@ import type { ClientSettings } from "./options.ts";
 import type { AnyResourceQuery, LocationsQuery, Query } from "./query.ts";
 import { readBytes, readRows } from "./read_page.ts";
 import { countQuery, firstRequest, requireRoomForLocations, urlOf } from "./shards.ts";
-
-type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Names of the query options. An object, so that the compiler reports a missing name. */
 const QUERY_OPTIONS: Record<keyof AnyResourceQuery, true> = {

@@ -1,6 +1,7 @@
 import { DataStreamError, oneLine } from "../errors.ts";
-import { KEY_SOURCE } from "../service_roots.ts";
+import { KEY_SOURCE, MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
 
+const TIMEOUT_HINT = "try again; if that fails too, lower {top} or narrow the filter";
 const OR_REQUEST_ONE = `or request one at ${KEY_SOURCE}`;
 
 /**
@@ -12,10 +13,11 @@ const HINTS: Record<number, string> = {
   400: "check the names and the filter",
   401: `send an API key, ${OR_REQUEST_ONE}`,
   403: `check the API key, which DataStream may have replaced, ${OR_REQUEST_ONE}`,
-  408: "try again; if that fails too, lower {top} or narrow the filter",
+  408: TIMEOUT_HINT,
   413: "lower {top} or select fewer fields",
-  429: "send at most 2 requests per second with this key, and none in parallel",
-  504: "try again; if that fails too, lower {top} or narrow the filter",
+  429:
+    `send at most ${MAX_REQUESTS_PER_SECOND} requests per second with this key, and none in parallel`,
+  504: TIMEOUT_HINT,
 };
 
 /**

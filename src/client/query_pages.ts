@@ -17,6 +17,7 @@ import {
   splitQuery,
   toPageRequest,
   urlOf,
+  YEAR_FIELD,
 } from "./shards.ts";
 
 /** A position in the result of a query. */
@@ -274,7 +275,7 @@ async function countForYears(
   query: CheckedQuery,
 ): Promise<number | undefined> {
   const excludes = query.clauses?.some(({ field, operator }) =>
-    /^ActivityStart(?:Date)?Year$/.test(field) && operator !== "ne"
+    YEAR_FIELD.test(field) && operator !== "ne"
   );
   if (excludes || query.skipToken !== undefined) return undefined;
   return await countQuery(execution, query);

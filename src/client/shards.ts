@@ -35,6 +35,8 @@ export interface Shard {
   isJoined?: boolean | undefined;
 }
 
+/** Fields that hold the year in which an activity started. */
+export const YEAR_FIELD = /^ActivityStart(?:Date)?Year$/;
 /** Maximum number of rows per shard (DataStream Public API, on large requests). */
 export const MAX_SHARD_ROWS = 1_000_000;
 
@@ -435,7 +437,7 @@ async function years(execution: Execution, query: CheckedQuery): Promise<number[
 /** Creates a function that tests whether a row of a year can match a clause. */
 function mayMatchIn(year: number): (clause: Clause) => boolean {
   return ({ field, operator, values }) => {
-    if (!/^ActivityStart(?:Date)?Year$/.test(field)) return true;
+    if (!YEAR_FIELD.test(field)) return true;
     const bounds = values.map(({ text }) => Number(text));
     const [bound = NaN] = bounds;
     const isOutside: Partial<Record<Clause["operator"], boolean>> = {

@@ -1,4 +1,5 @@
 import { stringify } from "@std/csv/stringify";
+import { utf8Decoder, utf8Encoder } from "../bytes.ts";
 import { checkCsvOptions, type CheckedCsvOptions, type CsvOptions } from "./csv_options.ts";
 import { type CsvPage, startsFormula, transcodeCsv } from "./csv_transcoder.ts";
 import {
@@ -52,9 +53,6 @@ export function csvFromPage(page: Uint8Array, options: CsvOptions = {}): Uint8Ar
 }
 
 const BYTE_ORDER_MARK = "\ufeff";
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
 
 /** Writes pages as one CSV document. */
 export class CsvWriter implements PageWriter {
@@ -125,7 +123,7 @@ export class CsvWriter implements PageWriter {
     const lines = rows.map((row) =>
       formatRecord(fields.map((field) => toCell(row.get(field), this.#csv)), this.#csv.separator)
     );
-    const bytes = concatBytes([this.#preamble(fields), encoder.encode(lines.join(""))]);
+    const bytes = concatBytes([this.#preamble(fields), utf8Encoder.encode(lines.join(""))]);
     return this.#finishPage({ bytes, rows: rows.length, ids, envelope }, fields);
   }
 
@@ -163,7 +161,7 @@ export class CsvWriter implements PageWriter {
     const names = columns?.map(([, name]) => name) ?? fields;
     const cells = escapeFormulas ? names.map(escapeFormula) : names;
     const line = header && cells.length > 0 ? formatRecord(cells, separator) : "";
-    return encoder.encode(`${bom ? BYTE_ORDER_MARK : ""}${line}`);
+    return utf8Encoder.encode(`${bom ? BYTE_ORDER_MARK : ""}${line}`);
   }
 }
 
@@ -184,8 +182,8 @@ export function toCell(
 
 /** Converts the JSON bytes of an array or object to a field (RFC 4180), quoted if necessary. */
 export function toNestedCell(json: Uint8Array, csv: CheckedCsvOptions): Uint8Array<ArrayBuffer> {
-  const text = toCell(parseRawJson(decoder.decode(json)), csv);
-  return encoder.encode(quoteCell(text, csv.separator));
+  const text = toCell(parseRawJson(utf8Decoder.decode(json)), csv);
+  return utf8Encoder.encode(quoteCell(text, csv.separator));
 }
 
 /** Joins an array of strings; returns `undefined` for any other value. */

@@ -69,8 +69,7 @@ export function checkCsvOptions(options: CsvOptions = {}): CheckedCsvOptions {
   requireOptions("CSV", options, Object.keys(CSV_OPTIONS));
   const { separator = ",", header = true, bom = false, escapeFormulas = false } = options;
   if (typeof separator !== "string" || !SEPARATOR_PATTERN.test(separator)) {
-    const expected = 'one punctuation mark such as "," or ";", or a tab';
-    throw invalidValue("separator", expected, separator);
+    throw invalidValue("separator", 'one punctuation mark such as "," or ";", or a tab', separator);
   }
   for (const name of ["header", "bom", "escapeFormulas"] as const) {
     requireType(name, options[name], "boolean");
