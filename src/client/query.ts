@@ -1,8 +1,7 @@
-import type { CsvOptions } from "../formats/csv_options.ts";
+import type { CsvOptions } from "../formats/csv.ts";
 import type { FormatName } from "../formats/formats.ts";
-import type { BoundingBox } from "../odata/bounding_box.ts";
 import type { Filter } from "../odata/filter.ts";
-import type { Partition } from "../odata/query_options.ts";
+import type { FieldOptions, MeasuredInput, RowOptions } from "../odata/query_options.ts";
 import type { FilterFieldOf, MeasuredResource, ResourceName } from "../odata/resources.ts";
 import type { FittingSelection, SelectedRow, Selection } from "../odata/selection.ts";
 import type { Batch, BatchOptions } from "./batches.ts";
@@ -176,6 +175,18 @@ export interface Query<R> extends AsyncIterable<R> {
  * A query of Locations, whose rows have positions.
  *
  * @typeParam R Type of a row
+ *
+ * @example A map
+ * ```ts
+ * import { DataStream } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { apiKey, url, fetch } = createSandbox();
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch });
+ * const map = await new Response(client.locations({ limit: 2 }).geojson()).json();
+ * assertEquals(map.features[0].geometry.type, "Point");
+ * ```
  */
 export interface LocationsQuery<R> extends Query<R> {
   /**
@@ -190,33 +201,28 @@ export interface LocationsQuery<R> extends Query<R> {
   geojson(): ReadableStream<Uint8Array<ArrayBuffer>>;
 }
 
-/** Options of a query of any resource. */
-export interface QueryInput {
-  /**
-   * Bounding box of the locations of the rows; positions on its edges are outside. Metadata and Locations
-   * are filtered by it. Observations and Records cannot be filtered by position: the locations in the box
-   * are requested first, with the clauses of the filter that Locations supports. Default: none.
-   */
-  within?: BoundingBox | undefined;
-  /** Page size, 1 to 10000. It does not limit the number of rows. Default 10000; 100 for Metadata. */
-  top?: number | undefined;
-  /** Maximum number of rows. Only as many pages are requested as needed. Default: all rows. */
-  limit?: number | undefined;
-  /** Position to begin after: the `$skiptoken` of a next link, `Id:<last id>`. Default: the start. */
-  skipToken?: string | undefined;
-  /**
-   * Whether to fail if fewer rows are received than the service counted, by more than the inaccuracy of
-   * its counts (the larger of 1 row and 0.0005 %). `error` fails the query with a `DataStreamError` of
-   * kind `incomplete`. `warn` accepts the result and reports the number as `missingRows` to
-   * `onProgress`. Default `error`.
-   */
-  incomplete?: "error" | "warn" | undefined;
-  /**
-   * Maximum number of rows that the service may count for the query. Above it, the query fails with a
-   * `DataStreamError` of kind `too-many-rows` before its first row; a result of one page is not
-   * counted. A `limit` up to this number needs no count. Default: no maximum.
-   */
-  maxRows?: number | undefined;
+/**
+ * Options of a query of any resource, except those that depend on the resource.
+ *
+ * @example A query that a program can stop
+ * ```ts
+ * import { DataStream, type QueryInput } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertRejects } from "@std/assert";
+ *
+ * const stop = new AbortController();
+ * const options: QueryInput = {
+ *   limit: 50,
+ *   top: 10,
+ *   signal: stop.signal,
+ *   onProgress: ({ pages }) => pages === 2 && stop.abort(new Error("enough")),
+ * };
+ * const { apiKey, url, fetch } = createSandbox({ requestsPerSecond: Infinity });
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
+ * await assertRejects(() => client.locations(options).toArray(), Error, "enough");
+ * ```
+ */
+export interface QueryInput extends RowOptions {
   /** Stops the query: its request in flight and its waits for the rate limiter and retries. Default: none. */
   signal?: AbortSignal | undefined;
   /**
@@ -226,28 +232,21 @@ export interface QueryInput {
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** Options of a query of Observations or Records. */
-export interface MeasuredInput {
-  /**
-   * How to split the query into shards, which are requested one after the other. Default `auto`.
-   *
-   * - `auto`: above 1,000,000 counted rows, into groups of locations with at most that many rows. Each
-   *   row is returned once. If the service refuses small pages too (status 408, 413 or 504), the query
-   *   is also split by location.
-   * - `never`: one shard, and no count.
-   * - `location`: one shard per location, with at least one request each. Each row is returned once.
-   * - `year`: one shard per `ActivityStartYear`, with at least one request each. Rows without a start
-   *   date are in no year: the query fails if the count shows that rows are missing.
-   */
-  partition?: Partition | undefined;
-}
-
 /**
  * Options of a query of one resource.
  *
  * @typeParam R The resource
  * @typeParam S Selected fields, from which the type of a row is derived
  * @typeParam U Whether names and filter are unchecked
+ *
+ * @example A filter and a page size for every query of a program
+ * ```ts
+ * import { DataStream, eq, type ResourceQuery } from "@weir/datastream";
+ * import { assert } from "@std/assert";
+ *
+ * const options: ResourceQuery<"Locations"> = { filter: eq("Name", "Captain's Bay"), limit: 10 };
+ * assert(new DataStream().locations({ ...options, select: ["Id", "Name"] }).url.includes("Captain"));
+ * ```
  */
 export type ResourceQuery<
   R extends ResourceName,
@@ -255,6 +254,7 @@ export type ResourceQuery<
   U extends boolean = false,
 > =
   & QueryInput
+  // The members of FieldOptions, with the names of the resource.
   & {
     /** Fields to select, in order, as an array or separated by commas. Default: all. */
     select?: S & (U extends true ? unknown : FittingSelection<R, S>);
@@ -265,15 +265,20 @@ export type ResourceQuery<
   }
   & (R extends MeasuredResource ? MeasuredInput : unknown);
 
-/** Options for a query of a resource that is known only at run time. */
-export interface AnyResourceQuery extends QueryInput, MeasuredInput {
-  /** Fields to select, in order, as an array or separated by commas. Default: all. */
-  select?: readonly string[] | string | undefined;
-  /** An expression, or an OData filter as text, not encoded. Default: none. */
-  filter?: Filter<string> | string | undefined;
-  /** Whether to accept names and filters that Weir does not know. Default false. */
-  unchecked?: boolean | undefined;
-}
+/**
+ * Options of a query of a resource that is known only at run time.
+ *
+ * @example Options that come from a file
+ * ```ts
+ * import { type AnyResourceQuery, DataStream, type ResourceName } from "@weir/datastream";
+ * import { assert } from "@std/assert";
+ *
+ * const text = '{"resource":"Records","options":{"select":"Id,ResultValue","limit":5}}';
+ * const file: { resource: ResourceName; options: AnyResourceQuery } = JSON.parse(text);
+ * assert(new DataStream().query(file.resource, file.options).url.includes("/Records?"));
+ * ```
+ */
+export interface AnyResourceQuery extends FieldOptions, QueryInput, MeasuredInput {}
 
 /** A row of a query: the selected fields, or any fields if the query is unchecked. */
 export type ResourceRow<R extends ResourceName, S, U extends boolean> = U extends true

@@ -2,7 +2,7 @@
 // Tests `rangesOfAtMost()` directly: a query is split only above a million rows.
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { type Range, rangesOfAtMost } from "../../src/client/shards.ts";
+import { type Range, rangesOfAtMost } from "../../src/client/ranges.ts";
 
 const contains = ({ from = -Infinity, below = Infinity }: Range, number: number) =>
   number >= from && number < below;

@@ -2,6 +2,7 @@
 // in tests/fixtures/transcripts.
 import "../../helpers/reads_fixtures.ts";
 import { assertEquals } from "@std/assert";
+import { FORMAT_NAMES, FORMAT_SYNONYMS, formatsOf } from "../../helpers/formats.ts";
 import { assertGolden } from "../../helpers/golden.ts";
 import { COMMAND_NAMES } from "../../helpers/run_weir.ts";
 import { record, type Scenario, tabulate, transcribe } from "../../helpers/transcript.ts";
@@ -92,7 +93,7 @@ Deno.test("weir rejects every flag without its value, with a needless value, or 
 
 const UNKNOWN_FLAGS = [
   ...["box", "bounding-box", "within", "parameter", "analyte", "citations", "dataset", "where"],
-  ...["overwrite", "csv", "geojson", "json", "jsonl", "ndjson", "since", "start", "year", "max"],
+  ...["overwrite", ...FORMAT_NAMES, "jsonl", "since", "start", "year", "max"],
   ...["rows", "delimiter", "file", "domain", "host", "url", "test", "silent", "province"],
   ...["continue", "demo", "columns", "fields", "end", "until", "page-size"],
   ...["api-key", "KEY", "Filter", "WHERE", "fliter", "charateristic", "se", "no", "re", "x"],
@@ -174,8 +175,8 @@ const INVALID: Record<string, string[]> = {
   to: YEARS,
   partition: ["auto", "never", "location", "year", "half", "YEAR"],
   format: [
-    ...["csv", "ndjson", "json", "geojson", "CSV", "xml", "jsonl", "JSONL", "jsonstream"],
-    ...["excel", "xlsx", "tsv", "cvs", "txt"],
+    ...[...FORMAT_NAMES, "CSV", "xml", "jsonl", "JSONL", ...Object.keys(FORMAT_SYNONYMS)],
+    ...["cvs", "txt"],
   ],
   output: ["a.xlsx", "a.csv.gz", "-", "/dev/stdout", "/dev/fd/1"],
   separator: [
@@ -363,7 +364,7 @@ Deno.test("weir fields, url, sign and setup print what was recorded", async () =
 
 Deno.test("weir writes the recorded rows in each format, and counts", async () => {
   const text = await transcribe([
-    ...["csv", "ndjson", "json"].map((format) => [
+    ...formatsOf("Records").map((format) => [
       ...["records", "--quiet", "--limit=3", `--format=${format}`],
       "--select=Id,DOI,CharacteristicName,ResultValue,ResultUnit,ActivityStartDate",
     ]),

@@ -1,8 +1,9 @@
 // The DOIs of a page, which are read from its bytes.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { DataStream } from "../../../mod.ts";
+import { DataStream, type FormatName } from "../../../mod.ts";
 import { upstream } from "../../helpers/upstream.ts";
+import { formatsOf } from "../../helpers/formats.ts";
 
 const pages: [name: string, page: string, dois: string[]][] = [
   ["two alternating DOIs", row("a") + row("b") + row("a") + row("b"), ["a", "b"]],
@@ -24,7 +25,7 @@ const pages: [name: string, page: string, dois: string[]][] = [
     ["a", "b"],
   ],
 ];
-for (const format of ["csv", "ndjson", "json", "geojson"] as const) {
+for (const format of formatsOf("Locations")) {
   for (const [name, rows, dois] of pages) {
     Deno.test(`batches() lists each DOI once when ${format} has a page with ${name}`, async () =>
       assertEquals(await doisOf(rows, format), dois));
@@ -37,7 +38,7 @@ Deno.test("batches() lists each DOI once when 5,000 DOIs are repeated", async ()
   assertEquals(await doisOf(rows, "ndjson"), dois);
 });
 
-async function doisOf(rows: string, format: "csv" | "ndjson" | "json" | "geojson") {
+async function doisOf(rows: string, format: FormatName) {
   const page = `{"@data.context":"DOI","value":[${rows.slice(0, -1)}]}`;
   const { options } = upstream(
     new Response(page, { headers: { "content-type": "application/json" } }),

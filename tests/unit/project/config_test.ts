@@ -77,8 +77,10 @@ Deno.test("deno test -P without paths runs the folders of the task test when it 
   assertEquals(command.split(" ").filter((word) => word.startsWith("tests/")), deno.test.include);
 });
 
-Deno.test("jsr.json includes every entry point and no tests when it is read", () => {
-  assertEquals(jsr.publish.include.includes("tests"), false);
+Deno.test("jsr.json includes every entry point, no tests and no examples when it is read", () => {
+  for (const folder of ["tests", "examples"]) {
+    assertEquals(jsr.publish.include.includes(folder), false);
+  }
   for (const path of Object.values(jsr.exports)) {
     const [folder] = path.slice(2).split("/");
     assert(jsr.publish.include.includes(folder!), path);

@@ -1,6 +1,10 @@
-import { toMetadataFilter } from "../odata/parse_filter.ts";
-import { eq, type Filter, isIn } from "../odata/filter.ts";
-import { invalidValue } from "../validation.ts";
+// Citations of datasets: the filters that find the datasets, and the citations of the rows and as text.
+import { oneLine } from "../errors.ts";
+import type { BoundingBox } from "../odata/bounding_box.ts";
+import { type Clause, textClause } from "../odata/clause.ts";
+import { datasetClauses } from "../odata/dataset_filter.ts";
+import type { Filter } from "../odata/filter.ts";
+import { invalidValue, isListOfStrings } from "../validation.ts";
 
 /**
  * Citation of a dataset. The licence of the data requires it.
@@ -59,6 +63,11 @@ export interface CitationOptions {
    * Default: every dataset that matches the filter.
    */
   dois?: readonly string[] | undefined;
+  /**
+   * Bounding box of the query that returned the data: a dataset must have a location in it. Default:
+   * none.
+   */
+  within?: BoundingBox | undefined;
   /** Signal that stops the requests. Default: none. */
   signal?: AbortSignal | undefined;
 }
@@ -66,46 +75,61 @@ export interface CitationOptions {
 /** Fields of Metadata that citations are made of. */
 export const CITED_FIELDS = ["DOI", "DatasetName", "Version", "Citation", "Licence"] as const;
 
+/** A row of Metadata with these fields. */
+export type CitedDataset = Record<(typeof CITED_FIELDS)[number], string>;
+
 /** Converts a row of Metadata to a citation. */
 export function toCitation(
-  dataset: Record<(typeof CITED_FIELDS)[number], string>,
+  { DOI, DatasetName, Version, Citation, Licence }: CitedDataset,
 ): Citation {
-  const { DOI: doi, DatasetName: name, Version: version, Citation: citation, Licence: licence } =
-    dataset;
-  return { doi, link: `https://doi.org/${doi}`, name, version, citation, licence };
+  return {
+    doi: DOI,
+    link: `https://doi.org/${DOI}`,
+    name: DatasetName,
+    version: Version,
+    citation: Citation,
+    licence: Licence,
+  };
 }
 
 /** Maximum number of DOIs in one filter, so that common gateways accept the length of the request. */
-const MAX_DOIS = 100;
+const MAX_DOIS_PER_REQUEST = 100;
 
 /**
- * Returns the filters of Metadata for the datasets to cite, one for each request.
+ * Returns the clauses of Metadata for the datasets to cite, one list for each request.
  *
  * @param filter Filter of the cited rows. Default: none
- * @param dois DOIs of the datasets, which may be repeated. Default: any DOI
- * @returns The filters; `undefined` for a request of all datasets
- * @throws {ValidationError} If Metadata does not accept the filter, or `dois` is not an array of strings
+ * @param options DOIs of the datasets, which may be repeated, and the bounding box of the cited rows
+ * @throws {ValidationError} If Metadata does not accept the filter, or an option is invalid
  */
-export function citationFilters(
+export function citationClauses(
   filter: Filter<string> | string | undefined,
-  dois: readonly string[] | undefined,
-): (string | undefined)[] {
-  if (filter !== undefined && typeof filter !== "string" && !Array.isArray(filter?.clauses)) {
-    const hint = "pass options as the second argument: citations(filter, { signal })";
-    throw invalidValue("filter", "a string or one expression", filter, hint);
-  }
-  const rowFilter = filter === undefined ? undefined : toMetadataFilter(String(filter));
-  if (dois === undefined) return [rowFilter];
-  if (!Array.isArray(dois) || dois.some((doi) => typeof doi !== "string")) {
-    throw invalidValue("dois", "an array of strings", dois);
-  }
-  const filters: string[] = [];
+  { dois, within }: CitationOptions,
+): Clause[][] {
+  const isFiltered = filter !== undefined || within !== undefined;
+  const ofRows = isFiltered ? datasetClauses({ filter, within }) : [];
+  if (dois === undefined) return [ofRows];
+  if (!isListOfStrings(dois)) throw invalidValue("dois", "an array of strings", dois);
+  const lists: Clause[][] = [];
   const remaining: string[] = [...new Set(dois)];
-  const start = rowFilter ? `${rowFilter} and ` : "";
   while (remaining.length > 0) {
-    const some = remaining.splice(0, MAX_DOIS);
-    const doiFilter = some.length > 1 ? isIn("DOI", some) : eq("DOI", some[0]!);
-    filters.push(start + doiFilter);
+    lists.push([...ofRows, textClause("DOI", remaining.splice(0, MAX_DOIS_PER_REQUEST))]);
   }
-  return filters;
+  return lists;
+}
+
+/**
+ * Formats citations as text: one paragraph each, without control characters.
+ *
+ * @param citations Results of `DataStream.citations()`
+ */
+export function citationsText(
+  citations: readonly Pick<Citation, "citation" | "licence" | "link">[],
+): string {
+  if (citations.length === 0) return "No dataset matches.\n";
+  return citations
+    .map(({ citation, licence, link }) =>
+      [oneLine(citation), `Licence: ${oneLine(licence)}`, oneLine(link), ""].join("\n")
+    )
+    .join("\n");
 }

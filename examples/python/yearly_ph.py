@@ -1,0 +1,16 @@
+# Prints the number and the mean of the pH values of each year. Needs pandas.
+# The argument is the address of a Weir server, such as https://your-host.example for real data.
+import sys
+from urllib.parse import quote
+
+import pandas as pd
+
+server = sys.argv[1]
+filter = quote("CharacteristicName eq 'pH'")
+records = pd.read_csv(
+    f"{server}/Records.csv?$filter={filter}&$select=ActivityStartDate,ResultValue"
+)
+
+year = records["ActivityStartDate"].str[:4]
+for name, values in records.groupby(year)["ResultValue"]:
+    print(name, len(values), f"{values.mean():.2f}")

@@ -1,0 +1,106 @@
+// A copy of the clone, in which the commands of examples/README.md run.
+import { assert } from "@std/assert";
+import { dirname } from "node:path";
+import { childCommand, type ProgramResult, runProgramWith } from "../../helpers/programs.ts";
+import { PROJECT } from "../../helpers/project.ts";
+import { waitFor } from "../../helpers/wait_for.ts";
+
+/** A server that a command started. */
+export interface RunningServer extends AsyncDisposable {
+  /** URL without a trailing slash. */
+  root: string;
+}
+
+/**
+ * Copies the files of the clone, without those that git ignores, to a temporary folder.
+ *
+ * @returns Path of the folder with a trailing slash
+ */
+export async function copyClone(): Promise<string> {
+  const list = ["ls-files", "--cached", "--others", "--exclude-standard"];
+  const { stdout } = (await runProgramWith({ cwd: PROJECT }, "git", ...list))!;
+  const folder = `${await Deno.makeTempDir({ prefix: "weir-examples-" })}/`;
+  for (const path of stdout.trim().split("\n")) {
+    await Deno.mkdir(dirname(folder + path), { recursive: true });
+    await Deno.copyFile(PROJECT + path, folder + path);
+  }
+  return folder;
+}
+
+/**
+ * Runs a command and asserts that it succeeds.
+ *
+ * @param folder Folder in which the command runs
+ * @param environment Additional environment variables
+ */
+export async function runCommand(
+  folder: string,
+  command: string,
+  environment: Record<string, string> = {},
+): Promise<ProgramResult> {
+  const [program, ...args] = wordsOf(command);
+  const env = { ...environment, NO_COLOR: "1" };
+  const result = await runProgramWith({ cwd: folder, env }, program!, ...args);
+  assert(result, `${program} is not installed`);
+  assert(result.code === 0, `${command}: ${result.code}\n${result.stdout}${result.stderr}`);
+  return result;
+}
+
+/**
+ * Starts a server with a command and waits until it responds.
+ *
+ * @param folder Folder in which the command runs
+ * @param command Command of the README; its port is replaced by a free one
+ */
+export async function startCommand(folder: string, command: string): Promise<RunningServer> {
+  const port = findFreePort();
+  const [program, ...args] = wordsOf(command.replace(/--port \d+/, `--port ${port}`));
+  // In a session of its own, so that the processes that it starts can be ended with it.
+  const child = childCommand("setsid", {
+    args: [program!, ...args],
+    cwd: folder,
+    env: { CI: "1", NO_COLOR: "1", PORT: String(port), WRANGLER_SEND_METRICS: "false" },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  let printed = "";
+  const read = async (output: ReadableStream<Uint8Array<ArrayBuffer>>) => {
+    for await (const text of output.pipeThrough(new TextDecoderStream())) printed += text;
+  };
+  let hasEnded = false;
+  const ended = Promise.all([child.status, read(child.stdout), read(child.stderr)])
+    .then(() => hasEnded = true);
+  const stop = async () => {
+    await new Deno.Command("kill", { args: ["-KILL", "--", `-${child.pid}`], stderr: "null" })
+      .output();
+    await ended;
+  };
+  const root = `http://127.0.0.1:${port}`;
+  try {
+    await waitFor(
+      async () => {
+        if (hasEnded) throw new Error(`${command} has ended: ${printed}`);
+        const response = await fetch(root).catch(() => undefined);
+        await response?.body?.cancel();
+        return response !== undefined;
+      },
+      command,
+      60_000,
+    );
+    return { root, [Symbol.asyncDispose]: stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Splits a command into words and replaces `deno` by the Deno that runs the test. */
+function wordsOf(command: string): string[] {
+  return command.replace(/^deno(?= )/, Deno.execPath()).split(" ");
+}
+
+function findFreePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}

@@ -1,0 +1,325 @@
+// Runs each example with the commands of examples/README.md, in a copy of the clone.
+import "../../helpers/task_permissions.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { Hono } from "hono";
+import { createApp, signUrl } from "../../../edge/app.ts";
+import { DataStream, type Query } from "../../../mod.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+import { runProgram } from "../../helpers/programs.ts";
+import { PROJECT } from "../../helpers/project.ts";
+import { readCsv } from "../../helpers/rfc4180.ts";
+import { inBrowser, isInstalled as hasChromium } from "../browser/chromium.ts";
+import { copyClone, runCommand, startCommand } from "./clone.ts";
+import { commandsFor, type Example, EXAMPLES } from "./readme.ts";
+
+/** The newest and the oldest supported TypeScript, by the names under which they are installed. */
+const COMPILERS = { newest: "typescript@7", oldest: "typescript@~5.7" };
+/** Python with pandas: Debian installs pandas only for its own Python. */
+const python = await findPython();
+const hasR = (await runProgram("Rscript", "--version"))?.success ?? false;
+if (!python) console.warn("The tests of Python are skipped: pandas is not installed");
+if (!hasR) console.warn("The tests of R are skipped: Rscript is not installed");
+
+const sandbox = createSandbox({ requestsPerSecond: Infinity });
+const client = new DataStream({
+  apiKey: sandbox.apiKey,
+  baseUrl: sandbox.url,
+  fetch: sandbox.fetch,
+  requestsPerSecond: Infinity,
+});
+
+/** Path of a copy of the clone with a trailing slash. */
+let clone = "";
+Deno.test.beforeAll(async () => {
+  clone = await copyClone();
+  const [pack] = commandsFor("package");
+  await runCommand(clone, pack!);
+});
+Deno.test.afterAll(async () => {
+  // Empty if the copy failed, whose error this one would hide.
+  if (clone !== "") await Deno.remove(clone, { recursive: true });
+});
+
+const tested = new Set(["excel/yearly_ph.pq"]);
+
+/** Registers a test of an example. */
+function testExample(
+  path: string,
+  fn: (example: Example) => Promise<void>,
+  isPossible = true,
+): void {
+  tested.add(path);
+  const example = EXAMPLES.find((example) => example.path === path);
+  assert(example, `examples/README.md does not list ${path}`);
+  Deno.test({ name: `examples/${path} runs`, ignore: !isPossible, fn: () => fn(example) });
+}
+
+testExample("deno/download.ts", async (example) => {
+  const folder = clone;
+  const check = async (stdout: string) => {
+    assertStringIncludes(stdout, `${example.result}\n`);
+    assertStringIncludes(stdout, "https://doi.org/10.25976/weir-aa00\n");
+    await assertCsv(
+      `${folder}ph.csv`,
+      client.records({
+        select: ["DOI", "MonitoringLocationName", "ActivityStartDate", "ResultValue"],
+        filter: "CharacteristicName eq 'pH' and ActivityStartYear gte 2015",
+      }),
+    );
+  };
+  const [command] = example.commands;
+  await check((await runCommand(folder, command!)).stdout);
+
+  await useRealData(`${folder}examples/${example.path}`);
+  await Deno.remove(`${folder}ph.csv`);
+  const flags = "--check --allow-env=DATASTREAM_API_KEY --allow-net=api.datastream.org --preload";
+  const service = `${PROJECT}tests/e2e/processes/readme_service.ts`;
+  const real = command!.replace("deno run", `deno run ${flags} ${service}`);
+  await check((await runCommand(folder, real, KEY)).stdout);
+});
+
+testExample("node/download.mjs", (example) =>
+  testInNode(example, async (folder, stdout) => {
+    assertEquals(stdout, `${example.result}\n`);
+    const query = client.locations({ filter: "RegionId eq 'admin.4.ca.pe'" });
+    await assertCsv(`${folder}locations.csv`, query);
+  }));
+
+testExample("node/minimum_ph.cjs", (example) =>
+  testInNode(example, (_folder, stdout) => {
+    const lines = stdout.trim().split("\n");
+    assertEquals([lines.length, lines[0]], [5, example.result]);
+  }));
+
+testExample("duckdb/join.mjs", (example) =>
+  testInNode(example, async (folder, stdout) => {
+    const lines = stdout.trim().split("\n");
+    assertEquals(lines[0], example.result);
+    const counts = lines.map((line) => Number(/: (\d+) values/.exec(line)![1]));
+    const query = client.observations({
+      select: ["LocationId", "ActivityStartDate", "ResultValue"],
+      filter: "CharacteristicName eq 'Temperature, water'",
+    });
+    assertEquals(counts.reduce((sum, count) => sum + count), await query.count());
+    await assertCsv(`${folder}observations.csv`, query);
+  }));
+
+testExample("typescript", async (example) => {
+  const folder = await installPackage(example);
+  const check = async (stdout: string) => {
+    const query = client.observations({
+      select: ["LocationId", "ResultValue", "ResultUnit"],
+      filter: "CharacteristicName eq 'Nitrate' and ActivityStartYear eq 2020",
+    });
+    const rows = await query.toArray();
+    const locations = new Set(
+      rows.filter((row) => row.ResultValue !== null).map((row) => row.LocationId),
+    );
+    const lines = stdout.trim().split("\n");
+    assertEquals([lines.length, lines[0]], [locations.size, example.result]);
+    await assertCsv(`${folder}nitrate.csv`, query);
+  };
+  const [compile, run] = example.commands;
+  await runCommand(folder, compile!);
+  await check((await runCommand(folder, run!)).stdout);
+
+  const packages = Object.entries(COMPILERS).map(([name, version]) => `${name}@npm:${version}`);
+  const [install] = commandsFor("package").slice(-1);
+  await runCommand(folder, `${install} ${packages.join(" ")}`);
+  await useRealData(`${folder}main.ts`);
+  for (const name of Object.keys(COMPILERS)) {
+    await Deno.remove(`${folder}dist`, { recursive: true });
+    await runCommand(folder, `node node_modules/${name}/bin/tsc`);
+    await check((await runCommand(folder, withService(run!), KEY)).stdout);
+  }
+});
+
+/** Returns the number and the mean of the pH values of each year, in the format of the examples. */
+async function yearlyPh(): Promise<string> {
+  const years = new Map<string, number[]>();
+  const filter = "CharacteristicName eq 'pH'";
+  const select = ["ActivityStartDate", "ResultValue"] as const;
+  for await (const { ActivityStartDate, ResultValue } of client.records({ select, filter })) {
+    if (ActivityStartDate === null || ResultValue === null) continue;
+    const year = ActivityStartDate.slice(0, 4);
+    years.set(year, [...years.get(year) ?? [], ResultValue]);
+  }
+  return [...years].sort().map(([year, values]) => {
+    const mean = values.reduce((sum, value) => sum + value) / values.length;
+    return `${year} ${values.length} ${mean.toFixed(2)}\n`;
+  }).join("");
+}
+
+for (
+  const [path, program, isInstalled] of [
+    ["r/yearly_ph.R", "Rscript", hasR],
+    ["python/yearly_ph.py", python ?? "python3", python !== undefined],
+  ] as const
+) {
+  testExample(path, async ({ commands: [command], result }) => {
+    const [demo] = commandsFor("demo");
+    await using server = await startCommand(clone, demo!);
+    const line = command!.replace("http://127.0.0.1:8000", server.root)
+      .replace(/^\S+/, program);
+    const { stdout, stderr } = await runCommand(clone, line);
+    assertEquals([stdout, stderr], [await yearlyPh(), ""]);
+    assertStringIncludes(stdout, `${result}\n`);
+  }, isInstalled);
+}
+
+Deno.test("the URL of examples/excel/yearly_ph.pq is a download", async () => {
+  const code = await Deno.readTextFile(`${PROJECT}examples/excel/yearly_ph.pq`);
+  const [, path] = /RelativePath = "([^"]+)"/.exec(code)!;
+  const query = new URLSearchParams(
+    [...code.matchAll(/#"(\$\w+)" = "([^"]+)"/g)].map(([, name, value]) => [name!, value!]),
+  );
+  const { apiKey, url: baseUrl, fetch } = sandbox;
+  const app = createApp({ access: "public", apiKey, baseUrl, fetch, requestsPerSecond: Infinity });
+  const response = await app.request(`/${path}?${query}`);
+  const [header, ...rows] = readCsv(await response.text());
+  assertEquals(header, ["ActivityStartDate", "ResultValue"]);
+  const columns = [...code.matchAll(/\{"(\w+)", type/g)].map(([, name]) => name);
+  assertEquals(columns.slice(0, 2), header);
+  assertEquals(rows.length, await client.records({ filter: query.get("$filter")! }).count());
+});
+
+testExample("browser", async ({ commands: [command] }) => {
+  for (const line of commandsFor("bundle")) await runCommand(clone, line);
+  await using server = await startCommand(clone, command!);
+  await inBrowser(async (browser, folder) => {
+    const page = await browser.newPage();
+    await page.goto(`${server.root}/`);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("link", { name: "Download" }).click(),
+    ]);
+    assertEquals(await download.failure(), null);
+    assertEquals(download.suggestedFilename(), "ph.csv");
+    await download.saveAs(`${folder}/ph.csv`);
+    await assertCsv(
+      `${folder}/ph.csv`,
+      client.records({
+        select: ["MonitoringLocationName", "ActivityStartDate", "ResultValue"],
+        filter: "CharacteristicName eq 'pH'",
+      }),
+    );
+  });
+}, hasChromium);
+
+testExample("hono/main.ts", async ({ commands: [command], path }) => {
+  {
+    await using server = await startCommand(clone, command!);
+    const hello = await fetch(`${server.root}/hello`);
+    assertEquals([hello.status, await hello.text()], [200, "Hello"]);
+    await assertServesApp(server.root);
+  }
+  const file = `${clone}examples/${path}`;
+  await useRealData(file);
+  await runCommand(clone, `deno check examples/${path}`);
+  await using server = await startCommand(clone, command!);
+  await assertRequiresKey(server.root);
+});
+
+testExample("worker", async (example) => {
+  const folder = await installPackage(example);
+  const [command] = example.commands;
+  {
+    await using server = await startCommand(folder, command!);
+    await assertServesApp(server.root);
+  }
+  await useRealData(`${folder}worker.ts`);
+  await using server = await startCommand(folder, command!);
+  await assertRequiresKey(server.root);
+});
+
+Deno.test("createApp() serves downloads but no page and no signed URL when it is mounted under a path", async () => {
+  const { apiKey, url: baseUrl, fetch } = sandbox;
+  const signingSecret = "a secret of at least thirty-two bytes";
+  const options = { apiKey, baseUrl, fetch, requestsPerSecond: Infinity };
+  const app = new Hono();
+  app.mount("/water", createApp({ ...options, access: "public" }).fetch);
+  app.mount("/signed", createApp({ ...options, access: "signed", signingSecret }).fetch);
+  const download = await app.request("/water/Records.csv?limit=5&$select=Id");
+  assertEquals([download.status, (await download.text()).split("\r\n").length], [200, 7]);
+  assertStringIncludes(await (await app.request("/water")).text(), 'src="/weir.js"');
+  const url = "http://localhost/signed/Records.csv?limit=5&$select=Id";
+  const expires = new Date(Date.now() + 60_000);
+  const signed = await app.request(await signUrl(url, { secret: signingSecret, expires }));
+  assertEquals(signed.status, 403);
+  await signed.body?.cancel();
+});
+
+Deno.test("each example of examples/README.md has a test", () => {
+  assertEquals(EXAMPLES.map(({ path }) => path).filter((path) => !tested.has(path)), []);
+});
+
+/** Environment of a program that uses the service, which the sandbox replaces. */
+const KEY = { DATASTREAM_API_KEY: "sandbox" };
+
+async function findPython(): Promise<string | undefined> {
+  for (const program of ["python3", "/usr/bin/python3"]) {
+    if ((await runProgram(program, "-c", "import pandas"))?.success) return program;
+  }
+  return undefined;
+}
+
+/** Installs the package in the example's folder as the README says. Returns the folder. */
+async function installPackage({ path }: Example): Promise<string> {
+  const folder = `${clone}examples/${path.split("/")[0]}/`;
+  const [, change, install] = commandsFor("package");
+  assertEquals(change, "cd examples/node");
+  await runCommand(folder, install!);
+  return folder;
+}
+
+/** Runs an example in Node, then its line for real data with the sandbox as the service. */
+async function testInNode(
+  example: Example,
+  check: (folder: string, stdout: string) => void | Promise<void>,
+): Promise<void> {
+  const folder = await installPackage(example);
+  const [command] = example.commands;
+  await check(folder, (await runCommand(folder, command!)).stdout);
+  await useRealData(`${clone}examples/${example.path}`);
+  await check(folder, (await runCommand(folder, withService(command!), KEY)).stdout);
+}
+
+/** Replaces `fetch` by that of the sandbox in a command of Node. */
+function withService(command: string): string {
+  return command.replace("node ", `node --import ./service.mjs `);
+}
+
+/** Replaces the statements for synthetic data of a file by the one for real data. */
+async function useRealData(file: string): Promise<void> {
+  const code = await Deno.readTextFile(file);
+  const synthetic = /^\/\/ Synthetic data[^\n]*:\n(?:[^\n]+\n)+?\/\/ Real data[^\n]*:\n\/\/ /m;
+  assert(synthetic.test(code), `${file} has no line for real data`);
+  await Deno.writeTextFile(file, code.replace(synthetic, ""));
+  const service = `${PROJECT}tests/package/consumer/readme_service.mjs`;
+  await Deno.copyFile(service, file.replace(/[^/]+$/, "service.mjs"));
+}
+
+/** Asserts that a CSV file has the header and the rows of a query. */
+async function assertCsv(file: string, query: Query<unknown>): Promise<void> {
+  const csv = await Deno.readTextFile(file);
+  assertEquals(readCsv(csv), readCsv(await new Response(query.csv()).text()));
+  assert(readCsv(csv).length > 2);
+}
+
+/** Asserts that a server has downloads, the page and its script. */
+async function assertServesApp(root: string): Promise<void> {
+  const download = await fetch(`${root}/Records.csv?limit=5&$select=Id`);
+  assertEquals([download.status, download.headers.get("x-weir-data")], [200, "synthetic"]);
+  const [header, ...rows] = readCsv(await download.text());
+  assertEquals([header, rows.length], [["Id"], 5]);
+  const page = await fetch(`${root}/`);
+  const script = /<script src="([^"]+)"/.exec(await page.text())![1]!;
+  assertEquals((await runProgram("curl", "-sfo", "/dev/null", root + script))?.code, 0);
+}
+
+/** Asserts that a server responds with 401 to a download without a key. */
+async function assertRequiresKey(root: string): Promise<void> {
+  const { status, body } = await fetch(`${root}/Records.csv?limit=5`);
+  assertEquals(status, 401);
+  await body?.cancel();
+}

@@ -1,0 +1,42 @@
+// The programs of examples/ and their README. `deno task test:examples` runs them.
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import deno from "../../../deno.json" with { type: "json" };
+import jsr from "../../../jsr.json" with { type: "json" };
+import { filesIn } from "../../helpers/tree.ts";
+
+const files = (await Array.fromAsync(filesIn("examples/")))
+  .filter((path) => !path.includes("/node_modules/") && !path.includes("/dist/")).sort();
+const readme = await Deno.readTextFile("examples/README.md");
+/** Targets of the links in the first column of the table. */
+const listed = [...readme.matchAll(/^\| \[[^\]]+\]\(([^)]+)\)/gm)].map(([, path]) => path!);
+
+Deno.test("examples/README.md lists a program of each folder and no other files when it is read", () => {
+  assertEquals(listed.filter((path) => !files.includes(path)), []);
+  const folders = new Set(files.filter((path) => path.includes("/")).map(folderOf));
+  assertEquals([...new Set(listed.map(folderOf))].sort(), [...folders]);
+});
+
+Deno.test("the examples name the version of jsr.json when they install the package", async () => {
+  assertStringIncludes(readme, `/weir-datastream-${jsr.version}.tgz\n`);
+  const manifests = files.filter((path) => path.endsWith("/package.json"));
+  assert(manifests.length > 0);
+  for (const path of manifests) {
+    const { dependencies } = JSON.parse(await Deno.readTextFile(`examples/${path}`));
+    assertEquals(dependencies["@weir/datastream"], `^${jsr.version}`, path);
+  }
+});
+
+Deno.test("the task check checks each example in TypeScript when it runs", () => {
+  const checked = deno.tasks.check.command.split(" ");
+  const unchecked = files.filter((path) => path.endsWith(".ts") && !isChecked(path));
+  // Deno does not find `@types/node`, which it references. `deno task test:examples` compiles it.
+  assertEquals(unchecked, ["typescript/main.ts"]);
+
+  function isChecked(path: string): boolean {
+    return checked.some((other) => `examples/${path}/`.startsWith(`${other}/`));
+  }
+});
+
+function folderOf(path: string): string {
+  return path.split("/")[0]!;
+}
