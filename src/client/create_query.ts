@@ -15,6 +15,7 @@ import {
   requestBatches,
 } from "./batches.ts";
 import { Execution, requireShortTarget, toRequestOptions } from "./fetch_page.ts";
+import { createStream, iterate } from "./iterable_stream.ts";
 import type { ClientSettings } from "./options.ts";
 import type { AnyResourceQuery, LocationsQuery, Query } from "./query.ts";
 import { readBytes, readRows } from "./read_page.ts";
@@ -75,18 +76,15 @@ export function createQuery<R extends object>(
   ) => {
     const stop = new AbortController();
     const next = requestBatches(createExecution(stop.signal), query, converter, position);
-    return new ReadableStream<C>({
-      async pull(controller) {
-        // Repeat until a chunk is enqueued: a stream is not pulled again after a pull that adds nothing.
-        for (;;) {
-          const batch = await next();
-          if (batch === undefined) return controller.close();
-          const chunk = toChunk(batch);
-          if (chunk !== undefined) return controller.enqueue(chunk);
-        }
-      },
-      cancel: (reason) => stop.abort(reason),
-    }, { highWaterMark: 0 });
+    const nextChunk = async () => {
+      // Repeats until there is a chunk: `undefined` would end the stream.
+      for (;;) {
+        const batch = await next();
+        const chunk = batch && toChunk(batch);
+        if (!batch || chunk !== undefined) return chunk;
+      }
+    };
+    return createStream(nextChunk, (reason) => stop.abort(reason));
   };
   const createFormatWriter = (format: FormatName, options: Pick<WriterOptions, "csv" | "state">) =>
     createWriter(format, { resource, select, unchecked, ...options });
@@ -94,7 +92,7 @@ export function createQuery<R extends object>(
   // The last batch holds only the end of a document, which rows do not have.
   const pages = () =>
     streamBatches(rowConverter<R>(), ({ isLast, data }) => isLast ? undefined : data);
-  const rows = () => iterate(pages(), signal);
+  const rows = () => iterate(pages(), (rows) => rows, signal);
 
   const bytes = (format: FormatName, options: { csv?: CsvOptions | undefined } = {}) => {
     requireOptions("bytes()", options, ["csv"]);
@@ -127,11 +125,12 @@ export function createQuery<R extends object>(
     return {
       [Symbol.asyncIterator]: () =>
         iterate(
-          streamBatches(createConverter(), (batch) => [batch], {
+          streamBatches(createConverter(), (batch) => batch, {
             fingerprint,
             after,
             collectsDois,
           }),
+          (batch) => [batch],
           signal,
         ),
     };
@@ -141,7 +140,10 @@ export function createQuery<R extends object>(
     url,
     count: () => countQuery(createExecution(new AbortController().signal), query),
     pages,
-    rows: () => streamItems(rows()),
+    rows() {
+      const all = rows();
+      return createStream(async () => (await all.next()).value, () => void all.return?.());
+    },
     bytes,
     csv: (options) => bytes("csv", { csv: options }),
     ndjson: () => bytes("ndjson"),
@@ -188,61 +190,4 @@ function requireSignal(signal: unknown): void {
   if (signal === undefined || (signal as AbortSignal | null)?.throwIfAborted !== undefined) return;
   const hint = "pass the signal property of an AbortController";
   throw invalidValue("signal", "an AbortSignal", signal, hint);
-}
-
-/**
- * Iterates over the items of a stream of arrays.
- *
- * Not a generator: its `return()` would wait for a pending `next()` instead of cancelling the request. The
- * same is true for the iterator of a stream.
- *
- * @param signal Stops the iteration, also between two items of an array
- */
-function iterate<T>(
-  arrays: ReadableStream<readonly T[]>,
-  signal: AbortSignal | undefined,
-): AsyncIterableIterator<T, void, void> {
-  const reader = arrays.getReader();
-  let items: readonly T[] = [];
-  let taken = 0;
-  let isDone = false;
-  let reading: Promise<void> | undefined;
-  const read = async () => {
-    const { done, value = [] } = await reader.read();
-    isDone ||= done;
-    items = value;
-    taken = 0;
-  };
-  return {
-    async next() {
-      while (!isDone && taken === items.length) {
-        // Concurrent calls of `next()` wait for the same array.
-        reading ??= read().finally(() => reading = undefined);
-        await reading;
-      }
-      if (isDone) return { done: true, value: undefined };
-      signal?.throwIfAborted();
-      return { done: false, value: items[taken++]! };
-    },
-    async return() {
-      isDone = true;
-      await reader.cancel();
-      return { done: true, value: undefined };
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
-}
-
-/** Creates a stream of the items of an iterator. It does not prefetch. */
-function streamItems<T>(iterator: AsyncIterableIterator<T, void, void>): ReadableStream<T> {
-  return new ReadableStream<T>({
-    async pull(controller) {
-      const { done, value } = await iterator.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: () => void iterator.return?.(),
-  }, { highWaterMark: 0 });
 }
