@@ -31,7 +31,7 @@ export { csvFromPage } from "./src/formats/csv.ts";
 export { geojsonFromPage } from "./src/formats/geojson.ts";
 export { ndjsonFromPage } from "./src/formats/json.ts";
 export { FILTER_FIELDS, RESOURCES } from "./src/odata/resources.ts";
-export { PRODUCTION_URL, QA_URL } from "./src/service_roots.ts";
+export { PRODUCTION_URL, QA_URL } from "./src/service_constants.ts";
 
 export type { Clock } from "./src/clock.ts";
 export type { Citation, CitationOptions } from "./src/client/citations.ts";
@@ -40,7 +40,7 @@ export type { DataStreamOptions } from "./src/client/options.ts";
 export type { Progress } from "./src/client/progress.ts";
 export type { Batch, BatchOptions, Cursor } from "./src/client/batches.ts";
 export type { AnyResourceQuery, LocationsQuery, Query } from "./src/client/query.ts";
-export type { MeasuredInput, QueryInput, ResourceQuery, ResourceRow } from "./src/client/query.ts";
+export type { QueryInput, ResourceQuery, ResourceRow } from "./src/client/query.ts";
 export type { RetryPolicy } from "./src/client/retry.ts";
 export type { Timeouts } from "./src/client/timeouts.ts";
 export type {
@@ -68,7 +68,12 @@ export type { FormatName } from "./src/formats/formats.ts";
 export type { CsvColumn, CsvOptions } from "./src/formats/csv_options.ts";
 export type { Filter } from "./src/odata/filter.ts";
 export type { FilterName, FilterValue } from "./src/odata/clause.ts";
-export type { Partition } from "./src/odata/query_options.ts";
+export type {
+  FieldOptions,
+  MeasuredInput,
+  Partition,
+  RowOptions,
+} from "./src/odata/query_options.ts";
 export type {
   Field,
   FieldValue,

@@ -1,5 +1,5 @@
 import { DataStream } from "../src/client/datastream.ts";
-import { KEY_SOURCE } from "../src/service_roots.ts";
+import { KEY_SOURCE } from "../src/service_constants.ts";
 import { SIGNATURE_PARAMETERS, verifyUrl } from "../src/signing/signed_url.ts";
 import type { Settings } from "./options.ts";
 import { HttpProblem } from "./problem.ts";
@@ -44,10 +44,12 @@ const SHORT_CACHE = "public, max-age=300, no-transform";
  * @throws {ValidationError} If an option of `DataStream` is invalid
  */
 export function createAccess(settings: Settings): Access {
-  const { access, apiKey, dataStreamOptions } = settings;
-  if (access === "caller") return callerAccess(dataStreamOptions);
+  const { access, dataStreamOptions } = settings;
+  const apiKey = access === "caller" ? PLACEHOLDER_KEY : settings.apiKey;
   const dataStream = new DataStream({ ...dataStreamOptions, apiKey });
   switch (access) {
+    case "caller":
+      return callerAccess(dataStream);
     case "public":
       return {
         parameters: [],
@@ -68,11 +70,14 @@ export function createAccess(settings: Settings): Access {
   }
 }
 
-function callerAccess(dataStreamOptions: Settings["dataStreamOptions"]): Access {
-  // Checks the options when the app is created, not only on each request.
-  new DataStream({ ...dataStreamOptions, apiKey: "caller" });
+/**
+ * API key of the client from which `callerAccess()` creates those of the callers. It is never sent. A
+ * client without a key would accept a base URL that sends keys unencrypted.
+ */
+const PLACEHOLDER_KEY = "caller";
+
+function callerAccess(dataStream: DataStream): Access {
   const keyOf = ({ headers }: Request) => headers.get("x-api-key")?.trim();
-  const withKey = (apiKey: string) => new DataStream({ ...dataStreamOptions, apiKey });
   return {
     parameters: [],
     cacheControl: NO_CACHE,
@@ -80,7 +85,7 @@ function callerAccess(dataStreamOptions: Settings["dataStreamOptions"]): Access 
     // deno-lint-ignore require-await -- a malformed key must reject, not throw
     async authorize(request) {
       const key = keyOf(request);
-      if (key) return withKey(key);
+      if (key) return dataStream.with({ apiKey: key });
       throw new HttpProblem({
         status: 401,
         title: "No API key",
@@ -93,7 +98,7 @@ function callerAccess(dataStreamOptions: Settings["dataStreamOptions"]): Access 
     // deno-lint-ignore require-await -- a malformed key must reject, not throw
     async authorizePage(request) {
       const key = keyOf(request);
-      return key ? withKey(key) : undefined;
+      return key ? dataStream.with({ apiKey: key }) : undefined;
     },
   };
 }

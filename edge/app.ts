@@ -9,7 +9,7 @@ import { secureHeaders } from "hono/secure-headers";
 import { oneLine } from "../src/errors.ts";
 import { FORMAT_NAMES, FORMATS, formatsOf } from "../src/formats/formats.ts";
 import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
-import { suggestBySpelling } from "../src/validation.ts";
+import { suggestBySpelling, suggestNames } from "../src/validation.ts";
 import { createAccess } from "./access.ts";
 import { CITATION_PATHS, respondWithCitations } from "./citations.ts";
 import { ConcurrencyLimit } from "./concurrency_limit.ts";
@@ -178,8 +178,20 @@ function pathHint(path: string, known: readonly string[]): string {
   // A path copied from DataStream, such as /v1/odata/v4/Records, or one with a slash at its end:
   // suggests /Records.
   const bare = path.replace(/\/$/, "");
-  const suffix = known.find((other) => other !== "/" && bare.endsWith(other));
+  const knownEnd = (text: string) => known.find((other) => other !== "/" && text.endsWith(other));
+  const suffix = knownEnd(bare);
   if (suffix !== undefined) return `did you mean "${suffix}"?`;
+  // The path of OData for a number of rows (OData 4.01 Part 2, 4.8).
+  const [, counted = ""] = /^(.*)\/(?:\$|%24)count$/i.exec(bare) ?? [];
+  const collection = knownEnd(counted);
+  if (collection !== undefined) return `use "${collection}?$count=true"`;
+  // A known path without its extension, such as /Citations, in any case.
+  const lower = bare.toLowerCase();
+  if (!known.some((other) => other.toLowerCase() === lower)) {
+    const paths = known.filter((other) => other.toLowerCase().startsWith(`${lower}.`));
+    const hint = suggestNames(paths);
+    if (hint !== undefined) return hint;
+  }
   // A known path with an unknown extension. Compares only the extensions, because whole paths that
   // differ in the extension are all near matches.
   const dot = path.lastIndexOf(".");

@@ -2,8 +2,7 @@ import type { Citation } from "../src/client/citations.ts";
 import type { DataStream } from "../src/client/datastream.ts";
 import { citationsText } from "../src/formats/citations_text.ts";
 import type { BoundingBox } from "../src/odata/bounding_box.ts";
-import { boundingBox } from "../src/odata/filter.ts";
-import { parseFilter } from "../src/odata/parse_filter.ts";
+import { clausesOf, toMetadataFilter } from "../src/odata/query_options.ts";
 import type { AppContext } from "./download.ts";
 import { toServiceProblem } from "./problem.ts";
 import { readBoundingBox, readParameters } from "./search_params.ts";
@@ -56,23 +55,14 @@ function prepareCitations(
   signal: AbortSignal,
 ): () => Promise<Citation[]> {
   // Datasets cannot be filtered by the name of a location, but locations can.
-  if (filter !== undefined && parseFilter(filter).some(({ field }) => field === "Name")) {
+  if (clausesOf(filter).some(({ field }) => field === "Name")) {
     const locations = dataStream.locations({ select: ["DOI"], filter, within, signal });
     return async () => {
       const dois = (await locations.toArray()).map(({ DOI }) => DOI);
       return await dataStream.citations(undefined, { dois, signal });
     };
   }
-  // Throws a ValidationError if the filter or the box is invalid.
-  dataStream.metadata({ filter, within });
-  return () => dataStream.citations(addBox(filter, within), { signal });
-}
-
-/** Adds a bounding box to a valid filter, for `citations()`, which takes a filter only. */
-export function addBox(
-  filter: string | undefined,
-  within: BoundingBox | undefined,
-): string | undefined {
-  if (within === undefined) return filter;
-  return filter === undefined ? `${boundingBox(within)}` : `${filter} and ${boundingBox(within)}`;
+  // Converted now, so that an invalid filter or box throws now.
+  const cited = toMetadataFilter({ filter, within });
+  return () => dataStream.citations(cited, { signal });
 }

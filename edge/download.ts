@@ -1,15 +1,14 @@
 import { accepts } from "@std/http/negotiation";
 import { oneLine, ValidationError } from "../src/errors.ts";
-import { type FormatName, formatOfExtension, FORMATS, formatsOf } from "../src/formats/formats.ts";
-import { isMeasured } from "../src/odata/query_options.ts";
-import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
-import { invalidValue, suggestBySpelling } from "../src/validation.ts";
+import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../src/formats/formats.ts";
+import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import type { Access } from "./access.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { downloadHeaders, streamDownload } from "./download_response.ts";
 import type { Settings } from "./options.ts";
 import { HttpProblem, toServiceProblem } from "./problem.ts";
 import { type DownloadParameters, readDownloadParameters } from "./search_params.ts";
+import { SERVICE_MEDIA_TYPE } from "../src/service_constants.ts";
 
 /** Objects that the request handlers of an app share. */
 export interface AppContext {
@@ -37,18 +36,15 @@ export async function respondWithDownload(
   const parameters = readDownloadParameters(new URL(request.url), access.parameters, formatInPath);
   const format = formatInPath ?? negotiateFormat(request, resource, parameters.format);
   requireValidCombination(parameters, resource);
-  const { select, filter, within, limit, skipToken, count, csv } = parameters;
+  const { count, csv } = parameters;
   const { signal } = request;
   const query = dataStream.query(resource, {
-    select,
-    filter,
-    within,
-    limit,
-    skipToken,
-    top: pageSize(resource, parameters, settings.pageRows),
+    ...parameters.query,
+    top: pageSize(resource, parameters.query, settings.pageRows),
     maxRows: settings.maxRows,
     // A skip token is a position in the order of Ids, which a split query does not keep.
-    ...(isMeasured(resource) && skipToken !== undefined && { partition: "never" }),
+    ...(isMeasured(resource) && parameters.query.skipToken !== undefined &&
+      { partition: "never" }),
     // For a download, streamDownload() handles the signal.
     ...(count && { signal }),
   });
@@ -83,13 +79,6 @@ export async function respondWithDownload(
   }
 }
 
-/** Hints for formats that Weir does not have. */
-const FORMAT_HINTS = new Map([
-  ["excel", "use csv with bom=true"],
-  ["xlsx", "use csv with bom=true"],
-  ["tsv", "use csv with separator=tab"],
-]);
-
 /**
  * Returns the format that a request selects with `$format` or, without it, the `accept` header.
  *
@@ -110,11 +99,7 @@ export function negotiateFormat(
     const wanted = given.toLowerCase().split(";")[0]!.trim().replace(" ", "+");
     const found = names.find((name) => name === wanted || FORMATS[name].mediaType === wanted);
     if (found !== undefined) return found;
-    const byAlias = formatOfExtension(wanted);
-    const hint = byAlias !== undefined && names.includes(byAlias)
-      ? `use ${byAlias}`
-      : FORMAT_HINTS.get(wanted) ?? suggestBySpelling(given, names);
-    throw invalidValue("$format", `a format of ${resource}`, given, hint);
+    throw unknownFormat(resource, given);
   }
   const headers = new Headers(request.headers);
   headers.set("accept", normalizeAccept(headers.get("accept") ?? "*/*"));
@@ -126,7 +111,7 @@ export function negotiateFormat(
     status: 406,
     title: "No acceptable format",
     detail: `The accept header excludes all formats of ${resource}: ${mediaTypes.join(", ")}`,
-    hint: `send another accept header, or request /${resource}.csv`,
+    hint: `send another accept header, or request /${resource}.${FORMATS[names[0]!].extension}`,
   }, { vary: "accept" });
 }
 
@@ -137,14 +122,14 @@ export function negotiateFormat(
 function normalizeAccept(accept: string): string {
   return accept.split(",").map((range) => {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
-    const name = type.toLowerCase() === "application/vnd.api+json" ? FORMATS.json.mediaType : type;
+    const name = type.toLowerCase() === SERVICE_MEDIA_TYPE ? FORMATS.json.mediaType : type;
     return [name, ...parameters.filter((parameter) => /^q=/i.test(parameter))].join(";");
   }).join(", ");
 }
 
 /** Rejects combinations of parameters that would omit rows, or in which one has no effect. */
 function requireValidCombination(
-  { skipToken, within, count, limit }: DownloadParameters,
+  { query: { skipToken, within, limit }, count }: DownloadParameters,
   resource: ResourceName,
 ): void {
   if (skipToken !== undefined && within !== undefined && isMeasured(resource)) {
@@ -168,7 +153,7 @@ const MIN_PAGE_ROWS = 1_000;
 /** Returns the page size: `$top`, raised to `MIN_PAGE_ROWS` or `limit`, and at most `maxPageRows`. */
 function pageSize(
   resource: ResourceName,
-  { top, limit = Infinity }: DownloadParameters,
+  { top, limit = Infinity }: DownloadParameters["query"],
   maxPageRows: number,
 ): number {
   const wanted = top === undefined

@@ -1,17 +1,16 @@
 import type { Clock } from "../src/clock.ts";
 import { ValidationError } from "../src/errors.ts";
 import { FORMAT_NAMES, type FormatName, FORMATS } from "../src/formats/formats.ts";
+import type { Bytes } from "../src/bytes.ts";
 import { releaseBuffer } from "../src/formats/page_writer.ts";
-import { parseFilter } from "../src/odata/parse_filter.ts";
+import { clausesOf } from "../src/odata/query_options.ts";
 import type { ResourceName } from "../src/odata/resources.ts";
 import { invalidValue } from "../src/validation.ts";
 import type { Access } from "./access.ts";
 import type { DownloadParameters } from "./search_params.ts";
 
-type Bytes = Uint8Array<ArrayBuffer>;
-
 /** A stream to send as a download. */
-interface Download {
+interface StreamedDownload {
   /** Bytes of the document, one chunk per page. */
   stream: ReadableStream<Bytes>;
   headers: Record<string, string>;
@@ -33,7 +32,7 @@ interface Download {
  *
  * @throws The error of the stream if it fails before its first chunk
  */
-export async function streamDownload(download: Download): Promise<Response> {
+export async function streamDownload(download: StreamedDownload): Promise<Response> {
   const { stream, headers, signal } = download;
   const reader = stream.getReader();
   const cancel = () => void reader.cancel(signal.reason);
@@ -53,7 +52,7 @@ export async function streamDownload(download: Download): Promise<Response> {
 function createBody(
   reader: ReadableStreamDefaultReader<Bytes>,
   first: ReadableStreamReadResult<Bytes>,
-  { readerTimeout, clock, onError, onEnd }: Download,
+  { readerTimeout, clock, onError, onEnd }: StreamedDownload,
 ): ReadableStream<Bytes> {
   let chunks = splitChunk(first.value);
   let isDone = first.done;
@@ -131,7 +130,7 @@ function splitChunk(chunk: Bytes = new Uint8Array()): Bytes[] {
 export function downloadHeaders(
   resource: ResourceName,
   format: FormatName,
-  { filter, fileName = resource.toLowerCase(), count }: DownloadParameters,
+  { query: { filter }, fileName = resource.toLowerCase(), count }: DownloadParameters,
   { synthetic, isNegotiated, access: { vary, cacheControl } }: {
     synthetic: boolean;
     /** Whether the format depends on the `accept` header. */
@@ -211,8 +210,7 @@ export function contentDisposition(name: string): string {
  * @param filter Valid filter, or `undefined` for none
  */
 export function citeAs(filter: string | undefined): string | undefined {
-  if (filter === undefined) return undefined;
-  const dois = parseFilter(filter)
+  const dois = clausesOf(filter)
     .filter(({ field, operator }) => field === "DOI" && (operator === "eq" || operator === "in"))
     .flatMap(({ values }) => values.map(({ text }) => text));
   const [doi = ""] = dois;

@@ -1,28 +1,27 @@
+import type { AnyResourceQuery } from "../src/client/query.ts";
 import { ValidationError } from "../src/errors.ts";
 import type { CsvOptions } from "../src/formats/csv_options.ts";
 import { type FormatName, FORMATS } from "../src/formats/formats.ts";
-import { type BoundingBox, parseBox } from "../src/odata/bounding_box.ts";
+import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../src/odata/bounding_box.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
-import { invalidValue, requireWholeNumber, suggestBySpelling } from "../src/validation.ts";
+import {
+  invalidValue,
+  parseWholeNumber,
+  requireWholeNumber,
+  suggestBySpelling,
+} from "../src/validation.ts";
 
-/** Parameters of a download URL, with the names that the options of `DataStream` have. */
+/** Parameters of a download URL. */
 export interface DownloadParameters {
-  /** `$select`. */
-  select: string | undefined;
-  /** `$filter`. */
-  filter: string | undefined;
-  /** `$top`: number of rows per page. In OData, it is the number of rows of the result. */
-  top: number | undefined;
-  /** `$skiptoken`. */
-  skipToken: string | undefined;
+  /**
+   * `$select`, `$filter`, `$top`, `$skiptoken`, `limit` and `bbox` as options of `DataStream`. `$top` is
+   * the number of rows per page. In OData, it is the number of rows of the result.
+   */
+  query: AnyResourceQuery & { filter: string | undefined };
   /** `$count`: whether to return the number of rows, without the rows. OData returns both. */
   count: boolean;
   /** `$format`: name or media type of a format. */
   format: string | undefined;
-  /** `limit`: maximum number of rows of the result. */
-  limit: number | undefined;
-  /** `bbox`. */
-  within: BoundingBox | undefined;
   /** `separator`, `bom`, `header` and `escapeFormulas`. */
   csv: CsvOptions;
   /** `filename`. */
@@ -71,14 +70,16 @@ export function readDownloadParameters(
   }
   const separator = values.get("separator");
   return {
-    select: values.get("$select"),
-    filter: values.get("$filter"),
-    top: readWholeNumber(values, "$top", 1, MAXIMUM_TOP),
-    skipToken: values.get("$skiptoken"),
+    query: {
+      select: values.get("$select"),
+      filter: values.get("$filter"),
+      top: readWholeNumber(values, "$top", 1, MAXIMUM_TOP),
+      skipToken: values.get("$skiptoken"),
+      limit: readWholeNumber(values, "limit", 0),
+      within: readBoundingBox(values.get("bbox")),
+    },
     count: readBoolean(values, "$count") ?? false,
     format: values.get("$format"),
-    limit: readWholeNumber(values, "limit", 0),
-    within: readBoundingBox(values.get("bbox")),
     csv: {
       separator: separator === "tab" ? "\t" : separator,
       bom: readBoolean(values, "bom"),
@@ -99,7 +100,7 @@ const PARAMETER_HINTS = new Map([
   ["delimiter", 'use "separator"'],
   ["within", 'use "bbox"'],
   ["unchecked", "omit it: a URL accepts known names only"],
-  ...["apikey", "api_key", "key", "x-api-key"].map((name) =>
+  ...["apikey", "api_key", "api-key", "key", "x-api-key"].map((name) =>
     [name, "omit it: an API key does not belong in a URL"] as const
   ),
 ]);
@@ -148,7 +149,7 @@ export function readBoundingBox(text: string | undefined): BoundingBox | undefin
   if (text === undefined) return undefined;
   const box = parseBox(text);
   if (box !== undefined) return box;
-  const expected = "west,south,east,north in degrees, such as -64.5,45.9,-62,47.1";
+  const expected = `${BOX_FORM}, such as ${BOX_EXAMPLE}`;
   throw invalidValue("bbox", expected, shorten(text));
 }
 
@@ -161,7 +162,7 @@ function readWholeNumber(
   const text = values.get(name);
   if (text === undefined) return undefined;
   // Other text, such as "1e3", stays text, so that the check rejects it and shows it.
-  const value = /^\d{1,15}$/.test(text) ? Number(text) : shorten(text);
+  const value = parseWholeNumber(text) ?? shorten(text);
   requireWholeNumber(name, value, min, max);
   return Number(text);
 }
@@ -178,6 +179,7 @@ function readBoolean(values: ReadonlyMap<string, string>, name: string): boolean
 /** Maximum length of a value in a message, in characters. */
 const MAX_SHOWN_LENGTH = 60;
 
-function shorten(text: string): string {
+/** Shortens a value for a message. */
+export function shorten(text: string): string {
   return text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
 }

@@ -23,8 +23,13 @@ export interface DataStreamErrorFacts {
   kind: DataStreamErrorKind;
   /** URL of the request. It never contains the API key. */
   url: string;
-  /** What to do next. */
+  /** What to do next. Options are in braces, as in the hint of a {@linkcode ValidationError}. */
   hint: string;
+  /**
+   * Address that the detail is about, without the query; the message begins with it. Default: none,
+   * if the detail is a whole sentence.
+   */
+  address?: string | undefined;
   /** HTTP status, if there was a response. */
   status?: number | undefined;
   /** Time in milliseconds that the service asks to wait before the next request. */
@@ -45,7 +50,9 @@ export interface DataStreamErrorFacts {
 /**
  * Error of a query whose rows the service did not return completely.
  *
- * The message is one line: what failed, and what to do next. It never contains the API key.
+ * The message is one line: what failed, and what to do next. It never contains the API key. The hint
+ * names options in braces, such as `{top}` or `{partition: "auto"}`, so that an interface can replace
+ * them with its own names: see {@linkcode DataStreamError.messageFor}.
  *
  * @example Recognize a rejected API key
  * ```ts
@@ -65,40 +72,70 @@ export interface DataStreamErrorFacts {
 export class DataStreamError extends Error {
   /** Always `DataStreamError`. */
   override readonly name = "DataStreamError";
+  // With `declare`, because the JavaScript of a bundle would contain the other fields.
   /** Kind of the error, for a `switch`. */
-  readonly kind!: DataStreamErrorKind;
+  declare readonly kind: DataStreamErrorKind;
   /** URL of the request. It never contains the API key. */
-  readonly url!: string;
-  /** What was expected and what was received. */
-  readonly detail: string;
-  /** What to do next. */
-  readonly hint!: string;
+  declare readonly url: string;
+  /** What was expected and what was received; a predicate of the address if there is one. */
+  declare readonly detail: string;
+  /** What to do next, options in braces. */
+  declare readonly hint: string;
+  /** Address that the detail is about, without the query. */
+  declare readonly address: string | undefined;
   /** HTTP status, if there was a response. */
-  readonly status!: number | undefined;
+  declare readonly status: number | undefined;
   /** Time in milliseconds that the service asks to wait before the next request. */
-  readonly retryAfter!: number | undefined;
+  declare readonly retryAfter: number | undefined;
   /** Number of rows that were delivered before the error. */
-  readonly rows!: number;
+  declare readonly rows: number;
   /**
    * Position after the last delivered row, for the option `skipToken` of a query that continues
    * there; undefined if nothing was delivered, or the query was split.
    */
-  readonly skipToken!: string | undefined;
+  declare readonly skipToken: string | undefined;
   /** Number of rows that the service counted, for `incomplete` and `too-many-rows`. */
-  readonly expectedRows!: number | undefined;
+  declare readonly expectedRows: number | undefined;
 
   /**
-   * Creates an error whose message is the detail and the hint.
+   * Creates an error whose message is the address, the detail and the hint.
    *
    * @param detail What was expected and what was received, without the API key
    * @param facts Kind, URL, hint, and further properties
    */
   constructor(detail: string, facts: DataStreamErrorFacts) {
-    const { cause, ...properties } = facts;
-    super(`${detail}: ${facts.hint}`, { cause });
-    Object.assign(this, properties);
-    this.detail = detail;
-    this.rows ??= 0;
+    const { cause, rows = 0, ...properties } = facts;
+    super("", { cause });
+    Object.assign(this, { ...properties, rows, detail });
+    this.message = this.messageFor({});
+  }
+
+  /**
+   * Formats the message for an interface that has other names for the options, such as the flags of
+   * a command line.
+   *
+   * @param names Names by option, or by option and value, such as `partition: "auto"`; an option that
+   *   is missing keeps its own
+   * @returns The message, on one line
+   *
+   * @example For a command line
+   * ```ts
+   * import { DataStreamError } from "@weir/datastream";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const error = new DataStreamError("Records responded with status 413", {
+   *   kind: "status",
+   *   status: 413,
+   *   url: "https://api.datastream.org/v1/odata/v4/Records",
+   *   hint: "lower {top}",
+   * });
+   * assertEquals(error.message, "Records responded with status 413: lower top");
+   * assertEquals(error.messageFor({ top: "--top" }), "Records responded with status 413: lower --top");
+   * ```
+   */
+  messageFor(names: Readonly<Record<string, string>>): string {
+    const { address, detail, hint } = this;
+    return `${address ? `${address} ` : ""}${detail}: ${nameOptions(hint, names)}`;
   }
 }
 
@@ -117,12 +154,15 @@ export interface ValidationErrorFacts {
   cause?: unknown;
 }
 
+/** Key of the option `unchecked` in the names of an interface. */
+const UNCHECKED = "unchecked: true";
+
 /**
  * Error for an option that is rejected before any request is sent.
  *
  * The message is one line: the option, what is wrong with it, the value, and what to do next. It
- * never contains the API key. The hint names other options in braces, such as `{within}`, so that an
- * interface can replace them with its own names: see {@linkcode ValidationError.messageFor}.
+ * never contains the API key. The hint names other options in braces, such as `{within}` or
+ * `{format: "csv"}`, so that an interface can replace them with its own names: see {@linkcode ValidationError.messageFor}.
  *
  * @example Find out which option is wrong
  * ```ts
@@ -137,15 +177,15 @@ export class ValidationError extends TypeError {
   /** Always `ValidationError`. */
   override readonly name = "ValidationError";
   /** Name of the option, such as `filter` or `retry.attempts`. */
-  readonly option: string;
+  declare readonly option: string;
   /** What is wrong, as a predicate of the option: `must be a whole number, got 1.5`. */
-  readonly problem: string;
+  declare readonly problem: string;
   /** Value of the option; `undefined` if it is a secret. */
-  readonly received: unknown;
+  declare readonly received: unknown;
   /** What to do next, other options in braces; empty if the problem says what is accepted. */
-  readonly hint: string;
+  declare readonly hint: string;
   /** Whether the message suggests the query option `unchecked`, which lets the value through. */
-  readonly canBeUnchecked: boolean;
+  declare readonly canBeUnchecked: boolean;
 
   /**
    * Creates an error whose message is the option, the problem and the hint.
@@ -157,20 +197,17 @@ export class ValidationError extends TypeError {
   constructor(option: string, problem: string, facts: ValidationErrorFacts = {}) {
     const { received, hint = "", canBeUnchecked = false, cause } = facts;
     super("", { cause });
-    this.option = option;
-    this.problem = problem;
-    this.received = received;
-    this.hint = hint;
-    this.canBeUnchecked = canBeUnchecked;
-    this.message = this.messageFor(option === "unchecked" ? {} : { unchecked: "unchecked: true" });
+    Object.assign(this, { option, problem, received, hint, canBeUnchecked });
+    this.message = this.messageFor({ [UNCHECKED]: UNCHECKED });
   }
 
   /**
    * Formats the message for an interface that has other names for the options, such as the flags of
    * a command line or the parameters of a URL.
    *
-   * @param names Names by option; an option that is missing keeps its own. Without a name for
-   *   `unchecked`, the message does not suggest that option
+   * @param names Names by option, or by option and value, such as `format: "csv"`; an option that is
+   *   missing keeps its own. Without a name for `unchecked: true`, the message does not
+   *   suggest it
    * @returns The message, on one line
    *
    * @example For a command line
@@ -184,21 +221,29 @@ export class ValidationError extends TypeError {
    */
   messageFor(names: Readonly<Record<string, string>>): string {
     const hint = this.hintFor(names);
-    const unchecked = this.canBeUnchecked && names.unchecked !== undefined
-      ? ` (or pass ${names.unchecked}, if the service accepts it)`
-      : "";
-    return `${nameIn(names, this.option)} ${this.problem}${hint && `: ${hint}`}${unchecked}`;
+    const unchecked = this.canBeUnchecked && names[UNCHECKED];
+    return `${nameIn(names, this.option)} ${this.problem}${hint && `: ${hint}`}${
+      unchecked ? ` (or pass ${unchecked}, if DataStream accepts it)` : ""
+    }`;
   }
 
   /**
    * Formats only the hint for an interface that has other names for the options.
    *
-   * @param names Names by option; an option that is missing keeps its own
+   * @param names Names as for {@linkcode ValidationError.messageFor}
    * @returns What to do next; empty if the problem says what is accepted
    */
   hintFor(names: Readonly<Record<string, string>>): string {
-    return this.hint.replace(/\{([\w.]+)\}/g, (_, option) => nameIn(names, option));
+    return nameOptions(this.hint, names);
   }
+}
+
+/**
+ * Replaces each option in braces, such as `{top}` or `{partition: "auto"}`, by its name in an interface,
+ * or by the text in the braces if it has no other name.
+ */
+export function nameOptions(hint: string, names: Readonly<Record<string, string>>): string {
+  return hint.replace(/\{([\w.]+(?:: [^{}]+)?)\}/g, (_, option) => nameIn(names, option));
 }
 
 function nameIn(names: Readonly<Record<string, string>>, option: string): string {

@@ -2,7 +2,6 @@ import { html } from "hono/html";
 import type { Citation } from "../../src/client/citations.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
 import type { ResourceName } from "../../src/odata/resources.ts";
-import { addBox } from "../citations.ts";
 import type { FormQuery } from "./form.ts";
 
 /** Preview of the result of a query. */
@@ -25,16 +24,17 @@ const PREVIEW_ROWS = 20;
  */
 export function preparePreview(
   dataStream: DataStream,
-  { resource, within, ...options }: FormQuery,
+  { resource, ...options }: FormQuery,
   signal: AbortSignal,
 ): () => Promise<Preview> {
-  const all = dataStream.query(resource, { ...options, within, signal });
-  const first = dataStream.query(resource, { ...options, within, signal, limit: PREVIEW_ROWS });
+  const { filter, within } = options;
+  const all = dataStream.query(resource, { ...options, signal });
+  const first = dataStream.query(resource, { ...options, signal, limit: PREVIEW_ROWS });
   return async () => {
     const count = await all.count();
     if (count === 0) return { count, rows: [], citations: [] };
     const rows = await first.toArray();
-    const citations = await dataStream.citations(addBox(options.filter, within), { signal });
+    const citations = await dataStream.citations(filter, { within, signal });
     return { count, rows, citations };
   };
 }

@@ -1,9 +1,9 @@
 import type { Citation } from "../client/citations.ts";
 import { DataStream } from "../client/datastream.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
-import { ValidationError } from "../errors.ts";
 import { citationsText } from "../formats/citations_text.ts";
-import { boundingBox } from "../odata/filter.ts";
+import { clausesOf } from "../odata/query_options.ts";
+import { RESOURCES } from "../odata/resources.ts";
 import { type Arguments, formatFlag, formatFlags } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
 import { explainingErrors, FileError, writeText } from "./output.ts";
@@ -24,9 +24,10 @@ export async function cite({ flags }: Arguments, context: Context): Promise<void
   if (format !== "txt" && format !== "json") {
     throw new UsageError(`--format must be txt or json for citations, got "${format}"`);
   }
-  const filter = toCitationFilter({ filter: readFilter(flags), within: readBox(flags) });
+  const filter = readFilter(flags);
+  const within = readBox(flags);
   const client = new DataStream(await readClientOptions(flags, context));
-  const citations = await client.citations(filter, { signal: context.signal });
+  const citations = await client.citations(filter, { within, signal: context.signal });
   await context.print(
     format === "json" ? `${JSON.stringify(citations, null, 2)}\n` : citationsText(citations),
   );
@@ -36,10 +37,14 @@ export async function cite({ flags }: Arguments, context: Context): Promise<void
 /** Maximum number of citations on standard error. A download of all datasets has hundreds. */
 const MAX_PRINTED = 3;
 /** Maximum number of DOIs in a suggested command. */
-const MAX_DOIS = 6;
+const MAX_SUGGESTED_DOIS = 6;
 
 /** A finished download. */
-interface Download extends Pick<AnyResourceQuery, "filter" | "within"> {
+interface CitedDownload {
+  /** Filter of the rows. */
+  filter: string | undefined;
+  /** Bounding box of the rows. */
+  within: AnyResourceQuery["within"];
   /** DOIs of the rows; `undefined` if they are unknown. */
   dois: readonly string[] | undefined;
   /** Why the DOIs are unknown. Default: the output has no column `DOI`. */
@@ -59,29 +64,30 @@ interface Download extends Pick<AnyResourceQuery, "filter" | "within"> {
  */
 export async function citeDownload(
   client: DataStream,
-  download: Download,
+  download: CitedDownload,
   context: Context,
 ): Promise<void> {
-  const { dois, path, file = "The output", flags } = download;
+  const { filter, within, dois, path, file = "The output", flags } = download;
   const { whyWithoutDois = "DOI is not a column of the output" } = download;
   let citations: Citation[];
   try {
     const { signal } = context;
-    const filter = dois === undefined ? toCitationFilter(download) : undefined;
-    citations = await client.citations(filter, { dois, signal });
+    citations = dois === undefined
+      ? await client.citations(filter, { within, signal })
+      : await client.citations(undefined, { dois, signal });
     if (path !== undefined) {
       await explainingErrors(path, writeText(path, citationsText(citations), context));
     }
   } catch (error) {
     if (context.signal.aborted) throw error;
     const message = `${file} is complete, but its citations are not (${messageOf(error)}). ` +
-      `To print them: ${citeCommand(client, download)}`;
+      `To print them: ${citeCommand(download)}`;
     if (path !== undefined) throw new FileError(message, { cause: error });
     return context.printError(message);
   }
   const missing = (dois ?? []).filter((doi) => citations.every((found) => found.doi !== doi));
   if (missing.length > 0) {
-    context.printError(`The service has no citation of ${formatDois(missing)}`);
+    context.printError(`DataStream has no citation of ${formatDois(missing)}`);
   }
   const mayHaveOthers = dois === undefined && !flags.has("quiet");
   const reason = `all datasets that match the filter are included, because ${whyWithoutDois}`;
@@ -94,7 +100,7 @@ export async function citeDownload(
   text.trimEnd().split("\n").forEach(context.printError);
   const others = citations.length - MAX_PRINTED;
   if (others > 0) {
-    context.printError(`${others} more. To print all: ${citeCommand(client, download)}`);
+    context.printError(`${others} more. To print all: ${citeCommand(download)}`);
   }
   if (mayHaveOthers) context.printError(`The list may have unneeded citations: ${reason}`);
 }
@@ -104,34 +110,25 @@ function formatDois(dois: readonly string[]): string {
   return dois.slice(0, MAX_PRINTED).join(", ") + (others > 0 ? ` and ${others} more` : "");
 }
 
-/** Returns the filter and the bounding box of a query as a filter of Metadata. */
-function toCitationFilter(
-  { filter, within }: Pick<Download, "filter" | "within">,
-): string | undefined {
-  const parts = [filter, within && boundingBox(within)].filter((part) => part !== undefined);
-  return parts.length === 0 ? undefined : parts.join(" and ");
-}
-
 /**
  * Returns the command that prints the citations of a download: with `--doi` if there are few DOIs,
  * else with the flags of the filter, which may match more datasets than the download has.
  */
-function citeCommand(client: DataStream, download: Download): string {
+function citeCommand(download: CitedDownload): string {
   const { dois, flags } = download;
-  const usesDois = dois !== undefined && (dois.length <= MAX_DOIS || !canCite(client, download));
+  const usesDois = dois !== undefined &&
+    (dois.length <= MAX_SUGGESTED_DOIS || !canCite(download.filter));
   const filter = usesDois
     ? dois.map((doi) => formatFlag("doi", doi)).join("")
     : formatFlags(flags, Object.keys(FILTER_FLAGS));
   return `weir cite${filter}${formatFlags(flags, Object.keys(SERVICE_FLAGS))}`;
 }
 
-/** Whether `weir cite` accepts the filter of a download. */
-function canCite(client: DataStream, download: Download): boolean {
-  try {
-    client.metadata({ filter: toCitationFilter(download) });
-    return true;
-  } catch (error) {
-    if (error instanceof ValidationError) return false;
-    throw error;
-  }
+/** Whether `weir cite`, which has no flag `--unchecked`, accepts the filter of a download. */
+function canCite(filter: CitedDownload["filter"]): boolean {
+  const names: readonly string[] = RESOURCES.Metadata.filters;
+  const clauses = clausesOf(filter);
+  // A filter that cannot be parsed has no clauses.
+  return (filter === undefined || clauses.length > 0) &&
+    clauses.every(({ field }) => names.includes(field));
 }

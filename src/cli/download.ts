@@ -5,15 +5,13 @@ import type { AnyResourceQuery } from "../client/query.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
 import type { CsvOptions } from "../formats/csv_options.ts";
 import type { FormatName } from "../formats/formats.ts";
-import { formatClauses } from "../odata/clause.ts";
-import { boundingBox } from "../odata/filter.ts";
-import { parseFilter, toMetadataFilter } from "../odata/parse_filter.ts";
-import { isMeasured } from "../odata/query_options.ts";
-import { MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { toWiderMetadataFilter } from "../odata/query_options.ts";
+import { isMeasured, MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import { citeDownload } from "./cite.ts";
 import { type Context, UsageError } from "./context.ts";
 import {
+  type DownloadPage,
   isStandardOutput,
   openStandardOutput,
   openStream,
@@ -56,9 +54,7 @@ export async function download(
     signal,
     onProgress: (progress) => report?.update(progress),
   });
-  const batchesAfter = (after?: Cursor) => query.batches({ format, csv, after, dois: true });
-  // Throws now if an option of the format is invalid, before a file is created.
-  batchesAfter();
+  const pagesAfter = (after?: Cursor) => query.batches({ format, csv, after, dois: true });
   const printValueHints = () => valueHints(input.filter, flags).forEach(context.printError);
 
   if (isCount) {
@@ -67,12 +63,14 @@ export async function download(
     if (count === 0) printValueHints();
     return;
   }
+  // Created before any file, so that an invalid option of the format leaves none.
+  const allPages = pagesAfter();
   const target = file === undefined ? undefined : await resolveOutput(file);
   const citeTarget = citationFile === undefined ? undefined : await resolveOutput(citationFile);
   requireDifferentFiles(target?.path, citeTarget?.path);
   const writeCitations = (dois?: readonly string[], whyWithoutDois?: string) => {
     // Few attempts, because the rows are complete and the citations can be requested later.
-    const citationClient = new DataStream({ ...options, retry: { attempts: 2 } });
+    const citationClient = client.with({ retry: { attempts: 2 } });
     const { filter, within } = input;
     const cited = { filter, within, dois, whyWithoutDois, path: citationFile, file, flags };
     return citeDownload(citationClient, cited, context);
@@ -89,9 +87,9 @@ export async function download(
   }
   if (citeTarget?.isStream === false) await requireReplaceable(citeTarget.path, force);
 
-  const { output, after } = await openOutput(target, {
+  const { output, after, pages = allPages } = await openOutput(target, {
     queryJson: toQueryJson(resource, options.baseUrl, input, format, csv),
-    validate: batchesAfter,
+    pagesAfter,
     resume,
     force,
     requestDatasets: () => requestDatasetVersions(client, input, signal),
@@ -106,7 +104,7 @@ export async function download(
   let missingRows = 0;
   let dois: readonly string[] | undefined;
   try {
-    for await (const page of batchesAfter(after)) {
+    for await (const page of pages) {
       await output.write(page);
       ({ totalRows: rows, missingRows, dois } = page);
     }
@@ -211,12 +209,12 @@ function requireDifferentFiles(output: string | undefined, cite: string | undefi
   throw new UsageError("--cite and --output would write to the same file: change one of the names");
 }
 
-/** Opens the output. Returns also the cursor to continue after if a part is resumed. */
+/** Opens the output. If a part is resumed, also returns its cursor, and the pages after it. */
 async function openOutput(
   target: OutputPath | undefined,
   options: PartOptions,
   context: Context,
-): Promise<{ output: Output; after?: Cursor | undefined }> {
+): Promise<{ output: Output; after?: Cursor; pages?: AsyncIterable<DownloadPage> }> {
   if (target === undefined) return { output: openStandardOutput(context) };
   const { path, isStream } = target;
   if (!isStream) return await openFile(path, options);
@@ -232,7 +230,8 @@ function resumeHint(error: unknown): string {
 }
 
 /**
- * Requests the versions of every dataset that the rows of a query can come from.
+ * Requests the versions of every dataset that the rows of a query can come from. A change of another
+ * dataset may be reported, too, because the filter of the datasets can be wider than the query.
  *
  * @param query Query of the download
  * @throws {DataStreamError} If the request fails
@@ -251,7 +250,7 @@ async function requestDatasetVersions(
     });
   let datasets;
   try {
-    datasets = request(toDatasetFilter(query));
+    datasets = request(toWiderMetadataFilter(query));
   } catch (error) {
     // The filter fits into a URL of the query, but is too long for a URL of Metadata.
     if (!(error instanceof ValidationError)) throw error;
@@ -263,28 +262,4 @@ async function requestDatasetVersions(
       String(Version),
       String(PublishedTimestamp),
     ]);
-}
-
-/**
- * Returns the filter of a query without the clauses that Metadata cannot be filtered by; `undefined`
- * if none remains.
- *
- * It can match more datasets than the query, never fewer. A reported change may therefore concern a
- * dataset that has no row of the query.
- */
-function toDatasetFilter({ filter, within }: AnyResourceQuery): string | undefined {
-  const names: readonly string[] = RESOURCES.Metadata.filters;
-  const clauses = [...parseIfPossible(filter), ...(within ? boundingBox(within).clauses : [])]
-    .filter(({ field }) => names.includes(field));
-  return clauses.length === 0 ? undefined : toMetadataFilter(formatClauses(clauses));
-}
-
-/** Returns the clauses of a filter; an empty list if it is unchecked and cannot be parsed. */
-function parseIfPossible(filter: AnyResourceQuery["filter"]): ReturnType<typeof parseFilter> {
-  try {
-    return filter === undefined ? [] : parseFilter(String(filter));
-  } catch (error) {
-    if (error instanceof ValidationError) return [];
-    throw error;
-  }
 }

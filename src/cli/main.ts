@@ -92,7 +92,7 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
     return 1;
   } finally {
     // The listeners stay until the streams have reported their errors.
-    if (!scope.Deno) await new Promise<void>((resolve) => void stderr.write("", () => resolve()));
+    if (!deno) await new Promise<void>((resolve) => void stderr.write("", () => resolve()));
     // In Bun, a stream reports its error after the write that failed.
     await setImmediate();
     removeHandlers(handlers);
@@ -136,30 +136,31 @@ function removeHandlers(handlers: ProcessHandlers): void {
   for (const signal of SIGNALS) process.off(signal, onSignal);
 }
 
-const scope = globalThis as {
+/** The APIs of Deno that are used here; `undefined` in other runtimes. */
+const deno = (globalThis as {
   Deno?: {
     stdout: { write(bytes: Uint8Array): Promise<number> };
     stderr: { writeSync(bytes: Uint8Array): number };
     permissions: { querySync(of: { name: "env"; variable: string }): { state: string } };
   };
-};
+}).Deno;
 
 /**
  * Writes to standard error. A failed write is ignored: it must not end a download. `process.stderr` is
  * not used in Deno, where a failed write to it stops the event loop, and the process exits with 0.
  */
 function writeMessage(text: string): void {
-  if (!scope.Deno) return void process.stderr.write(text);
+  if (!deno) return void process.stderr.write(text);
   const bytes = new TextEncoder().encode(text);
   try {
-    for (let at = 0; at < bytes.length;) at += scope.Deno.stderr.writeSync(bytes.subarray(at));
+    for (let at = 0; at < bytes.length;) at += deno.stderr.writeSync(bytes.subarray(at));
   } catch {
     // Standard error is closed.
   }
 }
 
 function isAllowed(variable: string): boolean {
-  const { state = "granted" } = scope.Deno?.permissions.querySync({ name: "env", variable }) ?? {};
+  const { state = "granted" } = deno?.permissions.querySync({ name: "env", variable }) ?? {};
   return state === "granted";
 }
 
@@ -178,13 +179,13 @@ function environmentIfAllowed(name: string): string | undefined {
 
 /** Writes to standard output without locking it, because calls of `main()` can overlap. */
 async function writeOutput(bytes: Uint8Array): Promise<void> {
-  if (scope.Deno === undefined) {
+  if (deno === undefined) {
     return await new Promise((resolve, reject) => {
       process.stdout.write(bytes, (error) => error ? reject(error) : resolve());
     });
   }
   // In Deno, process.stdout blocks the event loop, and thus signals, while a reader is slow.
-  for (let at = 0; at < bytes.length;) at += await scope.Deno.stdout.write(bytes.subarray(at));
+  for (let at = 0; at < bytes.length;) at += await deno.stdout.write(bytes.subarray(at));
 }
 
 /**

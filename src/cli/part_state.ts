@@ -9,7 +9,8 @@
 import { lstat, readFile, rename, rm, writeFile } from "node:fs/promises";
 import type { Cursor } from "../client/batches.ts";
 import { amendError, DataStreamError, ValidationError } from "../errors.ts";
-import { FileError, statIfExists } from "./output.ts";
+import { type DownloadPage, FileError, statIfExists } from "./output.ts";
+import { isCount } from "../validation.ts";
 
 /** Version of the format of FILE.part.json. */
 export const STATE_VERSION = 3;
@@ -26,7 +27,7 @@ export interface RunHeader {
 }
 
 /** State of a part before its first page is committed. */
-export interface EmptyState extends RunHeader {
+export interface EmptyPartState extends RunHeader {
   bytes: 0;
   cursor?: undefined;
 }
@@ -37,7 +38,7 @@ export interface EmptyState extends RunHeader {
  * FILE.part.json is replaced after each page, so lists that can be long have their own files: the
  * dataset versions, and the shards after the current shard.
  */
-export interface State extends RunHeader {
+export interface PartState extends RunHeader {
   /** Number of committed bytes. */
   bytes: number;
   /** SHA-256 of the committed bytes, in hexadecimal. */
@@ -61,20 +62,28 @@ export type Slot = 0 | 1;
 /** Hint for a part that cannot be resumed. */
 export const RESTART = "start again with --force";
 
+/** A state with a committed page, and the pages after it. */
+export interface ResumableState {
+  state: PartState;
+  pages: AsyncIterable<DownloadPage>;
+}
+
 /**
  * Reads the state of a part. Its cursor contains all remaining shards.
  *
  * @param path Path of FILE
  * @param queryJson Query of this run, compared with the query of the part
- * @param validate Throws a `ValidationError` if a cursor does not belong to the query of this run
+ * @param pagesAfter Returns the pages after a cursor; throws a `ValidationError` if the cursor does not
+ *   belong to the query of this run
+ * @returns The state, and the pages after its cursor if a page was committed
  * @throws {FileError} If the state is missing or damaged, or was written for another query or by an
  *   earlier version of weir
  */
 export async function readState(
   path: string,
   queryJson: string,
-  validate: (cursor: Cursor) => void,
-): Promise<State | EmptyState> {
+  pagesAfter: (cursor: Cursor) => AsyncIterable<DownloadPage>,
+): Promise<{ state: EmptyPartState } | ResumableState> {
   const statePath = statePathOf(path);
   const damaged = (file = statePath) => new FileError(`${file} is missing or damaged: ${RESTART}`);
   let state: unknown;
@@ -85,7 +94,7 @@ export async function readState(
     if (error instanceof Error && "code" in error && error.code !== "ENOENT") throw error;
     throw damaged();
   }
-  if (Number((state as State | null)?.version) < STATE_VERSION) {
+  if (Number((state as PartState | null)?.version) < STATE_VERSION) {
     throw new FileError(`${statePath} was written by an earlier version of weir: ${RESTART}`);
   }
   if (!isState(state)) throw damaged();
@@ -95,17 +104,18 @@ export async function readState(
         `pass the same flags as before, or ${RESTART}`,
     );
   if (state.cursor === undefined) {
-    if (state.queryJson === queryJson) return state;
+    if (state.queryJson === queryJson) return { state };
     throw otherQuery();
   }
+  let pages: AsyncIterable<DownloadPage>;
   try {
-    validate(state.cursor);
+    pages = pagesAfter(state.cursor);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     throw state.queryJson === queryJson ? damaged() : otherQuery();
   }
   const { cursor, laterShards, slot } = state;
-  if (laterShards === 0) return state;
+  if (laterShards === 0) return { state, pages };
   const shardsPath = shardsPathOf(path, slot);
   const shards: unknown = await readFile(shardsPath, "utf8").then(JSON.parse).catch(() => null);
   if (!Array.isArray(shards) || shards.length < laterShards) throw damaged(shardsPath);
@@ -114,17 +124,16 @@ export async function readState(
     remaining: [...cursor.remaining, ...shards.slice(-laterShards)],
   };
   try {
-    validate(fullCursor);
+    return { state: { ...state, cursor: fullCursor }, pages: pagesAfter(fullCursor) };
   } catch (error) {
     throw error instanceof ValidationError ? damaged(shardsPath) : error;
   }
-  return { ...state, cursor: fullCursor };
 }
 
 /** Whether a value has the members of a state. The cursor is validated by the client. */
-function isState(value: unknown): value is State | EmptyState {
+function isState(value: unknown): value is PartState | EmptyPartState {
   if (typeof value !== "object" || value === null) return false;
-  const state = value as Partial<State>;
+  const state = value as Partial<PartState>;
   const { version, owner, queryJson, force, bytes, sha256, cursor, laterShards, slot } = state;
   if (
     version !== STATE_VERSION || typeof owner !== "string" || typeof queryJson !== "string" ||
@@ -135,10 +144,6 @@ function isState(value: unknown): value is State | EmptyState {
     (slot === 0 || slot === 1);
 }
 
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
-}
-
 /**
  * Writes the state of a part. The shards after the current shard are left out: write them with
  * {@linkcode writeShards} first.
@@ -146,7 +151,7 @@ function isCount(value: unknown): boolean {
  * @param path Path of FILE
  * @returns The text of FILE.part.json
  */
-export async function writeState(path: string, state: State | EmptyState): Promise<string> {
+export async function writeState(path: string, state: PartState | EmptyPartState): Promise<string> {
   const { cursor } = state;
   const written = cursor === undefined
     ? state
@@ -320,7 +325,7 @@ export class DatasetVersionFile {
     if (changes === undefined) return;
     const part = partPathOf(this.#path);
     throw new FileError(
-      `The service has published new data since ${part} was started (${changes}): ${RESTART}`,
+      `DataStream has published new data since ${part} was started (${changes}): ${RESTART}`,
     );
   }
 }
@@ -403,5 +408,5 @@ export async function cleanUpFinished(path: string): Promise<string | undefined>
   const { rows, missingRows } = note;
   return missingRows === undefined
     ? "complete: it exists, and there is no part to resume"
-    : `finished with ${rows} rows, ${missingRows} fewer than the service counted`;
+    : `finished with ${rows} rows, ${missingRows} fewer than DataStream counted`;
 }

@@ -105,7 +105,7 @@ export class ProgressReport {
       const areMissing = this.#missingRows === 1 ? "is missing" : "are missing";
       this.#context.printError(
         `${countText(this.#missingRows)} ${areMissing}: ` +
-          "the service counted more (accepted by --allow-incomplete)",
+          "DataStream counted more (accepted by --allow-incomplete)",
       );
     }
     if (this.#isQuiet) return;
@@ -167,7 +167,9 @@ export class ProgressReport {
     if (retrying && performance.now() < this.#retryAt) {
       // The retry is at the start of the line, because a narrow terminal truncates the end.
       const wait = Math.max(0, this.#retryAt - performance.now()) / 1000;
-      const fault = retrying.fault.detail.replace(/https?:\/\/[^\s/]+(?:\/[^\s/]+)*\/(\w+)/, "$1");
+      const { address, detail } = retrying.fault;
+      // Of the address, only the resource.
+      const fault = `${address ? `${address.split("/").at(-1)} ` : ""}${detail}`;
       return `Retrying in ${duration(wait)} (${fault.slice(0, MAX_ERROR_LENGTH)}), ${rowsText}`;
     }
     if (pages === 0) {

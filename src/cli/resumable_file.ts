@@ -3,6 +3,7 @@ import { type FileHandle, lstat, open, readFile, rename } from "node:fs/promises
 import type { Cursor } from "../client/batches.ts";
 import {
   copyPermissions,
+  type DownloadPage,
   explainingErrors,
   FileError,
   type Output,
@@ -12,15 +13,16 @@ import {
 import {
   type DatasetVersion,
   DatasetVersionFile,
-  type EmptyState,
+  type EmptyPartState,
   partPathOf,
+  type PartState,
   readState,
   removePart,
   removeSidecars,
   RESTART,
+  type ResumableState,
   type RunHeader,
   type Slot,
-  type State,
   STATE_VERSION,
   statePathOf,
   updateIncompleteNote,
@@ -32,8 +34,11 @@ import {
 export interface PartOptions {
   /** The resource and the flags that determine the content of the file, as JSON. */
   queryJson: string;
-  /** Throws a `ValidationError` if a cursor does not belong to the query. */
-  validate: (cursor: Cursor) => void;
+  /**
+   * Returns the pages of the query after a cursor. Throws a `ValidationError` if the cursor does not
+   * belong to the query.
+   */
+  pagesAfter: (cursor: Cursor) => AsyncIterable<DownloadPage>;
   /** Whether to continue an existing part. */
   resume: boolean;
   /** Whether to overwrite an existing file or part. */
@@ -46,7 +51,7 @@ export interface PartOptions {
  * Opens a file as the output of a download.
  *
  * @param path Path of FILE, with symbolic links resolved
- * @returns The output, and the cursor to continue after; `undefined` for a new part
+ * @returns The output; for a part that is resumed also its cursor, and the pages after it
  * @throws {FileError} If a file or a part exists that the options do not allow to replace, or a part
  *   cannot be resumed
  * @throws {DataStreamError} If the dataset versions cannot be requested
@@ -54,9 +59,9 @@ export interface PartOptions {
 export async function openFile(
   path: string,
   options: PartOptions,
-): Promise<{ output: Output; after: Cursor | undefined }> {
+): Promise<{ output: Output; after?: Cursor; pages?: AsyncIterable<DownloadPage> }> {
   const explaining = <T>(work: Promise<T>) => explainingErrors(path, work);
-  const { part, after } = await explaining(openPart(path, options));
+  const { part, ...position } = await explaining(openPart(path, options));
   const output: Output = {
     async write({ data, cursor, hasMore, isLast }) {
       await explaining(part.write(data));
@@ -68,13 +73,14 @@ export async function openFile(
       return await part.abandon(rows === 0) ? partPathOf(path) : undefined;
     },
   };
-  return { output, after };
+  return { output, ...position };
 }
 
-/** An open part, and the cursor of its last committed page. */
+/** An open part. One that is resumed also has the cursor of its last committed page, and later pages. */
 interface OpenPart {
   part: PartFile;
-  after: Cursor | undefined;
+  after?: Cursor;
+  pages?: AsyncIterable<DownloadPage>;
 }
 
 /** Hint if both FILE and FILE.part exist, and FILE may not be overwritten. */
@@ -89,20 +95,20 @@ const MOVE = "move it, then resume";
  * @throws {DataStreamError} If the dataset versions cannot be requested
  */
 export async function openPart(path: string, options: PartOptions): Promise<OpenPart> {
-  const { queryJson, validate, resume } = options;
+  const { queryJson, pagesAfter, resume } = options;
   const partPath = partPathOf(path);
   const found = await statIfExists(partPath, lstat);
-  const state = !resume || found === undefined
+  const existing = !resume || found === undefined
     ? undefined
-    : await readState(path, queryJson, validate).catch((error) => {
+    : await readState(path, queryJson, pagesAfter).catch((error) => {
       // A run that was killed at its start leaves an empty part without a state.
       if (found.size > 0 || !(error instanceof FileError)) throw error;
     });
-  const force = options.force || state?.force === true;
+  const force = options.force || existing?.state.force === true;
   const replaced = await requireReplaceable(path, force, found && resume ? MOVE : undefined);
-  if (state?.cursor !== undefined) {
+  if (existing !== undefined && "pages" in existing) {
     if (!found!.isFile()) throw new FileError(`${partPath} is not a regular file: ${RESTART}`);
-    return await resumePart(path, { ...options, force }, state);
+    return await resumePart(path, { ...options, force }, existing);
   }
   if (force || resume) await removePart(path);
   // The permissions of the file that it replaces, and for its owner those that --resume needs.
@@ -121,10 +127,14 @@ export async function openPart(path: string, options: PartOptions): Promise<Open
     await file.close();
     throw error;
   }
-  return { part, after: undefined };
+  return { part };
 }
 
-async function resumePart(path: string, options: PartOptions, state: State): Promise<OpenPart> {
+async function resumePart(
+  path: string,
+  options: PartOptions,
+  { state, pages }: ResumableState,
+): Promise<OpenPart> {
   const file = await open(partPathOf(path), "r+");
   try {
     const hash = await hashPart(path, file, state.bytes, state.sha256);
@@ -135,7 +145,7 @@ async function resumePart(path: string, options: PartOptions, state: State): Pro
     }
     const part = new PartFile(path, options, file, { state, hash, datasets });
     await part.takeOver(state);
-    return { part, after: state.cursor };
+    return { part, after: state.cursor, pages };
   } catch (error) {
     await file.close();
     throw error;
@@ -144,7 +154,7 @@ async function resumePart(path: string, options: PartOptions, state: State): Pro
 
 /** Content of a part that an earlier run wrote. */
 interface ExistingPart {
-  state: State;
+  state: PartState;
   /** Hash of the committed bytes. */
   hash: Hash;
   datasets: DatasetVersionFile;
@@ -217,7 +227,7 @@ export class PartFile {
    * @param state State of an earlier run if the part is resumed
    * @throws {FileError} If another download has replaced the part
    */
-  async takeOver(state?: State): Promise<void> {
+  async takeOver(state?: PartState): Promise<void> {
     await this.#writeState(
       state === undefined ? { ...this.#header, bytes: 0 } : { ...state, ...this.#header },
     );
@@ -328,7 +338,7 @@ export class PartFile {
     return { version: STATE_VERSION, owner: this.#owner, queryJson, force };
   }
 
-  async #writeState(state: State | EmptyState): Promise<void> {
+  async #writeState(state: PartState | EmptyPartState): Promise<void> {
     this.#stateText = await writeState(this.#path, state).catch((error) => {
       // Another run has written, renamed or removed the same temporary file.
       throw ["ENOENT", "EEXIST"].includes(error.code) ? this.#takenOver() : error;

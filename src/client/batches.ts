@@ -4,10 +4,12 @@ import type { FormatName } from "../formats/formats.ts";
 import type { PageWriter, WriterState } from "../formats/page_writer.ts";
 import type { Clause, Literal } from "../odata/clause.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
+import { isListOfStrings } from "../validation.ts";
 import type { Execution } from "./fetch_page.ts";
 import { readPages } from "./query_pages.ts";
 import { isObject, type PageData, type PageReader } from "./read_page.ts";
 import type { Shard } from "./shards.ts";
+import { isCount } from "../validation.ts";
 
 /** Options for {@linkcode Query.batches}. */
 export interface BatchOptions {
@@ -223,7 +225,7 @@ function isCursor(value: unknown): value is CheckedCursor {
     isComplete: optional(isBoolean),
     writer: (writer) =>
       (value as Cursor).query.format === undefined ? writer === undefined : isWriterState(writer),
-    dois: optional(listOf(isString)),
+    dois: optional(isListOfStrings),
   });
 }
 
@@ -254,7 +256,7 @@ function isWriterState(value: unknown): boolean {
   return hasForm<WriterState>(value, {
     isBegun: isBoolean,
     hasRows: optional(isBoolean),
-    fields: optional(listOf(isString)),
+    fields: optional(isListOfStrings),
   });
 }
 
@@ -272,10 +274,6 @@ function optional(isValid: Check): Check {
 
 function listOf(isValid: Check): Check {
   return (value) => Array.isArray(value) && value.every(isValid);
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 function isBoolean(value: unknown): boolean {

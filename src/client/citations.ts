@@ -1,6 +1,7 @@
-import { toMetadataFilter } from "../odata/parse_filter.ts";
+import type { BoundingBox } from "../odata/bounding_box.ts";
 import { eq, type Filter, isIn } from "../odata/filter.ts";
-import { invalidValue } from "../validation.ts";
+import { toMetadataFilter } from "../odata/query_options.ts";
+import { invalidValue, isListOfStrings } from "../validation.ts";
 
 /**
  * Citation of a dataset. The licence of the data requires it.
@@ -59,6 +60,11 @@ export interface CitationOptions {
    * Default: every dataset that matches the filter.
    */
   dois?: readonly string[] | undefined;
+  /**
+   * Bounding box of the query that returned the data: a dataset must have a location in it. Default:
+   * none.
+   */
+  within?: BoundingBox | undefined;
   /** Signal that stops the requests. Default: none. */
   signal?: AbortSignal | undefined;
 }
@@ -68,42 +74,41 @@ export const CITED_FIELDS = ["DOI", "DatasetName", "Version", "Citation", "Licen
 
 /** Converts a row of Metadata to a citation. */
 export function toCitation(
-  dataset: Record<(typeof CITED_FIELDS)[number], string>,
+  { DOI, DatasetName, Version, Citation, Licence }: Record<(typeof CITED_FIELDS)[number], string>,
 ): Citation {
-  const { DOI: doi, DatasetName: name, Version: version, Citation: citation, Licence: licence } =
-    dataset;
-  return { doi, link: `https://doi.org/${doi}`, name, version, citation, licence };
+  return {
+    doi: DOI,
+    link: `https://doi.org/${DOI}`,
+    name: DatasetName,
+    version: Version,
+    citation: Citation,
+    licence: Licence,
+  };
 }
 
 /** Maximum number of DOIs in one filter, so that common gateways accept the length of the request. */
-const MAX_DOIS = 100;
+const MAX_DOIS_PER_REQUEST = 100;
 
 /**
  * Returns the filters of Metadata for the datasets to cite, one for each request.
  *
  * @param filter Filter of the cited rows. Default: none
- * @param dois DOIs of the datasets, which may be repeated. Default: any DOI
+ * @param options DOIs of the datasets, which may be repeated, and the bounding box of the cited rows
  * @returns The filters; `undefined` for a request of all datasets
- * @throws {ValidationError} If Metadata does not accept the filter, or `dois` is not an array of strings
+ * @throws {ValidationError} If Metadata does not accept the filter, or an option is invalid
  */
 export function citationFilters(
   filter: Filter<string> | string | undefined,
-  dois: readonly string[] | undefined,
+  { dois, within }: CitationOptions,
 ): (string | undefined)[] {
-  if (filter !== undefined && typeof filter !== "string" && !Array.isArray(filter?.clauses)) {
-    const hint = "pass options as the second argument: citations(filter, { signal })";
-    throw invalidValue("filter", "a string or one expression", filter, hint);
-  }
-  const rowFilter = filter === undefined ? undefined : toMetadataFilter(String(filter));
+  const rowFilter = toMetadataFilter({ filter, within });
   if (dois === undefined) return [rowFilter];
-  if (!Array.isArray(dois) || dois.some((doi) => typeof doi !== "string")) {
-    throw invalidValue("dois", "an array of strings", dois);
-  }
+  if (!isListOfStrings(dois)) throw invalidValue("dois", "an array of strings", dois);
   const filters: string[] = [];
   const remaining: string[] = [...new Set(dois)];
   const start = rowFilter ? `${rowFilter} and ` : "";
   while (remaining.length > 0) {
-    const some = remaining.splice(0, MAX_DOIS);
+    const some = remaining.splice(0, MAX_DOIS_PER_REQUEST);
     const doiFilter = some.length > 1 ? isIn("DOI", some) : eq("DOI", some[0]!);
     filters.push(start + doiFilter);
   }

@@ -58,6 +58,7 @@ import type {
  * ```
  */
 export class DataStream {
+  readonly #options: DataStreamOptions;
   readonly #settings: ClientSettings;
 
   /**
@@ -69,6 +70,28 @@ export class DataStream {
    */
   constructor(options: DataStreamOptions = {}) {
     this.#settings = toClientSettings(options);
+    this.#options = { ...options };
+  }
+
+  /**
+   * Creates a client with other options. Options that are not given stay the same.
+   *
+   * @param options Options to change. `retry` and `timeouts` replace all of their members
+   * @returns Another client; this one does not change
+   * @throws {ValidationError} If an option is unknown or invalid
+   *
+   * @example A server that sends the API key of each caller
+   * ```ts
+   * import { DataStream } from "@weir/datastream";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const client = new DataStream({ baseUrl: "https://proxy.example/v1", userAgent: "my-app/1.0" });
+   * const callersClient = client.with({ apiKey: "KEY-OF-THE-CALLER" });
+   * assertEquals(callersClient.records().url, client.records().url);
+   * ```
+   */
+  with(options: DataStreamOptions): DataStream {
+    return new DataStream({ ...this.#options, ...options });
   }
 
   /**
@@ -244,13 +267,12 @@ export class DataStream {
    * their DOIs. The licences of the data require them.
    *
    * A clause with `ne` on a property of records or locations is ignored: a dataset whose other rows
-   * match is cited, too. For a query with a bounding box, join its filter and `boundingBox()` with
-   * `and()`.
+   * match is cited, too.
    *
    * @param filter The filter of the query that returned the data, as an expression or text. Default:
    *   none, for all datasets
-   * @param options DOIs of the datasets, which must also match the filter, and a signal that stops the
-   *   requests
+   * @param options Bounding box of that query, DOIs of the datasets, which must also match the filter,
+   *   and a signal that stops the requests
    * @returns DOI, name, version, citation, licence and DOI link of each dataset. A DOI that the service
    *   does not have is left out
    * @throws {DataStreamError} If a request fails
@@ -278,10 +300,10 @@ export class DataStream {
     filter?: Filter<FilterFieldOf<"Metadata">> | string,
     options: CitationOptions = {},
   ): Promise<Citation[]> {
-    requireOptions("citations()", options, ["signal", "dois"]);
-    const { dois, signal } = options;
+    requireOptions("citations()", options, ["signal", "dois", "within"]);
+    const { signal } = options;
     const citations: Citation[] = [];
-    for (const cited of citationFilters(filter, dois)) {
+    for (const cited of citationFilters(filter, options)) {
       const query = this.metadata({
         select: CITED_FIELDS,
         filter: cited,

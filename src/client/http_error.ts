@@ -1,6 +1,7 @@
 import { DataStreamError, oneLine } from "../errors.ts";
-import { KEY_SOURCE } from "../service_roots.ts";
+import { KEY_SOURCE, MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
 
+const TIMEOUT_HINT = "try again; if that fails too, lower {top} or narrow the filter";
 const OR_REQUEST_ONE = `or request one at ${KEY_SOURCE}`;
 
 /**
@@ -11,12 +12,12 @@ const OR_REQUEST_ONE = `or request one at ${KEY_SOURCE}`;
 const HINTS: Record<number, string> = {
   400: "check the names and the filter",
   401: `send an API key, ${OR_REQUEST_ONE}`,
-  403: `check the API key, which the service may have replaced, ${OR_REQUEST_ONE}`,
-  404: "check the base URL",
-  408: "try again; if that fails too, lower top or narrow the filter",
-  413: "lower top or select fewer fields",
-  429: "send at most 2 requests per second with this key, and none in parallel",
-  504: "try again; if that fails too, lower top or narrow the filter",
+  403: `check the API key, which DataStream may have replaced, ${OR_REQUEST_ONE}`,
+  408: TIMEOUT_HINT,
+  413: "lower {top} or select fewer fields",
+  429:
+    `send at most ${MAX_REQUESTS_PER_SECOND} requests per second with this key, and none in parallel`,
+  504: TIMEOUT_HINT,
 };
 
 /**
@@ -34,23 +35,18 @@ export function statusError(
   redact: (text: string) => string,
 ): DataStreamError {
   const { status } = response;
-  const { origin, pathname } = new URL(url);
-  const subject = `${origin}${pathname} responded with`;
+  const facts = { kind: "status" as const, url, address: url.split("?")[0], status };
   if (isRedirect(response)) {
-    return new DataStreamError(`${subject} a redirect`, {
-      kind: "status",
-      status,
-      url,
+    return new DataStreamError("responded with a redirect", {
+      ...facts,
       hint:
         "check the base URL; redirects are not followed, because the API key is sent to one origin",
     });
   }
   // Redacts the parsed message, because the key may be escaped in JSON.
   const message = redact(messageIn(body));
-  return new DataStreamError(`${subject} status ${status}${message && ` (${message})`}`, {
-    kind: "status",
-    status,
-    url,
+  return new DataStreamError(`responded with status ${status}${message && ` (${message})`}`, {
+    ...facts,
     retryAfter: readRetryAfter(response.headers),
     hint: HINTS[status] ?? (status >= 500 ? "try again later" : "check the base URL"),
   });

@@ -44,12 +44,10 @@ export interface IterableStream<T> extends ReadableStream<T> {
   ): Promise<void>;
   /** Locks the stream and returns two streams with the same chunks. */
   tee(): [IterableStream<T>, IterableStream<T>];
-  /** Iterates over the chunks. Leaving the loop early cancels the stream, unless `preventCancel` is true. */
-  values(options?: { preventCancel?: boolean }): AsyncIteratorObject<T, undefined, unknown>;
   /** Iterates over the chunks. Leaving the loop early cancels the stream. */
-  [Symbol.asyncIterator](
-    options?: { preventCancel?: boolean },
-  ): AsyncIteratorObject<T, undefined, unknown>;
+  values(): AsyncIteratorObject<T, undefined, unknown>;
+  /** Iterates over the chunks. Leaving the loop early cancels the stream. */
+  [Symbol.asyncIterator](): AsyncIteratorObject<T, undefined, unknown>;
 }
 
 /**
@@ -69,35 +67,13 @@ export interface StreamDestination<T> {
 }
 
 /**
- * Creates a stream that does not prefetch.
- *
- * @param next Returns the next chunk, or `undefined` after the last one
- * @param cancel Called with the reason when the stream is cancelled
- */
-export function createStream<T>(
-  next: () => Promise<T | undefined>,
-  cancel: (reason: unknown) => void,
-): IterableStream<T> {
-  return toIterableStream(
-    new ReadableStream<T>({
-      async pull(controller) {
-        const chunk = await next();
-        if (chunk === undefined) controller.close();
-        else controller.enqueue(chunk);
-      },
-      cancel,
-    }, { highWaterMark: 0 }),
-  );
-}
-
-/**
  * Makes a stream async-iterable in runtimes without `ReadableStream.prototype[Symbol.asyncIterator]`, such
  * as Safari 18. Elsewhere returns it unchanged.
  */
 export function toIterableStream<T>(stream: ReadableStream<T>): IterableStream<T> {
-  if (Reflect.has(stream, Symbol.asyncIterator)) return stream as IterableStream<T>;
-  const values = () => iterate(stream, (chunk) => [chunk]);
-  const { tee } = stream;
+  if (Symbol.asyncIterator in stream) return stream as IterableStream<T>;
+  const values = () => iterate(stream);
+  const { tee } = stream as ReadableStream<T>;
   return Object.assign(stream, {
     values,
     [Symbol.asyncIterator]: values,
@@ -111,13 +87,13 @@ export function toIterableStream<T>(stream: ReadableStream<T>): IterableStream<T
  * Not a generator: its `return()` would wait for a pending `next()` instead of cancelling the request. The
  * same is true for the iterator of a stream.
  *
- * @param itemsOf Returns the items of a chunk
  * @param signal Stops the iteration, also between two items of a chunk
+ * @param itemsOf Returns the items of a chunk. Default: the chunk itself
  */
-export function iterate<C, T>(
+export function iterate<C, T = C>(
   chunks: ReadableStream<C>,
-  itemsOf: (chunk: C) => readonly T[],
   signal?: AbortSignal,
+  itemsOf: (chunk: C) => readonly T[] = (chunk) => [chunk as C & T],
 ): AsyncIterableIterator<T, undefined, undefined> {
   const reader = chunks.getReader();
   let items: readonly T[] = [];

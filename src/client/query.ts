@@ -1,8 +1,7 @@
 import type { CsvOptions } from "../formats/csv_options.ts";
 import type { FormatName } from "../formats/formats.ts";
-import type { BoundingBox } from "../odata/bounding_box.ts";
 import type { Filter } from "../odata/filter.ts";
-import type { Partition } from "../odata/query_options.ts";
+import type { FieldOptions, MeasuredInput, RowOptions } from "../odata/query_options.ts";
 import type { FilterFieldOf, MeasuredResource, ResourceName } from "../odata/resources.ts";
 import type { FittingSelection, SelectedRow, Selection } from "../odata/selection.ts";
 import type { Batch, BatchOptions } from "./batches.ts";
@@ -191,33 +190,8 @@ export interface LocationsQuery<R> extends Query<R> {
   geojson(): IterableStream<Uint8Array<ArrayBuffer>>;
 }
 
-/** Options of a query of any resource. */
-export interface QueryInput {
-  /**
-   * Bounding box of the locations of the rows; positions on its edges are outside. Metadata and Locations
-   * are filtered by it. Observations and Records cannot be filtered by position: the locations in the box
-   * are requested first, with the clauses of the filter that Locations supports. Default: none.
-   */
-  within?: BoundingBox | undefined;
-  /** Page size, 1 to 10000. It does not limit the number of rows. Default 10000; 100 for Metadata. */
-  top?: number | undefined;
-  /** Maximum number of rows. Only as many pages are requested as needed. Default: all rows. */
-  limit?: number | undefined;
-  /** Position to begin after: the `$skiptoken` of a next link, `Id:<last id>`. Default: the start. */
-  skipToken?: string | undefined;
-  /**
-   * Whether to fail if fewer rows are received than the service counted, by more than the inaccuracy of
-   * its counts (the larger of 1 row and 0.0005 %). `error` fails the query with a `DataStreamError` of
-   * kind `incomplete`. `warn` accepts the result and reports the number as `missingRows` to
-   * `onProgress`. Default `error`.
-   */
-  incomplete?: "error" | "warn" | undefined;
-  /**
-   * Maximum number of rows that the service may count for the query. Above it, the query fails with a
-   * `DataStreamError` of kind `too-many-rows` before its first row; a result of one page is not
-   * counted. A `limit` up to this number needs no count. Default: no maximum.
-   */
-  maxRows?: number | undefined;
+/** Options of a query of any resource, except those that depend on the resource. */
+export interface QueryInput extends RowOptions {
   /** Stops the query: its request in flight and its waits for the rate limiter and retries. Default: none. */
   signal?: AbortSignal | undefined;
   /**
@@ -225,22 +199,6 @@ export interface QueryInput {
    * none.
    */
   onProgress?: ((progress: Progress) => void) | undefined;
-}
-
-/** Options of a query of Observations or Records. */
-export interface MeasuredInput {
-  /**
-   * How to split the query into shards, which are requested one after the other. Default `auto`.
-   *
-   * - `auto`: above 1,000,000 counted rows, into groups of locations with at most that many rows. Each
-   *   row is returned once. If the service refuses small pages too (status 408, 413 or 504), the query
-   *   is also split by location.
-   * - `never`: one shard, and no count.
-   * - `location`: one shard per location, with at least one request each. Each row is returned once.
-   * - `year`: one shard per `ActivityStartYear`, with at least one request each. Rows without a start
-   *   date are in no year: the query fails if the count shows that rows are missing.
-   */
-  partition?: Partition | undefined;
 }
 
 /**
@@ -256,6 +214,7 @@ export type ResourceQuery<
   U extends boolean = false,
 > =
   & QueryInput
+  // The members of FieldOptions, with the names of the resource.
   & {
     /** Fields to select, in order, as an array or separated by commas. Default: all. */
     select?: S & (U extends true ? unknown : FittingSelection<R, S>);
@@ -266,15 +225,8 @@ export type ResourceQuery<
   }
   & (R extends MeasuredResource ? MeasuredInput : unknown);
 
-/** Options for a query of a resource that is known only at run time. */
-export interface AnyResourceQuery extends QueryInput, MeasuredInput {
-  /** Fields to select, in order, as an array or separated by commas. Default: all. */
-  select?: readonly string[] | string | undefined;
-  /** An expression, or an OData filter as text, not encoded. Default: none. */
-  filter?: Filter<string> | string | undefined;
-  /** Whether to accept names and filters that Weir does not know. Default false. */
-  unchecked?: boolean | undefined;
-}
+/** Options of a query of a resource that is known only at run time. */
+export interface AnyResourceQuery extends FieldOptions, QueryInput, MeasuredInput {}
 
 /** A row of a query: the selected fields, or any fields if the query is unchecked. */
 export type ResourceRow<R extends ResourceName, S, U extends boolean> = U extends true

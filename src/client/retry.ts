@@ -164,5 +164,5 @@ function withAttempts(error: DataStreamError, attempts: number): DataStreamError
 /** Replaces the hint of an error by the time of a retry. */
 function withRetryTime(error: DataStreamError, milliseconds: number): DataStreamError {
   const seconds = Math.ceil(milliseconds / 1000);
-  return amendError(error, { hint: `try again in ${seconds} s, as the service asks` });
+  return amendError(error, { hint: `try again in ${seconds} s, as DataStream asks` });
 }

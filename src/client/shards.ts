@@ -1,7 +1,7 @@
 import { amendError, DataStreamError } from "../errors.ts";
 import { type Clause, formatClauses, numberClause } from "../odata/clause.ts";
-import { type CheckedQuery, isMeasured, narrow } from "../odata/query_options.ts";
-import { MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { type CheckedQuery, narrow } from "../odata/query_options.ts";
+import { isMeasured, MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
 import {
   type Execution,
   MAX_TARGET_LENGTH,
@@ -35,6 +35,8 @@ export interface Shard {
   isJoined?: boolean | undefined;
 }
 
+/** Fields that hold the year in which an activity started. */
+export const YEAR_FIELD = /^ActivityStart(?:Date)?Year$/;
 /** Maximum number of rows per shard (DataStream Public API, on large requests). */
 export const MAX_SHARD_ROWS = 1_000_000;
 
@@ -121,8 +123,8 @@ export async function splitByLocation(
     return splitIntoGroups(counted, ids, Math.ceil(ids.length / MAX_SPLIT));
   }
   const remedy = partition === "auto"
-    ? 'partition: "auto" cannot split the query further'
-    : 'or split the query by location: partition: "auto"';
+    ? '{partition: "auto"} cannot split the query further'
+    : 'or split the query by location: {partition: "auto"}';
   throw amendError(refusal, { hint: `${refusal.hint}; ${remedy}` });
 }
 
@@ -403,7 +405,7 @@ async function requestLocationIds(execution: Execution, query: CheckedQuery): Pr
         throw new DataStreamError("Wanted the Id of each location, got another value", {
           kind: "page",
           url: toRequestOptions(execution.settings, request).url.split("?")[0]!,
-          hint: "the rows would not be whole; report this to the service",
+          hint: "the rows would not be whole; report it to DataStream",
         });
       }
       ids.add(id);
@@ -435,7 +437,7 @@ async function years(execution: Execution, query: CheckedQuery): Promise<number[
 /** Creates a function that tests whether a row of a year can match a clause. */
 function mayMatchIn(year: number): (clause: Clause) => boolean {
   return ({ field, operator, values }) => {
-    if (!/^ActivityStart(?:Date)?Year$/.test(field)) return true;
+    if (!YEAR_FIELD.test(field)) return true;
     const bounds = values.map(({ text }) => Number(text));
     const [bound = NaN] = bounds;
     const isOutside: Partial<Record<Clause["operator"], boolean>> = {

@@ -1,6 +1,7 @@
 import { toRequest } from "../endpoint/to_request.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { DataStreamError, oneLine } from "../errors.ts";
+import { concatBytes } from "../formats/page_writer.ts";
 import type { Clock } from "../clock.ts";
 import { isRedirect, statusError } from "./http_error.ts";
 import { acquirePermit } from "./rate_limiter.ts";
@@ -158,23 +159,13 @@ async function readBody(
     signal.removeEventListener("abort", cancel);
     if (max !== Infinity) cancel();
   }
-  return concatenate(chunks, length);
+  return concatBytes(chunks);
 }
 
 /** Returns the number of bytes after which to stop reading a body. */
 function bytesToRead(response: Response): number {
   if (isRedirect(response)) return 0;
   return response.status === 200 && isJson(response.headers) ? Infinity : MAX_ERROR_BODY;
-}
-
-function concatenate(chunks: Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return bytes;
 }
 
 /** Creates the error for a request without a complete response. */
@@ -192,7 +183,7 @@ function networkFailure(
       kind: "network",
       url,
       hint: isDenied
-        ? `allow access to the service: deno run --allow-net=${host}`
+        ? `allow access to DataStream: deno run --allow-net=${host}`
         : "check the connection and the base URL, then try again",
       cause: redact === undefined ? error : redactError(error, redact),
     }),

@@ -30,9 +30,9 @@ import type { Endpoint, EndpointOptions, MergedOptions } from "./types.ts";
  * assertEquals(qa.DEFAULTS.baseUrl, QA_URL);
  * ```
  */
-export const endpoint: Endpoint = withDefaults(DEFAULTS);
+export const endpoint: Endpoint = createEndpoint(DEFAULTS);
 
-function withDefaults(defaults: MergedOptions): Endpoint {
+function createEndpoint(defaults: MergedOptions): Endpoint {
   const mergeWithDefaults = (route: string | EndpointOptions, options?: EndpointOptions) =>
     merge(defaults, route, options);
   const build = (route: string | EndpointOptions, options?: EndpointOptions) =>
@@ -40,7 +40,7 @@ function withDefaults(defaults: MergedOptions): Endpoint {
   // Each read returns a copy, so that a caller cannot change the defaults.
   Object.defineProperty(build, "DEFAULTS", { get: () => mergeWithDefaults({}), enumerable: true });
   return Object.assign(build, {
-    defaults: (options: EndpointOptions) => withDefaults(mergeWithDefaults(options)),
+    defaults: (options: EndpointOptions) => createEndpoint(mergeWithDefaults(options)),
     merge: mergeWithDefaults,
     // A copy of the options alone, because the result contains their objects.
     parse: (options: MergedOptions) => parse(merge({} as MergedOptions, options)),

@@ -59,14 +59,14 @@ function expandExpression(
   return expanded;
 }
 
-const SIMPLE = parseUriTemplate("{value}");
-const RESERVED = parseUriTemplate("{+value}");
+const SIMPLE_EXPANSION = parseUriTemplate("{value}");
+const RESERVED_EXPANSION = parseUriTemplate("{+value}");
 
 /** Expands one value without its name; the items of a list or an object are joined by commas. */
 function expandValue(value: UrlValue, isReserved: boolean): string {
-  if (isReserved) return RESERVED.expand({ value: escapePercentIn(value) });
+  if (isReserved) return RESERVED_EXPANSION.expand({ value: escapePercentIn(value) });
   // The same text as from `url-template`, in a tenth of the time.
-  return typeof value === "string" ? encode(value) : SIMPLE.expand({ value });
+  return typeof value === "string" ? encode(value) : SIMPLE_EXPANSION.expand({ value });
 }
 
 /** Encodes the stray percent signs of each text, but not of the keys of an object. */

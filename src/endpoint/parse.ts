@@ -6,9 +6,9 @@ import { memoize } from "./memoize.ts";
 import type { MergedOptions, RequestOptions } from "./types.ts";
 import { parseTemplate } from "./parse_template.ts";
 
-const RESERVED = new Set<string>(RESERVED_OPTIONS);
-/** A method is a token (RFC 9110, section 9.1). */
-const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+const RESERVED_NAMES = new Set<string>(RESERVED_OPTIONS);
+/** A token (RFC 9110, section 5.6.2), such as a method. */
+export const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 /** Content type of a body that is sent as JSON. */
 export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 
@@ -35,7 +35,7 @@ export function parse(options: MergedOptions): RequestOptions {
   const template = parseTemplate(url);
   const parameters: [name: string, value: unknown][] = [];
   for (const name of Object.keys(options)) {
-    if (RESERVED.has(name)) continue;
+    if (RESERVED_NAMES.has(name)) continue;
     const value = options[name];
     // Converted once, however often it occurs in the template: it may be a long list.
     if (template.names.has(name)) options[name] = toUrlValue(name, value);
@@ -44,7 +44,9 @@ export function parse(options: MergedOptions): RequestOptions {
   const expanded = expandTemplate(
     template,
     (name) =>
-      Object.hasOwn(options, name) && !RESERVED.has(name) ? options[name] as UrlValue : undefined,
+      Object.hasOwn(options, name) && !RESERVED_NAMES.has(name)
+        ? options[name] as UrlValue
+        : undefined,
   );
   const result: RequestOptions = {
     method: method.toLowerCase(),
@@ -138,7 +140,8 @@ function appendQuery(url: string, parameters: readonly [string, unknown][]): str
     if (pair !== undefined) query += query === "" ? pair : `&${pair}`;
   }
   if (query === "") return url;
-  const end = `${url}#`.indexOf("#");
+  const fragment = url.indexOf("#");
+  const end = fragment < 0 ? url.length : fragment;
   const start = url.slice(0, end);
   const separator = !start.includes("?") ? "?" : /[?&]$/.test(start) ? "" : "&";
   return start + separator + query + url.slice(end);

@@ -1,4 +1,5 @@
 import { stringify } from "@std/csv/stringify";
+import { utf8Decoder, utf8Encoder } from "../bytes.ts";
 import { checkCsvOptions, type CheckedCsvOptions, type CsvOptions } from "./csv_options.ts";
 import { type CsvPage, startsFormula, transcodeCsv } from "./csv_transcoder.ts";
 import {
@@ -53,15 +54,11 @@ export function csvFromPage(page: Uint8Array, options: CsvOptions = {}): Uint8Ar
 
 const BYTE_ORDER_MARK = "\ufeff";
 
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-
 /** Writes pages as one CSV document. */
 export class CsvWriter implements PageWriter {
+  state: WriterState & { fields: readonly string[] };
   readonly #csv: CheckedCsvOptions;
   readonly #addsNewFields: boolean;
-  #fields: readonly string[];
-  #headerWritten: boolean;
 
   /**
    * @param csv Options; their columns replace `fields`
@@ -80,22 +77,16 @@ export class CsvWriter implements PageWriter {
   ) {
     this.#csv = csv;
     this.#addsNewFields = addsNewFields && csv.columns === undefined;
-    this.#fields = state?.fields ?? csv.columns?.map(([field]) => field) ?? fields;
-    this.#headerWritten = state?.isBegun ?? false;
-  }
-
-  get state(): WriterState {
-    return { isBegun: this.#headerWritten, fields: this.#fields };
-  }
-
-  set state({ isBegun, fields = this.#fields }: WriterState) {
-    this.#headerWritten = isBegun;
-    this.#fields = fields;
+    this.state = {
+      isBegun: state?.isBegun ?? false,
+      fields: state?.fields ?? csv.columns?.map(([field]) => field) ?? fields,
+    };
   }
 
   write(page: Uint8Array): WrittenPage {
-    let fields = this.#fields;
-    if (this.#addsNewFields && !this.#headerWritten) {
+    const { isBegun } = this.state;
+    let { fields } = this.state;
+    if (this.#addsNewFields && !isBegun) {
       // The first row usually has all fields, so the page is transcoded only once.
       fields = this.#withNewFields(fields, fieldsOfFirstRow(page));
     }
@@ -108,8 +99,9 @@ export class CsvWriter implements PageWriter {
   }
 
   end(): Uint8Array<ArrayBuffer> {
-    const preamble = this.#preamble(this.#fields);
-    this.#headerWritten = true;
+    const { fields } = this.state;
+    const preamble = this.#preamble(fields);
+    this.state = { isBegun: true, fields };
     return preamble;
   }
 
@@ -127,11 +119,11 @@ export class CsvWriter implements PageWriter {
   #writeParsed(page: Uint8Array): WrittenPage {
     const { rows, ids, envelope } = parsePage(page);
     const names = this.#addsNewFields ? rows.flatMap((row) => [...row.keys()]) : [];
-    const fields = this.#withNewFields(this.#fields, names);
+    const fields = this.#withNewFields(this.state.fields, names);
     const lines = rows.map((row) =>
       formatRecord(fields.map((field) => toCell(row.get(field), this.#csv)), this.#csv.separator)
     );
-    const bytes = concatBytes(this.#preamble(fields), encoder.encode(lines.join("")));
+    const bytes = concatBytes([this.#preamble(fields), utf8Encoder.encode(lines.join(""))]);
     return this.#finishPage({ bytes, rows: rows.length, ids, envelope }, fields);
   }
 
@@ -143,7 +135,7 @@ export class CsvWriter implements PageWriter {
   #withNewFields(fields: readonly string[], names: readonly string[]): readonly string[] {
     const known = new Set(fields);
     const added = [...new Set(names)].filter((name) => !known.has(name));
-    if (this.#headerWritten && added.length > 0) {
+    if (this.state.isBegun && added.length > 0) {
       throw new PageFault(
         `Field "${added[0]}" first appears after the header was written`,
         "the result is incomplete; select the fields you need",
@@ -158,19 +150,18 @@ export class CsvWriter implements PageWriter {
    */
   #finishPage(page: WrittenPage, fields: readonly string[]): WrittenPage {
     if (page.rows === 0 || fields.length === 0) return { ...page, bytes: new Uint8Array() };
-    this.#fields = fields;
-    this.#headerWritten = true;
+    this.state = { isBegun: true, fields };
     return page;
   }
 
   /** Returns the byte order mark and the header; nothing if they were already written. */
   #preamble(fields: readonly string[]): Uint8Array<ArrayBuffer> {
-    if (this.#headerWritten) return new Uint8Array();
+    if (this.state.isBegun) return new Uint8Array();
     const { bom, header, columns, separator, escapeFormulas } = this.#csv;
     const names = columns?.map(([, name]) => name) ?? fields;
     const cells = escapeFormulas ? names.map(escapeFormula) : names;
     const line = header && cells.length > 0 ? formatRecord(cells, separator) : "";
-    return encoder.encode(`${bom ? BYTE_ORDER_MARK : ""}${line}`);
+    return utf8Encoder.encode(`${bom ? BYTE_ORDER_MARK : ""}${line}`);
   }
 }
 
@@ -191,8 +182,8 @@ export function toCell(
 
 /** Converts the JSON bytes of an array or object to a field (RFC 4180), quoted if necessary. */
 export function toNestedCell(json: Uint8Array, csv: CheckedCsvOptions): Uint8Array<ArrayBuffer> {
-  const text = toCell(parseRawJson(decoder.decode(json)), csv);
-  return encoder.encode(quoteCell(text, csv.separator));
+  const text = toCell(parseRawJson(utf8Decoder.decode(json)), csv);
+  return utf8Encoder.encode(quoteCell(text, csv.separator));
 }
 
 /** Joins an array of strings; returns `undefined` for any other value. */

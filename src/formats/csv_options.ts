@@ -4,6 +4,7 @@ import {
   emptyOption,
   firstRepeated,
   invalidValue,
+  isListOfStrings,
   requireOptions,
   requireType,
 } from "../validation.ts";
@@ -68,8 +69,7 @@ export function checkCsvOptions(options: CsvOptions = {}): CheckedCsvOptions {
   requireOptions("CSV", options, Object.keys(CSV_OPTIONS));
   const { separator = ",", header = true, bom = false, escapeFormulas = false } = options;
   if (typeof separator !== "string" || !SEPARATOR_PATTERN.test(separator)) {
-    const expected = 'one punctuation mark such as "," or ";", or a tab';
-    throw invalidValue("separator", expected, separator);
+    throw invalidValue("separator", 'one punctuation mark such as "," or ";", or a tab', separator);
   }
   for (const name of ["header", "bom", "escapeFormulas"] as const) {
     requireType(name, options[name], "boolean");
@@ -87,7 +87,7 @@ const CSV_OPTIONS: Record<keyof CsvOptions, true> = {
 };
 
 /** One ASCII punctuation mark that does not occur in numbers and is not a quote. */
-export const SEPARATOR_PATTERN = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;
+const SEPARATOR_PATTERN = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;
 
 function checkColumns(columns: readonly CsvColumn[]): (readonly [field: string, header: string])[] {
   if (!Array.isArray(columns)) throw invalidValue("columns", "an array", columns);
@@ -106,6 +106,5 @@ function checkColumns(columns: readonly CsvColumn[]): (readonly [field: string, 
 }
 
 function isPair(column: unknown): column is readonly [field: string, header: string] {
-  return Array.isArray(column) && column.length === 2 &&
-    column.every((name) => typeof name === "string");
+  return isListOfStrings(column) && column.length === 2;
 }

@@ -2,7 +2,7 @@ import type { CheckedCsvOptions } from "./csv_options.ts";
 import {
   BACKSLASH,
   CARRIAGE_RETURN,
-  findRows,
+  findRowsStart,
   LINE_FEED,
   QUOTE,
   readEnvelope,
@@ -66,7 +66,7 @@ export function transcodeCsv(
   page: Uint8Array,
   { fields, collectsNewFields, preamble, csv, toNestedCell }: TranscodeOptions,
 ): CsvPage | undefined {
-  const start = fields.length > MAX_COLUMNS ? -1 : findRows(page);
+  const start = fields.length > MAX_COLUMNS ? -1 : findRowsStart(page);
   if (start < 0) return undefined;
   const separator = csv.separator.charCodeAt(0);
   // Add an Id column for the page checks, unless new fields are collected: then Id would not be

@@ -1,18 +1,13 @@
 import { JsonDocumentWriter } from "./json.ts";
-import {
-  concatBytes,
-  ID_FIELD,
-  type PageWriter,
-  type WriterState,
-  type WrittenPage,
-} from "./page_writer.ts";
+import { concatBytes, ID_FIELD, type PageWriter, type WriterState } from "./page_writer.ts";
 import {
   digitsOf,
-  parsePage,
+  isNumberText,
   type RawJson,
   stringifyRaw,
   stringifyRow,
   textOf,
+  writeParsed,
 } from "./raw_json.ts";
 
 /**
@@ -38,7 +33,7 @@ import {
 export function geojsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
   const writer = createGeojsonWriter();
   const { bytes } = writer.write(page);
-  return concatBytes(bytes, writer.end());
+  return concatBytes([bytes, writer.end()]);
 }
 
 /**
@@ -48,14 +43,9 @@ export function geojsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
  */
 export function createGeojsonWriter(state?: WriterState): PageWriter {
   const head = '{"type":"FeatureCollection","features":[';
-  return new JsonDocumentWriter({ head, tail: "]}\n", writeItems: writeFeatures }, state);
-}
-
-function writeFeatures(page: Uint8Array, dropsId?: boolean): WrittenPage {
-  const { rows, ids, envelope } = parsePage(page);
-  if (dropsId) { for (const row of rows) row.delete(ID_FIELD); }
-  const bytes = new TextEncoder().encode(rows.map((row) => `${toFeature(row)},`).join(""));
-  return { bytes, rows: rows.length, ids, envelope };
+  const writeItems = (page: Uint8Array, dropsId = false) =>
+    writeParsed(page, dropsId, (row) => `${toFeature(row)},`);
+  return new JsonDocumentWriter({ head, tail: "]}\n", writeItems }, state);
 }
 
 function toFeature(row: Map<string, RawJson>): string {
@@ -77,6 +67,5 @@ function isFeatureId(json: RawJson | undefined): json is RawJson {
 /** Returns the digits of a finite number or numeric string; `undefined` for any other value. */
 function toCoordinate(json: RawJson | undefined): string | undefined {
   const digits = typeof json === "string" ? textOf(json) : digitsOf(json) ?? "";
-  const isNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(digits);
-  return isNumber && Number.isFinite(Number(digits)) ? digits : undefined;
+  return isNumberText(digits) && Number.isFinite(Number(digits)) ? digits : undefined;
 }

@@ -1,3 +1,4 @@
+import { utf8Encoder } from "../bytes.ts";
 import { COMMA, LINE_FEED } from "./json_scanner.ts";
 import { minifyRows } from "./minify.ts";
 import { concatBytes, type PageWriter, type WriterState, type WrittenPage } from "./page_writer.ts";
@@ -57,40 +58,29 @@ export interface JsonDocumentParts {
 
 /** Writes the rows of all pages as the array of one JSON document. */
 export class JsonDocumentWriter implements PageWriter {
-  readonly #encoder = new TextEncoder();
+  state: WriterState;
   readonly #parts: JsonDocumentParts;
-  #headWritten = false;
-  #hasRows = false;
 
   /** @param state State of an earlier writer, to continue its document */
-  constructor(parts: JsonDocumentParts, state?: WriterState) {
+  constructor(parts: JsonDocumentParts, state: WriterState = { isBegun: false, hasRows: false }) {
     this.#parts = parts;
-    if (state !== undefined) this.state = state;
-  }
-
-  get state(): WriterState {
-    return { isBegun: this.#headWritten, hasRows: this.#hasRows };
-  }
-
-  set state({ isBegun, hasRows = false }: WriterState) {
-    this.#headWritten = isBegun;
-    this.#hasRows = hasRows;
+    this.state = state;
   }
 
   write(page: Uint8Array, dropsId?: boolean): WrittenPage {
+    const { isBegun, hasRows = false } = this.state;
     const { bytes, rows, ...others } = this.#parts.writeItems(page, dropsId);
-    const comma = this.#hasRows && rows > 0 ? "," : "";
-    const start = this.#encoder.encode(this.#headWritten ? comma : this.#parts.head);
+    const comma = hasRows && rows > 0 ? "," : "";
+    const start = utf8Encoder.encode(isBegun ? comma : this.#parts.head);
     // Drop the last comma; the next page with rows writes it first.
     const items = bytes.subarray(0, Math.max(0, bytes.length - 1));
-    this.#headWritten = true;
-    this.#hasRows ||= rows > 0;
-    return { bytes: concatBytes(start, items), rows, ...others };
+    this.state = { isBegun: true, hasRows: hasRows || rows > 0 };
+    return { bytes: concatBytes([start, items]), rows, ...others };
   }
 
   end(): Uint8Array<ArrayBuffer> {
-    const head = this.#headWritten ? "" : this.#parts.head;
-    this.#headWritten = true;
-    return this.#encoder.encode(head + this.#parts.tail);
+    const { isBegun } = this.state;
+    this.state = { ...this.state, isBegun: true };
+    return utf8Encoder.encode(`${isBegun ? "" : this.#parts.head}${this.#parts.tail}`);
   }
 }

@@ -1,7 +1,7 @@
 import {
   BACKSLASH,
   COMMA,
-  findRows,
+  findRowsStart,
   OPEN_OBJECT,
   QUOTE,
   readEnvelope,
@@ -10,7 +10,7 @@ import {
   SPACE,
 } from "./json_scanner.ts";
 import { completeIds, ID_FIELD, type RowId, truncate, type WrittenPage } from "./page_writer.ts";
-import { parsePage, stringifyRow } from "./raw_json.ts";
+import { stringifyRow, writeParsed } from "./raw_json.ts";
 import { EMPTY, NESTED, readRowId, RowReader, type RowValues, SCALAR } from "./row_reader.ts";
 
 /**
@@ -30,7 +30,7 @@ function minifyBytes(
   terminator: number,
   dropsId: boolean,
 ): WrittenPage | undefined {
-  const start = findRows(page);
+  const start = findRowsStart(page);
   if (start < 0) return undefined;
   const out = new Uint8Array(page.length + 1);
   const reader = new RowReader(page, COMMA, [ID_FIELD]);
@@ -105,9 +105,6 @@ function copyTokens(
 
 /** Fallback for a page that the scanner rejects: parses the page, then stringifies its rows. */
 function minifyParsed(page: Uint8Array, terminator: number, dropsId: boolean): WrittenPage {
-  const { rows, ids, envelope } = parsePage(page);
-  if (dropsId) { for (const row of rows) row.delete(ID_FIELD); }
   const end = String.fromCharCode(terminator);
-  const bytes = new TextEncoder().encode(rows.map((row) => stringifyRow(row) + end).join(""));
-  return { bytes, rows: rows.length, ids, envelope };
+  return writeParsed(page, dropsId, (row) => stringifyRow(row) + end);
 }

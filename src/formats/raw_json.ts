@@ -1,5 +1,13 @@
 import { MAX_NESTING } from "./json_scanner.ts";
-import { completeIds, ID_FIELD, PageFault, type RowId, toRowId } from "./page_writer.ts";
+import {
+  completeIds,
+  ID_FIELD,
+  NO_ROW_LIST,
+  PageFault,
+  type RowId,
+  toRowId,
+  type WrittenPage,
+} from "./page_writer.ts";
 
 /**
  * A JSON value whose numbers keep the digits of the source.
@@ -45,7 +53,7 @@ export function parsePage(page: Uint8Array): ParsedPage {
   const members = isRawObject(json) ? membersOf(json) : new Map<string, RawJson>();
   const value = members.get("value");
   if (!Array.isArray(value) || !value.every(isRawObject)) {
-    throw new PageFault('no list of rows under "value"');
+    throw new PageFault(NO_ROW_LIST);
   }
   members.delete("value");
   const rows = value.map(membersOf);
@@ -55,11 +63,33 @@ export function parsePage(page: Uint8Array): ParsedPage {
 }
 
 /**
+ * Parses a page and writes each row as text.
+ *
+ * @param dropsId Whether to leave out `Id`
+ * @throws {PageFault} If the bytes are not a page
+ */
+export function writeParsed(
+  page: Uint8Array,
+  dropsId: boolean,
+  toText: (row: Map<string, RawJson>) => string,
+): WrittenPage {
+  const { rows, ids, envelope } = parsePage(page);
+  if (dropsId) { for (const row of rows) row.delete(ID_FIELD); }
+  const bytes = new TextEncoder().encode(rows.map(toText).join(""));
+  return { bytes, rows: rows.length, ids, envelope };
+}
+
+/**
  * A string or a number. The closing quote is optional, so that an unclosed string matches too:
  * otherwise each quote inside it would start a search to the end of the page, which takes quadratic
  * time. `JSON.parse` rejects an unclosed string.
  */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
+
+/** Whether a text is a number in JSON. */
+export function isNumberText(text: string): boolean {
+  return text.match(STRING_OR_NUMBER)?.[0] === text && text[0] !== '"';
+}
 
 /**
  * Parses JSON and keeps the digits of numbers, which a double would lose.

@@ -1,6 +1,6 @@
 import { ValidationError } from "../errors.ts";
-import { isListOfNames } from "../validation.ts";
-import { type Clause, type Comparison, formatClauses, type Literal } from "./clause.ts";
+import { listNames } from "../validation.ts";
+import type { Clause, Comparison, Literal } from "./clause.ts";
 import { unknownFilterFieldHint } from "./name_hints.ts";
 import { type ResourceName, RESOURCES } from "./resources.ts";
 
@@ -8,8 +8,8 @@ import { type ResourceName, RESOURCES } from "./resources.ts";
  * Checks that a resource can be filtered by each field of a filter.
  *
  * @param filter The filter, for the error
- * @param canBeUnchecked Whether the error may suggest the option `unchecked`. It does so only if the hint
- *   is the list of all names
+ * @param canBeUnchecked Whether the error may suggest the option `unchecked`. It does so only if no
+ *   filter field is similar
  * @throws {ValidationError} If the filter names a field that the resource cannot be filtered by
  */
 export function requireFilterFields(
@@ -26,7 +26,11 @@ export function requireFilterFields(
   throw new ValidationError(
     "filter",
     `uses "${field}" at character ${index + 1}, which is not a filter field of ${resource}`,
-    { received: filter, hint, canBeUnchecked: canBeUnchecked && isListOfNames(hint) },
+    {
+      received: filter,
+      hint: hint ?? listNames(names),
+      canBeUnchecked: canBeUnchecked && hint === undefined,
+    },
   );
 }
 
@@ -43,17 +47,26 @@ export interface ParsedClause extends Clause {
  * Source: DataStream Public API, "URL Parameters", `$filter`.
  *
  * @param filter The filter, not URL-encoded
+ * @param canBeUnchecked Whether an error may suggest the option `unchecked`. It does so only without a
+ *   hint, because a hint corrects the filter; without one, the service may support the syntax.
+ *   Default false
  * @returns The clauses in order, at least one
  * @throws {ValidationError} If the filter has a syntax error; the message has its position
  */
-export function parseFilter(filter: string): ParsedClause[] {
-  const tokens = tokenize(filter);
+export function parseFilter(filter: string, canBeUnchecked = false): ParsedClause[] {
+  const syntaxError: SyntaxErrorFactory = (index, start, end, hint) =>
+    new ValidationError("filter", `${start} at character ${index + 1}${end}`, {
+      received: filter,
+      hint,
+      canBeUnchecked: canBeUnchecked && !hint,
+    });
+  const tokens = tokenize(filter, syntaxError);
   let next = 0;
   const peek = () => tokens[next]!;
   const fail = (expected: string, hint = operatorHint(peek().text)): never => {
     const { kind, text, index } = peek();
     const got = kind === "end" ? "the end" : `"${text}"`;
-    throw syntaxError(filter, index, `must have ${expected}`, `, got ${got}`, hint);
+    throw syntaxError(index, `must have ${expected}`, `, got ${got}`, hint);
   };
   const take = (expected: string, isExpected: (token: Token) => boolean): Token => {
     const token = peek();
@@ -108,6 +121,7 @@ export function parseFilter(filter: string): ParsedClause[] {
   const clauses = [parseClause()];
   while (peek().kind !== "end") {
     take('"and"', ({ text, isPrecededBySpace }) => text === "and" && isPrecededBySpace);
+    if (peek().kind === "end") fail("a condition", 'remove the last "and"');
     requireSpace();
     clauses.push(parseClause());
   }
@@ -129,7 +143,15 @@ interface Token {
 const TOKEN_PATTERN =
   /(?<space>\s*)(?:(?<word>[A-Za-z_]\w*)|(?<string>'[^']*(?:''[^']*)*')|(?<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?<punctuation>[(),])|(?<unknown>[=!<>]+|.))/suy;
 
-function tokenize(filter: string): Token[] {
+/** Creates an error whose problem is `<start> at character <number><end>`. */
+type SyntaxErrorFactory = (
+  index: number,
+  start: string,
+  end: string,
+  hint?: string,
+) => ValidationError;
+
+function tokenize(filter: string, syntaxError: SyntaxErrorFactory): Token[] {
   const tokens: Token[] = [];
   const end = filter.trimEnd().length;
   let scanned = 0;
@@ -138,12 +160,12 @@ function tokenize(filter: string): Token[] {
     const { space, ...groups } = TOKEN_PATTERN.exec(filter)!.groups!;
     const [kind, text] = Object.entries(groups).find(([, text]) => text !== undefined)!;
     const index = scanned + space!.length;
-    if (kind === "unknown") throw unknownTokenError(filter, index, text);
+    if (kind === "unknown") throw unknownTokenError(index, text, syntaxError);
     const previous = tokens.at(-1);
     // `5and` and `5x` would otherwise be read as two tokens.
     if (previous?.kind === "number" && space === "" && kind !== "punctuation") {
       const expected = `must have a space after ${previous.text}`;
-      throw syntaxError(filter, index, expected, `, got "${text}"`);
+      throw syntaxError(index, expected, `, got "${text}"`);
     }
     tokens.push({ kind: kind as Token["kind"], text, index, isPrecededBySpace: space !== "" });
     scanned = TOKEN_PATTERN.lastIndex;
@@ -152,32 +174,23 @@ function tokenize(filter: string): Token[] {
   return tokens;
 }
 
-function unknownTokenError(filter: string, index: number, text: string): ValidationError {
+function unknownTokenError(
+  index: number,
+  text: string,
+  syntaxError: SyntaxErrorFactory,
+): ValidationError {
   // `TOKEN_PATTERN` accepts each string that has a closing quote.
   if (text === "'") {
     const hint = "double a single quote inside a string: ''";
-    return syntaxError(filter, index, "must have a closing quote", ", got the end", hint);
+    return syntaxError(index, "must have a closing quote", ", got the end", hint);
   }
   const expected = /[=!<>]/.test(text) ? "an operator" : "a name, a quoted string or a number";
   return syntaxError(
-    filter,
     index,
     `has "${text}"`,
     `, which is not ${expected}`,
     operatorHint(text),
   );
-}
-
-/** Creates an error whose problem is `<start> at character <number><end>`. */
-function syntaxError(
-  filter: string,
-  index: number,
-  start: string,
-  end: string,
-  hint = "",
-): ValidationError {
-  const problem = `${start} at character ${index + 1}${end}`;
-  return new ValidationError("filter", problem, { received: filter, hint });
 }
 
 // The service deviates from OData here: `lte` and `gte` instead of `le` and `ge`.
@@ -215,27 +228,4 @@ function operatorHint(token: string): string {
   const isKeyword = [...OPERATORS, "and", "endswith"].includes(lower);
   const replacement = REPLACEMENTS.get(lower) ?? (isKeyword && lower !== token ? lower : "");
   return replacement && `use "${replacement}"`;
-}
-
-/**
- * Names in filters that are properties of a dataset. For all other names, `ne` of Metadata may mean "has
- * no such row" instead of "has a row that differs".
- */
-const DATASET_NAMES = ["DOI", "DatasetName", "CreateTimestamp"];
-
-/**
- * Converts a filter of rows to the filter of Metadata for the datasets that have a matching row.
- *
- * Clauses with `ne` on a property of rows are left out, so that no dataset is missing.
- *
- * @returns The filter; `undefined` for all datasets
- * @throws {ValidationError} If Metadata does not accept the filter
- */
-export function toMetadataFilter(filter: string): string | undefined {
-  const parsed = parseFilter(filter);
-  requireFilterFields("Metadata", filter, parsed, false);
-  const clauses = parsed.filter(({ field, operator }) =>
-    operator !== "ne" || DATASET_NAMES.includes(field)
-  );
-  return clauses.length === 0 ? undefined : formatClauses(clauses);
 }

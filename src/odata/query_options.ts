@@ -3,7 +3,8 @@ import {
   emptyOption,
   firstRepeated,
   invalidValue,
-  isListOfNames,
+  isListOfStrings,
+  listNames,
   requireOneOf,
   requireType,
   requireWholeNumber,
@@ -13,25 +14,66 @@ import { type Clause, formatClauses } from "./clause.ts";
 import type { Filter } from "./filter.ts";
 import { unknownSelectFieldHint } from "./name_hints.ts";
 import { type ParsedClause, parseFilter, requireFilterFields } from "./parse_filter.ts";
-import { fieldNames, MAXIMUM_TOP, type ResourceName, RESOURCES } from "./resources.ts";
+import { fieldNames, isMeasured, MAXIMUM_TOP, type ResourceName, RESOURCES } from "./resources.ts";
 
 /** How a large query is split; see the query option `partition`. */
 export type Partition = "auto" | "never" | "location" | "year";
 
 const PARTITIONS: readonly Partition[] = ["auto", "never", "location", "year"];
 
-/** Options of a query of any resource. The public type `ResourceQuery` narrows them by resource. */
-export interface UntypedQuery {
-  select?: readonly string[] | string | undefined;
-  filter?: Filter<string> | string | undefined;
+/** Query options whose values have the same type for each resource. */
+export interface RowOptions {
+  /**
+   * Bounding box of the locations of the rows; positions on its edges are outside. Metadata and Locations
+   * are filtered by it. Observations and Records cannot be filtered by position: the locations in the box
+   * are requested first, with the clauses of the filter that Locations supports. Default: none.
+   */
   within?: BoundingBox | undefined;
+  /** Page size, 1 to 10000. It does not limit the number of rows. Default 10000; 100 for Metadata. */
   top?: number | undefined;
+  /** Maximum number of rows. Only as many pages are requested as needed. Default: all rows. */
   limit?: number | undefined;
+  /** Position to begin after: the `$skiptoken` of a next link, `Id:<last id>`. Default: the start. */
   skipToken?: string | undefined;
-  partition?: Partition | undefined;
-  unchecked?: boolean | undefined;
+  /**
+   * Whether to fail if fewer rows are received than the service counted, by more than the inaccuracy of
+   * its counts (the larger of 1 row and 0.0005 %). `error` fails the query with a `DataStreamError` of
+   * kind `incomplete`. `warn` accepts the result and reports the number as `missingRows` to
+   * `onProgress`. Default `error`.
+   */
   incomplete?: "error" | "warn" | undefined;
+  /**
+   * Maximum number of rows that the service may count for the query. Above it, the query fails with a
+   * `DataStreamError` of kind `too-many-rows` before its first row; a result of one page is not
+   * counted. A `limit` up to this number needs no count. Default: no maximum.
+   */
   maxRows?: number | undefined;
+}
+
+/** Options of a query of Observations or Records. */
+export interface MeasuredInput {
+  /**
+   * How to split the query into shards, which are requested one after the other. Default `auto`.
+   *
+   * - `auto`: above 1,000,000 counted rows, into groups of locations with at most that many rows. Each
+   *   row is returned once. If the service refuses small pages too (status 408, 413 or 504), the query
+   *   is also split by location.
+   * - `never`: one shard, and no count.
+   * - `location`: one shard per location, with at least one request each. Each row is returned once.
+   * - `year`: one shard per `ActivityStartYear`, with at least one request each. Rows without a start
+   *   date are in no year: the query fails if the count shows that rows are missing.
+   */
+  partition?: Partition | undefined;
+}
+
+/** Query options that contain names of fields, which are checked only when the program runs. */
+export interface FieldOptions {
+  /** Fields to select, in order, as an array or separated by commas. Default: all. */
+  select?: readonly string[] | string | undefined;
+  /** An expression, or an OData filter as text, not encoded. Default: none. */
+  filter?: Filter<string> | string | undefined;
+  /** Whether to accept names and filters that Weir does not know. Default false. */
+  unchecked?: boolean | undefined;
 }
 
 /** A validated query with its defaults filled in. */
@@ -60,9 +102,14 @@ export interface CheckedQuery {
 /**
  * Checks a query before any request is sent, and fills in its defaults.
  *
+ * @param canBeUnchecked Whether an error may suggest the option `unchecked`
  * @throws {ValidationError} If an option is not valid for the resource
  */
-export function checkQuery(resource: ResourceName, query: UntypedQuery): CheckedQuery {
+export function checkQuery(
+  resource: ResourceName,
+  query: FieldOptions & RowOptions & MeasuredInput,
+  canBeUnchecked = true,
+): CheckedQuery {
   const {
     select,
     filter,
@@ -75,7 +122,11 @@ export function checkQuery(resource: ResourceName, query: UntypedQuery): Checked
     incomplete = "error",
     maxRows = Infinity,
   } = query;
-  requireTypes(query);
+  requireType("unchecked", unchecked, "boolean");
+  requireType("skipToken", skipToken, "string");
+  if (skipToken === "") {
+    throw emptyOption("skipToken", skipToken, "omit it to start at the first row");
+  }
   requireWholeNumber("top", top, 1, MAXIMUM_TOP);
   requireWholeNumber("limit", limit, 0);
   requireWholeNumber("maxRows", maxRows, 1);
@@ -89,11 +140,10 @@ export function checkQuery(resource: ResourceName, query: UntypedQuery): Checked
       });
     }
   }
-  const fields = select === undefined ? undefined : parseSelect(select);
-  if (fields !== undefined) requireFields(resource, fields, unchecked);
+  const fields = select === undefined ? undefined : checkSelect(resource, select, unchecked);
   const parsed = filter === undefined
     ? { filter, clauses: [] }
-    : parseFilterOf(resource, String(filter), unchecked);
+    : checkFilter(resource, filter, unchecked, canBeUnchecked);
   const box = within === undefined ? undefined : toBoxClauses(within, "within");
   // Metadata and Locations are filtered by position; the others by the locations in the box.
   const positions = isMeasured(resource) ? [] : box ?? [];
@@ -117,77 +167,71 @@ export function parseSelect(select: readonly string[] | string): string[] {
   return typeof select === "string" ? select.split(",").map((name) => name.trim()) : [...select];
 }
 
-/** Whether the rows of a resource are measurements, which have a location but no position. */
-export function isMeasured(resource: ResourceName): boolean {
-  return resource === "Observations" || resource === "Records";
-}
-
-/** Checks the types of `select`, `filter`, `skipToken` and `unchecked`, and that none is empty. */
-function requireTypes({ select, filter, skipToken, unchecked }: UntypedQuery): void {
-  const isSelection = typeof select === "string" ||
-    Array.isArray(select) && select.every((name) => typeof name === "string");
-  if (select !== undefined && !isSelection) {
+/** Checks a selection, and returns its fields. */
+function checkSelect(
+  resource: ResourceName,
+  select: readonly string[] | string,
+  unchecked: boolean,
+): readonly string[] {
+  if (typeof select !== "string" && !isListOfStrings(select)) {
     throw invalidValue("select", "an array of fields or a string", select);
   }
-  if (select?.length === 0) throw emptyOption("select", select, "omit it for all fields");
-  if (filter !== undefined && typeof filter !== "string" && !Array.isArray(filter?.clauses)) {
-    const hint = "combine several expressions with and()";
-    throw invalidValue("filter", "a string or one expression", filter, hint);
-  }
-  if (filter !== undefined && String(filter).trim() === "") {
-    throw emptyOption("filter", filter, "omit it for all rows");
-  }
-  requireType("skipToken", skipToken, "string");
-  if (skipToken === "") {
-    throw emptyOption("skipToken", skipToken, "omit it to start at the first row");
-  }
-  requireType("unchecked", unchecked, "boolean");
-}
-
-function requireFields(
-  resource: ResourceName,
-  select: readonly string[],
-  unchecked: boolean,
-): void {
-  if (select.includes("")) {
+  if (select.length === 0) throw emptyOption("select", select, "omit it for all fields");
+  const fields = parseSelect(select);
+  if (fields.includes("")) {
     throw new ValidationError("select", 'includes the empty name ""', {
-      received: select,
+      received: fields,
       hint: "remove the extra comma",
     });
   }
   const known: readonly string[] = fieldNames(resource);
-  const unknown = unchecked ? undefined : select.find((name) => !known.includes(name));
+  const unknown = unchecked ? undefined : fields.find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const hint = unknownSelectFieldHint(resource, unknown);
-    const problem = `includes "${unknown}", which is not a field of ${resource}`;
-    const canBeUnchecked = isListOfNames(hint);
-    throw new ValidationError("select", problem, { received: select, hint, canBeUnchecked });
+    throw new ValidationError(
+      "select",
+      `includes "${unknown}", which is not a field of ${resource}`,
+      {
+        received: fields,
+        hint: hint ?? listNames(known),
+        canBeUnchecked: hint === undefined,
+      },
+    );
   }
-  const repeated = firstRepeated(select);
+  const repeated = firstRepeated(fields);
   if (repeated !== undefined) {
     throw new ValidationError("select", `includes "${repeated}" twice`, {
-      received: select,
+      received: fields,
       hint: "list each field once",
     });
   }
+  return fields;
 }
 
 /** A filter and its clauses; `clauses` is `undefined` if the filter cannot be parsed. */
 type ParsedFilter = Pick<CheckedQuery, "filter" | "clauses">;
 
 /** Parses a filter, and checks that the resource can be filtered by every field in it. */
-function parseFilterOf(resource: ResourceName, filter: string, unchecked: boolean): ParsedFilter {
+function checkFilter(
+  resource: ResourceName,
+  given: Filter<string> | string,
+  unchecked: boolean,
+  canBeUnchecked: boolean,
+): ParsedFilter {
+  if (typeof given !== "string" && !Array.isArray(given?.clauses)) {
+    const hint = "combine several expressions with and()";
+    throw invalidValue("filter", "a string or one expression", given, hint);
+  }
+  const filter = String(given);
+  if (filter.trim() === "") throw emptyOption("filter", given, "omit it for all rows");
   let clauses: ParsedClause[];
   try {
-    clauses = parseFilter(filter);
+    clauses = parseFilter(filter, canBeUnchecked);
   } catch (error) {
-    if (!(error instanceof ValidationError)) throw error;
-    if (unchecked) return { filter, clauses: undefined };
-    const { option, problem, received, hint } = error;
-    // A hint corrects the filter. Without a hint, the service may support syntax that Weir does not.
-    throw new ValidationError(option, problem, { received, hint, canBeUnchecked: hint === "" });
+    if (unchecked && error instanceof ValidationError) return { filter, clauses: undefined };
+    throw error;
   }
-  if (!unchecked) requireFilterFields(resource, filter, clauses, true);
+  if (!unchecked) requireFilterFields(resource, filter, clauses, canBeUnchecked);
   return { filter, clauses };
 }
 
@@ -200,6 +244,57 @@ export function narrow(
   if (filter === undefined) return formatClauses(more);
   // A filter that cannot be parsed may contain `or`, which has lower precedence than `and`.
   return `${clauses === undefined ? `(${filter})` : filter} and ${formatClauses(more)}`;
+}
+
+/** Returns the clauses of a filter; an empty list without a filter, or if it cannot be parsed. */
+export function clausesOf(filter: FieldOptions["filter"]): readonly Clause[] {
+  try {
+    return filter === undefined ? [] : parseFilter(String(filter));
+  } catch (error) {
+    if (error instanceof ValidationError) return [];
+    throw error;
+  }
+}
+
+/** The options of a query on which its datasets depend. */
+type RowFilter = Pick<FieldOptions & RowOptions, "filter" | "within">;
+
+/**
+ * Converts the filter and the bounding box of a query to the filter of Metadata for the datasets that have
+ * a matching row.
+ *
+ * Clauses with `ne` on a property of rows are left out, so that no dataset is missing.
+ *
+ * @returns The filter; `undefined` for all datasets
+ * @throws {ValidationError} If the box is invalid, or Metadata does not accept the filter
+ */
+export function toMetadataFilter({ filter, within }: RowFilter): string | undefined {
+  return formatDatasetClauses(checkQuery("Metadata", { filter, within }, false).clauses!);
+}
+
+/**
+ * Does the same as {@linkcode toMetadataFilter}, but leaves out the clauses that Metadata cannot be
+ * filtered by. The result can match more datasets than the query, never fewer.
+ *
+ * @throws {ValidationError} If the box is invalid
+ */
+export function toWiderMetadataFilter({ filter, within }: RowFilter): string | undefined {
+  const names: readonly string[] = RESOURCES.Metadata.filters;
+  const clauses = [...clausesOf(filter), ...(within ? toBoxClauses(within, "within") : [])];
+  return formatDatasetClauses(clauses.filter(({ field }) => names.includes(field)));
+}
+
+/**
+ * Names in filters that are properties of a dataset. For all other names, `ne` of Metadata may mean "has
+ * no such row" instead of "has a row that differs".
+ */
+const DATASET_NAMES = ["DOI", "DatasetName", "CreateTimestamp"];
+
+function formatDatasetClauses(clauses: readonly Clause[]): string | undefined {
+  const kept = clauses.filter(({ field, operator }) =>
+    operator !== "ne" || DATASET_NAMES.includes(field)
+  );
+  return kept.length === 0 ? undefined : formatClauses(kept);
 }
 
 /** System query options of one request, by their OData names. */

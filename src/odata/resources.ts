@@ -113,6 +113,11 @@ export const RESOURCE_NAMES = /* @__PURE__ */ Object.keys(RESOURCES) as readonly
 /** Resources whose rows are measurements at a location. Their results can have millions of rows. */
 export type MeasuredResource = "Observations" | "Records";
 
+/** Whether the rows of a resource are measurements, which have a location but no position. */
+export function isMeasured(resource: ResourceName): boolean {
+  return resource === "Observations" || resource === "Records";
+}
+
 /** Field of a resource. */
 export type Field<R extends ResourceName> = keyof typeof RESOURCES[R]["fields"] & string;
 

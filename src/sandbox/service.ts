@@ -3,12 +3,14 @@
  *
  * @module
  */
+import { utf8Encoder } from "../bytes.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
-import { invalidValue, requireWholeNumber } from "../validation.ts";
+import { requirePositive, requireWholeNumber } from "../validation.ts";
 import { BadRequest, parseQuery, type SandboxQuery } from "./query.ts";
 import { countRows, findRows } from "./search.ts";
 import { Throttle } from "./throttle.ts";
 import type { World } from "./world.ts";
+import { MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
 
 /** Options for {@linkcode createSandbox}. */
 export interface SandboxOptions {
@@ -93,14 +95,12 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     apiKey = "sandbox",
     records = 40_000,
     locations = 60,
-    requestsPerSecond = 2,
+    requestsPerSecond = MAX_REQUESTS_PER_SECOND,
     now = () => performance.now(),
   } = options;
   requireWholeNumber("records", records, 0, Number.MAX_SAFE_INTEGER);
   requireWholeNumber("locations", locations, 1, Number.MAX_SAFE_INTEGER);
-  if (!(requestsPerSecond > 0)) {
-    throw invalidValue("requestsPerSecond", "a number above 0", requestsPerSecond);
-  }
+  requirePositive("requestsPerSecond", requestsPerSecond);
   const world = { records, locations };
   const throttle = new Throttle(requestsPerSecond, now);
   const stats = { requests: 0, rows: 0, tooFast: 0, parallel: 0, mostInFlight: 0 };
@@ -220,7 +220,6 @@ function streamResponse(
   leave: () => void,
   headers: Record<string, string> = {},
 ): Response {
-  const encoder = new TextEncoder();
   const { signal } = request;
   let abort: () => void;
   const end = () => {
@@ -238,7 +237,7 @@ function streamResponse(
     },
     pull(controller) {
       const { done, value } = chunks.next();
-      if (!done) return controller.enqueue(encoder.encode(value));
+      if (!done) return controller.enqueue(utf8Encoder.encode(value));
       controller.close();
       end();
     },

@@ -6,50 +6,29 @@
  */
 import { endpoint as octokit } from "@octokit/endpoint";
 import { endpoint as weir } from "../../mod.ts";
+import {
+  type Builder,
+  type BuilderWithDefaults,
+  callWithDefaults,
+  DIRECT_CALLS,
+  type EndpointCall,
+  withThreeLevels,
+} from "./endpoint_calls.ts";
 import { formatNumber, logProgress, median, report, requireAtLeast } from "./measurement.ts";
-
-type Builder = (route: string, options: Record<string, unknown>) => unknown;
-type Call = (build: Builder, number: number) => unknown;
 
 /** Minimum ratio of the time of `@octokit/endpoint` to Weir's. */
 const MIN_RATIO = 2;
 const ROUNDS = 41;
 const CALLS = 2_000;
 
-const baseUrl = "https://example.org/v1";
-const filter = [
-  "DOI in ('10.25976/abcd-ef10', '10.25976/abcd-ef11', '10.25976/abcd-ef12')",
-  "CharacteristicName in ('Temperature, water', 'Dissolved oxygen (DO)', 'Total Nitrogen')",
-  "MonitoringLocationType in ('River/Stream', 'Lake/Pond') and ActivityMediaName eq 'Surface Water'",
-  "RegionId eq 'admin.4.ca.on' and ActivityStartYear gte 2015 and ActivityStartYear lte 2023",
-].join(" and ");
-
-const direct: Record<string, Call> = {
-  "GET with a variable and a query parameter": (build, number) =>
-    build("GET /locations/{id}", { baseUrl, id: number, page: number }),
-  "POST with a body": (build, number) =>
-    build("POST /notes", { baseUrl, title: `note ${number}`, tags: ["a", "b"], draft: true }),
-  "GET with a filter of 400 characters": (build, number) =>
-    build("GET /Records", { baseUrl, $filter: `${filter} and LocationId gt ${number}` }),
-};
-const callDefaults: Call = (build, number) => build("GET /x/{org}/{id}", { id: number, q: "a b" });
-
-const levels = [
-  { baseUrl, headers: { authorization: "token of a benchmark" } },
-  { org: "weir", per: 100 },
-  { headers: { "x-trace": "1" }, sort: "name" },
-];
-const deepWeir = levels.reduce((build, level) => build.defaults(level), weir) as Builder;
-const deepOctokit = levels.reduce((build, level) => build.defaults(level), octokit) as Builder;
-
 /** Returns the time (ms) of `CALLS` calls. */
-function time(call: Call, build: Builder, from: number): number {
+function time(call: EndpointCall, build: Builder, from: number): number {
   const start = performance.now();
   for (let number = from; number < from + CALLS; number++) call(build, number);
   return performance.now() - start;
 }
 
-function compare(name: string, call: Call, ours: Builder, theirs: Builder): void {
+function compare(name: string, call: EndpointCall, ours: Builder, theirs: Builder): void {
   logProgress(name);
   const times: { ours: number; theirs: number }[] = [];
   for (let round = -5; round < ROUNDS; round++) {
@@ -71,7 +50,12 @@ function compare(name: string, call: Call, ours: Builder, theirs: Builder): void
   });
 }
 
-for (const [name, call] of Object.entries(direct)) {
+for (const [name, call] of Object.entries(DIRECT_CALLS)) {
   compare(name, call, weir as Builder, octokit as Builder);
 }
-compare("three levels of defaults", callDefaults, deepWeir, deepOctokit);
+compare(
+  "three levels of defaults",
+  callWithDefaults,
+  withThreeLevels(weir),
+  withThreeLevels(octokit as unknown as BuilderWithDefaults),
+);

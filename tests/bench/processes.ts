@@ -1,5 +1,4 @@
 // Starts the sandbox and the edge server in separate processes.
-import config from "../../deno.json" with { type: "json" };
 import { PROJECT } from "../helpers/project.ts";
 
 /** A server in a separate process. */
@@ -32,25 +31,36 @@ export async function statsOf(service: ServerProcess): Promise<ServiceStats> {
   return await (await fetch(`${service.root}/stats`)).json();
 }
 
-/** Starts the edge server with the command of the task `serve`, connected to a service. */
-export function startServer(
+/**
+ * Starts the edge server with the command of the task `serve`, connected to a service.
+ *
+ * @param project Folder of the project with a trailing slash. Default: this one
+ */
+export async function startServer(
   service: ServerProcess,
   environment: Record<string, string>,
+  project: string = PROJECT,
 ): Promise<ServerProcess> {
-  const [, command, ...args] = config.tasks.serve.command.split(" ");
-  return start([command!, "--host", "127.0.0.1", "--port", "0", ...args], {
+  const { tasks } = JSON.parse(await Deno.readTextFile(`${project}deno.json`));
+  const [, command, ...args] = tasks.serve.command.split(" ");
+  const env = {
     DATASTREAM_BASE_URL: baseUrlOf(service),
     DATASTREAM_API_KEY: "sandbox",
     WEIR_ACCESS: "public",
     ...environment,
-  });
+  };
+  return await start([command!, "--host", "127.0.0.1", "--port", "0", ...args], env, project);
 }
 
 /** Starts Deno and waits until it prints the URL on which it listens. */
-async function start(args: string[], env: Record<string, string> = {}): Promise<ServerProcess> {
+async function start(
+  args: string[],
+  env: Record<string, string> = {},
+  cwd: string = PROJECT,
+): Promise<ServerProcess> {
   const child = new Deno.Command(Deno.execPath(), {
     args,
-    cwd: PROJECT,
+    cwd,
     env: { ...env, NO_COLOR: "1" },
     stdout: "null",
     stderr: "piped",

@@ -31,6 +31,12 @@ export const SUITES: Readonly<Record<string, Suite>> = {
       "d3-dsv",
     ],
   },
+  query: {
+    files: ["query_bench.ts"],
+    runtimes: ["Deno", "Node"],
+    programs: ["node"],
+    packages: [],
+  },
   edge: { files: ["edge_bench.ts"], runtimes: ["Deno"], programs: [], packages: [] },
   cli: {
     files: ["cli_bench.ts"],

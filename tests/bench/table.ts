@@ -21,7 +21,7 @@ export function formatTable(measurements: readonly SuiteMeasurement[]): string {
   return alignColumns([["suite", "benchmark", ...RUNTIMES, "target", "met"], ...rows]);
 }
 
-function alignColumns(rows: readonly (readonly string[])[]): string {
+export function alignColumns(rows: readonly (readonly string[])[]): string {
   const escaped = rows.map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
   const widths = escaped[0]!.map((_, at) => Math.max(...escaped.map((row) => row[at]!.length)));
   const lines = escaped.map((row) =>

@@ -1,4 +1,4 @@
-import { DataStream, type Query, type ResourceName } from "../../mod.ts";
+import { DataStream, type FormatName, type Query, type ResourceName } from "../../mod.ts";
 import { upstream } from "./upstream.ts";
 
 type AnyQuery = Query<object> & { geojson?(): ReadableStream<Uint8Array> };
@@ -27,7 +27,7 @@ async function drain(stream: ReadableStream<unknown>): Promise<number> {
 }
 
 /** Functions that read a query to its end, by format. */
-export const READERS: Record<string, (query: AnyQuery) => Promise<unknown>> = {
+export const READERS: Record<"rows" | FormatName, (query: AnyQuery) => Promise<unknown>> = {
   rows: (query) => query.toArray(),
   csv: (query) => drain(query.csv()),
   ndjson: (query) => drain(query.ndjson()),

@@ -1,6 +1,6 @@
 import type { PlantedFault } from "./planted_fault.ts";
 
-/** Faults in signed URLs, the edge function and the command line. */
+/** Faults in signed URLs, the server and the command line. */
 export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
     name: "signatures are not verified",

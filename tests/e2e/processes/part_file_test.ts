@@ -18,7 +18,7 @@ import {
 const PATH = `${FOLDER}/a.csv`;
 const options: PartOptions = {
   queryJson: "q",
-  validate() {},
+  async *pagesAfter() {},
   resume: true,
   force: false,
   requestDatasets: () => Promise.resolve([["10.25976/weir-aa00", "1.0.0", "2020"]]),

@@ -144,3 +144,24 @@ Deno.test("citations() throws when dois is not an array of strings", DEADLINE, a
   }
   assertEquals(requests.length, 0);
 });
+
+Deno.test(
+  "citations() adds the clauses of the bounding box to the filter when within is set",
+  DEADLINE,
+  async () => {
+    const { options, requests } = upstream(page([]), page([]));
+    const client = new DataStream(options);
+    const within = { west: -64, south: 46, east: -62, north: 47 };
+    await client.citations("CharacteristicName eq 'pH'", { within });
+    await client.citations(undefined, { within, dois: ["10.25976/a"] });
+    const box =
+      "Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and Latitude lt '47'";
+    assertEquals(requests.map(({ url }) => new URL(url).searchParams.get("$filter")), [
+      `CharacteristicName eq 'pH' and ${box}`,
+      `${box} and DOI eq '10.25976/a'`,
+    ]);
+    const wrong = client.citations(undefined, { within: { ...within, west: -200 } });
+    const error = await assertRejects(() => wrong, ValidationError);
+    assertEquals([error.option, requests.length], ["within.west", 2]);
+  },
+);

@@ -78,3 +78,26 @@ Deno.test("DataStream sends the key of its own client when two clients have diff
   const keys = requests.map(({ headers }) => headers.get("x-api-key"));
   assertEquals(keys, ["one", "two", "one", "two", "two", "one"]);
 });
+
+Deno.test("DataStream.with() changes the given options, and keeps the others and the first client", async () => {
+  const { options, requests } = upstream(page([]), page([]));
+  const given = { ...options, apiKey: "first", userAgent: "my-app/1.0" };
+  const first = new DataStream(given);
+  given.userAgent = "other/1.0";
+  await first.with({ apiKey: "second" }).metadata().toArray();
+  await first.metadata().toArray();
+  assertEquals(requests.map(({ headers }) => headers.get("x-api-key")), ["second", "first"]);
+  for (const { headers } of requests) {
+    assertEquals(headers.get("user-agent"), `my-app/1.0 weir/${VERSION}`);
+  }
+});
+
+Deno.test("DataStream.with() throws when an option is unknown or invalid", () => {
+  const client = new DataStream();
+  assertThrows(
+    () => client.with({ apikey: "k" } as DataStreamOptions),
+    ValidationError,
+    '"apiKey"?',
+  );
+  assertThrows(() => client.with({ apiKey: "k\n" }), ValidationError, "apiKey");
+});

@@ -4,8 +4,8 @@ import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { ValidationError } from "../../../mod.ts";
 import { parseBox } from "../../../src/odata/bounding_box.ts";
-import { parseFilter, toMetadataFilter } from "../../../src/odata/parse_filter.ts";
-import { checkQuery } from "../../../src/odata/query_options.ts";
+import { parseFilter } from "../../../src/odata/parse_filter.ts";
+import { checkQuery, toMetadataFilter } from "../../../src/odata/query_options.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 
 type Text = (size: number) => string;
@@ -59,7 +59,7 @@ const others: [what: string, text: Text, read: (text: string) => unknown][] = [
   [
     "toMetadataFilter() takes linear time when a filter has n clauses",
     (n) => "DOI ne 'a' and ".repeat(n),
-    toMetadataFilter,
+    (filter) => toMetadataFilter({ filter }),
   ],
   ["parseBox() takes linear time when a side has n digits", (n) => "1".repeat(n), parseBox],
   ["parseBox() takes linear time when there are n commas", (n) => ",".repeat(n), parseBox],

@@ -8,6 +8,7 @@ import {
   type ResourceName,
   ValidationError,
 } from "../../../mod.ts";
+import { clausesOf } from "../../../src/odata/query_options.ts";
 import { fieldNames } from "../../../src/odata/resources.ts";
 
 const box = { west: -64, south: 46, east: -62, north: 47 };
@@ -287,3 +288,13 @@ for (const [name, sides, side, problem] of wrongBoxes) {
     assertEquals([error.option, error.problem], [`within.${side}`, problem]);
   });
 }
+
+Deno.test("clausesOf() returns the clauses of a filter, as text or expression", () => {
+  const [clause] = clausesOf("DOI eq 'x'");
+  assertEquals([clause!.field, clause!.values], ["DOI", [{ text: "x", quoted: true }]]);
+  assertEquals(clausesOf(eq("DOI", "x")).length, 1);
+});
+
+Deno.test("clausesOf() returns an empty list when there is no filter, or it cannot be parsed", () => {
+  assertEquals([clausesOf(undefined), clausesOf("A or B")], [[], []]);
+});

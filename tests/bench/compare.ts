@@ -1,0 +1,204 @@
+/**
+ * Compares the speed of another checkout with this one and prints a Markdown table of ratios.
+ *
+ * `deno task bench:compare ../before` compares all suites; `deno task bench:compare ../before cli`
+ * only the suite `cli`. Both versions take turns, so that a busy machine slows both. A ratio above 1
+ * means that this checkout is faster, or needs less memory.
+ */
+import { resolve } from "node:path";
+import { PROJECT } from "../helpers/project.ts";
+import type { Comparison } from "./compared_calls.ts";
+import { logProgress, median, type RuntimeName } from "./measurement.ts";
+import { peakMemory } from "./peak_memory.ts";
+import { baseUrlOf, type ServerProcess, startSandbox, startServer } from "./processes.ts";
+import { alignColumns } from "./table.ts";
+
+/** Folders of both checkouts, with a trailing slash. */
+interface Checkouts {
+  before: string;
+  after: string;
+}
+
+/** Measured values of one run, lower is better, by the text to report. */
+type Values = Record<string, number>;
+
+/** Processes per runtime that run `compared_calls.ts`: a process may be slower than another one. */
+const CALL_PROCESSES = 3;
+/** Rounds of the suites that start processes. */
+const ROUNDS = 9;
+const RECORDS = 200_000;
+const DOWNLOADS = 10;
+
+/** A comparison and its runtime: one cell of the table. */
+interface Cell extends Comparison {
+  runtime: RuntimeName;
+}
+
+/** Runs a program in the folder of a project and returns its standard output. */
+async function outputOf(project: string, program: string, ...args: string[]): Promise<string> {
+  const command = new Deno.Command(program, { args, cwd: project, stderr: "inherit" });
+  const { success, stdout } = await command.output();
+  if (!success) throw new Error(`Failed: ${program} ${args.join(" ")}`);
+  return new TextDecoder().decode(stdout);
+}
+
+/** Bundles a module of a project and returns the path of the bundle. */
+async function bundle(project: string, module: string, path: string): Promise<string> {
+  const flags = ["--quiet", "--platform", "browser", "--output", path];
+  await outputOf(project, Deno.execPath(), "bundle", ...flags, module);
+  return path;
+}
+
+/** Compares calls of the public API in Deno and Node. */
+async function compareCalls({ before, after }: Checkouts, folder: string): Promise<Cell[]> {
+  const [program, ...modules] = await Promise.all([
+    bundle(after, "tests/bench/compared_calls.ts", `${folder}/compared_calls.mjs`),
+    bundle(before, "mod.ts", `${folder}/before.mjs`),
+    bundle(after, "mod.ts", `${folder}/after.mjs`),
+  ]);
+  const args = [program!, ...modules.map((path) => `file://${path}`)];
+  const cells: Cell[] = [];
+  for (let process = 0; process < CALL_PROCESSES; process++) {
+    const outputs: [RuntimeName, string][] = [
+      ["Deno", await outputOf(folder, Deno.execPath(), "run", "--quiet", "--allow-all", ...args)],
+      ["Node", await outputOf(folder, "node", ...args)],
+    ];
+    for (const [runtime, output] of outputs) {
+      const lines = output.split("\n").filter((line) => line !== "");
+      cells.push(...lines.map((line) => ({ runtime, ...JSON.parse(line) })));
+    }
+  }
+  return cells;
+}
+
+/** Runs both versions in turn and returns the ratios of their values. */
+async function alternate(
+  { before, after }: Checkouts,
+  measure: (project: string) => Promise<Values>,
+): Promise<Cell[]> {
+  const ratios = new Map<string, number[]>();
+  for (let round = -1; round < ROUNDS; round++) {
+    const order = round % 2 === 0 ? [before, after] : [after, before];
+    const values = new Map<string, Values>();
+    for (const project of order) values.set(project, await measure(project));
+    if (round < 0) continue; // warm-up
+    for (const [name, value] of Object.entries(values.get(before)!)) {
+      ratios.set(name, [...ratios.get(name) ?? [], value / values.get(after)![name]!]);
+    }
+  }
+  return [...ratios].map(([name, ratios]) => ({ name, ratios, runtime: "Deno" }));
+}
+
+/** Compares downloads by the command line. */
+async function compareCli(checkouts: Checkouts, folder: string): Promise<Cell[]> {
+  await using service = await startSandbox(RECORDS, Infinity);
+  const measure = async (project: string, format: string) => {
+    logProgress(`weir records to ${format}, ${project}`);
+    const started = performance.now();
+    const child = new Deno.Command(Deno.execPath(), {
+      args: [
+        ...["run", "--quiet", "--no-prompt", "--allow-all", `${project}src/cli/main.ts`],
+        ...["records", "--partition=never", "--quiet", `--base-url=${baseUrlOf(service)}`],
+        ...[`--output=${folder}/records.${format}`, "--force"],
+      ],
+      env: { DATASTREAM_API_KEY: "sandbox", WEIR_REQUESTS_PER_SECOND: "Infinity" },
+      stdout: "null",
+      stderr: "inherit",
+    }).spawn();
+    let peak = 0;
+    const watching = setInterval(() => {
+      try {
+        peak = Math.max(peak, peakMemory(child.pid));
+      } catch {
+        // The process has ended.
+      }
+    }, 10);
+    const { success } = await child.status;
+    clearInterval(watching);
+    if (!success) throw new Error(`weir failed in ${project}`);
+    return { time: performance.now() - started, peak };
+  };
+  return await alternate(checkouts, async (project) => {
+    const csv = await measure(project, "csv");
+    const ndjson = await measure(project, "ndjson");
+    return {
+      [`weir records, ${RECORDS} rows, CSV: time`]: csv.time,
+      [`weir records, ${RECORDS} rows, CSV: peak memory`]: csv.peak,
+      [`weir records, ${RECORDS} rows, NDJSON: time`]: ndjson.time,
+      [`weir records, ${RECORDS} rows, NDJSON: peak memory`]: ndjson.peak,
+    };
+  });
+}
+
+/** Compares downloads from the edge server. */
+async function compareEdge(checkouts: Checkouts): Promise<Cell[]> {
+  await using service = await startSandbox(RECORDS, Infinity);
+  const environment = { WEIR_REQUESTS_PER_SECOND: "Infinity" };
+  await using serverBefore = await startServer(service, environment, checkouts.before);
+  await using serverAfter = await startServer(service, environment, checkouts.after);
+  const timeOf = async ({ root }: ServerProcess, downloads: number) => {
+    const started = performance.now();
+    await Promise.all(Array.from({ length: downloads }, async () => {
+      const response = await fetch(`${root}/Records.csv`);
+      if (response.status !== 200) throw new Error(`Status ${response.status}`);
+      for await (const _ of response.body!);
+    }));
+    return performance.now() - started;
+  };
+  return await alternate(checkouts, async (project) => {
+    logProgress(`downloads from the server, ${project}`);
+    const server = project === checkouts.before ? serverBefore : serverAfter;
+    return {
+      [`GET /Records.csv, ${RECORDS} rows: time`]: await timeOf(server, 1),
+      [`GET /Records.csv, ${RECORDS} rows, ${DOWNLOADS} concurrently: time`]: await timeOf(
+        server,
+        DOWNLOADS,
+      ),
+      "server: peak memory": peakMemory(server.pid),
+    };
+  });
+}
+
+/** The suites by the names that the program accepts. */
+const SUITES: Record<string, (checkouts: Checkouts, folder: string) => Promise<Cell[]>> = {
+  calls: compareCalls,
+  cli: compareCli,
+  edge: compareEdge,
+};
+
+/** Formats the median ratio, and the ratios that a quarter of the rounds are below and above. */
+function formatRatios(ratios: readonly number[]): string {
+  const sorted = ratios.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))]!.toFixed(2);
+  return `${median(ratios).toFixed(2)} (${at(0.25)} to ${at(0.75)})`;
+}
+
+function formatCells(cells: readonly Cell[]): string {
+  const rows = [...Map.groupBy(cells, ({ name }) => name)].map(([name, ofName]) => {
+    const inRuntime = (runtime: RuntimeName) => {
+      const ratios = ofName.flatMap((cell) => cell.runtime === runtime ? cell.ratios : []);
+      return ratios.length === 0 ? "" : formatRatios(ratios);
+    };
+    return [name, inRuntime("Deno"), inRuntime("Node")];
+  });
+  return alignColumns([["before / after, median (quartiles)", "Deno", "Node"], ...rows]);
+}
+
+const [path, ...names] = Deno.args;
+const unknown = names.find((name) => SUITES[name] === undefined);
+if (path === undefined || unknown !== undefined) {
+  console.error(`Usage: deno task bench:compare CHECKOUT [${Object.keys(SUITES).join("|")} …]`);
+  Deno.exit(2);
+}
+const folder = await Deno.makeTempDir();
+try {
+  const checkouts = { before: `${resolve(path)}/`, after: PROJECT };
+  const cells: Cell[] = [];
+  for (const [name, compareSuite] of Object.entries(SUITES)) {
+    if (names.length > 0 && !names.includes(name)) continue;
+    cells.push(...await compareSuite(checkouts, folder));
+  }
+  console.log(formatCells(cells));
+} finally {
+  await Deno.remove(folder, { recursive: true });
+}

@@ -1,0 +1,101 @@
+/**
+ * Compares two versions of Weir in the current runtime; `compare.ts` starts it.
+ *
+ * Arguments: URLs of bundles of `mod.ts` before and after a change. Both are loaded into this
+ * process and take turns.
+ */
+import process from "node:process";
+import type * as weir from "../../mod.ts";
+import { COLUMNS, csvPages } from "./csv_pages.ts";
+import {
+  type Builder,
+  callWithDefaults,
+  DIRECT_CALLS,
+  type EndpointCall,
+  withThreeLevels,
+} from "./endpoint_calls.ts";
+import { logProgress } from "./measurement.ts";
+import { queriesFromMemory, READS, SELECTIONS } from "./query_reads.ts";
+
+/** Ratios of the times of one benchmark, in one runtime. */
+export interface Comparison {
+  name: string;
+  /** Time before divided by time after, of each round: greater than 1 if the change made it faster. */
+  ratios: number[];
+}
+
+type Run = () => unknown;
+
+const WARM_UP_ROUNDS = 4;
+const ROUNDS = 11;
+const ENDPOINT_CALLS = 20_000;
+
+async function timeOf(run: Run): Promise<number> {
+  const start = performance.now();
+  await run();
+  return performance.now() - start;
+}
+
+async function compare(name: string, before: Run, after: Run): Promise<void> {
+  logProgress(name);
+  const ratios: number[] = [];
+  for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
+    let times: { before: number; after: number };
+    if (round % 2 === 0) {
+      const first = await timeOf(before);
+      times = { before: first, after: await timeOf(after) };
+    } else {
+      const first = await timeOf(after);
+      times = { before: await timeOf(before), after: first };
+    }
+    if (round >= 0) ratios.push(times.before / times.after);
+  }
+  const comparison: Comparison = { name, ratios };
+  console.log(JSON.stringify(comparison));
+}
+
+function repeat(call: EndpointCall, build: Builder): Run {
+  let number = 0;
+  return () => {
+    for (let done = 0; done < ENDPOINT_CALLS; done++) call(build, number++);
+  };
+}
+
+const [, , beforeUrl, afterUrl] = process.argv;
+const before: typeof weir = await import(beforeUrl!);
+const after: typeof weir = await import(afterUrl!);
+
+for (const [name, call] of Object.entries(DIRECT_CALLS)) {
+  await compare(
+    `endpoint(): ${name}`,
+    repeat(call, before.endpoint as Builder),
+    repeat(call, after.endpoint as Builder),
+  );
+}
+await compare(
+  "endpoint(): three levels of defaults",
+  repeat(callWithDefaults, withThreeLevels(before.endpoint)),
+  repeat(callWithDefaults, withThreeLevels(after.endpoint)),
+);
+for (const [name, page] of Object.entries(await csvPages())) {
+  await compare(
+    `csvFromPage(): ${name}`,
+    () => before.csvFromPage(page, { columns: COLUMNS }),
+    () => after.csvFromPage(page, { columns: COLUMNS }),
+  );
+}
+const queryBefore = queriesFromMemory(before.DataStream);
+const queryAfter = queriesFromMemory(after.DataStream);
+const hasBatches = "batches" in queryBefore(undefined);
+for (const [width, select] of Object.entries(SELECTIONS)) {
+  for (const [name, read] of Object.entries(READS)) {
+    // A version without batches() is measured by the method that reads the same content.
+    const substitute = name === "batches()" ? "pages()" : "csv()";
+    const isSubstituted = name.startsWith("batches") && !hasBatches;
+    await compare(
+      `${name}, ${width}${isSubstituted ? `, ${substitute} before` : ""}`,
+      () => (isSubstituted ? READS[substitute]! : read)(queryBefore(select)),
+      () => read(queryAfter(select)),
+    );
+  }
+}
