@@ -1,12 +1,17 @@
-import { ValidationError } from "../errors.ts";
-import { checkCsvOptions, type CsvOptions } from "../formats/csv.ts";
 import { createWriter, type FormatName, FORMATS, type WriterOptions } from "../formats/formats.ts";
-import type { Bytes } from "../bytes.ts";
-import type { PageWriter } from "../formats/page_writer.ts";
-import type { Clause } from "../odata/clause.ts";
+import { Execution, requireShortTarget, toRequestOptions } from "./fetch_page.ts";
+import { ValidationError } from "../errors.ts";
+import { readBytes, readRows } from "./read_page.ts";
 import { checkQuery } from "../odata/query_options.ts";
-import { fieldNames, type ResourceName } from "../odata/resources.ts";
+import type { Clause } from "../odata/clause.ts";
+import type { Bytes } from "../bytes.ts";
 import { invalidValue, requireOptions, requireType } from "../validation.ts";
+import { fieldNames, type ResourceName } from "../odata/resources.ts";
+import { iterate, toIterableStream } from "./iterable_stream.ts";
+import { countQuery, firstRequest, requireRoomForLocations, urlOf } from "./shards.ts";
+import { checkCsvOptions, type CsvOptions } from "../formats/csv.ts";
+import type { ClientSettings } from "./options.ts";
+import type { AnyResourceQuery, LocationsQuery, Query } from "./query.ts";
 import {
   type Batch,
   type BatchOptions,
@@ -16,12 +21,7 @@ import {
   type PageConverter,
   requestBatches,
 } from "./batches.ts";
-import { Execution, requireShortTarget, toRequestOptions } from "./fetch_page.ts";
-import { iterate, toIterableStream } from "./iterable_stream.ts";
-import type { ClientSettings } from "./options.ts";
-import type { AnyResourceQuery, LocationsQuery, Query } from "./query.ts";
-import { readBytes, readRows } from "./read_page.ts";
-import { countQuery, firstRequest, requireRoomForLocations, urlOf } from "./shards.ts";
+import type { PageWriter } from "../formats/page_writer.ts";
 
 /** Names of the query options. An object, so that the compiler reports a missing name. */
 const QUERY_OPTIONS: Record<keyof AnyResourceQuery, true> = {

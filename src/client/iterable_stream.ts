@@ -103,7 +103,7 @@ export function iterate<C, T = C>(
   const read = async () => {
     const { done, value } = await reader.read();
     isDone ||= done;
-    items = done ? [] : itemsOf(value);
+    items = itemsOf(value!); // not read if `done`
     taken = 0;
   };
   return {
