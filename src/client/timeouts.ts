@@ -54,17 +54,17 @@ export function startTimeouts(
 ): TimeoutTimer {
   const stopped = new AbortController();
   let startedAt = clock.now();
-  let limit = headers;
+  let timeout = headers;
   let missing = "headers";
   const run = async () => {
     for (;;) {
-      const left = startedAt + limit - clock.now();
+      const left = startedAt + timeout - clock.now();
       if (left <= 0) break;
       onCheck();
       // At most `bytes`, because restart() may set that timeout during the sleep.
       await clock.sleep(Math.min(left, bytes, CHECK_INTERVAL), stopped.signal);
     }
-    onTimeout(new DOMException(`no ${missing} within ${limit / 1000} s`, "TimeoutError"));
+    onTimeout(new DOMException(`no ${missing} within ${timeout / 1000} s`, "TimeoutError"));
   };
   run().catch((error) => {
     if (!stopped.signal.aborted) onTimeout(error);
@@ -72,7 +72,7 @@ export function startTimeouts(
   return {
     restart() {
       startedAt = clock.now();
-      limit = bytes;
+      timeout = bytes;
       missing = "bytes";
     },
     stop: () => stopped.abort(),

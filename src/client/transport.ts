@@ -62,8 +62,8 @@ export async function sendRequest(
       : text;
   const attempt = new AbortController();
   const request = toRequest(options, { signal: attempt.signal });
-  const limit = { requestsPerSecond, clock, key: apiKey };
-  const permit = await acquirePermit(new URL(url).origin, limit, signal);
+  const permitRequest = { requestsPerSecond, clock, key: apiKey };
+  const permit = await acquirePermit(new URL(url).origin, permitRequest, signal);
   const abort = () => attempt.abort(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
   const timer = startTimeouts(timeouts, clock, permit.renew, (error) => attempt.abort(error));
