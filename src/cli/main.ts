@@ -1,5 +1,76 @@
 /**
- * The command line: `deno run jsr:@weir/datastream/cli records --output records.csv`.
+ * The command line of Weir: downloads water-quality data from [DataStream](https://datastream.org) to
+ * files, continues interrupted downloads, counts rows and prints citations.
+ *
+ * ## Start
+ *
+ * These commands use synthetic data. They need neither an API key nor a network.
+ *
+ * ```sh
+ * deno run jsr:@weir/datastream/cli records --sandbox --limit 5
+ * npx @weir/datastream records --sandbox --limit 5
+ * ```
+ *
+ * ## Install
+ *
+ * In Deno, this command installs `weir` with the permissions for files in the current folder:
+ *
+ * ```sh
+ * deno install --global --name weir --allow-env=DATASTREAM_API_KEY --allow-net=api.datastream.org \
+ *   --allow-read=. --allow-write=. jsr:@weir/datastream/cli
+ * ```
+ *
+ * In a Node project, `npm install @weir/datastream` makes `npx weir` available.
+ *
+ * ## API key
+ *
+ * [Request an API key](https://github.com/datastreamapp/api-docs). `weir` reads it from the environment
+ * variable `DATASTREAM_API_KEY`, or from the file that `weir setup` saves. There is no flag for it, because
+ * other users of the computer can see flags.
+ *
+ * ## Commands
+ *
+ * | command | result |
+ * |---|---|
+ * | `weir records --characteristic pH --from 2015 --output ph.csv` | a CSV file |
+ * | `weir observations --region admin.4.ca.pe --count` | a number |
+ * | `weir locations --region hub.atlantic --output atlantic.geojson` | a map |
+ * | `weir records --doi 10.25976/xxxx-xx00 --output records.csv --resume` | the rest of an interrupted download |
+ * | `weir cite --characteristic pH` | citations |
+ * | `weir fields records` | fields and filter names |
+ * | `weir url records --characteristic pH` | the URL of the first request |
+ * | `weir sign URL --expires 7d` | a signed URL of a server |
+ * | `weir setup` | a saved API key |
+ * | `weir help records` | all flags of a command |
+ *
+ * The file of `--output` appears when it is complete. Until then, the rows are in `FILE.part`.
+ *
+ * ## Permissions in Deno
+ *
+ * | use | permissions |
+ * |---|---|
+ * | `--sandbox` without a file, `fields`, `url`, help | none |
+ * | output to the terminal, `--count`, `cite` | `--allow-env=DATASTREAM_API_KEY --allow-net=api.datastream.org` |
+ * | output to a file | these, and `--allow-read=. --allow-write=.` |
+ *
+ * ## Exit codes
+ *
+ * | code | meaning |
+ * |---|---|
+ * | 0 | success |
+ * | 1 | failure |
+ * | 2 | invalid command line |
+ * | 130 | interrupted by a signal |
+ *
+ * The page `docs/cli.md` in the repository describes every flag, file and variable.
+ *
+ * @example Run a command from a script
+ * ```ts
+ * import { main } from "@weir/datastream/cli";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(await main(["records", "--sandbox", "--limit", "2", "--quiet"]), 0); // prints CSV
+ * ```
  *
  * @module
  */

@@ -11,7 +11,26 @@ import { isObject, type PageData, type PageReader } from "./read_page.ts";
 import type { Shard } from "./shards.ts";
 import { isCount } from "../validation.ts";
 
-/** Options for {@linkcode Query.batches}. */
+/**
+ * Options for {@linkcode Query.batches}.
+ *
+ * @example Save a cursor after each batch
+ * ```ts
+ * import { type BatchOptions, DataStream } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const options: BatchOptions & { format: "csv" } = { format: "csv", csv: { separator: ";" }, dois: true };
+ * const { apiKey, url, fetch } = createSandbox();
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch });
+ * let saved = "";
+ * for await (const { cursor, dois } of client.records({ limit: 10 }).batches(options)) {
+ *   saved = JSON.stringify(cursor);
+ *   assertEquals(dois, ["10.25976/weir-aa00"]);
+ * }
+ * assertEquals(JSON.parse(saved).rows, 10);
+ * ```
+ */
 export interface BatchOptions {
   /** Format of the data. Default: rows. */
   format?: FormatName | undefined;

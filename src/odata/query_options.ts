@@ -21,7 +21,21 @@ export type Partition = "auto" | "never" | "location" | "year";
 
 const PARTITIONS: readonly Partition[] = ["auto", "never", "location", "year"];
 
-/** Query options whose values have the same type for each resource. */
+/**
+ * Query options whose values have the same type for each resource.
+ *
+ * @example The rows in a bounding box, and an error if there are more than 100,000
+ * ```ts
+ * import { DataStream, type RowOptions } from "@weir/datastream";
+ * import { assert } from "@std/assert";
+ *
+ * const options: RowOptions = {
+ *   within: { west: -64.5, south: 45.9, east: -62, north: 47.1 },
+ *   maxRows: 100_000,
+ * };
+ * assert(new DataStream().locations(options).url.includes("Longitude"));
+ * ```
+ */
 export interface RowOptions {
   /**
    * Bounding box of the locations of the rows; positions on its edges are outside. Metadata and Locations
@@ -50,7 +64,22 @@ export interface RowOptions {
   maxRows?: number | undefined;
 }
 
-/** Options of a query of Observations or Records. */
+/**
+ * Options of a query of Observations or Records.
+ *
+ * @example One shard per location, so that rows arrive location by location
+ * ```ts
+ * import { DataStream, type MeasuredInput } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const options: MeasuredInput = { partition: "location" };
+ * const { apiKey, url, fetch } = createSandbox({ locations: 3, requestsPerSecond: Infinity });
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
+ * const rows = await client.observations({ ...options, select: ["LocationId"] }).toArray();
+ * assertEquals([...new Set(rows.map(({ LocationId }) => LocationId))].length, 3);
+ * ```
+ */
 export interface MeasuredInput {
   /**
    * How to split the query into shards, which are requested one after the other. Default `auto`.
@@ -66,7 +95,19 @@ export interface MeasuredInput {
   partition?: Partition | undefined;
 }
 
-/** Query options that contain names of fields, which are checked only when the program runs. */
+/**
+ * Query options that contain names of fields, which are checked only when the program runs.
+ *
+ * @example Fields and filter from a command line
+ * ```ts
+ * import { DataStream, type FieldOptions, type ResourceName, ValidationError } from "@weir/datastream";
+ * import { assertThrows } from "@std/assert";
+ *
+ * const resource = "Records" as ResourceName;
+ * const options: FieldOptions = { select: "Id,ResultVal", filter: "CharacteristicName eq 'pH'" };
+ * assertThrows(() => new DataStream().query(resource, options), ValidationError, "ResultValue");
+ * ```
+ */
 export interface FieldOptions {
   /** Fields to select, in order, as an array or separated by commas. Default: all. */
   select?: readonly string[] | string | undefined;

@@ -1,5 +1,44 @@
 /**
- * The service in process, with synthetic data: for demos and for tests of your own code.
+ * DataStream in process, with synthetic data: for demos, and for tests of your own code. It needs neither an
+ * API key of DataStream nor a network.
+ *
+ * The sandbox has the four resources of the service. It is as strict as the service about encoding, API
+ * keys, names and the rate of requests. Its rows are computed, not stored. None of its data was measured.
+ *
+ * ## Use
+ *
+ * Pass its URL, key and `fetch` to a client:
+ *
+ * ```ts
+ * import { DataStream } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const sandbox = createSandbox({ records: 1_000, requestsPerSecond: Infinity });
+ * const client = new DataStream({
+ *   apiKey: sandbox.apiKey,
+ *   baseUrl: sandbox.url,
+ *   fetch: sandbox.fetch,
+ *   requestsPerSecond: Infinity,
+ * });
+ * assertEquals((await client.records({ select: ["Id"] }).toArray()).length, 1_000);
+ * assertEquals(sandbox.stats.requests, 1);
+ * ```
+ *
+ * A sandbox limits requests to two per second, as the service does. `requestsPerSecond: Infinity` disables
+ * the limit; set it in the sandbox and in the client, as above.
+ *
+ * ## Other uses
+ *
+ * | interface | sandbox |
+ * |---|---|
+ * | command line | the flag `--sandbox` |
+ * | server | `createApp()` with the URL, key and `fetch` of a sandbox |
+ * | test of another HTTP client | `sandbox.fetch(url, { headers: { "x-api-key": sandbox.apiKey } })` |
+ *
+ * All sandboxes have the same URL, and clients share one rate per origin. In tests without
+ * `requestsPerSecond: Infinity`, give each client another origin as `baseUrl`: any host works, followed by
+ * `/v1/odata/v4`.
  *
  * @module
  */
@@ -12,7 +51,20 @@ import { Throttle } from "./throttle.ts";
 import type { World } from "./world.ts";
 import { MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
 
-/** Options for {@linkcode createSandbox}. */
+/**
+ * Options for {@linkcode createSandbox}.
+ *
+ * @example A small sandbox without a rate limit, for tests
+ * ```ts
+ * import { createSandbox, type SandboxOptions } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const options: SandboxOptions = { records: 10, locations: 2, requestsPerSecond: Infinity };
+ * const { url, apiKey, fetch } = createSandbox(options);
+ * const response = await fetch(`${url}/Records?%24count=true`, { headers: { "x-api-key": apiKey } });
+ * assertEquals(await response.json(), { value: 10 });
+ * ```
+ */
 export interface SandboxOptions {
   /** API key that requests must send as `x-api-key`. Default `sandbox`. */
   apiKey?: string;
