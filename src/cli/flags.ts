@@ -9,7 +9,7 @@
 // - added to the list `unused` in requireCompatibleFlags() in download.ts if --count has no use for it.
 import type { DataStreamOptions } from "../client/options.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
-import type { CsvOptions } from "../formats/csv_options.ts";
+import type { CsvOptions } from "../formats/csv.ts";
 import {
   FORMAT_NAMES,
   type FormatName,
