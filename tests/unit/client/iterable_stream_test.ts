@@ -1,3 +1,4 @@
+import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream } from "../../../mod.ts";
 import { toIterableStream } from "../../../src/client/iterable_stream.ts";
