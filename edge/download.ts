@@ -4,10 +4,12 @@ import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../src/forma
 import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import type { Access } from "./access.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
-import { downloadHeaders, streamDownload } from "./download_response.ts";
+import { downloadHeaders } from "./download_headers.ts";
+import { streamDownload } from "./download_response.ts";
 import type { Settings } from "./options.ts";
 import { HttpProblem, toServiceProblem } from "./problem.ts";
 import { type DownloadParameters, readDownloadParameters } from "./search_params.ts";
+import { SERVICE_MEDIA_TYPE } from "../src/service_constants.ts";
 
 /** Objects that the request handlers of an app share. */
 export interface AppContext {
@@ -121,7 +123,7 @@ export function negotiateFormat(
 function normalizeAccept(accept: string): string {
   return accept.split(",").map((range) => {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
-    const name = type.toLowerCase() === "application/vnd.api+json" ? FORMATS.json.mediaType : type;
+    const name = type.toLowerCase() === SERVICE_MEDIA_TYPE ? FORMATS.json.mediaType : type;
     return [name, ...parameters.filter((parameter) => /^q=/i.test(parameter))].join(";");
   }).join(", ");
 }

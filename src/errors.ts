@@ -17,7 +17,25 @@ export type DataStreamErrorKind =
   | "incomplete"
   | "too-many-rows";
 
-/** Properties of a {@linkcode DataStreamError}. */
+/**
+ * Properties of a {@linkcode DataStreamError}.
+ *
+ * @example An error for the test of a program that handles a timeout
+ * ```ts
+ * import { DataStreamError, type DataStreamErrorFacts } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const facts: DataStreamErrorFacts = {
+ *   kind: "status",
+ *   status: 504,
+ *   url: "https://api.datastream.org/v1/odata/v4/Records",
+ *   hint: "try again later",
+ *   rows: 10_000,
+ *   skipToken: "Id:99999",
+ * };
+ * assertEquals(new DataStreamError("Records responded with status 504", facts).rows, 10_000);
+ * ```
+ */
 export interface DataStreamErrorFacts {
   /** Kind of the error. */
   kind: DataStreamErrorKind;
@@ -139,7 +157,19 @@ export class DataStreamError extends Error {
   }
 }
 
-/** Properties of a {@linkcode ValidationError}. */
+/**
+ * Properties of a {@linkcode ValidationError}.
+ *
+ * @example An error whose hint names another option
+ * ```ts
+ * import { ValidationError, type ValidationErrorFacts } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const facts: ValidationErrorFacts = { received: "XML", hint: "omit {format}" };
+ * const error = new ValidationError("format", 'must be csv or json, got "XML"', facts);
+ * assertEquals(error.hintFor({ format: "--format" }), "omit --format");
+ * ```
+ */
 export interface ValidationErrorFacts {
   /** Value of the option. Never the API key or another secret. Default `undefined`. */
   received?: unknown;

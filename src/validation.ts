@@ -55,6 +55,32 @@ export function requireWholeNumber(
   throw invalidValue(option, `a whole number ${range}`, value);
 }
 
+/** Maximum number of digits with which every integer is a safe integer. */
+export const MAX_SAFE_DIGITS = 15;
+
+const WHOLE_NUMBER = new RegExp(`^\\d{1,${MAX_SAFE_DIGITS}}$`);
+
+/** Parses a text of at most 15 digits; returns `undefined` for other texts, such as "1e3". */
+export function parseWholeNumber(text: string): number | undefined {
+  return WHOLE_NUMBER.test(text) ? Number(text) : undefined;
+}
+
+/** Whether a value is a number of rows or bytes: a safe integer that is not negative. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/**
+ * Checks that an option is a number above 0, which may be `Infinity`.
+ *
+ * @throws {ValidationError} If it is not
+ */
+export function requirePositive(option: string, value: unknown): void {
+  if (!(typeof value === "number" && value > 0)) {
+    throw invalidValue(option, "a number above 0", value);
+  }
+}
+
 /**
  * Checks the type of an option. `undefined` is valid.
  *

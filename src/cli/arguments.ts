@@ -307,10 +307,12 @@ export function formatFlags(flags: Arguments["flags"], names: readonly string[])
 export function formatFlag(name: string, value: string): string {
   if (value === "") return ` --${name}`;
   // After a space, a value such as -Id would be read as flags.
-  return value.startsWith("-") ? ` ${quote(`--${name}=${value}`)}` : ` --${name} ${quote(value)}`;
+  return value.startsWith("-")
+    ? ` ${quoteForShell(`--${name}=${value}`)}`
+    : ` --${name} ${quoteForShell(value)}`;
 }
 
 /** Puts a text in single quotes if it has characters that a shell interprets. */
-function quote(text: string): string {
+function quoteForShell(text: string): string {
   return /^[\w%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

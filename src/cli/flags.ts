@@ -9,7 +9,7 @@
 // - added to the list `unused` in requireCompatibleFlags() in download.ts if --count has no use for it.
 import type { DataStreamOptions } from "../client/options.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
-import type { CsvOptions } from "../formats/csv_options.ts";
+import type { CsvOptions } from "../formats/csv.ts";
 import {
   FORMAT_NAMES,
   type FormatName,
@@ -19,12 +19,13 @@ import {
   unknownFormat,
 } from "../formats/formats.ts";
 import { DataStreamError, oneLine, ValidationError } from "../errors.ts";
-import { type BoundingBox, parseBox } from "../odata/bounding_box.ts";
+import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../odata/bounding_box.ts";
 import { commonFilter } from "../odata/filter.ts";
 import type { Partition } from "../odata/query_options.ts";
-import { isMeasured, type ResourceName } from "../odata/resources.ts";
+import { isMeasured, MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
 import { createSandbox } from "../sandbox/service.ts";
-import { QA_URL } from "../service_roots.ts";
+import { QA_URL } from "../service_constants.ts";
+import { parseWholeNumber } from "../validation.ts";
 import { readKey } from "./api_key.ts";
 import { type Arguments, commandHint, type Flags } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
@@ -73,7 +74,7 @@ export const SERVICE_FLAGS = {
 export const QUERY_FLAGS = {
   select: { value: "A,B,C", help: "fields, in order (default: all; see weir fields)" },
   ...FILTER_FLAGS,
-  top: { value: "N", help: "rows per request (1 to 10000); for the total use --limit" },
+  top: { value: "N", help: `rows per request (1 to ${MAXIMUM_TOP}); for the total use --limit` },
   limit: { value: "N", letter: "n", help: "maximum number of rows (default: all)" },
   unchecked: { help: "accept fields and filters that weir does not know" },
 } as const satisfies Flags;
@@ -238,7 +239,7 @@ export function readBox(flags: FlagValues): BoundingBox | undefined {
   const box = parseBox(text);
   if (box !== undefined) return box;
   throw new UsageError(
-    `--bbox must be west,south,east,north in degrees, such as --bbox=-64.5,45.9,-62,47.1, got "${text}"`,
+    `--bbox must be ${BOX_FORM}, such as --bbox=${BOX_EXAMPLE}, got "${text}"`,
   );
 }
 
@@ -301,7 +302,8 @@ function readYear(flags: FlagValues, name: string): number | undefined {
 function readNumber(flags: FlagValues, name: string): number | undefined {
   const [text] = flags.get(name) ?? [];
   if (text === undefined) return undefined;
-  if (/^\d{1,15}$/.test(text)) return Number(text);
+  const number = parseWholeNumber(text);
+  if (number !== undefined) return number;
   throw new UsageError(`--${name} must be a whole number, got "${text}"`);
 }
 

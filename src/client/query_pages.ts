@@ -2,6 +2,7 @@ import { amendError, DataStreamError } from "../errors.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
 import type { Execution } from "./fetch_page.ts";
 import { toIdNumber } from "./next_link.ts";
+import { YEAR_FIELD } from "./locations_and_years.ts";
 import { paginate } from "./paginate.ts";
 import type { PageReader } from "./read_page.ts";
 import {
@@ -274,7 +275,7 @@ async function countForYears(
   query: CheckedQuery,
 ): Promise<number | undefined> {
   const excludes = query.clauses?.some(({ field, operator }) =>
-    /^ActivityStart(?:Date)?Year$/.test(field) && operator !== "ne"
+    YEAR_FIELD.test(field) && operator !== "ne"
   );
   if (excludes || query.skipToken !== undefined) return undefined;
   return await countQuery(execution, query);

@@ -1,9 +1,8 @@
+import { utf8Decoder, utf8Encoder } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
 
 /** Maximum length of a text that is encoded in the buffers below. */
 const MAX_BUFFERED = 1_365;
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
 /** UTF-8 takes at most three bytes for a UTF-16 code unit, and a triplet three for each byte. */
 const input = new Uint8Array(3 * MAX_BUFFERED);
 const output = new Uint8Array(3 * input.length);
@@ -12,7 +11,7 @@ const UNRESERVED = Uint8Array.from(
   { length: 256 },
   (_, byte) => Number(/[\w.~-]/.test(String.fromCharCode(byte))),
 );
-const HEX = encoder.encode("0123456789ABCDEF");
+const HEX = utf8Encoder.encode("0123456789ABCDEF");
 
 /**
  * Percent-encodes everything except the unreserved characters (RFC 3986, section 2.3).
@@ -26,7 +25,7 @@ export function encode(text: string): string {
   if (/^[\w.~-]*$/.test(text)) return text;
   if (!/[!'()*]/.test(text)) return encodeURIComponent(text);
   if (text.length > MAX_BUFFERED) return encodeURIComponent(text).replace(/[!'()*]/g, encode);
-  const { written } = encoder.encodeInto(text, input);
+  const { written } = utf8Encoder.encodeInto(text, input);
   let length = 0;
   for (let index = 0; index < written; index++) {
     const byte = input[index]!;
@@ -39,7 +38,7 @@ export function encode(text: string): string {
       output[length++] = HEX[byte & 15]!;
     }
   }
-  return decoder.decode(output.subarray(0, length));
+  return utf8Decoder.decode(output.subarray(0, length));
 }
 
 /** A parameter as text for a URL: one text, a list of texts, or texts by name. */
