@@ -11,7 +11,7 @@ import { formatsOf } from "../../helpers/formats.ts";
 import { RESOURCE_NAMES } from "../../helpers/resources.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 import { ROOT } from "../../helpers/upstream.ts";
-import { queryOver, READERS } from "../../helpers/page_readers.ts";
+import { queryOver, readWholeQuery } from "../../helpers/page_readers.ts";
 import { samplePage, truncatedPage } from "../../helpers/sample_pages.ts";
 
 type Text = (size: number) => string;
@@ -129,7 +129,7 @@ for (const resource of RESOURCE_NAMES) {
       const sample = await samplePage(resource);
       await assertLinear(
         (copies) => truncatedPage(sample, copies),
-        (page) => READERS[format](queryOver(resource, page.slice())),
+        (page) => readWholeQuery(queryOver(resource, page.slice()), format),
       );
     });
   }
