@@ -147,14 +147,14 @@ export { FILTER_FIELDS, RESOURCES } from "./src/odata/resources.ts";
 export { PRODUCTION_URL, QA_URL } from "./src/service_constants.ts";
 
 export type { Clock } from "./src/clock.ts";
-export type { Citation, CitationOptions } from "./src/client/citations.ts";
+export type { Citation, CitationOptions } from "./src/formats/citations.ts";
 export type { DataStreamOptions } from "./src/client/options.ts";
 export type { Progress } from "./src/client/progress.ts";
 export type { Batch, BatchOptions, Cursor } from "./src/client/batches.ts";
 export type { AnyResourceQuery, LocationsQuery, Query } from "./src/client/query.ts";
 export type { QueryInput, ResourceQuery, ResourceRow } from "./src/client/query.ts";
 export type { RetryPolicy } from "./src/client/retry.ts";
-export type { Timeouts } from "./src/client/timeouts.ts";
+export type { Timeouts } from "./src/client/transport.ts";
 export type {
   Endpoint,
   EndpointOptions,
@@ -177,7 +177,7 @@ export type {
 export type { BoundingBox } from "./src/odata/bounding_box.ts";
 export type { Clause, Comparison, Literal } from "./src/odata/clause.ts";
 export type { FormatName } from "./src/formats/formats.ts";
-export type { CsvColumn, CsvOptions } from "./src/formats/csv_options.ts";
+export type { CsvColumn, CsvOptions } from "./src/formats/csv.ts";
 export type { Filter } from "./src/odata/filter.ts";
 export type { FilterName, FilterValue } from "./src/odata/clause.ts";
 export type {

@@ -4,7 +4,8 @@ import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../src/forma
 import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import type { Access } from "./access.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
-import { downloadHeaders, streamDownload } from "./download_response.ts";
+import { downloadHeaders } from "./download_headers.ts";
+import { streamDownload } from "./download_response.ts";
 import type { Settings } from "./options.ts";
 import { HttpProblem, toServiceProblem } from "./problem.ts";
 import { type DownloadParameters, readDownloadParameters } from "./search_params.ts";

@@ -1,6 +1,6 @@
 import type { AnyResourceQuery } from "../src/client/query.ts";
 import { ValidationError } from "../src/errors.ts";
-import type { CsvOptions } from "../src/formats/csv_options.ts";
+import type { CsvOptions } from "../src/formats/csv.ts";
 import { type FormatName, FORMATS } from "../src/formats/formats.ts";
 import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../src/odata/bounding_box.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";

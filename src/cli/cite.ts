@@ -1,7 +1,6 @@
-import type { Citation } from "../client/citations.ts";
 import { DataStream } from "../client/datastream.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
-import { citationsText } from "../formats/citations_text.ts";
+import { type Citation, citationsText } from "../formats/citations.ts";
 import { clausesOf } from "../odata/query_options.ts";
 import { RESOURCES } from "../odata/resources.ts";
 import { type Arguments, formatFlag, formatFlags } from "./arguments.ts";

@@ -10,9 +10,8 @@ import {
   requireReplaceable,
   statIfExists,
 } from "./output.ts";
+import { type DatasetVersion, DatasetVersionFile } from "./dataset_versions.ts";
 import {
-  type DatasetVersion,
-  DatasetVersionFile,
   type EmptyPartState,
   partPathOf,
   type PartState,

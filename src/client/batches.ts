@@ -1,5 +1,5 @@
 import { ValidationError } from "../errors.ts";
-import type { CheckedCsvOptions, CsvOptions } from "../formats/csv_options.ts";
+import type { CheckedCsvOptions, CsvOptions } from "../formats/csv.ts";
 import type { FormatName } from "../formats/formats.ts";
 import type { PageWriter, WriterState } from "../formats/page_writer.ts";
 import type { Clause, Literal } from "../odata/clause.ts";

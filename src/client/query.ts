@@ -1,4 +1,4 @@
-import type { CsvOptions } from "../formats/csv_options.ts";
+import type { CsvOptions } from "../formats/csv.ts";
 import type { FormatName } from "../formats/formats.ts";
 import type { Filter } from "../odata/filter.ts";
 import type { FieldOptions, MeasuredInput, RowOptions } from "../odata/query_options.ts";

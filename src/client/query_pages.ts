@@ -2,6 +2,7 @@ import { amendError, DataStreamError } from "../errors.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
 import type { Execution } from "./fetch_page.ts";
 import { toIdNumber } from "./next_link.ts";
+import { YEAR_FIELD } from "./locations_and_years.ts";
 import { paginate } from "./paginate.ts";
 import type { PageReader } from "./read_page.ts";
 import {
@@ -17,7 +18,6 @@ import {
   splitQuery,
   toPageRequest,
   urlOf,
-  YEAR_FIELD,
 } from "./shards.ts";
 
 /** A position in the result of a query. */

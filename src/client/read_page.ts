@@ -10,8 +10,9 @@ import {
   toRowId,
 } from "../formats/page_writer.ts";
 import { type PageRequest, requestedFields, toSystemQueryOptions } from "./fetch_page.ts";
+import { FailedAttempt } from "./http_error.ts";
 import { readSkipToken, toIdNumber } from "./next_link.ts";
-import { FailedAttempt, isJson, type ServiceResponse } from "./transport.ts";
+import { isJson, type ServiceResponse } from "./transport.ts";
 import { isCount } from "../validation.ts";
 
 /** A page after its checks. */

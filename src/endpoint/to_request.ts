@@ -1,7 +1,7 @@
 import { utf8Encoder } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
+import { JSON_CONTENT_TYPE } from "./endpoint.ts";
 import { mergeHeaders } from "./merge.ts";
-import { JSON_CONTENT_TYPE } from "./parse.ts";
 import type { RequestOptions } from "./types.ts";
 
 /**

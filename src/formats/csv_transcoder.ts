@@ -1,4 +1,3 @@
-import type { CheckedCsvOptions } from "./csv_options.ts";
 import {
   BACKSLASH,
   CARRIAGE_RETURN,
@@ -36,7 +35,11 @@ export interface TranscodeOptions {
   collectsNewFields: boolean;
   /** Byte order mark and header; empty if they were already written. */
   preamble: Uint8Array;
-  csv: CheckedCsvOptions;
+  csv: {
+    separator: string;
+    /** Whether to write a `'` before a string that a spreadsheet would run as a formula. */
+    escapeFormulas: boolean;
+  };
   /** Converts an array or object to a field (RFC 4180), quoted if necessary. */
   toNestedCell: (json: Uint8Array) => Uint8Array;
 }

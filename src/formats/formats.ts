@@ -1,8 +1,7 @@
 import { ValidationError } from "../errors.ts";
 import { fieldNames, RESOURCE_NAMES, type ResourceName } from "../odata/resources.ts";
 import { invalidValue, requireOneOf, suggestBySpelling } from "../validation.ts";
-import { CsvWriter } from "./csv.ts";
-import { checkCsvOptions, type CsvOptions } from "./csv_options.ts";
+import { checkCsvOptions, type CsvOptions, CsvWriter } from "./csv.ts";
 import { createGeojsonWriter } from "./geojson.ts";
 import { createJsonWriter, createNdjsonWriter } from "./json.ts";
 import type { PageWriter, WriterState } from "./page_writer.ts";

@@ -1,38 +1,5 @@
 import { ValidationError } from "../errors.ts";
-import { listNames } from "../validation.ts";
 import type { Clause, Comparison, Literal } from "./clause.ts";
-import { unknownFilterFieldHint } from "./name_hints.ts";
-import { type ResourceName, RESOURCES } from "./resources.ts";
-
-/**
- * Checks that a resource can be filtered by each field of a filter.
- *
- * @param filter The filter, for the error
- * @param canBeUnchecked Whether the error may suggest the option `unchecked`. It does so only if no
- *   filter field is similar
- * @throws {ValidationError} If the filter names a field that the resource cannot be filtered by
- */
-export function requireFilterFields(
-  resource: ResourceName,
-  filter: string,
-  clauses: readonly ParsedClause[],
-  canBeUnchecked: boolean,
-): void {
-  const names: readonly string[] = RESOURCES[resource].filters;
-  const unknown = clauses.find(({ field }) => !names.includes(field));
-  if (unknown === undefined) return;
-  const { field, index } = unknown;
-  const hint = unknownFilterFieldHint(resource, field);
-  throw new ValidationError(
-    "filter",
-    `uses "${field}" at character ${index + 1}, which is not a filter field of ${resource}`,
-    {
-      received: filter,
-      hint: hint ?? listNames(names),
-      canBeUnchecked: canBeUnchecked && hint === undefined,
-    },
-  );
-}
 
 /** A clause, and where its field begins in the filter. */
 export interface ParsedClause extends Clause {

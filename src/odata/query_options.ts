@@ -12,9 +12,9 @@ import {
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { type Clause, formatClauses } from "./clause.ts";
 import type { Filter } from "./filter.ts";
-import { unknownSelectFieldHint } from "./name_hints.ts";
-import { type ParsedClause, parseFilter, requireFilterFields } from "./parse_filter.ts";
+import { type ParsedClause, parseFilter } from "./parse_filter.ts";
 import { fieldNames, isMeasured, MAXIMUM_TOP, type ResourceName, RESOURCES } from "./resources.ts";
+import { unknownFilterFieldHint, unknownSelectFieldHint } from "./name_hints.ts";
 
 /** How a large query is split; see the query option `partition`. */
 export type Partition = "auto" | "never" | "location" | "year";
@@ -143,13 +143,15 @@ export interface CheckedQuery {
 /**
  * Checks a query before any request is sent, and fills in its defaults.
  *
- * @param canBeUnchecked Whether an error may suggest the option `unchecked`
+ * @param options `canBeUnchecked`: whether an error may suggest the option `unchecked`. `added`: clauses
+ *   that the rows must match too; they are not checked
  * @throws {ValidationError} If an option is not valid for the resource
  */
 export function checkQuery(
   resource: ResourceName,
   query: FieldOptions & RowOptions & MeasuredInput,
-  canBeUnchecked = true,
+  { canBeUnchecked = true, added = [] }: { canBeUnchecked?: boolean; added?: readonly Clause[] } =
+    {},
 ): CheckedQuery {
   const {
     select,
@@ -187,12 +189,12 @@ export function checkQuery(
     : checkFilter(resource, filter, unchecked, canBeUnchecked);
   const box = within === undefined ? undefined : toBoxClauses(within, "within");
   // Metadata and Locations are filtered by position; the others by the locations in the box.
-  const positions = isMeasured(resource) ? [] : box ?? [];
+  const clauses = isMeasured(resource) ? added : [...added, ...box ?? []];
   return {
     resource,
     select: fields,
-    filter: narrow(parsed, positions),
-    clauses: parsed.clauses && [...parsed.clauses, ...positions],
+    filter: narrow(parsed, clauses),
+    clauses: parsed.clauses && [...parsed.clauses, ...clauses],
     box: isMeasured(resource) ? box : undefined,
     top,
     limit,
@@ -276,6 +278,36 @@ function checkFilter(
   return { filter, clauses };
 }
 
+/**
+ * Checks that a resource can be filtered by each field of a filter.
+ *
+ * @param filter The filter, for the error
+ * @param canBeUnchecked Whether the error may suggest the option `unchecked`. It does so only if no
+ *   filter field is similar
+ * @throws {ValidationError} If the filter names a field that the resource cannot be filtered by
+ */
+function requireFilterFields(
+  resource: ResourceName,
+  filter: string,
+  clauses: readonly ParsedClause[],
+  canBeUnchecked: boolean,
+): void {
+  const names: readonly string[] = RESOURCES[resource].filters;
+  const unknown = clauses.find(({ field }) => !names.includes(field));
+  if (unknown === undefined) return;
+  const { field, index } = unknown;
+  const hint = unknownFilterFieldHint(resource, field);
+  throw new ValidationError(
+    "filter",
+    `uses "${field}" at character ${index + 1}, which is not a filter field of ${resource}`,
+    {
+      received: filter,
+      hint: hint ?? listNames(names),
+      canBeUnchecked: canBeUnchecked && hint === undefined,
+    },
+  );
+}
+
 /** Appends clauses to a filter with `and`. */
 export function narrow(
   { filter, clauses }: ParsedFilter,
@@ -295,47 +327,6 @@ export function clausesOf(filter: FieldOptions["filter"]): readonly Clause[] {
     if (error instanceof ValidationError) return [];
     throw error;
   }
-}
-
-/** The options of a query on which its datasets depend. */
-type RowFilter = Pick<FieldOptions & RowOptions, "filter" | "within">;
-
-/**
- * Converts the filter and the bounding box of a query to the filter of Metadata for the datasets that have
- * a matching row.
- *
- * Clauses with `ne` on a property of rows are left out, so that no dataset is missing.
- *
- * @returns The filter; `undefined` for all datasets
- * @throws {ValidationError} If the box is invalid, or Metadata does not accept the filter
- */
-export function toMetadataFilter({ filter, within }: RowFilter): string | undefined {
-  return formatDatasetClauses(checkQuery("Metadata", { filter, within }, false).clauses!);
-}
-
-/**
- * Does the same as {@linkcode toMetadataFilter}, but leaves out the clauses that Metadata cannot be
- * filtered by. The result can match more datasets than the query, never fewer.
- *
- * @throws {ValidationError} If the box is invalid
- */
-export function toWiderMetadataFilter({ filter, within }: RowFilter): string | undefined {
-  const names: readonly string[] = RESOURCES.Metadata.filters;
-  const clauses = [...clausesOf(filter), ...(within ? toBoxClauses(within, "within") : [])];
-  return formatDatasetClauses(clauses.filter(({ field }) => names.includes(field)));
-}
-
-/**
- * Names in filters that are properties of a dataset. For all other names, `ne` of Metadata may mean "has
- * no such row" instead of "has a row that differs".
- */
-const DATASET_NAMES = ["DOI", "DatasetName", "CreateTimestamp"];
-
-function formatDatasetClauses(clauses: readonly Clause[]): string | undefined {
-  const kept = clauses.filter(({ field, operator }) =>
-    operator !== "ne" || DATASET_NAMES.includes(field)
-  );
-  return kept.length === 0 ? undefined : formatClauses(kept);
 }
 
 /** System query options of one request, by their OData names. */

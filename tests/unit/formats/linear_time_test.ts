@@ -2,9 +2,8 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
-import { citationsText } from "../../../src/formats/citations_text.ts";
-import { CsvWriter } from "../../../src/formats/csv.ts";
-import { checkCsvOptions } from "../../../src/formats/csv_options.ts";
+import { citationsText } from "../../../src/formats/citations.ts";
+import { checkCsvOptions, CsvWriter } from "../../../src/formats/csv.ts";
 import { fieldNames } from "../../../src/odata/resources.ts";
 import { createJsonWriter } from "../../../src/formats/json.ts";
 import { assertLinear, shortest } from "../../helpers/doubling.ts";

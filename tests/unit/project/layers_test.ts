@@ -115,9 +115,9 @@ const SHARED_NAMES: Record<string, string> = {
   "src/odata/bounding_box.ts parseDegrees": "parser of the sides of a box in the form",
   "src/odata/filter.ts commonFilter": "filter of flags such as --doi, and of the form",
   "src/odata/query_options.ts clausesOf": "clauses of a filter, for hints and the header link",
-  "src/odata/query_options.ts toMetadataFilter": "checks a filter for citations before a request",
-  "src/odata/query_options.ts toWiderMetadataFilter": "datasets whose versions --resume compares",
-  "src/formats/citations_text.ts citationsText": "text of citations in both programs",
+  "src/odata/dataset_filter.ts toMetadataFilter": "checks a filter for citations before a request",
+  "src/odata/dataset_filter.ts toWiderMetadataFilter": "datasets whose versions --resume compares",
+  "src/formats/citations.ts citationsText": "text of citations in both programs",
   // A function of bytes.
   "src/formats/page_writer.ts releaseBuffer": "frees a page after the server has split it",
 };
