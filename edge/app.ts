@@ -36,8 +36,9 @@
  * | Bun | `export default { ...createApp(options), idleTimeout: 255 };` | `bun main.ts` |
  * | Cloudflare Workers | `export default createApp(options);` | `npx wrangler deploy` |
  *
- * `idleTimeout` is in seconds: Bun would end slow downloads after 10. A Hono app can mount the app: `hono.mount("/", createApp(options).fetch)`. The repository also contains servers
- * for these runtimes and for Node, which are configured by environment variables (`docs/deploying.md`).
+ * `idleTimeout` is in seconds: Bun would end slow downloads after 10. A Hono app can mount the app:
+ * `hono.mount("/", createApp(options).fetch)`. The repository also contains servers for these runtimes and
+ * for Node, which are configured by environment variables (`docs/deploying.md`).
  *
  * ## URLs
  *

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import maps from "../../../deno.json" with { type: "json" };
 import { DEFAULT_RETRY } from "../../../src/client/retry.ts";
-import { DEFAULT_TIMEOUTS } from "../../../src/client/timeouts.ts";
+import { DEFAULT_TIMEOUTS } from "../../../src/client/transport.ts";
 import { FILTER_FIELDS, RESOURCES } from "../../../src/odata/resources.ts";
 import { readTable, sectionOf } from "../../helpers/markdown_tables.ts";
 import { PROJECT } from "../../helpers/project.ts";
