@@ -148,6 +148,7 @@ export { PRODUCTION_URL, QA_URL } from "./src/service_constants.ts";
 
 export type { Clock } from "./src/clock.ts";
 export type { Citation, CitationOptions } from "./src/formats/citations.ts";
+export type { IterableStream, StreamDestination } from "./src/client/iterable_stream.ts";
 export type { DataStreamOptions } from "./src/client/options.ts";
 export type { Progress } from "./src/client/progress.ts";
 export type { Batch, BatchOptions, Cursor } from "./src/client/batches.ts";
