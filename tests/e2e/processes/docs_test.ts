@@ -8,7 +8,7 @@ import { readTable, sectionOf } from "../../helpers/markdown_tables.ts";
 import { PROJECT } from "../../helpers/project.ts";
 import { publicSymbols } from "../../helpers/public_symbols.ts";
 
-/** Interfaces that callers receive and do not create. Every other one describes options. */
+/** Interfaces that describe no options: callers receive their values. */
 const RECEIVED = [
   "Batch",
   "Clause",
@@ -19,6 +19,7 @@ const RECEIVED = [
   "MergedOptions",
   "Sandbox",
   "SandboxStats",
+  "StreamDestination",
 ];
 
 for (const [name, entry] of Object.entries(maps.exports)) {
