@@ -1,23 +1,136 @@
 /**
- * Canada's open water-quality data from the DataStream service: a builder of request options and a
- * client on web streams.
+ * Weir downloads Canada's open water-quality data from [DataStream](https://datastream.org). This module
+ * is its client for Deno, Node, Bun, browsers and edge runtimes. It returns rows, CSV, NDJSON, JSON or
+ * GeoJSON, and keeps the limits of the service. Every query returns all rows, each once, or fails.
  *
- * @example Records as a CSV file
+ * ## Install
+ *
+ * | environment | command |
+ * |---|---|
+ * | Deno | `deno add jsr:@weir/datastream` |
+ * | Node 20.3 or later, bundlers | `npm install @weir/datastream` |
+ * | Bun | `bun add @weir/datastream` |
+ *
+ * ## First query
+ *
+ * The sandbox replaces DataStream: it has synthetic data, and needs neither an API key nor a network.
+ *
  * ```ts
- * import { DataStream } from "@weir/datastream";
+ * import { DataStream, eq } from "@weir/datastream";
  * import { createSandbox } from "@weir/datastream/sandbox";
  * import { assertEquals } from "@std/assert";
  *
- * const sandbox = createSandbox(); // replaces the service, and has a key of its own
- * const client = new DataStream({
- *   apiKey: sandbox.apiKey,
- *   baseUrl: sandbox.url,
- *   fetch: sandbox.fetch,
+ * const { apiKey, url, fetch } = createSandbox();
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch });
+ * const query = client.locations({
+ *   select: ["Id", "Name"],
+ *   filter: eq("RegionId", "admin.4.ca.pe"),
  * });
- * const query = client.records({ filter: "LocationId eq 1015", select: ["Id", "ResultValue"] });
- * const csv = await new Response(query.csv()).text();
- * assertEquals(csv.split("\r\n")[0], "Id,ResultValue");
+ * for await (const { Id, Name } of query) console.log(Id, Name);
+ *
+ * const csv = await new Response(query.csv()).text(); // csv() returns a stream of bytes
+ * assertEquals(csv.split("\r\n")[0], "Id,Name");
  * ```
+ *
+ * ## Real data
+ *
+ * [Request an API key](https://github.com/datastreamapp/api-docs), store it in an environment variable,
+ * and pass it as `apiKey`, without `baseUrl` and `fetch`. Deno needs the permission
+ * `--allow-net=api.datastream.org`, and `--allow-env` for the variable.
+ *
+ * ```ts
+ * import { DataStream } from "@weir/datastream";
+ *
+ * const client = new DataStream({
+ *   apiKey: "YOUR-KEY", // Deno.env.get("DATASTREAM_API_KEY"), or process.env.DATASTREAM_API_KEY
+ * });
+ * const query = client.records({
+ *   select: ["ActivityStartDate", "CharacteristicName", "ResultValue", "ResultUnit"],
+ *   filter: "CharacteristicName eq 'pH' and ActivityStartYear gte 2015",
+ *   within: { west: -64.5, south: 45.9, east: -62, north: 47.1 },
+ * });
+ * console.log(query.url); // nothing was sent yet
+ * ```
+ *
+ * | to | write |
+ * |---|---|
+ * | save CSV in Deno | `await Deno.writeFile("ph.csv", query.csv())` |
+ * | save CSV in Node | `await writeFile("ph.csv", query.csv())`, from `node:fs/promises` |
+ * | read rows | `for await (const row of query)` |
+ * | count rows | `await query.count()` |
+ * | cite the datasets | `await client.citations(filter)` |
+ *
+ * The licences of the data require a citation of each dataset.
+ *
+ * ## Resources
+ *
+ * | method | rows |
+ * |---|---|
+ * | `client.metadata()` | datasets: names, licences, citations |
+ * | `client.locations()` | monitoring locations: names, positions |
+ * | `client.observations()` | measurements |
+ * | `client.records()` | measurements with the columns of dataset and location, for CSV files |
+ *
+ * ## Other interfaces
+ *
+ * | interface | entry |
+ * |---|---|
+ * | command line | `@weir/datastream/cli` |
+ * | server of download URLs, with a web page | `@weir/datastream/edge` |
+ * | synthetic data for tests | `@weir/datastream/sandbox` |
+ *
+ * This command saves a CSV file. `--sandbox` instead of the permissions for the key and the network tries
+ * it with synthetic data.
+ *
+ * ```sh
+ * deno run --allow-env=DATASTREAM_API_KEY --allow-net=api.datastream.org --allow-read=. --allow-write=. \
+ *   jsr:@weir/datastream/cli records --characteristic pH --output ph.csv
+ * ```
+ *
+ * In Node, it is `npx @weir/datastream records --characteristic pH --output ph.csv`.
+ *
+ * ## Limits
+ *
+ * - Requests are sent one at a time, at most two per second, for all clients of a process together.
+ * - Results of more than 1,000,000 rows are split by location.
+ * - Temporary errors are retried: up to six requests per page, with up to 30 seconds of delays.
+ * - The API key is sent to the origin of the base URL only. It appears in no URL, message or log.
+ * - Browsers need no key if the domain of the page is on DataStream's list.
+ *
+ * ## Errors
+ *
+ * A {@linkcode ValidationError} names an invalid option before any request. A {@linkcode DataStreamError}
+ * means that DataStream did not deliver the result; its `kind`, `status` and `hint` say why, and what to
+ * do.
+ *
+ * ```ts
+ * import { DataStream, DataStreamError } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { url, fetch } = createSandbox();
+ * const client = new DataStream({ apiKey: "not-a-key", baseUrl: url, fetch });
+ * try {
+ *   await client.metadata().toArray();
+ * } catch (error) {
+ *   if (!(error instanceof DataStreamError)) throw error;
+ *   assertEquals([error.kind, error.status], ["status", 403]);
+ * }
+ * ```
+ *
+ * ## Documentation
+ *
+ * The repository has a page about each topic:
+ *
+ * | page | content |
+ * |---|---|
+ * | `docs/client.md` | this client: options, results, filters, TypeScript |
+ * | `docs/cli.md` | the command line |
+ * | `docs/edge.md`, `docs/deploying.md` | the server |
+ * | `docs/data.md` | fields, units, regions, citations |
+ * | `docs/errors-and-limits.md` | errors, limits and retries |
+ * | `docs/migrating.md` | equivalents of DataStream's own clients |
+ * | `examples/` | complete programs |
  *
  * @module
  */
@@ -31,17 +144,17 @@ export { csvFromPage } from "./src/formats/csv.ts";
 export { geojsonFromPage } from "./src/formats/geojson.ts";
 export { ndjsonFromPage } from "./src/formats/json.ts";
 export { FILTER_FIELDS, RESOURCES } from "./src/odata/resources.ts";
-export { PRODUCTION_URL, QA_URL } from "./src/service_roots.ts";
+export { PRODUCTION_URL, QA_URL } from "./src/service_constants.ts";
 
 export type { Clock } from "./src/clock.ts";
-export type { Citation, CitationOptions } from "./src/client/citations.ts";
+export type { Citation, CitationOptions } from "./src/formats/citations.ts";
 export type { DataStreamOptions } from "./src/client/options.ts";
 export type { Progress } from "./src/client/progress.ts";
 export type { Batch, BatchOptions, Cursor } from "./src/client/batches.ts";
 export type { AnyResourceQuery, LocationsQuery, Query } from "./src/client/query.ts";
 export type { QueryInput, ResourceQuery, ResourceRow } from "./src/client/query.ts";
 export type { RetryPolicy } from "./src/client/retry.ts";
-export type { Timeouts } from "./src/client/timeouts.ts";
+export type { Timeouts } from "./src/client/transport.ts";
 export type {
   Endpoint,
   EndpointOptions,
@@ -64,7 +177,7 @@ export type {
 export type { BoundingBox } from "./src/odata/bounding_box.ts";
 export type { Clause, Comparison, Literal } from "./src/odata/clause.ts";
 export type { FormatName } from "./src/formats/formats.ts";
-export type { CsvColumn, CsvOptions } from "./src/formats/csv_options.ts";
+export type { CsvColumn, CsvOptions } from "./src/formats/csv.ts";
 export type { Filter } from "./src/odata/filter.ts";
 export type { FilterName, FilterValue } from "./src/odata/clause.ts";
 export type {

@@ -1,5 +1,5 @@
 import { DataStream } from "../src/client/datastream.ts";
-import { KEY_SOURCE } from "../src/service_roots.ts";
+import { KEY_SOURCE } from "../src/service_constants.ts";
 import { SIGNATURE_PARAMETERS, verifyUrl } from "../src/signing/signed_url.ts";
 import type { Settings } from "./options.ts";
 import { HttpProblem } from "./problem.ts";

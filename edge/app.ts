@@ -1,5 +1,74 @@
 /**
- * Serves downloads of open water-quality data at URLs, and a web page on which to build them.
+ * A server of download URLs for water-quality data from [DataStream](https://datastream.org), with a web
+ * page on which to build them. A browser, Excel, R, Python or `curl` can open the URLs. The app runs in
+ * Deno, Bun, Node and Cloudflare Workers.
+ *
+ * ## Start
+ *
+ * The sandbox replaces DataStream: it has synthetic data, and needs neither an API key nor a network.
+ *
+ * ```ts
+ * import { createApp } from "@weir/datastream/edge";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { apiKey, url, fetch } = createSandbox();
+ * const app = createApp({ access: "public", apiKey, baseUrl: url, fetch, synthetic: true });
+ *
+ * const response = await app.request("/Locations.csv?$select=Id,Name&limit=3");
+ * assertEquals((await response.text()).split("\r\n")[0], "Id,Name");
+ * ```
+ *
+ * For real data, pass your [API key](https://github.com/datastreamapp/api-docs) without `baseUrl`, `fetch`
+ * and `synthetic`.
+ *
+ * ## Serve
+ *
+ * | runtime | code | command |
+ * |---|---|---|
+ * | Deno | `export default createApp(options);` | `deno serve --allow-net main.ts` |
+ * | Bun | `export default createApp(options);` | `bun main.ts` |
+ * | Cloudflare Workers | `export default createApp(options);` | `npx wrangler deploy` |
+ *
+ * A Hono app can mount it: `hono.mount("/", createApp(options).fetch)`. The repository also contains servers
+ * for these runtimes and for Node, which are configured by environment variables (`docs/deploying.md`).
+ *
+ * ## URLs
+ *
+ * | URL | response |
+ * |---|---|
+ * | `/Records.csv` | rows of a resource in a format: `Metadata`, `Locations`, `Observations` or `Records`, as `.csv`, `.ndjson` or `.json` |
+ * | `/Locations.geojson` | locations for a map |
+ * | `/Records?$count=true` | the number of rows |
+ * | `/Citations.txt` | citations of the datasets; also `.json` |
+ * | `/` | the web page |
+ * | `/healthz` | status 200 |
+ *
+ * The parameters are `$select`, `$filter`, `$skiptoken`, `limit`, `$top`, `bbox`, `$format`, `separator`,
+ * `header`, `bom`, `escapeFormulas` and `filename`. An example:
+ * `/Records.csv?$filter=CharacteristicName%20eq%20%27pH%27&$select=Id,ResultValue`.
+ *
+ * ## Access
+ *
+ * | `access` | who may download | API key |
+ * |---|---|---|
+ * | `caller` | anyone who sends an API key as `x-api-key` | the caller's |
+ * | `signed` | anyone who has a URL that {@linkcode signUrl} signed, until it expires | the server's |
+ * | `token` | anyone who sends a token as `authorization: Bearer` | the server's |
+ * | `public` | anyone | the server's |
+ *
+ * ## Errors
+ *
+ * An error before the first page is a response with a problem details object (RFC 9457), such as status 400
+ * for an invalid parameter or 503 if DataStream is busy. A later error breaks the connection, so that no
+ * program takes an incomplete file for a complete one.
+ *
+ * ## Limits
+ *
+ * All downloads of a server share two requests per second to DataStream, and take turns page by page.
+ * {@linkcode AppOptions} has limits for the rows of a download, concurrent downloads and the page size.
+ *
+ * The pages `docs/edge.md` and `docs/deploying.md` in the repository describe URLs, options and deployment.
  *
  * @module
  */
@@ -9,14 +78,14 @@ import { secureHeaders } from "hono/secure-headers";
 import { oneLine } from "../src/errors.ts";
 import { FORMAT_NAMES, FORMATS, formatsOf } from "../src/formats/formats.ts";
 import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
-import { suggestBySpelling } from "../src/validation.ts";
+import { suggestBySpelling, suggestNames } from "../src/validation.ts";
 import { createAccess } from "./access.ts";
 import { CITATION_PATHS, respondWithCitations } from "./citations.ts";
 import { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { type AppContext, respondWithDownload } from "./download.ts";
 import { type AppOptions, type Settings, toSettings } from "./options.ts";
 import { addPage } from "./page/page.ts";
-import { OPERATOR_HINT, problemResponse, toProblem } from "./problem.ts";
+import { problemResponse, SERVER_OPERATOR_HINT, toProblem } from "./problem.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
 export type { AccessMode, AppOptions } from "./options.ts";
@@ -100,7 +169,7 @@ export function createApp(options: AppOptions): EdgeApp {
       status: 500,
       title: "Internal error",
       detail: "The server could not process the request",
-      hint: OPERATOR_HINT,
+      hint: SERVER_OPERATOR_HINT,
     });
   });
   return {
@@ -178,8 +247,20 @@ function pathHint(path: string, known: readonly string[]): string {
   // A path copied from DataStream, such as /v1/odata/v4/Records, or one with a slash at its end:
   // suggests /Records.
   const bare = path.replace(/\/$/, "");
-  const suffix = known.find((other) => other !== "/" && bare.endsWith(other));
+  const knownEnd = (text: string) => known.find((other) => other !== "/" && text.endsWith(other));
+  const suffix = knownEnd(bare);
   if (suffix !== undefined) return `did you mean "${suffix}"?`;
+  // The path of OData for a number of rows (OData 4.01 Part 2, 4.8).
+  const [, counted = ""] = /^(.*)\/(?:\$|%24)count$/i.exec(bare) ?? [];
+  const collection = knownEnd(counted);
+  if (collection !== undefined) return `use "${collection}?$count=true"`;
+  // A known path without its extension, such as /Citations, in any case.
+  const lower = bare.toLowerCase();
+  if (!known.some((other) => other.toLowerCase() === lower)) {
+    const paths = known.filter((other) => other.toLowerCase().startsWith(`${lower}.`));
+    const hint = suggestNames(paths);
+    if (hint !== undefined) return hint;
+  }
   // A known path with an unknown extension. Compares only the extensions, because whole paths that
   // differ in the extension are all near matches.
   const dot = path.lastIndexOf(".");

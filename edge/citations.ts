@@ -1,8 +1,8 @@
-import type { Citation } from "../src/client/citations.ts";
 import type { DataStream } from "../src/client/datastream.ts";
-import { citationsText } from "../src/formats/citations_text.ts";
+import { type Citation, citationsText } from "../src/formats/citations.ts";
 import type { BoundingBox } from "../src/odata/bounding_box.ts";
-import { clausesOf, toMetadataFilter } from "../src/odata/query_options.ts";
+import { toMetadataFilter } from "../src/odata/dataset_filter.ts";
+import { clausesOf } from "../src/odata/query_options.ts";
 import type { AppContext } from "./download.ts";
 import { toServiceProblem } from "./problem.ts";
 import { readBoundingBox, readParameters } from "./search_params.ts";

@@ -4,12 +4,12 @@ import { HttpProblem } from "./problem.ts";
 /** Interval (ms) at which the holder of a permit renews it. */
 const RENEWAL_INTERVAL = 5_000;
 /** Age (ms) after which a permit that was not renewed is reclaimed. */
-const PERMIT_TTL = 30_000;
+const TASK_PERMIT_TTL = 30_000;
 /** Delay (s) after which a rejected client may try again. */
 const RETRY_DELAY = 30;
 
-/** A permit of a {@linkcode ConcurrencyLimit}. */
-export interface Permit {
+/** Permission to run one task under a {@linkcode ConcurrencyLimit}. */
+export interface TaskPermit {
   /** Returns the permit. Further calls have no effect. */
   release(): void;
 }
@@ -35,10 +35,10 @@ export class ConcurrencyLimit {
    *
    * @throws {HttpProblem} 503 if all permits are held
    */
-  acquire(): Permit {
+  acquire(): TaskPermit {
     const now = this.clock.now();
     for (const entry of this.#held) {
-      if (now - entry.renewedAt > PERMIT_TTL) this.#held.delete(entry);
+      if (now - entry.renewedAt > TASK_PERMIT_TTL) this.#held.delete(entry);
     }
     if (this.#held.size >= this.max) {
       throw new HttpProblem({

@@ -1,8 +1,15 @@
 import { ValidationError } from "../src/errors.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import { createSandbox } from "../src/sandbox/service.ts";
-import { invalidValue, requireWholeNumber, suggestBySpelling } from "../src/validation.ts";
+import {
+  invalidValue,
+  parseWholeNumber,
+  requirePositive,
+  requireWholeNumber,
+  suggestBySpelling,
+} from "../src/validation.ts";
 import { ACCESS_MODES, type AccessMode, type AppOptions } from "./options.ts";
+import { MAX_REQUESTS_PER_SECOND } from "../src/service_constants.ts";
 
 /** Environment variables by name. */
 export type Environment = Record<string, string | undefined>;
@@ -84,7 +91,7 @@ function readAccess(text: string | undefined, fallback: AccessMode | undefined):
 export function sandboxOptions(
   limits: { requestsPerSecond?: number | undefined } = {},
 ): AppOptions {
-  const { requestsPerSecond = 2 } = limits;
+  const { requestsPerSecond = MAX_REQUESTS_PER_SECOND } = limits;
   const { apiKey, url, fetch } = createSandbox({ requestsPerSecond });
   const access = "public";
   return { access, apiKey, baseUrl: url, fetch, synthetic: true, requestsPerSecond };
@@ -107,9 +114,7 @@ type Limits = Pick<
 
 function readLimits(environment: Environment): Limits {
   const rate = environment.WEIR_REQUESTS_PER_SECOND;
-  if (rate && !(Number(rate) > 0)) {
-    throw invalidValue("WEIR_REQUESTS_PER_SECOND", "a number above 0", rate);
-  }
+  if (rate) requirePositive("WEIR_REQUESTS_PER_SECOND", Number(rate) > 0 ? Number(rate) : rate);
   const whole = (name: EnvironmentVariable, max?: number) => {
     const text = environment[name];
     return text ? toWholeNumber(name, text, 1, max) : undefined;
@@ -130,7 +135,7 @@ function readOrigins(text: string | undefined): AppOptions["corsOrigins"] {
 
 function toWholeNumber(name: string, text: string, min: number, max?: number): number {
   // Other text, such as "1e3", stays text, so that the check rejects it and shows it.
-  requireWholeNumber(name, /^\d{1,15}$/.test(text) ? Number(text) : text, min, max);
+  requireWholeNumber(name, parseWholeNumber(text) ?? text, min, max);
   return Number(text);
 }
 

@@ -11,9 +11,9 @@ try {
   const port = readPort(Deno.env.get("PORT"));
   Deno.serve({ hostname: "127.0.0.1", port, onListen }, createApp(sandboxOptions()).fetch);
 } catch (error) {
-  if (error instanceof ValidationError) fail(error.message);
+  if (error instanceof ValidationError) exitWithError(error.message);
   if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-  fail("The port is in use: set PORT to another port, or PORT=0 for any free port");
+  exitWithError("The port is in use: set PORT to another port, or PORT=0 for any free port");
 }
 
 function onListen({ port }: Deno.NetAddr): void {
@@ -31,7 +31,7 @@ function onListen({ port }: Deno.NetAddr): void {
 `);
 }
 
-function fail(line: string): never {
+function exitWithError(line: string): never {
   console.error(line);
   Deno.exit(1);
 }

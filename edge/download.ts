@@ -1,14 +1,15 @@
 import { accepts } from "@std/http/negotiation";
 import { oneLine, ValidationError } from "../src/errors.ts";
-import { type FormatName, formatOfExtension, FORMATS, formatsOf } from "../src/formats/formats.ts";
+import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../src/formats/formats.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
-import { invalidValue, suggestBySpelling } from "../src/validation.ts";
 import type { Access } from "./access.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
-import { downloadHeaders, streamDownload } from "./download_response.ts";
+import { downloadHeaders } from "./download_headers.ts";
+import { streamDownload } from "./download_response.ts";
 import type { Settings } from "./options.ts";
 import { HttpProblem, toServiceProblem } from "./problem.ts";
 import { type DownloadParameters, readDownloadParameters } from "./search_params.ts";
+import { SERVICE_MEDIA_TYPE } from "../src/service_constants.ts";
 
 /** Objects that the request handlers of an app share. */
 export interface AppContext {
@@ -79,13 +80,6 @@ export async function respondWithDownload(
   }
 }
 
-/** Hints for formats that Weir does not have. */
-const FORMAT_HINTS = new Map([
-  ["excel", "use csv with bom=true"],
-  ["xlsx", "use csv with bom=true"],
-  ["tsv", "use csv with separator=tab"],
-]);
-
 /**
  * Returns the format that a request selects with `$format` or, without it, the `accept` header.
  *
@@ -106,11 +100,7 @@ export function negotiateFormat(
     const wanted = given.toLowerCase().split(";")[0]!.trim().replace(" ", "+");
     const found = names.find((name) => name === wanted || FORMATS[name].mediaType === wanted);
     if (found !== undefined) return found;
-    const byAlias = formatOfExtension(wanted);
-    const hint = byAlias !== undefined && names.includes(byAlias)
-      ? `use ${byAlias}`
-      : FORMAT_HINTS.get(wanted) ?? suggestBySpelling(given, names);
-    throw invalidValue("$format", `a format of ${resource}`, given, hint);
+    throw unknownFormat(resource, given);
   }
   const headers = new Headers(request.headers);
   headers.set("accept", normalizeAccept(headers.get("accept") ?? "*/*"));
@@ -122,7 +112,7 @@ export function negotiateFormat(
     status: 406,
     title: "No acceptable format",
     detail: `The accept header excludes all formats of ${resource}: ${mediaTypes.join(", ")}`,
-    hint: `send another accept header, or request /${resource}.csv`,
+    hint: `send another accept header, or request /${resource}.${FORMATS[names[0]!].extension}`,
   }, { vary: "accept" });
 }
 
@@ -133,7 +123,7 @@ export function negotiateFormat(
 function normalizeAccept(accept: string): string {
   return accept.split(",").map((range) => {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
-    const name = type.toLowerCase() === "application/vnd.api+json" ? FORMATS.json.mediaType : type;
+    const name = type.toLowerCase() === SERVICE_MEDIA_TYPE ? FORMATS.json.mediaType : type;
     return [name, ...parameters.filter((parameter) => /^q=/i.test(parameter))].join(";");
   }).join(", ");
 }

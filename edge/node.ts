@@ -9,7 +9,7 @@ import { readPort } from "./config.ts";
 import { serveNode } from "./node_server.ts";
 import entry from "./serve.ts";
 
-const fail = (line: string) => {
+const reportFailure = (line: string) => {
   console.error(line);
   process.exitCode = 1;
 };
@@ -20,11 +20,12 @@ try {
     entry,
     port,
     (port) => console.error(`Weir listens on port ${port}`),
-    ({ message }) => fail(`Cannot listen on port ${port} (${message}): set PORT to another port`),
+    ({ message }) =>
+      reportFailure(`Cannot listen on port ${port} (${message}): set PORT to another port`),
   );
   // Hosting platforms stop a process with these signals.
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => server.close());
 } catch (error) {
   if (!(error instanceof ValidationError)) throw error;
-  fail(error.message);
+  reportFailure(error.message);
 }

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from "../src/clock.ts";
 import type { DataStreamOptions } from "../src/client/options.ts";
 import { oneLine, ValidationError } from "../src/errors.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
-import { requireSecret } from "../src/signing/signed_url.ts";
+import { RANDOM_SECRET_HINT, requireSecret } from "../src/signing/signed_url.ts";
 import {
   invalidValue,
   requireOptions,
@@ -210,7 +210,7 @@ function requireToken(token: string): void {
   if (/^[\w\-.~+/]{16,}=*$/.test(token)) return;
   const problem =
     "must be tokens of at least 16 letters, digits and -._~+/, got another (not shown)";
-  throw new ValidationError("tokens", problem, { hint: 'make one with "openssl rand -hex 32"' });
+  throw new ValidationError("tokens", problem, { hint: RANDOM_SECRET_HINT });
 }
 
 function requireOrigin(origin: string): void {

@@ -1,4 +1,4 @@
-import { DataStreamError, oneLine, ValidationError } from "../src/errors.ts";
+import { DataStreamError, nameOptions, oneLine, ValidationError } from "../src/errors.ts";
 import type { AccessMode, Settings } from "./options.ts";
 
 /** Problem details object (RFC 9457) without `type`. `hint` is an extension member. */
@@ -48,6 +48,8 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   top: "$top",
   skipToken: "$skiptoken",
   format: "$format",
+  "bom: true": "bom=true",
+  'separator: "\\t"': "separator=tab",
   within: "bbox",
   "within.west": "The west side of bbox",
   "within.south": "The south side of bbox",
@@ -104,7 +106,7 @@ const STATUS_HINTS: Record<number, string> = {
   504: `try again; if it fails again, ${NARROW_QUERY_HINT}`,
 };
 /** Hint for an error that the client cannot resolve. */
-export const OPERATOR_HINT =
+export const SERVER_OPERATOR_HINT =
   "try again later; if it fails again, tell the operator of this server (the details are in its log)";
 /** Delay (s) before a retry if the service does not send `retry-after`. */
 const DEFAULT_RETRY_DELAY = 5;
@@ -112,8 +114,8 @@ const DEFAULT_RETRY_DELAY = 5;
 /**
  * Converts an error of the service to a problem, and logs it if the status to send is 500 or more.
  *
- * The problem never contains the API key or the URL of the service. Its detail is the error's detail.
- * But if the service sent no status (a network error or a timeout), or the status to send is 502, it
+ * The problem never contains the API key or the URL of the service. Its detail is the error's detail
+ * with "DataStream" for the address. But if the service sent no status (a network error or a timeout), or the status to send is 502, it
  * is a general message, and only the log has the error's detail: the client cannot use it.
  *
  * @param error Error of a query
@@ -140,16 +142,18 @@ export function toServiceProblem(
   const hidesDetails = error.status === undefined || status === 502;
   if (hidesDetails) {
     const detail = "DataStream did not return a complete response";
-    return new HttpProblem({ status, title, detail, hint: OPERATOR_HINT });
+    return new HttpProblem({ status, title, detail, hint: SERVER_OPERATOR_HINT });
   }
-  // Hides the URL of the service.
-  const detail = error.detail.replace(/https?:\/\/\S+/g, "DataStream");
+  const text = `${error.address ? "DataStream " : ""}${error.detail}`;
+  // A message of the service can contain its address.
+  const detail = text.replaceAll(new URL(error.url).origin, "DataStream");
   if (status === 503) {
     const seconds = retryDelay(error);
     const hint = `try again after ${seconds} s`;
     return new HttpProblem({ status, title, detail, hint }, { "retry-after": String(seconds) });
   }
-  return new HttpProblem({ status, title, detail, hint: STATUS_HINTS[status] ?? error.hint });
+  const hint = STATUS_HINTS[status] ?? nameOptions(error.hint, OPTION_NAMES);
+  return new HttpProblem({ status, title, detail, hint });
 }
 
 /** Returns the status to send for an error of the service. */

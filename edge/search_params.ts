@@ -1,10 +1,15 @@
 import type { AnyResourceQuery } from "../src/client/query.ts";
 import { ValidationError } from "../src/errors.ts";
-import type { CsvOptions } from "../src/formats/csv_options.ts";
+import type { CsvOptions } from "../src/formats/csv.ts";
 import { type FormatName, FORMATS } from "../src/formats/formats.ts";
-import { type BoundingBox, parseBox } from "../src/odata/bounding_box.ts";
+import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../src/odata/bounding_box.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
-import { invalidValue, requireWholeNumber, suggestBySpelling } from "../src/validation.ts";
+import {
+  invalidValue,
+  parseWholeNumber,
+  requireWholeNumber,
+  suggestBySpelling,
+} from "../src/validation.ts";
 
 /** Parameters of a download URL. */
 export interface DownloadParameters {
@@ -95,7 +100,7 @@ const PARAMETER_HINTS = new Map([
   ["delimiter", 'use "separator"'],
   ["within", 'use "bbox"'],
   ["unchecked", "omit it: a URL accepts known names only"],
-  ...["apikey", "api_key", "key", "x-api-key"].map((name) =>
+  ...["apikey", "api_key", "api-key", "key", "x-api-key"].map((name) =>
     [name, "omit it: an API key does not belong in a URL"] as const
   ),
 ]);
@@ -144,7 +149,7 @@ export function readBoundingBox(text: string | undefined): BoundingBox | undefin
   if (text === undefined) return undefined;
   const box = parseBox(text);
   if (box !== undefined) return box;
-  const expected = "west,south,east,north in degrees, such as -64.5,45.9,-62,47.1";
+  const expected = `${BOX_FORM}, such as ${BOX_EXAMPLE}`;
   throw invalidValue("bbox", expected, shorten(text));
 }
 
@@ -157,7 +162,7 @@ function readWholeNumber(
   const text = values.get(name);
   if (text === undefined) return undefined;
   // Other text, such as "1e3", stays text, so that the check rejects it and shows it.
-  const value = /^\d{1,15}$/.test(text) ? Number(text) : shorten(text);
+  const value = parseWholeNumber(text) ?? shorten(text);
   requireWholeNumber(name, value, min, max);
   return Number(text);
 }
@@ -174,6 +179,7 @@ function readBoolean(values: ReadonlyMap<string, string>, name: string): boolean
 /** Maximum length of a value in a message, in characters. */
 const MAX_SHOWN_LENGTH = 60;
 
-function shorten(text: string): string {
+/** Shortens a value for a message. */
+export function shorten(text: string): string {
   return text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
 }

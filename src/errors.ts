@@ -17,14 +17,37 @@ export type DataStreamErrorKind =
   | "incomplete"
   | "too-many-rows";
 
-/** Properties of a {@linkcode DataStreamError}. */
+/**
+ * Properties of a {@linkcode DataStreamError}.
+ *
+ * @example An error for the test of a program that handles a timeout
+ * ```ts
+ * import { DataStreamError, type DataStreamErrorFacts } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const facts: DataStreamErrorFacts = {
+ *   kind: "status",
+ *   status: 504,
+ *   url: "https://api.datastream.org/v1/odata/v4/Records",
+ *   hint: "try again later",
+ *   rows: 10_000,
+ *   skipToken: "Id:99999",
+ * };
+ * assertEquals(new DataStreamError("Records responded with status 504", facts).rows, 10_000);
+ * ```
+ */
 export interface DataStreamErrorFacts {
   /** Kind of the error. */
   kind: DataStreamErrorKind;
   /** URL of the request. It never contains the API key. */
   url: string;
-  /** What to do next. */
+  /** What to do next. Options are in braces, as in the hint of a {@linkcode ValidationError}. */
   hint: string;
+  /**
+   * Address that the detail is about, without the query; the message begins with it. Default: none,
+   * if the detail is a whole sentence.
+   */
+  address?: string | undefined;
   /** HTTP status, if there was a response. */
   status?: number | undefined;
   /** Time in milliseconds that the service asks to wait before the next request. */
@@ -45,7 +68,9 @@ export interface DataStreamErrorFacts {
 /**
  * Error of a query whose rows the service did not return completely.
  *
- * The message is one line: what failed, and what to do next. It never contains the API key.
+ * The message is one line: what failed, and what to do next. It never contains the API key. The hint
+ * names options in braces, such as `{top}` or `{partition: "auto"}`, so that an interface can replace
+ * them with its own names: see {@linkcode DataStreamError.messageFor}.
  *
  * @example Recognize a rejected API key
  * ```ts
@@ -65,14 +90,17 @@ export interface DataStreamErrorFacts {
 export class DataStreamError extends Error {
   /** Always `DataStreamError`. */
   override readonly name = "DataStreamError";
+  // With `declare`, because the JavaScript of a bundle would contain the other fields.
   /** Kind of the error, for a `switch`. */
   declare readonly kind: DataStreamErrorKind;
   /** URL of the request. It never contains the API key. */
   declare readonly url: string;
-  /** What was expected and what was received. */
+  /** What was expected and what was received; a predicate of the address if there is one. */
   declare readonly detail: string;
-  /** What to do next. */
+  /** What to do next, options in braces. */
   declare readonly hint: string;
+  /** Address that the detail is about, without the query. */
+  declare readonly address: string | undefined;
   /** HTTP status, if there was a response. */
   declare readonly status: number | undefined;
   /** Time in milliseconds that the service asks to wait before the next request. */
@@ -88,19 +116,60 @@ export class DataStreamError extends Error {
   declare readonly expectedRows: number | undefined;
 
   /**
-   * Creates an error whose message is the detail and the hint.
+   * Creates an error whose message is the address, the detail and the hint.
    *
    * @param detail What was expected and what was received, without the API key
    * @param facts Kind, URL, hint, and further properties
    */
   constructor(detail: string, facts: DataStreamErrorFacts) {
     const { cause, rows = 0, ...properties } = facts;
-    super(`${detail}: ${facts.hint}`, { cause });
+    super("", { cause });
     Object.assign(this, { ...properties, rows, detail });
+    this.message = this.messageFor({});
+  }
+
+  /**
+   * Formats the message for an interface that has other names for the options, such as the flags of
+   * a command line.
+   *
+   * @param names Names by option, or by option and value, such as `partition: "auto"`; an option that
+   *   is missing keeps its own
+   * @returns The message, on one line
+   *
+   * @example For a command line
+   * ```ts
+   * import { DataStreamError } from "@weir/datastream";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const error = new DataStreamError("Records responded with status 413", {
+   *   kind: "status",
+   *   status: 413,
+   *   url: "https://api.datastream.org/v1/odata/v4/Records",
+   *   hint: "lower {top}",
+   * });
+   * assertEquals(error.message, "Records responded with status 413: lower top");
+   * assertEquals(error.messageFor({ top: "--top" }), "Records responded with status 413: lower --top");
+   * ```
+   */
+  messageFor(names: Readonly<Record<string, string>>): string {
+    const { address, detail, hint } = this;
+    return `${address ? `${address} ` : ""}${detail}: ${nameOptions(hint, names)}`;
   }
 }
 
-/** Properties of a {@linkcode ValidationError}. */
+/**
+ * Properties of a {@linkcode ValidationError}.
+ *
+ * @example An error whose hint names another option
+ * ```ts
+ * import { ValidationError, type ValidationErrorFacts } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const facts: ValidationErrorFacts = { received: "XML", hint: "omit {format}" };
+ * const error = new ValidationError("format", 'must be csv or json, got "XML"', facts);
+ * assertEquals(error.hintFor({ format: "--format" }), "omit --format");
+ * ```
+ */
 export interface ValidationErrorFacts {
   /** Value of the option. Never the API key or another secret. Default `undefined`. */
   received?: unknown;
@@ -115,12 +184,15 @@ export interface ValidationErrorFacts {
   cause?: unknown;
 }
 
+/** Key of the option `unchecked` in the names of an interface. */
+const UNCHECKED = "unchecked: true";
+
 /**
  * Error for an option that is rejected before any request is sent.
  *
  * The message is one line: the option, what is wrong with it, the value, and what to do next. It
- * never contains the API key. The hint names other options in braces, such as `{within}`, so that an
- * interface can replace them with its own names: see {@linkcode ValidationError.messageFor}.
+ * never contains the API key. The hint names other options in braces, such as `{within}` or
+ * `{format: "csv"}`, so that an interface can replace them with its own names: see {@linkcode ValidationError.messageFor}.
  *
  * @example Find out which option is wrong
  * ```ts
@@ -156,15 +228,16 @@ export class ValidationError extends TypeError {
     const { received, hint = "", canBeUnchecked = false, cause } = facts;
     super("", { cause });
     Object.assign(this, { option, problem, received, hint, canBeUnchecked });
-    this.message = this.messageFor(option === "unchecked" ? {} : { unchecked: "unchecked: true" });
+    this.message = this.messageFor({ [UNCHECKED]: UNCHECKED });
   }
 
   /**
    * Formats the message for an interface that has other names for the options, such as the flags of
    * a command line or the parameters of a URL.
    *
-   * @param names Names by option; an option that is missing keeps its own. Without a name for
-   *   `unchecked`, the message does not suggest that option
+   * @param names Names by option, or by option and value, such as `format: "csv"`; an option that is
+   *   missing keeps its own. Without a name for `unchecked: true`, the message does not
+   *   suggest it
    * @returns The message, on one line
    *
    * @example For a command line
@@ -178,21 +251,29 @@ export class ValidationError extends TypeError {
    */
   messageFor(names: Readonly<Record<string, string>>): string {
     const hint = this.hintFor(names);
-    const unchecked = this.canBeUnchecked && names.unchecked !== undefined
-      ? ` (or pass ${names.unchecked}, if the service accepts it)`
-      : "";
-    return `${nameIn(names, this.option)} ${this.problem}${hint && `: ${hint}`}${unchecked}`;
+    const unchecked = this.canBeUnchecked && names[UNCHECKED];
+    return `${nameIn(names, this.option)} ${this.problem}${hint && `: ${hint}`}${
+      unchecked ? ` (or pass ${unchecked}, if DataStream accepts it)` : ""
+    }`;
   }
 
   /**
    * Formats only the hint for an interface that has other names for the options.
    *
-   * @param names Names by option; an option that is missing keeps its own
+   * @param names Names as for {@linkcode ValidationError.messageFor}
    * @returns What to do next; empty if the problem says what is accepted
    */
   hintFor(names: Readonly<Record<string, string>>): string {
-    return this.hint.replace(/\{([\w.]+)\}/g, (_, option) => nameIn(names, option));
+    return nameOptions(this.hint, names);
   }
+}
+
+/**
+ * Replaces each option in braces, such as `{top}` or `{partition: "auto"}`, by its name in an interface,
+ * or by the text in the braces if it has no other name.
+ */
+export function nameOptions(hint: string, names: Readonly<Record<string, string>>): string {
+  return hint.replace(/\{([\w.]+(?:: [^{}]+)?)\}/g, (_, option) => nameIn(names, option));
 }
 
 function nameIn(names: Readonly<Record<string, string>>, option: string): string {

@@ -55,6 +55,32 @@ export function requireWholeNumber(
   throw invalidValue(option, `a whole number ${range}`, value);
 }
 
+/** Maximum number of digits with which every integer is a safe integer. */
+export const MAX_SAFE_DIGITS = 15;
+
+const WHOLE_NUMBER = new RegExp(`^\\d{1,${MAX_SAFE_DIGITS}}$`);
+
+/** Parses a text of at most 15 digits; returns `undefined` for other texts, such as "1e3". */
+export function parseWholeNumber(text: string): number | undefined {
+  return WHOLE_NUMBER.test(text) ? Number(text) : undefined;
+}
+
+/** Whether a value is a number of rows or bytes: a safe integer that is not negative. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/**
+ * Checks that an option is a number above 0, which may be `Infinity`.
+ *
+ * @throws {ValidationError} If it is not
+ */
+export function requirePositive(option: string, value: unknown): void {
+  if (!(typeof value === "number" && value > 0)) {
+    throw invalidValue(option, "a number above 0", value);
+  }
+}
+
 /**
  * Checks the type of an option. `undefined` is valid.
  *
@@ -71,12 +97,18 @@ export function requireType(
 /**
  * Checks that an option has one of the listed values.
  *
+ * @param condition When these values are valid, such as ` for Records`. Default: always
  * @throws {ValidationError} If it has another value
  */
-export function requireOneOf(option: string, value: unknown, known: readonly string[]): void {
+export function requireOneOf(
+  option: string,
+  value: unknown,
+  known: readonly string[],
+  condition = "",
+): void {
   if (known.includes(value as string)) return;
   const hint = typeof value === "string" ? suggestBySpelling(value, known, "") : "";
-  throw invalidValue(option, `one of ${known.join(", ")}`, value, hint);
+  throw invalidValue(option, `one of ${known.join(", ")}${condition}`, value, hint);
 }
 
 /** Whether a value is an array of strings. */
@@ -112,8 +144,6 @@ export function describe(value: unknown): string {
 
 /** Maximum edit distance of a suggestion. Adding a word to a long name makes it another name. */
 const MAX_EDITS = 5;
-/** First words of a hint that lists all known names. */
-const LIST = "use one of";
 /** Maximum number of names in a suggestion. */
 const MAX_SUGGESTIONS = 3;
 
@@ -128,7 +158,7 @@ const MAX_SUGGESTIONS = 3;
 export function suggestBySpelling(
   unknown: string,
   known: readonly string[],
-  otherwise = `${LIST} ${known.join(", ")}`,
+  otherwise = listNames(known),
 ): string {
   return suggestNames(nearNames(unknown, known)) ?? otherwise;
 }
@@ -139,12 +169,13 @@ export function suggestNames(names: readonly string[]): string | undefined {
   return `did you mean "${names.join('" or "')}"?`;
 }
 
-/** Whether a hint of `suggestBySpelling` lists all known names, because none is near. */
-export function isListOfNames(hint: string): boolean {
-  return hint.startsWith(LIST);
+/** Returns a hint that lists all known names. */
+export function listNames(known: readonly string[]): string {
+  return `use one of ${known.join(", ")}`;
 }
 
-function nearNames(unknown: string, known: readonly string[]): readonly string[] {
+/** Returns the known names with the nearest spelling; see {@linkcode suggestBySpelling}. */
+export function nearNames(unknown: string, known: readonly string[]): readonly string[] {
   const wanted = unknown.toLowerCase();
   for (let edits = 0; edits <= Math.min(wanted.length / 3, MAX_EDITS); edits++) {
     const nearest = known.find((name) => isNear(wanted, name.toLowerCase(), edits));

@@ -3,7 +3,7 @@ import type { DataStream } from "../../src/client/datastream.ts";
 import { MAXIMUM_TOP } from "../../src/odata/resources.ts";
 
 /** A dataset to choose in the form. */
-export interface Dataset {
+export interface DatasetChoice {
   doi: string;
   name: string;
 }
@@ -16,7 +16,7 @@ export interface Dataset {
 export async function fetchDatasets(
   dataStream: DataStream,
   signal: AbortSignal,
-): Promise<Dataset[]> {
+): Promise<DatasetChoice[]> {
   const select = ["DOI", "DatasetName"] as const;
   const rows = await dataStream.metadata({ select, top: MAXIMUM_TOP, signal }).toArray();
   return rows
@@ -31,7 +31,7 @@ export async function fetchDatasets(
  * @param selected DOIs of the selected datasets, which need not be among the datasets to offer
  */
 export function renderDatasets(
-  datasets: readonly Dataset[] | undefined,
+  datasets: readonly DatasetChoice[] | undefined,
   selected: readonly string[],
 ): ReturnType<typeof html> {
   if (datasets === undefined) {

@@ -4,6 +4,8 @@ import { type BoundingBox, parseDegrees } from "../../src/odata/bounding_box.ts"
 import { commonFilter } from "../../src/odata/filter.ts";
 import { regionName } from "../../src/odata/regions.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
+import { shorten } from "../search_params.ts";
+import { DEFAULT_LIFETIME_DAYS } from "../../src/signing/signed_url.ts";
 
 /** Values of the page's form, trimmed but not checked. An empty string means no value. */
 export interface Form {
@@ -42,7 +44,7 @@ export const FORM_LABELS = {
 /** Maximum lifetime (days) of a signed URL. */
 const MAX_DAYS = 366;
 /** Default lifetime (days) of a signed URL. */
-const DEFAULT_DAYS = "7";
+const DEFAULT_DAYS = String(DEFAULT_LIFETIME_DAYS);
 
 /** Reads the form from the parameters that a browser sent. Uses defaults for missing parameters. */
 export function readForm(parameters: URLSearchParams): Form {
@@ -111,7 +113,7 @@ export function toFormQuery(form: Form): FormQuery {
 function toYear(option: "from" | "to", text: string): number | undefined {
   if (text === "") return undefined;
   if (/^\d{4}$/.test(text)) return Number(text);
-  const problem = `must be a year of four digits, got ${quote(text)}`;
+  const problem = `must be a year with four digits, got "${shorten(text)}"`;
   throw new ValidationError(option, problem, { received: text });
 }
 
@@ -127,15 +129,10 @@ function toBoundingBox(form: Form): BoundingBox | undefined {
   const [west, south, east, north] = SIDES.map((side) => {
     const degrees = parseDegrees(form[side]);
     if (degrees !== undefined) return degrees;
-    const problem = `must be a number of degrees, got ${quote(form[side])}`;
+    const problem = `must be a number of degrees, got "${shorten(form[side])}"`;
     throw new ValidationError(`within.${side}`, problem, { received: form[side] });
   });
   return { west: west!, south: south!, east: east!, north: north! };
-}
-
-/** Quotes a value for a message, shortened to 60 characters. */
-function quote(text: string): string {
-  return `"${text.length > 60 ? `${text.slice(0, 60)}…` : text}"`;
 }
 
 /** Maximum number of DOIs or fields to name in a description. */

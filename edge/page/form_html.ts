@@ -2,7 +2,12 @@ import { html } from "hono/html";
 import { regionName, REGIONS } from "../../src/odata/regions.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import type { AccessMode } from "../options.ts";
-import { type Dataset, renderCheckbox, renderDatasets, renderSelectedCount } from "./datasets.ts";
+import {
+  type DatasetChoice,
+  renderCheckbox,
+  renderDatasets,
+  renderSelectedCount,
+} from "./datasets.ts";
 import { type Form, FORM_LABELS } from "./form.ts";
 
 /** Content of the form. */
@@ -10,7 +15,7 @@ export interface FormContent {
   access: AccessMode;
   form: Form;
   /** Datasets to offer, or `undefined` if they are not known. */
-  datasets: readonly Dataset[] | undefined;
+  datasets: readonly DatasetChoice[] | undefined;
   /**
    * Counter that makes the URL of each submission new, or `undefined` on the first page.
    *
@@ -134,7 +139,7 @@ function renderRegions({ region }: Form): ReturnType<typeof html> {
 }
 
 /** Characteristics that many datasets have. They are suggestions: the input accepts any name. */
-const CHARACTERISTICS: readonly string[] = [
+const SUGGESTED_CHARACTERISTICS: readonly string[] = [
   "Alkalinity, total",
   "Ammonia",
   "Arsenic",
@@ -172,7 +177,7 @@ function renderCharacteristics({ characteristic }: Form): ReturnType<typeof html
         autocomplete="off" placeholder="Any, for example pH">
     </label>
     <datalist id="characteristics">
-      ${CHARACTERISTICS.map((name) => html`<option value="${name}"></option>`)}
+      ${SUGGESTED_CHARACTERISTICS.map((name) => html`<option value="${name}"></option>`)}
     </datalist>
   `;
 }

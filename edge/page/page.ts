@@ -6,7 +6,7 @@ import { ConcurrencyLimit } from "../concurrency_limit.ts";
 import type { AppContext } from "../download.ts";
 import { HttpProblem, toServiceProblem } from "../problem.ts";
 import { TtlCache } from "./cache.ts";
-import { type Dataset, fetchDatasets } from "./datasets.ts";
+import { type DatasetChoice, fetchDatasets } from "./datasets.ts";
 import { type Form, FORM_LABELS, type FormQuery, readForm, toFormQuery } from "./form.ts";
 import { createLinks, publicOrigin } from "./links.ts";
 import { renderPage, type Results } from "./page_html.ts";
@@ -98,7 +98,7 @@ type PageHandler = (
 function createPageHandler({ settings, access }: AppContext): PageHandler {
   const { clock } = settings;
   const limit = new ConcurrencyLimit(MAX_CONCURRENT, "requests for the page", clock);
-  const datasetsCache = new TtlCache<readonly Dataset[]>({ ttl: DATASETS_TTL, clock });
+  const datasetsCache = new TtlCache<readonly DatasetChoice[]>({ ttl: DATASETS_TTL, clock });
   const previewCache = new TtlCache<Preview>({
     ttl: PREVIEW_TTL,
     maxEntries: MAX_PREVIEWS,
@@ -119,7 +119,7 @@ function createPageHandler({ settings, access }: AppContext): PageHandler {
     dataStream: DataStream,
     signal: AbortSignal,
     alerts: Alerts,
-  ): Promise<readonly Dataset[] | undefined> {
+  ): Promise<readonly DatasetChoice[] | undefined> {
     const key = "all";
     const cached = datasetsCache.get(key);
     if (cached) return cached;

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { Citation } from "../../src/client/citations.ts";
+import type { Citation } from "../../src/formats/citations.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
 import type { ResourceName } from "../../src/odata/resources.ts";
 import type { FormQuery } from "./form.ts";

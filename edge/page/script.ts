@@ -133,7 +133,7 @@ async function showResults(event) {
 function enableResults() {
   for (const link of results.querySelectorAll("[data-needs-header]")) {
     link.hidden = false;
-    link.addEventListener("click", download);
+    link.addEventListener("click", downloadWithHeader);
   }
   // The clipboard API requires https: or localhost.
   if (!navigator.clipboard) return;
@@ -159,7 +159,7 @@ function enableResults() {
  * Downloads the URL of a link with a header, which a link cannot send: to a file if the browser has
  * showSaveFilePicker, otherwise to memory.
  */
-async function download(event) {
+async function downloadWithHeader(event) {
   event.preventDefault();
   // A blocked link has no URL.
   const { href } = event.currentTarget;

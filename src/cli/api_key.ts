@@ -2,7 +2,7 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { oneLine } from "../errors.ts";
-import { KEY_SOURCE } from "../service_roots.ts";
+import { API_KEY_PATTERN, KEY_SOURCE } from "../service_constants.ts";
 import { type Context, UsageError } from "./context.ts";
 import { explainingErrors } from "./output.ts";
 
@@ -13,14 +13,14 @@ import { explainingErrors } from "./output.ts";
  */
 export async function readKey(context: Context): Promise<string> {
   const variable = context.environment("DATASTREAM_API_KEY")?.trim();
-  if (variable) return requireKey(variable, "DATASTREAM_API_KEY");
+  if (variable) return requireKeyFrom(variable, "DATASTREAM_API_KEY");
   const path = keyPath(context.environmentIfAllowed);
   let failure = "";
   const saved = path && (await readFile(path, "utf8").catch((error) => {
     if (error.code !== "ENOENT") failure = ` (its file cannot be read: ${oneLine(error)})`;
     return "";
   })).trim();
-  if (path && saved) return requireKey(saved, path);
+  if (path && saved) return requireKeyFrom(saved, path);
   const permission = context.permissionHint("DATASTREAM_API_KEY");
   throw new UsageError(
     `No API key: set DATASTREAM_API_KEY${permission}, or run weir setup${failure}; ` +
@@ -45,7 +45,7 @@ export async function setup(context: Context): Promise<void> {
 
 /** Writes a key to its file. Returns the path. */
 async function writeKey(key: string, context: Context): Promise<string> {
-  requireKey(key, "The key");
+  requireKeyFrom(key, "The key");
   const path = keyPath(context.environment);
   if (path === undefined) {
     throw new UsageError(
@@ -66,8 +66,8 @@ async function writeKey(key: string, context: Context): Promise<string> {
   return path;
 }
 
-function requireKey(key: string, source: string): string {
-  if (/^[\x21-\x7e]+$/.test(key)) return key;
+function requireKeyFrom(key: string, source: string): string {
+  if (API_KEY_PATTERN.test(key)) return key;
   throw new UsageError(
     `${source} must consist of visible ASCII characters without spaces (value not shown)`,
   );

@@ -1,4 +1,5 @@
-import { suggestBySpelling } from "../validation.ts";
+import { FORMAT_NAMES, FORMATS } from "../formats/formats.ts";
+import { nearNames, suggestBySpelling, suggestNames } from "../validation.ts";
 import { UsageError } from "./context.ts";
 
 /** A flag of a command. */
@@ -161,6 +162,9 @@ function* parseGroup(
     if (!Object.hasOwn(known, name)) throw unknownFlag(`--${name}`);
     return yield [name, value];
   }
+  // `-limit` is `--limit` with a hyphen missing, not `-l` or a group that begins with `-l`.
+  const [word = ""] = arg.slice(1).split("=");
+  if (word.length > 1 && Object.hasOwn(known, word)) throw unknownFlag(`-${word}`);
   for (let at = 1; at < arg.length; at++) {
     // Not arg[at], which is half of a character such as an emoji. The message shows the character.
     const [letter] = arg.slice(at);
@@ -189,11 +193,9 @@ const FLAG_SYNONYMS = new Map([
   ["dataset", "doi"],
   ["where", "filter"],
   ["overwrite", "force"],
-  ["csv", "format csv"],
-  ["geojson", "format geojson"],
-  ["json", "format json"],
-  ["jsonl", "format ndjson"],
-  ["ndjson", "format ndjson"],
+  ...FORMAT_NAMES.flatMap((format) =>
+    [format, ...FORMATS[format].aliases ?? []].map((name) => [name, `format ${format}`] as const)
+  ),
   ["since", "from"],
   ["start", "from"],
   ["year", "from"],
@@ -271,8 +273,7 @@ function flagHint(name: string, known: readonly string[]): string {
   const synonym = FLAG_SYNONYMS.get(name.toLowerCase()) ?? "";
   const [synonymName = ""] = synonym.split(" ");
   if (known.includes(synonymName)) return `use --${synonym}`;
-  // suggestBySpelling() writes names in quotes: add the hyphens.
-  return suggestBySpelling(name, known, "").replace(/"([^"]+)"/g, '"--$1"');
+  return suggestNames(nearNames(name, known).map((flag) => `--${flag}`)) ?? "";
 }
 
 /**
@@ -306,10 +307,12 @@ export function formatFlags(flags: Arguments["flags"], names: readonly string[])
 export function formatFlag(name: string, value: string): string {
   if (value === "") return ` --${name}`;
   // After a space, a value such as -Id would be read as flags.
-  return value.startsWith("-") ? ` ${quote(`--${name}=${value}`)}` : ` --${name} ${quote(value)}`;
+  return value.startsWith("-")
+    ? ` ${quoteForShell(`--${name}=${value}`)}`
+    : ` --${name} ${quoteForShell(value)}`;
 }
 
 /** Puts a text in single quotes if it has characters that a shell interprets. */
-function quote(text: string): string {
+function quoteForShell(text: string): string {
   return /^[\w%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,7 +1,6 @@
-import type { Citation } from "../client/citations.ts";
 import { DataStream } from "../client/datastream.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
-import { citationsText } from "../formats/citations_text.ts";
+import { type Citation, citationsText } from "../formats/citations.ts";
 import { clausesOf } from "../odata/query_options.ts";
 import { RESOURCES } from "../odata/resources.ts";
 import { type Arguments, formatFlag, formatFlags } from "./arguments.ts";
@@ -37,10 +36,10 @@ export async function cite({ flags }: Arguments, context: Context): Promise<void
 /** Maximum number of citations on standard error. A download of all datasets has hundreds. */
 const MAX_PRINTED = 3;
 /** Maximum number of DOIs in a suggested command. */
-const MAX_DOIS = 6;
+const MAX_SUGGESTED_DOIS = 6;
 
 /** A finished download. */
-interface Download {
+interface CitedDownload {
   /** Filter of the rows. */
   filter: string | undefined;
   /** Bounding box of the rows. */
@@ -64,7 +63,7 @@ interface Download {
  */
 export async function citeDownload(
   client: DataStream,
-  download: Download,
+  download: CitedDownload,
   context: Context,
 ): Promise<void> {
   const { filter, within, dois, path, file = "The output", flags } = download;
@@ -87,7 +86,7 @@ export async function citeDownload(
   }
   const missing = (dois ?? []).filter((doi) => citations.every((found) => found.doi !== doi));
   if (missing.length > 0) {
-    context.printError(`The service has no citation of ${formatDois(missing)}`);
+    context.printError(`DataStream has no citation of ${formatDois(missing)}`);
   }
   const mayHaveOthers = dois === undefined && !flags.has("quiet");
   const reason = `all datasets that match the filter are included, because ${whyWithoutDois}`;
@@ -114,9 +113,10 @@ function formatDois(dois: readonly string[]): string {
  * Returns the command that prints the citations of a download: with `--doi` if there are few DOIs,
  * else with the flags of the filter, which may match more datasets than the download has.
  */
-function citeCommand(download: Download): string {
+function citeCommand(download: CitedDownload): string {
   const { dois, flags } = download;
-  const usesDois = dois !== undefined && (dois.length <= MAX_DOIS || !canCite(download.filter));
+  const usesDois = dois !== undefined &&
+    (dois.length <= MAX_SUGGESTED_DOIS || !canCite(download.filter));
   const filter = usesDois
     ? dois.map((doi) => formatFlag("doi", doi)).join("")
     : formatFlags(flags, Object.keys(FILTER_FLAGS));
@@ -124,7 +124,7 @@ function citeCommand(download: Download): string {
 }
 
 /** Whether `weir cite`, which has no flag `--unchecked`, accepts the filter of a download. */
-function canCite(filter: Download["filter"]): boolean {
+function canCite(filter: CitedDownload["filter"]): boolean {
   const names: readonly string[] = RESOURCES.Metadata.filters;
   const clauses = clausesOf(filter);
   // A filter that cannot be parsed has no clauses.

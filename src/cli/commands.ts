@@ -1,12 +1,18 @@
 import { DataStreamError, ValidationError } from "../errors.ts";
-import { KEY_SOURCE } from "../service_roots.ts";
+import { KEY_SOURCE } from "../service_constants.ts";
 import { VERSION } from "../version.ts";
 import { setup } from "./api_key.ts";
 import { type Arguments, type Flags, parseArguments, type Syntax } from "./arguments.ts";
 import { cite } from "./cite.ts";
 import { CommandError, type Context, INTERRUPTED, UsageError } from "./context.ts";
 import { download } from "./download.ts";
-import { printFields, printSignedUrl, printUrl } from "./offline_commands.ts";
+import {
+  DEFAULT_EXPIRES,
+  EXPIRES_FORM,
+  printFields,
+  printSignedUrl,
+  printUrl,
+} from "./offline_commands.ts";
 import {
   downloadFlags,
   FILTER_FLAGS,
@@ -45,12 +51,6 @@ async function runCommand(given: Arguments, context: Context): Promise<void> {
   await COMMANDS[command]!.run(given, context);
 }
 
-/** Flags for the options that hints of a `DataStreamError` name. */
-const OPTION_FLAGS = {
-  'partition: "location"': "--partition location",
-  'incomplete: "warn"': "--allow-incomplete",
-};
-
 /** Prints an error and what to do about it. Returns the exit code. */
 function printFailure(
   error: unknown,
@@ -72,9 +72,6 @@ function printFailure(
     }
     const hint = error.kind === "network" ? context.networkHint() : undefined;
     if (hint) context.printError(hint);
-    for (const [option, flag] of Object.entries(OPTION_FLAGS)) {
-      if (error.hint.includes(option)) context.printError(`For ${option}, pass ${flag}`);
-    }
   }
   if (showsStack) context.printError(error instanceof Error && error.stack || "No stack");
   else if (!isExpected(error)) {
@@ -186,7 +183,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     flags: {
       expires: {
         value: "WHEN",
-        help: "date, such as 2027-01-31, or time from now, such as 12h, 7d or 4w (default: 7d)",
+        help: `${EXPIRES_FORM} (default: ${DEFAULT_EXPIRES})`,
       },
       ...COMMON_FLAGS,
     },

@@ -2,26 +2,26 @@ import { resolve } from "node:path";
 import type { Cursor } from "../client/batches.ts";
 import { DataStream } from "../client/datastream.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
-import { DataStreamError, ValidationError } from "../errors.ts";
-import type { CsvOptions } from "../formats/csv_options.ts";
+import { DataStreamError } from "../errors.ts";
+import type { CsvOptions } from "../formats/csv.ts";
 import type { FormatName } from "../formats/formats.ts";
-import { toWiderMetadataFilter } from "../odata/query_options.ts";
-import { isMeasured, MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
+import { isMeasured, type ResourceName } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import { citeDownload } from "./cite.ts";
 import { type Context, UsageError } from "./context.ts";
 import {
+  type DownloadPage,
   isStandardOutput,
   openStandardOutput,
   openStream,
   type Output,
   type OutputPath,
-  type Page,
   requireReplaceable,
   resolveOutput,
   statIfExists,
 } from "./output.ts";
-import { cleanUpFinished, type DatasetVersion, pathsOf } from "./part_state.ts";
+import { requestDatasetVersions } from "./dataset_versions.ts";
+import { cleanUpFinished, pathsOf } from "./part_state.ts";
 import { ProgressReport } from "./progress_report.ts";
 import {
   type FlagValues,
@@ -41,7 +41,7 @@ export async function download(
   context: Context,
 ): Promise<void> {
   requireCompatibleFlags(flags);
-  const { file, citationFile, resume, force, isCount, isQuiet } = readOutputOptions(flags);
+  const { file, citationFile, resume, force, isCountOnly, isQuiet } = readOutputOptions(flags);
   const format = readFormat(resource, flags.get("format")?.[0], file);
   const csv = readCsvOptions(flags);
   const input = readQuery(flags);
@@ -57,7 +57,7 @@ export async function download(
   const pagesAfter = (after?: Cursor) => query.batches({ format, csv, after, dois: true });
   const printValueHints = () => valueHints(input.filter, flags).forEach(context.printError);
 
-  if (isCount) {
+  if (isCountOnly) {
     const count = await query.count();
     await context.print(`${count}\n`);
     if (count === 0) printValueHints();
@@ -214,7 +214,7 @@ async function openOutput(
   target: OutputPath | undefined,
   options: PartOptions,
   context: Context,
-): Promise<{ output: Output; after?: Cursor; pages?: AsyncIterable<Page> }> {
+): Promise<{ output: Output; after?: Cursor; pages?: AsyncIterable<DownloadPage> }> {
   if (target === undefined) return { output: openStandardOutput(context) };
   const { path, isStream } = target;
   if (!isStream) return await openFile(path, options);
@@ -227,39 +227,4 @@ function resumeHint(error: unknown): string {
   return error instanceof DataStreamError && error.kind === "incomplete"
     ? "start again with --force, or accept the missing rows with --resume --allow-incomplete"
     : "run the same command with --resume to continue";
-}
-
-/**
- * Requests the versions of every dataset that the rows of a query can come from. A change of another
- * dataset may be reported, too, because the filter of the datasets can be wider than the query.
- *
- * @param query Query of the download
- * @throws {DataStreamError} If the request fails
- */
-async function requestDatasetVersions(
-  client: DataStream,
-  query: AnyResourceQuery,
-  signal: AbortSignal,
-): Promise<DatasetVersion[]> {
-  const request = (filter: string | undefined) =>
-    client.metadata({
-      select: ["DOI", "Version", "PublishedTimestamp"],
-      filter,
-      top: MAXIMUM_TOP,
-      signal,
-    });
-  let datasets;
-  try {
-    datasets = request(toWiderMetadataFilter(query));
-  } catch (error) {
-    // The filter fits into a URL of the query, but is too long for a URL of Metadata.
-    if (!(error instanceof ValidationError)) throw error;
-    datasets = request(undefined);
-  }
-  return (await datasets.toArray())
-    .map(({ DOI, Version, PublishedTimestamp }) => [
-      String(DOI),
-      String(Version),
-      String(PublishedTimestamp),
-    ]);
 }

@@ -3,29 +3,29 @@
 // A new flag is
 // - declared in one of the objects ..._FLAGS, with the text of its help;
 // - read by one of the functions read...();
-// - named in FLAG_NAMES if it sets an option of the client, for the messages of its errors, and in
-//   OPTION_FLAGS in commands.ts if a hint of a DataStreamError names that option;
+// - named in FLAG_NAMES if it sets an option of the client, for the messages of its errors;
 // - added to toQueryJson() in download.ts if it changes the content of the file, so that --resume
 //   rejects a part that was written with another value;
 // - added to the list `unused` in requireCompatibleFlags() in download.ts if --count has no use for it.
 import type { DataStreamOptions } from "../client/options.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
-import type { CsvOptions } from "../formats/csv_options.ts";
+import type { CsvOptions } from "../formats/csv.ts";
 import {
   FORMAT_NAMES,
   type FormatName,
   formatOfExtension,
   FORMATS,
   formatsOf,
+  unknownFormat,
 } from "../formats/formats.ts";
-import { oneLine, ValidationError } from "../errors.ts";
-import { type BoundingBox, parseBox } from "../odata/bounding_box.ts";
+import { DataStreamError, oneLine, ValidationError } from "../errors.ts";
+import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../odata/bounding_box.ts";
 import { commonFilter } from "../odata/filter.ts";
 import type { Partition } from "../odata/query_options.ts";
-import { isMeasured, type ResourceName } from "../odata/resources.ts";
+import { isMeasured, MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
 import { createSandbox } from "../sandbox/service.ts";
-import { QA_URL } from "../service_roots.ts";
-import { suggestBySpelling } from "../validation.ts";
+import { QA_URL } from "../service_constants.ts";
+import { parseWholeNumber } from "../validation.ts";
 import { readKey } from "./api_key.ts";
 import { type Arguments, commandHint, type Flags } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
@@ -64,9 +64,9 @@ export const FILTER_FLAGS = {
 export const SERVICE_FLAGS = {
   "base-url": {
     value: "URL",
-    help: "root address of another service (or DATASTREAM_BASE_URL)",
+    help: "root address to use instead of DataStream's (or DATASTREAM_BASE_URL)",
   },
-  qa: { help: "use the test system of the service" },
+  qa: { help: "use the test system of DataStream" },
   sandbox: { help: "use built-in synthetic data: no key, no network" },
 } as const satisfies Flags;
 
@@ -74,7 +74,7 @@ export const SERVICE_FLAGS = {
 export const QUERY_FLAGS = {
   select: { value: "A,B,C", help: "fields, in order (default: all; see weir fields)" },
   ...FILTER_FLAGS,
-  top: { value: "N", help: "rows per request (1 to 10000); for the total use --limit" },
+  top: { value: "N", help: `rows per request (1 to ${MAXIMUM_TOP}); for the total use --limit` },
   limit: { value: "N", letter: "n", help: "maximum number of rows (default: all)" },
   unchecked: { help: "accept fields and filters that weir does not know" },
 } as const satisfies Flags;
@@ -97,7 +97,7 @@ const OUTPUT_FLAGS = {
   resume: { help: "continue the FILE of --output after the last complete page of FILE.part" },
   force: { help: "overwrite the FILE of --output, its FILE.part, and the FILE of --cite" },
   "allow-incomplete": {
-    help: "accept fewer rows than the service counted, and report how many are missing",
+    help: "accept fewer rows than DataStream counted, and report how many are missing",
   },
   count: { help: "print only the number of rows" },
   cite: { value: "FILE", help: "write the citations of the datasets to FILE" },
@@ -118,7 +118,9 @@ const OUTPUT_FLAGS = {
 export function downloadFlags(resource: ResourceName): Flags {
   const format = {
     value: "FORMAT",
-    help: `${formatsOf(resource).join(", ")} (default: by the extension of --output, else csv)`,
+    help: `${formatsOf(resource).join(", ")} (default: by the extension of --output, else ${
+      FORMAT_NAMES[0]
+    })`,
   };
   return {
     ...QUERY_FLAGS,
@@ -130,8 +132,8 @@ export function downloadFlags(resource: ResourceName): Flags {
 }
 
 /**
- * Names of flags and variables by the option of the client that they set, for the message of a
- * `ValidationError`.
+ * Names of flags and variables by the option of the client that they set, for messages of errors. An
+ * option with a value has an entry if a hint suggests that value.
  */
 export const FLAG_NAMES: Readonly<Record<string, string>> = {
   select: "--select",
@@ -144,12 +146,18 @@ export const FLAG_NAMES: Readonly<Record<string, string>> = {
   top: "--top",
   limit: "--limit",
   unchecked: "--unchecked",
+  "unchecked: true": "--unchecked",
   partition: "--partition",
+  'partition: "auto"': "--partition auto",
+  'partition: "location"': "--partition location",
   incomplete: "--allow-incomplete",
+  'incomplete: "warn"': "--allow-incomplete",
   format: "--format",
   separator: "--separator",
+  'separator: "\\t"': "--separator tab",
   header: "--no-header",
   bom: "--bom",
+  "bom: true": "--bom",
   escapeFormulas: "--escape-formulas",
   baseUrl: "--base-url (or DATASTREAM_BASE_URL)",
   apiKey: "the API key",
@@ -161,7 +169,8 @@ export const FLAG_NAMES: Readonly<Record<string, string>> = {
 
 /** Returns the message of an error on one line. It names flags instead of options of the client. */
 export function messageOf(error: unknown): string {
-  return oneLine(error instanceof ValidationError ? error.messageFor(FLAG_NAMES) : error);
+  const hasNames = error instanceof ValidationError || error instanceof DataStreamError;
+  return oneLine(hasNames ? error.messageFor(FLAG_NAMES) : error);
 }
 
 /** Resources by the name of the command that downloads them. */
@@ -230,7 +239,7 @@ export function readBox(flags: FlagValues): BoundingBox | undefined {
   const box = parseBox(text);
   if (box !== undefined) return box;
   throw new UsageError(
-    `--bbox must be west,south,east,north in degrees, such as --bbox=-64.5,45.9,-62,47.1, got "${text}"`,
+    `--bbox must be ${BOX_FORM}, such as --bbox=${BOX_EXAMPLE}, got "${text}"`,
   );
 }
 
@@ -245,7 +254,7 @@ export interface OutputOptions {
   /** Whether to overwrite files. */
   force: boolean;
   /** Whether to print only the number of rows. */
-  isCount: boolean;
+  isCountOnly: boolean;
   /** Whether to print no progress and no citations on standard error. */
   isQuiet: boolean;
 }
@@ -258,7 +267,7 @@ export function readOutputOptions(flags: FlagValues): OutputOptions {
     citationFile: flags.get("cite")?.[0],
     resume: flags.has("resume"),
     force: flags.has("force"),
-    isCount: flags.has("count"),
+    isCountOnly: flags.has("count"),
     isQuiet: flags.has("quiet"),
   };
 }
@@ -279,15 +288,22 @@ export function readCsvOptions(flags: FlagValues): CsvOptions | undefined {
 }
 
 function readYear(flags: FlagValues, name: string): number | undefined {
-  const year = readNumber(flags, name);
-  if (year === undefined || (year >= 1000 && year <= 9999)) return year;
-  throw new UsageError(`--${name} must be a year with four digits, got "${year}"`);
+  const [text] = flags.get(name) ?? [];
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{3}$/.test(text)) return Number(text);
+  const [year] = /^[1-9]\d{3}(?=-)/.exec(text) ?? [];
+  const hint = year === undefined
+    ? ""
+    : `: pass --${name} ${year}, then keep the rows you need by their ActivityStartDate, ` +
+      "because DataStream filters by year only";
+  throw new UsageError(`--${name} must be a year with four digits, got "${text}"${hint}`);
 }
 
 function readNumber(flags: FlagValues, name: string): number | undefined {
   const [text] = flags.get(name) ?? [];
   if (text === undefined) return undefined;
-  if (/^\d{1,15}$/.test(text)) return Number(text);
+  const number = parseWholeNumber(text);
+  if (number !== undefined) return number;
   throw new UsageError(`--${name} must be a whole number, got "${text}"`);
 }
 
@@ -296,27 +312,27 @@ function readNumber(flags: FlagValues, name: string): number | undefined {
  *
  * @param given Value of `--format`
  * @param file Value of `--output`, unless it is standard output
- * @throws {UsageError} If the format is unknown, or the resource does not have it
+ * @throws {ValidationError} If the resource does not have the format of `--format`
+ * @throws {UsageError} If the resource does not have the format of the extension
  */
 export function readFormat(
   resource: ResourceName,
   given: string | undefined,
   file: string | undefined,
 ): FormatName {
-  const extension = file && /\.([^./\\]+)$/.exec(file)?.[1];
-  const format = given !== undefined
-    ? FORMAT_NAMES.find((name) => name === given)
-    : extension
-    ? formatOfExtension(extension)
-    : FORMAT_NAMES[0];
   const names = formatsOf(resource);
+  if (given !== undefined) {
+    const format = names.find((name) => name === given);
+    if (format === undefined) throw unknownFormat(resource, given);
+    return format;
+  }
+  const extension = file && /\.([^./\\]+)$/.exec(file)?.[1];
+  const format = extension ? formatOfExtension(extension) : FORMAT_NAMES[0];
   if (format === undefined) {
     throw new UsageError(
-      given === undefined
-        ? `The extension of "${file}" does not name a format: pass --format with one of ${
-          names.join(", ")
-        }`
-        : `Unknown format "${given}": ${formatHint(given, names)}`,
+      `The extension of "${file}" does not name a format: pass --format with one of ${
+        names.join(", ")
+      }`,
     );
   }
   if (names.includes(format)) return format;
@@ -324,19 +340,6 @@ export function readFormat(
     `${FORMATS[format].label} is only for ${FORMATS[format].resources.join(", ")}: ` +
       `use one of ${names.join(", ")} for ${resource}`,
   );
-}
-
-/** What to use instead of the format names of other programs. */
-const FORMAT_SYNONYMS = new Map([
-  ["jsonl", "use ndjson"],
-  ["jsonstream", "use ndjson"],
-  ["excel", "use csv with --bom"],
-  ["xlsx", "use csv with --bom"],
-  ["tsv", "use csv with --separator tab"],
-]);
-
-function formatHint(name: string, known: readonly FormatName[]): string {
-  return FORMAT_SYNONYMS.get(name.toLowerCase()) ?? suggestBySpelling(name, known);
 }
 
 /**

@@ -1,5 +1,76 @@
 /**
- * The command line: `deno run jsr:@weir/datastream/cli records --output records.csv`.
+ * The command line of Weir: downloads water-quality data from [DataStream](https://datastream.org) to
+ * files, continues interrupted downloads, counts rows and prints citations.
+ *
+ * ## Start
+ *
+ * These commands use synthetic data. They need neither an API key nor a network.
+ *
+ * ```sh
+ * deno run jsr:@weir/datastream/cli records --sandbox --limit 5
+ * npx @weir/datastream records --sandbox --limit 5
+ * ```
+ *
+ * ## Install
+ *
+ * In Deno, this command installs `weir` with the permissions for files in the current folder:
+ *
+ * ```sh
+ * deno install --global --name weir --allow-env=DATASTREAM_API_KEY --allow-net=api.datastream.org \
+ *   --allow-read=. --allow-write=. jsr:@weir/datastream/cli
+ * ```
+ *
+ * In a Node project, `npm install @weir/datastream` makes `npx weir` available.
+ *
+ * ## API key
+ *
+ * [Request an API key](https://github.com/datastreamapp/api-docs). `weir` reads it from the environment
+ * variable `DATASTREAM_API_KEY`, or from the file that `weir setup` saves. There is no flag for it, because
+ * other users of the computer can see flags.
+ *
+ * ## Commands
+ *
+ * | command | result |
+ * |---|---|
+ * | `weir records --characteristic pH --from 2015 --output ph.csv` | a CSV file |
+ * | `weir observations --region admin.4.ca.pe --count` | a number |
+ * | `weir locations --region hub.atlantic --output atlantic.geojson` | a map |
+ * | `weir records --doi 10.25976/xxxx-xx00 --output records.csv --resume` | the rest of an interrupted download |
+ * | `weir cite --characteristic pH` | citations |
+ * | `weir fields records` | fields and filter names |
+ * | `weir url records --characteristic pH` | the URL of the first request |
+ * | `weir sign URL --expires 7d` | a signed URL of a server |
+ * | `weir setup` | a saved API key |
+ * | `weir help records` | all flags of a command |
+ *
+ * The file of `--output` appears when it is complete. Until then, the rows are in `FILE.part`.
+ *
+ * ## Permissions in Deno
+ *
+ * | use | permissions |
+ * |---|---|
+ * | `--sandbox` without a file, `fields`, `url`, help | none |
+ * | output to the terminal, `--count`, `cite` | `--allow-env=DATASTREAM_API_KEY --allow-net=api.datastream.org` |
+ * | output to a file | these, and `--allow-read=. --allow-write=.` |
+ *
+ * ## Exit codes
+ *
+ * | code | meaning |
+ * |---|---|
+ * | 0 | success |
+ * | 1 | failure |
+ * | 2 | invalid command line |
+ * | 130 | interrupted by a signal |
+ *
+ * The page `docs/cli.md` in the repository describes every flag, file and variable.
+ *
+ * @example Run a command from a script
+ * ```ts
+ * import { main } from "@weir/datastream/cli";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(await main(["records", "--sandbox", "--limit", "2", "--quiet"]), 0); // prints CSV
+ * ```
  *
  * @module
  */
@@ -92,7 +163,7 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
     return 1;
   } finally {
     // The listeners stay until the streams have reported their errors.
-    if (!scope.Deno) await new Promise<void>((resolve) => void stderr.write("", () => resolve()));
+    if (!deno) await new Promise<void>((resolve) => void stderr.write("", () => resolve()));
     // In Bun, a stream reports its error after the write that failed.
     await setImmediate();
     removeHandlers(handlers);
@@ -136,30 +207,31 @@ function removeHandlers(handlers: ProcessHandlers): void {
   for (const signal of SIGNALS) process.off(signal, onSignal);
 }
 
-const scope = globalThis as {
+/** The APIs of Deno that are used here; `undefined` in other runtimes. */
+const deno = (globalThis as {
   Deno?: {
     stdout: { write(bytes: Uint8Array): Promise<number> };
     stderr: { writeSync(bytes: Uint8Array): number };
     permissions: { querySync(of: { name: "env"; variable: string }): { state: string } };
   };
-};
+}).Deno;
 
 /**
  * Writes to standard error. A failed write is ignored: it must not end a download. `process.stderr` is
  * not used in Deno, where a failed write to it stops the event loop, and the process exits with 0.
  */
 function writeMessage(text: string): void {
-  if (!scope.Deno) return void process.stderr.write(text);
+  if (!deno) return void process.stderr.write(text);
   const bytes = new TextEncoder().encode(text);
   try {
-    for (let at = 0; at < bytes.length;) at += scope.Deno.stderr.writeSync(bytes.subarray(at));
+    for (let at = 0; at < bytes.length;) at += deno.stderr.writeSync(bytes.subarray(at));
   } catch {
     // Standard error is closed.
   }
 }
 
 function isAllowed(variable: string): boolean {
-  const { state = "granted" } = scope.Deno?.permissions.querySync({ name: "env", variable }) ?? {};
+  const { state = "granted" } = deno?.permissions.querySync({ name: "env", variable }) ?? {};
   return state === "granted";
 }
 
@@ -178,13 +250,13 @@ function environmentIfAllowed(name: string): string | undefined {
 
 /** Writes to standard output without locking it, because calls of `main()` can overlap. */
 async function writeOutput(bytes: Uint8Array): Promise<void> {
-  if (scope.Deno === undefined) {
+  if (deno === undefined) {
     return await new Promise((resolve, reject) => {
       process.stdout.write(bytes, (error) => error ? reject(error) : resolve());
     });
   }
   // In Deno, process.stdout blocks the event loop, and thus signals, while a reader is slow.
-  for (let at = 0; at < bytes.length;) at += await scope.Deno.stdout.write(bytes.subarray(at));
+  for (let at = 0; at < bytes.length;) at += await deno.stdout.write(bytes.subarray(at));
 }
 
 /**

@@ -1,7 +1,7 @@
 // Commands that send no request: fields, url and sign.
 import { DataStream } from "../client/datastream.ts";
 import { FILTER_FIELDS, RESOURCES } from "../odata/resources.ts";
-import { signUrl } from "../signing/signed_url.ts";
+import { DEFAULT_LIFETIME_DAYS, signUrl } from "../signing/signed_url.ts";
 import type { Arguments } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
 import { readBaseUrl, readQuery, readResource } from "./flags.ts";
@@ -52,10 +52,14 @@ export async function printSignedUrl(
       `No secret: set WEIR_SIGNING_SECRET to the server's secret${permission}`,
     );
   }
-  const expires = readExpires(flags.get("expires")?.[0] ?? "7d", Date.now());
+  const expires = readExpires(flags.get("expires")?.[0] ?? DEFAULT_EXPIRES, Date.now());
   await context.print(`${await signUrl(operand ?? "", { secret, expires })}\n`);
 }
 
+/** Forms of the value of `--expires`. */
+export const EXPIRES_FORM = "date, such as 2027-01-31, or time from now, such as 12h, 7d or 4w";
+/** Default of `--expires`. */
+export const DEFAULT_EXPIRES = `${DEFAULT_LIFETIME_DAYS}d`;
 /** Number of seconds in each unit of `--expires`: hours, days, weeks. */
 const SECONDS_PER_UNIT: Record<string, number> = { h: 3_600, d: 86_400, w: 604_800 };
 
@@ -76,8 +80,7 @@ function readExpires(text: string, now: number): number {
     : NaN;
   if (Number.isNaN(seconds)) {
     throw new UsageError(
-      "--expires must be a date, such as 2027-01-31, or a time from now, such as 12h, 7d or 4w, " +
-        `got "${text}"`,
+      `--expires must be a ${EXPIRES_FORM}, got "${text}"`,
     );
   }
   if (seconds * 1000 <= now) throw new UsageError(`--expires must be in the future, got "${text}"`);

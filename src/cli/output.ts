@@ -15,7 +15,7 @@ import { oneLine } from "../errors.ts";
 import { CommandError, type Context } from "./context.ts";
 
 /** A page of a download: bytes in the format of the output. */
-export type Page = Batch<Uint8Array>;
+export type DownloadPage = Batch<Uint8Array>;
 
 /** Destination of the pages of a download. */
 export interface Output {
@@ -24,7 +24,7 @@ export interface Output {
    *
    * @throws {FileError} If it cannot be written
    */
-  write(page: Page): Promise<void>;
+  write(page: DownloadPage): Promise<void>;
   /**
    * Completes the output after the last page.
    *
@@ -88,7 +88,7 @@ export async function writeText(path: string, text: string, context: Context): P
   const target = await resolveOutput(path);
   if (!target.isStream) return await explainingErrors(path, writeFile(target.path, text));
   const stream = await openStream(target.path, context);
-  await stream.write({ data: new TextEncoder().encode(text) } as Page);
+  await stream.write({ data: new TextEncoder().encode(text) } as DownloadPage);
   await stream.finish(0);
 }
 

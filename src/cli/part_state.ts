@@ -2,14 +2,15 @@
 //
 // - FILE.part.json: how far FILE.part is complete, replaced after each page;
 // - FILE.part.shards.json and FILE.part.shards2.json: the shards of a split query that are not yet started;
-// - FILE.part.datasets.json: the versions of the datasets, requested after the first of several pages;
+// - FILE.part.datasets.json: the versions of the datasets (see dataset_versions.ts);
 // - FILE.incomplete.json: a note that FILE is finished and has fewer rows than the service counted.
 //
 // Each is first written as NAME.new, then renamed.
 import { lstat, readFile, rename, rm, writeFile } from "node:fs/promises";
 import type { Cursor } from "../client/batches.ts";
-import { amendError, DataStreamError, ValidationError } from "../errors.ts";
-import { FileError, type Page, statIfExists } from "./output.ts";
+import { ValidationError } from "../errors.ts";
+import { type DownloadPage, FileError, statIfExists } from "./output.ts";
+import { isCount } from "../validation.ts";
 
 /** Version of the format of FILE.part.json. */
 export const STATE_VERSION = 3;
@@ -26,7 +27,7 @@ export interface RunHeader {
 }
 
 /** State of a part before its first page is committed. */
-export interface EmptyState extends RunHeader {
+export interface EmptyPartState extends RunHeader {
   bytes: 0;
   cursor?: undefined;
 }
@@ -37,7 +38,7 @@ export interface EmptyState extends RunHeader {
  * FILE.part.json is replaced after each page, so lists that can be long have their own files: the
  * dataset versions, and the shards after the current shard.
  */
-export interface State extends RunHeader {
+export interface PartState extends RunHeader {
   /** Number of committed bytes. */
   bytes: number;
   /** SHA-256 of the committed bytes, in hexadecimal. */
@@ -63,8 +64,8 @@ export const RESTART = "start again with --force";
 
 /** A state with a committed page, and the pages after it. */
 export interface ResumableState {
-  state: State;
-  pages: AsyncIterable<Page>;
+  state: PartState;
+  pages: AsyncIterable<DownloadPage>;
 }
 
 /**
@@ -81,58 +82,76 @@ export interface ResumableState {
 export async function readState(
   path: string,
   queryJson: string,
-  pagesAfter: (cursor: Cursor) => AsyncIterable<Page>,
-): Promise<{ state: EmptyState } | ResumableState> {
+  pagesAfter: (cursor: Cursor) => AsyncIterable<DownloadPage>,
+): Promise<{ state: EmptyPartState } | ResumableState> {
+  const state = await readStateFile(path);
+  const isSameQuery = state.queryJson === queryJson;
+  const stateError = () =>
+    isSameQuery ? damagedError(statePathOf(path)) : otherQueryError(path, state);
+  if (state.cursor === undefined) {
+    if (isSameQuery) return { state };
+    throw stateError();
+  }
+  const pages = unlessInvalid(() => pagesAfter(state.cursor), stateError);
+  if (state.laterShards === 0) return { state, pages };
+  const shardsPath = shardsPathOf(path, state.slot);
+  const later = await readLaterShards(shardsPath, state.laterShards);
+  const cursor = { ...state.cursor, remaining: [...state.cursor.remaining, ...later] };
+  return {
+    state: { ...state, cursor },
+    pages: unlessInvalid(() => pagesAfter(cursor), () => damagedError(shardsPath)),
+  };
+}
+
+/** Calls a function. If it throws a `ValidationError`, throws another error instead. */
+function unlessInvalid<T>(call: () => T, toError: () => FileError): T {
+  try {
+    return call();
+  } catch (error) {
+    throw error instanceof ValidationError ? toError() : error;
+  }
+}
+
+/** Reads FILE.part.json. Its cursor is not validated, and has only the current shard. */
+async function readStateFile(path: string): Promise<PartState | EmptyPartState> {
   const statePath = statePathOf(path);
-  const damaged = (file = statePath) => new FileError(`${file} is missing or damaged: ${RESTART}`);
   let state: unknown;
   try {
     state = JSON.parse(await readFile(statePath, "utf8"));
   } catch (error) {
     // With another code, such as EACCES, the file may be valid. A SyntaxError has no code.
     if (error instanceof Error && "code" in error && error.code !== "ENOENT") throw error;
-    throw damaged();
+    throw damagedError(statePath);
   }
-  if (Number((state as State | null)?.version) < STATE_VERSION) {
+  if (Number((state as PartState | null)?.version) < STATE_VERSION) {
     throw new FileError(`${statePath} was written by an earlier version of weir: ${RESTART}`);
   }
-  if (!isState(state)) throw damaged();
-  const otherQuery = () =>
-    new FileError(
-      `${partPathOf(path)} belongs to another query (${(state as RunHeader).queryJson}): ` +
-        `pass the same flags as before, or ${RESTART}`,
-    );
-  if (state.cursor === undefined) {
-    if (state.queryJson === queryJson) return { state };
-    throw otherQuery();
-  }
-  let pages: AsyncIterable<Page>;
-  try {
-    pages = pagesAfter(state.cursor);
-  } catch (error) {
-    if (!(error instanceof ValidationError)) throw error;
-    throw state.queryJson === queryJson ? damaged() : otherQuery();
-  }
-  const { cursor, laterShards, slot } = state;
-  if (laterShards === 0) return { state, pages };
-  const shardsPath = shardsPathOf(path, slot);
-  const shards: unknown = await readFile(shardsPath, "utf8").then(JSON.parse).catch(() => null);
-  if (!Array.isArray(shards) || shards.length < laterShards) throw damaged(shardsPath);
-  const fullCursor = {
-    ...cursor,
-    remaining: [...cursor.remaining, ...shards.slice(-laterShards)],
-  };
-  try {
-    return { state: { ...state, cursor: fullCursor }, pages: pagesAfter(fullCursor) };
-  } catch (error) {
-    throw error instanceof ValidationError ? damaged(shardsPath) : error;
-  }
+  if (!isState(state)) throw damagedError(statePath);
+  return state;
+}
+
+/** Reads the last elements of a file of shards. */
+async function readLaterShards(path: string, count: number): Promise<unknown[]> {
+  const shards: unknown = await readFile(path, "utf8").then(JSON.parse).catch(() => null);
+  if (!Array.isArray(shards) || shards.length < count) throw damagedError(path);
+  return shards.slice(-count);
+}
+
+function damagedError(path: string): FileError {
+  return new FileError(`${path} is missing or damaged: ${RESTART}`);
+}
+
+function otherQueryError(path: string, { queryJson }: RunHeader): FileError {
+  return new FileError(
+    `${partPathOf(path)} belongs to another query (${queryJson}): ` +
+      `pass the same flags as before, or ${RESTART}`,
+  );
 }
 
 /** Whether a value has the members of a state. The cursor is validated by the client. */
-function isState(value: unknown): value is State | EmptyState {
+function isState(value: unknown): value is PartState | EmptyPartState {
   if (typeof value !== "object" || value === null) return false;
-  const state = value as Partial<State>;
+  const state = value as Partial<PartState>;
   const { version, owner, queryJson, force, bytes, sha256, cursor, laterShards, slot } = state;
   if (
     version !== STATE_VERSION || typeof owner !== "string" || typeof queryJson !== "string" ||
@@ -143,10 +162,6 @@ function isState(value: unknown): value is State | EmptyState {
     (slot === 0 || slot === 1);
 }
 
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
-}
-
 /**
  * Writes the state of a part. The shards after the current shard are left out: write them with
  * {@linkcode writeShards} first.
@@ -154,7 +169,7 @@ function isCount(value: unknown): boolean {
  * @param path Path of FILE
  * @returns The text of FILE.part.json
  */
-export async function writeState(path: string, state: State | EmptyState): Promise<string> {
+export async function writeState(path: string, state: PartState | EmptyPartState): Promise<string> {
   const { cursor } = state;
   const written = cursor === undefined
     ? state
@@ -192,7 +207,7 @@ function shardsPathOf(path: string, slot: Slot): string {
 }
 
 /** Returns the path of FILE.part.datasets.json. */
-function datasetsPathOf(path: string): string {
+export function datasetsPathOf(path: string): string {
   return `${path}.part.datasets.json`;
 }
 
@@ -227,7 +242,7 @@ function sidecarPathsOf(path: string): string[] {
  *
  * @returns The text of the file
  */
-async function replaceFile(path: string, content: unknown): Promise<string> {
+export async function replaceFile(path: string, content: unknown): Promise<string> {
   const text = JSON.stringify(content);
   const temporaryPath = temporaryPathOf(path);
   // If a symbolic link has this name, writing would change the file that it points to.
@@ -246,134 +261,6 @@ export async function removeSidecars(path: string): Promise<void> {
 export async function removePart(path: string): Promise<void> {
   await rm(partPathOf(path), { force: true });
   await removeSidecars(path);
-}
-
-/** A published dataset: its `DOI`, `Version` and `PublishedTimestamp`. */
-export type DatasetVersion = readonly [doi: string, version: string, published: string];
-
-/**
- * FILE.part.datasets.json: the versions of the datasets that match the query of a download.
- *
- * It is written once, because a service can have hundreds of datasets.
- */
-export class DatasetVersionFile {
-  readonly #path: string;
-  readonly #request: () => Promise<readonly DatasetVersion[]>;
-  #datasets: readonly DatasetVersion[] | undefined;
-  #needsWrite = false;
-
-  /**
-   * @param path Path of FILE
-   * @param request Requests the current versions
-   */
-  constructor(path: string, request: () => Promise<readonly DatasetVersion[]>) {
-    this.#path = path;
-    this.#request = request;
-  }
-
-  /** Number of datasets; `undefined` if they were neither fetched nor read. */
-  get length(): number | undefined {
-    return this.#datasets?.length;
-  }
-
-  /**
-   * Reads the versions that an earlier run wrote.
-   *
-   * @param length Number of datasets according to FILE.part.json
-   * @throws {FileError} If the file is missing or damaged
-   */
-  async read(length: number): Promise<void> {
-    const path = datasetsPathOf(this.#path);
-    const datasets: unknown = await readFile(path, "utf8").then(JSON.parse).catch(() => undefined);
-    if (!isDatasets(datasets) || datasets.length !== length) {
-      throw new FileError(`${path} is missing or damaged: ${RESTART}`);
-    }
-    this.#datasets = datasets;
-  }
-
-  /** Requests the current versions, unless they were already fetched or read. */
-  async fetch(): Promise<void> {
-    if (this.#datasets !== undefined) return;
-    this.#datasets = await this.#requestVersions();
-    this.#needsWrite = true;
-  }
-
-  /** Requests the current versions. Adds the reason for this request to the error's hint. */
-  async #requestVersions(): Promise<readonly DatasetVersion[]> {
-    return await this.#request().catch((error) => {
-      if (!(error instanceof DataStreamError)) throw error;
-      const hint =
-        `${error.hint}; this request checks that no dataset was republished during the ` +
-        "download; writing to standard output skips it";
-      throw amendError(error, { hint });
-    });
-  }
-
-  /** Writes the fetched versions, unless they are already written. */
-  async write(): Promise<void> {
-    if (!this.#needsWrite) return;
-    await replaceFile(datasetsPathOf(this.#path), this.#datasets);
-    this.#needsWrite = false;
-  }
-
-  /**
-   * Requests the current versions and compares them with those that were fetched or read earlier.
-   * Does nothing if there are none.
-   *
-   * @throws {FileError} If they differ
-   */
-  async compare(): Promise<void> {
-    if (this.#datasets === undefined) return;
-    const changes = describeChanges(this.#datasets, await this.#requestVersions());
-    if (changes === undefined) return;
-    const part = partPathOf(this.#path);
-    throw new FileError(
-      `The service has published new data since ${part} was started (${changes}): ${RESTART}`,
-    );
-  }
-}
-
-function isDatasets(value: unknown): value is readonly DatasetVersion[] {
-  return Array.isArray(value) &&
-    value.every((dataset) =>
-      Array.isArray(dataset) && dataset.length === 3 &&
-      dataset.every((text) => typeof text === "string")
-    );
-}
-
-/** Maximum number of changes that a message names. */
-const MAX_CHANGES = 3;
-
-/** Describes the differences between two lists of datasets; `undefined` if they are equal. */
-function describeChanges(
-  before: readonly DatasetVersion[],
-  after: readonly DatasetVersion[],
-): string | undefined {
-  const removed = changedDatasets(before, after);
-  const added = changedDatasets(after, before);
-  const texts = added.map(([doi, version, published]) => {
-    const old = removed.find((dataset) => dataset[0] === doi);
-    if (old === undefined) return `${doi} was added`;
-    return `${doi} was version ${old[1]}, published ${old[2]}, and is now version ${version}, ` +
-      `published ${published}`;
-  });
-  for (const [doi] of removed) {
-    if (!added.some((dataset) => dataset[0] === doi)) texts.push(`${doi} was removed`);
-  }
-  if (texts.length === 0) return undefined;
-  const shown = texts.slice(0, MAX_CHANGES);
-  const others = texts.length - shown.length;
-  if (others > 0) shown.push(`and ${others} more`);
-  return shown.join("; ");
-}
-
-/** Returns the datasets of `list` that `other` lacks or has in another version. */
-function changedDatasets(
-  list: readonly DatasetVersion[],
-  other: readonly DatasetVersion[],
-): readonly DatasetVersion[] {
-  const unchanged = new Set(other.map((dataset) => JSON.stringify(dataset)));
-  return list.filter((dataset) => !unchanged.has(JSON.stringify(dataset)));
 }
 
 /** FILE.incomplete.json: a note that a finished file has fewer rows than the service counted. */
@@ -411,5 +298,5 @@ export async function cleanUpFinished(path: string): Promise<string | undefined>
   const { rows, missingRows } = note;
   return missingRows === undefined
     ? "complete: it exists, and there is no part to resume"
-    : `finished with ${rows} rows, ${missingRows} fewer than the service counted`;
+    : `finished with ${rows} rows, ${missingRows} fewer than DataStream counted`;
 }

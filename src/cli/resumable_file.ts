@@ -3,18 +3,18 @@ import { type FileHandle, lstat, open, readFile, rename } from "node:fs/promises
 import type { Cursor } from "../client/batches.ts";
 import {
   copyPermissions,
+  type DownloadPage,
   explainingErrors,
   FileError,
   type Output,
-  type Page,
   requireReplaceable,
   statIfExists,
 } from "./output.ts";
+import { type DatasetVersion, DatasetVersionFile } from "./dataset_versions.ts";
 import {
-  type DatasetVersion,
-  DatasetVersionFile,
-  type EmptyState,
+  type EmptyPartState,
   partPathOf,
+  type PartState,
   readState,
   removePart,
   removeSidecars,
@@ -22,7 +22,6 @@ import {
   type ResumableState,
   type RunHeader,
   type Slot,
-  type State,
   STATE_VERSION,
   statePathOf,
   updateIncompleteNote,
@@ -38,7 +37,7 @@ export interface PartOptions {
    * Returns the pages of the query after a cursor. Throws a `ValidationError` if the cursor does not
    * belong to the query.
    */
-  pagesAfter: (cursor: Cursor) => AsyncIterable<Page>;
+  pagesAfter: (cursor: Cursor) => AsyncIterable<DownloadPage>;
   /** Whether to continue an existing part. */
   resume: boolean;
   /** Whether to overwrite an existing file or part. */
@@ -59,7 +58,7 @@ export interface PartOptions {
 export async function openFile(
   path: string,
   options: PartOptions,
-): Promise<{ output: Output; after?: Cursor; pages?: AsyncIterable<Page> }> {
+): Promise<{ output: Output; after?: Cursor; pages?: AsyncIterable<DownloadPage> }> {
   const explaining = <T>(work: Promise<T>) => explainingErrors(path, work);
   const { part, ...position } = await explaining(openPart(path, options));
   const output: Output = {
@@ -80,7 +79,7 @@ export async function openFile(
 interface OpenPart {
   part: PartFile;
   after?: Cursor;
-  pages?: AsyncIterable<Page>;
+  pages?: AsyncIterable<DownloadPage>;
 }
 
 /** Hint if both FILE and FILE.part exist, and FILE may not be overwritten. */
@@ -154,7 +153,7 @@ async function resumePart(
 
 /** Content of a part that an earlier run wrote. */
 interface ExistingPart {
-  state: State;
+  state: PartState;
   /** Hash of the committed bytes. */
   hash: Hash;
   datasets: DatasetVersionFile;
@@ -227,7 +226,7 @@ export class PartFile {
    * @param state State of an earlier run if the part is resumed
    * @throws {FileError} If another download has replaced the part
    */
-  async takeOver(state?: State): Promise<void> {
+  async takeOver(state?: PartState): Promise<void> {
     await this.#writeState(
       state === undefined ? { ...this.#header, bytes: 0 } : { ...state, ...this.#header },
     );
@@ -338,7 +337,7 @@ export class PartFile {
     return { version: STATE_VERSION, owner: this.#owner, queryJson, force };
   }
 
-  async #writeState(state: State | EmptyState): Promise<void> {
+  async #writeState(state: PartState | EmptyPartState): Promise<void> {
     this.#stateText = await writeState(this.#path, state).catch((error) => {
       // Another run has written, renamed or removed the same temporary file.
       throw ["ENOENT", "EEXIST"].includes(error.code) ? this.#takenOver() : error;

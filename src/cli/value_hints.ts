@@ -1,15 +1,15 @@
 import { clausesOf } from "../odata/query_options.ts";
 import { REGIONS } from "../odata/regions.ts";
-import { suggestBySpelling } from "../validation.ts";
-import { formatFlag, formatFlags } from "./arguments.ts";
-import { type FlagValues, SERVICE_FLAGS } from "./flags.ts";
+import { nearNames, suggestNames } from "../validation.ts";
+import { type Flag, formatFlag, formatFlags } from "./arguments.ts";
+import { FILTER_FLAGS, type FlagValues, SERVICE_FLAGS } from "./flags.ts";
 
 /** Repository with the values that the service accepts. */
 const SCHEMA = "https://github.com/datastreamapp/schema";
 
 /**
- * Returns lines that explain why a filter may match no row: a `CharacteristicName` in another case, or
- * an unknown `RegionId`. They also say how to list the values.
+ * Returns lines that explain why a filter may match no row: several values in one flag, a
+ * `CharacteristicName` in another case, or an unknown `RegionId`. They also say how to list the values.
  *
  * @param filter The filter as text
  * @param flags The given flags; the suggested command repeats the flags of the service
@@ -20,6 +20,13 @@ export function valueHints(filter: string | undefined, flags: FlagValues): strin
     clauses.filter(({ field, operator }) => field === name && operator !== "ne")
       .flatMap(({ values }) => values.map(({ text }) => text));
   const lines: string[] = [];
+  for (const name of REPEATABLE_FLAGS) {
+    // A value may contain a comma, as in "Ammonia, total", so that it is not an error.
+    const list = flags.get(name)?.find((value) => value.includes(","));
+    if (list === undefined) continue;
+    const repeated = list.split(",").map((value) => formatFlag(name, value.trim())).join("");
+    lines.push(`If "${list}" is a list, repeat the flag for each value:${repeated}`);
+  }
   if (valuesOf("CharacteristicName").length > 0) {
     const [doi = "10.25976/xxxx-xx00"] = valuesOf("DOI");
     const service = formatFlags(flags, Object.keys(SERVICE_FLAGS));
@@ -40,6 +47,10 @@ export function valueHints(filter: string | undefined, flags: FlagValues): strin
   return lines;
 }
 
+/** Flags that can be repeated. */
+const REPEATABLE_FLAGS = Object.entries<Flag>(FILTER_FLAGS).filter(([, { isList }]) => isList)
+  .map(([name]) => name);
+
 const REGION_IDS = REGIONS.flatMap(([, regions]) => Object.keys(regions));
 /** Ids of the documented regions, by the last part of the Id and by the name, both in lower case. */
 const REGIONS_BY_NAME = new Map(
@@ -53,11 +64,10 @@ const REGIONS_BY_NAME = new Map(
 
 /** Suggests a documented region for an unknown one; empty if none is similar. */
 function regionHint(value: string): string {
-  // The suggested names are replaced by the Ids of these regions.
-  const hint = suggestBySpelling(lastPart(value), [...REGIONS_BY_NAME.keys()], "")
-    .replace(/"([^"]+)"/g, (_, name) => `"${REGIONS_BY_NAME.get(name)}"`);
+  const names = nearNames(lastPart(value), [...REGIONS_BY_NAME.keys()]);
   // A region can be similar by its name and by its Id.
-  return hint.replace(/("[^"]+") or \1/, "$1");
+  const ids = new Set(names.map((name) => REGIONS_BY_NAME.get(name)!));
+  return suggestNames([...ids]) ?? "";
 }
 
 /** Returns the part of an Id after its last dot: `pe` for `admin.4.ca.pe`. */

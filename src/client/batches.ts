@@ -1,5 +1,5 @@
 import { ValidationError } from "../errors.ts";
-import type { CheckedCsvOptions, CsvOptions } from "../formats/csv_options.ts";
+import type { CheckedCsvOptions, CsvOptions } from "../formats/csv.ts";
 import type { FormatName } from "../formats/formats.ts";
 import type { PageWriter, WriterState } from "../formats/page_writer.ts";
 import type { Clause, Literal } from "../odata/clause.ts";
@@ -9,8 +9,28 @@ import type { Execution } from "./fetch_page.ts";
 import { readPages } from "./query_pages.ts";
 import { isObject, type PageData, type PageReader } from "./read_page.ts";
 import type { Shard } from "./shards.ts";
+import { isCount } from "../validation.ts";
 
-/** Options for {@linkcode Query.batches}. */
+/**
+ * Options for {@linkcode Query.batches}.
+ *
+ * @example Save a cursor after each batch
+ * ```ts
+ * import { type BatchOptions, DataStream } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const options: BatchOptions & { format: "csv" } = { format: "csv", csv: { separator: ";" }, dois: true };
+ * const { apiKey, url, fetch } = createSandbox();
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch });
+ * let saved = "";
+ * for await (const { cursor, dois } of client.records({ limit: 10 }).batches(options)) {
+ *   saved = JSON.stringify(cursor);
+ *   assertEquals(dois, ["10.25976/weir-aa00"]);
+ * }
+ * assertEquals(JSON.parse(saved).rows, 10);
+ * ```
+ */
 export interface BatchOptions {
   /** Format of the data. Default: rows. */
   format?: FormatName | undefined;
@@ -273,10 +293,6 @@ function optional(isValid: Check): Check {
 
 function listOf(isValid: Check): Check {
   return (value) => Array.isArray(value) && value.every(isValid);
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 function isBoolean(value: unknown): boolean {

@@ -1,7 +1,9 @@
 import { ValidationError } from "../errors.ts";
-import { checkCsvOptions, type CsvOptions } from "../formats/csv_options.ts";
+import { checkCsvOptions, type CsvOptions } from "../formats/csv.ts";
 import { createWriter, type FormatName, FORMATS, type WriterOptions } from "../formats/formats.ts";
+import type { Bytes } from "../bytes.ts";
 import type { PageWriter } from "../formats/page_writer.ts";
+import type { Clause } from "../odata/clause.ts";
 import { checkQuery } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import { invalidValue, requireOptions, requireType } from "../validation.ts";
@@ -19,8 +21,6 @@ import type { ClientSettings } from "./options.ts";
 import type { AnyResourceQuery, LocationsQuery, Query } from "./query.ts";
 import { readBytes, readRows } from "./read_page.ts";
 import { countQuery, firstRequest, requireRoomForLocations, urlOf } from "./shards.ts";
-
-type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Names of the query options. An object, so that the compiler reports a missing name. */
 const QUERY_OPTIONS: Record<keyof AnyResourceQuery, true> = {
@@ -41,18 +41,20 @@ const QUERY_OPTIONS: Record<keyof AnyResourceQuery, true> = {
 /**
  * Creates a query of a resource. Only Locations has `geojson()`.
  *
+ * @param clauses Clauses that the rows must match too. They are not checked. Default: none
  * @throws {ValidationError} If an option is unknown or invalid, or the request would be too long
  */
 export function createQuery<R extends object>(
   resource: ResourceName,
   options: AnyResourceQuery,
   settings: ClientSettings,
+  clauses?: readonly Clause[],
 ): Query<R> & Partial<Pick<LocationsQuery<R>, "geojson">> {
   requireOptions(`a query of ${resource}`, options, Object.keys(QUERY_OPTIONS));
   const { signal, onProgress, unchecked } = options;
   requireSignal(signal);
   requireType("onProgress", onProgress, "function");
-  const query = checkQuery(resource, options);
+  const query = checkQuery(resource, options, { added: clauses });
   const { select } = query;
   const { url } = toRequestOptions(settings, firstRequest(query));
   // The first request, and the first page of the query. They differ if the first request asks for the
@@ -121,10 +123,10 @@ export function createQuery<R extends object>(
     if (format === undefined && csv !== undefined) {
       throw new ValidationError("csv", "must not be set without a format", {
         received: csv,
-        hint: 'set {format} to "csv"',
+        hint: 'set {format: "csv"}',
       });
     }
-    const checkedCsv = format === "csv" ? checkCsvOptions(csv) : undefined;
+    const checkedCsv = FORMATS[format!]?.hasCsvOptions ? checkCsvOptions(csv) : undefined;
     const fingerprint = fingerprintOf(query, settings.baseUrl, format, checkedCsv);
     const after = options.after === undefined ? undefined : checkCursor(options.after, fingerprint);
     // A resumed list of DOIs is complete only if the cursor carries the earlier DOIs.

@@ -7,15 +7,16 @@ import {
 } from "../odata/resources.ts";
 import type { Selection } from "../odata/selection.ts";
 import { requireOneOf, requireOptions } from "../validation.ts";
-import {
-  type Citation,
-  citationFilters,
-  type CitationOptions,
-  CITED_FIELDS,
-  toCitation,
-} from "./citations.ts";
 import { createQuery } from "./create_query.ts";
 import { type ClientSettings, type DataStreamOptions, toClientSettings } from "./options.ts";
+import {
+  type Citation,
+  citationClauses,
+  type CitationOptions,
+  CITED_FIELDS,
+  type CitedDataset,
+  toCitation,
+} from "../formats/citations.ts";
 import type {
   AnyResourceQuery,
   LocationsQuery,
@@ -303,13 +304,13 @@ export class DataStream {
     requireOptions("citations()", options, ["signal", "dois", "within"]);
     const { signal } = options;
     const citations: Citation[] = [];
-    for (const cited of citationFilters(filter, options)) {
-      const query = this.metadata({
-        select: CITED_FIELDS,
-        filter: cited,
-        signal,
-        top: MAXIMUM_TOP,
-      });
+    for (const clauses of citationClauses(filter, options)) {
+      const query = createQuery<CitedDataset>(
+        "Metadata",
+        { select: CITED_FIELDS, signal, top: MAXIMUM_TOP },
+        this.#settings,
+        clauses,
+      );
       citations.push(...(await query.toArray()).map(toCitation));
     }
     return citations;

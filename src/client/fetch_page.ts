@@ -1,15 +1,16 @@
 // One request for one page or count: how it is built, sent and retried.
+import { createRetryDecider, PageSize, type RetryDecider } from "./retry.ts";
 import { endpoint } from "../endpoint/endpoint.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
 import { ID_FIELD } from "../formats/page_writer.ts";
 import type { SystemQueryOptions } from "../odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { FailedAttempt } from "./http_error.ts";
 import type { Progress } from "./progress.ts";
 import type { ClientSettings } from "./options.ts";
 import { penalize } from "./rate_limiter.ts";
-import { createRetryDecider } from "./retry.ts";
-import { FailedAttempt, sendRequest, type ServiceResponse } from "./transport.ts";
+import { sendRequest, type ServiceResponse } from "./transport.ts";
 
 /** One HTTP request for one page. */
 export interface PageRequest {
@@ -43,6 +44,7 @@ export class Execution {
     expectedRows: undefined,
     retrying: undefined,
   };
+  /** Page sizes of the resources of which the service has refused a page. */
   readonly #pageSizes = new Map<ResourceName, PageSize>();
 
   constructor(
@@ -71,10 +73,9 @@ export class Execution {
     const { settings, signal } = this;
     const { clock } = settings;
     const { origin } = new URL(settings.baseUrl);
-    const decide = createRetryDecider(settings.retry);
-    const pageSize = this.pageSizeOf(request.resource);
+    let decide: RetryDecider | undefined;
     for (;;) {
-      const top = request.top && pageSize.limit(request.top);
+      const top = request.top && this.limitTop(request.resource, request.top);
       const sent: R = { ...request, top };
       const queuedAt = clock.now();
       const onStart = () => {
@@ -85,16 +86,21 @@ export class Execution {
         const options = toRequestOptions(settings, sent);
         const response = await sendRequest(options, settings, signal, onStart);
         const content = read(response, sent);
-        if (top !== undefined) pageSize.succeeded(top, request.top!);
+        if (top !== undefined) this.#pageSizes.get(request.resource)?.succeeded(top, request.top!);
         return content;
       } catch (error) {
         const failed = toFailedAttempt(error);
+        decide ??= createRetryDecider(settings.retry);
         const decision = decide(failed, top);
         const { blockTime } = decision;
         if (blockTime !== undefined) penalize(origin, { clock, key: settings.apiKey }, blockTime);
         if (decision.action === "fail") throw decision.error;
         const { delay, top: nextTop } = decision;
-        if (nextTop !== undefined && nextTop !== top) pageSize.shrinkTo(nextTop);
+        if (nextTop !== undefined && nextTop !== top) {
+          const pageSize = this.#pageSizes.get(request.resource) ?? new PageSize();
+          pageSize.shrinkTo(nextTop);
+          this.#pageSizes.set(request.resource, pageSize);
+        }
         const retrying = { fault: failed.error, wait: delay };
         this.#report({ retries: this.#progress.retries + 1, retrying });
         // After a 429, the rate limiter delays the next request, and `onStart` adds that wait.
@@ -104,11 +110,9 @@ export class Execution {
     }
   }
 
-  /** Returns the page size that the service can deliver for a resource. */
-  pageSizeOf(resource: ResourceName): PageSize {
-    const pageSize = this.#pageSizes.get(resource) ?? new PageSize();
-    this.#pageSizes.set(resource, pageSize);
-    return pageSize;
+  /** Returns the number of rows per page that the service can deliver, at most `top`. */
+  limitTop(resource: ResourceName, top: number): number {
+    return this.#pageSizes.get(resource)?.limit(top) ?? top;
   }
 
   /** Reports the delivery of a page. */
@@ -148,54 +152,6 @@ function toFailedAttempt(error: unknown): FailedAttempt {
   if (error instanceof FailedAttempt) return error;
   if (error instanceof DataStreamError) return new FailedAttempt(error);
   throw error;
-}
-
-/** Number of pages without an error after which a reduced page size is doubled. */
-const GOOD_PAGES = 3;
-/** Upper limit of this number, which doubles each time that a doubled page size is refused. */
-const MAX_GOOD_PAGES = 96;
-
-/**
- * The page size that the service can deliver. It is halved after a page that was too large or too slow, and
- * doubled after some good pages (pages without an error), up to the wanted size.
- *
- * A service that can never deliver a size would refuse it each time. Therefore each refusal directly after
- * a doubling also doubles the number of good pages before the next attempt.
- */
-class PageSize {
-  #max = Infinity;
-  #goodPages = 0;
-  #goodPagesToGrow = GOOD_PAGES;
-  #hasJustGrown = false;
-
-  /** Returns the page size to request if the caller wants `wanted` rows per page. */
-  limit(wanted: number): number {
-    return Math.min(wanted, this.#max);
-  }
-
-  /** Whether the page size is below `wanted`. */
-  isReduced(wanted: number): boolean {
-    return this.#max < wanted;
-  }
-
-  /** Records that a page was too large or too slow, and is requested with `top` rows. */
-  shrinkTo(top: number): void {
-    if (this.#hasJustGrown) {
-      this.#goodPagesToGrow = Math.min(MAX_GOOD_PAGES, 2 * this.#goodPagesToGrow);
-    }
-    this.#max = top;
-    this.#goodPages = 0;
-    this.#hasJustGrown = false;
-  }
-
-  /** Records a good page that was requested with `top` rows; `wanted` is the size without reduction. */
-  succeeded(top: number, wanted: number): void {
-    this.#hasJustGrown = false;
-    if (this.#max === Infinity || ++this.#goodPages < this.#goodPagesToGrow) return;
-    this.#goodPages = 0;
-    this.#hasJustGrown = true;
-    this.#max = 2 * top >= wanted ? Infinity : 2 * top;
-  }
 }
 
 /** Builds the request for a page or a count. */

@@ -1,6 +1,20 @@
+// Errors of one attempt at a request.
 import { DataStreamError, oneLine } from "../errors.ts";
-import { KEY_SOURCE } from "../service_roots.ts";
+import { KEY_SOURCE, MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
 
+/** Error of one attempt at a request; the caller decides whether to retry. */
+export class FailedAttempt extends Error {
+  override readonly name = "FailedAttempt";
+  /**
+   * @param error Error to throw if there is no retry
+   * @param isPermanent Whether a retry cannot succeed. Default false
+   */
+  constructor(readonly error: DataStreamError, readonly isPermanent = false) {
+    super(error.message, { cause: error });
+  }
+}
+
+const TIMEOUT_HINT = "try again; if that fails too, lower {top} or narrow the filter";
 const OR_REQUEST_ONE = `or request one at ${KEY_SOURCE}`;
 
 /**
@@ -11,12 +25,12 @@ const OR_REQUEST_ONE = `or request one at ${KEY_SOURCE}`;
 const HINTS: Record<number, string> = {
   400: "check the names and the filter",
   401: `send an API key, ${OR_REQUEST_ONE}`,
-  403: `check the API key, which the service may have replaced, ${OR_REQUEST_ONE}`,
-  404: "check the base URL",
-  408: "try again; if that fails too, lower top or narrow the filter",
-  413: "lower top or select fewer fields",
-  429: "send at most 2 requests per second with this key, and none in parallel",
-  504: "try again; if that fails too, lower top or narrow the filter",
+  403: `check the API key, which DataStream may have replaced, ${OR_REQUEST_ONE}`,
+  408: TIMEOUT_HINT,
+  413: "lower {top} or select fewer fields",
+  429:
+    `send at most ${MAX_REQUESTS_PER_SECOND} requests per second with this key, and none in parallel`,
+  504: TIMEOUT_HINT,
 };
 
 /**
@@ -34,23 +48,18 @@ export function statusError(
   redact: (text: string) => string,
 ): DataStreamError {
   const { status } = response;
-  const { origin, pathname } = new URL(url);
-  const subject = `${origin}${pathname} responded with`;
+  const facts = { kind: "status" as const, url, address: url.split("?")[0], status };
   if (isRedirect(response)) {
-    return new DataStreamError(`${subject} a redirect`, {
-      kind: "status",
-      status,
-      url,
+    return new DataStreamError("responded with a redirect", {
+      ...facts,
       hint:
         "check the base URL; redirects are not followed, because the API key is sent to one origin",
     });
   }
   // Redacts the parsed message, because the key may be escaped in JSON.
   const message = redact(messageIn(body));
-  return new DataStreamError(`${subject} status ${status}${message && ` (${message})`}`, {
-    kind: "status",
-    status,
-    url,
+  return new DataStreamError(`responded with status ${status}${message && ` (${message})`}`, {
+    ...facts,
     retryAfter: readRetryAfter(response.headers),
     hint: HINTS[status] ?? (status >= 500 ? "try again later" : "check the base URL"),
   });
@@ -91,4 +100,60 @@ export function readRetryAfter(headers: Headers): number | undefined {
   if (Number.isNaN(until)) return undefined;
   const sentAt = Date.parse(headers.get("date") ?? "");
   return Math.max(0, until - (Number.isNaN(sentAt) ? Date.now() : sentAt));
+}
+
+/**
+ * Creates the error for a request without a complete response.
+ *
+ * @param error Why it has none
+ * @param redact Removes the API key from a text; `undefined` if there is no key
+ */
+export function networkFailure(
+  error: unknown,
+  url: string,
+  redact: ((text: string) => string) | undefined,
+): FailedAttempt {
+  const { origin, host } = new URL(url);
+  // Deno's error for a missing permission.
+  const isDenied = error instanceof Error && error.name === "NotCapable";
+  const message = messagesOf(error);
+  return new FailedAttempt(
+    new DataStreamError(`No complete response from ${origin} (${redact?.(message) ?? message})`, {
+      kind: "network",
+      url,
+      hint: isDenied
+        ? `allow access to DataStream: deno run --allow-net=${host}`
+        : "check the connection and the base URL, then try again",
+      cause: redact === undefined ? error : redactError(error, redact),
+    }),
+    isDenied,
+  );
+}
+
+/** Maximum number of causes to follow, because an error may be its own cause. */
+const MAX_CAUSES = 5;
+
+/** Returns the messages of an error and its causes, because some runtimes put the reason into a cause. */
+function messagesOf(error: unknown, depth = 0): string {
+  const cause = error instanceof Error && depth < MAX_CAUSES ? error.cause : undefined;
+  return cause instanceof Error
+    ? `${oneLine(error)}: ${messagesOf(cause, depth + 1)}`
+    : oneLine(error);
+}
+
+/**
+ * Copies an error and its causes without the API key. Only name, message and stack are copied, because
+ * any other property may hold the request's headers.
+ */
+function redactError(error: unknown, redact: (text: string) => string, depth = 0): Error {
+  if (!(error instanceof Error)) return new Error(redact(oneLine(error)));
+  const { name, message, stack } = error;
+  const next = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
+  const cause = next === undefined || depth === MAX_CAUSES
+    ? undefined
+    : redactError(next, redact, depth + 1);
+  const copy = new Error(redact(message), cause && { cause });
+  copy.name = name;
+  if (stack !== undefined) copy.stack = redact(stack);
+  return copy;
 }

@@ -1,18 +1,26 @@
 import { ValidationError } from "../errors.ts";
-import { PRODUCTION_URL, QA_URL } from "../service_roots.ts";
-import { invalidValue, requireOptions, requireType, requireWholeNumber } from "../validation.ts";
+import {
+  API_KEY_PATTERN,
+  MAX_REQUESTS_PER_SECOND,
+  PRODUCTION_URL,
+  QA_URL,
+  SERVICE_MEDIA_TYPE,
+} from "../service_constants.ts";
+import { TOKEN } from "../endpoint/endpoint.ts";
+import {
+  emptyOption,
+  invalidValue,
+  requireOptions,
+  requirePositive,
+  requireType,
+  requireWholeNumber,
+} from "../validation.ts";
 import { VERSION } from "../version.ts";
 import { type Clock, systemClock } from "../clock.ts";
+import { defaultFetch } from "./default_fetch.ts";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";
-import { DEFAULT_TIMEOUTS, type Timeouts } from "./timeouts.ts";
-import { defaultFetch, type TransportOptions } from "./transport.ts";
+import { DEFAULT_TIMEOUTS, type Timeouts, type TransportOptions } from "./transport.ts";
 
-/**
- * Maximum number of requests per second that the service allows.
- *
- * Source: DataStream Public API, "Errors", status 429.
- */
-const MAX_REQUESTS_PER_SECOND = 2;
 /** Maximum (ms) of each option that is a time, so that no request blocks the queue indefinitely. */
 const MAX_TIME = 3_600_000;
 /** Maximum of `retry.attempts`. */
@@ -106,7 +114,7 @@ export function toClientSettings(options: DataStreamOptions): ClientSettings {
   requireBaseUrl(baseUrl, apiKey !== undefined);
   requireRate(requestsPerSecond, baseUrl);
   requireType("fetch", fetch, "function");
-  if (apiKey !== undefined) requireKey(apiKey);
+  if (apiKey !== undefined) requireApiKey(apiKey);
   const retry = withDefaults("retry", DEFAULT_RETRY, options.retry);
   const timeouts = withDefaults("timeouts", DEFAULT_TIMEOUTS, options.timeouts);
   requireWholeNumber("retry.attempts", retry.attempts, 1, MAX_ATTEMPTS);
@@ -123,7 +131,7 @@ export function toClientSettings(options: DataStreamOptions): ClientSettings {
     fetch,
     clock,
     headers: {
-      accept: "application/vnd.api+json",
+      accept: SERVICE_MEDIA_TYPE,
       "user-agent": toUserAgent(userAgent),
       ...(apiKey !== undefined && { "x-api-key": apiKey }),
     },
@@ -146,11 +154,14 @@ function requireTime(option: string, value: unknown, min: number): void {
 }
 
 /** Checks that a header can carry the API key. The message never contains the key. */
-function requireKey(apiKey: unknown): void {
-  const matches = (form: RegExp) => typeof apiKey === "string" && form.test(apiKey);
-  if (matches(/^[\x21-\x7e]+$/)) return;
+function requireApiKey(apiKey: unknown): void {
+  const isKey = (value: unknown) => typeof value === "string" && API_KEY_PATTERN.test(value);
+  if (isKey(apiKey)) return;
+  if (typeof apiKey === "string" && apiKey.trim() === "") {
+    throw emptyOption("apiKey", apiKey, "omit it, or set it");
+  }
   // A key that was read from a file often ends with a line feed.
-  throw matches(/^\s*[\x21-\x7e]+\s*$/)
+  throw typeof apiKey === "string" && isKey(apiKey.trim())
     ? new ValidationError("apiKey", "begins or ends with white space, such as a line feed", {
       hint: "pass apiKey.trim()",
     })
@@ -190,21 +201,19 @@ function requireBaseUrl(baseUrl: string, hasKey: boolean): void {
   }
 }
 
-function requireRate(requestsPerSecond: unknown, baseUrl: string): void {
-  if (!(typeof requestsPerSecond === "number" && requestsPerSecond > 0)) {
-    throw invalidValue("requestsPerSecond", "a number above 0", requestsPerSecond);
-  }
+function requireRate(requestsPerSecond: number, baseUrl: string): void {
+  requirePositive("requestsPerSecond", requestsPerSecond);
   // A host name may end with a dot.
   const hostname = new URL(baseUrl).hostname.replace(/\.$/, "");
   const isService = [PRODUCTION_URL, QA_URL].some((root) => hostname === new URL(root).hostname);
   if (isService && requestsPerSecond > MAX_REQUESTS_PER_SECOND) {
-    const expected = `at most ${MAX_REQUESTS_PER_SECOND} for the service`;
+    const expected = `at most ${MAX_REQUESTS_PER_SECOND} for DataStream`;
     throw invalidValue("requestsPerSecond", expected, requestsPerSecond);
   }
 }
 
-const TOKEN = "[\\w!#$%&'*+.^`|~-]+";
-const PRODUCT = `${TOKEN}(?:/${TOKEN})?`;
+const TOKEN_SOURCE = TOKEN.source.slice(1, -1); // without ^ and $
+const PRODUCT = `${TOKEN_SOURCE}(?:/${TOKEN_SOURCE})?`;
 const COMMENT = "\\([ -'*-~]*\\)";
 const USER_AGENT = new RegExp(`^${PRODUCT}(?: (?:${PRODUCT}|${COMMENT}))*$`);
 

@@ -1,4 +1,4 @@
-import type { CsvOptions } from "../formats/csv_options.ts";
+import type { CsvOptions } from "../formats/csv.ts";
 import type { FormatName } from "../formats/formats.ts";
 import type { Filter } from "../odata/filter.ts";
 import type { FieldOptions, MeasuredInput, RowOptions } from "../odata/query_options.ts";
@@ -175,6 +175,18 @@ export interface Query<R> extends AsyncIterable<R> {
  * A query of Locations, whose rows have positions.
  *
  * @typeParam R Type of a row
+ *
+ * @example A map
+ * ```ts
+ * import { DataStream } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { apiKey, url, fetch } = createSandbox();
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch });
+ * const map = await new Response(client.locations({ limit: 2 }).geojson()).json();
+ * assertEquals(map.features[0].geometry.type, "Point");
+ * ```
  */
 export interface LocationsQuery<R> extends Query<R> {
   /**
@@ -189,7 +201,27 @@ export interface LocationsQuery<R> extends Query<R> {
   geojson(): ReadableStream<Uint8Array<ArrayBuffer>>;
 }
 
-/** Options of a query of any resource, except those that depend on the resource. */
+/**
+ * Options of a query of any resource, except those that depend on the resource.
+ *
+ * @example A query that a program can stop
+ * ```ts
+ * import { DataStream, type QueryInput } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertRejects } from "@std/assert";
+ *
+ * const stop = new AbortController();
+ * const options: QueryInput = {
+ *   limit: 50,
+ *   top: 10,
+ *   signal: stop.signal,
+ *   onProgress: ({ pages }) => pages === 2 && stop.abort(new Error("enough")),
+ * };
+ * const { apiKey, url, fetch } = createSandbox({ requestsPerSecond: Infinity });
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
+ * await assertRejects(() => client.locations(options).toArray(), Error, "enough");
+ * ```
+ */
 export interface QueryInput extends RowOptions {
   /** Stops the query: its request in flight and its waits for the rate limiter and retries. Default: none. */
   signal?: AbortSignal | undefined;
@@ -206,6 +238,15 @@ export interface QueryInput extends RowOptions {
  * @typeParam R The resource
  * @typeParam S Selected fields, from which the type of a row is derived
  * @typeParam U Whether names and filter are unchecked
+ *
+ * @example A filter and a page size for every query of a program
+ * ```ts
+ * import { DataStream, eq, type ResourceQuery } from "@weir/datastream";
+ * import { assert } from "@std/assert";
+ *
+ * const options: ResourceQuery<"Locations"> = { filter: eq("Name", "Captain's Bay"), limit: 10 };
+ * assert(new DataStream().locations({ ...options, select: ["Id", "Name"] }).url.includes("Captain"));
+ * ```
  */
 export type ResourceQuery<
   R extends ResourceName,
@@ -224,7 +265,19 @@ export type ResourceQuery<
   }
   & (R extends MeasuredResource ? MeasuredInput : unknown);
 
-/** Options of a query of a resource that is known only at run time. */
+/**
+ * Options of a query of a resource that is known only at run time.
+ *
+ * @example Options that come from a file
+ * ```ts
+ * import { type AnyResourceQuery, DataStream, type ResourceName } from "@weir/datastream";
+ * import { assert } from "@std/assert";
+ *
+ * const text = '{"resource":"Records","options":{"select":"Id,ResultValue","limit":5}}';
+ * const file: { resource: ResourceName; options: AnyResourceQuery } = JSON.parse(text);
+ * assert(new DataStream().query(file.resource, file.options).url.includes("/Records?"));
+ * ```
+ */
 export interface AnyResourceQuery extends FieldOptions, QueryInput, MeasuredInput {}
 
 /** A row of a query: the selected fields, or any fields if the query is unchecked. */

@@ -2,6 +2,7 @@ import { amendError, DataStreamError } from "../errors.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
 import type { Execution } from "./fetch_page.ts";
 import { toIdNumber } from "./next_link.ts";
+import { YEAR_FIELD } from "./locations_and_years.ts";
 import { paginate } from "./paginate.ts";
 import type { PageReader } from "./read_page.ts";
 import {
@@ -204,7 +205,7 @@ function requireFewRows({ settings }: Execution, query: CheckedQuery, rows: numb
   throw new DataStreamError(`${resource} has ${rows} rows for this query, more than ${maxRows}`, {
     kind: "too-many-rows",
     url: urlOf(query, settings),
-    hint: "narrow the filter, set a limit or raise maxRows",
+    hint: "narrow the filter, set a {limit} or raise {maxRows}",
     expectedRows: rows,
   });
 }
@@ -238,8 +239,8 @@ async function requireComplete(
     kind: "incomplete",
     url: urlOf(query, execution.settings),
     hint: isByYear
-      ? 'rows without a start date are in no year: use partition: "location"'
-      : 'run the query again later; if the count is wrong, accept the rows with incomplete: "warn"',
+      ? 'rows without a start date are in no year: use {partition: "location"}'
+      : 'run the query again later; if the count is wrong, accept the rows with {incomplete: "warn"}',
     expectedRows: count,
   });
 }
@@ -274,7 +275,7 @@ async function countForYears(
   query: CheckedQuery,
 ): Promise<number | undefined> {
   const excludes = query.clauses?.some(({ field, operator }) =>
-    /^ActivityStart(?:Date)?Year$/.test(field) && operator !== "ne"
+    YEAR_FIELD.test(field) && operator !== "ne"
   );
   if (excludes || query.skipToken !== undefined) return undefined;
   return await countQuery(execution, query);

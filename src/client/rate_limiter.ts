@@ -18,8 +18,10 @@ const MAX_SLEEP = WAITER_TTL / 2;
  * reaches the service later than usual, because it opens a new connection.
  */
 const CONNECTION_TTL = 5_000;
+/** One minute, in milliseconds. */
+const MINUTE = 60_000;
 /** How long (ms) after its last request a client's rate still slows the other clients. */
-const RATE_TTL = 60_000;
+const RATE_TTL = MINUTE;
 /** Multiplier on the slowdown of a key for each penalty. */
 const SLOWDOWN_PER_PENALTY = 2;
 /** Maximum slowdown of a key. */
@@ -230,7 +232,7 @@ function currentPenalty(
   const penalty = penalties.get(key);
   if (penalty === undefined) return undefined;
   const { blockedUntil, slowdown, lastUsed } = penalty;
-  const idleMinutes = Math.floor((now - Math.max(lastUsed, blockedUntil)) / 60_000);
+  const idleMinutes = Math.floor((now - Math.max(lastUsed, blockedUntil)) / MINUTE);
   const decayed = slowdown * SLOWDOWN_PER_IDLE_MINUTE ** Math.max(0, idleMinutes);
   if (blockedUntil > now || decayed > 1) return { ...penalty, slowdown: Math.max(1, decayed) };
   penalties.delete(key);

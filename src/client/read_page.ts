@@ -2,6 +2,7 @@ import { DataStreamError, oneLine } from "../errors.ts";
 import { findDois } from "../formats/find_dois.ts";
 import {
   completeIds,
+  NO_ROW_LIST,
   PageFault,
   type PageWriter,
   releaseBuffer,
@@ -9,8 +10,10 @@ import {
   toRowId,
 } from "../formats/page_writer.ts";
 import { type PageRequest, requestedFields, toSystemQueryOptions } from "./fetch_page.ts";
+import { FailedAttempt } from "./http_error.ts";
 import { readSkipToken, toIdNumber } from "./next_link.ts";
-import { FailedAttempt, isJson, type ServiceResponse } from "./transport.ts";
+import { isJson, type ServiceResponse } from "./transport.ts";
+import { isCount } from "../validation.ts";
 
 /** A page after its checks. */
 export interface CheckedPage<T> extends PageRows {
@@ -32,10 +35,10 @@ interface PageRows {
 }
 
 /** Converts a response to content. It may have state that changes with each page. */
-export type PageReader<T> = (response: ServiceResponse, dropsId: boolean) => PageContent<T>;
+export type PageReader<T> = (response: ServiceResponse, dropsId: boolean) => UncheckedPage<T>;
 
 /** A page before its checks. */
-interface PageContent<T> extends PageRows {
+interface UncheckedPage<T> extends PageRows {
   content: T;
   /** Members of the page other than its rows. */
   envelope: Record<string, unknown>;
@@ -83,10 +86,10 @@ export function readPage<T>(
 }
 
 /** Reads a page as rows. */
-export function readRows<R>(response: ServiceResponse, dropsId: boolean): PageContent<R[]> {
+export function readRows<R>(response: ServiceResponse, dropsId: boolean): UncheckedPage<R[]> {
   const body = readJson(response);
   if (!isObject(body) || !Array.isArray(body.value) || !body.value.every(isObject)) {
-    throw bodyError(response, 'no list of rows under "value"');
+    throw bodyError(response, NO_ROW_LIST);
   }
   const { value, ...envelope } = body;
   const ids = value.map(({ Id }) => toRowId(Id));
@@ -139,13 +142,13 @@ export function readCount(response: ServiceResponse): number {
   const members = isObject(body) ? [body["@odata.count"], body["odata.count"], body.value] : [body];
   for (const member of members) {
     const count = typeof member === "string" && /^\d+$/.test(member) ? Number(member) : member;
-    if (typeof count === "number" && Number.isSafeInteger(count) && count >= 0) return count;
+    if (isCount(count)) return count;
   }
   throw bodyError(response, "no number of rows", "a count");
 }
 
 /** Hint for a page of the service: the base URL is correct. */
-const TRY_LATER = "try again later; if it stays so, report it to the service";
+const TRY_LATER = "try again later; if it stays so, report it to DataStream";
 
 /** Maximum size (bytes) of a response to search for an error object if it is not a page. */
 const MAX_ERROR_SIZE = 10_000;
@@ -155,7 +158,7 @@ function readOrFindError<T>(
   response: ServiceResponse,
   read: PageReader<T>,
   dropsId: boolean,
-): PageContent<T> {
+): UncheckedPage<T> {
   const { bytes } = response;
   // A copy, because a reader may release the buffer.
   const copy = bytes.length > MAX_ERROR_SIZE ? undefined : bytes.slice();

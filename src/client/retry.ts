@@ -1,5 +1,5 @@
 import { amendError, type DataStreamError } from "../errors.ts";
-import type { FailedAttempt } from "./transport.ts";
+import type { FailedAttempt } from "./http_error.ts";
 
 /**
  * Retry options. All times are in milliseconds.
@@ -87,14 +87,14 @@ type RetryDecision =
   | { action: "retry"; delay: number; top: number | undefined; blockTime: number | undefined };
 
 /**
- * Creates the function that decides after each failed attempt at one page or one count whether, when
- * and with which `$top` to retry. It counts the attempts.
+ * Decides after a failed attempt whether, when and with which `$top` to retry. It counts the attempts.
  *
- * @returns The function. Its parameter `top` is the `$top` of the failed attempt, if it had one
+ * @param top The `$top` of the failed attempt, if it had one
  */
-export function createRetryDecider(
-  policy: RetryPolicy,
-): (attempt: FailedAttempt, top?: number) => RetryDecision {
+export type RetryDecider = (attempt: FailedAttempt, top?: number) => RetryDecision;
+
+/** Creates the function that decides after each failed attempt at one page or one count. */
+export function createRetryDecider(policy: RetryPolicy): RetryDecider {
   const { attempts: maxAttempts, retryAfter: maxRetryAfter } = policy;
   const timesApplied = new Map<readonly RetryRule[], number>();
   let attempts = 0;
@@ -164,5 +164,48 @@ function withAttempts(error: DataStreamError, attempts: number): DataStreamError
 /** Replaces the hint of an error by the time of a retry. */
 function withRetryTime(error: DataStreamError, milliseconds: number): DataStreamError {
   const seconds = Math.ceil(milliseconds / 1000);
-  return amendError(error, { hint: `try again in ${seconds} s, as the service asks` });
+  return amendError(error, { hint: `try again in ${seconds} s, as DataStream asks` });
+}
+
+/** Number of pages without an error after which a reduced page size is doubled. */
+const GOOD_PAGES = 3;
+/** Upper limit of this number, which doubles each time that a doubled page size is refused. */
+const MAX_GOOD_PAGES = 96;
+
+/**
+ * The page size that the service can deliver. It is halved after a page that was too large or too slow, and
+ * doubled after some good pages (pages without an error), up to the wanted size.
+ *
+ * A service that can never deliver a size would refuse it each time. Therefore each refusal directly after
+ * a doubling also doubles the number of good pages before the next attempt.
+ */
+export class PageSize {
+  #max = Infinity;
+  #goodPages = 0;
+  #goodPagesToGrow = GOOD_PAGES;
+  #hasJustGrown = false;
+
+  /** Returns the page size to request if the caller wants `wanted` rows per page. */
+  limit(wanted: number): number {
+    return Math.min(wanted, this.#max);
+  }
+
+  /** Records that a page was too large or too slow, and is requested with `top` rows. */
+  shrinkTo(top: number): void {
+    if (this.#hasJustGrown) {
+      this.#goodPagesToGrow = Math.min(MAX_GOOD_PAGES, 2 * this.#goodPagesToGrow);
+    }
+    this.#max = top;
+    this.#goodPages = 0;
+    this.#hasJustGrown = false;
+  }
+
+  /** Records a good page that was requested with `top` rows; `wanted` is the size without reduction. */
+  succeeded(top: number, wanted: number): void {
+    this.#hasJustGrown = false;
+    if (this.#max === Infinity || ++this.#goodPages < this.#goodPagesToGrow) return;
+    this.#goodPages = 0;
+    this.#hasJustGrown = true;
+    this.#max = 2 * top >= wanted ? Infinity : 2 * top;
+  }
 }

@@ -1,7 +1,7 @@
 import { amendError, DataStreamError } from "../errors.ts";
-import { type Clause, formatClauses, numberClause } from "../odata/clause.ts";
+import { type Clause, numberClause } from "../odata/clause.ts";
 import { type CheckedQuery, narrow } from "../odata/query_options.ts";
-import { isMeasured, MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { isMeasured } from "../odata/resources.ts";
 import {
   type Execution,
   MAX_TARGET_LENGTH,
@@ -11,8 +11,9 @@ import {
   toRequestOptions,
 } from "./fetch_page.ts";
 import type { ClientSettings } from "./options.ts";
-import { paginate } from "./paginate.ts";
-import { readCount, readRows } from "./read_page.ts";
+import { readCount } from "./read_page.ts";
+import { datasetsRequest, locationIds, locationsRequest, years } from "./locations_and_years.ts";
+import { type Range, rangeClauses, rangeOfEach, rangesOfAtMost } from "./ranges.ts";
 
 /**
  * A disjoint part of the rows of a query. All shards together have all rows of the query.
@@ -53,15 +54,23 @@ export async function splitQuery(execution: Execution, query: CheckedQuery): Pro
         splitIntoGroups({ ...shard, skipToken }, shard.locations ?? all, 1)
       );
     }
-    case "year": {
-      const ranges = rangeOfEach(await years(execution, query));
-      const toClauses = (range: Range) => rangeClauses("ActivityStartYear", range);
-      return shards
-        .flatMap(({ clauses }) => ranges.map((range) => [...clauses, ...toClauses(range)]))
-        // Joined, because the count of the query is compared with the rows of all years together.
-        .map((clauses, index) => ({ clauses, skipToken, ...(index > 0 && { isJoined: true }) }));
-    }
+    case "year":
+      return splitByYear(shards, await years(execution, query), skipToken);
   }
+}
+
+/** Splits shards by year. They are joined, because their rows together are compared with the count. */
+function splitByYear(
+  shards: readonly Shard[],
+  years: readonly number[],
+  skipToken: string | undefined,
+): Shard[] {
+  const ranges = rangeOfEach(years);
+  return shards
+    .flatMap(({ clauses }) =>
+      ranges.map((range) => [...clauses, ...rangeClauses("ActivityStartYear", range)])
+    )
+    .map((clauses, index) => ({ clauses, skipToken, ...(index > 0 && { isJoined: true }) }));
 }
 
 /**
@@ -109,7 +118,7 @@ export async function splitByLocation(
   rowsWanted: number,
 ): Promise<Shard[]> {
   const { resource, partition, top, skipToken } = query;
-  const isSmall = Math.min(top, rowsWanted) === 1 || execution.pageSizeOf(resource).isReduced(top);
+  const isSmall = Math.min(top, rowsWanted) === 1 || execution.limitTop(resource, top) < top;
   if (!isMeasured(resource) || !isSmall) throw refusal;
   const ids = partition === "auto"
     ? matchingLocations(shard, shard.locations ?? await locationIds(execution, query))
@@ -121,8 +130,8 @@ export async function splitByLocation(
     return splitIntoGroups(counted, ids, Math.ceil(ids.length / MAX_SPLIT));
   }
   const remedy = partition === "auto"
-    ? 'partition: "auto" cannot split the query further'
-    : 'or split the query by location: partition: "auto"';
+    ? '{partition: "auto"} cannot split the query further'
+    : 'or split the query by location: {partition: "auto"}';
   throw amendError(refusal, { hint: `${refusal.hint}; ${remedy}` });
 }
 
@@ -264,190 +273,8 @@ function matchingLocations({ clauses }: Shard, ids: readonly number[]): number[]
   );
 }
 
-/**
- * A range of a numeric field, such as the year: `from <= number < below`.
- *
- * Adjacent ranges with open outer ends cover every row whose field is not null, even if the list of numbers
- * from which the ranges were made is incomplete.
- */
-export interface Range {
-  /** Lowest number; `undefined` for no lower bound. */
-  from: number | undefined;
-  /** Number above the range; `undefined` for no upper bound. */
-  below: number | undefined;
-}
-
-/** Returns the clauses that the rows of a range match. */
-function rangeClauses<F extends string>(field: F, { from, below }: Range): Clause<F>[] {
-  const bound = (operator: "gte" | "lt", number: number | undefined): Clause<F>[] =>
-    number === undefined ? [] : [numberClause(field, operator, number)];
-  return [...bound("gte", from), ...bound("lt", below)];
-}
-
 function locationClauses(range: Range): Clause[] {
   return rangeClauses("LocationId", range);
-}
-
-/** Returns a range for each number of an ascending list; the outer ends are open. */
-function rangeOfEach(numbers: readonly number[]): Range[] {
-  return numbers.length === 0
-    ? [{ from: undefined, below: undefined }]
-    : numbers.map((_, index) => rangeOf(numbers, index, index + 1));
-}
-
-/** Consecutive numbers of a list, from the index `first` to before the index `end`. */
-interface Group {
-  first: number;
-  end: number;
-  rows: number;
-}
-
-/**
- * Splits an ascending list of numbers into adjacent ranges that have at most `max` rows or one number.
- * The outer ends are open.
- *
- * A range with too many rows is halved, and one half is counted. Neighbours that together have at most
- * `max` rows are merged again. The number of ranges is not the minimum, which would take more counts.
- *
- * @param numbers Values of the field, ascending
- * @param rows Total number of rows
- * @param count Counts the rows of a range
- */
-export async function rangesOfAtMost(
-  max: number,
-  numbers: readonly number[],
-  rows: number,
-  count: (range: Range) => Promise<number>,
-): Promise<Range[]> {
-  const groups: Group[] = [];
-  const stack: Group[] = [{ first: 0, end: numbers.length, rows }];
-  for (let group = stack.pop(); group !== undefined; group = stack.pop()) {
-    if (group.rows <= max || group.end - group.first <= 1) {
-      const before = groups.at(-1);
-      if (before !== undefined && before.rows + group.rows <= max) {
-        before.end = group.end;
-        before.rows += group.rows;
-      } else groups.push(group);
-      continue;
-    }
-    const middle = Math.ceil((group.first + group.end) / 2);
-    const counted = await count(rangeOf(numbers, group.first, middle));
-    // Counts are estimates. They only decide where to split; every range is requested.
-    const others = Math.max(0, group.rows - counted);
-    stack.push({ first: middle, end: group.end, rows: others });
-    stack.push({ first: group.first, end: middle, rows: counted });
-  }
-  return groups.map(({ first, end }) => rangeOf(numbers, first, end));
-}
-
-function rangeOf(numbers: readonly number[], first: number, end: number): Range {
-  return {
-    from: first === 0 ? undefined : numbers[first],
-    below: end === numbers.length ? undefined : numbers[end],
-  };
-}
-
-/** Returns the first request for the locations that rows of a query can have. */
-function locationsRequest(query: CheckedQuery): PageRequest {
-  return requestOfField("Locations", "Id", query);
-}
-
-/** Returns the first request for the temporal extents of the datasets that rows of a query can have. */
-function datasetsRequest(query: CheckedQuery): PageRequest {
-  return requestOfField("Metadata", "TemporalExtent", query);
-}
-
-/**
- * Returns a request for a field of another resource, with the clauses of the query that this resource can
- * be filtered by. Clauses with `ne` are left out: in the other resource they may mean "has no such row",
- * while the query means "has a row that differs".
- */
-function requestOfField(
-  resource: ResourceName,
-  field: string,
-  { clauses, box }: CheckedQuery,
-): PageRequest {
-  const names: readonly string[] = RESOURCES[resource].filters;
-  const supported = (clauses ?? []).filter(({ field, operator }) =>
-    operator !== "ne" && names.includes(field)
-  );
-  const all = [...supported, ...(box ?? [])];
-  return {
-    resource,
-    select: [field],
-    checksIds: false,
-    filter: all.length === 0 ? undefined : formatClauses(all),
-    top: MAXIMUM_TOP,
-    position: undefined,
-    rowsWanted: Infinity,
-  };
-}
-
-/** Locations by execution: its shards and counts share one list, which is requested once. */
-const idsOfExecution = new WeakMap<Execution, Promise<number[]>>();
-
-/** Returns the Ids of the locations that rows of a query can have, ascending. */
-function locationIds(execution: Execution, query: CheckedQuery): Promise<readonly number[]> {
-  const ids = idsOfExecution.get(execution) ?? requestLocationIds(execution, query);
-  idsOfExecution.set(execution, ids);
-  return ids;
-}
-
-async function requestLocationIds(execution: Execution, query: CheckedQuery): Promise<number[]> {
-  const ids = new Set<number>();
-  const request = locationsRequest(query);
-  for await (const { content } of paginate(execution, request, readRows<{ Id?: unknown }>)) {
-    for (const { Id } of content) {
-      const id = typeof Id === "string" && /^\d+$/.test(Id) ? Number(Id) : Id;
-      if (typeof id !== "number" || !Number.isSafeInteger(id)) {
-        throw new DataStreamError("Wanted the Id of each location, got another value", {
-          kind: "page",
-          url: toRequestOptions(execution.settings, request).url.split("?")[0]!,
-          hint: "the rows would not be whole; report this to the service",
-        });
-      }
-      ids.add(id);
-    }
-  }
-  return [...ids].sort((a, b) => a - b);
-}
-
-/** Returns the years that rows of a query can have, by the temporal extents of the datasets, ascending. */
-async function years(execution: Execution, query: CheckedQuery): Promise<number[]> {
-  const found = new Set<number>();
-  const pages = paginate(
-    execution,
-    datasetsRequest(query),
-    readRows<{ TemporalExtent?: unknown }>,
-  );
-  for await (const { content } of pages) {
-    for (const { TemporalExtent: extent } of content) {
-      if (!Array.isArray(extent)) continue;
-      const [first, last] = extent.map((date) => Number(/^\d{4}/.exec(date)?.[0] ?? NaN));
-      for (let year = first!; year <= last!; year++) found.add(year);
-    }
-  }
-  // Years that the filter excludes need no shard.
-  const wanted = [...found].filter((year) => query.clauses?.every(mayMatchIn(year)) ?? true);
-  return wanted.sort((a, b) => a - b);
-}
-
-/** Creates a function that tests whether a row of a year can match a clause. */
-function mayMatchIn(year: number): (clause: Clause) => boolean {
-  return ({ field, operator, values }) => {
-    if (!/^ActivityStart(?:Date)?Year$/.test(field)) return true;
-    const bounds = values.map(({ text }) => Number(text));
-    const [bound = NaN] = bounds;
-    const isOutside: Partial<Record<Clause["operator"], boolean>> = {
-      eq: year !== bound,
-      lt: year >= bound,
-      lte: year > bound,
-      gt: year <= bound,
-      gte: year < bound,
-      in: !bounds.includes(year),
-    };
-    return !isOutside[operator];
-  };
 }
 
 /** Maximum length (bytes) of a list of locations: half of a request target. */

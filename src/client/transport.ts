@@ -1,11 +1,35 @@
+// Sends one request within its timeouts, and reads the complete response.
 import { toRequest } from "../endpoint/to_request.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
-import { DataStreamError, oneLine } from "../errors.ts";
 import { concatBytes } from "../formats/page_writer.ts";
 import type { Clock } from "../clock.ts";
-import { isRedirect, statusError } from "./http_error.ts";
+import { FailedAttempt, isRedirect, networkFailure, statusError } from "./http_error.ts";
 import { acquirePermit } from "./rate_limiter.ts";
-import { startTimeouts, type Timeouts } from "./timeouts.ts";
+
+/**
+ * Timeouts of each request, in milliseconds.
+ *
+ * @example Two minutes for the headers of a slow server
+ * ```ts
+ * import { DataStream, type Timeouts } from "@weir/datastream";
+ * import { assert } from "@std/assert";
+ *
+ * const timeouts: Partial<Timeouts> = { headers: 120_000 };
+ * assert(new DataStream({ timeouts }).metadata().url);
+ * ```
+ */
+export interface Timeouts {
+  /**
+   * Maximum time from the start of a request to the headers of its response, from 1 to 3600000.
+   * Default 45000.
+   */
+  headers: number;
+  /** Maximum time between two chunks of the body (idle timeout), from 1 to 3600000. Default 30000. */
+  bytes: number;
+}
+
+/** Default timeouts. The service ends a request after 30 s; the network may add to that. */
+export const DEFAULT_TIMEOUTS: Timeouts = { headers: 45_000, bytes: 30_000 };
 
 /** Settings for sending requests. */
 export interface TransportOptions {
@@ -26,18 +50,6 @@ export interface ServiceResponse {
   bytes: Uint8Array<ArrayBuffer>;
   /** Replaces the API key in a text that an error message quotes. */
   redact: (text: string) => string;
-}
-
-/** Error of one attempt at a request; the caller decides whether to retry. */
-export class FailedAttempt extends Error {
-  override readonly name = "FailedAttempt";
-  /**
-   * @param error Error to throw if there is no retry
-   * @param isPermanent Whether a retry cannot succeed. Default false
-   */
-  constructor(readonly error: DataStreamError, readonly isPermanent = false) {
-    super(error.message, { cause: error });
-  }
 }
 
 /** Number of bytes after which a body that is not a page, such as an error response, is cancelled. */
@@ -62,8 +74,8 @@ export async function sendRequest(
       : text;
   const attempt = new AbortController();
   const request = toRequest(options, { signal: attempt.signal });
-  const limit = { requestsPerSecond, clock, key: apiKey };
-  const permit = await acquirePermit(new URL(url).origin, limit, signal);
+  const permitRequest = { requestsPerSecond, clock, key: apiKey };
+  const permit = await acquirePermit(new URL(url).origin, permitRequest, signal);
   const abort = () => attempt.abort(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
   const timer = startTimeouts(timeouts, clock, permit.renew, (error) => attempt.abort(error));
@@ -104,6 +116,60 @@ export async function sendRequest(
 /** Whether the content type of a response is JSON or a type based on it. */
 export function isJson(headers: Headers): boolean {
   return /^application\/([\w.+-]+\+)?json\b/i.test(headers.get("content-type") ?? "");
+}
+
+/**
+ * Maximum interval (ms) between two checks of the timeouts. Each check also renews the permit of the
+ * request, so it must be well below the TTL of a permit.
+ */
+const CHECK_INTERVAL = 1_000;
+
+/** The timer of one request: for the headers first, then for each chunk of the body. */
+interface TimeoutTimer {
+  /** Restarts the timer with the idle timeout, because headers or bytes have arrived. */
+  restart(): void;
+  /** Stops the timer. Stopping it again has no effect. */
+  stop(): void;
+}
+
+/**
+ * Starts the timer of a request that is being sent.
+ *
+ * @param onCheck Called immediately, and then at least once a second while the request runs
+ * @param onTimeout Called at most once: with a `TimeoutError` if the headers or bytes do not arrive in
+ *   time, or with the error of the clock if that fails
+ */
+export function startTimeouts(
+  { headers, bytes }: Timeouts,
+  clock: Clock,
+  onCheck: () => void,
+  onTimeout: (error: DOMException) => void,
+): TimeoutTimer {
+  const stopped = new AbortController();
+  let startedAt = clock.now();
+  let timeout = headers;
+  let missing = "headers";
+  const run = async () => {
+    for (;;) {
+      const left = startedAt + timeout - clock.now();
+      if (left <= 0) break;
+      onCheck();
+      // At most `bytes`, because restart() may set that timeout during the sleep.
+      await clock.sleep(Math.min(left, bytes, CHECK_INTERVAL), stopped.signal);
+    }
+    onTimeout(new DOMException(`no ${missing} within ${timeout / 1000} s`, "TimeoutError"));
+  };
+  run().catch((error) => {
+    if (!stopped.signal.aborted) onTimeout(error);
+  });
+  return {
+    restart() {
+      startedAt = clock.now();
+      timeout = bytes;
+      missing = "bytes";
+    },
+    stop: () => stopped.abort(),
+  };
 }
 
 /**
@@ -164,105 +230,6 @@ async function readBody(
 
 /** Returns the number of bytes after which to stop reading a body. */
 function bytesToRead(response: Response): number {
-  if (isRedirect(response)) return 0;
-  return response.status === 200 && isJson(response.headers) ? Infinity : MAX_ERROR_BODY;
-}
-
-/** Creates the error for a request without a complete response. */
-function networkFailure(
-  error: unknown,
-  url: string,
-  redact: ((text: string) => string) | undefined,
-): FailedAttempt {
-  const { origin, host } = new URL(url);
-  // Deno's error for a missing permission.
-  const isDenied = error instanceof Error && error.name === "NotCapable";
-  const message = messagesOf(error);
-  return new FailedAttempt(
-    new DataStreamError(`No complete response from ${origin} (${redact?.(message) ?? message})`, {
-      kind: "network",
-      url,
-      hint: isDenied
-        ? `allow access to the service: deno run --allow-net=${host}`
-        : "check the connection and the base URL, then try again",
-      cause: redact === undefined ? error : redactError(error, redact),
-    }),
-    isDenied,
-  );
-}
-
-/** Maximum number of causes to follow, because an error may be its own cause. */
-const MAX_CAUSES = 5;
-
-/** Returns the messages of an error and its causes, because some runtimes put the reason into a cause. */
-function messagesOf(error: unknown, depth = 0): string {
-  const cause = error instanceof Error && depth < MAX_CAUSES ? error.cause : undefined;
-  return cause instanceof Error
-    ? `${oneLine(error)}: ${messagesOf(cause, depth + 1)}`
-    : oneLine(error);
-}
-
-/**
- * Copies an error and its causes without the API key. Only name, message and stack are copied, because
- * any other property may hold the request's headers.
- */
-function redactError(error: unknown, redact: (text: string) => string, depth = 0): Error {
-  if (!(error instanceof Error)) return new Error(redact(oneLine(error)));
-  const { name, message, stack } = error;
-  const next = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
-  const cause = next === undefined || depth === MAX_CAUSES
-    ? undefined
-    : redactError(next, redact, depth + 1);
-  const copy = new Error(redact(message), cause && { cause });
-  copy.name = name;
-  if (stack !== undefined) copy.stack = redact(stack);
-  return copy;
-}
-
-/**
- * Sends a request with the global `fetch`, in Deno and Bun over a new HTTP/1.1 connection.
- *
- * An HTTP client may repeat a GET by itself when its connection breaks (RFC 9110, section 9.2.2) or when an
- * HTTP/2 server refuses its stream (RFC 9113, section 8.7). The second request follows within
- * milliseconds; the service counts it, but the rate limiter does not. Number of requests that a loopback
- * server received for one call of `fetch`, 2026-11-22:
- *
- * | runtime | reused connection reset | stream refused | reason | option that prevents it |
- * |---|---|---|---|---|
- * | Deno 2.9.6 | 2 | 2 | denoland/deno#32566 | `Deno.createHttpClient({ http2: false })` |
- * | Bun 1.4.5 | 2 | 6, HTTP/2 is opt-in | oven-sh/bun#28706 | `keepalive: false`, `protocol: "http1.1"` |
- * | Node 20, 24 | 1 | no HTTP/2 | | not needed |
- * | Node 26 | 1 | 2 | nodejs/undici#5598 | none |
- * | workerd 1.20261117 | 2 | no HTTP/2 | capnproto/capnproto#2785 | none |
- * | Chromium 156 | 2 | 3 | `HttpNetworkTransaction::ShouldResendRequest` | none |
- *
- * Deno versions without the fix denoland/deno#36415 also repeat a request on a new connection.
- *
- * The header `connection: close` prevents it over HTTP/1.1 in Deno and Bun only. Over HTTP/2, where the
- * header is not allowed, Deno, Bun and Node drop it and keep the connection. Workerd and Chromium ignore it.
- *
- * Cost: an empty response over TLS on loopback takes 1.1 to 1.5 ms in Deno instead of 0.2 ms, and 0.9 ms
- * in Bun instead of 0.05 ms; a network adds two round trips. Requests start 530 ms apart.
- *
- * Each request gets an HTTP client of its own in Deno (0.03 ms), because `Deno.test` can report a shared
- * one as a leaked resource.
- *
- * @param request The request to send
- * @returns The response, once its headers have arrived
- */
-export async function defaultFetch(request: Request): Promise<Response> {
-  const { Bun: bun, Deno: deno } = globalThis as RuntimeGlobals;
-  const client = deno?.createHttpClient?.({ http2: false });
-  const options = bun ? { keepalive: false, protocol: "http1.1" } : client && { client };
-  try {
-    return await fetch(request, options as RequestInit | undefined);
-  } finally {
-    client?.close(); // the connection stays open until the body has been read
-  }
-}
-
-/** Globals of the runtimes whose `fetch` needs a special option. */
-interface RuntimeGlobals {
-  Deno?: { createHttpClient?: (options: { http2: boolean }) => { close(): void } };
-  Bun?: unknown;
+  if (response.status === 200 && isJson(response.headers)) return Infinity;
+  return isRedirect(response) ? 0 : MAX_ERROR_BODY;
 }

@@ -1,6 +1,10 @@
+import { ValidationError } from "../errors.ts";
+import { encode, toUrlValue, type UrlValue, urlValueError } from "./encode.ts";
+import { memoize } from "./memoize.ts";
 import { DEFAULTS, merge } from "./merge.ts";
-import { parse } from "./parse.ts";
-import type { Endpoint, EndpointOptions, MergedOptions } from "./types.ts";
+import { RESERVED_OPTIONS } from "./route_variable_types.ts";
+import type { Endpoint, EndpointOptions, MergedOptions, RequestOptions } from "./types.ts";
+import { expandTemplate, parseTemplate } from "./uri_template.ts";
 
 /**
  * Turns a route and parameters into options for any HTTP client. Sends no request.
@@ -30,9 +34,9 @@ import type { Endpoint, EndpointOptions, MergedOptions } from "./types.ts";
  * assertEquals(qa.DEFAULTS.baseUrl, QA_URL);
  * ```
  */
-export const endpoint: Endpoint = withDefaults(DEFAULTS);
+export const endpoint: Endpoint = createEndpoint(DEFAULTS);
 
-function withDefaults(defaults: MergedOptions): Endpoint {
+function createEndpoint(defaults: MergedOptions): Endpoint {
   const mergeWithDefaults = (route: string | EndpointOptions, options?: EndpointOptions) =>
     merge(defaults, route, options);
   const build = (route: string | EndpointOptions, options?: EndpointOptions) =>
@@ -40,9 +44,160 @@ function withDefaults(defaults: MergedOptions): Endpoint {
   // Each read returns a copy, so that a caller cannot change the defaults.
   Object.defineProperty(build, "DEFAULTS", { get: () => mergeWithDefaults({}), enumerable: true });
   return Object.assign(build, {
-    defaults: (options: EndpointOptions) => withDefaults(mergeWithDefaults(options)),
+    defaults: (options: EndpointOptions) => createEndpoint(mergeWithDefaults(options)),
     merge: mergeWithDefaults,
     // A copy of the options alone, because the result contains their objects.
     parse: (options: MergedOptions) => parse(merge({} as MergedOptions, options)),
   }) as Endpoint;
 }
+
+const RESERVED_NAMES = new Set<string>(RESERVED_OPTIONS);
+/** A token (RFC 9110, section 5.6.2), such as a method. */
+export const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+/** Content type of a body that is sent as JSON. */
+export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
+
+/**
+ * Turns merged options into request options. The options are changed, and the result contains their
+ * objects.
+ *
+ * @param options Merged options that no caller holds
+ * @throws {ValidationError} If the url is missing or malformed, the method is not a token, or a
+ *   parameter cannot be written as text
+ */
+function parse(options: MergedOptions): RequestOptions {
+  const { method, url, baseUrl, headers, mediaType, data, request } = options;
+  if (typeof url !== "string" || !url) {
+    throw new ValidationError("url", "must be a path or a full URL", {
+      received: url,
+    });
+  }
+  if (typeof method !== "string" || !TOKEN.test(method)) {
+    throw new ValidationError("method", `must be an HTTP method such as "GET", got "${method}"`, {
+      received: method,
+    });
+  }
+  const template = parseTemplate(url);
+  const parameters: [name: string, value: unknown][] = [];
+  for (const name of Object.keys(options)) {
+    if (RESERVED_NAMES.has(name)) continue;
+    const value = options[name];
+    // Converted once, however often it occurs in the template: it may be a long list.
+    if (template.names.has(name)) options[name] = toUrlValue(name, value);
+    else parameters.push([name, value]);
+  }
+  const expanded = expandTemplate(
+    template,
+    (name) =>
+      Object.hasOwn(options, name) && !RESERVED_NAMES.has(name)
+        ? options[name] as UrlValue
+        : undefined,
+  );
+  const result: RequestOptions = {
+    method: method.toLowerCase(),
+    // The template decides, not the expanded URL: a value cannot select another host.
+    url: template.hostEnd === undefined
+      ? join(baseUrl, expanded)
+      : requireHost(expanded, template.hostEnd),
+    headers,
+  };
+  if (mediaType?.format && result.headers.accept !== undefined) {
+    result.headers.accept = withFormat(result.headers.accept, mediaType.format);
+  }
+  if (result.method === "get" || result.method === "head") {
+    result.url = appendQuery(result.url, parameters);
+  } else if (data !== undefined) {
+    result.body = data;
+  } else {
+    const fields = parameters.filter(([, value]) => value !== undefined);
+    if (fields.length > 0) {
+      result.body = Object.fromEntries(fields);
+      result.headers["content-type"] ??= JSON_CONTENT_TYPE;
+    }
+  }
+  if (request !== undefined) result.request = request;
+  return result;
+}
+
+/**
+ * Checks that the host of a URL is the host of its template: the value of a variable that follows
+ * the host must not continue it.
+ */
+function requireHost(url: string, hostEnd: number): string {
+  if (hostEnd === 0 || /^(?:[/?#]|$)/.test(url.slice(hostEnd))) return url;
+  throw new ValidationError(
+    "url",
+    `must have "/", "?" or "#" after the host, got "${url.slice(0, hostEnd + 40)}"`,
+    { received: url },
+  );
+}
+
+/** Joins a base URL and a path with exactly one slash. */
+function join(baseUrl: string, path: string): string {
+  if (typeof baseUrl !== "string") {
+    throw new ValidationError("baseUrl", "must be a string");
+  }
+  let end = baseUrl.length;
+  while (end > 0 && baseUrl[end - 1] === "/") end--;
+  let start = 0;
+  while (path[start] === "/") start++;
+  return `${baseUrl.slice(0, end)}/${path.slice(start)}`;
+}
+
+/**
+ * A media type of the vendor tree (RFC 6838, section 3.2) with the suffix `+json`, as a member of a
+ * list. A type with one segment after `vnd`, such as `application/vnd.geo+json`, has no formats.
+ */
+const VENDOR_TYPE = /((?:^|,)\s*application\/vnd(?:\.[\w-]+){2,})\+json(?=\s*(?:[;,]|$))/gi;
+
+/**
+ * Replaces the `+json` of vendor types in an `accept` header by a format:
+ * `application/vnd.datastream.v3+json` with `raw` becomes `application/vnd.datastream.v3.raw`.
+ * Other media types are returned unchanged.
+ *
+ * @throws {ValidationError} If a media type cannot contain the format
+ */
+function withFormat(accept: string, format: string): string {
+  if (!/^[\w.+-]+$/.test(format)) {
+    throw new ValidationError(
+      "mediaType.format",
+      `must be a format such as "raw", got "${format}"`,
+      { received: format },
+    );
+  }
+  return accept.replace(VENDOR_TYPE, `$1.${format}`);
+}
+
+/**
+ * Appends parameters to the query of a URL, before its fragment.
+ *
+ * Names and values are encoded, because the service rejects a `$` in a name. The items of a list are
+ * joined with commas; null, undefined and empty lists are left out.
+ *
+ * @param url An expanded URL
+ * @param parameters Pairs of name and value
+ * @throws {ValidationError} If a value is an object or cannot be written as text
+ */
+function appendQuery(url: string, parameters: readonly [string, unknown][]): string {
+  let query = "";
+  for (const parameter of parameters) {
+    const pair = toPair(parameter);
+    if (pair !== undefined) query += query === "" ? pair : `&${pair}`;
+  }
+  if (query === "") return url;
+  const fragment = url.indexOf("#");
+  const end = fragment < 0 ? url.length : fragment;
+  const start = url.slice(0, end);
+  const separator = !start.includes("?") ? "?" : /[?&]$/.test(start) ? "" : "&";
+  return start + separator + query + url.slice(end);
+}
+
+function toPair([name, value]: readonly [string, unknown]): string | undefined {
+  const texts = toUrlValue(name, value);
+  if (texts === undefined) return undefined;
+  if (typeof texts === "object" && !Array.isArray(texts)) throw urlValueError(name, texts);
+  const text = typeof texts === "string" ? encode(texts) : texts.map(encode).join(",");
+  return `${encodeName(name)}=${text}`;
+}
+
+const encodeName = memoize((name) => encode(name.toWellFormed()));

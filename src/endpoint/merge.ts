@@ -1,5 +1,5 @@
 import { ValidationError } from "../errors.ts";
-import { PRODUCTION_URL } from "../service_roots.ts";
+import { PRODUCTION_URL } from "../service_constants.ts";
 import { VERSION } from "../version.ts";
 import { isDefined, isPlainObject } from "./encode.ts";
 import { memoize } from "./memoize.ts";

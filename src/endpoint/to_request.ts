@@ -1,6 +1,7 @@
+import { utf8Encoder } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
+import { JSON_CONTENT_TYPE } from "./endpoint.ts";
 import { mergeHeaders } from "./merge.ts";
-import { JSON_CONTENT_TYPE } from "./parse.ts";
 import type { RequestOptions } from "./types.ts";
 
 /**
@@ -133,17 +134,16 @@ function toStream(source: AsyncIterable<unknown>): ReadableStream<Uint8Array> {
 
 /** Yields the bytes of chunks, text as UTF-8; a character may be split between two chunks of text. */
 async function* encodeChunks(source: AsyncIterable<unknown>): AsyncGenerator<Uint8Array, void> {
-  const encoder = new TextEncoder();
   let half = "";
   for await (const chunk of source) {
     const text = typeof chunk === "string" ? half + chunk : half;
     half = typeof chunk === "string" && /[\ud800-\udbff]$/.test(text) ? text.slice(-1) : "";
-    const parts: Uint8Array[] = [encoder.encode(text.slice(0, text.length - half.length))];
+    const parts: Uint8Array[] = [utf8Encoder.encode(text.slice(0, text.length - half.length))];
     if (typeof chunk !== "string") parts.push(toBytes(chunk));
     // An empty chunk would end a chunked request body.
     for (const bytes of parts) if (bytes.length > 0) yield bytes;
   }
-  if (half) yield encoder.encode(half);
+  if (half) yield utf8Encoder.encode(half);
 }
 
 function toBytes(chunk: unknown): Uint8Array {

@@ -57,7 +57,19 @@ export interface EndpointOptions {
   [parameter: string]: unknown;
 }
 
-/** Format for the `accept` header. */
+/**
+ * Format for the `accept` header.
+ *
+ * @example Another format of a vendor type
+ * ```ts
+ * import { endpoint, type MediaType } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const mediaType: MediaType = { format: "raw" };
+ * const { headers } = endpoint("GET /Metadata", { mediaType });
+ * assertEquals(headers.accept, "application/vnd.datastream.v3.raw");
+ * ```
+ */
 export interface MediaType {
   /**
    * Replaces the `+json` of vendor types with two or more segments: `raw` turns

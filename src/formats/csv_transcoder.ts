@@ -1,8 +1,7 @@
-import type { CheckedCsvOptions } from "./csv_options.ts";
 import {
   BACKSLASH,
   CARRIAGE_RETURN,
-  findRows,
+  findRowsStart,
   LINE_FEED,
   QUOTE,
   readEnvelope,
@@ -36,7 +35,11 @@ export interface TranscodeOptions {
   collectsNewFields: boolean;
   /** Byte order mark and header; empty if they were already written. */
   preamble: Uint8Array;
-  csv: CheckedCsvOptions;
+  csv: {
+    separator: string;
+    /** Whether to write a `'` before a string that a spreadsheet would run as a formula. */
+    escapeFormulas: boolean;
+  };
   /** Converts an array or object to a field (RFC 4180), quoted if necessary. */
   toNestedCell: (json: Uint8Array) => Uint8Array;
 }
@@ -66,7 +69,7 @@ export function transcodeCsv(
   page: Uint8Array,
   { fields, collectsNewFields, preamble, csv, toNestedCell }: TranscodeOptions,
 ): CsvPage | undefined {
-  const start = fields.length > MAX_COLUMNS ? -1 : findRows(page);
+  const start = fields.length > MAX_COLUMNS ? -1 : findRowsStart(page);
   if (start < 0) return undefined;
   const separator = csv.separator.charCodeAt(0);
   // Add an Id column for the page checks, unless new fields are collected: then Id would not be

@@ -1,3 +1,4 @@
+import { utf8Decoder } from "../bytes.ts";
 import { BACKSLASH, QUOTE, skipColon, skipString, startsWith } from "./json_scanner.ts";
 import type { WrittenPage } from "./page_writer.ts";
 
@@ -13,7 +14,6 @@ export function findDois(
   page: Uint8Array,
   { rows, offsets }: Pick<WrittenPage, "rows" | "offsets">,
 ): string[] {
-  const decoder = new TextDecoder();
   const dois = new Set<string>();
   /** The last DOI with each hash, as the bytes of its JSON. */
   const known = new Map<number, Uint8Array>();
@@ -33,7 +33,7 @@ export function findDois(
     at = skipString(page, start);
     const json = page.subarray(start, at);
     known.set(hash, json);
-    dois.add(JSON.parse(decoder.decode(json)));
+    dois.add(JSON.parse(utf8Decoder.decode(json)));
   }
   return [...dois];
 }

@@ -1,8 +1,7 @@
 import { ValidationError } from "../errors.ts";
 import { fieldNames, RESOURCE_NAMES, type ResourceName } from "../odata/resources.ts";
-import { suggestBySpelling } from "../validation.ts";
-import { CsvWriter } from "./csv.ts";
-import { checkCsvOptions, type CsvOptions } from "./csv_options.ts";
+import { invalidValue, requireOneOf, suggestBySpelling } from "../validation.ts";
+import { checkCsvOptions, type CsvOptions, CsvWriter } from "./csv.ts";
 import { createGeojsonWriter } from "./geojson.ts";
 import { createJsonWriter, createNdjsonWriter } from "./json.ts";
 import type { PageWriter, WriterState } from "./page_writer.ts";
@@ -11,16 +10,18 @@ import type { PageWriter, WriterState } from "./page_writer.ts";
 export interface Format {
   /** File extension, without the dot. */
   extension: string;
-  /** Other file extensions of the format. */
-  aliases: readonly string[];
+  /** Other file extensions of the format. Default: none. */
+  aliases?: readonly string[];
   /** Media type, without parameters. */
   mediaType: string;
   /** Name on buttons and in help texts. */
   label: string;
   /** Resources that can be written in the format. */
   resources: readonly ResourceName[];
-  /** Fields that every row needs; a selection must contain them. */
-  requiredFields: readonly string[];
+  /** Fields that every row needs; a selection must contain them. Default: none. */
+  requiredFields?: readonly string[];
+  /** Whether the options of CSV apply. Default false. */
+  hasCsvOptions?: boolean;
   /**
    * Creates a writer of one document. Use the function {@linkcode createWriter} instead, which first
    * checks the options that all formats have in common.
@@ -36,7 +37,7 @@ export interface WriterOptions {
   resource: ResourceName;
   /** Selected fields. Default: all fields of the resource. */
   select?: readonly string[] | undefined;
-  /** Options of CSV. The other formats reject them. */
+  /** Options of CSV. Formats without `hasCsvOptions` reject them. */
   csv?: CsvOptions | undefined;
   /** State of an earlier writer, to continue its document. */
   state?: WriterState | undefined;
@@ -53,22 +54,22 @@ export type FormatName = "csv" | "ndjson" | "json" | "geojson";
 /**
  * The formats, by name. The first one is the default.
  *
- * `--format`, the extensions of download URLs, content negotiation, the buttons of the web page and
- * `query.bytes(name)` derive from this table. To add a format:
+ * `--format`, the extensions of download URLs, content negotiation, the buttons of the web page,
+ * `query.bytes(name)`, the hints for unknown names and the tests derive from this table. To add a format:
  *
  * 1. Add its name to {@linkcode FormatName}.
  * 2. Add an entry to this table, with a function that creates a {@linkcode PageWriter}.
- * 3. Optional: add a method such as `csv()` to the type in `client/query.ts` and to the object that
+ * 3. Remove the name from {@linkcode FORMAT_SYNONYMS}, if it is there.
+ * 4. Optional: add a method such as `csv()` to the type in `client/query.ts` and to the object that
  *    `client/create_query.ts` returns. Without one, `query.bytes(name)` returns the format.
  */
 export const FORMATS: Readonly<Record<FormatName, Format>> = {
   csv: {
     extension: "csv",
-    aliases: [],
     mediaType: "text/csv",
     label: "CSV",
     resources: RESOURCE_NAMES,
-    requiredFields: [],
+    hasCsvOptions: true,
     newWriter({ resource, select, csv, state, unchecked }) {
       const checked = checkCsvOptions(csv);
       const fields = select ?? fieldNames(resource);
@@ -82,27 +83,34 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
     mediaType: "application/x-ndjson",
     label: "NDJSON",
     resources: RESOURCE_NAMES,
-    requiredFields: [],
     newWriter: () => createNdjsonWriter(),
   },
   json: {
     extension: "json",
-    aliases: [],
     mediaType: "application/json",
     label: "JSON",
     resources: RESOURCE_NAMES,
-    requiredFields: [],
     newWriter: ({ state }) => createJsonWriter(state),
   },
   geojson: {
     extension: "geojson",
-    aliases: [],
     mediaType: "application/geo+json",
     label: "GeoJSON",
     resources: ["Locations"],
     requiredFields: ["Longitude", "Latitude"],
     newWriter: ({ state }) => createGeojsonWriter(state),
   },
+};
+
+/**
+ * Names of formats in other programs, and what to use instead of them. They are suggested, not accepted.
+ * Options are in braces, as in the hint of a `ValidationError`.
+ */
+export const FORMAT_SYNONYMS: Readonly<Record<string, string>> = {
+  excel: "csv with {bom: true}",
+  xlsx: "csv with {bom: true}",
+  tsv: 'csv with {separator: "\\t"}',
+  jsonstream: "ndjson",
 };
 
 /** Names of all formats, the default first. */
@@ -118,9 +126,27 @@ export function formatsOf(resource: ResourceName): FormatName[] {
 export function formatOfExtension(extension: string): FormatName | undefined {
   const wanted = extension.toLowerCase();
   return FORMAT_NAMES.find((name) => {
-    const { extension, aliases } = FORMATS[name];
+    const { extension, aliases = [] } = FORMATS[name];
     return extension === wanted || aliases.includes(wanted);
   });
+}
+
+/**
+ * Creates the error for the name of a format that a resource does not have, with a hint for the names of
+ * other programs. The client has a shorter one, so that its bundle does not contain the synonyms.
+ */
+export function unknownFormat(resource: ResourceName, received: string): ValidationError {
+  const names = formatsOf(resource);
+  const wanted = received.toLowerCase();
+  const found = formatOfExtension(wanted);
+  const hint = Object.hasOwn(FORMAT_SYNONYMS, wanted)
+    ? `use ${FORMAT_SYNONYMS[wanted]}`
+    : found === undefined || names.some((name) => name === wanted)
+    ? suggestBySpelling(received, names, "")
+    : names.includes(found)
+    ? `use ${found}`
+    : `${FORMATS[found].label} is only for ${FORMATS[found].resources.join(", ")}`;
+  return invalidValue("format", `one of ${names.join(", ")} for ${resource}`, received, hint);
 }
 
 /** Returns the required fields of a format that a selection does not contain. */
@@ -128,7 +154,7 @@ export function missingFields(
   format: FormatName,
   select: readonly string[] | undefined,
 ): readonly string[] {
-  const { requiredFields } = FORMATS[format];
+  const { requiredFields = [] } = FORMATS[format];
   return select === undefined ? [] : requiredFields.filter((field) => !select.includes(field));
 }
 
@@ -140,14 +166,9 @@ export function missingFields(
  */
 export function createWriter(format: FormatName, options: WriterOptions): PageWriter {
   const { resource, select, csv } = options;
-  const names = formatsOf(resource);
-  if (!names.includes(format)) {
-    throw new ValidationError("format", `must be one of ${names.join(", ")} for ${resource}`, {
-      received: format,
-    });
-  }
+  requireOneOf("format", format, formatsOf(resource), ` for ${resource}`);
   const csvOption = Object.entries(csv ?? {}).find(([, value]) => value !== undefined);
-  if (csvOption !== undefined && format !== "csv") {
+  if (csvOption !== undefined && !FORMATS[format].hasCsvOptions) {
     throw new ValidationError(csvOption[0], `applies to CSV only; the format is ${format}`, {
       received: csvOption[1],
       hint: "omit it",

@@ -2,6 +2,7 @@ import { JsonDocumentWriter } from "./json.ts";
 import { concatBytes, ID_FIELD, type PageWriter, type WriterState } from "./page_writer.ts";
 import {
   digitsOf,
+  isNumberText,
   type RawJson,
   stringifyRaw,
   stringifyRow,
@@ -66,6 +67,5 @@ function isFeatureId(json: RawJson | undefined): json is RawJson {
 /** Returns the digits of a finite number or numeric string; `undefined` for any other value. */
 function toCoordinate(json: RawJson | undefined): string | undefined {
   const digits = typeof json === "string" ? textOf(json) : digitsOf(json) ?? "";
-  const isNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(digits);
-  return isNumber && Number.isFinite(Number(digits)) ? digits : undefined;
+  return isNumberText(digits) && Number.isFinite(Number(digits)) ? digits : undefined;
 }

@@ -1,3 +1,4 @@
+import { utf8Encoder } from "../bytes.ts";
 import { COMMA, LINE_FEED } from "./json_scanner.ts";
 import { minifyRows } from "./minify.ts";
 import { concatBytes, type PageWriter, type WriterState, type WrittenPage } from "./page_writer.ts";
@@ -55,8 +56,6 @@ export interface JsonDocumentParts {
   writeItems: PageWriter["write"];
 }
 
-const encoder = new TextEncoder();
-
 /** Writes the rows of all pages as the array of one JSON document. */
 export class JsonDocumentWriter implements PageWriter {
   state: WriterState;
@@ -72,7 +71,7 @@ export class JsonDocumentWriter implements PageWriter {
     const { isBegun, hasRows = false } = this.state;
     const { bytes, rows, ...others } = this.#parts.writeItems(page, dropsId);
     const comma = hasRows && rows > 0 ? "," : "";
-    const start = encoder.encode(isBegun ? comma : this.#parts.head);
+    const start = utf8Encoder.encode(isBegun ? comma : this.#parts.head);
     // Drop the last comma; the next page with rows writes it first.
     const items = bytes.subarray(0, Math.max(0, bytes.length - 1));
     this.state = { isBegun: true, hasRows: hasRows || rows > 0 };
@@ -82,6 +81,6 @@ export class JsonDocumentWriter implements PageWriter {
   end(): Uint8Array<ArrayBuffer> {
     const { isBegun } = this.state;
     this.state = { ...this.state, isBegun: true };
-    return encoder.encode(`${isBegun ? "" : this.#parts.head}${this.#parts.tail}`);
+    return utf8Encoder.encode(`${isBegun ? "" : this.#parts.head}${this.#parts.tail}`);
   }
 }

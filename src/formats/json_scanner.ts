@@ -21,11 +21,11 @@ export const CLOSE_OBJECT = 0x7d;
 const ROWS_NAME = new TextEncoder().encode('"value"');
 
 /**
- * Finds the rows of a page: the array that is the member `value` of the outermost object.
+ * Finds the first row of a page, in the array that is the member `value` of the outermost object.
  *
  * @returns The offset after the opening bracket of the array; -1 if the page has no such array
  */
-export function findRows(page: Uint8Array): number {
+export function findRowsStart(page: Uint8Array): number {
   let depth = 0;
   for (let at = 0; at < page.length; at++) {
     const byte = page[at];

@@ -1,7 +1,7 @@
 import {
   BACKSLASH,
   COMMA,
-  findRows,
+  findRowsStart,
   OPEN_OBJECT,
   QUOTE,
   readEnvelope,
@@ -30,7 +30,7 @@ function minifyBytes(
   terminator: number,
   dropsId: boolean,
 ): WrittenPage | undefined {
-  const start = findRows(page);
+  const start = findRowsStart(page);
   if (start < 0) return undefined;
   const out = new Uint8Array(page.length + 1);
   const reader = new RowReader(page, COMMA, [ID_FIELD]);

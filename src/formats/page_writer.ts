@@ -1,3 +1,6 @@
+import type { Bytes } from "../bytes.ts";
+import { parseWholeNumber } from "../validation.ts";
+
 /**
  * Writes the JSON pages of the service as one document of another format.
  *
@@ -16,13 +19,13 @@ export interface PageWriter {
    */
   write(page: Uint8Array, dropsId?: boolean): WrittenPage;
   /** Returns the bytes after the last page. */
-  end(): Uint8Array<ArrayBuffer>;
+  end(): Bytes;
 }
 
 /** A page in the bytes of another format. */
 export interface WrittenPage {
   /** Bytes to append to the document. */
-  bytes: Uint8Array<ArrayBuffer>;
+  bytes: Bytes;
   /** Number of rows. */
   rows: number;
   /** Ids of the rows; `undefined` if a row has no Id. */
@@ -52,11 +55,6 @@ export type RowId = number | string;
 /** Name of the field that identifies a row. */
 export const ID_FIELD = "Id";
 
-/** Maximum number of digits with which every integer is a safe integer. */
-export const MAX_SAFE_DIGITS = 15;
-
-const INTEGER_TEXT = new RegExp(`^\\d{1,${MAX_SAFE_DIGITS}}$`);
-
 /**
  * Converts the value of `Id`. Safe integers, and strings of their digits, become numbers; other
  * strings are kept.
@@ -66,13 +64,16 @@ const INTEGER_TEXT = new RegExp(`^\\d{1,${MAX_SAFE_DIGITS}}$`);
 export function toRowId(value: unknown): RowId | undefined {
   if (typeof value === "number") return Number.isSafeInteger(value) ? value : undefined;
   if (typeof value !== "string" || value === "") return undefined;
-  return INTEGER_TEXT.test(value) ? Number(value) : value;
+  return parseWholeNumber(value) ?? value;
 }
 
 /** Returns the Ids if every row has one, otherwise `undefined`. */
 export function completeIds(ids: readonly (RowId | undefined)[]): readonly RowId[] | undefined {
   return ids.every((id) => id !== undefined) ? ids : undefined;
 }
+
+/** What was received instead of a page whose member `value` is an array of objects. */
+export const NO_ROW_LIST = 'no list of rows under "value"';
 
 /** A page that cannot be written: it is malformed, or has a field that cannot become a column. */
 export class PageFault extends SyntaxError {
@@ -91,22 +92,22 @@ export class PageFault extends SyntaxError {
  * Frees the memory of bytes immediately, if the runtime has `ArrayBuffer.prototype.transfer`.
  * Otherwise garbage collection frees it, often only after the next page has arrived.
  */
-export function releaseBuffer({ buffer }: Uint8Array<ArrayBuffer>): void {
+export function releaseBuffer({ buffer }: Bytes): void {
   buffer.transfer?.(0);
 }
 
 /** Copies the first `length` bytes and releases the original buffer. */
 export function truncate(
-  bytes: Uint8Array<ArrayBuffer>,
+  bytes: Bytes,
   length: number,
-): Uint8Array<ArrayBuffer> {
+): Bytes {
   const copy = bytes.slice(0, length);
   releaseBuffer(bytes);
   return copy;
 }
 
 /** Joins chunks of bytes. */
-export function concatBytes(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+export function concatBytes(chunks: readonly Uint8Array[]): Bytes {
   const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
   let offset = 0;
   for (const chunk of chunks) {

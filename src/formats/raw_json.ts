@@ -2,6 +2,7 @@ import { MAX_NESTING } from "./json_scanner.ts";
 import {
   completeIds,
   ID_FIELD,
+  NO_ROW_LIST,
   PageFault,
   type RowId,
   toRowId,
@@ -52,7 +53,7 @@ export function parsePage(page: Uint8Array): ParsedPage {
   const members = isRawObject(json) ? membersOf(json) : new Map<string, RawJson>();
   const value = members.get("value");
   if (!Array.isArray(value) || !value.every(isRawObject)) {
-    throw new PageFault('no list of rows under "value"');
+    throw new PageFault(NO_ROW_LIST);
   }
   members.delete("value");
   const rows = value.map(membersOf);
@@ -84,6 +85,11 @@ export function writeParsed(
  * time. `JSON.parse` rejects an unclosed string.
  */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
+
+/** Whether a text is a number in JSON. */
+export function isNumberText(text: string): boolean {
+  return text.match(STRING_OR_NUMBER)?.[0] === text && text[0] !== '"';
+}
 
 /**
  * Parses JSON and keeps the digits of numbers, which a double would lose.

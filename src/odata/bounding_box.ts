@@ -24,6 +24,11 @@ export interface BoundingBox {
   north: number;
 }
 
+/** Form of a box as text, for messages. */
+export const BOX_FORM = "west,south,east,north in degrees";
+/** Example of a box as text: Prince Edward Island. */
+export const BOX_EXAMPLE = "-64.5,45.9,-62,47.1";
+
 /**
  * Parses a box in the form `west,south,east,north`, in degrees.
  *

@@ -38,6 +38,12 @@ export function numberClause<F extends string>(
   return { field, operator, values: numbers.map((n) => ({ text: String(n), quoted: false })) };
 }
 
+/** Creates a clause that compares a field with one text, or with a list of texts. */
+export function textClause(field: string, texts: readonly string[]): Clause {
+  const operator = texts.length === 1 ? "eq" : "in";
+  return { field, operator, values: texts.map((text) => ({ text, quoted: true })) };
+}
+
 /** Formats clauses as an OData filter, joined with `and`. */
 export function formatClauses(clauses: readonly Clause[]): string {
   return clauses.map(formatClause).join(" and ");

@@ -9,6 +9,7 @@ import {
   formatClauses,
   numberClause,
   requireFieldName,
+  textClause,
   toLiteral,
 } from "./clause.ts";
 import type { FilterFieldOf } from "./resources.ts";
@@ -281,9 +282,7 @@ export function commonFilter(
 }
 
 function oneOf(field: string, texts: readonly string[]): Clause[] {
-  if (texts.length === 0) return [];
-  const operator = texts.length === 1 ? "eq" : "in";
-  return [{ field, operator, values: texts.map((text) => ({ text, quoted: true })) }];
+  return texts.length === 0 ? [] : [textClause(field, texts)];
 }
 
 function year(operator: "gte" | "lte", bound: number | undefined): Clause[] {

@@ -1,5 +1,5 @@
 // Hints for fields that a resource does not have, or cannot be filtered by.
-import { suggestBySpelling, suggestNames } from "../validation.ts";
+import { nearNames, suggestNames } from "../validation.ts";
 import {
   fieldNames,
   FILTER_FIELDS,
@@ -8,16 +8,19 @@ import {
   RESOURCES,
 } from "./resources.ts";
 
-/** Returns a hint for a selected field that a resource does not have. */
-export function unknownSelectFieldHint(resource: ResourceName, name: string): string {
+/** Returns a hint for a selected field that a resource does not have; `undefined` if no field is similar. */
+export function unknownSelectFieldHint(
+  resource: ResourceName,
+  name: string,
+): string | undefined {
   const fields: readonly string[] = fieldNames(resource);
   // The name differs only in case.
-  if (fields.some((field) => isSame(name, field))) return suggestBySpelling(name, fields);
+  if (fields.some((field) => isSame(name, field))) return suggestNames(nearNames(name, fields));
   const isLocationId = isSame(name, "LocationId");
   if (isLocationId && resource === "Locations") return "use Id, which is the same number";
   const similar = findPrefixedName(resource, name, fields) ??
     (isLocationId ? undefined : findNameWithoutPrefix(name, fields));
-  if (similar !== undefined) return suggestNames([similar])!;
+  if (similar !== undefined) return suggestNames([similar]);
   const others = RESOURCE_NAMES.filter((other) => hasField(other, name));
   if (others.length > 0) {
     return `use ${others.join(" or ")}, which has this field` +
@@ -27,17 +30,20 @@ export function unknownSelectFieldHint(resource: ResourceName, name: string): st
     return "use it in {filter} only, because no resource returns it";
   }
   return suggestNames(namesWithWordsOf(name, fields)) ?? otherResourceHint(name) ??
-    suggestBySpelling(name, fields);
+    suggestNames(nearNames(name, fields));
 }
 
-/** Returns a hint for a name that a resource cannot be filtered by. */
-export function unknownFilterFieldHint(resource: ResourceName, name: string): string {
+/** Returns a hint for a name that a resource cannot be filtered by; `undefined` if no name is similar. */
+export function unknownFilterFieldHint(
+  resource: ResourceName,
+  name: string,
+): string | undefined {
   const filterableFields: readonly string[] = RESOURCES[resource].filters;
   const nameWithoutPrefix = withoutLocationPrefix(name);
   const similar = filterableFields.find((field) => isSame(name, field)) ??
     findPrefixedName(resource, name, filterableFields) ??
     findNameWithoutPrefix(name, filterableFields);
-  if (similar !== undefined) return suggestNames([similar])!;
+  if (similar !== undefined) return suggestNames([similar]);
   if (/^L(at|ong)itude$/i.test(nameWithoutPrefix)) return "use {within} to filter by position";
   // Date, Year, EndDate, ActivityStartDate, ActivityEndDate, AnalysisStartDate
   if (/^(A\w+)?(Start|End)?(Date|Year)$/i.test(name)) {
@@ -54,7 +60,7 @@ export function unknownFilterFieldHint(resource: ResourceName, name: string): st
     return "filter the returned rows instead";
   }
   return suggestNames(namesWithWordsOf(name, filterableFields)) ??
-    suggestBySpelling(name, filterableFields);
+    suggestNames(nearNames(name, filterableFields));
 }
 
 /**
@@ -104,10 +110,10 @@ function otherResourceHint(name: string): string | undefined {
 
 /** Finds the names that contain all words of a name, in order: `ActivityEndDate` for `ActivityDate`. */
 function namesWithWordsOf(name: string, names: readonly string[]): string[] {
-  const words = name.match(WORD) ?? [];
+  const words = name.match(CAMEL_CASE_WORD) ?? [];
   return names.filter((known) => {
     const missing = [...words];
-    for (const word of known.match(WORD) ?? []) {
+    for (const word of known.match(CAMEL_CASE_WORD) ?? []) {
       if (word === missing[0]) missing.shift();
     }
     return words.length > 0 && missing.length === 0;
@@ -115,7 +121,7 @@ function namesWithWordsOf(name: string, names: readonly string[]): string[] {
 }
 
 /** A word of a name such as `DataSourceURL`: `Data`, `Source` or `URL`. */
-const WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g;
+const CAMEL_CASE_WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g;
 
 function hasField(resource: ResourceName, name: string): boolean {
   return fieldNames(resource).some((field) => isSame(name, field));

@@ -1,34 +1,5 @@
 import { ValidationError } from "../errors.ts";
-import { isListOfNames } from "../validation.ts";
 import type { Clause, Comparison, Literal } from "./clause.ts";
-import { unknownFilterFieldHint } from "./name_hints.ts";
-import { type ResourceName, RESOURCES } from "./resources.ts";
-
-/**
- * Checks that a resource can be filtered by each field of a filter.
- *
- * @param filter The filter, for the error
- * @param canBeUnchecked Whether the error may suggest the option `unchecked`. It does so only if the hint
- *   is the list of all names
- * @throws {ValidationError} If the filter names a field that the resource cannot be filtered by
- */
-export function requireFilterFields(
-  resource: ResourceName,
-  filter: string,
-  clauses: readonly ParsedClause[],
-  canBeUnchecked: boolean,
-): void {
-  const names: readonly string[] = RESOURCES[resource].filters;
-  const unknown = clauses.find(({ field }) => !names.includes(field));
-  if (unknown === undefined) return;
-  const { field, index } = unknown;
-  const hint = unknownFilterFieldHint(resource, field);
-  throw new ValidationError(
-    "filter",
-    `uses "${field}" at character ${index + 1}, which is not a filter field of ${resource}`,
-    { received: filter, hint, canBeUnchecked: canBeUnchecked && isListOfNames(hint) },
-  );
-}
 
 /** A clause, and where its field begins in the filter. */
 export interface ParsedClause extends Clause {
@@ -43,17 +14,26 @@ export interface ParsedClause extends Clause {
  * Source: DataStream Public API, "URL Parameters", `$filter`.
  *
  * @param filter The filter, not URL-encoded
+ * @param canBeUnchecked Whether an error may suggest the option `unchecked`. It does so only without a
+ *   hint, because a hint corrects the filter; without one, the service may support the syntax.
+ *   Default false
  * @returns The clauses in order, at least one
  * @throws {ValidationError} If the filter has a syntax error; the message has its position
  */
-export function parseFilter(filter: string): ParsedClause[] {
-  const tokens = tokenize(filter);
+export function parseFilter(filter: string, canBeUnchecked = false): ParsedClause[] {
+  const syntaxError: SyntaxErrorFactory = (index, start, end, hint) =>
+    new ValidationError("filter", `${start} at character ${index + 1}${end}`, {
+      received: filter,
+      hint,
+      canBeUnchecked: canBeUnchecked && !hint,
+    });
+  const tokens = tokenize(filter, syntaxError);
   let next = 0;
   const peek = () => tokens[next]!;
   const fail = (expected: string, hint = operatorHint(peek().text)): never => {
     const { kind, text, index } = peek();
     const got = kind === "end" ? "the end" : `"${text}"`;
-    throw syntaxError(filter, index, `must have ${expected}`, `, got ${got}`, hint);
+    throw syntaxError(index, `must have ${expected}`, `, got ${got}`, hint);
   };
   const take = (expected: string, isExpected: (token: Token) => boolean): Token => {
     const token = peek();
@@ -108,6 +88,7 @@ export function parseFilter(filter: string): ParsedClause[] {
   const clauses = [parseClause()];
   while (peek().kind !== "end") {
     take('"and"', ({ text, isPrecededBySpace }) => text === "and" && isPrecededBySpace);
+    if (peek().kind === "end") fail("a condition", 'remove the last "and"');
     requireSpace();
     clauses.push(parseClause());
   }
@@ -129,7 +110,15 @@ interface Token {
 const TOKEN_PATTERN =
   /(?<space>\s*)(?:(?<word>[A-Za-z_]\w*)|(?<string>'[^']*(?:''[^']*)*')|(?<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?<punctuation>[(),])|(?<unknown>[=!<>]+|.))/suy;
 
-function tokenize(filter: string): Token[] {
+/** Creates an error whose problem is `<start> at character <number><end>`. */
+type SyntaxErrorFactory = (
+  index: number,
+  start: string,
+  end: string,
+  hint?: string,
+) => ValidationError;
+
+function tokenize(filter: string, syntaxError: SyntaxErrorFactory): Token[] {
   const tokens: Token[] = [];
   const end = filter.trimEnd().length;
   let scanned = 0;
@@ -138,12 +127,12 @@ function tokenize(filter: string): Token[] {
     const { space, ...groups } = TOKEN_PATTERN.exec(filter)!.groups!;
     const [kind, text] = Object.entries(groups).find(([, text]) => text !== undefined)!;
     const index = scanned + space!.length;
-    if (kind === "unknown") throw unknownTokenError(filter, index, text);
+    if (kind === "unknown") throw unknownTokenError(index, text, syntaxError);
     const previous = tokens.at(-1);
     // `5and` and `5x` would otherwise be read as two tokens.
     if (previous?.kind === "number" && space === "" && kind !== "punctuation") {
       const expected = `must have a space after ${previous.text}`;
-      throw syntaxError(filter, index, expected, `, got "${text}"`);
+      throw syntaxError(index, expected, `, got "${text}"`);
     }
     tokens.push({ kind: kind as Token["kind"], text, index, isPrecededBySpace: space !== "" });
     scanned = TOKEN_PATTERN.lastIndex;
@@ -152,32 +141,23 @@ function tokenize(filter: string): Token[] {
   return tokens;
 }
 
-function unknownTokenError(filter: string, index: number, text: string): ValidationError {
+function unknownTokenError(
+  index: number,
+  text: string,
+  syntaxError: SyntaxErrorFactory,
+): ValidationError {
   // `TOKEN_PATTERN` accepts each string that has a closing quote.
   if (text === "'") {
     const hint = "double a single quote inside a string: ''";
-    return syntaxError(filter, index, "must have a closing quote", ", got the end", hint);
+    return syntaxError(index, "must have a closing quote", ", got the end", hint);
   }
   const expected = /[=!<>]/.test(text) ? "an operator" : "a name, a quoted string or a number";
   return syntaxError(
-    filter,
     index,
     `has "${text}"`,
     `, which is not ${expected}`,
     operatorHint(text),
   );
-}
-
-/** Creates an error whose problem is `<start> at character <number><end>`. */
-function syntaxError(
-  filter: string,
-  index: number,
-  start: string,
-  end: string,
-  hint = "",
-): ValidationError {
-  const problem = `${start} at character ${index + 1}${end}`;
-  return new ValidationError("filter", problem, { received: filter, hint });
 }
 
 // The service deviates from OData here: `lte` and `gte` instead of `le` and `ge`.

@@ -3,8 +3,8 @@ import {
   emptyOption,
   firstRepeated,
   invalidValue,
-  isListOfNames,
   isListOfStrings,
+  listNames,
   requireOneOf,
   requireType,
   requireWholeNumber,
@@ -12,16 +12,30 @@ import {
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { type Clause, formatClauses } from "./clause.ts";
 import type { Filter } from "./filter.ts";
-import { unknownSelectFieldHint } from "./name_hints.ts";
-import { type ParsedClause, parseFilter, requireFilterFields } from "./parse_filter.ts";
+import { type ParsedClause, parseFilter } from "./parse_filter.ts";
 import { fieldNames, isMeasured, MAXIMUM_TOP, type ResourceName, RESOURCES } from "./resources.ts";
+import { unknownFilterFieldHint, unknownSelectFieldHint } from "./name_hints.ts";
 
 /** How a large query is split; see the query option `partition`. */
 export type Partition = "auto" | "never" | "location" | "year";
 
 const PARTITIONS: readonly Partition[] = ["auto", "never", "location", "year"];
 
-/** Query options whose values have the same type for each resource. */
+/**
+ * Query options whose values have the same type for each resource.
+ *
+ * @example The rows in a bounding box, and an error if there are more than 100,000
+ * ```ts
+ * import { DataStream, type RowOptions } from "@weir/datastream";
+ * import { assert } from "@std/assert";
+ *
+ * const options: RowOptions = {
+ *   within: { west: -64.5, south: 45.9, east: -62, north: 47.1 },
+ *   maxRows: 100_000,
+ * };
+ * assert(new DataStream().locations(options).url.includes("Longitude"));
+ * ```
+ */
 export interface RowOptions {
   /**
    * Bounding box of the locations of the rows; positions on its edges are outside. Metadata and Locations
@@ -50,7 +64,22 @@ export interface RowOptions {
   maxRows?: number | undefined;
 }
 
-/** Options of a query of Observations or Records. */
+/**
+ * Options of a query of Observations or Records.
+ *
+ * @example One shard per location, so that rows arrive location by location
+ * ```ts
+ * import { DataStream, type MeasuredInput } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const options: MeasuredInput = { partition: "location" };
+ * const { apiKey, url, fetch } = createSandbox({ locations: 3, requestsPerSecond: Infinity });
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
+ * const rows = await client.observations({ ...options, select: ["LocationId"] }).toArray();
+ * assertEquals([...new Set(rows.map(({ LocationId }) => LocationId))].length, 3);
+ * ```
+ */
 export interface MeasuredInput {
   /**
    * How to split the query into shards, which are requested one after the other. Default `auto`.
@@ -66,7 +95,19 @@ export interface MeasuredInput {
   partition?: Partition | undefined;
 }
 
-/** Query options that contain names of fields, which are checked only when the program runs. */
+/**
+ * Query options that contain names of fields, which are checked only when the program runs.
+ *
+ * @example Fields and filter from a command line
+ * ```ts
+ * import { DataStream, type FieldOptions, type ResourceName, ValidationError } from "@weir/datastream";
+ * import { assertThrows } from "@std/assert";
+ *
+ * const resource = "Records" as ResourceName;
+ * const options: FieldOptions = { select: "Id,ResultVal", filter: "CharacteristicName eq 'pH'" };
+ * assertThrows(() => new DataStream().query(resource, options), ValidationError, "ResultValue");
+ * ```
+ */
 export interface FieldOptions {
   /** Fields to select, in order, as an array or separated by commas. Default: all. */
   select?: readonly string[] | string | undefined;
@@ -102,13 +143,15 @@ export interface CheckedQuery {
 /**
  * Checks a query before any request is sent, and fills in its defaults.
  *
- * @param canBeUnchecked Whether an error may suggest the option `unchecked`
+ * @param options `canBeUnchecked`: whether an error may suggest the option `unchecked`. `added`: clauses
+ *   that the rows must match too; they are not checked
  * @throws {ValidationError} If an option is not valid for the resource
  */
 export function checkQuery(
   resource: ResourceName,
   query: FieldOptions & RowOptions & MeasuredInput,
-  canBeUnchecked = true,
+  { canBeUnchecked = true, added = [] }: { canBeUnchecked?: boolean; added?: readonly Clause[] } =
+    {},
 ): CheckedQuery {
   const {
     select,
@@ -146,12 +189,12 @@ export function checkQuery(
     : checkFilter(resource, filter, unchecked, canBeUnchecked);
   const box = within === undefined ? undefined : toBoxClauses(within, "within");
   // Metadata and Locations are filtered by position; the others by the locations in the box.
-  const positions = isMeasured(resource) ? [] : box ?? [];
+  const clauses = isMeasured(resource) ? added : [...added, ...box ?? []];
   return {
     resource,
     select: fields,
-    filter: narrow(parsed, positions),
-    clauses: parsed.clauses && [...parsed.clauses, ...positions],
+    filter: narrow(parsed, clauses),
+    clauses: parsed.clauses && [...parsed.clauses, ...clauses],
     box: isMeasured(resource) ? box : undefined,
     top,
     limit,
@@ -188,9 +231,15 @@ function checkSelect(
   const unknown = unchecked ? undefined : fields.find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const hint = unknownSelectFieldHint(resource, unknown);
-    const problem = `includes "${unknown}", which is not a field of ${resource}`;
-    const canBeUnchecked = isListOfNames(hint);
-    throw new ValidationError("select", problem, { received: fields, hint, canBeUnchecked });
+    throw new ValidationError(
+      "select",
+      `includes "${unknown}", which is not a field of ${resource}`,
+      {
+        received: fields,
+        hint: hint ?? listNames(known),
+        canBeUnchecked: hint === undefined,
+      },
+    );
   }
   const repeated = firstRepeated(fields);
   if (repeated !== undefined) {
@@ -220,20 +269,43 @@ function checkFilter(
   if (filter.trim() === "") throw emptyOption("filter", given, "omit it for all rows");
   let clauses: ParsedClause[];
   try {
-    clauses = parseFilter(filter);
+    clauses = parseFilter(filter, canBeUnchecked);
   } catch (error) {
-    if (!(error instanceof ValidationError)) throw error;
-    if (unchecked) return { filter, clauses: undefined };
-    const { option, problem, received, hint } = error;
-    // A hint corrects the filter. Without a hint, the service may support syntax that Weir does not.
-    throw new ValidationError(option, problem, {
-      received,
-      hint,
-      canBeUnchecked: canBeUnchecked && hint === "",
-    });
+    if (unchecked && error instanceof ValidationError) return { filter, clauses: undefined };
+    throw error;
   }
   if (!unchecked) requireFilterFields(resource, filter, clauses, canBeUnchecked);
   return { filter, clauses };
+}
+
+/**
+ * Checks that a resource can be filtered by each field of a filter.
+ *
+ * @param filter The filter, for the error
+ * @param canBeUnchecked Whether the error may suggest the option `unchecked`. It does so only if no
+ *   filter field is similar
+ * @throws {ValidationError} If the filter names a field that the resource cannot be filtered by
+ */
+function requireFilterFields(
+  resource: ResourceName,
+  filter: string,
+  clauses: readonly ParsedClause[],
+  canBeUnchecked: boolean,
+): void {
+  const names: readonly string[] = RESOURCES[resource].filters;
+  const unknown = clauses.find(({ field }) => !names.includes(field));
+  if (unknown === undefined) return;
+  const { field, index } = unknown;
+  const hint = unknownFilterFieldHint(resource, field);
+  throw new ValidationError(
+    "filter",
+    `uses "${field}" at character ${index + 1}, which is not a filter field of ${resource}`,
+    {
+      received: filter,
+      hint: hint ?? listNames(names),
+      canBeUnchecked: canBeUnchecked && hint === undefined,
+    },
+  );
 }
 
 /** Appends clauses to a filter with `and`. */
@@ -255,47 +327,6 @@ export function clausesOf(filter: FieldOptions["filter"]): readonly Clause[] {
     if (error instanceof ValidationError) return [];
     throw error;
   }
-}
-
-/** The options of a query on which its datasets depend. */
-type RowFilter = Pick<FieldOptions & RowOptions, "filter" | "within">;
-
-/**
- * Converts the filter and the bounding box of a query to the filter of Metadata for the datasets that have
- * a matching row.
- *
- * Clauses with `ne` on a property of rows are left out, so that no dataset is missing.
- *
- * @returns The filter; `undefined` for all datasets
- * @throws {ValidationError} If the box is invalid, or Metadata does not accept the filter
- */
-export function toMetadataFilter({ filter, within }: RowFilter): string | undefined {
-  return formatDatasetClauses(checkQuery("Metadata", { filter, within }, false).clauses!);
-}
-
-/**
- * Does the same as {@linkcode toMetadataFilter}, but leaves out the clauses that Metadata cannot be
- * filtered by. The result can match more datasets than the query, never fewer.
- *
- * @throws {ValidationError} If the box is invalid
- */
-export function toWiderMetadataFilter({ filter, within }: RowFilter): string | undefined {
-  const names: readonly string[] = RESOURCES.Metadata.filters;
-  const clauses = [...clausesOf(filter), ...(within ? toBoxClauses(within, "within") : [])];
-  return formatDatasetClauses(clauses.filter(({ field }) => names.includes(field)));
-}
-
-/**
- * Names in filters that are properties of a dataset. For all other names, `ne` of Metadata may mean "has
- * no such row" instead of "has a row that differs".
- */
-const DATASET_NAMES = ["DOI", "DatasetName", "CreateTimestamp"];
-
-function formatDatasetClauses(clauses: readonly Clause[]): string | undefined {
-  const kept = clauses.filter(({ field, operator }) =>
-    operator !== "ne" || DATASET_NAMES.includes(field)
-  );
-  return kept.length === 0 ? undefined : formatClauses(kept);
 }
 
 /** System query options of one request, by their OData names. */

@@ -1,16 +1,70 @@
 /**
- * The service in process, with synthetic data: for demos and for tests of your own code.
+ * DataStream in process, with synthetic data: for demos, and for tests of your own code. It needs neither an
+ * API key of DataStream nor a network.
+ *
+ * The sandbox has the four resources of the service. It is as strict as the service about encoding, API
+ * keys, names and the rate of requests. Its rows are computed, not stored. None of its data was measured.
+ *
+ * ## Use
+ *
+ * Pass its URL, key and `fetch` to a client:
+ *
+ * ```ts
+ * import { DataStream } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const sandbox = createSandbox({ records: 1_000, requestsPerSecond: Infinity });
+ * const client = new DataStream({
+ *   apiKey: sandbox.apiKey,
+ *   baseUrl: sandbox.url,
+ *   fetch: sandbox.fetch,
+ *   requestsPerSecond: Infinity,
+ * });
+ * assertEquals((await client.records({ select: ["Id"] }).toArray()).length, 1_000);
+ * assertEquals(sandbox.stats.requests, 1);
+ * ```
+ *
+ * A sandbox limits requests to two per second, as the service does. `requestsPerSecond: Infinity` disables
+ * the limit; set it in the sandbox and in the client, as above.
+ *
+ * ## Other uses
+ *
+ * | interface | sandbox |
+ * |---|---|
+ * | command line | the flag `--sandbox` |
+ * | server | `createApp()` with the URL, key and `fetch` of a sandbox |
+ * | test of another HTTP client | `sandbox.fetch(url, { headers: { "x-api-key": sandbox.apiKey } })` |
+ *
+ * All sandboxes have the same URL, and clients share one rate per origin. In tests without
+ * `requestsPerSecond: Infinity`, give each client another origin as `baseUrl`: any host works, followed by
+ * `/v1/odata/v4`.
  *
  * @module
  */
+import { utf8Encoder } from "../bytes.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
-import { invalidValue, requireWholeNumber } from "../validation.ts";
+import { requirePositive, requireWholeNumber } from "../validation.ts";
 import { BadRequest, parseQuery, type SandboxQuery } from "./query.ts";
 import { countRows, findRows } from "./search.ts";
 import { Throttle } from "./throttle.ts";
 import type { World } from "./world.ts";
+import { MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
 
-/** Options for {@linkcode createSandbox}. */
+/**
+ * Options for {@linkcode createSandbox}.
+ *
+ * @example A small sandbox without a rate limit, for tests
+ * ```ts
+ * import { createSandbox, type SandboxOptions } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const options: SandboxOptions = { records: 10, locations: 2, requestsPerSecond: Infinity };
+ * const { url, apiKey, fetch } = createSandbox(options);
+ * const response = await fetch(`${url}/Records?%24count=true`, { headers: { "x-api-key": apiKey } });
+ * assertEquals(await response.json(), { value: 10 });
+ * ```
+ */
 export interface SandboxOptions {
   /** API key that requests must send as `x-api-key`. Default `sandbox`. */
   apiKey?: string;
@@ -93,14 +147,12 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     apiKey = "sandbox",
     records = 40_000,
     locations = 60,
-    requestsPerSecond = 2,
+    requestsPerSecond = MAX_REQUESTS_PER_SECOND,
     now = () => performance.now(),
   } = options;
   requireWholeNumber("records", records, 0, Number.MAX_SAFE_INTEGER);
   requireWholeNumber("locations", locations, 1, Number.MAX_SAFE_INTEGER);
-  if (!(requestsPerSecond > 0)) {
-    throw invalidValue("requestsPerSecond", "a number above 0", requestsPerSecond);
-  }
+  requirePositive("requestsPerSecond", requestsPerSecond);
   const world = { records, locations };
   const throttle = new Throttle(requestsPerSecond, now);
   const stats = { requests: 0, rows: 0, tooFast: 0, parallel: 0, mostInFlight: 0 };
@@ -220,7 +272,6 @@ function streamResponse(
   leave: () => void,
   headers: Record<string, string> = {},
 ): Response {
-  const encoder = new TextEncoder();
   const { signal } = request;
   let abort: () => void;
   const end = () => {
@@ -238,7 +289,7 @@ function streamResponse(
     },
     pull(controller) {
       const { done, value } = chunks.next();
-      if (!done) return controller.enqueue(encoder.encode(value));
+      if (!done) return controller.enqueue(utf8Encoder.encode(value));
       controller.close();
       end();
     },

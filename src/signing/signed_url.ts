@@ -14,13 +14,33 @@ const MIN_SECRET_BYTES = 32;
 /** Latest expiry in Unix seconds, the year 3000. A larger number is likely in milliseconds. */
 const MAX_EXPIRES = 32_503_680_000;
 
+/** Hint for a secret or a token that is too short. */
+export const RANDOM_SECRET_HINT = 'make one with "openssl rand -hex 32"';
+/** Lifetime (days) of a signed URL if the user does not choose one. */
+export const DEFAULT_LIFETIME_DAYS = 7;
+
 const EXPIRES = "expires";
 const SIGNATURE = "signature";
 
 /** URL parameters that signing adds. */
 export const SIGNATURE_PARAMETERS: readonly string[] = [EXPIRES, SIGNATURE];
 
-/** Options for {@linkcode signUrl}. */
+/**
+ * Options for {@linkcode signUrl}.
+ *
+ * @example A URL that is valid for a week
+ * ```ts
+ * import { signUrl, type SignUrlOptions } from "@weir/datastream/edge";
+ * import { assert } from "@std/assert";
+ *
+ * const options: SignUrlOptions = {
+ *   secret: "a secret of at least thirty-two bytes",
+ *   expires: new Date(Date.now() + 7 * 86_400_000),
+ * };
+ * const url = await signUrl("https://weir.example/Locations.csv", options);
+ * assert(URL.canParse(url));
+ * ```
+ */
 export interface SignUrlOptions {
   /** Secret that the server verifies with, `WEIR_SIGNING_SECRET`: at least 32 bytes of UTF-8. */
   secret: string;
@@ -123,7 +143,7 @@ export function requireSecret(option: string, secret: string): void {
   const bytes = typeof secret === "string" ? new TextEncoder().encode(secret).length : 0;
   if (bytes >= MIN_SECRET_BYTES) return;
   throw new ValidationError(option, `must have at least ${MIN_SECRET_BYTES} bytes, got ${bytes}`, {
-    hint: 'make one with "openssl rand -hex 32"',
+    hint: RANDOM_SECRET_HINT,
   });
 }
 

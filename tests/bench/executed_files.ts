@@ -15,7 +15,8 @@ interface Path {
 }
 
 const CLI = `const { main } = await import("{root}src/cli/main.ts");`;
-const WEIR = `await main(["records", "--quiet", "--output", "{folder}/records.csv"]);`;
+// As a user types it: with progress and citations on standard error.
+const WEIR = `await main(["records", "--output", "{folder}/records.csv"]);`;
 const PATHS: Record<string, Path> = {
   "client.records().csv()": {
     limit: 35,
@@ -32,8 +33,8 @@ const PATHS: Record<string, Path> = {
       const response = await app.fetch(new Request("http://localhost/Records.csv"));
       await response.body.pipeTo(new WritableStream());`,
   },
-  "weir records --output": { limit: 45, load: CLI, code: WEIR },
-  "weir records --output --resume": {
+  "weir records --output FILE": { limit: 45, load: CLI, code: WEIR },
+  "weir records --output FILE --resume": {
     limit: 45,
     load: CLI,
     code: WEIR.replace("]", `, "--resume"]`),
@@ -47,11 +48,21 @@ let requestsLeft = Infinity;
 const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, answer);
 const service = `http://127.0.0.1:${server.addr.port}/v1/odata/v4`;
 
-/** Answers as the service does: two pages of records, and their count. */
+const DATASET = {
+  Id: 1,
+  DOI: "10.25976/a",
+  DatasetName: "A",
+  Version: "1.0.0",
+  PublishedTimestamp: "2024-01-01",
+  Citation: "A. 2024.",
+  Licence: "https://opendatacommons.org/licenses/by/1-0/",
+};
+
+/** Answers as the service does: two pages of records, their count, and the dataset that has them. */
 function answer(request: Request): Response {
   const { searchParams, pathname, href } = new URL(request.url);
   if (--requestsLeft < 0) return Response.json({}, { status: 400 });
-  if (!pathname.endsWith("/Records")) return Response.json({ value: [] });
+  if (pathname.endsWith("/Metadata")) return Response.json({ value: [DATASET] });
   if (searchParams.get("$count") === "true") return Response.json({ value: 4 });
   const isFirst = searchParams.get("$skiptoken") === null;
   const ids = isFirst ? [1, 2] : [3, 4];
@@ -115,7 +126,7 @@ try {
     const files = [...running].filter(([path, functions]) =>
       [...functions].some(([name, count]) => count > (loading.get(path)?.get(name) ?? 0))
     ).map(([path]) => path).sort();
-    console.log(`${name.padEnd(32)}${String(files.length).padStart(4)} of at most ${limit}`);
+    console.log(`${name.padEnd(36)}${String(files.length).padStart(4)} of at most ${limit}`);
     if (Deno.args.includes("-v")) console.log(files.map((path) => `  ${path}\n`).join(""));
     if (files.length > limit) Deno.exitCode = 1;
   }

@@ -1,9 +1,11 @@
-import { formatRecord, toCell, toNestedCell } from "../../src/formats/csv.ts";
 import {
   checkCsvOptions,
   type CheckedCsvOptions,
   type CsvOptions,
-} from "../../src/formats/csv_options.ts";
+  formatRecord,
+  toCell,
+  toNestedCell,
+} from "../../src/formats/csv.ts";
 import { type CsvPage, transcodeCsv } from "../../src/formats/csv_transcoder.ts";
 import { PageFault, type WriterState, type WrittenPage } from "../../src/formats/page_writer.ts";
 import { parsePage } from "../../src/formats/raw_json.ts";

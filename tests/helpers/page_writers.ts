@@ -1,11 +1,12 @@
 import { csvFromPage, geojsonFromPage, ndjsonFromPage, type ResourceName } from "../../mod.ts";
 import { fieldNames } from "../../src/odata/resources.ts";
+import type { FormatName } from "../../src/formats/formats.ts";
 import { createJsonWriter } from "../../src/formats/json.ts";
 
 type Make = (page: Uint8Array, resource: ResourceName) => Uint8Array;
 
 /** Functions that convert a page, by format. */
-export const PAGE_WRITERS: Record<string, readonly [symbol: string, make: Make][]> = {
+export const PAGE_WRITERS: Record<FormatName, readonly [symbol: string, make: Make][]> = {
   csv: [
     ["csvFromPage", (page) => csvFromPage(page)],
     [

@@ -1,18 +1,6 @@
 import type { ResourceName } from "../../mod.ts";
 import { ask } from "./sandbox.ts";
 
-/** Output formats by resource. */
-export const FORMATS_OF: Record<ResourceName, readonly ("csv" | "ndjson" | "json" | "geojson")[]> =
-  {
-    Metadata: ["csv", "ndjson", "json"],
-    Locations: ["csv", "ndjson", "json", "geojson"],
-    Observations: ["csv", "ndjson", "json"],
-    Records: ["csv", "ndjson", "json"],
-  };
-
-/** Names of all resources. */
-export const RESOURCE_NAMES = Object.keys(FORMATS_OF) as ResourceName[];
-
 /** JSON values with escapes, quotes, nested arrays, exact digits and multi-byte characters. */
 const VALUES = [
   String.raw`"say \"ah\", then \\ \/ \b\f\n\r\t"`,

@@ -92,7 +92,7 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "a split query loses the rows of the first location of each shard",
-    file: "src/client/shards.ts",
+    file: "src/client/ranges.ts",
     find: 'bound("gte", from)',
     replacement: 'bound("gt" as "gte", from)',
     test: "tests/unit/client/shards_test.ts",
@@ -107,7 +107,7 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "Deno uses HTTP/2, over which it repeats a refused request",
-    file: "src/client/transport.ts",
+    file: "src/client/default_fetch.ts",
     find: "createHttpClient?.({ http2: false })",
     replacement: "createHttpClient?.({ http2: true })",
     test: "tests/e2e/processes/reset_test.ts",
@@ -149,7 +149,7 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "the page size stays small",
-    file: "src/client/fetch_page.ts",
+    file: "src/client/retry.ts",
     find: "this.#max = 2 * top >= wanted ? Infinity : 2 * top;",
     replacement: "this.#max = top;",
     test: "tests/unit/client/fetch_page_test.ts",

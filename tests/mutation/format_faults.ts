@@ -4,7 +4,7 @@ import type { PlantedFault } from "./planted_fault.ts";
 export const FORMAT_FAULTS: readonly PlantedFault[] = [
   {
     name: "a raw $ is sent",
-    file: "src/endpoint/parse.ts",
+    file: "src/endpoint/endpoint.ts",
     find: "encode(name.toWellFormed())",
     replacement: 'encode(name.toWellFormed()).replaceAll("%24", "$")',
     test: "tests/unit/endpoint/endpoint_test.ts",

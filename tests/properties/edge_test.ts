@@ -1,7 +1,7 @@
 // Signed URLs and file names with random text from a URL.
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
-import { contentDisposition, toFileName } from "../../edge/download_response.ts";
+import { contentDisposition, toFileName } from "../../edge/download_headers.ts";
 import { signUrl, verifyUrl } from "../../src/signing/signed_url.ts";
 
 const secret = "0123456789abcdef0123456789abcdef";

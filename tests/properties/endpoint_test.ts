@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { parseTemplate as parseUriTemplate } from "url-template";
 import { endpoint, toRequest, type UrlVariable } from "../../mod.ts";
 import { toUrlValue } from "../../src/endpoint/encode.ts";
-import { expandTemplate } from "../../src/endpoint/expand_template.ts";
-import { parseTemplate } from "../../src/endpoint/parse_template.ts";
+import { expandTemplate, parseTemplate } from "../../src/endpoint/uri_template.ts";
 
 const runs = { numRuns: 5_000, seed: 1 };
 const base = "https://example.org/root";

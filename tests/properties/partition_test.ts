@@ -1,7 +1,7 @@
 // Ranges for a split query, with random location Ids and counts.
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { type Range, rangesOfAtMost } from "../../src/client/shards.ts";
+import { type Range, rangesOfAtMost } from "../../src/client/ranges.ts";
 
 const contains = ({ from = -Infinity, below = Infinity }: Range, number: number) =>
   number >= from && number < below;

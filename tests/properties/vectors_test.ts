@@ -6,8 +6,7 @@ import examples from "uri-template-tests/spec-examples.json" with { type: "json"
 import bySection from "uri-template-tests/spec-examples-by-section.json" with { type: "json" };
 import { ValidationError } from "../../mod.ts";
 import { toUrlValue } from "../../src/endpoint/encode.ts";
-import { expandTemplate } from "../../src/endpoint/expand_template.ts";
-import { parseTemplate } from "../../src/endpoint/parse_template.ts";
+import { expandTemplate, parseTemplate } from "../../src/endpoint/uri_template.ts";
 
 interface Suite {
   variables: Record<string, unknown>;

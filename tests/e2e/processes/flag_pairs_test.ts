@@ -1,5 +1,6 @@
 // The result of every pair of flags of the commands that download rows, compared with records in
 // tests/fixtures/transcripts. They write files, so they need more permissions than the unit tests.
+import { FORMAT_NAMES } from "../../../src/formats/formats.ts";
 import { assertGolden } from "../../helpers/golden.ts";
 import { summaryOf, tabulate } from "../../helpers/transcript.ts";
 
@@ -108,17 +109,16 @@ Deno.test("weir accepts or rejects each output when the rows are on standard out
 
 Deno.test("weir observations, locations and metadata accept or reject each flag and format", async () => {
   const flags = [...QUERY, ...OUTPUT];
-  const formats = ["csv", "ndjson", "json", "geojson"];
   const lines = [
     ...["observations", "locations", "metadata"].flatMap((command) => [
       [command],
       ...flags.map((flag) => [command, flag]),
-      ...formats.map((format) => [command, `--output=a.${format}`]),
-      ...formats.map((format) => [command, `--output=a.csv`, `--format=${format}`]),
+      ...FORMAT_NAMES.map((format) => [command, `--output=a.${format}`]),
+      ...FORMAT_NAMES.map((format) => [command, `--output=a.csv`, `--format=${format}`]),
     ]),
     ...flags.filter((flag) => !flag.startsWith("--format"))
       .map((flag) => ["locations", "--format=geojson", flag.replace("Id,DOI", "Id,Latitude")]),
-    ...formats.map((format) => ["records", `--output=a.${format.toUpperCase()}`]),
+    ...FORMAT_NAMES.map((format) => ["records", `--output=a.${format.toUpperCase()}`]),
     ["records", "--output=a.jsonl"],
     ["records", "--output=a"],
     ["records", "--output=a.csv.txt"],

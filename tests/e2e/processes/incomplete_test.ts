@@ -37,12 +37,12 @@ Deno.test("weir leaves the part and exits with 1 when it has fewer rows than the
     assertEquals(refused.code, 1);
     assertStringIncludes(refused.stderr, `Received 400 of 1000 counted rows of Records`);
     assertStringIncludes(refused.stderr, `none come after the position Id:${last}`);
-    assertStringIncludes(refused.stderr, "--allow-incomplete");
+    assertStringIncludes(refused.stderr, "accept the rows with --allow-incomplete");
     assert((await fileNames()).includes("a.csv.part"));
 
     const accepted = await runToEnd(line, ...ask, "--resume", "--allow-incomplete");
     assertEquals([accepted.code, await fileNames()], [0, ["a.csv", "a.csv.incomplete.json"]]);
-    assertStringIncludes(accepted.stderr, "600 rows are missing: the service counted more");
+    assertStringIncludes(accepted.stderr, "600 rows are missing: DataStream counted more");
     assertEquals((await readFile("a.csv")).split("\r\n").length, 1 + 400 + 1);
     const record = JSON.parse(await readFile("a.csv.incomplete.json"));
     assertEquals([record.rows, record.missingRows], [400, 600]);
@@ -51,7 +51,7 @@ Deno.test("weir leaves the part and exits with 1 when it has fewer rows than the
     assertEquals(finished.code, 0);
     assertStringIncludes(
       finished.stderr,
-      "a.csv is finished with 400 rows, 600 fewer than the service counted",
+      "a.csv is finished with 400 rows, 600 fewer than DataStream counted",
     );
 
     // A run that is killed while it writes the record leaves its new version.
@@ -96,7 +96,7 @@ Deno.test("weir names --partition location when a download by year misses rows w
     const byYear = await runToEnd(line, ...ask, "--partition=year");
     assertEquals(byYear.code, 1);
     assertStringIncludes(byYear.stderr, "of 2000 counted rows of Records");
-    assertStringIncludes(byYear.stderr, "--partition location");
+    assertStringIncludes(byYear.stderr, "are in no year: use --partition location");
     const again = await runToEnd(line, ...ask, "--partition=year", "--resume");
     assertEquals(again.code, 1);
     assertStringIncludes(again.stderr, "--partition location");

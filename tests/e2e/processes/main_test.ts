@@ -84,7 +84,7 @@ Deno.test("fetch() of the entry returns 503 when the rate is above the limit of 
   assertEquals((await get("/Records")).status, 503);
   assertMatch(
     logged.join(),
-    /^Not serving: WEIR_REQUESTS_PER_SECOND must be at most 2 for the service/,
+    /^Not serving: WEIR_REQUESTS_PER_SECOND must be at most 2 for DataStream/,
   );
 });
 

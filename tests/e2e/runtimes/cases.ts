@@ -171,7 +171,7 @@ export const CASES: Record<BehaviourName, Case> = {
     },
     result: rejection(
       "status",
-      "/Locations responded with status 403 (no use for [key]): check the API key, which the service may have replaced, or request one at https://github.com/datastreamapp/api-docs",
+      "/Locations responded with status 403 (no use for [key]): check the API key, which DataStream may have replaced, or request one at https://github.com/datastreamapp/api-docs",
       { status: 403 },
     ),
     requests: first,

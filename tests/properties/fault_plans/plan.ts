@@ -1,4 +1,5 @@
-import type { BoundingBox, ResourceName } from "../../../mod.ts";
+import type { BoundingBox, FormatName, ResourceName } from "../../../mod.ts";
+import { formatsOf } from "../../../src/formats/formats.ts";
 import { LARGE_COUNTS } from "./count_faults.ts";
 import { drawFaults, type Fault } from "./faults.ts";
 import type { Random } from "../../helpers/random.ts";
@@ -12,20 +13,14 @@ import {
   type WireRow,
 } from "./reference_rows.ts";
 
-/** Ways to read a query; those that start with `edge-` are downloads from the edge function. */
+/** Ways to read a query; those that start with `edge-` are downloads from the server. */
 export type Output =
   | "toArray"
   | "loop"
   | "rows"
   | "pages"
-  | "csv"
-  | "ndjson"
-  | "json"
-  | "geojson"
-  | "edge-csv"
-  | "edge-ndjson"
-  | "edge-json"
-  | "edge-geojson";
+  | FormatName
+  | `edge-${FormatName}`;
 
 /** Shape of the response to a count request; the service's documentation names all of them. */
 export type CountShape = "number" | "digits" | "@odata.count" | "odata.count";
@@ -114,11 +109,17 @@ const RESOURCES: readonly ResourceName[] = [
   ...["Records", "Records", "Records", "Observations", "Observations", "Observations"] as const,
   ...["Locations", "Locations", "Metadata"] as const,
 ];
+/** Formats of a resource; CSV has a higher probability. */
+const formatsToDraw = (resource: ResourceName) => ["csv" as const, ...formatsOf(resource)];
 const OUTPUTS: readonly Output[] = [
-  ...["toArray", "loop", "rows", "pages", "csv", "csv", "ndjson", "json"] as const,
-  ...["edge-csv", "edge-csv", "edge-ndjson", "edge-json"] as const,
+  ...["toArray", "loop", "rows", "pages"] as const,
+  ...formatsToDraw("Records"),
+  ...formatsToDraw("Records").map((format) => `edge-${format}` as const),
 ];
-const GEOJSON: readonly Output[] = ["geojson", "geojson", "edge-geojson", "edge-geojson"];
+/** Outputs in the formats that only Locations has, each twice. */
+const LOCATIONS_ONLY: readonly Output[] = formatsOf("Locations")
+  .filter((format) => !formatsOf("Records").includes(format))
+  .flatMap((format) => [format, format, `edge-${format}`, `edge-${format}`] as const);
 const COUNT_SHAPES: readonly CountShape[] = ["number", "digits", "@odata.count", "odata.count"];
 
 /** Draws a plan. */
@@ -127,7 +128,7 @@ export async function drawPlan(seed: number, random: Random): Promise<Plan> {
   const isLargeResource = resource === "Records" || resource === "Observations";
   const isPlaces = resource === "Locations" && random.chance(0.7);
   const size = isPlaces ? MANY_LOCATIONS : random.pick(SIZES);
-  const output = random.pick(resource === "Locations" ? [...OUTPUTS, ...GEOJSON] : OUTPUTS);
+  const output = random.pick(resource === "Locations" ? [...OUTPUTS, ...LOCATIONS_ONLY] : OUTPUTS);
   const isEdge = output.startsWith("edge-");
   const filter = random.pick(FILTERS[resource]);
   const within = isLargeResource && random.chance(0.2) ? random.pick(BOXES) : undefined;
@@ -138,7 +139,7 @@ export async function drawPlan(seed: number, random: Random): Promise<Plan> {
     await (within === undefined
       ? referenceRows(size, resource, filter)
       : referenceRowsWithin(size, resource, filter, within));
-  // The edge function rejects a skip token together with a box.
+  // The server rejects a skip token together with a box.
   const begins = all.length > 3 && !(isEdge && within) && random.chance(0.15);
   const last = begins ? String(random.pick(all)["Id"]) : undefined;
   const matching = last === undefined ? all : all.filter(({ Id }) => isAfter(Id, last));

@@ -1,6 +1,6 @@
 import {
   DataStream,
-  type LocationsQuery,
+  type FormatName,
   type Progress,
   type Query,
   type QueryInput,
@@ -21,13 +21,11 @@ export interface RunOutput {
   isClosed: boolean;
   progress: Progress[];
   log: string[];
-  /** Status of a download from the edge function. */
+  /** Status of a download from the server. */
   status: number | undefined;
   /** Body of the response if the status is not 200. */
   problem: string;
 }
-
-type AnyQuery = Query<WireRow> & Partial<LocationsQuery<WireRow>>;
 
 /** Reads the query of a plan from its service; never rejects. */
 export async function readOutput(plan: Plan, service: FaultyService): Promise<RunOutput> {
@@ -73,10 +71,8 @@ async function read(
       await pause();
     }
   } else {
-    const bytes = output === "geojson"
-      ? query.geojson!()
-      : query[output as "csv" | "ndjson" | "json"]();
-    await collect(bytes, output, outcome, pause);
+    const format = output as FormatName;
+    await collect(query.bytes(format), format, outcome, pause);
   }
 }
 
@@ -84,7 +80,7 @@ function queryOf(
   plan: Plan,
   service: FaultyService,
   onProgress: (progress: Progress) => void,
-): AnyQuery {
+): Query<WireRow> {
   const client = new DataStream({
     apiKey: API_KEY,
     baseUrl: service.baseUrl,
@@ -120,7 +116,7 @@ function queryOf(
     Observations: () => client.observations(input as never),
     Records: () => client.records(input as never),
   };
-  return queries[plan.resource]() as unknown as AnyQuery;
+  return queries[plan.resource]() as unknown as Query<WireRow>;
 }
 
 async function download(
@@ -138,7 +134,7 @@ async function download(
     log: (line) => outcome.log.push(line),
     ...(plan.maxRows !== undefined && { maxRows: plan.maxRows }),
   });
-  const format = plan.output.slice("edge-".length);
+  const format = plan.output.slice("edge-".length) as FormatName;
   const { within } = plan;
   const options = {
     "$select": plan.select?.join(","),
@@ -161,7 +157,7 @@ async function download(
   await collect(response.body!, format, outcome, () => pauseReader(plan, service));
 }
 
-/** The edge function responded with a status other than 200. */
+/** The server responded with a status other than 200. */
 class EdgeProblem extends Error {
   constructor(readonly status: number, text: string) {
     super(text);
@@ -181,7 +177,7 @@ async function pauseReader(
 /** Reads a stream to its end or an error, then parses the rows. */
 async function collect(
   stream: ReadableStream<Uint8Array>,
-  format: string,
+  format: FormatName,
   outcome: RunOutput,
   pause: () => Promise<void>,
 ): Promise<void> {
@@ -197,32 +193,35 @@ async function collect(
   } catch (error) {
     failure = error ?? new Error("The stream failed without a reason");
   }
-  Object.assign(outcome, parse(text, format));
+  Object.assign(outcome, PARSERS[format](text));
   if (failure !== undefined) throw failure;
 }
 
-function parse(text: string, format: string): Pick<RunOutput, "rows" | "isClosed"> {
-  if (format === "csv") {
+/** Functions that parse a document, which may end too early, by format. */
+const PARSERS: Record<FormatName, (text: string) => Pick<RunOutput, "rows" | "isClosed">> = {
+  csv(text) {
     const lines = readCsv(text);
-    return {
-      rows: lines.slice(1),
-      isClosed: lines.length > 0 && text.endsWith("\r\n"),
-    };
-  }
-  if (format === "ndjson") {
-    const lines = text.split("\n");
-    return {
-      rows: lines.filter((line) => line !== "").map((line) => JSON.parse(line)),
-      isClosed: text === "" || text.endsWith("\n"),
-    };
-  }
-  const [name, close] = format === "json" ? ["value", "]}"] : ["features", "]}"];
+    return { rows: lines.slice(1), isClosed: lines.length > 0 && text.endsWith("\r\n") };
+  },
+  ndjson: (text) => ({
+    rows: text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line)),
+    isClosed: text === "" || text.endsWith("\n"),
+  }),
+  json: (text) => parseList(text, "value"),
+  geojson(text) {
+    const { rows, isClosed } = parseList(text, "features");
+    return { rows: rows.map(rowOfFeature), isClosed };
+  },
+};
+
+/** Parses a JSON document whose rows are the last member. */
+function parseList(text: string, name: string): { rows: WireRow[]; isClosed: boolean } {
+  const close = "]}";
   const trimmed = text.trimEnd();
   const isClosed = trimmed.endsWith(close) && isJson(trimmed);
   if (trimmed === "") return { rows: [], isClosed: false };
   const closed = isClosed ? trimmed : `${trimmed.replace(/,$/, "")}${close}`;
-  const list = JSON.parse(closed)[name] as WireRow[];
-  return { rows: format === "json" ? list : list.map(rowOfFeature), isClosed };
+  return { rows: JSON.parse(closed)[name], isClosed };
 }
 
 function isJson(text: string): boolean {

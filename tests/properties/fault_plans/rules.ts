@@ -79,7 +79,7 @@ export function checkError(
   violations: string[],
 ): void {
   if (plan.output.startsWith("edge-")) {
-    if (status === undefined) violations.push(`no response from the edge function: ${error}`);
+    if (status === undefined) violations.push(`no response from the server: ${error}`);
     // Errors of the client (4xx) are not logged.
     const isClientError = status !== undefined && status >= 400 && status < 500;
     if (log.length === 0 && !isClientError) violations.push("the error is not logged");

@@ -1,6 +1,7 @@
 // Citations on standard error after a download.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { formatsOf } from "../../../src/formats/formats.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { record } from "../../helpers/transcript.ts";
 import { weir } from "../../helpers/run_weir.ts";
@@ -16,7 +17,7 @@ function wordsOf(command: string): string[] {
   return [...command.matchAll(/(?:[^\s']|'[^']*')+/g)].map(([word]) => word.replaceAll("'", ""));
 }
 
-for (const format of ["csv", "ndjson", "json"]) {
+for (const format of formatsOf("Records")) {
   for (const select of [[], ["--select=ResultValue,DOI"]]) {
     Deno.test(
       `weir cites the dataset of one row when the format is ${format}${select}`,
@@ -127,7 +128,7 @@ Deno.test(
     const { errors, asked } = await withDatasets(250, "observations", "--limit=1000", "--region=x");
     const requests = asked.filter((line) => line.startsWith("Metadata"));
     assertEquals(requests.map((line) => line.split("','").length), [100, 100, 50]);
-    assert(errors.includes("The service has no citation of 10.25976/249"));
+    assert(errors.includes("DataStream has no citation of 10.25976/249"));
   },
 );
 

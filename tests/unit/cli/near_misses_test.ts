@@ -1,6 +1,7 @@
 // Hints for names that the command line does not have.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
+import { FORMAT_SYNONYMS, formatsOf } from "../../../src/formats/formats.ts";
 import { fieldNames } from "../../../src/odata/resources.ts";
 import { weir } from "../../helpers/run_weir.ts";
 
@@ -51,30 +52,53 @@ const hints: [line: string[], message: string][] = [
     "--count is not for cite: use it with records, observations, locations or metadata",
   ],
   [["records", "-expires"], 'Unknown flag "-e"'],
+  [["records", "-limit", "3"], 'Unknown flag "-limit": did you mean "--limit"?'],
+  [["records", "-output=a.csv"], 'Unknown flag "-output": did you mean "--output"?'],
+  // Years.
+  [
+    ["records", "--sandbox", "--from=2015-01-01"],
+    '--from must be a year with four digits, got "2015-01-01": pass --from 2015, then keep the ' +
+    "rows you need by their ActivityStartDate, because DataStream filters by year only",
+  ],
+  [["records", "--sandbox", "--to=15"], '--to must be a year with four digits, got "15"'],
   // Formats.
   [
     ["records", "--sandbox", "--format=xml"],
-    'Unknown format "xml": use one of csv, ndjson, json',
+    `--format must be one of ${formatsOf("Records").join(", ")} for Records, got "xml"`,
   ],
   [
     ["locations", "--sandbox", "--format=xml"],
-    'Unknown format "xml": use one of csv, ndjson, json, geojson',
+    `--format must be one of ${formatsOf("Locations").join(", ")} for Locations, got "xml"`,
   ],
   [
     ["records", "--sandbox", "--output=out.txt"],
-    'The extension of "out.txt" does not name a format: pass --format with one of csv, ndjson, json',
+    'The extension of "out.txt" does not name a format: pass --format with one of ' +
+    formatsOf("Records").join(", "),
   ],
   [
     ["records", "--sandbox", "--separator=::"],
     '--separator must be one punctuation mark such as "," or ";", or a tab, got "::"',
   ],
-  [["records", "--sandbox", "--format=cvs"], 'Unknown format "cvs": did you mean "csv"?'],
-  [["records", "--sandbox", "--format=xlsx"], 'Unknown format "xlsx": use csv with --bom'],
+  ...[
+    ["cvs", 'did you mean "csv"?'],
+    ["CSV", 'did you mean "csv"?'],
+    ["JSONL", "use ndjson"],
+    ["geojson", "GeoJSON is only for Locations"],
+    ...Object.entries(FORMAT_SYNONYMS).map(([name, use]) => [
+      name.toUpperCase(),
+      `use ${use.replace("{bom: true}", "--bom").replace('{separator: "\\t"}', "--separator tab")}`,
+    ]),
+  ].map(([format, hint]): [string[], string] => [
+    ["records", "--sandbox", `--format=${format}`],
+    `--format must be one of ${
+      formatsOf("Records").join(", ")
+    } for Records, got "${format}": ${hint}`,
+  ]),
   // Fields and filter fields, with the names of flags.
   [
     ["records", "--sandbox", "--select=WellID"],
     '--select includes "WellID", which is not a field of Records: use one of ' +
-    `${fieldNames("Records").join(", ")} (or pass --unchecked, if the service accepts it)`,
+    `${fieldNames("Records").join(", ")} (or pass --unchecked, if DataStream accepts it)`,
   ],
   [
     ["records", "--sandbox", "--select=LocationId"],
@@ -84,7 +108,7 @@ const hints: [line: string[], message: string][] = [
   [
     ["records", "--sandbox", "--filter=WellID eq '5'"],
     '--filter uses "WellID" at character 1, which is not a filter field of Records: use one of ' +
-    `${FIELDS_OF_ALL} (or pass --unchecked, if the service accepts it)`,
+    `${FIELDS_OF_ALL} (or pass --unchecked, if DataStream accepts it)`,
   ],
   [
     ["observations", "--sandbox", "--filter=Latitude gt '5'"],

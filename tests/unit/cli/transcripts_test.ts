@@ -2,6 +2,7 @@
 // in tests/fixtures/transcripts.
 import "../../helpers/reads_fixtures.ts";
 import { assertEquals } from "@std/assert";
+import { FORMAT_NAMES, FORMAT_SYNONYMS, formatsOf } from "../../../src/formats/formats.ts";
 import { VERSION } from "../../../src/version.ts";
 import { assertGolden } from "../../helpers/golden.ts";
 import { record, type Scenario, tabulate, transcribe } from "../../helpers/transcript.ts";
@@ -95,7 +96,7 @@ Deno.test("weir rejects every flag without its value, with a needless value, or 
 
 const UNKNOWN_FLAGS = [
   ...["box", "bounding-box", "within", "parameter", "analyte", "citations", "dataset", "where"],
-  ...["overwrite", "csv", "geojson", "json", "jsonl", "ndjson", "since", "start", "year", "max"],
+  ...["overwrite", ...FORMAT_NAMES, "jsonl", "since", "start", "year", "max"],
   ...["rows", "delimiter", "file", "domain", "host", "url", "test", "silent", "province"],
   ...["continue", "demo", "columns", "fields", "end", "until", "page-size"],
   ...["api-key", "KEY", "Filter", "WHERE", "fliter", "charateristic", "se", "no", "re", "x"],
@@ -175,8 +176,8 @@ const INVALID: Record<string, string[]> = {
   to: YEARS,
   partition: ["auto", "never", "location", "year", "half", "YEAR"],
   format: [
-    ...["csv", "ndjson", "json", "geojson", "CSV", "xml", "jsonl", "JSONL", "jsonstream"],
-    ...["excel", "xlsx", "tsv", "cvs", "txt"],
+    ...[...FORMAT_NAMES, "CSV", "xml", "jsonl", "JSONL", ...Object.keys(FORMAT_SYNONYMS)],
+    ...["cvs", "txt"],
   ],
   output: ["a.xlsx", "a.csv.gz", "-", "/dev/stdout", "/dev/fd/1"],
   separator: [
@@ -364,7 +365,7 @@ Deno.test("weir fields, url, sign and setup print what was recorded", async () =
 
 Deno.test("weir writes the recorded rows in each format, and counts", async () => {
   const text = await transcribe([
-    ...["csv", "ndjson", "json"].map((format) => [
+    ...formatsOf("Records").map((format) => [
       ...["records", "--quiet", "--limit=3", `--format=${format}`],
       "--select=Id,DOI,CharacteristicName,ResultValue,ResultUnit,ActivityStartDate",
     ]),

@@ -314,7 +314,11 @@ for (
 const wrongOptions: [name: string, options: object, message: string][] = [
   ["dois is no boolean", { dois: "yes" }, "dois must be a boolean"],
   ["csv is set without a format", { csv: {} }, "csv must not be set without a format"],
-  ["the format is unknown", { format: "xml" }, "format must be one of csv, ndjson, json, geojson"],
+  [
+    "the format is unknown",
+    { format: "xml" },
+    `format must be one of ${formatsOf("Locations").join(", ")} for Locations, got "xml"`,
+  ],
   [
     "CSV options go with another format",
     { format: "json", csv: { bom: true } },
@@ -328,12 +332,22 @@ for (const [name, options, message] of wrongOptions) {
 }
 
 Deno.test("bytes() throws when the resource does not have the format", () => {
-  for (const format of ["geojson", "xml", "toString"]) {
-    assertThrows(
+  const known = formatsOf("Records").join(", ");
+  for (
+    const [format, end] of [
+      ["geojson", 'got "geojson"'],
+      ["xml", 'got "xml"'],
+      ["toString", 'got "toString"'],
+      ["CSV", 'got "CSV": did you mean "csv"?'],
+      [undefined, "got undefined"],
+    ]
+  ) {
+    const error = assertThrows(
       () => new DataStream().records().bytes(format as FormatName),
       ValidationError,
-      "format must be one of csv, ndjson, json for Records",
     );
+    assertEquals(error.message, `format must be one of ${known} for Records, ${end}`);
+    assertEquals([error.option, error.received], ["format", format]);
   }
 });
 

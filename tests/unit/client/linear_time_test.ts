@@ -6,15 +6,12 @@ import { DataStream, DataStreamError } from "../../../mod.ts";
 import { readRetryAfter, statusError } from "../../../src/client/http_error.ts";
 import { nextLinkTarget, readSkipToken } from "../../../src/client/next_link.ts";
 import { isJson } from "../../../src/client/transport.ts";
+import { formatsOf } from "../../../src/formats/formats.ts";
+import { RESOURCE_NAMES } from "../../../src/odata/resources.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 import { ROOT } from "../../helpers/upstream.ts";
-import { queryOver, READERS } from "../../helpers/page_readers.ts";
-import {
-  FORMATS_OF,
-  RESOURCE_NAMES,
-  samplePage,
-  truncatedPage,
-} from "../../helpers/sample_pages.ts";
+import { queryOver, readWholeQuery } from "../../helpers/page_readers.ts";
+import { samplePage, truncatedPage } from "../../helpers/sample_pages.ts";
 
 type Text = (size: number) => string;
 
@@ -125,13 +122,13 @@ for (const [symbol, what, text, read] of others) {
 }
 
 for (const resource of RESOURCE_NAMES) {
-  for (const format of ["rows", ...FORMATS_OF[resource]]) {
+  for (const format of ["rows", ...formatsOf(resource)] as const) {
     const symbol = format === "rows" ? "toArray" : format;
     Deno.test(`${symbol}() rejects in linear time when a page of ${resource} is truncated`, async () => {
       const sample = await samplePage(resource);
       await assertLinear(
         (copies) => truncatedPage(sample, copies),
-        (page) => READERS[format]!(queryOver(resource, page.slice())),
+        (page) => readWholeQuery(queryOver(resource, page.slice()), format),
       );
     });
   }

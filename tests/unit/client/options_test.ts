@@ -51,7 +51,8 @@ const invalidOptions: [name: string, options: unknown, option: string, message: 
     "no user name",
   ],
   ["the base URL has a fragment", { baseUrl: `https://a.org/#${SECRET}` }, "baseUrl", "fragment"],
-  ["the key is empty", { apiKey: "" }, "apiKey", "visible ASCII characters"],
+  ["the key is empty", { apiKey: "" }, "apiKey", "apiKey must not be empty: omit it, or set it"],
+  ["the key is a line feed", { apiKey: "\n" }, "apiKey", "apiKey must not be empty"],
   ["the key is a number", { apiKey: 5 }, "apiKey", "visible ASCII characters"],
   ["the key contains a space", { apiKey: "secret key" }, "apiKey", "got others (not shown)"],
   ["the key contains a line feed", { apiKey: `${SECRET}\nx: y` }, "apiKey", "visible ASCII"],
@@ -140,7 +141,7 @@ for (
     const error = assertThrows(
       () => new DataStream({ baseUrl, requestsPerSecond: 3 }),
       ValidationError,
-      "requestsPerSecond must be at most 2 for the service, got 3",
+      "requestsPerSecond must be at most 2 for DataStream, got 3",
     );
     assertEquals([error.option, error.received], ["requestsPerSecond", 3]);
   });

@@ -2,12 +2,14 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type DataStream, DataStreamError, type Progress, type Query } from "../../../mod.ts";
+import { formatsOf } from "../../../src/formats/formats.ts";
 import {
   type Change,
   clientOfChangedPages,
   type PageBody,
   withoutLink,
 } from "../../helpers/changed_pages.ts";
+import { READ_ROWS } from "../../helpers/read_rows.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";
 
 type Row = { Id: number };
@@ -21,12 +23,13 @@ const textOf = (bytes: ReadableStream<Uint8Array<ArrayBuffer>>) => new Response(
 /** The Ids of a query's rows, read in each format. */
 const FORMATS: Record<string, (query: Query<Row>) => Promise<number[]>> = {
   rows: async (query) => (await query.toArray()).map(({ Id }) => Id),
-  csv: async (query) =>
-    (await textOf(query.csv({ columns: ["Id"] }))).trimEnd().split("\r\n")
-      .slice(1).map(Number),
-  ndjson: async (query) =>
-    (await textOf(query.ndjson())).trimEnd().split("\n").map((line) => JSON.parse(line).Id),
-  json: async (query) => JSON.parse(await textOf(query.json())).value.map(({ Id }: Row) => Id),
+  ...Object.fromEntries(
+    formatsOf("Records").map((format) => [
+      format,
+      async (query: Query<Row>) =>
+        READ_ROWS[format](await textOf(query.bytes(format))).map(({ Id }) => Number(Id)),
+    ]),
+  ),
 };
 
 /** Sends the page before again, with its link, in place of the page with that number. */

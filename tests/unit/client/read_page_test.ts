@@ -2,19 +2,21 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { DataStreamError } from "../../../mod.ts";
+import { formatsOf } from "../../../src/formats/formats.ts";
+import { RESOURCE_NAMES } from "../../../src/odata/resources.ts";
 import { cutPoints } from "../../helpers/cut_points.ts";
-import { queryOver, READERS } from "../../helpers/page_readers.ts";
-import { FORMATS_OF, RESOURCE_NAMES, samplePage } from "../../helpers/sample_pages.ts";
+import { queryOver, readWholeQuery } from "../../helpers/page_readers.ts";
+import { samplePage } from "../../helpers/sample_pages.ts";
 
 for (const resource of RESOURCE_NAMES) {
-  for (const format of ["rows", ...FORMATS_OF[resource]]) {
+  for (const format of ["rows", ...formatsOf(resource)] as const) {
     const symbol = format === "rows" ? "toArray" : format;
     Deno.test(`${symbol}() rejects when a page of ${resource} is truncated`, async () => {
       const page = new TextEncoder().encode(await samplePage(resource));
-      await READERS[format]!(queryOver(resource, page));
+      await readWholeQuery(queryOver(resource, page), format);
       for (const length of cutPoints(page)) {
         const query = queryOver(resource, page.slice(0, length));
-        const error = await assertRejects(() => READERS[format]!(query), DataStreamError);
+        const error = await assertRejects(() => readWholeQuery(query, format), DataStreamError);
         assertEquals(error.kind, "page");
       }
     });

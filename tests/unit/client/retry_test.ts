@@ -197,7 +197,7 @@ Deno.test("locations() fails with the time of a retry when Retry-After exceeds t
     const { client, requests } = retryingClient([statusResponse(status, { "retry-after": "121" })]);
     const error = await assertRejects(() => client.locations().toArray(), DataStreamError);
     assertEquals([error.status, requests.length], [status, 1]);
-    assertEquals(error.hint, "try again in 121 s, as the service asks");
+    assertEquals(error.hint, "try again in 121 s, as DataStream asks");
     assertEquals(error.retryAfter, 121_000);
   }
 });
@@ -293,7 +293,7 @@ Deno.test("locations() fails without a retry when the runtime denies network acc
   const { client, requests } = retryingClient([denied]);
   const error = await assertRejects(() => client.locations().toArray(), DataStreamError);
   assertEquals([error.hint, requests.length], [
-    "allow access to the service: deno run --allow-net=upstream.invalid",
+    "allow access to DataStream: deno run --allow-net=upstream.invalid",
     1,
   ]);
 });

@@ -2,7 +2,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, type Progress, type Query } from "../../../mod.ts";
-import { rangesOfAtMost } from "../../../src/client/shards.ts";
+import { rangesOfAtMost } from "../../../src/client/ranges.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { type LargeService, largeService } from "../../helpers/large_service.ts";
 

@@ -9,9 +9,11 @@ import {
 } from "@std/assert";
 import { type AppOptions, createApp } from "../../../edge/app.ts";
 import { ValidationError } from "../../../src/errors.ts";
+import { FORMATS, formatsOf } from "../../../src/formats/formats.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "../../../src/odata/resources.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { overSandbox, overUpstream, problemOf, SECRET } from "../../helpers/edge.ts";
+import { READ_ROWS } from "../../helpers/read_rows.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { ask } from "../../helpers/sandbox.ts";
 import { upstream } from "../../helpers/upstream.ts";
@@ -27,39 +29,28 @@ Deno.test("EdgeApp.request() returns every record with all columns for /Records.
   assertEquals([stats.requests, stats.tooFast, stats.parallel], [4, 0, 0]); // with a count
 });
 
+/** Converts the values of a row to texts, as in CSV. */
+const textsOf = (row: Record<string, unknown>) => Object.values(row).map(String);
+
 const resources = Object.keys(RESOURCES) as ResourceName[];
 
 for (const resource of resources) {
-  const wantedOf = async () => {
-    const rows = await ask({ records: 40 }).rows(resource, { $select: "Id,DOI" });
+  const wantedOf = async (select: readonly string[]): Promise<Record<string, unknown>[]> => {
+    const rows = await ask({ records: 40 }).rows(resource, { $select: select.join() });
     return JSON.parse(JSON.stringify(rows));
   };
-  const get = async (extension: string) => {
-    const { app } = overSandbox({ records: 40 });
-    return await app.request(`/${resource}.${extension}?$select=Id,DOI`);
-  };
-
-  Deno.test(`EdgeApp.request() returns CSV for /${resource}.csv`, async () => {
-    const response = await get("csv");
-    assertEquals(response.headers.get("content-type"), "text/csv; charset=utf-8");
-    const [header, ...rows] = readCsv(await response.text());
-    assertEquals(header, ["Id", "DOI"]);
-    const wanted: Record<string, unknown>[] = await wantedOf();
-    assertEquals(rows, wanted.map(({ Id, DOI }) => [String(Id), String(DOI)]));
-  });
-
-  Deno.test(`EdgeApp.request() returns NDJSON for /${resource}.ndjson`, async () => {
-    const response = await get("ndjson");
-    assertEquals(response.headers.get("content-type"), "application/x-ndjson; charset=utf-8");
-    const lines = (await response.text()).trimEnd().split("\n");
-    assertEquals(lines.map((line) => JSON.parse(line)), await wantedOf());
-  });
-
-  Deno.test(`EdgeApp.request() returns JSON for /${resource}.json`, async () => {
-    const response = await get("json");
-    assertEquals(response.headers.get("content-type"), "application/json; charset=utf-8");
-    assertEquals(await response.json(), { value: await wantedOf() });
-  });
+  for (const format of formatsOf(resource)) {
+    const { label, extension, mediaType, requiredFields = [] } = FORMATS[format];
+    Deno.test(`EdgeApp.request() returns ${label} for /${resource}.${extension}`, async () => {
+      const { app } = overSandbox({ records: 40 });
+      const select = ["Id", "DOI", ...requiredFields];
+      const response = await app.request(`/${resource}.${extension}?$select=${select}`);
+      assertEquals(response.headers.get("content-type"), `${mediaType}; charset=utf-8`);
+      const rows = READ_ROWS[format](await response.text());
+      assertEquals(rows.map((row) => Object.keys(row)), rows.map(() => select));
+      assertEquals(rows.map(textsOf), (await wantedOf(select)).map(textsOf));
+    });
+  }
 
   Deno.test(`EdgeApp.request() returns the headers of GET and sends no request when the method is HEAD: ${resource}`, async () => {
     const { app, stats } = overSandbox({ records: 10 });
@@ -84,21 +75,28 @@ Deno.test("EdgeApp.request() returns the points inside bbox for /Locations.geojs
   }
 });
 
+const EXTENSIONS = formatsOf("Records").map((format) => `.${FORMATS[format].extension}`);
+const PATHS_OF_RECORDS = EXTENSIONS.map((extension) => `/Records${extension}`).join(", ");
+const PATHS_OF_ALL = `/Metadata, /Locations, /Observations, /Records, with the extension ${
+  EXTENSIONS.join(", ")
+} or none`;
 for (
   const [path, wanted] of [
     ["/records.csv", 'did you mean "/Records.csv"?'],
     ["/Records.csv/", 'did you mean "/Records.csv"?'],
     ["/Records.cvs", 'did you mean ".csv"?'],
     ["/Records/", 'did you mean "/Records"?'],
+    ["/records", 'did you mean "/Records"?'],
+    ["/Records/$count", 'use "/Records?$count=true"'],
+    ["/v1/odata/v4/Records/%24count", 'use "/Records?$count=true"'],
+    ["/banana/$count", `use one of ${PATHS_OF_ALL}`],
+    ["/Citations", 'did you mean "/Citations.txt" or "/Citations.json"?'],
+    ["/citations/", 'did you mean "/Citations.txt" or "/Citations.json"?'],
     ["/v1/odata/v4/Records", 'did you mean "/Records"?'],
     ["/Citation.txt", 'did you mean "/Citations.txt"?'],
-    ["/Records.xlsx", "use one of /Records.csv, /Records.ndjson, /Records.json"],
-    ["/Records.geojson", "use one of /Records.csv, /Records.ndjson, /Records.json"],
-    [
-      "/banana",
-      "use one of /Metadata, /Locations, /Observations, /Records, with the extension .csv, " +
-      ".ndjson, .json or none",
-    ],
+    ["/Records.xlsx", `use one of ${PATHS_OF_RECORDS}`],
+    ["/Records.geojson", `use one of ${PATHS_OF_RECORDS}`],
+    ["/banana", `use one of ${PATHS_OF_ALL}`],
   ]
 ) {
   Deno.test(`EdgeApp.request() returns 404 with a hint when the path is ${path}`, async () => {

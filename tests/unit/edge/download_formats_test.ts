@@ -1,5 +1,6 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { FORMAT_SYNONYMS, FORMATS, formatsOf } from "../../../src/formats/formats.ts";
 import { overSandbox, problemOf } from "../../helpers/edge.ts";
 
 const typeOf = async (path: string, accept?: string) => {
@@ -34,10 +35,11 @@ for (const [accept, type, resource = "Records"] of negotiated) {
 }
 
 const formats: [format: string, type: string][] = [
-  ["csv", "text/csv"],
+  ...Object.values(FORMATS).map(({ extension, mediaType }): [string, string] => [
+    extension,
+    mediaType,
+  ]),
   ["JSON", "application/json"],
-  ["ndjson", "application/x-ndjson"],
-  ["geojson", "application/geo+json"],
   ["text/csv", "text/csv"],
   ["application/json;odata.metadata=none", "application/json"],
   ["application/geo%2Bjson", "application/geo+json"],
@@ -59,11 +61,14 @@ Deno.test("EdgeApp.request() returns 406 with the media types when accept exclud
 });
 
 const wrongFormats: [format: string, hint: string][] = [
-  ["xml", "use one of csv, ndjson, json"],
-  ["geojson", "use one of csv, ndjson, json"],
+  ["xml", ""],
+  ["geojson", "GeoJSON is only for Locations"],
   ["cvs", 'did you mean "csv"?'],
   ["jsonl", "use ndjson"],
-  ["xlsx", "use csv with bom=true"],
+  ...Object.entries(FORMAT_SYNONYMS).map(([name, use]): [string, string] => [
+    name.toUpperCase(),
+    `use ${use.replace("{bom: true}", "bom=true").replace('{separator: "\\t"}', "separator=tab")}`,
+  ]),
 ];
 for (const [format, wanted] of wrongFormats) {
   Deno.test(`EdgeApp.request() returns 400 with a hint for /Records?$format=${format}`, async () => {
@@ -71,6 +76,8 @@ for (const [format, wanted] of wrongFormats) {
     const response = await app.request(`/Records?$format=${format}`);
     assertEquals([response.status, stats.requests], [400, 0]);
     const { detail, hint } = await problemOf(response);
-    assertEquals([detail, hint], [`$format must be a format of Records, got "${format}"`, wanted]);
+    const known = formatsOf("Records").join(", ");
+    assertEquals(detail, `$format must be one of ${known} for Records, got "${format}"`);
+    assertEquals(hint, wanted);
   });
 }

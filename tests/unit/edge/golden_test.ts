@@ -2,6 +2,8 @@
 // options and pairs of them, and the downloads of every resource in every format.
 import "../../helpers/reads_fixtures.ts";
 import { type AppOptions, createApp, type EdgeApp, signUrl } from "../../../edge/app.ts";
+import { FORMAT_NAMES, FORMATS, formatsOf } from "../../../src/formats/formats.ts";
+import { RESOURCE_NAMES } from "../../../src/odata/resources.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { overSandbox, SECRET } from "../../helpers/edge.ts";
@@ -17,8 +19,6 @@ const signed = {
   now: () => NOW,
 } as const;
 
-const RESOURCES = ["Metadata", "Locations", "Observations", "Records"];
-const FORMATS = ["csv", "ndjson", "json", "geojson"];
 const PATHS = [
   "/",
   "/weir.css",
@@ -27,7 +27,9 @@ const PATHS = [
   "/healthz",
   "/Citations.txt",
   "/Citations.json",
-  ...RESOURCES.flatMap((name) => [`/${name}`, ...FORMATS.map((format) => `/${name}.${format}`)]),
+  ...RESOURCE_NAMES.flatMap((
+    name,
+  ) => [`/${name}`, ...FORMAT_NAMES.map((format) => `/${name}.${format}`)]),
   "/nothing",
 ];
 const METHODS = ["GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"];
@@ -156,6 +158,7 @@ const UNKNOWN = [
   "unchecked=true",
   "apikey=x",
   "api_key=x",
+  "api-key=x",
   "API_KEY=x",
   "key=x",
   "x-api-key=x",
@@ -177,14 +180,14 @@ Deno.test(
     );
     const requests = [
       ...[...queries, ...UNKNOWN].map((query) => `/Records.csv?${query}`),
-      ...RESOURCES.flatMap((name) =>
+      ...RESOURCE_NAMES.flatMap((name) =>
         [
           ...VALUES.$select!.map((value) => pairOf("$select", value)),
           ...VALUES.$filter!.map((value) => pairOf("$filter", value)),
           ...VALUES.$format!.map((value) => pairOf("$format", value)),
         ].map((query) => `/${name}?${query}`)
       ),
-      ...FORMATS.flatMap((format) => first.map((query) => `/Locations.${format}?${query}`)),
+      ...FORMAT_NAMES.flatMap((format) => first.map((query) => `/Locations.${format}?${query}`)),
       ...["txt", "json"].flatMap((extension) =>
         [...first, ...UNKNOWN, pairOf("bbox", "1,2"), pairOf("$filter", "Name eq 'x'")]
           .map((query) => `/Citations.${extension}?${query}`)
@@ -307,17 +310,10 @@ Deno.test("EdgeApp.request() answers downloads as recorded", DEADLINE, async () 
     lines.push("", same === undefined || text.length < 200 ? text : `(body of ${same})`);
     if (text !== "" && same === undefined) bodies.set(text, path);
   };
-  const formatsOf = (name: string) => name === "Locations" ? FORMATS : FORMATS.slice(0, 3);
-  const types: Record<string, string> = {
-    csv: "text/csv",
-    ndjson: "application/x-ndjson",
-    json: "application/json",
-    geojson: "application/geo+json",
-  };
-  for (const name of RESOURCES) {
+  for (const name of RESOURCE_NAMES) {
     for (const format of formatsOf(name)) {
       await add(`/${name}.${format}?limit=2`);
-      await add(`/${name}?limit=2`, { accept: types[format]! });
+      await add(`/${name}?limit=2`, { accept: FORMATS[format].mediaType });
       await add(`/${name}?limit=2&$format=${format}`);
     }
     await add(`/${name}?limit=2`);

@@ -3,7 +3,7 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { negotiateFormat } from "../../../edge/download.ts";
-import { citeAs, contentDisposition, toFileName } from "../../../edge/download_response.ts";
+import { citeAs, contentDisposition, toFileName } from "../../../edge/download_headers.ts";
 import { readForm, toFormQuery } from "../../../edge/page/form.ts";
 import { publicOrigin } from "../../../edge/page/links.ts";
 import { toProblem } from "../../../edge/problem.ts";

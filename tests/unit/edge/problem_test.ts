@@ -1,5 +1,6 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { formatsOf } from "../../../src/formats/formats.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
 import { page, ROOT, type ScriptedResponse } from "../../helpers/upstream.ts";
@@ -104,6 +105,19 @@ Deno.test(
 );
 
 Deno.test(
+  "EdgeApp.request() writes DataStream when the message of the service has its address",
+  DEADLINE,
+  async () => {
+    const reply = Response.json({ message: `see ${ROOT}/Records` }, { status: 400 });
+    const { app } = overUpstream([reply]);
+    assertEquals(
+      (await problemOf(await app.request("/Records.csv"))).detail,
+      "DataStream responded with status 400 (see DataStream/v1/odata/v4/Records)",
+    );
+  },
+);
+
+Deno.test(
   "EdgeApp.request() returns 400 with the message of the service when it rejects the filter",
   DEADLINE,
   async () => {
@@ -132,7 +146,7 @@ for (const [name, reply] of faults) {
     },
   );
 
-  for (const format of ["csv", "ndjson", "json"]) {
+  for (const format of formatsOf("Records")) {
     Deno.test(
       `EdgeApp.request() breaks the transfer of ${format} and logs the error when a later response is ${name}`,
       DEADLINE,

@@ -1,18 +1,8 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { CsvWriter } from "../../../src/formats/csv.ts";
-import { checkCsvOptions } from "../../../src/formats/csv_options.ts";
 import { findDois } from "../../../src/formats/find_dois.ts";
-import { createGeojsonWriter } from "../../../src/formats/geojson.ts";
-import { createJsonWriter, createNdjsonWriter } from "../../../src/formats/json.ts";
-import type { PageWriter } from "../../../src/formats/page_writer.ts";
-
-const writers: Record<string, () => PageWriter> = {
-  csv: () => new CsvWriter(checkCsvOptions(), ["Id", "DOI"], { addsNewFields: true }),
-  ndjson: () => createNdjsonWriter(),
-  json: () => createJsonWriter(),
-  geojson: () => createGeojsonWriter(),
-};
+import { createWriter, formatsOf } from "../../../src/formats/formats.ts";
+import { createNdjsonWriter } from "../../../src/formats/json.ts";
 
 const pages: [name: string, page: string, dois: string[]][] = [
   ["two alternating DOIs", row("a") + row("b") + row("a") + row("b"), ["a", "b"]],
@@ -34,11 +24,14 @@ const pages: [name: string, page: string, dois: string[]][] = [
     ["a", "b"],
   ],
 ];
-for (const [format, writer] of Object.entries(writers)) {
+for (const format of formatsOf("Locations")) {
   for (const [name, rows, dois] of pages) {
     Deno.test(`findDois() returns each DOI once when ${format} has written a page with ${name}`, () => {
       const page = toPage(rows);
-      assertEquals(findDois(page, writer().write(page)), dois);
+      assertEquals(
+        findDois(page, createWriter(format, { resource: "Locations" }).write(page)),
+        dois,
+      );
     });
   }
 }

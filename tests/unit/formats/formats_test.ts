@@ -1,14 +1,17 @@
 import "../../helpers/no_permission.ts";
-import { assertEquals, assertThrows } from "@std/assert";
-import { type ResourceName, RESOURCES, ValidationError } from "../../../mod.ts";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { type ResourceName, ValidationError } from "../../../mod.ts";
+import { RESOURCE_NAMES } from "../../../src/odata/resources.ts";
 import {
   createWriter,
   FORMAT_NAMES,
+  FORMAT_SYNONYMS,
   type FormatName,
   formatOfExtension,
   FORMATS,
   formatsOf,
   missingFields,
+  unknownFormat,
   type WriterOptions,
 } from "../../../src/formats/formats.ts";
 
@@ -17,17 +20,44 @@ const decoder = new TextDecoder();
 
 Deno.test("FORMATS has each extension and media type once", () => {
   const formats = Object.values(FORMATS);
-  const extensions = formats.flatMap(({ extension, aliases }) => [extension, ...aliases]);
+  const extensions = formats.flatMap(({ extension, aliases = [] }) => [extension, ...aliases]);
   assertEquals(new Set(extensions).size, extensions.length);
   assertEquals(new Set(formats.map(({ mediaType }) => mediaType)).size, formats.length);
 });
 
 Deno.test("formatsOf() lists CSV first, and GeoJSON only for Locations", () => {
-  assertEquals(formatsOf("Locations"), ["csv", "ndjson", "json", "geojson"]);
-  for (const resource of ["Metadata", "Observations", "Records"] as const) {
-    assertEquals(formatsOf(resource), ["csv", "ndjson", "json"]);
+  for (const resource of RESOURCE_NAMES) {
+    assertEquals(formatsOf(resource)[0], "csv");
+    assertEquals(formatsOf(resource).includes("geojson"), resource === "Locations");
   }
 });
+
+Deno.test("FORMAT_SYNONYMS has no name that FORMATS accepts, and suggests formats", () => {
+  for (const [name, hint] of Object.entries(FORMAT_SYNONYMS)) {
+    assertEquals(formatOfExtension(name), undefined, name);
+    assertEquals(FORMAT_NAMES.some((format) => format === name), false, name);
+    assert(FORMAT_NAMES.some((format) => format === hint.split(" ")[0]), name);
+  }
+});
+
+const unknownNames: [resource: ResourceName, name: string, hint: string][] = [
+  ["Records", "CSV", 'did you mean "csv"?'],
+  ["Records", "jsonl", "use ndjson"],
+  ...Object.entries(FORMAT_SYNONYMS).map(([name, use]): [ResourceName, string, string] => [
+    "Records",
+    name.toUpperCase(),
+    `use ${use}`,
+  ]),
+  ["Records", "geojson", "GeoJSON is only for Locations"],
+  ["Locations", "GEOJSON", 'did you mean "geojson"?'],
+  ["Records", "toString", ""],
+];
+for (const [resource, name, hint] of unknownNames) {
+  Deno.test(`unknownFormat() says "${hint}" when the format of ${resource} is ${name}`, () => {
+    const error = unknownFormat(resource, name);
+    assertEquals([error.option, error.received, error.hint], ["format", name, hint]);
+  });
+}
 
 Deno.test("formatOfExtension() finds extensions and aliases in any case", () => {
   assertEquals(formatOfExtension("CSV"), "csv");
@@ -42,7 +72,7 @@ Deno.test("missingFields() lists what a selection leaves out when the format req
   assertEquals(missingFields("csv", ["Id"]), []);
 });
 
-for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
+for (const resource of RESOURCE_NAMES) {
   for (const format of formatsOf(resource)) {
     Deno.test(`createWriter() continues a document from a state when ${format} holds ${resource}`, () => {
       const pages = ['{"value":[{"Id":1}]}', '{"value":[{"Id":2}]}'].map((page) =>
@@ -67,7 +97,7 @@ const rejected: [FormatName, WriterOptions, option: string, message: string][] =
     "geojson",
     { resource: "Records" },
     "format",
-    "format must be one of csv, ndjson, json for Records",
+    'for Records, got "geojson"',
   ],
   [
     "geojson",
@@ -112,5 +142,6 @@ Deno.test("createWriter() accepts unknown columns when unchecked is true", () =>
 });
 
 Deno.test("FORMAT_NAMES has the names of FORMATS, the default first", () => {
-  assertEquals(FORMAT_NAMES, ["csv", "ndjson", "json", "geojson"]);
+  assertEquals<readonly string[]>(FORMAT_NAMES, Object.keys(FORMATS));
+  assertEquals(FORMAT_NAMES[0], "csv");
 });

@@ -2,19 +2,15 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
-import { citationsText } from "../../../src/formats/citations_text.ts";
-import { CsvWriter } from "../../../src/formats/csv.ts";
-import { checkCsvOptions } from "../../../src/formats/csv_options.ts";
+import { citationsText } from "../../../src/formats/citations.ts";
+import { checkCsvOptions, CsvWriter } from "../../../src/formats/csv.ts";
 import { fieldNames } from "../../../src/odata/resources.ts";
 import { createJsonWriter } from "../../../src/formats/json.ts";
 import { assertLinear, shortest } from "../../helpers/doubling.ts";
 import { PAGE_WRITERS } from "../../helpers/page_writers.ts";
-import {
-  FORMATS_OF,
-  RESOURCE_NAMES,
-  samplePage,
-  truncatedPage,
-} from "../../helpers/sample_pages.ts";
+import { samplePage, truncatedPage } from "../../helpers/sample_pages.ts";
+import { formatsOf } from "../../../src/formats/formats.ts";
+import { RESOURCE_NAMES } from "../../../src/odata/resources.ts";
 import { ask } from "../../helpers/sandbox.ts";
 
 type Text = (size: number) => string;
@@ -108,7 +104,7 @@ Deno.test("every writer throws a SyntaxError when a value is nested a million de
 });
 
 for (const resource of RESOURCE_NAMES) {
-  for (const [symbol, write] of FORMATS_OF[resource].flatMap((format) => PAGE_WRITERS[format]!)) {
+  for (const [symbol, write] of formatsOf(resource).flatMap((format) => PAGE_WRITERS[format])) {
     Deno.test(`${symbol}() takes linear time when a page of ${resource} is truncated`, async () => {
       const sample = await samplePage(resource);
       await assertLinear(

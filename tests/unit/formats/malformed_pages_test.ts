@@ -3,6 +3,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { csvFromPage, DataStream, DataStreamError, type Query } from "../../../mod.ts";
+import { formatsOf } from "../../../src/formats/formats.ts";
 import { transcodedLines } from "../../helpers/csv_paths.ts";
 import {
   assertAgreement,
@@ -172,12 +173,6 @@ function queryOver(chunks: readonly Uint8Array[]): Query<object> {
   return client.records({ limit: 3 });
 }
 
-const FORMATS: Record<string, (query: Query<object>) => ReadableStream<Uint8Array>> = {
-  csv: (query) => query.csv(),
-  ndjson: (query) => query.ndjson(),
-  json: (query) => query.json(),
-};
-
 async function textOf(stream: ReadableStream<Uint8Array>): Promise<string> {
   let text = "";
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -196,8 +191,10 @@ async function kindOf(result: Promise<unknown>): Promise<string> {
   }
 }
 
-for (const [format, read] of Object.entries(FORMATS)) {
-  Deno.test(`${format}() gives the same bytes when a page arrives in two chunks, split anywhere`, async () => {
+for (const format of formatsOf("Records")) {
+  const read = (query: Query<object>) => query.bytes(format);
+
+  Deno.test(`bytes("${format}") gives the same bytes when a page arrives in two chunks, split anywhere`, async () => {
     const wanted = await textOf(read(queryOver([PAGE])));
     for (let at = 0; at <= PAGE.length; at++) {
       const query = queryOver([PAGE.subarray(0, at), PAGE.subarray(at)]);
@@ -205,7 +202,7 @@ for (const [format, read] of Object.entries(FORMATS)) {
     }
   });
 
-  Deno.test(`${format}() rejects a malformed page when its stray bytes are split over chunks`, async () => {
+  Deno.test(`bytes("${format}") rejects a malformed page when its stray bytes are split over chunks`, async () => {
     // Inside the text of the first row, where only well-formed characters are allowed.
     const inText = decoder.decode(PAGE).indexOf("aé") + 2;
     for (const [name, bytes] of STRAY_BYTES) {

@@ -2,8 +2,7 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { csvFromPage } from "../../../mod.ts";
-import { checkCsvOptions } from "../../../src/formats/csv_options.ts";
-import { CsvWriter } from "../../../src/formats/csv.ts";
+import { checkCsvOptions, CsvWriter } from "../../../src/formats/csv.ts";
 import { transcode } from "../../helpers/csv_paths.ts";
 
 const bytes = (page: string) => new TextEncoder().encode(page);

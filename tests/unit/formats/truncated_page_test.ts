@@ -1,11 +1,13 @@
 // A page that ends too early, as a gateway leaves one when it drops the connection.
 import "../../helpers/no_permission.ts";
 import { assert, assertThrows } from "@std/assert";
+import { formatsOf } from "../../../src/formats/formats.ts";
+import { RESOURCE_NAMES } from "../../../src/odata/resources.ts";
 import { PAGE_WRITERS } from "../../helpers/page_writers.ts";
-import { FORMATS_OF, RESOURCE_NAMES, samplePage } from "../../helpers/sample_pages.ts";
+import { samplePage } from "../../helpers/sample_pages.ts";
 
 for (const resource of RESOURCE_NAMES) {
-  for (const [symbol, make] of FORMATS_OF[resource].flatMap((format) => PAGE_WRITERS[format]!)) {
+  for (const [symbol, make] of formatsOf(resource).flatMap((format) => PAGE_WRITERS[format])) {
     Deno.test(`${symbol}() throws when a page of ${resource} is truncated at any byte`, async () => {
       const page = new TextEncoder().encode(await samplePage(resource));
       assert(make(page, resource).length > 0);

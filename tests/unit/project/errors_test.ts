@@ -29,6 +29,23 @@ Deno.test("DataStreamError() sets its name and properties when the status is 0",
   assertEquals([error.status, error.retryAfter, error.cause], [0, 0, cause]);
 });
 
+Deno.test("DataStreamError.messageFor() replaces options when an interface has its own names", () => {
+  const error = new DataStreamError("responded with {top}", {
+    kind: "status",
+    url: "https://a.test/x?y",
+    address: "https://a.test/x",
+    hint: 'lower {top} or pass {partition: "auto"}, not {toString} or { top }',
+  });
+  assertEquals(
+    error.message,
+    'https://a.test/x responded with {top}: lower top or pass partition: "auto", not toString or { top }',
+  );
+  assertEquals(
+    error.messageFor({ top: "--top", partition: "--partition", 'partition: "auto"': "--auto" }),
+    "https://a.test/x responded with {top}: lower --top or pass --auto, not toString or { top }",
+  );
+});
+
 Deno.test("oneLine() replaces line ends and control characters when a message has them", () => {
   assertEquals(oneLine(new Error("a\r\n b\tc\x1b]0;d\x07")), "a b c ]0;d ");
   assertEquals(oneLine("text"), "text");
@@ -47,7 +64,7 @@ Deno.test("messageFor() replaces the names of options when an interface has its 
   });
   assertEquals(
     error.message,
-    'filter has an unknown field "{top}": use within instead (or pass unchecked: true, if the service accepts it)',
+    'filter has an unknown field "{top}": use within instead (or pass unchecked: true, if DataStream accepts it)',
   );
   assertEquals(
     error.messageFor({ filter: "$filter", within: "bbox" }),

@@ -100,6 +100,8 @@ const SHARED_NAMES: Record<string, string> = {
   "src/formats/formats.ts formatOfExtension": "lookup in FORMATS",
   "src/formats/formats.ts formatsOf": "lookup in FORMATS",
   "src/formats/formats.ts missingFields": "lookup in FORMATS",
+  "src/formats/formats.ts unknownFormat":
+    "error for a flag or a URL parameter, with hints for synonyms",
   // The tables of the service.
   "src/odata/regions.ts REGIONS": "table; it may be incomplete, so it is not public",
   "src/odata/regions.ts regionName": "lookup in REGIONS",
@@ -108,12 +110,14 @@ const SHARED_NAMES: Record<string, string> = {
   "src/odata/resources.ts isMeasured": "which resources have --partition, and whose rows are cited",
   // The same input has the same meaning in a flag, a URL parameter and a form.
   "src/odata/bounding_box.ts parseBox": "parser of --bbox and of the parameter bbox",
+  "src/odata/bounding_box.ts BOX_FORM": "messages about --bbox and the parameter bbox",
+  "src/odata/bounding_box.ts BOX_EXAMPLE": "messages about --bbox and the parameter bbox",
   "src/odata/bounding_box.ts parseDegrees": "parser of the sides of a box in the form",
   "src/odata/filter.ts commonFilter": "filter of flags such as --doi, and of the form",
   "src/odata/query_options.ts clausesOf": "clauses of a filter, for hints and the header link",
-  "src/odata/query_options.ts toMetadataFilter": "checks a filter for citations before a request",
-  "src/odata/query_options.ts toWiderMetadataFilter": "datasets whose versions --resume compares",
-  "src/formats/citations_text.ts citationsText": "text of citations in both programs",
+  "src/odata/dataset_filter.ts toMetadataFilter": "checks a filter for citations before a request",
+  "src/odata/dataset_filter.ts toWiderMetadataFilter": "datasets whose versions --resume compares",
+  "src/formats/citations.ts citationsText": "text of citations in both programs",
   // A function of bytes.
   "src/formats/page_writer.ts releaseBuffer": "frees a page after the server has split it",
 };

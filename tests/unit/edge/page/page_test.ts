@@ -1,6 +1,7 @@
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DataStream } from "../../../../mod.ts";
+import { FORMATS, formatsOf } from "../../../../src/formats/formats.ts";
 import { fieldNames } from "../../../../src/odata/resources.ts";
 import { createSandbox } from "../../../../src/sandbox/service.ts";
 import { overSandbox, overUpstream, SECRET } from "../../../helpers/edge.ts";
@@ -70,8 +71,8 @@ Deno.test("GET / returns a count, preview, buttons, snippets and citations when 
   assertEquals(linksOf(html).map((url) => new URL(url).pathname), [
     "/Records.csv",
     "/Records.csv",
-    "/Records.ndjson",
-    "/Records.json",
+    ...formatsOf("Records").filter((format) => format !== "csv")
+      .map((format) => `/Records.${FORMATS[format].extension}`),
   ]);
   for (const program of ["read.csv(", "pd.read_csv(", "curl --fail", "Excel"]) {
     assertStringIncludes(html, program);
@@ -164,8 +165,8 @@ Deno.test("GET / renders a licence as text when it is a javascript: URL", async 
 });
 
 const wrong: [query: string, said: string][] = [
-  ["from=15", "From year must be a year of four digits"],
-  ["to=soon", "To year must be a year of four digits"],
+  ["from=15", "From year must be a year with four digits"],
+  ["to=soon", "To year must be a year with four digits"],
   ["west=1&east=2", "Bounding box must have four sides, got none for south, north"],
   ["west=1&east=x&south=3&north=4", "East must be a number of degrees, got &quot;x&quot;"],
   ["west=5&east=1&south=3&north=4", "West must be below east"],
@@ -317,7 +318,7 @@ Deno.test("GET / requires a token and returns links with the selected validity w
   await wrongOne.text();
   const html = await (await app.request(`/?${query}`, { headers: bearer })).text();
   const links = linksOf(html);
-  assertEquals(links.length, 4);
+  assertEquals(links.length, formatsOf("Records").length + 1); // CSV for Excel
   for (const link of links) {
     const { searchParams } = new URL(link);
     assertEquals(searchParams.get("expires"), String(NOW / 1000 + 30 * 86_400));
@@ -369,7 +370,7 @@ Deno.test("GET / returns snippets that send the token, and hidden buttons, when 
   assertEquals(sent.length, 4); // Excel, R, pandas, curl
   assertStringIncludes(text(html), '--header "authorization: Bearer $WEIR_TOKEN"');
   assertStringIncludes(text(html), "--output records.csv 'http://localhost/Records.csv'");
-  assertEquals(html.match(/data-needs-header hidden/g)!.length, 4);
+  assertEquals(html.match(/data-needs-header hidden/g)!.length, formatsOf("Records").length + 1);
   assertEquals(html.includes("x-api-key"), false);
 });
 

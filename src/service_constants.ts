@@ -31,3 +31,16 @@ export const QA_URL = "https://api.qa.datastream.org/v1/odata/v4";
 
 /** Page that says how to request an API key: the DataStream Public API documentation. */
 export const KEY_SOURCE = "https://github.com/datastreamapp/api-docs";
+
+/**
+ * Maximum number of requests per second that the service allows for one key.
+ *
+ * Source: DataStream Public API, "Errors", status 429.
+ */
+export const MAX_REQUESTS_PER_SECOND = 2;
+
+/** An API key: visible ASCII characters, which a header can carry. */
+export const API_KEY_PATTERN = /^[\x21-\x7e]+$/;
+
+/** Media type that clients of the service request. It answers with plain JSON. */
+export const SERVICE_MEDIA_TYPE = "application/vnd.api+json";

@@ -1,0 +1,105 @@
+import { ValidationError } from "../src/errors.ts";
+import { FORMAT_NAMES, type FormatName, FORMATS } from "../src/formats/formats.ts";
+import { clausesOf } from "../src/odata/query_options.ts";
+import type { ResourceName } from "../src/odata/resources.ts";
+import { invalidValue } from "../src/validation.ts";
+import type { Access } from "./access.ts";
+import type { DownloadParameters } from "./search_params.ts";
+
+/**
+ * Returns the headers of a download.
+ *
+ * @param facts What the headers depend on besides the URL
+ * @throws {ValidationError} If `filename` cannot be the name of a file
+ */
+export function downloadHeaders(
+  resource: ResourceName,
+  format: FormatName,
+  { query: { filter }, fileName = resource.toLowerCase(), count }: DownloadParameters,
+  { synthetic, isNegotiated, access: { vary, cacheControl } }: {
+    synthetic: boolean;
+    /** Whether the format depends on the `accept` header. */
+    isNegotiated: boolean;
+    access: Access;
+  },
+): Record<string, string> {
+  const varies = [...(isNegotiated ? ["accept"] : []), ...(vary ? [vary] : [])];
+  const link = citeAs(filter);
+  const name = `${synthetic ? "synthetic-" : ""}${toFileName(fileName, FORMATS[format].extension)}`;
+  return {
+    "content-type": `${count ? "application/json" : FORMATS[format].mediaType}; charset=utf-8`,
+    "cache-control": cacheControl,
+    ...(!count && { "content-disposition": contentDisposition(name) }),
+    ...(varies.length > 0 && { vary: varies.join(", ") }),
+    ...(link && { link }),
+  };
+}
+
+/** Maximum length of a file name in characters. File systems limit it to 255 bytes. */
+const MAX_NAME_LENGTH = 60;
+/** Maximum length of the parameter `filename` in characters. */
+const MAX_PARAMETER_LENGTH = 1_000;
+/** Extension of any format. */
+const EXTENSION = new RegExp(
+  `\\.(${FORMAT_NAMES.map((name) => FORMATS[name].extension).join("|")})$`,
+  "i",
+);
+/** Names that Windows reserves for devices, with or without an extension. */
+const DEVICE_NAME = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
+
+/**
+ * Returns a safe name for the file of a download. Removes or replaces characters that could change
+ * the folder, hide the type of the file or end the header, and sets the extension of the format.
+ *
+ * @param wanted Value of the URL parameter `filename`, with or without an extension
+ * @param extension Extension of the format, without a dot
+ * @throws {ValidationError} If the value is too long, or has only characters that are removed
+ */
+export function toFileName(wanted: string, extension: string): string {
+  if (wanted.length > MAX_PARAMETER_LENGTH) {
+    const problem = `must have at most ${MAX_PARAMETER_LENGTH} characters, got ${wanted.length}`;
+    throw new ValidationError("filename", problem);
+  }
+  // Removes invisible characters: controls, direction marks and unpaired surrogates.
+  const visible = wanted.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "").replace(/[\\/:*?"<>|]/g, "-");
+  const bare = visible.trim().replace(EXTENSION, "").replace(/^[\s.-]+/, "");
+  let end = bare.length;
+  // A pattern such as /[\s.]+$/ would take quadratic time for many dots.
+  while (end > 0 && /[\s.]/.test(bare[end - 1]!)) end--;
+  const name = Array.from(bare.slice(0, end)).slice(0, MAX_NAME_LENGTH).join("").trimEnd();
+  if (name === "") {
+    throw invalidValue("filename", "a file name", wanted);
+  }
+  return `${DEVICE_NAME.test(name) ? "_" : ""}${name}.${extension}`;
+}
+
+/**
+ * Returns a `content-disposition` header that saves a file, with its name in ASCII and in UTF-8.
+ *
+ * Source: RFC 6266, section 4.3 and appendix D; RFC 8187.
+ */
+export function contentDisposition(name: string): string {
+  // Decomposes accented letters. A percent sign could be read as an encoded octet.
+  const ascii = name.normalize("NFKD").replace(/\p{M}/gu, "")
+    .replace(/[^ -~]|[\\/:*?"<>|%]/gu, "_").replace(/^\./, "_.");
+  const encoded = encodeURIComponent(name)
+    .replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
+}
+
+/**
+ * Returns a `link` header with the DOI of the dataset, if the filter names exactly one.
+ *
+ * Source: RFC 8574.
+ *
+ * @param filter Valid filter, or `undefined` for none
+ */
+export function citeAs(filter: string | undefined): string | undefined {
+  const dois = clausesOf(filter)
+    .filter(({ field, operator }) => field === "DOI" && (operator === "eq" || operator === "in"))
+    .flatMap(({ values }) => values.map(({ text }) => text));
+  const [doi = ""] = dois;
+  if (new Set(dois).size !== 1 || !/^10\.\d{4,9}\/\S+$/.test(doi)) return undefined;
+  const path = doi.split("/").map(encodeURIComponent).join("/");
+  return `<https://doi.org/${path}>; rel="cite-as"`;
+}

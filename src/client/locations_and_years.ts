@@ -1,0 +1,115 @@
+// The numbers by which a query is split: the locations or the years that its rows can have.
+import { DataStreamError } from "../errors.ts";
+import { toRowId } from "../formats/page_writer.ts";
+import { type Clause, formatClauses } from "../odata/clause.ts";
+import type { CheckedQuery } from "../odata/query_options.ts";
+import { MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { type Execution, type PageRequest, toRequestOptions } from "./fetch_page.ts";
+import { paginate } from "./paginate.ts";
+import { readRows } from "./read_page.ts";
+
+/** Returns the first request for the locations that rows of a query can have. */
+export function locationsRequest(query: CheckedQuery): PageRequest {
+  return requestOfField("Locations", "Id", query);
+}
+
+/** Returns the first request for the temporal extents of the datasets that rows of a query can have. */
+export function datasetsRequest(query: CheckedQuery): PageRequest {
+  return requestOfField("Metadata", "TemporalExtent", query);
+}
+
+/**
+ * Returns a request for a field of another resource, with the clauses of the query that this resource can
+ * be filtered by. Clauses with `ne` are left out: in the other resource they may mean "has no such row",
+ * while the query means "has a row that differs".
+ */
+function requestOfField(
+  resource: ResourceName,
+  field: string,
+  { clauses, box }: CheckedQuery,
+): PageRequest {
+  const names: readonly string[] = RESOURCES[resource].filters;
+  const supported = (clauses ?? []).filter(({ field, operator }) =>
+    operator !== "ne" && names.includes(field)
+  );
+  const all = [...supported, ...(box ?? [])];
+  return {
+    resource,
+    select: [field],
+    checksIds: false,
+    filter: all.length === 0 ? undefined : formatClauses(all),
+    top: MAXIMUM_TOP,
+    position: undefined,
+    rowsWanted: Infinity,
+  };
+}
+
+/** Locations by execution: its shards and counts share one list, which is requested once. */
+const idsOfExecution = new WeakMap<Execution, Promise<number[]>>();
+
+/** Returns the Ids of the locations that rows of a query can have, ascending. */
+export function locationIds(execution: Execution, query: CheckedQuery): Promise<readonly number[]> {
+  const ids = idsOfExecution.get(execution) ?? requestLocationIds(execution, query);
+  idsOfExecution.set(execution, ids);
+  return ids;
+}
+
+async function requestLocationIds(execution: Execution, query: CheckedQuery): Promise<number[]> {
+  const ids = new Set<number>();
+  const request = locationsRequest(query);
+  for await (const { content } of paginate(execution, request, readRows<{ Id?: unknown }>)) {
+    for (const { Id } of content) {
+      const id = toRowId(Id);
+      if (typeof id !== "number") {
+        throw new DataStreamError("Wanted the Id of each location, got another value", {
+          kind: "page",
+          url: toRequestOptions(execution.settings, request).url.split("?")[0]!,
+          hint: "the rows would not be whole; report it to DataStream",
+        });
+      }
+      ids.add(id);
+    }
+  }
+  return [...ids].sort((a, b) => a - b);
+}
+
+/** Returns the years that rows of a query can have, by the temporal extents of the datasets, ascending. */
+export async function years(execution: Execution, query: CheckedQuery): Promise<number[]> {
+  const found = new Set<number>();
+  const pages = paginate(
+    execution,
+    datasetsRequest(query),
+    readRows<{ TemporalExtent?: unknown }>,
+  );
+  for await (const { content } of pages) {
+    for (const { TemporalExtent: extent } of content) {
+      if (!Array.isArray(extent)) continue;
+      const [first, last] = extent.map((date) => Number(/^\d{4}/.exec(date)?.[0] ?? NaN));
+      for (let year = first!; year <= last!; year++) found.add(year);
+    }
+  }
+  // Years that the filter excludes need no shard.
+  const wanted = [...found].filter((year) => query.clauses?.every(mayMatchIn(year)) ?? true);
+  return wanted.sort((a, b) => a - b);
+}
+
+/** Fields that hold the year in which an activity started. */
+export const YEAR_FIELD = /^ActivityStart(?:Date)?Year$/;
+
+/** Creates a function that tests whether a row of a year can match a clause. */
+function mayMatchIn(year: number): (clause: Clause) => boolean {
+  return ({ field, operator, values }) => {
+    if (!YEAR_FIELD.test(field)) return true;
+    const bounds = values.map(({ text }) => Number(text));
+    const [bound = NaN] = bounds;
+    const isOutside: Partial<Record<Clause["operator"], boolean>> = {
+      eq: year !== bound,
+      lt: year >= bound,
+      lte: year > bound,
+      gt: year <= bound,
+      gte: year < bound,
+      in: !bounds.includes(year),
+    };
+    return !isOutside[operator];
+  };
+}
