@@ -272,12 +272,14 @@ export type ResourceQuery<
  *
  * @example Options that come from a file
  * ```ts
- * import { type AnyResourceQuery, DataStream, type ResourceName } from "@weir/datastream";
+ * import { type AnyResourceQuery, DataStream } from "@weir/datastream";
+ * import type { ResourceName } from "@weir/datastream";
  * import { assert } from "@std/assert";
  *
- * const text = '{"resource":"Records","options":{"select":"Id,ResultValue","limit":5}}';
- * const file: { resource: ResourceName; options: AnyResourceQuery } = JSON.parse(text);
- * assert(new DataStream().query(file.resource, file.options).url.includes("/Records?"));
+ * const text = '["Records", {"select": "Id,ResultValue", "limit": 5}]';
+ * const [resource, options]: [ResourceName, AnyResourceQuery] = JSON.parse(text);
+ * const query = new DataStream().query(resource, options);
+ * assert(query.url.includes("/Records?"));
  * ```
  */
 export interface AnyResourceQuery extends FieldOptions, QueryInput, MeasuredInput {}
