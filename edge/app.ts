@@ -85,7 +85,7 @@ import { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { type AppContext, respondWithDownload } from "./download.ts";
 import { type AppOptions, type Settings, toSettings } from "./options.ts";
 import { addPage } from "./page/page.ts";
-import { OPERATOR_HINT, problemResponse, toProblem } from "./problem.ts";
+import { problemResponse, SERVER_OPERATOR_HINT, toProblem } from "./problem.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
 export type { AccessMode, AppOptions } from "./options.ts";
@@ -169,7 +169,7 @@ export function createApp(options: AppOptions): EdgeApp {
       status: 500,
       title: "Internal error",
       detail: "The server could not process the request",
-      hint: OPERATOR_HINT,
+      hint: SERVER_OPERATOR_HINT,
     });
   });
   return {

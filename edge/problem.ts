@@ -106,7 +106,7 @@ const STATUS_HINTS: Record<number, string> = {
   504: `try again; if it fails again, ${NARROW_QUERY_HINT}`,
 };
 /** Hint for an error that the client cannot resolve. */
-export const OPERATOR_HINT =
+export const SERVER_OPERATOR_HINT =
   "try again later; if it fails again, tell the operator of this server (the details are in its log)";
 /** Delay (s) before a retry if the service does not send `retry-after`. */
 const DEFAULT_RETRY_DELAY = 5;
@@ -142,7 +142,7 @@ export function toServiceProblem(
   const hidesDetails = error.status === undefined || status === 502;
   if (hidesDetails) {
     const detail = "DataStream did not return a complete response";
-    return new HttpProblem({ status, title, detail, hint: OPERATOR_HINT });
+    return new HttpProblem({ status, title, detail, hint: SERVER_OPERATOR_HINT });
   }
   const text = `${error.address ? "DataStream " : ""}${error.detail}`;
   // A message of the service can contain its address.

@@ -6,7 +6,7 @@ import type { Settings } from "../options.ts";
 import type { FormQuery } from "./form.ts";
 
 /** A download in one format. */
-export interface Link {
+export interface DownloadLink {
   /** Text of the button. */
   label: string;
   /** Absolute URL. */
@@ -17,7 +17,7 @@ export interface Link {
 /** Download links of a query. */
 export interface Links {
   /** CSV first, then CSV for Excel, then one link for each other format. */
-  buttons: readonly Link[];
+  buttons: readonly DownloadLink[];
   /** URL of the CSV. */
   csv: string;
   /** URL of the CSV for Excel. */
@@ -50,7 +50,7 @@ export async function createLinks(
   };
   const csv = await urlOf("csv");
   const excel = await urlOf("csv", { bom: "true", escapeFormulas: "true" });
-  const buttons: Link[] = [
+  const buttons: DownloadLink[] = [
     { label: `Download ${FORMATS.csv.label}`, url: csv, format: "csv" },
     { label: `${FORMATS.csv.label} for Excel`, url: excel, format: "csv" },
   ];
@@ -101,7 +101,7 @@ export function publicOrigin({ url, headers }: Request): string {
  *   so only the script shows these buttons, and downloads when one is pressed
  */
 export function renderButtons(
-  buttons: readonly Link[],
+  buttons: readonly DownloadLink[],
   needsHeader: boolean,
 ): ReturnType<typeof html> {
   const state = needsHeader && html`data-needs-header hidden`;

@@ -41,7 +41,7 @@ export async function download(
   context: Context,
 ): Promise<void> {
   requireCompatibleFlags(flags);
-  const { file, citationFile, resume, force, isCount, isQuiet } = readOutputOptions(flags);
+  const { file, citationFile, resume, force, isCountOnly, isQuiet } = readOutputOptions(flags);
   const format = readFormat(resource, flags.get("format")?.[0], file);
   const csv = readCsvOptions(flags);
   const input = readQuery(flags);
@@ -57,7 +57,7 @@ export async function download(
   const pagesAfter = (after?: Cursor) => query.batches({ format, csv, after, dois: true });
   const printValueHints = () => valueHints(input.filter, flags).forEach(context.printError);
 
-  if (isCount) {
+  if (isCountOnly) {
     const count = await query.count();
     await context.print(`${count}\n`);
     if (count === 0) printValueHints();

@@ -254,7 +254,7 @@ export interface OutputOptions {
   /** Whether to overwrite files. */
   force: boolean;
   /** Whether to print only the number of rows. */
-  isCount: boolean;
+  isCountOnly: boolean;
   /** Whether to print no progress and no citations on standard error. */
   isQuiet: boolean;
 }
@@ -267,7 +267,7 @@ export function readOutputOptions(flags: FlagValues): OutputOptions {
     citationFile: flags.get("cite")?.[0],
     resume: flags.has("resume"),
     force: flags.has("force"),
-    isCount: flags.has("count"),
+    isCountOnly: flags.has("count"),
     isQuiet: flags.has("quiet"),
   };
 }

@@ -59,7 +59,9 @@ export class ProgressReport {
     this.#earlierMissingRows = after?.missingRows ?? 0;
     this.#expectedRows = after?.expectedRows;
     if (isQuiet) return;
-    if (after !== undefined) context.printError(`Continuing after ${format(after.rows)} rows`);
+    if (after !== undefined) {
+      context.printError(`Continuing after ${formatNumber(after.rows)} rows`);
+    }
     if (this.#canDraw) {
       this.#draw();
       this.#timer = setInterval(() => this.#draw(), DRAW_INTERVAL);
@@ -163,7 +165,7 @@ export class ProgressReport {
     const isUnknown = expected === Infinity || done === 0 && this.#expectedRows === undefined;
     const rowsText = isUnknown
       ? countText(done)
-      : `${format(done)} of ${countText(expected)} (${percent(done, expected)})`;
+      : `${formatNumber(done)} of ${countText(expected)} (${percent(done, expected)})`;
     if (retrying && performance.now() < this.#retryAt) {
       // The retry is at the start of the line, because a narrow terminal truncates the end.
       const wait = Math.max(0, this.#retryAt - performance.now()) / 1000;
@@ -180,7 +182,7 @@ export class ProgressReport {
     const rate = rows / Math.max(seconds, 0.001);
     const left = Math.max(0, expected - done) / rate;
     const parts = [rowsText];
-    if (rows > 0) parts.push(`${format(Math.round(rate))} rows/s`);
+    if (rows > 0) parts.push(`${formatNumber(Math.round(rate))} rows/s`);
     if (left > 0 && left < Infinity) parts.push(`${duration(left)} left`);
     if (waits >= 1000) parts.push(`waited ${duration(waits / 1000)} between requests`);
     return parts.join(", ");
@@ -189,10 +191,10 @@ export class ProgressReport {
 
 /** Formats a number of rows. */
 function countText(rows: number): string {
-  return `${format(rows)} ${rows === 1 ? "row" : "rows"}`;
+  return `${formatNumber(rows)} ${rows === 1 ? "row" : "rows"}`;
 }
 
-function format(number: number): string {
+function formatNumber(number: number): string {
   return number.toLocaleString("en-CA");
 }
 

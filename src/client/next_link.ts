@@ -123,7 +123,7 @@ function isSameOption(
 }
 
 /** One link of a `Link` header: its target and its parameters. */
-const LINK = /\s*<([^>]*)>([^",]*(?:"[^"\\]*(?:\\.[^"\\]*)*"[^",]*)*)(?:,|$)/y;
+const LINK_VALUE = /\s*<([^>]*)>([^",]*(?:"[^"\\]*(?:\\.[^"\\]*)*"[^",]*)*)(?:,|$)/y;
 /** One parameter of a link: its name, and its value as a quoted string or a token. */
 const PARAMETER =
   /;\s*([\w!#$&+.^`|~*-]+)\s*(?:=\s*(?:"([^"\\]*(?:\\.[^"\\]*)*)"\s*|([^\s;"]+)\s*)?)?/y;
@@ -142,8 +142,8 @@ export function nextLinkTarget(header: string | null): string | undefined {
   let offset = 0;
   const end = header?.trimEnd().length ?? 0;
   while (header !== null && offset < end) {
-    LINK.lastIndex = offset;
-    const [whole, target, parameters] = LINK.exec(header) ?? [];
+    LINK_VALUE.lastIndex = offset;
+    const [whole, target, parameters] = LINK_VALUE.exec(header) ?? [];
     if (whole === undefined) {
       throw new SyntaxError(`a link at character ${offset + 1} cannot be read`);
     }

@@ -74,8 +74,8 @@ export async function sendRequest(
       : text;
   const attempt = new AbortController();
   const request = toRequest(options, { signal: attempt.signal });
-  const limit = { requestsPerSecond, clock, key: apiKey };
-  const permit = await acquirePermit(new URL(url).origin, limit, signal);
+  const permitRequest = { requestsPerSecond, clock, key: apiKey };
+  const permit = await acquirePermit(new URL(url).origin, permitRequest, signal);
   const abort = () => attempt.abort(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
   const timer = startTimeouts(timeouts, clock, permit.renew, (error) => attempt.abort(error));
@@ -147,17 +147,17 @@ export function startTimeouts(
 ): TimeoutTimer {
   const stopped = new AbortController();
   let startedAt = clock.now();
-  let limit = headers;
+  let timeout = headers;
   let missing = "headers";
   const run = async () => {
     for (;;) {
-      const left = startedAt + limit - clock.now();
+      const left = startedAt + timeout - clock.now();
       if (left <= 0) break;
       onCheck();
       // At most `bytes`, because restart() may set that timeout during the sleep.
       await clock.sleep(Math.min(left, bytes, CHECK_INTERVAL), stopped.signal);
     }
-    onTimeout(new DOMException(`no ${missing} within ${limit / 1000} s`, "TimeoutError"));
+    onTimeout(new DOMException(`no ${missing} within ${timeout / 1000} s`, "TimeoutError"));
   };
   run().catch((error) => {
     if (!stopped.signal.aborted) onTimeout(error);
@@ -165,7 +165,7 @@ export function startTimeouts(
   return {
     restart() {
       startedAt = clock.now();
-      limit = bytes;
+      timeout = bytes;
       missing = "bytes";
     },
     stop: () => stopped.abort(),

@@ -4,8 +4,8 @@ import { ValidationError } from "../errors.ts";
 /** Maximum length of a text that is encoded in the buffers below. */
 const MAX_BUFFERED = 1_365;
 /** UTF-8 takes at most three bytes for a UTF-16 code unit, and a triplet three for each byte. */
-const input = new Uint8Array(3 * MAX_BUFFERED);
-const output = new Uint8Array(3 * input.length);
+const inputBuffer = new Uint8Array(3 * MAX_BUFFERED);
+const outputBuffer = new Uint8Array(3 * inputBuffer.length);
 /** 1 for each byte that is an unreserved character. */
 const UNRESERVED = Uint8Array.from(
   { length: 256 },
@@ -25,20 +25,20 @@ export function encode(text: string): string {
   if (/^[\w.~-]*$/.test(text)) return text;
   if (!/[!'()*]/.test(text)) return encodeURIComponent(text);
   if (text.length > MAX_BUFFERED) return encodeURIComponent(text).replace(/[!'()*]/g, encode);
-  const { written } = utf8Encoder.encodeInto(text, input);
+  const { written } = utf8Encoder.encodeInto(text, inputBuffer);
   let length = 0;
   for (let index = 0; index < written; index++) {
-    const byte = input[index]!;
+    const byte = inputBuffer[index]!;
     // Most bytes are lower-case letters: they skip the table.
     if (byte > 0x60 && byte < 0x7b || UNRESERVED[byte] === 1) {
-      output[length++] = byte;
+      outputBuffer[length++] = byte;
     } else {
-      output[length++] = 0x25;
-      output[length++] = HEX[byte >> 4]!;
-      output[length++] = HEX[byte & 15]!;
+      outputBuffer[length++] = 0x25;
+      outputBuffer[length++] = HEX[byte >> 4]!;
+      outputBuffer[length++] = HEX[byte & 15]!;
     }
   }
-  return utf8Decoder.decode(output.subarray(0, length));
+  return utf8Decoder.decode(outputBuffer.subarray(0, length));
 }
 
 /** A parameter as text for a URL: one text, a list of texts, or texts by name. */

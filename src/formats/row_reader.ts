@@ -69,7 +69,7 @@ export class RowReader {
   readonly #page: Uint8Array;
   readonly #view: DataView;
   readonly #byteClasses: Uint8Array;
-  readonly #fieldNames: FieldNames;
+  readonly #columnLookup: ColumnLookup;
   readonly #collectsNewFields: boolean;
   /**
    * Values of rows of the learned shape. Other rows have separate arrays, so that columns that the shape
@@ -99,7 +99,7 @@ export class RowReader {
     this.#page = page;
     this.#view = new DataView(page.buffer, page.byteOffset, page.byteLength);
     this.#byteClasses = classifyBytes(separator);
-    this.#fieldNames = new FieldNames(columns);
+    this.#columnLookup = new ColumnLookup(columns);
     this.#collectsNewFields = collectsNewFields;
     this.#shapedValues = createRowValues(columns.length);
     this.#otherValues = createRowValues(columns.length);
@@ -131,7 +131,7 @@ export class RowReader {
     if (shape === undefined) return;
     this.#learnedShapes++;
     this.#shape = shape;
-    this.#shapeColumns = Int32Array.from(shape.names, (name) => this.#fieldNames.columnOf(name));
+    this.#shapeColumns = Int32Array.from(shape.names, (name) => this.#columnLookup.columnOf(name));
     this.#shapedValues.kinds.fill(EMPTY);
   }
 
@@ -174,8 +174,8 @@ export class RowReader {
     for (;;) {
       const end = skipString(page, at);
       if (end < 0) return -1;
-      const column = this.#fieldNames.columnAt(page, at, end);
-      if (this.#collectsNewFields && column === this.#fieldNames.noColumn) {
+      const column = this.#columnLookup.columnAt(page, at, end);
+      if (this.#collectsNewFields && column === this.#columnLookup.noColumn) {
         this.newFields.add(readName(page, at, end));
       }
       at = skipColon(page, end);
@@ -334,7 +334,7 @@ interface KnownName {
  * Finds the columns of field names. Names in a page are looked up by a hash of their bytes instead of
  * being parsed, which is 2.8 times as fast on a page in which the shape changes with every row.
  */
-class FieldNames {
+class ColumnLookup {
   /** Number returned for a name without a column. */
   readonly noColumn: number;
   readonly #columns: Map<string, number>;

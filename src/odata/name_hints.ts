@@ -110,10 +110,10 @@ function otherResourceHint(name: string): string | undefined {
 
 /** Finds the names that contain all words of a name, in order: `ActivityEndDate` for `ActivityDate`. */
 function namesWithWordsOf(name: string, names: readonly string[]): string[] {
-  const words = name.match(WORD) ?? [];
+  const words = name.match(CAMEL_CASE_WORD) ?? [];
   return names.filter((known) => {
     const missing = [...words];
-    for (const word of known.match(WORD) ?? []) {
+    for (const word of known.match(CAMEL_CASE_WORD) ?? []) {
       if (word === missing[0]) missing.shift();
     }
     return words.length > 0 && missing.length === 0;
@@ -121,7 +121,7 @@ function namesWithWordsOf(name: string, names: readonly string[]): string[] {
 }
 
 /** A word of a name such as `DataSourceURL`: `Data`, `Source` or `URL`. */
-const WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g;
+const CAMEL_CASE_WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g;
 
 function hasField(resource: ResourceName, name: string): boolean {
   return fieldNames(resource).some((field) => isSame(name, field));

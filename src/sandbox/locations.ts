@@ -26,7 +26,7 @@ const PROVINCES: Province[] = [
   { code: "yt", hub: "hub.pacific", latitude: 63.5, longitude: -135.5 },
 ];
 
-const NAMES = [
+const LOCATION_NAMES = [
   (n: number) => `Synthetic Creek, station ${n}`,
   (n: number) => `Rivière-aux-Érables synthétique, à l’île nº ${n}`,
   (n: number) => `Lake "Two Names" (synthetic) ${n}`,
@@ -61,7 +61,7 @@ export function locationAt(index: number): Location {
       Id: locationId(index),
       DOI: DATASETS[dataset]!.DOI,
       ID: `WEIR-${String(index + 1).padStart(4, "0")}`,
-      Name: NAMES[index % NAMES.length]!(index + 1),
+      Name: LOCATION_NAMES[index % LOCATION_NAMES.length]!(index + 1),
       Latitude: degrees(province.latitude, 1),
       Longitude: degrees(province.longitude, 2),
       HorizontalCoordinateReferenceSystem: index % 9 === 4 ? "NAD83" : "WGS84",

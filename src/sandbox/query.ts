@@ -140,7 +140,7 @@ function toMatcher(operator: Clause["operator"], expected: Comparable[]): FieldT
     const equals = toMatcher("eq", expected);
     return (value) => !equals(value);
   }
-  const compare = COMPARE[operator === "in" ? "eq" : operator]!;
+  const compare = COMPARATORS[operator === "in" ? "eq" : operator]!;
   const matchesOne = (item: Comparable) => expected.some((other) => compare(item, other));
   return (value) => {
     if (value === null) return false;
@@ -148,7 +148,7 @@ function toMatcher(operator: Clause["operator"], expected: Comparable[]): FieldT
   };
 }
 
-const COMPARE: Record<string, (a: Comparable, b: Comparable) => boolean> = {
+const COMPARATORS: Record<string, (a: Comparable, b: Comparable) => boolean> = {
   eq: (a, b) => a === b,
   lt: (a, b) => a < b,
   lte: (a, b) => a <= b,

@@ -78,9 +78,11 @@ export function recordRow(
   phase: Phase,
 ): RecordRow {
   const { characteristic, startDate, media, activity } = phase;
-  const { middle, spread, decimals, unit, field } = characteristic;
+  const { middle, spread, decimals, unit, isMeasuredInField } = characteristic;
   const value = middle + (noise(index, 1) - 0.5) * spread;
-  const censoring = !field && noise(index, 2) < 0.06 ? pick(CENSORINGS, index, 14) : null;
+  const censoring = !isMeasuredInField && noise(index, 2) < 0.06
+    ? pick(CENSORINGS, index, 14)
+    : null;
   const limit = censoring?.limit?.(characteristic) ?? null;
   const hour = 6 + Math.floor(noise(index, 3) * 12);
   const minute = Math.floor(noise(index, 4) * 60);
@@ -90,7 +92,7 @@ export function recordRow(
   const timed = startDate !== null && (noise(index, 5) < 0.9 || activity === CONTINUOUS);
   const deep = noise(index, 6) < 0.7 && !characteristic.isDepth;
   const composite = timed && noise(index, 7) < 0.05;
-  const analysisTimed = !field && startDate !== null && noise(index, 15) < 0.2;
+  const analysisTimed = !isMeasuredInField && startDate !== null && noise(index, 15) < 0.2;
   return {
     Id: FIRST_ID + ID_STEP * index,
     LocationId: location.Id,
@@ -130,15 +132,15 @@ export function recordRow(
     ResultDetectionQuantitationLimitType: censoring === null ? null : censoring.limitType,
     ResultStatusID: noise(index, 11) < 0.8 ? "Accepted" : "Preliminary",
     ResultComment: noise(index, 12) < 0.15 ? pick(COMMENTS, index, 13) : null,
-    ResultAnalyticalMethodID: field ? null : "WEIR-0",
-    ResultAnalyticalMethodContext: field ? null : "PROPRIETARY",
-    ResultAnalyticalMethodName: field ? null : "Synthetic method, of no laboratory",
-    AnalysisStartDate: field ? null : startDate,
+    ResultAnalyticalMethodID: isMeasuredInField ? null : "WEIR-0",
+    ResultAnalyticalMethodContext: isMeasuredInField ? null : "PROPRIETARY",
+    ResultAnalyticalMethodName: isMeasuredInField ? null : "Synthetic method, of no laboratory",
+    AnalysisStartDate: isMeasuredInField ? null : startDate,
     // Later than every ActivityStartTime.
     AnalysisStartTime: analysisTimed ? `18:${minuteText}:00` : null,
     AnalysisStartTimeZone: analysisTimed ? zone : null,
-    LaboratoryName: field ? null : "Weir Sandbox Laboratory",
-    LaboratorySampleID: field ? null : `S-${index + 1}`,
+    LaboratoryName: isMeasuredInField ? null : "Weir Sandbox Laboratory",
+    LaboratorySampleID: isMeasuredInField ? null : `S-${index + 1}`,
   };
 }
 
@@ -156,16 +158,21 @@ interface Characteristic {
   fraction: string | null;
   speciation: string | null;
   /** Whether it is measured at the site, and not in a laboratory. */
-  field: boolean;
+  isMeasuredInField: boolean;
   /** Whether the result itself is a depth; its records have no activity depth. */
   isDepth: boolean;
 }
 
-const field = { field: true, fraction: null, speciation: null, isDepth: false };
-const laboratory = { field: false, fraction: "Total", speciation: null, isDepth: false };
+const inField = { isMeasuredInField: true, fraction: null, speciation: null, isDepth: false };
+const inLaboratory = {
+  isMeasuredInField: false,
+  fraction: "Total",
+  speciation: null,
+  isDepth: false,
+};
 
 const TEMPERATURE: Characteristic = {
-  ...field,
+  ...inField,
   name: "Temperature, water",
   unit: "deg C",
   middle: 9,
@@ -173,7 +180,7 @@ const TEMPERATURE: Characteristic = {
   decimals: 1,
 };
 const TURBIDITY: Characteristic = {
-  ...field,
+  ...inField,
   name: "Turbidity",
   unit: "NTU",
   middle: 11,
@@ -181,7 +188,7 @@ const TURBIDITY: Characteristic = {
   decimals: 2,
 };
 const SECCHI_DEPTH: Characteristic = {
-  ...field,
+  ...inField,
   name: "Depth, Secchi disk depth",
   unit: "m",
   middle: 3,
@@ -192,13 +199,20 @@ const SECCHI_DEPTH: Characteristic = {
 
 /** The ten characteristics of a visit. On some visits Secchi depth replaces turbidity. */
 const CHARACTERISTICS: readonly Characteristic[] = [
-  { ...field, name: "pH", unit: "None", middle: 7.4, spread: 2, decimals: 2 },
+  { ...inField, name: "pH", unit: "None", middle: 7.4, spread: 2, decimals: 2 },
   TEMPERATURE,
-  { ...field, name: "Dissolved oxygen (DO)", unit: "mg/L", middle: 9, spread: 8, decimals: 2 },
-  { ...field, name: "Specific conductance", unit: "uS/cm", middle: 310, spread: 500, decimals: 1 },
+  { ...inField, name: "Dissolved oxygen (DO)", unit: "mg/L", middle: 9, spread: 8, decimals: 2 },
+  {
+    ...inField,
+    name: "Specific conductance",
+    unit: "uS/cm",
+    middle: 310,
+    spread: 500,
+    decimals: 1,
+  },
   TURBIDITY,
   {
-    ...laboratory,
+    ...inLaboratory,
     name: "Total Phosphorus, mixed forms",
     unit: "mg/L",
     middle: 0.05,
@@ -208,7 +222,7 @@ const CHARACTERISTICS: readonly Characteristic[] = [
     speciation: "as P",
   },
   {
-    ...laboratory,
+    ...inLaboratory,
     name: "Nitrate",
     unit: "mg/L",
     middle: 0.9,
@@ -217,9 +231,9 @@ const CHARACTERISTICS: readonly Characteristic[] = [
     fraction: "Filtered",
     speciation: "as N",
   },
-  { ...laboratory, name: "Chloride", unit: "mg/L", middle: 40, spread: 75, decimals: 1 },
+  { ...inLaboratory, name: "Chloride", unit: "mg/L", middle: 40, spread: 75, decimals: 1 },
   {
-    ...laboratory,
+    ...inLaboratory,
     name: "Escherichia coli",
     unit: "cfu/100mL",
     middle: 160,
@@ -228,7 +242,7 @@ const CHARACTERISTICS: readonly Characteristic[] = [
     fraction: null,
   },
   {
-    ...laboratory,
+    ...inLaboratory,
     name: "Total suspended solids",
     unit: "mg/L",
     middle: 22,
@@ -300,7 +314,9 @@ export const PHASE_TABLE: readonly Phase[] = Array.from({ length: PHASES }, (_, 
     characteristic,
     startDate,
     year: startDate === null ? null : Number(startDate.slice(0, 4)),
-    media: visit % 11 === 5 && !characteristic.field ? "Surface Water Sediment" : "Surface Water",
+    media: visit % 11 === 5 && !characteristic.isMeasuredInField
+      ? "Surface Water Sediment"
+      : "Surface Water",
     activity: activityOf(visit, characteristic),
   };
 });
@@ -311,7 +327,7 @@ function characteristicOf(visit: number, index: number): Characteristic {
 }
 
 function activityOf(visit: number, characteristic: Characteristic): Activity {
-  if (visit % 20 === 7) return characteristic.field ? FIELD_CONTROL : LAB_CONTROL;
+  if (visit % 20 === 7) return characteristic.isMeasuredInField ? FIELD_CONTROL : LAB_CONTROL;
   if (visit % 20 === 13 && characteristic === TEMPERATURE) return CONTINUOUS;
-  return characteristic.field ? FIELD_MEASURE : LAB_SAMPLE;
+  return characteristic.isMeasuredInField ? FIELD_MEASURE : LAB_SAMPLE;
 }
