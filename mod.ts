@@ -18,7 +18,6 @@
  * ```ts
  * import { DataStream, eq } from "@weir/datastream";
  * import { createSandbox } from "@weir/datastream/sandbox";
- * import { assertEquals } from "@std/assert";
  *
  * const { apiKey, url, fetch } = createSandbox();
  * const client = new DataStream({ apiKey, baseUrl: url, fetch });
@@ -28,8 +27,8 @@
  * });
  * for await (const { Id, Name } of query) console.log(Id, Name);
  *
- * const csv = await new Response(query.csv()).text(); // csv() returns a stream of bytes
- * assertEquals(csv.split("\r\n")[0], "Id,Name");
+ * // csv() returns a stream of bytes.
+ * console.log(await new Response(query.csv()).text());
  * ```
  *
  * ## Real data
@@ -41,24 +40,24 @@
  * ```ts
  * import { DataStream } from "@weir/datastream";
  *
- * const client = new DataStream({
- *   apiKey: "YOUR-KEY", // Deno.env.get("DATASTREAM_API_KEY"), or process.env.DATASTREAM_API_KEY
- * });
+ * // In Deno: Deno.env.get("DATASTREAM_API_KEY")
+ * // In Node: process.env.DATASTREAM_API_KEY
+ * const client = new DataStream({ apiKey: "YOUR-KEY" });
  * const query = client.records({
- *   select: ["ActivityStartDate", "CharacteristicName", "ResultValue", "ResultUnit"],
+ *   select: ["ActivityStartDate", "ResultValue", "ResultUnit"],
  *   filter: "CharacteristicName eq 'pH' and ActivityStartYear gte 2015",
  *   within: { west: -64.5, south: 45.9, east: -62, north: 47.1 },
  * });
  * console.log(query.url); // nothing was sent yet
  * ```
  *
- * | to | write |
+ * | purpose | code |
  * |---|---|
- * | save CSV in Deno | `await Deno.writeFile("ph.csv", query.csv())` |
- * | save CSV in Node | `await writeFile("ph.csv", query.csv())`, from `node:fs/promises` |
- * | read rows | `for await (const row of query)` |
- * | count rows | `await query.count()` |
- * | cite the datasets | `await client.citations(filter)` |
+ * | CSV file in Deno | `await Deno.writeFile("ph.csv", query.csv())` |
+ * | CSV file in Node | `await writeFile("ph.csv", query.csv())`, from `node:fs/promises` |
+ * | rows | `for await (const row of query)` |
+ * | number of rows | `await query.count()` |
+ * | citations | `await client.citations(filter)` |
  *
  * The licences of the data require a citation of each dataset.
  *
@@ -79,12 +78,13 @@
  * | server of download URLs, with a web page | `@weir/datastream/edge` |
  * | synthetic data for tests | `@weir/datastream/sandbox` |
  *
- * This command saves a CSV file. `--sandbox` instead of the permissions for the key and the network tries
- * it with synthetic data.
+ * This command saves a CSV file. With the flag `--sandbox`, it uses synthetic data, and needs neither a key
+ * nor the network.
  *
  * ```sh
- * deno run --allow-env=DATASTREAM_API_KEY --allow-net=api.datastream.org --allow-read=. --allow-write=. \
- *   jsr:@weir/datastream/cli records --characteristic pH --output ph.csv
+ * deno run --allow-env=DATASTREAM_API_KEY --allow-net=api.datastream.org \
+ *   --allow-read=. --allow-write=. jsr:@weir/datastream/cli \
+ *   records --characteristic pH --output ph.csv
  * ```
  *
  * In Node, it is `npx @weir/datastream records --characteristic pH --output ph.csv`.
@@ -106,15 +106,15 @@
  * ```ts
  * import { DataStream, DataStreamError } from "@weir/datastream";
  * import { createSandbox } from "@weir/datastream/sandbox";
- * import { assertEquals } from "@std/assert";
  *
  * const { url, fetch } = createSandbox();
- * const client = new DataStream({ apiKey: "not-a-key", baseUrl: url, fetch });
+ * const apiKey = "not-a-key";
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch });
  * try {
  *   await client.metadata().toArray();
  * } catch (error) {
  *   if (!(error instanceof DataStreamError)) throw error;
- *   assertEquals([error.kind, error.status], ["status", 403]);
+ *   console.log(error.kind, error.status); // status 403
  * }
  * ```
  *
@@ -148,6 +148,7 @@ export { PRODUCTION_URL, QA_URL } from "./src/service_constants.ts";
 
 export type { Clock } from "./src/clock.ts";
 export type { Citation, CitationOptions } from "./src/formats/citations.ts";
+export type { IterableStream, StreamDestination } from "./src/client/iterable_stream.ts";
 export type { DataStreamOptions } from "./src/client/options.ts";
 export type { Progress } from "./src/client/progress.ts";
 export type { Batch, BatchOptions, Cursor } from "./src/client/batches.ts";

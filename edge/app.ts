@@ -10,13 +10,19 @@
  * ```ts
  * import { createApp } from "@weir/datastream/edge";
  * import { createSandbox } from "@weir/datastream/sandbox";
- * import { assertEquals } from "@std/assert";
  *
  * const { apiKey, url, fetch } = createSandbox();
- * const app = createApp({ access: "public", apiKey, baseUrl: url, fetch, synthetic: true });
+ * const app = createApp({
+ *   access: "public",
+ *   apiKey,
+ *   baseUrl: url,
+ *   fetch,
+ *   synthetic: true,
+ * });
  *
- * const response = await app.request("/Locations.csv?$select=Id,Name&limit=3");
- * assertEquals((await response.text()).split("\r\n")[0], "Id,Name");
+ * const path = "/Locations.csv?$select=Id,Name&limit=3";
+ * const response = await app.request(path);
+ * console.log(await response.text());
  * ```
  *
  * For real data, pass your [API key](https://github.com/datastreamapp/api-docs) without `baseUrl`, `fetch`
@@ -27,11 +33,12 @@
  * | runtime | code | command |
  * |---|---|---|
  * | Deno | `export default createApp(options);` | `deno serve --allow-net main.ts` |
- * | Bun | `export default createApp(options);` | `bun main.ts` |
+ * | Bun | `export default { ...createApp(options), idleTimeout: 255 };` | `bun main.ts` |
  * | Cloudflare Workers | `export default createApp(options);` | `npx wrangler deploy` |
  *
- * A Hono app can mount it: `hono.mount("/", createApp(options).fetch)`. The repository also contains servers
- * for these runtimes and for Node, which are configured by environment variables (`docs/deploying.md`).
+ * `idleTimeout` is in seconds: Bun would end slow downloads after 10. A Hono app can mount the app:
+ * `hono.mount("/", createApp(options).fetch)`. The repository also contains servers for these runtimes and
+ * for Node, which are configured by environment variables (`docs/deploying.md`).
  *
  * ## URLs
  *

@@ -16,8 +16,9 @@
  * In Deno, this command installs `weir` with the permissions for files in the current folder:
  *
  * ```sh
- * deno install --global --name weir --allow-env=DATASTREAM_API_KEY --allow-net=api.datastream.org \
- *   --allow-read=. --allow-write=. jsr:@weir/datastream/cli
+ * deno install --global --name weir --allow-env=DATASTREAM_API_KEY \
+ *   --allow-net=api.datastream.org --allow-read=. --allow-write=. \
+ *   jsr:@weir/datastream/cli
  * ```
  *
  * In a Node project, `npm install @weir/datastream` makes `npx weir` available.
@@ -67,9 +68,9 @@
  * @example Run a command from a script
  * ```ts
  * import { main } from "@weir/datastream/cli";
- * import { assertEquals } from "@std/assert";
  *
- * assertEquals(await main(["records", "--sandbox", "--limit", "2", "--quiet"]), 0); // prints CSV
+ * const exitCode = await main(["records", "--sandbox", "--limit", "2"]);
+ * console.log(exitCode); // 0, after two rows of CSV
  * ```
  *
  * @module

@@ -1,12 +1,17 @@
-import { ValidationError } from "../errors.ts";
-import { checkCsvOptions, type CsvOptions } from "../formats/csv.ts";
 import { createWriter, type FormatName, FORMATS, type WriterOptions } from "../formats/formats.ts";
-import type { Bytes } from "../bytes.ts";
-import type { PageWriter } from "../formats/page_writer.ts";
-import type { Clause } from "../odata/clause.ts";
+import { Execution, requireShortTarget, toRequestOptions } from "./fetch_page.ts";
+import { ValidationError } from "../errors.ts";
+import { readBytes, readRows } from "./read_page.ts";
 import { checkQuery } from "../odata/query_options.ts";
-import { fieldNames, type ResourceName } from "../odata/resources.ts";
+import type { Clause } from "../odata/clause.ts";
+import type { Bytes } from "../bytes.ts";
 import { invalidValue, requireOptions, requireType } from "../validation.ts";
+import { fieldNames, type ResourceName } from "../odata/resources.ts";
+import { iterate, toIterableStream } from "./iterable_stream.ts";
+import { countQuery, firstRequest, requireRoomForLocations, urlOf } from "./shards.ts";
+import { checkCsvOptions, type CsvOptions } from "../formats/csv.ts";
+import type { ClientSettings } from "./options.ts";
+import type { AnyResourceQuery, LocationsQuery, Query } from "./query.ts";
 import {
   type Batch,
   type BatchOptions,
@@ -16,11 +21,7 @@ import {
   type PageConverter,
   requestBatches,
 } from "./batches.ts";
-import { Execution, requireShortTarget, toRequestOptions } from "./fetch_page.ts";
-import type { ClientSettings } from "./options.ts";
-import type { AnyResourceQuery, LocationsQuery, Query } from "./query.ts";
-import { readBytes, readRows } from "./read_page.ts";
-import { countQuery, firstRequest, requireRoomForLocations, urlOf } from "./shards.ts";
+import type { PageWriter } from "../formats/page_writer.ts";
 
 /** Names of the query options. An object, so that the compiler reports a missing name. */
 const QUERY_OPTIONS: Record<keyof AnyResourceQuery, true> = {
@@ -78,28 +79,30 @@ export function createQuery<R extends object>(
     const stop = new AbortController();
     const next = requestBatches(createExecution(stop.signal), query, converter, position);
     let dropQueue = () => {};
-    return new ReadableStream<C>({
-      async pull(controller) {
-        signal?.removeEventListener("abort", dropQueue);
-        // Repeat until a chunk is enqueued: a stream is not pulled again after a pull that adds nothing.
-        for (;;) {
-          const batch = await next();
-          signal?.throwIfAborted();
-          if (batch === undefined) return controller.close();
-          const chunks = toChunks(batch);
-          if (chunks.length === 0) continue;
-          // `next` does not see a signal that aborts while chunks are queued.
-          dropQueue = () => controller.error(signal?.reason);
-          if (chunks.length > 1) signal?.addEventListener("abort", dropQueue, { once: true });
-          for (const chunk of chunks) controller.enqueue(chunk);
-          return;
-        }
-      },
-      cancel(reason) {
-        signal?.removeEventListener("abort", dropQueue);
-        stop.abort(reason);
-      },
-    }, { highWaterMark: 0 });
+    return toIterableStream(
+      new ReadableStream<C>({
+        async pull(controller) {
+          signal?.removeEventListener("abort", dropQueue);
+          // Repeat until a chunk is enqueued: a stream is not pulled again after a pull that adds nothing.
+          for (;;) {
+            const batch = await next();
+            signal?.throwIfAborted();
+            if (batch === undefined) return controller.close();
+            const chunks = toChunks(batch);
+            if (chunks.length === 0) continue;
+            // `next` does not see a signal that aborts while chunks are queued.
+            dropQueue = () => controller.error(signal?.reason);
+            if (chunks.length > 1) signal?.addEventListener("abort", dropQueue, { once: true });
+            for (const chunk of chunks) controller.enqueue(chunk);
+            return;
+          }
+        },
+        cancel(reason) {
+          signal?.removeEventListener("abort", dropQueue);
+          stop.abort(reason);
+        },
+      }, { highWaterMark: 0 }),
+    );
   };
   const createFormatWriter = (format: FormatName, options: Pick<WriterOptions, "csv" | "state">) =>
     createWriter(format, { resource, select, unchecked, ...options });
@@ -143,7 +146,7 @@ export function createQuery<R extends object>(
         const converter = unused ?? createConverter();
         unused = undefined;
         const position = { fingerprint, after, collectsDois };
-        return iterate(streamBatches(converter, (batch) => [[batch]], position), signal);
+        return iterate(streamBatches(converter, (batch) => [batch], position), signal);
       },
     };
   };
@@ -164,7 +167,7 @@ export function createQuery<R extends object>(
       for await (const rows of pages()) all.push(rows);
       return all.flat();
     },
-    [Symbol.asyncIterator]: () => iterate(pages(), signal),
+    [Symbol.asyncIterator]: () => iterate(pages(), signal, (rows) => rows),
   };
 }
 
@@ -199,49 +202,4 @@ function requireSignal(signal: unknown): void {
   if (signal === undefined || (signal as AbortSignal | null)?.throwIfAborted !== undefined) return;
   const hint = "pass the signal property of an AbortController";
   throw invalidValue("signal", "an AbortSignal", signal, hint);
-}
-
-/**
- * Iterates over the items of a stream of arrays.
- *
- * Not a generator: its `return()` would wait for a pending `next()` instead of cancelling the request. The
- * same is true for the iterator of a stream.
- *
- * @param signal Stops the iteration, also between two items of an array
- */
-function iterate<T>(
-  arrays: ReadableStream<readonly T[]>,
-  signal: AbortSignal | undefined,
-): AsyncIterableIterator<T, void, void> {
-  const reader = arrays.getReader();
-  let items: readonly T[] = [];
-  let taken = 0;
-  let isDone = false;
-  let reading: Promise<void> | undefined;
-  const read = async () => {
-    const { done, value = [] } = await reader.read();
-    isDone ||= done;
-    items = value;
-    taken = 0;
-  };
-  return {
-    async next() {
-      while (!isDone && taken === items.length) {
-        // Concurrent calls of `next()` wait for the same array.
-        reading ??= read().finally(() => reading = undefined);
-        await reading;
-      }
-      if (isDone) return { done: true, value: undefined };
-      signal?.throwIfAborted();
-      return { done: false, value: items[taken++]! };
-    },
-    async return() {
-      isDone = true;
-      await reader.cancel();
-      return { done: true, value: undefined };
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
 }

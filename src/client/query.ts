@@ -5,6 +5,7 @@ import type { FieldOptions, MeasuredInput, RowOptions } from "../odata/query_opt
 import type { FilterFieldOf, MeasuredResource, ResourceName } from "../odata/resources.ts";
 import type { FittingSelection, SelectedRow, Selection } from "../odata/selection.ts";
 import type { Batch, BatchOptions } from "./batches.ts";
+import type { IterableStream } from "./iterable_stream.ts";
 import type { Progress } from "./progress.ts";
 
 /**
@@ -51,14 +52,14 @@ export interface Query<R> extends AsyncIterable<R> {
    *
    * @returns A stream of arrays of rows; it errors with a `DataStreamError` if a request fails
    */
-  pages(): ReadableStream<R[]>;
+  pages(): IterableStream<R[]>;
   /**
    * Returns the rows as a stream, one row per chunk, for piping. A `for await` loop over the query itself
    * is faster.
    *
    * @returns A stream of rows; it errors with a `DataStreamError` if a request fails
    */
-  rows(): ReadableStream<R>;
+  rows(): IterableStream<R>;
   /**
    * Returns the rows as CSV, one chunk per page. A result without rows is only the header row.
    *
@@ -73,20 +74,20 @@ export interface Query<R> extends AsyncIterable<R> {
    * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` if a request fails
    * @throws {ValidationError} If an option is invalid, or a column is not selected
    */
-  csv(options?: CsvOptions): ReadableStream<Uint8Array<ArrayBuffer>>;
+  csv(options?: CsvOptions): IterableStream<Uint8Array<ArrayBuffer>>;
   /**
    * Returns the rows as newline-delimited JSON, one chunk per page. Each line is the row's own bytes minus
    * white space, so 7.10 stays 7.10.
    *
    * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` if a request fails
    */
-  ndjson(): ReadableStream<Uint8Array<ArrayBuffer>>;
+  ndjson(): IterableStream<Uint8Array<ArrayBuffer>>;
   /**
    * Returns the rows of all pages as one JSON document, `{"value":[…]}`, one chunk per page.
    *
    * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` if a request fails
    */
-  json(): ReadableStream<Uint8Array<ArrayBuffer>>;
+  json(): IterableStream<Uint8Array<ArrayBuffer>>;
   /**
    * Returns the rows in a format that is known only at run time, such as the extension of a file.
    * `csv()`, `ndjson()` and `json()` are this method with a fixed format.
@@ -114,7 +115,7 @@ export interface Query<R> extends AsyncIterable<R> {
   bytes(
     format: FormatName,
     options?: { csv?: CsvOptions | undefined },
-  ): ReadableStream<Uint8Array<ArrayBuffer>>;
+  ): IterableStream<Uint8Array<ArrayBuffer>>;
   /**
    * Returns the result in batches, one per page, each with a cursor. With a cursor, a query with the same
    * options continues after that batch, in another process too. After an interruption, no delivered page
@@ -198,7 +199,7 @@ export interface LocationsQuery<R> extends Query<R> {
    * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` if a request fails
    * @throws {ValidationError} If `Longitude` or `Latitude` is not selected
    */
-  geojson(): ReadableStream<Uint8Array<ArrayBuffer>>;
+  geojson(): IterableStream<Uint8Array<ArrayBuffer>>;
 }
 
 /**
@@ -270,12 +271,14 @@ export type ResourceQuery<
  *
  * @example Options that come from a file
  * ```ts
- * import { type AnyResourceQuery, DataStream, type ResourceName } from "@weir/datastream";
+ * import { type AnyResourceQuery, DataStream } from "@weir/datastream";
+ * import type { ResourceName } from "@weir/datastream";
  * import { assert } from "@std/assert";
  *
- * const text = '{"resource":"Records","options":{"select":"Id,ResultValue","limit":5}}';
- * const file: { resource: ResourceName; options: AnyResourceQuery } = JSON.parse(text);
- * assert(new DataStream().query(file.resource, file.options).url.includes("/Records?"));
+ * const text = '["Records", {"select": "Id,ResultValue", "limit": 5}]';
+ * const [resource, options]: [ResourceName, AnyResourceQuery] = JSON.parse(text);
+ * const query = new DataStream().query(resource, options);
+ * assert(query.url.includes("/Records?"));
  * ```
  */
 export interface AnyResourceQuery extends FieldOptions, QueryInput, MeasuredInput {}

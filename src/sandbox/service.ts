@@ -12,17 +12,20 @@
  * ```ts
  * import { DataStream } from "@weir/datastream";
  * import { createSandbox } from "@weir/datastream/sandbox";
- * import { assertEquals } from "@std/assert";
  *
- * const sandbox = createSandbox({ records: 1_000, requestsPerSecond: Infinity });
+ * const sandbox = createSandbox({
+ *   records: 1_000,
+ *   requestsPerSecond: Infinity,
+ * });
  * const client = new DataStream({
  *   apiKey: sandbox.apiKey,
  *   baseUrl: sandbox.url,
  *   fetch: sandbox.fetch,
  *   requestsPerSecond: Infinity,
  * });
- * assertEquals((await client.records({ select: ["Id"] }).toArray()).length, 1_000);
- * assertEquals(sandbox.stats.requests, 1);
+ * const rows = await client.records({ select: ["Id"] }).toArray();
+ * console.log(rows.length); // 1000
+ * console.log(sandbox.stats.requests); // 1
  * ```
  *
  * A sandbox limits requests to two per second, as the service does. `requestsPerSecond: Infinity` disables

@@ -4,7 +4,16 @@ import { runProgram } from "./programs.ts";
 /** An exported symbol in the output of `deno doc --json`. */
 export interface PublicSymbol {
   name: string;
-  declarations: { kind: string; jsDoc?: { tags?: { kind: string }[] } }[];
+  declarations: {
+    kind: string;
+    jsDoc?: { tags?: { kind: string }[] };
+    def?: {
+      properties?: { name: string }[];
+      methods?: { name: string }[];
+      /** Type of an alias. */
+      tsType?: { value: unknown };
+    };
+  }[];
 }
 
 /** Returns the symbols that an entry point exports. */

@@ -1,15 +1,195 @@
-// The docstrings of the public names, which editors show.
-import { assertEquals } from "@std/assert";
+// The docstrings of the public names, which editors show, and the tables of docs/ that list the same names.
+import { assert, assertEquals } from "@std/assert";
 import maps from "../../../deno.json" with { type: "json" };
+import { DEFAULT_RETRY } from "../../../src/client/retry.ts";
+import { DEFAULT_TIMEOUTS } from "../../../src/client/transport.ts";
+import { FILTER_FIELDS, RESOURCES } from "../../../src/odata/resources.ts";
+import { readTable, sectionOf } from "../../helpers/markdown_tables.ts";
+import { PROJECT } from "../../helpers/project.ts";
 import { publicSymbols } from "../../helpers/public_symbols.ts";
 
+/** Interfaces that describe no options: callers receive their values. */
+const RECEIVED = [
+  "Batch",
+  "Clause",
+  "Cursor",
+  "EdgeApp",
+  "Endpoint",
+  "Literal",
+  "MergedOptions",
+  "Sandbox",
+  "SandboxStats",
+  "StreamDestination",
+];
+
 for (const [name, entry] of Object.entries(maps.exports)) {
-  Deno.test(`each value of the export "${name}" has an example`, async () => {
-    const values = (await publicSymbols(entry)).flatMap(({ name, declarations }) =>
-      declarations.filter(({ kind }) => /^(class|function|variable)$/.test(kind))
+  Deno.test(`each value and each interface of options of the export "${name}" has an example`, async () => {
+    const documented = (await publicSymbols(entry)).flatMap(({ name, declarations }) =>
+      declarations
+        .filter(({ kind }) =>
+          /^(class|function|variable)$/.test(kind) ||
+          kind === "interface" && !RECEIVED.includes(name)
+        )
         .map(({ jsDoc }) => ({ name, tags: jsDoc?.tags?.map(({ kind }) => kind) ?? [] }))
     );
-    assertEquals(values.length > 0, true);
-    assertEquals(values.filter(({ tags }) => !tags.includes("example")), []);
+    assertEquals(documented.length > 0, true);
+    assertEquals(documented.filter(({ tags }) => !tags.includes("example")), []);
   });
 }
+
+/** A table of names in docs/. */
+interface Table {
+  page: string;
+  heading: string;
+  /** First header of the table. */
+  header: string;
+  /** Types whose members the table lists, by the prefix that the members have in the table. */
+  types: Record<string, string[]>;
+  entry?: string;
+  /** Members that the table does not list. */
+  except?: string[];
+}
+
+const CLIENT = "docs/client.md";
+const ERRORS = "docs/errors-and-limits.md";
+
+const TABLES: Table[] = [
+  {
+    page: CLIENT,
+    heading: "Query options",
+    header: "option",
+    types: { "": ["FieldOptions", "RowOptions", "MeasuredInput", "QueryInput"] },
+  },
+  {
+    page: CLIENT,
+    heading: "Query results",
+    header: "member",
+    types: { "query.": ["Query", "LocationsQuery"] },
+    except: ["query.[Symbol.asyncIterator]"], // the table has a loop in its place
+  },
+  {
+    page: CLIENT,
+    heading: "Client options",
+    header: "option",
+    types: { "": ["DataStreamOptions"] },
+  },
+  { page: CLIENT, heading: "CSV options", header: "option", types: { "": ["CsvOptions"] } },
+  { page: CLIENT, heading: "Citations", header: "option", types: { "": ["CitationOptions"] } },
+  { page: CLIENT, heading: "Resuming a query", header: "option", types: { "": ["BatchOptions"] } },
+  {
+    page: CLIENT,
+    heading: "The request builder",
+    header: "option",
+    types: { "": ["EndpointOptions"], "mediaType.": ["MediaType"] },
+    except: ["mediaType"],
+  },
+  {
+    page: CLIENT,
+    heading: "The sandbox",
+    header: "option",
+    types: { "": ["SandboxOptions"] },
+    entry: maps.exports["./sandbox"],
+  },
+  {
+    page: CLIENT,
+    heading: "The sandbox",
+    header: "member",
+    types: { "sandbox.": ["Sandbox"] },
+    entry: maps.exports["./sandbox"],
+  },
+  {
+    page: ERRORS,
+    heading: "Properties of `ValidationError`",
+    header: "property",
+    types: { "": ["ValidationError"] },
+    except: ["name", "messageFor", "hintFor"],
+  },
+  {
+    page: ERRORS,
+    heading: "Properties of `DataStreamError`",
+    header: "property",
+    types: { "": ["DataStreamError", "DataStreamErrorFacts"] }, // which has the inherited `cause`
+    except: ["name", "messageFor"],
+  },
+  {
+    page: ERRORS,
+    heading: "Retries",
+    header: "option",
+    types: { "retry.": ["RetryPolicy"], "timeouts.": ["Timeouts"] },
+  },
+];
+
+for (const { page, heading, header, types, entry = maps.exports["."], except = [] } of TABLES) {
+  Deno.test(`${page} lists the members of ${Object.values(types).flat().join(", ")} under "${heading}"`, async () => {
+    const symbols = await publicSymbols(entry);
+    const members = Object.entries(types).flatMap(([prefix, names]) =>
+      names.flatMap((name) => membersOf(symbols, name)).map((member) => prefix + member)
+    );
+    // Skips the rows "any other key" and "for await".
+    const listed = readTable(sectionOf(await readPage(page), heading), header)
+      .flatMap(([cell]) => /^`([\w.]+)/.exec(cell!)?.[1] ?? [])
+      .filter((name) => name !== "for");
+    const wanted = new Set(members.filter((name) => !except.includes(name)));
+    assertEquals(listed.sort(), [...wanted].sort());
+  });
+}
+
+/** Returns the names of the members of an interface or a class, without inherited ones. */
+function membersOf(symbols: Awaited<ReturnType<typeof publicSymbols>>, name: string): string[] {
+  const { declarations = [] } = symbols.find((symbol) => symbol.name === name) ?? {};
+  const members = declarations.flatMap(({ def }) => [
+    ...def?.properties ?? [],
+    ...def?.methods ?? [],
+  ]);
+  assert(members.length > 0, `${name} has no members`);
+  return members.map(({ name }) => name);
+}
+
+function readPage(path: string): Promise<string> {
+  return Deno.readTextFile(PROJECT + path);
+}
+
+Deno.test("docs/errors-and-limits.md lists each kind of DataStreamError", async () => {
+  const symbols = await publicSymbols(maps.exports["."]);
+  const { declarations } = symbols.find(({ name }) => name === "DataStreamErrorKind")!;
+  const kinds = [...JSON.stringify(declarations[0]!.def).matchAll(/"repr":"([\w-]+)"/g)]
+    .map(([, kind]) => kind!);
+  const rows = readTable(sectionOf(await readPage(ERRORS), "Kinds of `DataStreamError`"), "`kind`");
+  assertEquals([...new Set(rows.map(([kind]) => kind!.replaceAll("`", "")))].sort(), kinds.sort());
+});
+
+Deno.test("docs/errors-and-limits.md has the defaults of retries and timeouts", async () => {
+  const rows = readTable(sectionOf(await readPage(ERRORS), "Retries"), "option");
+  const named = (prefix: string, defaults: object) =>
+    Object.entries(defaults).map(([name, value]) => [`\`${prefix}.${name}\``, String(value)]);
+  assertEquals(
+    rows.map(([name, , value]) => [name, value]),
+    [...named("retry", DEFAULT_RETRY), ...named("timeouts", DEFAULT_TIMEOUTS)],
+  );
+});
+
+Deno.test("docs/client.md has the resources with their numbers of fields and page sizes", async () => {
+  const rows = readTable(sectionOf(await readPage(CLIENT), "Resources"), "method");
+  assertEquals(
+    rows.map(([method, , fields, pageSize]) => [method, fields, pageSize]),
+    Object.entries(RESOURCES).map(([name, { fields, pageSize }]) => [
+      `\`client.${name.toLowerCase()}()\``,
+      String(Object.keys(fields).length),
+      String(pageSize),
+    ]),
+  );
+});
+
+Deno.test("docs/client.md has the names that each resource can be filtered by", async () => {
+  const rows = readTable(sectionOf(await readPage(CLIENT), "Filters"), "name");
+  const types = { text: "text", number: "number", degrees: "number", date: "date, `YYYY-MM-DD`" };
+  assertEquals(
+    rows,
+    Object.entries(FILTER_FIELDS).map(([field, type]) => {
+      const names = Object.entries(RESOURCES)
+        .filter(([, { filters }]) => (filters as readonly string[]).includes(field))
+        .map(([name]) => name);
+      return [`\`${field}\``, types[type], names.length === 4 ? "all" : names.join(", ")];
+    }),
+  );
+});

@@ -1,7 +1,7 @@
 // Hints for names that the command line does not have.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { formatsOf } from "../../../src/formats/formats.ts";
+import { FORMAT_SYNONYMS, formatsOf } from "../../../src/formats/formats.ts";
 import { fieldNames } from "../../../src/odata/resources.ts";
 import { weir } from "../../helpers/run_weir.ts";
 
@@ -79,14 +79,16 @@ const hints: [line: string[], message: string][] = [
     ["records", "--sandbox", "--separator=::"],
     '--separator must be one punctuation mark such as "," or ";", or a tab, got "::"',
   ],
-  ...([
+  ...[
     ["cvs", 'did you mean "csv"?'],
     ["CSV", 'did you mean "csv"?'],
     ["JSONL", "use ndjson"],
     ["geojson", "GeoJSON is only for Locations"],
-    ["xlsx", "use csv with --bom"],
-    ["TSV", "use csv with --separator tab"],
-  ] as const).map(([format, hint]): [string[], string] => [
+    ...Object.entries(FORMAT_SYNONYMS).map(([name, use]) => [
+      name.toUpperCase(),
+      `use ${use.replace("{bom: true}", "--bom").replace('{separator: "\\t"}', "--separator tab")}`,
+    ]),
+  ].map(([format, hint]): [string[], string] => [
     ["records", "--sandbox", `--format=${format}`],
     `--format must be one of ${
       formatsOf("Records").join(", ")

@@ -165,3 +165,11 @@ Deno.test(
     assertEquals([error.option, requests.length], ["within.west", 2]);
   },
 );
+
+Deno.test("citations() does not suggest unchecked, which is not its option, when a filter is invalid", async () => {
+  const { client } = sandboxAndClient();
+  for (const filter of ["Banana eq 'x'", "DOI like 'x'"]) {
+    const error = await assertRejects(() => client.citations(filter), ValidationError);
+    assertEquals([error.option, error.canBeUnchecked], ["filter", false]);
+  }
+});

@@ -1,6 +1,6 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { FORMATS, formatsOf } from "../../../src/formats/formats.ts";
+import { FORMAT_SYNONYMS, FORMATS, formatsOf } from "../../../src/formats/formats.ts";
 import { overSandbox, problemOf } from "../../helpers/edge.ts";
 
 const typeOf = async (path: string, accept?: string) => {
@@ -65,8 +65,10 @@ const wrongFormats: [format: string, hint: string][] = [
   ["geojson", "GeoJSON is only for Locations"],
   ["cvs", 'did you mean "csv"?'],
   ["jsonl", "use ndjson"],
-  ["xlsx", "use csv with bom=true"],
-  ["TSV", "use csv with separator=tab"],
+  ...Object.entries(FORMAT_SYNONYMS).map(([name, use]): [string, string] => [
+    name.toUpperCase(),
+    `use ${use.replace("{bom: true}", "bom=true").replace('{separator: "\\t"}', "separator=tab")}`,
+  ]),
 ];
 for (const [format, wanted] of wrongFormats) {
   Deno.test(`EdgeApp.request() returns 400 with a hint for /Records?$format=${format}`, async () => {

@@ -43,8 +43,11 @@ Deno.test("FORMAT_SYNONYMS has no name that FORMATS accepts, and suggests format
 const unknownNames: [resource: ResourceName, name: string, hint: string][] = [
   ["Records", "CSV", 'did you mean "csv"?'],
   ["Records", "jsonl", "use ndjson"],
-  ["Records", "Excel", "use csv with {bom: true}"],
-  ["Records", "tsv", 'use csv with {separator: "\\t"}'],
+  ...Object.entries(FORMAT_SYNONYMS).map(([name, use]): [ResourceName, string, string] => [
+    "Records",
+    name.toUpperCase(),
+    `use ${use}`,
+  ]),
   ["Records", "geojson", "GeoJSON is only for Locations"],
   ["Locations", "GEOJSON", 'did you mean "geojson"?'],
   ["Records", "toString", ""],

@@ -1,0 +1,129 @@
+/**
+ * A `ReadableStream` that is async-iterable in each runtime.
+ *
+ * Its type is assignable to the `ReadableStream` of browsers, Deno and `node:stream/web`, which are not
+ * assignable to each other. So `new Response()`, `writeFile()` of Node and Deno, and `Readable.fromWeb()`
+ * accept it with each `lib` of TypeScript.
+ *
+ * @typeParam T Type of a chunk
+ *
+ * @example
+ * ```ts
+ * import { DataStream, type IterableStream } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assert } from "@std/assert";
+ *
+ * const { apiKey, url, fetch } = createSandbox();
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch });
+ * const csv: IterableStream<Uint8Array> = client.locations({ limit: 1 }).csv();
+ * for await (const bytes of csv) assert(bytes.length > 0);
+ * ```
+ */
+export interface IterableStream<T> extends ReadableStream<T> {
+  /** Always throws a `TypeError`: the stream has no reader that fills a buffer of the caller. */
+  getReader(options: { mode: "byob" }): never;
+  /** Locks the stream and returns a reader. */
+  getReader(
+    options?: { mode?: undefined },
+  ):
+    & { read(): Promise<{ done: false; value: T } | { done: true; value: undefined }> }
+    & ReadableStreamDefaultReader<T>;
+  /**
+   * Pipes the stream through a transform stream.
+   *
+   * @returns The readable side of the transform stream
+   */
+  pipeThrough<R>(
+    transform: { readable: R; writable: StreamDestination<T> },
+    options?: Parameters<ReadableStream["pipeThrough"]>[1],
+  ): R;
+  /** Pipes the stream to a writable stream. The promise is fulfilled when all chunks are written. */
+  pipeTo(
+    destination: StreamDestination<T>,
+    options?: Parameters<ReadableStream["pipeTo"]>[1],
+  ): Promise<void>;
+  /** Locks the stream and returns two streams with the same chunks. */
+  tee(): [IterableStream<T>, IterableStream<T>];
+  /** Iterates over the chunks. Leaving the loop early cancels the stream. */
+  values(): AsyncIteratorObject<T, undefined, unknown>;
+  /** Iterates over the chunks. Leaving the loop early cancels the stream. */
+  [Symbol.asyncIterator](): AsyncIteratorObject<T, undefined, unknown>;
+}
+
+/**
+ * A stream to pipe to: the members that the `WritableStream` types of browsers, Deno and Node have in common.
+ *
+ * @typeParam T Type of a chunk
+ */
+export interface StreamDestination<T> {
+  /** Whether a writer is active. */
+  readonly locked: boolean;
+  /** Aborts the stream. */
+  abort(reason?: unknown): Promise<void>;
+  /** Closes the stream. */
+  close(): Promise<void>;
+  /** Locks the stream and returns a writer. */
+  getWriter(): { write(chunk: T): Promise<void> };
+}
+
+/**
+ * Makes a stream async-iterable in runtimes without `ReadableStream.prototype[Symbol.asyncIterator]`, such
+ * as Safari 18. Elsewhere returns it unchanged.
+ */
+export function toIterableStream<T>(stream: ReadableStream<T>): IterableStream<T> {
+  if (Symbol.asyncIterator in stream) return stream as IterableStream<T>;
+  const values = () => iterate(stream);
+  const { tee } = stream as ReadableStream<T>;
+  return Object.assign(stream, {
+    values,
+    [Symbol.asyncIterator]: values,
+    tee: () => tee.call(stream).map(toIterableStream),
+  }) as IterableStream<T>;
+}
+
+/**
+ * Iterates over the items of the chunks of a stream.
+ *
+ * Not a generator: its `return()` would wait for a pending `next()` instead of cancelling the request. The
+ * same is true for the iterator of a stream.
+ *
+ * @param signal Stops the iteration, also between two items of a chunk
+ * @param itemsOf Returns the items of a chunk. Default: the chunk itself
+ */
+export function iterate<C, T = C>(
+  chunks: ReadableStream<C>,
+  signal?: AbortSignal,
+  itemsOf: (chunk: C) => readonly T[] = (chunk) => [chunk as C & T],
+): AsyncIterableIterator<T, undefined, undefined> {
+  const reader = chunks.getReader();
+  let items: readonly T[] = [];
+  let taken = 0;
+  let isDone = false;
+  let reading: Promise<void> | undefined;
+  const read = async () => {
+    const { done, value } = await reader.read();
+    isDone ||= done;
+    items = itemsOf(value!); // not read if `done`
+    taken = 0;
+  };
+  return {
+    async next() {
+      while (!isDone && taken === items.length) {
+        // Concurrent calls of `next()` wait for the same chunk.
+        reading ??= read().finally(() => reading = undefined);
+        await reading;
+      }
+      if (isDone) return { done: true, value: undefined };
+      signal?.throwIfAborted();
+      return { done: false, value: items[taken++]! };
+    },
+    async return() {
+      isDone = true;
+      await reader.cancel();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}

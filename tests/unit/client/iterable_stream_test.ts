@@ -1,0 +1,83 @@
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { DataStream } from "../../../mod.ts";
+import { toIterableStream } from "../../../src/client/iterable_stream.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+
+const names = ["values", Symbol.asyncIterator] as const;
+
+/** Runs a function in a runtime whose streams have no iterator, as those of Safari 18. */
+async function withoutIterator(fn: () => Promise<void>): Promise<void> {
+  const prototype = ReadableStream.prototype;
+  const own = names.map((name) => Object.getOwnPropertyDescriptor(prototype, name)!);
+  for (const name of names) Reflect.deleteProperty(prototype, name);
+  try {
+    await fn();
+  } finally {
+    names.forEach((name, index) => Object.defineProperty(prototype, name, own[index]!));
+  }
+}
+
+/** Creates a stream of the numbers 1 to 3. `reasons` receives the reason of its cancellation. */
+function countToThree(reasons: unknown[] = []): ReadableStream<number> {
+  let count = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (count === 3) controller.close();
+      else controller.enqueue(++count);
+    },
+    cancel: (reason) => void reasons.push(reason),
+  }, { highWaterMark: 0 });
+}
+
+/** Reads the first `count` chunks of a stream, or all. */
+async function take<T>(chunks: AsyncIterable<T>, count = Infinity): Promise<T[]> {
+  const taken: T[] = [];
+  for await (const chunk of chunks) {
+    taken.push(chunk);
+    if (taken.length === count) break;
+  }
+  return taken;
+}
+
+Deno.test("toIterableStream() returns the same stream when the runtime has the iterator", () => {
+  const stream = countToThree();
+  assert(toIterableStream(stream) === stream);
+  assertEquals(Object.getOwnPropertyNames(stream), []);
+});
+
+Deno.test("toIterableStream() iterates over the stream and cancels it when it lacks the iterator", () =>
+  withoutIterator(async () => {
+    assert(!(Symbol.asyncIterator in countToThree()));
+    assertEquals(await take(toIterableStream(countToThree())), [1, 2, 3]);
+
+    const reasons: unknown[] = [];
+    const left = toIterableStream(countToThree(reasons));
+    assertEquals(await take(left, 1), [1]);
+    assertEquals(reasons, [undefined]);
+  }));
+
+Deno.test("tee() returns iterable streams when the runtime lacks the iterator", () =>
+  withoutIterator(async () => {
+    const [first, second] = toIterableStream(countToThree()).tee();
+    assertEquals(await Promise.all([take(first), take(second)]), [[1, 2, 3], [1, 2, 3]]);
+  }));
+
+Deno.test("an iteration fails with the error of its stream when the runtime lacks the iterator", () =>
+  withoutIterator(async () => {
+    const stream = new ReadableStream<number>({ pull: () => Promise.reject(new Error("broken")) });
+    await assertRejects(() => take(toIterableStream(stream)), Error, "broken");
+  }));
+
+Deno.test("each stream of a query is iterable when the runtime lacks the iterator", () =>
+  withoutIterator(async () => {
+    const { apiKey, url, fetch } = createSandbox({ requestsPerSecond: Infinity });
+    const client = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
+    const query = client.locations({ select: ["Id", "Longitude", "Latitude"], limit: 20, top: 10 });
+    const bytes = [query.csv(), query.ndjson(), query.json(), query.geojson(), query.bytes("csv")];
+    for (const stream of bytes) assert((await take(stream)).length >= 2);
+    const rows = await query.toArray();
+    assertEquals(rows.length, 20);
+    assertEquals(await take(query.rows()), rows);
+    assertEquals((await take(query.pages())).flat(), rows);
+  }));
