@@ -120,15 +120,6 @@ Deno.test("the README's commands run with the permissions that it names", async 
   });
 });
 
-Deno.test("the README names every export and every task", async () => {
-  const readme = await readReadme();
-  const wanted = [
-    ...Object.keys(maps.exports).map((name) => `jsr:${maps.name}${name.slice(1)}`),
-    ...Object.keys(maps.tasks).map((name) => `deno task ${name}\``),
-  ];
-  assertEquals(wanted.filter((name) => !readme.includes(name)), []);
-});
-
 Deno.test("the README has no code in a language that no test runs", () => {
   const languages = fences.map(({ language }) => language).filter((name) => name !== "");
   assertEquals([...new Set(languages)].sort(), ["js", "sh", "ts"]);

@@ -1,10 +1,11 @@
 // The tables of docs/ and CONTRIBUTING.md list the commands, flags, variables, formats and tasks of the code.
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
 import { VARIABLES } from "../../../edge/config.ts";
 import { ACCESS_MODES, toSettings } from "../../../edge/options.ts";
 import { DOWNLOAD_PARAMETERS } from "../../../edge/search_params.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
+import { FILTER_FLAGS } from "../../../src/cli/flags.ts";
 import { DEFAULT_EXPIRES } from "../../../src/cli/offline_commands.ts";
 import { FORMATS } from "../../../src/formats/formats.ts";
 import { RESOURCE_NAMES } from "../../../src/odata/resources.ts";
@@ -44,17 +45,21 @@ Deno.test("docs/cli.md lists each flag once, with its letter and its value", () 
   assertEquals(listed.sort(), expected.sort());
 });
 
-Deno.test("docs/cli.md says which commands have a flag of one command only", () => {
-  const has = (command: string, flag: string) => Object.hasOwn(COMMANDS[command]!.flags, flag);
-  assertEquals(Object.keys(COMMANDS).filter((name) => has(name, "partition")), [
-    "records",
-    "observations",
-  ]);
-  assertEquals([has("url", "select"), has("url", "sandbox"), has("cite", "bbox")], [
-    true,
-    false,
-    true,
-  ]);
+Deno.test("docs/cli.md says which commands have the flags of a table", () => {
+  const flags = sectionOf(pages.cli!, "Flags");
+  const commandsWith = (flag: string) =>
+    Object.keys(COMMANDS).filter((name) => Object.hasOwn(COMMANDS[name]!.flags, flag));
+  const downloads = ["records", "observations", "locations", "metadata"];
+  assertStringIncludes(flags, "for the commands that download, and for `url`:");
+  assertEquals(commandsWith("select"), [...downloads, "url"]);
+  assertStringIncludes(flags, "| how to split `records` or `observations`:");
+  assertEquals(commandsWith("partition"), ["records", "observations"]);
+  assertStringIncludes(flags, "`url` does not have `--sandbox`:");
+  assertEquals(commandsWith("sandbox"), [...downloads, "cite"]);
+  assertStringIncludes(sectionOf(pages.cli!, "Filters"), "`cite` and `url` have them too.");
+  for (const flag of Object.keys(FILTER_FLAGS)) {
+    assertEquals(commandsWith(flag), [...downloads, "cite", "url"], flag);
+  }
 });
 
 Deno.test("docs/cli.md has the default of --expires", () => {
@@ -94,11 +99,18 @@ Deno.test("docs/edge.md lists each format with its extension and media type", ()
       mediaType,
     ]),
   );
-  // The sentences about resources and extensions.
-  for (const { extension, resources } of Object.values(FORMATS)) {
-    const isForAll = resources.length === RESOURCE_NAMES.length;
-    assert(isForAll || extension === "geojson" && resources.join() === "Locations");
-  }
+});
+
+Deno.test("docs/edge.md says which resources have which extensions", () => {
+  const extensionsOf = (isForAll: boolean) =>
+    Object.values(FORMATS).filter(({ resources }) =>
+      (resources.length === RESOURCE_NAMES.length) === isForAll
+    ).map(({ extension }) => `\`.${extension}\``);
+  const text = sectionOf(pages.edge!, "URLs");
+  const [last, ...others] = extensionsOf(true).reverse();
+  assertStringIncludes(text, `has the extensions ${others.reverse().join(", ")} and ${last}.`);
+  assertStringIncludes(text, `\`Locations\` also has ${extensionsOf(false).join(", ")}.`);
+  assertEquals(FORMATS.geojson.resources, ["Locations"]);
 });
 
 Deno.test("docs/edge.md lists each URL parameter", () => {
