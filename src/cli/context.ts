@@ -38,17 +38,13 @@ interface Terminal {
 }
 
 /** An invalid command line. The program prints the message and where to find help, and exits with 2. */
-export class UsageError extends Error {
-  override readonly name: string = "UsageError";
-}
+export class UsageError extends Error {}
 
 /**
  * A failure that is not a bug, such as a file that cannot be written. The program prints the message
  * and exits with 1.
  */
-export class CommandError extends Error {
-  override readonly name: string = "CommandError";
-}
+export class CommandError extends Error {}
 
 /** Exit code of a process that a signal ended: 128 plus the number of SIGINT. */
 export const INTERRUPTED = 130;

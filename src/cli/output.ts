@@ -65,9 +65,7 @@ export async function openStream(path: string, { signal }: Context): Promise<Out
   let size = 0;
   return {
     async write({ data }) {
-      for (let at = 0; at < data.length;) {
-        at += (await attempt(file.write(data, at, data.length - at))).bytesWritten;
-      }
+      await attempt(file.writeFile(data));
       size += data.length;
     },
     async finish() {
@@ -106,9 +104,7 @@ async function unlessAborted<T>(step: Promise<T>, signal: AbortSignal): Promise<
 }
 
 /** A file that cannot be written as requested. */
-export class FileError extends CommandError {
-  override readonly name = "FileError";
-}
+export class FileError extends CommandError {}
 
 /** The target of an output path. */
 export interface OutputPath {

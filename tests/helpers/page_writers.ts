@@ -1,7 +1,7 @@
 import { csvFromPage, geojsonFromPage, ndjsonFromPage, type ResourceName } from "../../mod.ts";
-import { fieldNames } from "../../src/odata/resources.ts";
 import type { FormatName } from "../../src/formats/formats.ts";
 import { createJsonWriter } from "../../src/formats/json.ts";
+import { fieldsOf } from "./resources.ts";
 
 type Make = (page: Uint8Array, resource: ResourceName) => Uint8Array;
 
@@ -11,7 +11,7 @@ export const PAGE_WRITERS: Record<FormatName, readonly [symbol: string, make: Ma
     ["csvFromPage", (page) => csvFromPage(page)],
     [
       "csvFromPage with columns",
-      (page, resource) => csvFromPage(page, { columns: fieldNames(resource) }),
+      (page, resource) => csvFromPage(page, { columns: fieldsOf(resource) }),
     ],
   ],
   ndjson: [["ndjsonFromPage", ndjsonFromPage]],

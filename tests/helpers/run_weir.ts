@@ -1,6 +1,12 @@
 import { run } from "../../src/cli/commands.ts";
 import { withDeadline } from "./deadline.ts";
 
+/** Names of the commands. */
+export const COMMAND_NAMES = [
+  ...["records", "observations", "locations", "metadata"],
+  ...["cite", "fields", "url", "sign", "setup"],
+] as const;
+
 /** Exit code and output of a command line. */
 export interface RunResult {
   code: number;

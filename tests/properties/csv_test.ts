@@ -1,5 +1,6 @@
 // Compares the transcoder, the parser, and JSON.parse() with @std/csv. Pages have random white space,
 // escape sequences, fields and orders of fields.
+// Tests `CsvWriter` directly, to compare its two paths: a query chooses one of them.
 import { assert, assertEquals } from "@std/assert";
 import { stringify } from "@std/csv/stringify";
 import fc from "fast-check";

@@ -1,3 +1,4 @@
+// Some tests expand templates directly: `endpoint()` joins the result with the base URL.
 import { assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
 import { parseTemplate as parseUriTemplate } from "url-template";

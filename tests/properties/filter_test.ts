@@ -1,3 +1,4 @@
+// Tests `parseFilter()` directly: its clauses are not visible in a query.
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import type { Clause } from "../../src/odata/clause.ts";

@@ -1,4 +1,5 @@
 // Ranges for a split query, with random location Ids and counts.
+// Tests `rangesOfAtMost()` directly: a query is split only above a million rows.
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { type Range, rangesOfAtMost } from "../../src/client/ranges.ts";

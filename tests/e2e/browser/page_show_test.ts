@@ -117,7 +117,7 @@ for (const [access, options] of [["public", modes.public], ["token", modes.token
           await pressShow(page);
           await assertAtResults(page, /^No results$/);
           await page.getByRole("alert").getByText(
-            "From year must be a year of four digits",
+            "From year must be a year with four digits",
           ).waitFor();
           if (access === "token" && !javaScriptEnabled) {
             await page.locator("#credential").fill(token);

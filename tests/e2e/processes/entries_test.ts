@@ -1,7 +1,7 @@
 // The programs that users start: the demo, the server for Node, and the command line of the npm package.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { childCommand } from "../../helpers/programs.ts";
-import { VERSION } from "../../../src/version.ts";
+import { VERSION } from "../../helpers/project.ts";
 
 /** Starts a program of the project. The test reads the stream `output`. */
 function startEntry(

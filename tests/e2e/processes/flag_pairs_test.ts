@@ -1,6 +1,6 @@
 // The result of every pair of flags of the commands that download rows, compared with records in
 // tests/fixtures/transcripts. They write files, so they need more permissions than the unit tests.
-import { FORMAT_NAMES } from "../../../src/formats/formats.ts";
+import { FORMAT_NAMES } from "../../helpers/formats.ts";
 import { assertGolden } from "../../helpers/golden.ts";
 import { summaryOf, tabulate } from "../../helpers/transcript.ts";
 

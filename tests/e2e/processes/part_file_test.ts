@@ -1,4 +1,5 @@
 // Several processes that write one part, with their steps in any order, never produce a wrong file.
+// Most tests call `openPart()` directly: the steps of two commands cannot be interleaved exactly.
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { FileError } from "../../../src/cli/output.ts";
@@ -134,6 +135,18 @@ Deno.test("PartFile.commit() of an earlier run that overtakes a later one leaves
     assertEquals(after?.rows, 3);
     await third.finish();
     assertEquals(await readFile("a.csv"), "page 1\npage 2\npage 3\n");
+  }));
+
+Deno.test("openPart() names --force when the file exists, and moving it when a part is resumed", () =>
+  withFiles(async () => {
+    await writeFile("a.csv", "of another");
+    const force = "a.csv already exists: pass --force to overwrite it, or choose another name";
+    await assertRejects(resume, FileError, force);
+    await Deno.remove(PATH);
+    await (await killed()).abandon(false);
+    await writeFile("a.csv", "of another");
+    await assertRejects(() => openPart(PATH, { ...options, resume: false }), FileError, force);
+    await assertRejects(resume, FileError, "a.csv already exists: move it, then resume");
   }));
 
 Deno.test("openPart() refuses a part that is not a regular file", () =>

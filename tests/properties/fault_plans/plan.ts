@@ -1,5 +1,5 @@
 import type { BoundingBox, FormatName, ResourceName } from "../../../mod.ts";
-import { formatsOf } from "../../../src/formats/formats.ts";
+import { formatsOf } from "../../helpers/formats.ts";
 import { LARGE_COUNTS } from "./count_faults.ts";
 import { drawFaults, type Fault } from "./faults.ts";
 import type { Random } from "../../helpers/random.ts";

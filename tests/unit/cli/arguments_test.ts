@@ -1,9 +1,8 @@
 // The spelling of flags, values and requests for help.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { COMMANDS } from "../../../src/cli/commands.ts";
-import { VERSION } from "../../../src/version.ts";
-import { weir } from "../../helpers/run_weir.ts";
+import { COMMAND_NAMES, weir } from "../../helpers/run_weir.ts";
+import { VERSION } from "../../helpers/project.ts";
 
 const urlOf = async (...flags: string[]) => {
   const { code, output, errors } = await weir(["url", "records", ...flags]);
@@ -33,7 +32,7 @@ for (const output of [["-oz.xlsx"], ["-o=z.xlsx"], ["-qoz.xlsx"], ["-o", "z.xlsx
   });
 }
 
-for (const command of Object.keys(COMMANDS)) {
+for (const command of COMMAND_NAMES) {
   Deno.test(`run() prints the help of ${command} when given help as a word`, async () => {
     const { output: help } = await weir([command, "--help"]);
     assertStringIncludes(help, `weir ${command}: `);

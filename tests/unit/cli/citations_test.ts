@@ -1,7 +1,7 @@
 // Citations on standard error after a download.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { formatsOf } from "../../../src/formats/formats.ts";
+import { formatsOf } from "../../helpers/formats.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { record } from "../../helpers/transcript.ts";
 import { weir } from "../../helpers/run_weir.ts";

@@ -1,4 +1,5 @@
 // Parsing long command lines, and printing long texts, takes linear time.
+// Measures functions directly, because a command takes more time than they do.
 
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";

@@ -1,9 +1,9 @@
 // Hints for names that the command line does not have.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { FORMAT_SYNONYMS, formatsOf } from "../../../src/formats/formats.ts";
-import { fieldNames } from "../../../src/odata/resources.ts";
+import { FORMAT_SYNONYMS, formatsOf } from "../../helpers/formats.ts";
 import { weir } from "../../helpers/run_weir.ts";
+import { fieldsOf } from "../../helpers/resources.ts";
 
 const FIELDS_OF_ALL =
   "DOI, LocationId, ActivityMediaName, ActivityGroupType, CharacteristicName, " +
@@ -98,7 +98,7 @@ const hints: [line: string[], message: string][] = [
   [
     ["records", "--sandbox", "--select=WellID"],
     '--select includes "WellID", which is not a field of Records: use one of ' +
-    `${fieldNames("Records").join(", ")} (or pass --unchecked, if DataStream accepts it)`,
+    `${fieldsOf("Records").join(", ")} (or pass --unchecked, if DataStream accepts it)`,
   ],
   [
     ["records", "--sandbox", "--select=LocationId"],

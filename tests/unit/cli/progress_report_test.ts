@@ -1,3 +1,4 @@
+// Tests `ProgressReport` directly: the delays of a download in progress are not exact.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { DataStreamError } from "../../../mod.ts";

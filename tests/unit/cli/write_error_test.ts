@@ -1,3 +1,4 @@
+// Tests explanations directly: a test cannot cause most of these errors of the operating system.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import { explainingErrors, explainWriteError, FileError } from "../../../src/cli/output.ts";

@@ -14,7 +14,7 @@ import {
   type Row,
   ValidationError,
 } from "../../../mod.ts";
-import { formatsOf } from "../../../src/formats/formats.ts";
+import { formatsOf } from "../../helpers/formats.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { largeService } from "../../helpers/large_service.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";

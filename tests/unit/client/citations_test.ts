@@ -1,9 +1,8 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { and, DataStream, endsWith, eq, ValidationError } from "../../../mod.ts";
-import { DATASETS } from "../../../src/sandbox/datasets.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
-import { sandboxAndClient } from "../../helpers/sandbox.ts";
+import { ask, sandboxAndClient } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
 Deno.test(
@@ -13,7 +12,7 @@ Deno.test(
     const { client } = sandboxAndClient();
     assertEquals(
       await client.citations(),
-      DATASETS.map(({ DOI, DatasetName, Version, Citation, Licence }) => ({
+      (await ask().rows("Metadata")).map(({ DOI, DatasetName, Version, Citation, Licence }) => ({
         doi: DOI,
         link: `https://doi.org/${DOI}`,
         name: DatasetName,

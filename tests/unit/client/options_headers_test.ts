@@ -2,8 +2,8 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { DataStream, type DataStreamOptions, ValidationError } from "../../../mod.ts";
-import { VERSION } from "../../../src/version.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
+import { VERSION } from "../../helpers/project.ts";
 
 /** Returns the headers of the request that a client with these options sends. */
 async function headersOf(options: DataStreamOptions): Promise<Record<string, string>> {

@@ -2,9 +2,9 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, type Query } from "../../../mod.ts";
-import { VERSION } from "../../../src/version.ts";
 import { ask, sandboxAndClient } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
+import { VERSION } from "../../helpers/project.ts";
 
 const next = (token: string) => `${ROOT}/Locations?$skiptoken=${token}&$top=2`;
 

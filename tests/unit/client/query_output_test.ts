@@ -2,11 +2,11 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { DataStream, DataStreamError, type Query, ValidationError } from "../../../mod.ts";
-import { FORMAT_NAMES, FORMATS } from "../../../src/formats/formats.ts";
-import { fieldNames } from "../../../src/odata/resources.ts";
+import { FORMAT_NAMES, FORMATS } from "../../helpers/formats.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { ask, sandboxAndClient } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
+import { fieldsOf } from "../../helpers/resources.ts";
 
 const read = (stream: ReadableStream<Uint8Array<ArrayBuffer>>) => new Response(stream).text();
 /** An empty page with a link, which is requested once more. */
@@ -18,7 +18,7 @@ const json = (body: string) =>
 Deno.test("csv() writes every cell of every page in the documented columns", async () => {
   const { client } = sandboxAndClient({ records: 1_234 });
   const [header, ...rows] = readCsv(await read(client.records({ top: 200 }).csv()));
-  const names = fieldNames("Records");
+  const names = fieldsOf("Records");
   const wanted = await ask({ records: 1_234 }).rows("Records");
   assertEquals(header, names);
   assertEquals(rows, wanted.map((row) => names.map((name) => String(row[name] ?? ""))));
@@ -132,7 +132,7 @@ Deno.test("csv() appends unknown fields of the first page, and fails when a late
   const reader = client.locations().csv().getReader();
   const text = async () => new TextDecoder().decode((await reader.read()).value);
   const [header, first, second] = readCsv(await text());
-  assertEquals(header, [...fieldNames("Locations"), "New", "Newer"]);
+  assertEquals(header, [...fieldsOf("Locations"), "New", "Newer"]);
   assertEquals([first?.slice(-2), second?.slice(-2)], [["x", ""], ["", "y"]]);
   assertEquals(readCsv(await text())[0]?.slice(-2), ["z", ""]);
   const error = await assertRejects(

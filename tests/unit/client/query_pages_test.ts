@@ -2,7 +2,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type DataStream, DataStreamError, type Progress, type Query } from "../../../mod.ts";
-import { formatsOf } from "../../../src/formats/formats.ts";
+import { formatsOf } from "../../helpers/formats.ts";
 import {
   type Change,
   clientOfChangedPages,

@@ -1,8 +1,7 @@
 // Bounding boxes of Observations and Records, whose rows have no position.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { and, DataStream, DataStreamError, eq, ne, type Progress } from "../../../mod.ts";
-import { locationAt } from "../../../src/sandbox/locations.ts";
+import { and, DataStream, DataStreamError, eq, ne, type Progress, type Row } from "../../../mod.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { largeService } from "../../helpers/large_service.ts";
 import { ask, sandboxAndClient } from "../../helpers/sandbox.ts";
@@ -12,10 +11,8 @@ const maritimes = { west: -68, south: 44, east: -59, north: 48 };
 const isInside = ({ Latitude, Longitude }: { Latitude: number; Longitude: number }) =>
   Longitude > maritimes.west && Longitude < maritimes.east && Latitude > maritimes.south &&
   Latitude < maritimes.north;
-const inside = new Set(
-  Array.from({ length: 60 }, (_, index) => locationAt(index).row).filter(isInside)
-    .map(({ Id }) => Id),
-);
+const locations = await ask().rows("Locations") as unknown as Row<"Locations">[];
+const inside = new Set(locations.filter(isInside).map(({ Id }) => Id));
 
 for (
   const [name, filter] of [

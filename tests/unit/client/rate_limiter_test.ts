@@ -1,6 +1,6 @@
+// The rate limiter, through queries whose service records when each request starts.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
-import { acquirePermit, penalize } from "../../../src/client/rate_limiter.ts";
 import { type Clock, DataStream } from "../../../mod.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
@@ -9,377 +9,375 @@ import { page, retryingClient, ROOT, upstream } from "../../helpers/upstream.ts"
 
 const ORIGIN = "https://upstream.invalid";
 const OTHER_ORIGIN = "https://other.invalid";
-const KEY = "key of a test";
 
 /** Time (ms) between two starts at 2 requests per second. */
 const INTERVAL = 530;
 
-const acquire = (origin: string, requestsPerSecond: number, clock: Clock, signal?: AbortSignal) =>
-  acquirePermit(origin, { requestsPerSecond, clock, key: KEY }, signal);
+interface SendOptions {
+  requestsPerSecond?: number;
+  origin?: string;
+  apiKey?: string;
+  signal?: AbortSignal;
+  respond?: () => Response | Promise<Response>;
+}
 
-/** Acquires a permit, releases it and returns the time at which it was given. */
-async function startTime(rate: number, clock: Clock, origin = ORIGIN): Promise<number> {
-  const permit = await acquire(origin, rate, clock);
-  permit.release();
-  return clock.now();
+/** A service, and a function that sends it one request from a client of its own. */
+function createSender() {
+  const clock = new FakeClock();
+  const starts: number[] = [];
+  /** Returns the time at which the request started, whatever the response. */
+  const send = async (
+    { requestsPerSecond = 2, origin = ORIGIN, apiKey = "k3y-of-a-test", signal, respond = empty }:
+      SendOptions = {},
+  ): Promise<number> => {
+    let start = NaN;
+    const client = new DataStream({
+      clock,
+      requestsPerSecond,
+      apiKey,
+      baseUrl: `${origin}/v1`,
+      retry: { attempts: 1 },
+      fetch: async () => {
+        start = clock.now();
+        starts.push(start);
+        return await respond();
+      },
+    });
+    await client.metadata({ signal }).toArray().catch((error) => {
+      if (Number.isNaN(start)) throw error;
+    });
+    return start;
+  };
+  return { clock, starts, send };
+}
+
+const empty = () => page([]);
+/** Neither a success, which shortens the interval after a penalty, nor a penalty. */
+const notFound = () => new Response("", { status: 404 });
+const tooManyRequests = (retryAfter: number) => () =>
+  new Response("", { status: 429, headers: { "retry-after": String(retryAfter) } });
+
+/** A response whose headers arrive immediately and whose body arrives when the test releases it. */
+function hold() {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: sent, resolve: onSent } = Promise.withResolvers<void>();
+  const respond = () => {
+    onSent();
+    return pageAfter(released);
+  };
+  return { respond, release, sent };
+}
+
+/** A response whose headers arrive immediately and whose body arrives later. */
+function pageAfter(arrival: Promise<void>): Response {
+  const body = new ReadableStream({
+    async pull(controller) {
+      await arrival;
+      controller.enqueue(new TextEncoder().encode('{"value":[]}'));
+      controller.close();
+    },
+  }, { highWaterMark: 0 });
+  return new Response(body, { headers: { "content-type": "application/json" } });
 }
 
 /** Differences between neighbouring numbers. */
 const differences = (times: number[]) => times.slice(1).map((time, index) => time - times[index]!);
 
-Deno.test(
-  "acquirePermit() keeps starts 530 ms apart when 2 per second are allowed",
-  DEADLINE,
-  async () => {
-    const clock = new FakeClock();
-    const starts: number[] = [];
-    for (let request = 0; request < 4; request++) starts.push(await startTime(2, clock));
-    assertEquals(starts, [0, 530, 1060, 1590]);
-  },
-);
+/** Registers a test that fails if it waits for a permit in vain. */
+const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
-Deno.test(
-  "acquirePermit() waits for the permit before it, and at most 20 ms longer",
-  DEADLINE,
-  async () => {
-    const clock = new FakeClock();
-    const first = await acquire(ORIGIN, 2, clock);
-    const second = acquire(ORIGIN, 2, clock);
-    await clock.sleep(3210);
-    first.release();
-    await second;
-    assert(clock.now() >= 3210 && clock.now() <= 3230, `started at ${clock.now()}`);
-  },
-);
+test("DataStream starts requests 530 ms apart when 2 per second are allowed", async () => {
+  const { starts, send } = createSender();
+  for (let request = 0; request < 4; request++) await send();
+  assertEquals(starts, [0, 530, 1060, 1590]);
+});
 
-Deno.test("acquirePermit() gives permits in the order of the calls", DEADLINE, async () => {
-  const clock = new FakeClock();
+test("DataStream waits for the response to the request before, and at most 20 ms longer", async () => {
+  const { clock, send } = createSender();
+  const first = send({ respond: () => pageAfter(clock.sleep(3210)) });
+  const second = await send();
+  assert(second >= 3210 && second <= 3230, `started at ${second}`);
+  await first;
+});
+
+test("DataStream sends requests in the order of the calls", async () => {
+  const { clock, send } = createSender();
   const order: number[] = [];
-  const requests = [1, 2, 3, 4, 5].map(async (number) => {
-    const permit = await acquire(ORIGIN, 2, clock);
+  const respond = (number: number) => () => {
     order.push(number);
-    await clock.sleep(40);
-    permit.release();
-  });
-  await Promise.all(requests);
+    return pageAfter(clock.sleep(40));
+  };
+  await Promise.all([1, 2, 3, 4, 5].map((number) => send({ respond: respond(number) })));
   assertEquals(order, [1, 2, 3, 4, 5]);
 });
 
-Deno.test(
-  "acquirePermit() rejects with the reason and leaves the queue when the signal aborts",
-  DEADLINE,
-  async () => {
-    const clock = new FakeClock();
-    const first = await acquire(ORIGIN, 2, clock);
-    const controller = new AbortController();
-    const second = acquire(ORIGIN, 2, clock, controller.signal).catch((error) => error);
-    const third = acquire(ORIGIN, 2, clock);
-    await clock.sleep(100);
-    controller.abort("enough");
-    assertEquals(await second, "enough");
-    first.release();
-    await third;
-    assert(clock.now() < 600);
-  },
-);
-
-Deno.test("acquirePermit() rejects when the signal has already aborted", DEADLINE, async () => {
-  const permit = acquire(ORIGIN, 2, new FakeClock(), AbortSignal.abort("before"));
-  assertEquals(await permit.catch((error) => error), "before");
+test("DataStream leaves the queue when the signal aborts", async () => {
+  const { clock, send } = createSender();
+  const { respond, release } = hold();
+  const first = send({ respond });
+  const controller = new AbortController();
+  const second = send({ signal: controller.signal }).catch((error) => error);
+  const third = send();
+  await clock.sleep(100);
+  controller.abort("enough");
+  assertEquals(await second, "enough");
+  release();
+  assert(await third < 600);
+  await first;
 });
 
-Deno.test("acquirePermit() keeps the order when another waiter is aborted", DEADLINE, async () => {
-  const clock = new FakeClock();
-  const first = await acquire(ORIGIN, 2, clock);
+test("DataStream does not delay the next request when the signal has already aborted", async () => {
+  const { send } = createSender();
+  const aborted = send({ signal: AbortSignal.abort("before") });
+  assertEquals(await aborted.catch((error) => error), "before");
+  assertEquals(await send(), 0);
+});
+
+test("DataStream keeps the order when another waiting query is aborted", async () => {
+  const { clock, send } = createSender();
+  const { respond, release } = hold();
+  const first = send({ respond });
   const controller = new AbortController();
-  const order: string[] = [];
-  const wait = async (name: string, signal?: AbortSignal) => {
-    const permit = await acquire(ORIGIN, 2, clock, signal);
-    order.push(name);
-    permit.release();
-  };
-  const second = wait("second");
-  const third = wait("third");
-  const fourth = wait("fourth", controller.signal).catch(() => {});
+  const second = send();
+  const third = send();
+  const fourth = send({ signal: controller.signal }).catch(() => {});
   await clock.sleep(50);
   controller.abort();
   await fourth;
+  release();
+  assert(await second < await third);
+  await first;
+});
+
+test("DataStream sends one request at a time when the rate is unlimited", async () => {
+  const { clock, send } = createSender();
+  let inFlight = 0;
+  let most = 0;
+  const respond = async () => {
+    most = Math.max(most, ++inFlight);
+    await clock.sleep(25);
+    inFlight--;
+    return page([]);
+  };
+  const requests = Array.from({ length: 5 }, () => send({ requestsPerSecond: Infinity, respond }));
+  await Promise.all(requests);
+  assertEquals(most, 1);
+});
+
+test("DataStream keeps the order when the interval is longer than the lifetime of a waiter", async () => {
+  const { send } = createSender();
+  const starts = await Promise.all([1, 2, 3, 4].map(() => send({ requestsPerSecond: 0.05 })));
+  assertEquals(starts, [0, 21_200, 42_400, 63_600]);
+});
+
+test("DataStream renews only the permit of the request itself", async () => {
+  const { clock, starts, send } = createSender();
+  const { respond, release, sent } = hold();
+  const expired = send({ respond });
+  await sent;
+  clock.advance(20_000); // its permit expires before the timer that renews it fires
+  const { sleep } = clock;
+  clock.sleep = () => new Promise(() => {});
+  send({ respond: () => new Promise(() => {}) }); // its timers never fire
+  while (starts.length < 2) await Promise.resolve();
+  clock.sleep = sleep;
+  const third = await send();
+  assert(third >= 25_000 && third < 25_100, `started at ${third}`);
+  release();
+  await expired;
+});
+
+test("DataStream releases only the permit of the request itself", async () => {
+  const { clock, starts, send } = createSender();
+  const [first, second] = [hold(), hold()];
+  const expired = send({ respond: first.respond });
+  await first.sent;
+  clock.dropTimers();
+  const next = send({ respond: second.respond });
+  await second.sent;
   first.release();
-  await Promise.all([second, third]);
-  assertEquals(order, ["second", "third"]);
+  await expired;
+  const third = send();
+  await clock.sleep(4_000);
+  assertEquals(starts, [0, 5_000]);
+  second.release();
+  await Promise.all([next, third]);
 });
 
-Deno.test(
-  "acquirePermit() gives one permit at a time when the rate is unlimited",
-  DEADLINE,
-  async () => {
-    const clock = new FakeClock();
-    let inFlight = 0;
-    let most = 0;
-    await Promise.all(Array.from({ length: 5 }, async () => {
-      const permit = await acquire(ORIGIN, Infinity, clock);
-      most = Math.max(most, ++inFlight);
-      await clock.sleep(25);
-      inFlight--;
-      permit.release();
-    }));
-    assertEquals(most, 1);
-  },
-);
-
-Deno.test(
-  "acquirePermit() keeps the order when the interval is longer than the lifetime of a waiter",
-  DEADLINE,
-  async () => {
-    const clock = new FakeClock();
-    const starts: [number, number][] = [];
-    await Promise.all([1, 2, 3, 4].map(async (number) => {
-      starts.push([number, await startTime(0.05, clock)]);
-    }));
-    assertEquals(starts, [[1, 0], [2, 21_200], [3, 42_400], [4, 63_600]]);
-  },
-);
-
-Deno.test("renew() has no effect when the permit has expired", DEADLINE, async () => {
-  const clock = new FakeClock();
-  const expired = await acquire(ORIGIN, 2, clock);
-  await acquire(ORIGIN, 2, clock); // never released
-  const second = clock.now();
-  await clock.sleep(2_000);
-  expired.renew();
-  await acquire(ORIGIN, 2, clock);
-  assert(clock.now() - second < 5_100, `started ${clock.now() - second} ms later`);
+test("DataStream skips a waiting query after 5 s when the runtime has dropped its timers", async () => {
+  const { clock, send } = createSender();
+  const { respond, release } = hold();
+  const first = send({ respond });
+  send();
+  await clock.sleep(50);
+  clock.dropTimers();
+  release();
+  await first;
+  const third = await send();
+  assert(third >= 5_000 && third < 5_700, `started at ${third}`);
 });
 
-Deno.test(
-  "acquirePermit() reclaims a permit after 5 s when it is neither renewed nor released",
-  DEADLINE,
-  async () => {
-    const clock = new FakeClock();
-    await acquire(ORIGIN, 2, clock);
-    await acquire(ORIGIN, 2, clock);
-    assertEquals(clock.now(), 5_000);
-  },
-);
+test("DataStream serves a waiting query whose timer fires late, as in a background tab", async () => {
+  const { clock, starts, send } = createSender();
+  const { respond, release } = hold();
+  const first = send({ respond });
+  const late = send();
+  await clock.sleep(50);
+  clock.advance(60_000);
+  const punctual = send();
+  release();
+  await Promise.all([first, late, punctual]);
+  assertEquals(starts.length, 3);
+});
 
-Deno.test(
-  "acquirePermit() skips a waiter after 5 s when the runtime has dropped its timers",
-  DEADLINE,
-  async () => {
-    const clock = new FakeClock();
-    const first = await acquire(ORIGIN, 2, clock);
-    acquire(ORIGIN, 2, clock);
-    await Promise.resolve();
-    clock.dropTimers();
-    first.release();
-    await acquire(ORIGIN, 2, clock);
-    assert(clock.now() >= 5_000 && clock.now() < 5_600, `started at ${clock.now()}`);
-  },
-);
+test("DataStream keeps the order when the whole process was suspended", async () => {
+  const { clock, send } = createSender();
+  const { respond, release } = hold();
+  const first = send({ respond });
+  const order: number[] = [];
+  const waiting = [1, 2, 3, 4].map((number) => send().then(() => order.push(number)));
+  await clock.sleep(50);
+  clock.advance(20_000);
+  release();
+  await Promise.all([first, ...waiting]);
+  assertEquals(order, [1, 2, 3, 4]);
+});
 
-Deno.test(
-  "acquirePermit() serves a waiter whose timer fires late, as in a background tab",
-  DEADLINE,
-  async () => {
-    const clock = new FakeClock();
-    const first = await acquire(ORIGIN, 2, clock);
-    const started: string[] = [];
-    const wait = async (name: string) => {
-      await startTime(2, clock);
-      started.push(name);
-    };
-    const late = wait("late");
-    await Promise.resolve();
-    clock.advance(60_000);
-    const punctual = wait("punctual");
-    first.release();
-    await Promise.all([late, punctual]);
-    assertEquals(started.sort(), ["late", "punctual"]);
-  },
-);
+test("DataStream keeps the permit of a running request when the whole process was suspended", async () => {
+  const { clock, send } = createSender();
+  const { respond, release } = hold();
+  const first = send({ respond });
+  const second = send();
+  await clock.sleep(50);
+  clock.advance(20_000); // the timer of the waiting query fires before the one that renews the permit
+  await clock.sleep(3_000);
+  const released = clock.now();
+  release();
+  const start = await second;
+  assert(start >= released, `started at ${start}, not after ${released}`);
+  await first;
+});
 
-Deno.test(
-  "acquirePermit() keeps the order when the whole process was suspended",
-  DEADLINE,
-  async () => {
-    const clock = new FakeClock();
-    const first = await acquire(ORIGIN, 2, clock);
-    const order: number[] = [];
-    const waiting = [1, 2, 3, 4].map(async (number) => {
-      await startTime(2, clock);
-      order.push(number);
-    });
-    await Promise.resolve();
-    clock.advance(20_000);
-    first.release();
-    await Promise.all(waiting);
-    assertEquals(order, [1, 2, 3, 4]);
-  },
-);
-
-Deno.test(
-  "acquirePermit() counts the interval from the response when the request opened a connection",
-  DEADLINE,
-  async () => {
-    const clock = new FakeClock();
-    const arrivals: number[] = [];
-    // Opening the connection takes 120 ms, so the service receives the first request later.
-    for (const delay of [120, 0, 0]) {
-      const permit = await acquire(ORIGIN, 2, clock);
+test("DataStream counts the interval from the response when a request opens a connection", async () => {
+  const { clock, starts, send } = createSender();
+  const arrivals: number[] = [];
+  // Opening the connection takes 120 ms, so the service receives the first request later.
+  for (const delay of [120, 0, 0]) {
+    const respond = async () => {
       arrivals.push(clock.now() + delay);
       await clock.sleep(delay);
-      permit.responded();
-      permit.release();
-    }
-    assert(arrivals[2]! - arrivals[0]! > 1000, `received at ${arrivals}`);
-    const start = clock.now();
-    const permit = await acquire(ORIGIN, 2, clock);
-    permit.responded();
-    assertEquals(clock.now() - start, INTERVAL);
-  },
-);
-
-Deno.test(
-  "acquirePermit() uses the longer interval when two callers request different rates",
-  DEADLINE,
-  async () => {
-    const clock = new FakeClock();
-    const starts: number[] = [];
-    for (const rate of [Infinity, 2, Infinity, 0.1, 2]) starts.push(await startTime(rate, clock));
-    assertEquals(starts, [0, 530, 1060, 11_660, 22_260]);
-  },
-);
-
-Deno.test(
-  "acquirePermit() uses the lowest rate that was requested in the last minute",
-  DEADLINE,
-  async () => {
-    const clock = new FakeClock();
-    await startTime(0.5, clock);
-    const starts: number[] = [];
-    for (let request = 0; request < 40; request++) starts.push(await startTime(2, clock));
-    const intervals = differences(starts);
-    const fast = intervals.indexOf(INTERVAL);
-    assert(starts[fast]! > 60_000 - 2_120 && starts[fast]! <= 60_000 + 2_120, `at ${starts[fast]}`);
-    assertEquals(new Set(intervals.slice(0, fast - 1)), new Set([2_120]));
-    assertEquals(new Set(intervals.slice(fast)), new Set([INTERVAL]));
-  },
-);
-
-Deno.test(
-  "acquirePermit() uses the lowest rate of all waiters when another one is next",
-  DEADLINE,
-  async () => {
-    const clock = new FakeClock();
-    const starts = await Promise.all([2, 2, 2, 0.1].map((rate) => startTime(rate, clock)));
-    assertEquals(starts, [0, 10_600, 21_200, 31_800]);
-  },
-);
-
-Deno.test("acquirePermit() keeps a permit when it is renewed", DEADLINE, async () => {
-  const clock = new FakeClock();
-  const first = await acquire(ORIGIN, 2, clock);
-  let hasStarted = false;
-  const second = acquire(ORIGIN, 2, clock).then(() => hasStarted = true);
-  for (let times = 0; times < 5; times++) {
-    await clock.sleep(4_000);
-    first.renew();
-    assertEquals(hasStarted, false);
-  }
-  first.release();
-  await second;
-});
-
-Deno.test(
-  "release() does not release the next permit when it is called twice",
-  DEADLINE,
-  async () => {
-    const clock = new FakeClock();
-    const first = await acquire(ORIGIN, 2, clock);
-    first.release();
-    await acquire(ORIGIN, 2, clock);
-    first.release();
-    let hasStarted = false;
-    const third = acquire(ORIGIN, 2, clock).then(() => hasStarted = true);
-    await clock.sleep(4_000);
-    assertEquals(hasStarted, false);
-    await third;
-  },
-);
-
-Deno.test("acquirePermit() has a queue for each origin", DEADLINE, async () => {
-  const clock = new FakeClock();
-  await acquire(ORIGIN, 2, clock);
-  await acquire(OTHER_ORIGIN, 2, clock);
-  assertEquals(clock.now(), 0);
-});
-
-Deno.test(
-  "penalize() delays all requests and lengthens the interval until responses succeed",
-  DEADLINE,
-  async () => {
-    const clock = new FakeClock();
-    const starts: number[] = [];
-    const request = async () => {
-      const permit = await acquire(ORIGIN, 2, clock);
-      starts.push(clock.now());
-      permit.succeeded();
-      permit.release();
+      return page([]);
     };
-    await request();
-    penalize(ORIGIN, { clock, key: KEY }, 7_000);
-    penalize(ORIGIN, { clock, key: KEY }, 1_000); // does not shorten the first one
-    await Promise.all([request(), request()]);
-    assertEquals(starts[1], 7_000);
-    assert(starts[2]! - starts[1]! > 3 * INTERVAL, `two penalties make it four times: ${starts}`);
-    for (let times = 0; times < 20; times++) await request();
-    assertEquals(starts.at(-1)! - starts.at(-2)!, INTERVAL);
-  },
-);
+    await send({ respond });
+  }
+  assert(arrivals[2]! - arrivals[0]! > 1000, `received at ${arrivals}`);
+  await send();
+  assertEquals(starts[3]! - starts[2]!, INTERVAL);
+});
 
-Deno.test("penalize() has less effect with each minute without a request", DEADLINE, async () => {
-  const clock = new FakeClock();
-  await startTime(2, clock);
-  for (let times = 0; times < 3; times++) penalize(ORIGIN, { clock, key: KEY }, 0);
+test("DataStream uses the longer interval when two clients have different rates", async () => {
+  const { starts, send } = createSender();
+  for (const requestsPerSecond of [Infinity, 2, Infinity, 0.1, 2]) {
+    await send({ requestsPerSecond });
+  }
+  assertEquals(starts, [0, 530, 1060, 11_660, 22_260]);
+});
+
+test("DataStream uses the lowest rate that a client had in the last minute", async () => {
+  const { starts, send } = createSender();
+  await send({ requestsPerSecond: 0.5 });
+  for (let request = 0; request < 40; request++) await send();
+  const intervals = differences(starts.slice(1));
+  const fast = intervals.indexOf(INTERVAL);
+  const at = starts[fast + 1]!;
+  assert(at > 60_000 - 2_120 && at <= 60_000 + 2_120, `at ${at}`);
+  assertEquals(new Set(intervals.slice(0, fast - 1)), new Set([2_120]));
+  assertEquals(new Set(intervals.slice(fast)), new Set([INTERVAL]));
+});
+
+test("DataStream uses the lowest rate of all waiting queries when another one is next", async () => {
+  const { send } = createSender();
+  const rates = [2, 2, 2, 0.1];
+  const starts = await Promise.all(rates.map((requestsPerSecond) => send({ requestsPerSecond })));
+  assertEquals(starts, [0, 10_600, 21_200, 31_800]);
+});
+
+test("DataStream has a queue for each origin", async () => {
+  const { send } = createSender();
+  assertEquals([await send(), await send({ origin: OTHER_ORIGIN })], [0, 0]);
+});
+
+test("a 429 delays all requests and lengthens the interval until responses succeed", async () => {
+  const { starts, send } = createSender();
+  await send();
+  await send({ respond: tooManyRequests(7) });
+  await send({ respond: tooManyRequests(0) });
+  for (let times = 0; times < 20; times++) await send();
+  // Two penalties make the interval four times as long.
+  assertEquals(starts.slice(0, 4), [0, 530, 7_530, 7_530 + 4 * INTERVAL]);
+  assertEquals(starts[4]! - starts[3]!, 0.9 * 4 * INTERVAL);
+  assertEquals(starts.at(-1)! - starts.at(-2)!, INTERVAL);
+});
+
+test("a 429 does not shorten the delay of another one", async () => {
+  const { clock, send } = createSender();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const respond = () => released.then(tooManyRequests(1));
+  const first = send({ respond });
+  await clock.sleep(50);
+  clock.dropTimers(); // so that its permit expires
+  await send({ respond: tooManyRequests(7) });
+  release();
+  await first;
+  assertEquals(await send(), 5_000 + 7_000);
+});
+
+test("a 429 has less effect with each minute without a request", async () => {
+  const { clock, starts, send } = createSender();
+  for (let times = 0; times < 3; times++) await send({ respond: tooManyRequests(0) });
   await clock.sleep(2 * 60_000);
-  assertEquals(-await startTime(2, clock) + await startTime(2, clock), 2 * INTERVAL);
+  for (let times = 0; times < 2; times++) await send({ respond: notFound });
+  assertEquals(starts.at(-1)! - starts.at(-2)!, 2 * INTERVAL);
   await clock.sleep(24 * 3_600_000);
-  assertEquals(-await startTime(2, clock) + await startTime(2, clock), INTERVAL);
+  for (let times = 0; times < 2; times++) await send({ respond: notFound });
+  assertEquals(starts.at(-1)! - starts.at(-2)!, INTERVAL);
 });
 
-Deno.test("penalize() sets an interval of 1 s when the rate is unlimited", DEADLINE, async () => {
-  const clock = new FakeClock();
-  await startTime(Infinity, clock);
-  penalize(ORIGIN, { clock, key: KEY }, 0);
-  assertEquals(await startTime(Infinity, clock), 1_000);
+test("a 429 keeps its effect when there is a request in each minute", async () => {
+  const { clock, starts, send } = createSender();
+  for (let times = 0; times < 3; times++) await send({ respond: tooManyRequests(0) });
+  for (let times = 0; times < 4; times++) {
+    await clock.sleep(50_000);
+    await send({ respond: notFound });
+  }
+  await send({ respond: notFound });
+  assertEquals(starts.at(-1)! - starts.at(-2)!, 8 * INTERVAL);
 });
 
-Deno.test(
-  "penalize() lengthens the interval of its origin only, and at most eight times",
-  DEADLINE,
-  async () => {
-    const clock = new FakeClock();
-    await startTime(2, clock);
-    for (let times = 0; times < 10; times++) penalize(ORIGIN, { clock, key: KEY }, 0);
-    assertEquals(await startTime(2, clock, OTHER_ORIGIN), 0);
-    assertEquals(await startTime(2, clock), 8 * INTERVAL);
-  },
-);
+test("a 429 sets an interval of 1 s when the rate is unlimited", async () => {
+  const { send } = createSender();
+  await send({ requestsPerSecond: Infinity, respond: tooManyRequests(0) });
+  assertEquals(await send({ requestsPerSecond: Infinity }), 1_000);
+});
 
-Deno.test("penalize() delays only the requests with its key", DEADLINE, async () => {
-  const clock = new FakeClock();
-  const starts: [string, number][] = [];
-  const request = async (key: string) => {
-    const permit = await acquirePermit(ORIGIN, { requestsPerSecond: 2, clock, key });
-    starts.push([key, clock.now()]);
-    permit.release();
-  };
-  penalize(ORIGIN, { clock, key: "a" }, 20_000);
-  await Promise.all([request("a"), request("b"), request("a"), request("b")]);
-  assertEquals(starts.map(([key]) => key), ["b", "b", "a", "a"]);
-  assert(starts[1]![1] < 1_000, `${starts}`);
-  assert(starts[2]![1] >= 20_000 && starts[2]![1] < 21_000, `${starts}`);
-  assertEquals(starts[3]![1] - starts[2]![1], 2 * INTERVAL);
+test("a 429 lengthens the interval of its origin only, and at most eight times", async () => {
+  const { clock, starts, send } = createSender();
+  for (let times = 0; times < 10; times++) await send({ respond: tooManyRequests(0) });
+  const now = clock.now();
+  assertEquals(await send({ origin: OTHER_ORIGIN }), now);
+  await send();
+  assertEquals(starts.at(-1)! - starts.at(-3)!, 8 * INTERVAL);
+});
+
+test("a 429 delays only the requests with its key", async () => {
+  const { send } = createSender();
+  await send({ apiKey: "a", respond: tooManyRequests(20) });
+  const [a1, b1, a2, b2] = await Promise.all(
+    ["a", "b", "a", "b"].map((apiKey) => send({ apiKey, respond: notFound })),
+  );
+  assertEquals([b1, b2], [INTERVAL, 2 * INTERVAL]);
+  assert(a1! >= 20_000 && a1! < 21_000, `started at ${a1}`);
+  assertEquals(a2! - a1!, 2 * INTERVAL);
 });
 
 Deno.test("DataStream shares one rate between clients of one origin", DEADLINE, async () => {

@@ -2,8 +2,8 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { DataStreamError } from "../../../mod.ts";
-import { formatsOf } from "../../../src/formats/formats.ts";
-import { RESOURCE_NAMES } from "../../../src/odata/resources.ts";
+import { formatsOf } from "../../helpers/formats.ts";
+import { RESOURCE_NAMES } from "../../helpers/resources.ts";
 import { cutPoints } from "../../helpers/cut_points.ts";
 import { queryOver, readWholeQuery } from "../../helpers/page_readers.ts";
 import { samplePage } from "../../helpers/sample_pages.ts";

@@ -2,7 +2,6 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, type Progress, type Query } from "../../../mod.ts";
-import { rangesOfAtMost } from "../../../src/client/ranges.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { type LargeService, largeService } from "../../helpers/large_service.ts";
 
@@ -214,22 +213,46 @@ Deno.test("observations() applies limit and skipToken across shards", async () =
   assert(seen.every((times, row) => times <= (row < 100_000 ? 0 : 1)));
 });
 
-Deno.test("rangesOfAtMost() requests few counts and joins neighbours that fit together", async () => {
-  const counts = [5, 1, 1, 90, 1, 1, 1, 4];
-  let asked = 0;
-  const numbers = counts.map((_, index) => 10 * index);
-  const ranges = await rangesOfAtMost(10, numbers, 104, ({ from = 0, below = Infinity }) => {
-    asked++;
-    const rows = counts.filter((_, index) => 10 * index >= from && 10 * index < below);
-    return Promise.resolve(rows.reduce((sum, count) => sum + count, 0));
-  });
-  assertEquals(ranges, [
-    { from: undefined, below: 30 },
-    { from: 30, below: 40 },
-    { from: 40, below: undefined },
+Deno.test("observations() requests few counts and joins neighbouring locations that fit into one shard", async () => {
+  const counts = [5, 1, 1, 90, 1, 1, 1, 4].map((count) => count * 100_000);
+  const counted: (string | null)[] = [];
+  const shards = new Set<string | null>();
+  const client = clientOf({
+    fetch(request: Request) {
+      const { pathname, searchParams } = new URL(request.url);
+      if (pathname.endsWith("/Locations")) {
+        return Promise.resolve(
+          Response.json({ value: counts.map((_, index) => ({ Id: 10 * index })) }),
+        );
+      }
+      const filter = searchParams.get("$filter");
+      if (!searchParams.has("$count")) {
+        shards.add(filter);
+        const first = {
+          value: [{ Id: 1 }],
+          "@odata.nextLink": `${baseUrl}/Observations?$skiptoken=Id:1`,
+        };
+        return Promise.resolve(Response.json(filter === null ? first : { value: [] }));
+      }
+      counted.push(filter);
+      const [, from = -Infinity] = /LocationId gte (\d+)/.exec(filter ?? "") ?? [];
+      const [, below = Infinity] = /LocationId lt (\d+)/.exec(filter ?? "") ?? [];
+      const rows = counts.filter((_, index) => 10 * index >= +from && 10 * index < +below);
+      return Promise.resolve(Response.json({ value: rows.reduce((sum, count) => sum + count, 0) }));
+    },
+  } as LargeService);
+  await client.observations({ incomplete: "warn" }).toArray();
+  assertEquals([...shards], [
+    null,
+    "LocationId lt 30",
+    "LocationId gte 30 and LocationId lt 40",
+    "LocationId gte 40",
   ]);
-  assertEquals(asked, 3);
-  assertEquals(await rangesOfAtMost(10, [], 50, () => Promise.reject(new Error("none to split"))), [
-    { from: undefined, below: undefined },
+  assertEquals(counted, [
+    null, // all rows, to decide whether to split
+    "LocationId lt 40",
+    "LocationId lt 20",
+    "LocationId gte 20 and LocationId lt 30",
+    null, // all rows, to compare with the received ones
   ]);
 });

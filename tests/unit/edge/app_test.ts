@@ -7,23 +7,23 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
+import { type ResourceName, RESOURCES, ValidationError } from "../../../mod.ts";
 import { type AppOptions, createApp } from "../../../edge/app.ts";
-import { ValidationError } from "../../../src/errors.ts";
-import { FORMATS, formatsOf } from "../../../src/formats/formats.ts";
-import { fieldNames, type ResourceName, RESOURCES } from "../../../src/odata/resources.ts";
+import { FORMATS, formatsOf } from "../../helpers/formats.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { overSandbox, overUpstream, problemOf, SECRET } from "../../helpers/edge.ts";
 import { READ_ROWS } from "../../helpers/read_rows.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { ask } from "../../helpers/sandbox.ts";
 import { upstream } from "../../helpers/upstream.ts";
+import { fieldsOf } from "../../helpers/resources.ts";
 
 Deno.test("EdgeApp.request() returns every record with all columns for /Records.csv", async () => {
   const { app, stats } = overSandbox({ records: 25_000 });
   const response = await app.request("/Records.csv");
   assertEquals(response.status, 200);
   const [header, ...rows] = readCsv(await response.text());
-  assertEquals(header, fieldNames("Records"));
+  assertEquals(header, fieldsOf("Records"));
   assertEquals(rows.length, 25_000);
   assertEquals(new Set(rows.map(([id]) => id)).size, 25_000);
   assertEquals([stats.requests, stats.tooFast, stats.parallel], [4, 0, 0]); // with a count

@@ -1,4 +1,5 @@
 // Permits under a clock whose sleeps the test ends.
+// Tests `ConcurrencyLimit` directly: through the app, a release cannot coincide with a renewal.
 import "../../helpers/no_permission.ts";
 import { assertThrows } from "@std/assert";
 import { ConcurrencyLimit } from "../../../edge/concurrency_limit.ts";

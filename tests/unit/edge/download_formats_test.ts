@@ -1,6 +1,6 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { FORMAT_SYNONYMS, FORMATS, formatsOf } from "../../../src/formats/formats.ts";
+import { FORMAT_SYNONYMS, FORMATS, formatsOf } from "../../helpers/formats.ts";
 import { overSandbox, problemOf } from "../../helpers/edge.ts";
 
 const typeOf = async (path: string, accept?: string) => {

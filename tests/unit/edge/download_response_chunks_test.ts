@@ -1,4 +1,5 @@
 // Memory of a running download: only the chunks that the client has not read yet.
+// Tests `streamDownload()` directly: the app does not give access to the chunks of the client.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { streamDownload } from "../../../edge/download_response.ts";

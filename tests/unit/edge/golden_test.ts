@@ -2,8 +2,8 @@
 // options and pairs of them, and the downloads of every resource in every format.
 import "../../helpers/reads_fixtures.ts";
 import { type AppOptions, createApp, type EdgeApp, signUrl } from "../../../edge/app.ts";
-import { FORMAT_NAMES, FORMATS, formatsOf } from "../../../src/formats/formats.ts";
-import { RESOURCE_NAMES } from "../../../src/odata/resources.ts";
+import { FORMAT_NAMES, FORMATS, formatsOf } from "../../helpers/formats.ts";
+import { RESOURCE_NAMES } from "../../helpers/resources.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { overSandbox, SECRET } from "../../helpers/edge.ts";

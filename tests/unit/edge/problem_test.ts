@@ -1,6 +1,6 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { formatsOf } from "../../../src/formats/formats.ts";
+import { formatsOf } from "../../helpers/formats.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
 import { page, ROOT, type ScriptedResponse } from "../../helpers/upstream.ts";

@@ -1,10 +1,11 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { fieldNames, RESOURCES } from "../../../src/odata/resources.ts";
+import { RESOURCES } from "../../../mod.ts";
 import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { ask } from "../../helpers/sandbox.ts";
 import { page, ROOT } from "../../helpers/upstream.ts";
+import { fieldsOf } from "../../helpers/resources.ts";
 
 const spellings: [name: string, query: string][] = [
   [
@@ -211,7 +212,7 @@ const hints: [query: string, detail: string, hint: string][] = [
   [
     "$select=WellID",
     '$select includes "WellID", which is not a field of Records',
-    `use one of ${fieldNames("Records").join(", ")}`,
+    `use one of ${fieldsOf("Records").join(", ")}`,
   ],
   [
     "$filter=WellID eq 'x'",

@@ -8,7 +8,7 @@ import {
   QA_URL,
   ValidationError,
 } from "../../../mod.ts";
-import { VERSION } from "../../../src/version.ts";
+import { VERSION } from "../../helpers/project.ts";
 
 const headers = {
   accept: "application/vnd.datastream.v3+json",

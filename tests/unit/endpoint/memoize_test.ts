@@ -1,3 +1,4 @@
+// Tests `memoize()` directly: a cache does not change any result of an entry point.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { memoize } from "../../../src/endpoint/memoize.ts";

@@ -1,8 +1,9 @@
+// The DOIs of a page, which are read from its bytes.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { findDois } from "../../../src/formats/find_dois.ts";
-import { createWriter, formatsOf } from "../../../src/formats/formats.ts";
-import { createNdjsonWriter } from "../../../src/formats/json.ts";
+import { DataStream, type FormatName } from "../../../mod.ts";
+import { upstream } from "../../helpers/upstream.ts";
+import { formatsOf } from "../../helpers/formats.ts";
 
 const pages: [name: string, page: string, dois: string[]][] = [
   ["two alternating DOIs", row("a") + row("b") + row("a") + row("b"), ["a", "b"]],
@@ -26,26 +27,27 @@ const pages: [name: string, page: string, dois: string[]][] = [
 ];
 for (const format of formatsOf("Locations")) {
   for (const [name, rows, dois] of pages) {
-    Deno.test(`findDois() returns each DOI once when ${format} has written a page with ${name}`, () => {
-      const page = toPage(rows);
-      assertEquals(
-        findDois(page, createWriter(format, { resource: "Locations" }).write(page)),
-        dois,
-      );
-    });
+    Deno.test(`batches() lists each DOI once when ${format} has a page with ${name}`, async () =>
+      assertEquals(await doisOf(rows, format), dois));
   }
 }
 
-Deno.test("findDois() returns each DOI once when 10,000 DOIs are repeated", () => {
-  const dois = Array.from({ length: 10_000 }, (_, index) => `10.25976/${index}`);
-  const page = toPage([...dois, ...dois].map((doi) => row(doi)).join(""));
-  assertEquals(findDois(page, createNdjsonWriter().write(page)), dois);
+Deno.test("batches() lists each DOI once when 5,000 DOIs are repeated", async () => {
+  const dois = Array.from({ length: 5_000 }, (_, index) => `10.25976/${index}`);
+  const rows = [...dois, ...dois].map((doi) => row(doi)).join("");
+  assertEquals(await doisOf(rows, "ndjson"), dois);
 });
 
-function row(doi: string): string {
-  return `{"Id":1,"DOI":"${doi}","Longitude":1,"Latitude":2},`;
+async function doisOf(rows: string, format: FormatName) {
+  const page = `{"@data.context":"DOI","value":[${rows.slice(0, -1)}]}`;
+  const { options } = upstream(
+    new Response(page, { headers: { "content-type": "application/json" } }),
+  );
+  const query = new DataStream(options).locations();
+  const batches = await Array.fromAsync(query.batches({ format, dois: true }));
+  return batches.at(-1)!.dois;
 }
 
-function toPage(rows: string): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(`{"@data.context":"DOI","value":[${rows.slice(0, -1)}]}`);
+function row(doi: string): string {
+  return `{"DOI":"${doi}","Longitude":1,"Latitude":2},`;
 }

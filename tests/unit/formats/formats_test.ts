@@ -1,7 +1,8 @@
+// Tests the table of formats directly: entry points show only a part of its results.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { type ResourceName, ValidationError } from "../../../mod.ts";
-import { RESOURCE_NAMES } from "../../../src/odata/resources.ts";
+import { RESOURCE_NAMES } from "../../helpers/resources.ts";
 import {
   createWriter,
   FORMAT_NAMES,

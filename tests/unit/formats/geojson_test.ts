@@ -1,21 +1,16 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { geojsonFromPage } from "../../../mod.ts";
-import { createGeojsonWriter } from "../../../src/formats/geojson.ts";
-import type { PageWriter } from "../../../src/formats/page_writer.ts";
+import { DataStream, geojsonFromPage } from "../../../mod.ts";
+import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
 const bytes = (page: string) => new TextEncoder().encode(page);
 const text = (page: Uint8Array) => new TextDecoder().decode(page);
 
-/** Writes pages as one document. */
-const documentOf = (writer: PageWriter, pages: string[]) =>
-  pages.map((page) => text(writer.write(bytes(page)).bytes)).join("") + text(writer.end());
-
 Deno.test("geojsonFromPage() writes a point per location, longitude first, with the digits of the service", () => {
-  const page =
+  const input =
     '{"value":[{"Id":7,"Name":"É, \\"x\\"","Latitude":46.10,"Longitude":-63.000,"VerticalMeasure":null},' +
     '{"Id":8,"Latitude":null,"Longitude":-63},{"Name":"y","Latitude":"45.5","Longitude":"-62"},{"Latitude":"north","Longitude":1}]}';
-  const document = text(geojsonFromPage(bytes(page)));
+  const document = text(geojsonFromPage(bytes(input)));
   assertEquals(document.includes('"coordinates":[-63.000,46.10]'), true);
   assertEquals(JSON.parse(document), {
     type: "FeatureCollection",
@@ -50,6 +45,14 @@ Deno.test("geojsonFromPage() writes a point per location, longitude first, with 
       },
     ],
   });
-  assertEquals(JSON.parse(documentOf(createGeojsonWriter(), [])).features, []);
-  assertEquals(JSON.parse(documentOf(createGeojsonWriter(), [page, page])).features.length, 8);
+});
+
+Deno.test("geojson() writes one document when there are several, empty or no rows", async () => {
+  const link = `${ROOT}/Locations?$skiptoken=Id:2`;
+  const pages = [page([{ Id: 1 }, { Id: 2 }], link), page([{ Id: 3 }])];
+  for (const [responses, ids] of [[pages, [1, 2, 3]], [[page([])], []]] as const) {
+    const { options } = upstream(...responses);
+    const document = await new Response(new DataStream(options).locations().geojson()).json();
+    assertEquals(document.features.map(({ id }: { id: number }) => id), ids);
+  }
 });

@@ -1,4 +1,5 @@
 // NDJSON and JSON, and malformed pages in every format.
+// Tests writers directly: a query does not throw their errors, but requests the page again.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";

@@ -1,16 +1,16 @@
 // Malformed and unusual pages take linear time. Their errors are SyntaxErrors.
+// Measures writers directly, because a query takes more time than they do.
 import "../../helpers/no_permission.ts";
 import { assert, assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
 import { citationsText } from "../../../src/formats/citations.ts";
 import { checkCsvOptions, CsvWriter } from "../../../src/formats/csv.ts";
-import { fieldNames } from "../../../src/odata/resources.ts";
 import { createJsonWriter } from "../../../src/formats/json.ts";
 import { assertLinear, shortest } from "../../helpers/doubling.ts";
 import { PAGE_WRITERS } from "../../helpers/page_writers.ts";
 import { samplePage, truncatedPage } from "../../helpers/sample_pages.ts";
-import { formatsOf } from "../../../src/formats/formats.ts";
-import { RESOURCE_NAMES } from "../../../src/odata/resources.ts";
+import { formatsOf } from "../../helpers/formats.ts";
+import { fieldsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
 import { ask } from "../../helpers/sandbox.ts";
 
 type Text = (size: number) => string;
@@ -121,7 +121,7 @@ Deno.test("CsvWriter.write() stays fast when one row of the first page has a new
   const pages = [page, `${page.slice(0, middle)}"New":1,${page.slice(middle)}`]
     .map((page) => encoder.encode(page));
   const write = (page: Uint8Array) =>
-    new CsvWriter(checkCsvOptions(), fieldNames("Records"), { addsNewFields: true }).write(page);
+    new CsvWriter(checkCsvOptions(), fieldsOf("Records"), { addsNewFields: true }).write(page);
   let [known, unknown] = [Infinity, Infinity];
   for (let round = 0; round < 6; round++) {
     known = Math.min(known, await shortest(pages[0]!, write, 2));

@@ -3,7 +3,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { csvFromPage, DataStream, DataStreamError, type Query } from "../../../mod.ts";
-import { formatsOf } from "../../../src/formats/formats.ts";
+import { formatsOf } from "../../helpers/formats.ts";
 import { transcodedLines } from "../../helpers/csv_paths.ts";
 import {
   assertAgreement,

@@ -1,4 +1,6 @@
 // Fields without a column: new columns on the first page, an error on later pages.
+// Tests `CsvWriter` directly: a query knows at least all fields of its resource, not only `a` and
+// `b`.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { csvFromPage } from "../../../mod.ts";

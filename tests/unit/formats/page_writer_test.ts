@@ -1,3 +1,4 @@
+// Tests functions for memory directly: no entry point gives access to the buffer of a page.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { releaseBuffer, truncate } from "../../../src/formats/page_writer.ts";

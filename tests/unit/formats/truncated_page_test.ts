@@ -1,8 +1,8 @@
 // A page that ends too early, as a gateway leaves one when it drops the connection.
 import "../../helpers/no_permission.ts";
 import { assert, assertThrows } from "@std/assert";
-import { formatsOf } from "../../../src/formats/formats.ts";
-import { RESOURCE_NAMES } from "../../../src/odata/resources.ts";
+import { formatsOf } from "../../helpers/formats.ts";
+import { RESOURCE_NAMES } from "../../helpers/resources.ts";
 import { PAGE_WRITERS } from "../../helpers/page_writers.ts";
 import { samplePage } from "../../helpers/sample_pages.ts";
 

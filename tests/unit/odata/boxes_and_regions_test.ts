@@ -1,7 +1,7 @@
 import "../../helpers/no_permission.ts";
-import { assertEquals } from "@std/assert";
-import { parseBox, parseDegrees } from "../../../src/odata/bounding_box.ts";
-import { REGIONS } from "../../../src/odata/regions.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { overSandbox } from "../../helpers/edge.ts";
+import { weir } from "../../helpers/run_weir.ts";
 
 const DEGREES: readonly [text: string, degrees: number | undefined][] = [
   ["5", 5],
@@ -22,21 +22,40 @@ const DEGREES: readonly [text: string, degrees: number | undefined][] = [
   ["x.5", undefined],
 ];
 
+/** Returns the filter that a box of the command line gives, or the error. */
+async function filterOf(bbox: string): Promise<string> {
+  const { code, output, errors } = await weir(["url", "locations", `--bbox=${bbox}`]);
+  return code === 0 ? new URL(output.trim()).searchParams.get("$filter")! : errors.join();
+}
+
 for (const [text, degrees] of DEGREES) {
-  Deno.test(`parseDegrees() gives ${degrees} when the text is "${text}"`, () => {
-    assertEquals(parseDegrees(text), degrees);
+  Deno.test(`weir url --bbox reads ${degrees} when the east is "${text}"`, async () => {
+    const filter = await filterOf(`-170,46,${text},47.5`);
+    const expected = degrees === undefined
+      ? "--bbox must be west,south,east,north"
+      : `Longitude lt '${degrees}' and`;
+    assertStringIncludes(filter, expected);
   });
 }
 
-Deno.test("parseBox() gives four sides, or undefined when there are fewer or more", () => {
-  assertEquals(parseBox("-64, 46,-62,47.5"), { west: -64, south: 46, east: -62, north: 47.5 });
-  for (const text of ["", "1,2,3", "1,2,3,4,5", "1,2,3,x", "x,2,3,4", "1,x,3,4", "1,2,x,4"]) {
-    assertEquals(parseBox(text), undefined);
+Deno.test("weir url --bbox reads four sides, and rejects fewer or more", async () => {
+  assertEquals(
+    await filterOf("-64, 46,-62,47.5"),
+    "Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and Latitude lt '47.5'",
+  );
+  for (const text of ["1,2,3", "1,2,3,4,5", "1,2,3,x", "x,2,3,4", "1,x,3,4", "1,2,x,4"]) {
+    assertStringIncludes(await filterOf(text), "--bbox must be west,south,east,north");
   }
 });
 
-Deno.test("REGIONS has the documented names when its groups are listed", () => {
-  assertEquals(REGIONS.map(([label, regions]) => [label, Object.values(regions).join(", ")]), [
+Deno.test("GET / offers the documented regions in groups", async () => {
+  const html = await (await overSandbox().app.request("/")).text();
+  const groups = [...html.matchAll(/<optgroup label="([^"]*)">(.*?)<\/optgroup>/gs)]
+    .map(([, label, options]) => [
+      label,
+      [...options!.matchAll(/<option[^>]*>([^<]*)/g)].map(([, name]) => name!.trim()).join(", "),
+    ]);
+  assertEquals(groups, [
     ["Hubs", "Atlantic, Great Lakes, Lake Winnipeg, Mackenzie, Pacific"],
     [
       "Provinces and territories",

@@ -1,27 +1,34 @@
+// Filters of common conditions, through the flags of the command line.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { commonFilter, type CommonFilterValues } from "../../../src/odata/filter.ts";
-import { parseFilter } from "../../../src/odata/parse_filter.ts";
+import { weir } from "../../helpers/run_weir.ts";
 
-const CASES: readonly [conditions: CommonFilterValues, filter: string | undefined][] = [
-  [{}, undefined],
-  [{ dois: [], regions: [], characteristics: [] }, undefined],
-  [{ dois: ["10.1/a"] }, "DOI eq '10.1/a'"],
-  [{ dois: ["10.1/a", "10.1/b"] }, "DOI in ('10.1/a','10.1/b')"],
-  [{ regions: ["admin.4.ca.bc"] }, "RegionId eq 'admin.4.ca.bc'"],
-  [{ characteristics: ["it's"] }, "CharacteristicName eq 'it''s'"],
-  [{ from: 0 }, "ActivityStartYear gte 0"],
-  [{ to: 2020 }, "ActivityStartYear lte 2020"],
+const CASES: readonly [flags: readonly string[], filter: string | null][] = [
+  [[], null],
+  [["--doi=10.1/a"], "DOI eq '10.1/a'"],
+  [["--doi=10.1/a", "--doi=10.1/b"], "DOI in ('10.1/a','10.1/b')"],
+  [["--region=admin.4.ca.bc"], "RegionId eq 'admin.4.ca.bc'"],
+  [["--characteristic=it's"], "CharacteristicName eq 'it''s'"],
+  [["--from=2015"], "ActivityStartYear gte 2015"],
+  [["--to=2020"], "ActivityStartYear lte 2020"],
   [
-    { characteristics: ["pH", "Lead"], regions: ["hub.pacific"], dois: ["x"], from: 1, to: 2 },
+    [
+      "--characteristic=pH",
+      "--characteristic=Lead",
+      "--region=hub.pacific",
+      "--doi=x",
+      "--from=1999",
+      "--to=2001",
+    ],
     "DOI eq 'x' and RegionId eq 'hub.pacific' and CharacteristicName in ('pH','Lead') and " +
-    "ActivityStartYear gte 1 and ActivityStartYear lte 2",
+    "ActivityStartYear gte 1999 and ActivityStartYear lte 2001",
   ],
 ];
 
-for (const [conditions, filter] of CASES) {
-  Deno.test(`commonFilter() gives ${filter} when the conditions are ${JSON.stringify(conditions)}`, () => {
-    assertEquals(commonFilter(conditions), filter);
-    if (filter !== undefined) parseFilter(filter);
+for (const [flags, filter] of CASES) {
+  Deno.test(`weir url prints a URL with ${filter} when the flags are ${flags}`, async () => {
+    const { code, output, errors } = await weir(["url", "records", ...flags]);
+    assertEquals([code, errors], [0, []]);
+    assertEquals(new URL(output.trim()).searchParams.get("$filter"), filter);
   });
 }

@@ -1,4 +1,5 @@
 // Malformed filters and lists: each takes linear time.
+// Measures functions directly: entry points reject texts that are too long for a URL.
 
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";

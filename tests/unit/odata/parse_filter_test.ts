@@ -1,3 +1,4 @@
+// Tests `parseFilter()` directly: its clauses and their positions are not visible in a query.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { ValidationError } from "../../../mod.ts";

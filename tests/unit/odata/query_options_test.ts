@@ -8,8 +8,8 @@ import {
   type ResourceName,
   ValidationError,
 } from "../../../mod.ts";
+import { fieldsOf } from "../../helpers/resources.ts";
 import { clausesOf } from "../../../src/odata/query_options.ts";
-import { fieldNames } from "../../../src/odata/resources.ts";
 
 const box = { west: -64, south: 46, east: -62, north: 47 };
 const BOX_FILTER =
@@ -35,7 +35,7 @@ for (const [method, resource, size] of methods) {
   });
 
   Deno.test(`${method}() selects every field when they are an array or a string`, () => {
-    const names = fieldNames(resource);
+    const names = fieldsOf(resource);
     assertEquals(query({ select: names }).url.includes(`?%24select=${names.join("%2C")}&`), true);
     assertEquals(query({ select: names.join(" , ") }).url, query({ select: names }).url);
   });

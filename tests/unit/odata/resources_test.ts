@@ -1,11 +1,7 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import {
-  fieldNames,
-  type ResourceName,
-  RESOURCES,
-  type Row,
-} from "../../../src/odata/resources.ts";
+import { type ResourceName, RESOURCES, type Row } from "../../../mod.ts";
+import { fieldsOf } from "../../helpers/resources.ts";
 
 // DataStream Public API, "Endpoints": "Select By" and "Filter By" of each resource.
 const activity = `ActivityType, ActivityMediaName, ActivityStartDate, ActivityStartTime,
@@ -59,7 +55,7 @@ const list = (text: string) => text.split(/,\s*/);
 for (const [name, { select, filter, size }] of Object.entries(documented)) {
   const resource = name as ResourceName;
   Deno.test(`RESOURCES has the documented fields when the resource is ${name}`, () => {
-    const fields: string[] = fieldNames(resource);
+    const fields: string[] = fieldsOf(resource);
     const printed = list(select);
     assertEquals(fields.filter((field) => printed.includes(field)), printed);
     assertEquals(fields.length, size);

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import {
   DataStream,
   DataStreamError,
@@ -6,7 +6,6 @@ import {
   QA_URL,
   ValidationError,
 } from "../../../mod.ts";
-import { oneLine } from "../../../src/errors.ts";
 
 Deno.test("DataStreamError() sets its name and properties when the status is 0", () => {
   const cause = new Error("cause");
@@ -46,9 +45,14 @@ Deno.test("DataStreamError.messageFor() replaces options when an interface has i
   );
 });
 
-Deno.test("oneLine() replaces line ends and control characters when a message has them", () => {
-  assertEquals(oneLine(new Error("a\r\n b\tc\x1b]0;d\x07")), "a b c ]0;d ");
-  assertEquals(oneLine("text"), "text");
+Deno.test("DataStreamError has no line end or control character when the cause has them", async () => {
+  for (
+    const [cause, text] of [[new Error("a\r\n b\tc\x1b]0;d\x07"), "a b c ]0;d "], ["text", "text"]]
+  ) {
+    const client = new DataStream({ fetch: () => Promise.reject(cause), retry: { attempts: 1 } });
+    const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
+    assertEquals(error.detail, `No complete response from https://api.datastream.org (${text})`);
+  }
 });
 
 Deno.test("PRODUCTION_URL and QA_URL are the root URLs of the service when they are read", () => {

@@ -1,6 +1,6 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type FilterField, type ResourceName, RESOURCES } from "../../../src/odata/resources.ts";
+import { type FilterField, type ResourceName, RESOURCES } from "../../../mod.ts";
 import { ask } from "../../helpers/sandbox.ts";
 
 // Every name on every resource is held against a join of all rows that is made here, from the

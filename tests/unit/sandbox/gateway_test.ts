@@ -1,6 +1,6 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { ValidationError } from "../../../src/errors.ts";
+import { ValidationError } from "../../../mod.ts";
 import { createSandbox, type SandboxOptions } from "../../../src/sandbox/service.ts";
 import { ask } from "../../helpers/sandbox.ts";
 

@@ -1,7 +1,8 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { fieldNames, type ResourceName } from "../../../src/odata/resources.ts";
+import type { ResourceName } from "../../../mod.ts";
 import { ask } from "../../helpers/sandbox.ts";
+import { fieldsOf } from "../../helpers/resources.ts";
 
 const RESOURCES: ResourceName[] = ["Metadata", "Locations", "Observations", "Records"];
 const { sandbox, get, rows, count } = ask({ records: 3_000, locations: 40 });
@@ -10,7 +11,7 @@ for (const resource of RESOURCES) {
   Deno.test(`fetch() returns all fields and ten rows of ${resource} when there are no options`, async () => {
     const { value } = await (await get(resource)).json();
     assertEquals(value.length, resource === "Metadata" ? 5 : 10);
-    assertEquals(Object.keys(value[0]), fieldNames(resource));
+    assertEquals(Object.keys(value[0]), fieldsOf(resource));
   });
 
   Deno.test(`fetch() returns the fields of ${resource} in the order of $select when it is given`, async () => {

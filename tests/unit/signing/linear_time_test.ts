@@ -1,4 +1,5 @@
 // Long and malformed URLs are signed and verified in linear time.
+// Measures `signUrl()` and `verifyUrl()` directly, because a request takes more time than they do.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { signUrl, verifyUrl } from "../../../src/signing/signed_url.ts";

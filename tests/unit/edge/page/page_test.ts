@@ -1,12 +1,12 @@
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DataStream } from "../../../../mod.ts";
-import { FORMATS, formatsOf } from "../../../../src/formats/formats.ts";
-import { fieldNames } from "../../../../src/odata/resources.ts";
+import { FORMATS, formatsOf } from "../../../helpers/formats.ts";
 import { createSandbox } from "../../../../src/sandbox/service.ts";
 import { overSandbox, overUpstream, SECRET } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
 import { page } from "../../../helpers/upstream.ts";
+import { fieldsOf } from "../../../helpers/resources.ts";
 
 const NOW = 1_800_000_000_000;
 const token = "the-token-of-a-test";
@@ -43,7 +43,7 @@ Deno.test("GET / returns a form with the datasets and no results when no form wa
   for (const name of ["west", "south", "east", "north", "field"]) {
     assertStringIncludes(html, `name="${name}"`);
   }
-  for (const field of fieldNames("Records")) assertStringIncludes(html, `value="${field}"`);
+  for (const field of fieldsOf("Records")) assertStringIncludes(html, `value="${field}"`);
   await app.request("/");
   assertEquals(stats.requests, 1); // the datasets, which are cached
 });
@@ -83,6 +83,20 @@ Deno.test("GET / returns a count, preview, buttons, snippets and citations when 
   // The form keeps the submitted values.
   assert(/value="10.25976\/weir-bb00"\s+checked/.test(html));
   assertStringIncludes(html, 'name="from" value="2015"');
+});
+
+Deno.test("GET / reads several datasets from one text, each once, when white space or marks separate them", async () => {
+  const { app } = overSandbox();
+  const dois = ["10.25976/weir-aa00", "10.25976/weir-bb00"] as const;
+  for (const gap of [" ", "\n", "\r\n", "\t", ",", ";", " , ; "]) {
+    const parameters = new URLSearchParams({
+      dataset: [...dois, dois[0], ""].join(gap),
+      endpoint: "Locations",
+    });
+    const [link] = linksOf(await (await app.request(`/?${parameters}`)).text());
+    const filter = new URL(link!).searchParams.get("$filter");
+    assertEquals(filter, `DOI in ('${dois[0]}','${dois[1]}')`);
+  }
 });
 
 Deno.test("GET / combines region, datasets and bounding box for every endpoint", async () => {

@@ -2,7 +2,7 @@
 import "../../../helpers/reads_fixtures.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { AppOptions } from "../../../../edge/app.ts";
-import { formatsOf } from "../../../../src/formats/formats.ts";
+import { formatsOf } from "../../../helpers/formats.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { toLines } from "../../../helpers/dom.ts";
 import { overSandbox, SECRET } from "../../../helpers/edge.ts";
