@@ -163,18 +163,6 @@ Deno.test("CONTRIBUTING.md lists each task of deno.json once", () => {
   assertEquals(listed.sort(), Object.keys(deno.tasks).sort());
 });
 
-Deno.test("the pages name only tasks of deno.json", async () => {
-  const unknown: string[] = [];
-  const docs = (await Array.fromAsync(filesIn("docs/"))).filter((name) => name.endsWith(".md"));
-  for (const path of ["README.md", "CONTRIBUTING.md", ...docs.map((name) => `docs/${name}`)]) {
-    const text = await Deno.readTextFile(PROJECT + path);
-    for (const [, name] of text.matchAll(/(?:deno(?:@[\d.]+)?) task ([a-z:]+)/g)) {
-      if (!Object.hasOwn(deno.tasks, name!)) unknown.push(`${path}: ${name}`);
-    }
-  }
-  assertEquals(unknown, []);
-});
-
 Deno.test("docs/client.md lists each export", () => {
   assertEquals(
     firstCells("client", "Install", "entry"),
