@@ -22,12 +22,6 @@ const LANGUAGES: Record<string, string> = {
   powerquery: "not run: Excel only",
 };
 
-/** Documents and a task that are being written, which other documents may name already. */
-const PLANNED = [
-  ...["benchmarks", "cli", "data", "deploying", "edge"].map((name) => `docs/${name}.md`),
-  ...["CONTRIBUTING.md", ".github/SECURITY.md", "doc:html"],
-];
-
 /** Whether README.md is the short one, which is being written. */
 const isShort = DOCUMENTS.get("README.md")!.split("\n").length <= 201;
 
@@ -85,7 +79,7 @@ Deno.test("each relative link of the documents leads to a file and a heading", a
       const path = decodeURIComponent(url.pathname.slice(1));
       const report = (problem: string) => wrong.push(`${file}:${line}: ${target}: ${problem}`);
       if (!await exists(path)) {
-        if (!PLANNED.includes(path)) report(`there is no ${path}`);
+        report(`there is no ${path}`);
       } else if (url.hash !== "") {
         const anchors = anchorsOf(await Deno.readTextFile(PROJECT + path));
         const anchor = decodeURIComponent(url.hash.slice(1));
@@ -103,7 +97,6 @@ Deno.test("anchorsOf() returns the anchors that GitHub creates", () => {
 });
 
 Deno.test("the documents name every export and every task", () => {
-  if (!DOCUMENTS.has("CONTRIBUTING.md")) return; // planned
   const texts = [...DOCUMENTS.values()].join("\n");
   const exports = Object.keys(maps.exports).map((name) => `${maps.name}${name.slice(1)}`);
   assertEquals(exports.filter((name) => !texts.includes(name)), []);
@@ -116,8 +109,7 @@ Deno.test("each task that the documents name exists", () => {
   for (const [file, text] of DOCUMENTS) {
     text.split("\n").forEach((line, index) => {
       for (const [, name] of line.matchAll(/\bdeno(?:@2\.9)? task ([\w:]+)/g)) {
-        const isKnown = tasks.includes(name!) || PLANNED.includes(name!);
-        assert(isKnown, `${file}:${index + 1}: there is no task ${name}`);
+        assert(tasks.includes(name!), `${file}:${index + 1}: there is no task ${name}`);
       }
     });
   }
