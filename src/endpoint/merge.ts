@@ -50,7 +50,10 @@ export function merge(
   return merged;
 }
 
-/** A method is an HTTP token (RFC 9110, section 9.1) followed by white space. */
+/**
+ * A method is an HTTP token (RFC 9110, section 9.1) followed by white space. Repeats the characters of
+ * `TOKEN`: building both patterns from one text would make the bundle larger.
+ */
 const ROUTE = /^([\w!#$%&'*+.^`|~-]+)\s+(\S[^]*)$/;
 
 /** Splits a route into method and URL; the method is undefined if the route is a URL alone. */

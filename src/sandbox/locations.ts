@@ -1,6 +1,6 @@
 import type { Row } from "../odata/resources.ts";
 import { DATASETS } from "./datasets.ts";
-import { noise, pick } from "./world.ts";
+import { noise, pick } from "./noise.ts";
 
 interface Province {
   code: string;

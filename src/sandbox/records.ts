@@ -1,7 +1,7 @@
 import type { Row } from "../odata/resources.ts";
 import { DATASETS } from "./datasets.ts";
 import type { Location } from "./locations.ts";
-import { noise, pick } from "./world.ts";
+import { noise, pick } from "./noise.ts";
 
 /** Comments with characters that CSV, HTML or spreadsheets treat specially. */
 const COMMENTS = [

@@ -1,5 +1,4 @@
-// How the sandbox's records are distributed over its locations, and the pseudorandom numbers of its
-// data.
+// The distribution of the sandbox's records over its locations.
 
 /** Size of the sandbox's data. */
 export interface World {
@@ -54,19 +53,4 @@ export function recordsAt(world: World, location: number): number {
   const rounds = Math.floor(world.records / roundLength(world));
   const rest = world.records % roundLength(world);
   return rounds * (end - first) + Math.min(Math.max(rest - first, 0), end - first);
-}
-
-/**
- * Returns a pseudorandom number from 0 (inclusive) to 1 (exclusive) that depends only on seed and salt.
- * Rows are computed from their index, so that no row is stored.
- */
-export function noise(seed: number, salt: number): number {
-  let hash = Math.imul(seed ^ Math.imul(salt + 1, 0x9e3779b1), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
-}
-
-/** Returns a pseudorandom item that depends only on seed and salt. */
-export function pick<T>(items: readonly T[], seed: number, salt: number): T {
-  return items[Math.floor(noise(seed, salt) * items.length)]!;
 }

@@ -8,7 +8,7 @@ import { type LargeService, largeService } from "../../helpers/large_service.ts"
 const baseUrl = "https://large.invalid/v1/odata/v4";
 
 /** Creates a client of a service that refuses some requests, and records its page sizes. */
-function refusing(
+function createRefusedClient(
   service: LargeService,
   refuse: (
     asked: URLSearchParams,
@@ -41,7 +41,7 @@ async function countRows(pages: ReadableStream<unknown[]>): Promise<number> {
 Deno.test("observations() takes few extra requests when four pages time out twice", async () => {
   const service = largeService(2_000_000, 30);
   const slow = new Set([20, 21, 60, 61, 110, 111, 150, 151]);
-  const { client, tops } = refusing(
+  const { client, tops } = createRefusedClient(
     service,
     (asked, _, pages) => asked.has("$top") && slow.has(pages) ? 504 : undefined,
   );
@@ -55,7 +55,7 @@ Deno.test("observations() takes few extra requests when four pages time out twic
 
 Deno.test("observations() rarely requests large pages when the service never delivers them", async () => {
   const service = largeService(500_000, 30);
-  const { client, tops } = refusing(
+  const { client, tops } = createRefusedClient(
     service,
     (asked) => Number(asked.get("$top") ?? 0) > 2_500 ? 413 : undefined,
   );
@@ -68,7 +68,7 @@ for (const status of [408, 500, 503, 504]) {
   Deno.test(`observations() continues after an outage of 15 s when the status is ${status}`, async () => {
     for (let run = 0; run < 20; run++) {
       let begin: number | undefined;
-      const { client } = refusing(largeService(30_000, 5), (_, now, pages) => {
+      const { client } = createRefusedClient(largeService(30_000, 5), (_, now, pages) => {
         if (pages < 2) return undefined;
         begin ??= now;
         return now - begin < 15_000 ? status : undefined;
@@ -83,7 +83,7 @@ for (const status of [408, 500, 503, 504]) {
 
 for (const status of [408, 413, 504]) {
   Deno.test(`observations() is split by location when the service answers whole queries with ${status}`, async () => {
-    const { client } = refusing(
+    const { client } = createRefusedClient(
       largeService(20_000, 12),
       (asked) => asked.get("$filter")?.includes("LocationId") ? undefined : status,
     );
@@ -93,7 +93,7 @@ for (const status of [408, 413, 504]) {
   });
 
   Deno.test(`observations() continues by location when the service answers ${status} after some pages`, async () => {
-    const { client } = refusing(
+    const { client } = createRefusedClient(
       largeService(20_000, 12),
       (asked, _, pages) =>
         pages < 4 || asked.get("$filter")?.includes("LocationId") ||
@@ -110,7 +110,7 @@ for (const status of [408, 413, 504]) {
 
 Deno.test("observations() fails with a hint about partition when a refused query cannot be split", async () => {
   for (const partition of ["never", "auto", "year"] as const) {
-    const { client, tops } = refusing(
+    const { client, tops } = createRefusedClient(
       largeService(20_000, 12),
       (asked) =>
         asked.get("$select") === "TemporalExtent" ||
@@ -149,7 +149,7 @@ Deno.test("observations() is not split when only one attempt is allowed", async 
 
 Deno.test("observations() is not split down to single locations after an outage", async () => {
   let begin: number | undefined;
-  const { client, tops } = refusing(largeService(200_000, 1_000), (_, now, pages) => {
+  const { client, tops } = createRefusedClient(largeService(200_000, 1_000), (_, now, pages) => {
     if (pages < 3) return undefined;
     begin ??= now;
     return now - begin < 60_000 ? 504 : undefined;
