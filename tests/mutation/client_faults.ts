@@ -76,7 +76,7 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
     test: "tests/unit/client/retry_test.ts",
   },
   {
-    name: "a page that is asked for again, smaller, begins at the start",
+    name: "a page that is requested again with a lower $top begins at the start",
     file: "src/client/fetch_page.ts",
     find: "const sent: R = { ...request, top };",
     replacement:

@@ -130,13 +130,13 @@ for (const block of blocks.filter(({ language }) => language === "js")) {
 async function assertRan({ place, code }: CodeBlock, ran: ProgramResult): Promise<void> {
   assertEquals([ran.code, ran.stderr], [0, ""], `${place}:\n${ran.stderr}${ran.stdout}`);
   const printed = ran.stdout.split("\n");
-  for (const [, said] of code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)) {
+  for (const [, expected] of code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)) {
     const isPrinted = printed.some((line) =>
-      line !== "" && (said === line || said!.startsWith(`${line}: `))
+      line !== "" && (expected === line || expected!.startsWith(`${line}: `))
     );
     const hint = "write the output, or `output: explanation`, after console.log(), and other " +
       "comments on a line of their own";
-    assert(isPrinted, `${place}: "${said}" is not printed: ${hint}. Printed:\n${ran.stdout}`);
+    assert(isPrinted, `${place}: "${expected}" is not printed: ${hint}. Printed:\n${ran.stdout}`);
   }
   for (const [, name] of code.matchAll(/(?:writeFile|createWriteStream)\("([^"]+\.csv)"/g)) {
     const file = await readFile(name!);

@@ -41,12 +41,19 @@ Deno.test("weir exits with 0 when the reader closes the pipe", () =>
 
 Deno.test("weir renames a file when it is complete, and takes the format from its extension", () =>
   withFiles(async () => {
-    const ask = ["observations", "--sandbox", "--select=Id", "--limit=200", "--top=100", "--quiet"];
+    const baseArgs = [
+      "observations",
+      "--sandbox",
+      "--select=Id",
+      "--limit=200",
+      "--top=100",
+      "--quiet",
+    ];
     for (const [name, rows] of [["a.csv", 202], ["a.ndjson", 201], ["a.jsonl", 201]] as const) {
-      assertEquals((await runToEnd(toFile, ...ask, "--output", name)).code, 0);
+      assertEquals((await runToEnd(toFile, ...baseArgs, "--output", name)).code, 0);
       assertEquals((await readFile(name)).split("\n").length, rows);
     }
-    await runToEnd(toFile, ...ask, "--output=a.json");
+    await runToEnd(toFile, ...baseArgs, "--output=a.json");
     assertEquals(JSON.parse(await readFile("a.json")).value.length, 200);
     await runToEnd(toFile, "locations", "--sandbox", "--output=a.geojson");
     assertEquals(JSON.parse(await readFile("a.geojson")).features.length, 60);
@@ -55,12 +62,12 @@ Deno.test("weir renames a file when it is complete, and takes the format from it
 
 Deno.test("weir does not overwrite a file without --force", () =>
   withFiles(async () => {
-    const ask = ["locations", "--sandbox", "--select=Id", "--output=a.csv"];
+    const baseArgs = ["locations", "--sandbox", "--select=Id", "--output=a.csv"];
     await writeFile("a.csv", "of old");
-    const { code, stderr } = await runToEnd(toFile, ...ask);
+    const { code, stderr } = await runToEnd(toFile, ...baseArgs);
     assertEquals([code, await readFile("a.csv")], [1, "of old"]);
     assertStringIncludes(stderr, "a.csv already exists: pass --force to overwrite it");
-    assertEquals((await runToEnd(toFile, ...ask, "--force")).code, 0);
+    assertEquals((await runToEnd(toFile, ...baseArgs, "--force")).code, 0);
     assert((await readFile("a.csv")).startsWith("Id\r\n1001\r\n"));
     assertEquals(await fileNames(), ["a.csv"]);
   }));
@@ -76,15 +83,15 @@ Deno.test("weir does not write to a file that another download writes", () =>
 
 Deno.test("weir leaves no file when the first page fails, and a part when a later page fails", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  let asked = 0;
+  let requestCount = 0;
   return serving(
     (request) =>
-      isPage(request) && (++asked === 2 || asked === 6)
+      isPage(request) && (++requestCount === 2 || requestCount === 6)
         ? new Response("", { status: 404 })
         : sandbox.fetch(request),
     async (line, baseUrl) => {
-      const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
-      const broken = await runToEnd(line, ...ask);
+      const baseArgs = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
+      const broken = await runToEnd(line, ...baseArgs);
       assertEquals([broken.code, await readFile("a.csv.part")], [1, await idLines(20)]);
       assertStringIncludes(broken.stderr, "responded with status 404");
       assertStringIncludes(
@@ -92,10 +99,10 @@ Deno.test("weir leaves no file when the first page fails, and a part when a late
         "a.csv.part has 20 rows: run the same command with --resume",
       );
       await writeFile("a.csv", "of another");
-      const refused = await runToEnd(line, ...ask, "--resume");
+      const refused = await runToEnd(line, ...baseArgs, "--resume");
       assertEquals([refused.code, await readFile("a.csv")], [1, "of another"]);
       await Deno.remove(`${FOLDER}/a.csv`);
-      const whole = await runToEnd(line, ...ask, "--resume");
+      const whole = await runToEnd(line, ...baseArgs, "--resume");
       assertEquals([whole.code, await readFile("a.csv")], [0, await idLines(60)]);
       assertEquals(await fileNames(), ["a.csv"]);
       // The count includes the rows of the earlier run.
@@ -127,23 +134,23 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     const sandbox = createSandbox({ requestsPerSecond: Infinity });
     const { promise: isWaiting, resolve: tell } = Promise.withResolvers<void>();
     const { promise: done, resolve: end } = Promise.withResolvers<void>();
-    let asked = 0;
+    let requestCount = 0;
     return serving(async (request) => {
-      if (isPage(request) && ++asked === 2) {
+      if (isPage(request) && ++requestCount === 2) {
         tell();
         await done;
       }
       return sandbox.fetch(request);
     }, async (line, baseUrl) => {
-      const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
-      const child = start(line, ...ask);
+      const baseArgs = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
+      const child = start(line, ...baseArgs);
       await isWaiting;
       child.kill(signal);
       const { code, stderr } = await child.output();
       end();
       assertEquals(code, 130);
       assertMatch(new TextDecoder().decode(stderr), /has 20 rows: .*--resume.*\nInterrupted\n$/);
-      assertEquals((await runToEnd(line, ...ask, "--resume")).code, 0);
+      assertEquals((await runToEnd(line, ...baseArgs, "--resume")).code, 0);
       assertEquals(await readFile("a.csv"), await idLines(60));
     });
   });
@@ -153,22 +160,22 @@ for (const flag of ["--force", "--resume"]) {
   Deno.test(`weir ${flag} takes over from a running download to the same file`, () => {
     const sandbox = createSandbox({ requestsPerSecond: Infinity });
     const { promise: isWaiting, resolve: tell } = Promise.withResolvers<void>();
-    const { promise: isOver, resolve: goOn } = Promise.withResolvers<void>();
-    let asked = 0;
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    let requestCount = 0;
     return serving(async (request) => {
       // The first run has two pages, and waits for the third.
-      if (isPage(request) && ++asked === 3) {
+      if (isPage(request) && ++requestCount === 3) {
         tell();
-        await isOver;
+        await released;
       }
       return await sandbox.fetch(request);
     }, async (line, baseUrl) => {
-      const ask = ["locations", baseUrl, "--select=Id", "--top=15", "--output=a.csv"];
-      const first = start(line, ...ask);
+      const baseArgs = ["locations", baseUrl, "--select=Id", "--top=15", "--output=a.csv"];
+      const first = start(line, ...baseArgs);
       await isWaiting;
-      const second = await runToEnd(line, ...ask, flag);
+      const second = await runToEnd(line, ...baseArgs, flag);
       assertEquals([second.code, await readFile("a.csv")], [0, await idLines(60)]);
-      goOn();
+      release();
       const { code, stderr } = await first.output();
       assertEquals([code, await fileNames()], [1, ["a.csv"]]);
       assertStringIncludes(
@@ -185,7 +192,7 @@ Deno.test("weir rejects an invalid file name before the first request", () =>
     await Deno.mkdir(`${FOLDER}/folder`);
     for (const flag of ["--output", "--cite"]) {
       for (
-        const [name, said] of [["none/a.csv", "There is no directory none"], [
+        const [name, expected] of [["none/a.csv", "There is no directory none"], [
           "folder",
           "is a directory",
         ]]
@@ -193,7 +200,7 @@ Deno.test("weir rejects an invalid file name before the first request", () =>
         const line = ["records", "--sandbox", "--limit=1", "--format=csv", flag, name!, "--force"];
         const { code, stderr } = await runToEnd(toFile, ...line);
         assertEquals([code, await fileNames()], [1, ["folder"]]);
-        assertStringIncludes(stderr, said!);
+        assertStringIncludes(stderr, expected!);
       }
     }
   }));
@@ -203,16 +210,19 @@ Deno.test("weir keeps the complete file and says so when the citations cannot be
   const handler = (request: Request) =>
     request.url.includes("/Metadata") ? new Response("", { status: 404 }) : sandbox.fetch(request);
   return serving(handler, async (line, baseUrl) => {
-    const ask = ["records", baseUrl, "--limit=1", "--select=Id"];
-    const told = await runToEnd(line, ...ask, "--output=a.csv");
-    assertEquals(told.code, 0);
+    const baseArgs = ["records", baseUrl, "--limit=1", "--select=Id"];
+    const withoutCite = await runToEnd(line, ...baseArgs, "--output=a.csv");
+    assertEquals(withoutCite.code, 0);
     assertMatch(
-      told.stderr,
+      withoutCite.stderr,
       /a\.csv: 1 row, 0\.0 MB, 1 s\na\.csv is complete, but its citations are not/,
     );
-    const asked = await runToEnd(line, ...ask, "--output=b.csv", "--cite=c.txt");
-    assertEquals([asked.code, await fileNames()], [1, ["a.csv", "b.csv"]]);
-    assertStringIncludes(asked.stderr, `To print them: weir cite ${baseUrl.replace("=", " ")}\n`);
+    const withCite = await runToEnd(line, ...baseArgs, "--output=b.csv", "--cite=c.txt");
+    assertEquals([withCite.code, await fileNames()], [1, ["a.csv", "b.csv"]]);
+    assertStringIncludes(
+      withCite.stderr,
+      `To print them: weir cite ${baseUrl.replace("=", " ")}\n`,
+    );
   });
 });
 
@@ -229,12 +239,18 @@ Deno.test("weir names the permission when Deno may not read a variable", () =>
 
 Deno.test("weir --cite writes the citations to a new file, and does not overwrite an existing one", () =>
   withFiles(async () => {
-    const ask = ["records", "--sandbox", "--limit=1", "--doi=10.25976/weir-aa00", "--output=a.csv"];
-    const { code, stderr } = await runToEnd(toFile, ...ask, "--cite=cite.txt");
+    const baseArgs = [
+      "records",
+      "--sandbox",
+      "--limit=1",
+      "--doi=10.25976/weir-aa00",
+      "--output=a.csv",
+    ];
+    const { code, stderr } = await runToEnd(toFile, ...baseArgs, "--cite=cite.txt");
     assertEquals([code, stderr.includes("requires citing")], [0, false]);
     assertStringIncludes(await readFile("cite.txt"), "https://doi.org/10.25976/weir-aa00\n");
     await Deno.remove(`${FOLDER}/a.csv`);
-    const again = await runToEnd(toFile, ...ask, "--cite=cite.txt");
+    const again = await runToEnd(toFile, ...baseArgs, "--cite=cite.txt");
     assertEquals([again.code, await fileNames()], [1, ["cite.txt"]]);
     assertStringIncludes(again.stderr, "cite.txt already exists");
   }));
@@ -248,10 +264,10 @@ Deno.test("weir --cite includes the datasets of rows that an interrupted run wro
       : sandbox.fetch(request);
   return serving(handler, async (line, baseUrl) => {
     // The pages are of different datasets; the third is beyond the limit.
-    const ask = ["locations", baseUrl, "--filter=LocationId in (1001,1008,1015)"];
+    const baseArgs = ["locations", baseUrl, "--filter=LocationId in (1001,1008,1015)"];
     const cite = ["--top=1", "--limit=2", "--output=a.ndjson", "--cite=cite.txt"];
-    assertEquals((await runToEnd(line, ...ask, ...cite)).code, 1);
-    assertEquals((await runToEnd(line, ...ask, ...cite, "--resume")).code, 0);
+    assertEquals((await runToEnd(line, ...baseArgs, ...cite)).code, 1);
+    assertEquals((await runToEnd(line, ...baseArgs, ...cite, "--resume")).code, 0);
     const cited = await readFile("cite.txt");
     assertEquals(cited.match(/^https:\/\/doi\.org\/.*$/gm), [
       "https://doi.org/10.25976/weir-aa00",
@@ -262,15 +278,15 @@ Deno.test("weir --cite includes the datasets of rows that an interrupted run wro
 
 Deno.test("weir --cite says that citations may be unneeded when DOI is not a column", () =>
   withFiles(async () => {
-    const ask = ["locations", "--sandbox", "--limit=1", "--output=a.csv", "--cite=cite.txt"];
-    const { code, stderr } = await runToEnd(toFile, ...ask, "--select=Id");
+    const baseArgs = ["locations", "--sandbox", "--limit=1", "--output=a.csv", "--cite=cite.txt"];
+    const { code, stderr } = await runToEnd(toFile, ...baseArgs, "--select=Id");
     assertEquals([code, (await readFile("cite.txt")).match(/^Licence/gm)?.length], [0, 5]);
     assertStringIncludes(
       stderr,
       "cite.txt may have unneeded citations: all datasets that match the filter are included, because " +
         "DOI is not a column of the output\n",
     );
-    const exact = await runToEnd(toFile, ...ask, "--select=Id,DOI", "--force");
+    const exact = await runToEnd(toFile, ...baseArgs, "--select=Id,DOI", "--force");
     assertEquals([exact.code, (await readFile("cite.txt")).match(/^Licence/gm)?.length], [0, 1]);
     assertEquals(exact.stderr.includes("too many"), false);
   }));
@@ -295,9 +311,9 @@ Deno.test("weir setup saves a key that only its owner can read, weir uses it, an
       env: environment,
     });
     const { code, stderr } = await setup.output();
-    const said = new TextDecoder().decode(stderr);
-    assertEquals([code, said.includes("key-of-a-test")], [0, false]);
-    assertStringIncludes(said, "config/weir/key");
+    const errorText = new TextDecoder().decode(stderr);
+    assertEquals([code, errorText.includes("key-of-a-test")], [0, false]);
+    assertStringIncludes(errorText, "config/weir/key");
     assertEquals(await readFile("config/weir/key"), "key-of-a-test\n");
     const modeOf = async (name: string) =>
       ((await Deno.stat(`${FOLDER}/${name}`)).mode ?? 0) & 0o777;

@@ -56,7 +56,7 @@ const add = (
 ) => [...datasets, { ...datasets[0]!, DOI: "10.25976/weir-zz00", Id: "new" }];
 const remove = (datasets: Dataset[]) => datasets.slice(1);
 
-const changes: [name: string, edit: (datasets: Dataset[]) => Dataset[], said: string][] = [
+const changes: [name: string, edit: (datasets: Dataset[]) => Dataset[], expected: string][] = [
   [
     "a new version",
     republish,
@@ -68,7 +68,7 @@ const changes: [name: string, edit: (datasets: Dataset[]) => Dataset[], said: st
   ["a dataset less", remove, "10.25976/weir-aa00 was removed"],
 ];
 
-for (const [name, edit, said] of changes) {
+for (const [name, edit, expected] of changes) {
   Deno.test(`weir --resume stops and leaves the part when the service has ${name}`, () => {
     const service = new Publisher();
     return serving(service.fetch, async (line, baseUrl) => {
@@ -86,7 +86,7 @@ for (const [name, edit, said] of changes) {
         "a.csv.part.datasets.json",
         "a.csv.part.json",
       ]);
-      assertStringIncludes(stderr, said);
+      assertStringIncludes(stderr, expected);
       assertStringIncludes(stderr, "start again with --force");
       assertEquals(stderr.includes("--resume"), false);
       // The resumed run requested no rows.
@@ -106,7 +106,7 @@ for (const [name, edit, said] of changes) {
       };
       const { code, stderr } = await runToEnd(line, ...ask);
       assertEquals(code, 1);
-      assertStringIncludes(stderr, said);
+      assertStringIncludes(stderr, expected);
       assertStringIncludes(stderr, "start again with --force");
       assertEquals(stderr.includes("--resume"), false);
       const left = ["a.csv.part", "a.csv.part.datasets.json", "a.csv.part.json"];

@@ -20,13 +20,13 @@ function startEntry(
 
 /** Reads a stream until its text matches, and leaves it open. */
 async function readUntil(stream: ReadableStream<Uint8Array>, text: RegExp): Promise<string> {
-  let said = "";
+  let printed = "";
   const decoder = new TextDecoder();
   for await (const chunk of stream.values({ preventCancel: true })) {
-    said += decoder.decode(chunk, { stream: true });
-    if (text.test(said)) return said;
+    printed += decoder.decode(chunk, { stream: true });
+    if (text.test(printed)) return printed;
   }
-  throw new Error(`The stream ended after: ${said}`);
+  throw new Error(`The stream ended after: ${printed}`);
 }
 
 /** Stops a server. Returns whether it exited with 0. */
@@ -43,14 +43,14 @@ Deno.test("edge/demo.ts prints the URLs of its page and its downloads, and serve
   const preload = ["--preload=tests/helpers/end_on_signal.ts"];
   const child = startEntry([...DEMO, ...preload, "edge/demo.ts"], { PORT: "0" }, "stdout");
   try {
-    const said = await readUntil(child.stdout, /curl .*\n/);
-    const [page = "", filtered = "", all = ""] = said.match(/http:\S+/g) ?? [];
+    const printed = await readUntil(child.stdout, /curl .*\n/);
+    const [page = "", filtered = "", all = ""] = printed.match(/http:\S+/g) ?? [];
     const shown = await fetch(page);
     assertEquals([shown.status, (await shown.text()).includes("<form")], [200, true]);
     const download = await fetch(filtered);
     assertEquals(download.headers.get("x-weir-data"), "synthetic");
     assert((await download.text()).startsWith("Id,DOI,"));
-    assertStringIncludes(said, `curl --fail --output records.csv ${all}\n`);
+    assertStringIncludes(printed, `curl --fail --output records.csv ${all}\n`);
     const head = await fetch(all, { method: "HEAD" });
     assertEquals([head.status, head.headers.get("content-type")], [200, "text/csv; charset=utf-8"]);
   } finally {
@@ -62,9 +62,9 @@ Deno.test("edge/node.ts prints its port, serves, and exits with 0 on SIGTERM", a
   const environment = { PORT: "0", WEIR_ACCESS: "", WEIR_SANDBOX: "1" };
   const child = startEntry([...NODE, "edge/node.ts"], environment, "stderr");
   try {
-    const said = await readUntil(child.stderr, /\n/);
-    assertMatch(said, /^Weir listens on port \d+\n$/);
-    const [port] = /\d+/.exec(said)!;
+    const printed = await readUntil(child.stderr, /\n/);
+    assertMatch(printed, /^Weir listens on port \d+\n$/);
+    const [port] = /\d+/.exec(printed)!;
     const url =
       `http://127.0.0.1:${port}/Records.csv?limit=2&$select=Id&$filter=LocationId%20eq%201001`;
     const response = await fetch(url, { headers: { connection: "close" } });
@@ -80,9 +80,12 @@ for (const [name, permissions] of [["demo", DEMO], ["node", NODE]] as const) {
     for (const port of ["none", "65536", String((taken.addr as Deno.NetAddr).port)]) {
       const environment = { PORT: port, WEIR_SANDBOX: "1" };
       const child = startEntry([...permissions, `edge/${name}.ts`], environment, "stderr");
-      const [said, { code }] = await Promise.all([new Response(child.stderr).text(), child.status]);
-      assertEquals(code, 1, said);
-      assertMatch(said, /^[^\n]*\bPORT\b[^\n]*\n$/);
+      const [printed, { code }] = await Promise.all([
+        new Response(child.stderr).text(),
+        child.status,
+      ]);
+      assertEquals(code, 1, printed);
+      assertMatch(printed, /^[^\n]*\bPORT\b[^\n]*\n$/);
     }
   });
 }

@@ -44,9 +44,9 @@ Deno.test("weir --resume exits with 1 and keeps the part when the state cannot b
 
 Deno.test("weir --resume refuses a split download when the file of its later shards is lost", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  let asked = 0;
+  let requestCount = 0;
   return serving(
-    (request) => ++asked === 4 ? new Response("", { status: 404 }) : sandbox.fetch(request),
+    (request) => ++requestCount === 4 ? new Response("", { status: 404 }) : sandbox.fetch(request),
     async (line, baseUrl) => {
       const ask = ["records", baseUrl, "--partition=location", "--region=hub.atlantic"];
       const toCsv = [...ask, "--characteristic=pH", "--quiet", "--output=a.csv"];
@@ -75,9 +75,9 @@ Deno.test("weir --resume refuses a split download when the file of its later sha
 
 Deno.test("weir does not overwrite a file that was created during the download, and keeps the part", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  let asked = 0;
+  let requestCount = 0;
   return serving(async (request) => {
-    if (++asked === 2) await writeFile("a.csv", "of another");
+    if (++requestCount === 2) await writeFile("a.csv", "of another");
     return await sandbox.fetch(request);
   }, async (line, baseUrl) => {
     const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
@@ -85,7 +85,7 @@ Deno.test("weir does not overwrite a file that was created during the download, 
     assertEquals([code, await readFile("a.csv")], [1, "of another"]);
     assertStringIncludes(stderr, "a.csv already exists: move it, then resume");
     await Deno.remove(`${FOLDER}/a.csv`);
-    asked = 9;
+    requestCount = 9;
     assertEquals((await runToEnd(line, ...ask, "--resume")).code, 0);
     assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
   });
@@ -125,20 +125,22 @@ Deno.test("weir setup prints one line when its folder cannot be created", () =>
       ...{ cwd: FOLDER, env: environment },
     });
     const { code, stderr } = await child.output();
-    const said = new TextDecoder().decode(stderr);
-    assertEquals([code, said.includes("key-of-a-test"), await fileNames()], [1, false, ["config"]]);
-    assertMatch(said, /\n[^\n]*directory[^\n]*\n$/);
-    assertEquals(said.includes("    at "), false);
+    const errors = new TextDecoder().decode(stderr);
+    assertEquals([code, errors.includes("key-of-a-test"), await fileNames()], [1, false, [
+      "config",
+    ]]);
+    assertMatch(errors, /\n[^\n]*directory[^\n]*\n$/);
+    assertEquals(errors.includes("    at "), false);
   }));
 
 Deno.test("weir exits with 130 and a complete file on Ctrl-C during the request of citations", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
   const { promise: isAsked, resolve: tell } = Promise.withResolvers<void>();
-  const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   return serving(async (request) => {
     if (request.url.includes("/Metadata")) {
       tell();
-      await isOver;
+      await ended;
       return new Response(null, { status: 503 });
     }
     return await sandbox.fetch(request);

@@ -7,7 +7,9 @@ import { bun, node } from "../../helpers/runtime_programs.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
-  if (!program) console.warn(`The tests of the command line in ${name} are skipped: there is none`);
+  if (!program) {
+    console.warn(`The tests of the command line in ${name} are skipped: it is not installed`);
+  }
   Deno.test({
     name: `weir in ${name} downloads, resumes after an interruption, and reports errors`,
     ignore: !program,
@@ -16,12 +18,12 @@ for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
         await writeFile("weir.mjs", await bundle("src/cli/bin.ts", "--platform", "deno"));
         const sandbox = createSandbox({ requestsPerSecond: Infinity });
         let interrupt = () => {};
-        let asked = 0;
-        const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+        let requests = 0;
+        const { promise: ended, resolve: end } = Promise.withResolvers<void>();
         const handler = async (request: Request) => {
-          if (++asked === 3) {
+          if (++requests === 3) {
             interrupt();
-            await isOver;
+            await ended;
           }
           return await sandbox.fetch(request);
         };
@@ -34,9 +36,9 @@ for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
           });
         const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
         const baseUrl = `--base-url=http://127.0.0.1:${server.addr.port}/v1/odata/v4`;
-        const ask = ["locations", baseUrl, "--select=Id", "--top=10"];
+        const flags = ["locations", baseUrl, "--select=Id", "--top=10"];
 
-        const child = weir(...ask, "--output=a.csv").spawn();
+        const child = weir(...flags, "--output=a.csv").spawn();
         interrupt = () => child.kill("SIGINT");
         const broken = await child.output();
         end();
@@ -46,29 +48,29 @@ for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
         assertEquals(await fileNames(), [...part, "weir.mjs"]);
         const rows = await readFile("a.csv.part");
         await writeFile("a.csv.part", rows.replace("1001", "1002"));
-        const changed = await weir(...ask, "--output=a.csv", "--resume").output();
+        const changed = await weir(...flags, "--output=a.csv", "--resume").output();
         assertEquals(changed.code, 1);
         assertStringIncludes(text(changed.stderr), "a.csv.part was changed");
         await writeFile("a.csv.part", `${rows}and half of a page`);
-        assertEquals((await weir(...ask, "--output=a.csv", "--resume").output()).code, 0);
-        const done = await weir(...ask, "--output=a.csv", "--resume").output();
+        assertEquals((await weir(...flags, "--output=a.csv", "--resume").output()).code, 0);
+        const done = await weir(...flags, "--output=a.csv", "--resume").output();
         assertEquals(done.code, 0);
         assertStringIncludes(text(done.stderr), "a.csv is complete");
-        const { code, stdout } = await weir(...ask).output();
+        const { code, stdout } = await weir(...flags).output();
         assertEquals([code, text(stdout)], [0, await readFile("a.csv")]);
         assertEquals(text(stdout).split("\r\n").length, 62);
 
         await Deno.chmod(`${FOLDER}/a.csv`, 0o600);
         await runProgram("ln", "-s", "a.csv", `${FOLDER}/link.csv`);
-        assertEquals((await weir(...ask, "--output=link.csv", "--force").output()).code, 0);
+        assertEquals((await weir(...flags, "--output=link.csv", "--force").output()).code, 0);
         assertEquals((await Deno.stat(`${FOLDER}/a.csv`)).mode! & 0o777, 0o600);
         await Deno.chmod(`${FOLDER}/a.csv`, 0o400);
-        assertEquals((await weir(...ask, "--output=link.csv", "--force").output()).code, 1);
+        assertEquals((await weir(...flags, "--output=link.csv", "--force").output()).code, 1);
         await runProgram("mkfifo", `${FOLDER}/pipe.csv`);
         const reader = runProgram("timeout", "20", "cat", `${FOLDER}/pipe.csv`);
-        assertEquals((await weir(...ask, "--output=pipe.csv").output()).code, 0);
+        assertEquals((await weir(...flags, "--output=pipe.csv").output()).code, 0);
         assertEquals((await reader)?.stdout, text(stdout));
-        const direct = await weir(...ask, "--output=/dev/stdout").output();
+        const direct = await weir(...flags, "--output=/dev/stdout").output();
         assertEquals([direct.code, text(direct.stdout)], [0, text(stdout)]);
 
         const wrong = await weir("recrds").output();

@@ -158,9 +158,9 @@ Deno.test("weir writes to devices and open file descriptors directly", () =>
 
 Deno.test("weir replaces the target of a symbolic link, with the part beside the target", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  let asked = 0;
+  let requestCount = 0;
   return serving(
-    (request) => ++asked === 3 ? new Response("", { status: 404 }) : sandbox.fetch(request),
+    (request) => ++requestCount === 3 ? new Response("", { status: 404 }) : sandbox.fetch(request),
     async (line, baseUrl) => {
       await Deno.mkdir(`${FOLDER}/data`);
       await writeFile("data/2026.csv", "of old");

@@ -11,21 +11,21 @@ const LOCATIONS = ["locations", "--select=Id", "--limit=40", "--top=20", "--outp
 
 Deno.test("weir says that it requests the first page when the page takes a second", () => {
   const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  const { promise: isSeen, resolve: goOn } = Promise.withResolvers<void>();
+  const { promise: isSeen, resolve: proceed } = Promise.withResolvers<void>();
   return serving(async (request) => {
     await isSeen;
     return await sandbox.fetch(request);
   }, async (line, baseUrl) => {
     const child = start(line, ...LOCATIONS, baseUrl);
-    let said = "";
+    let printed = "";
     for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
-      said += text;
-      if (said.includes("\n")) goOn();
+      printed += text;
+      if (printed.includes("\n")) proceed();
     }
     const { code } = await child.status;
     await child.stdout.cancel();
     assertEquals(code, 0);
-    assertMatch(said, /^Requesting the first page…\n20 of 40 rows \(50%\), .*\n40 of 40 rows /);
+    assertMatch(printed, /^Requesting the first page…\n20 of 40 rows \(50%\), .*\n40 of 40 rows /);
   });
 });
 
@@ -34,7 +34,7 @@ Deno.test({
   ignore: !hasTmux,
   fn: () => {
     const sandbox = createSandbox({ requestsPerSecond: Infinity });
-    const { promise: isSeen, resolve: goOn } = Promise.withResolvers<void>();
+    const { promise: isSeen, resolve: proceed } = Promise.withResolvers<void>();
     return serving(async (request) => {
       await isSeen;
       return await sandbox.fetch(request);
@@ -45,11 +45,11 @@ Deno.test({
         await terminal.open(100, line.environment!, shell([Deno.execPath(), ...args]));
         const waiting = await terminal.shows(/page/);
         assertMatch(waiting, /^Requesting the first page…( \d+ s)?$/);
-        goOn();
+        proceed();
         const whole = await terminal.shows(/exit 0/);
         assertMatch(whole, /^(40 of 40 rows \(100%\).*\n)?a\.csv: 40 rows, 0\.0 MB, \d s\nexit 0$/);
       } finally {
-        goOn();
+        proceed();
         await terminal.close();
       }
     });

@@ -14,27 +14,29 @@ import { bun, newestNode, node } from "../../helpers/runtime_programs.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 /** Whether a version of Node can use a proxy, by a function or by a variable. */
-async function nodeCan(program: string | undefined): Promise<{ itself: boolean; told: boolean }> {
-  if (program === undefined) return { itself: false, told: false };
+async function nodeCan(
+  program: string | undefined,
+): Promise<{ itself: boolean; hasFlag: boolean }> {
+  if (program === undefined) return { itself: false, hasFlag: false };
   const script = `const flags = process.allowedNodeEnvironmentFlags;
     const itself = "setGlobalProxyFromEnv" in require("http");
-    console.log(JSON.stringify({ itself, told: flags.has("--use-env-proxy") }))`;
+    console.log(JSON.stringify({ itself, hasFlag: flags.has("--use-env-proxy") }))`;
   return JSON.parse((await runProgram(program, "-e", script))!.stdout);
 }
 
 const runtimes = [
-  { name: "Deno", program: Deno.execPath(), itself: true, told: true },
+  { name: "Deno", program: Deno.execPath(), itself: true, hasFlag: true },
   { name: "Node", program: node, ...await nodeCan(node) },
   { name: "the newest Node", program: newestNode, ...await nodeCan(newestNode) },
-  { name: "Bun", program: bun, itself: true, told: true },
+  { name: "Bun", program: bun, itself: true, hasFlag: true },
 ];
 
-for (const { name, program, itself, told } of runtimes) {
+for (const { name, program, itself, hasFlag } of runtimes) {
   const isNode = name.endsWith("Node");
   const uses: [variables: Record<string, string>, isUsed: boolean][] = [
     [{ HTTP_PROXY: "PROXY" }, itself],
     [{ http_proxy: "PROXY" }, itself],
-    [{ HTTP_PROXY: "PROXY", NODE_USE_ENV_PROXY: "1" }, itself || told],
+    [{ HTTP_PROXY: "PROXY", NODE_USE_ENV_PROXY: "1" }, itself || hasFlag],
     [{ HTTP_PROXY: "PROXY", NO_PROXY: "127.0.0.1" }, false],
     [{ HTTPS_PROXY: "PROXY" }, false],
   ];
@@ -79,14 +81,14 @@ for (const { name, program, itself, told } of runtimes) {
         assertEquals(await hintsFor({}), [null, null]);
         assertEquals(await hintsFor({ HTTPS_PROXY: "" }), [null, null]);
         const [before, after] = await hintsFor({ HTTPS_PROXY: "http://127.0.0.1:9" });
-        const remedy = told ? "set NODE_USE_ENV_PROXY=1" : "use Node 24.14 or later, or Deno";
+        const remedy = hasFlag ? "set NODE_USE_ENV_PROXY=1" : "use Node 24.14 or later, or Deno";
         assertMatch(before, new RegExp(`^Node v[\\d.]+ ignores HTTPS_PROXY .*: ${remedy}$`));
         assertEquals(after, itself ? null : before);
-        const asked = await hintsFor({
+        const hints = await hintsFor({
           HTTPS_PROXY: "http://127.0.0.1:9",
           NODE_USE_ENV_PROXY: "1",
         });
-        assertEquals(asked[0], told ? null : before);
+        assertEquals(hints[0], hasFlag ? null : before);
         if (!itself) return;
         const [, invalid] = await hintsFor({ HTTPS_PROXY: "user:password of-a-test" });
         assertEquals(invalid, "HTTPS_PROXY or HTTP_PROXY is not a URL, and was ignored");

@@ -155,7 +155,7 @@ Deno.test("weir --resume refuses the state file of an earlier version and says h
   });
 });
 
-const edits: [name: string, edit: (part: string) => string, said: string][] = [
+const edits: [name: string, edit: (part: string) => string, expected: string][] = [
   ["a byte order mark before it", (part) => `\ufeff${part}`, "differ from what weir wrote"],
   [
     "6 bytes overwritten",
@@ -165,7 +165,7 @@ const edits: [name: string, edit: (part: string) => string, said: string][] = [
   ["its last byte overwritten", (part) => `${part.slice(0, -1)}X`, "differ from what weir wrote"],
   ["its last byte missing", (part) => part.slice(0, -1), "start again with --force"],
 ];
-for (const [name, edit, said] of edits) {
+for (const [name, edit, expected] of edits) {
   Deno.test(`weir --resume refuses a part file with ${name} and does not change it`, () => {
     const sandbox = createSandbox({ requestsPerSecond: Infinity });
     return withKillingService(sandbox.fetch, async (weir) => {
@@ -178,7 +178,7 @@ for (const [name, edit, said] of edits) {
       assertEquals([code, await readFile("a.csv.part")], [1, edited]);
       assertEquals(await readFile("a.csv.part.json"), state);
       assertStringIncludes(stderr, "a.csv.part was changed");
-      assertStringIncludes(stderr, said);
+      assertStringIncludes(stderr, expected);
       assertStringIncludes(stderr, "start again with --force");
       assertEquals((await weir.run(...args, "--force")).code, 0);
       assertEquals((await readFile("a.csv")).split("\r\n").length, 902);

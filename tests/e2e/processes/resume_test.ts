@@ -1,4 +1,4 @@
-// A download that is killed at any request and resumed writes the same file.
+// Downloads that are killed while they are split, or while they write files, and then resumed.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileNames, FOLDER, readFile, writeFile } from "../../helpers/command_line.ts";
 import { withKillingService } from "../../helpers/killing_service.ts";
@@ -56,8 +56,8 @@ Deno.test("weir --resume truncates a part to its last committed page when a writ
     await Deno.remove(`${FOLDER}/a.csv`);
     assert(await weir.runUntilKilled(4, ...args));
     const part = await readFile("a.csv.part");
-    // The files after an interrupted write of a page and of a state.
-    // Longer than the remaining rows, so that bytes that are not truncated would remain.
+    // The files after an interrupted write of a page and of a state. The page is longer than the remaining
+    // rows, so that bytes that are not truncated would remain.
     await writeFile("a.csv.part", `${part}${'500999,10.25976/weir-aa00,"Synth'.repeat(20_000)}`);
     await writeFile("a.csv.part.json.new", '{"queryJson":"{');
     assertEquals((await weir.run(...args, "--resume")).code, 0);

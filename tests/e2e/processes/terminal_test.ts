@@ -11,7 +11,7 @@ Deno.test({
   ignore: !hasTmux,
   async fn() {
     const sandbox = createSandbox({ records: 400, requestsPerSecond: Infinity });
-    const { promise: seen, resolve: goOn } = Promise.withResolvers<void>();
+    const { promise: seen, resolve: proceed } = Promise.withResolvers<void>();
     let pages = 0;
     const handler = async (request: Request) => {
       const { searchParams } = new URL(request.url);
@@ -35,7 +35,7 @@ Deno.test({
         const half = await terminal.shows(/rows \(\d+%\)/);
         assertMatch(half, /^[\d,]+ of [\d,]+ rows \(\d+%\), [\d,]+ rows\/s, .* left/);
         assertEquals(half.split("\n").length, 1);
-        goOn();
+        proceed();
         const retrying = await terminal.shows(
           /Retrying in [12] s \(Records responded with status 503\), \d+ of 400 rows/,
         );
@@ -47,7 +47,7 @@ Deno.test({
         );
         assertEquals(whole.match(/rows \(/g)!.length, 1);
       } finally {
-        goOn();
+        proceed();
         await terminal.close();
       }
     });

@@ -38,7 +38,7 @@ async function abortAt(pages: number, upstream: Upstream, { root }: Server): Pro
   assertEquals(await reading, "aborted");
 }
 
-/** Waits waitFor the runtime notices the abort; workerd does so only when it writes to the client. */
+/** Waits until the runtime notices the abort; workerd does so only when it writes to the client. */
 async function noticeAbort(runtime: Runtime, stall: Stall): Promise<void> {
   if (runtime.detectsAbortOnWrite) return stall.end();
   await waitFor(() => stall.isAborted, "the abort of the request to the service", 1_000);

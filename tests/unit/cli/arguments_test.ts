@@ -82,7 +82,7 @@ Deno.test("run() keeps equals signs and spaces in a value", async () => {
   }
 });
 
-const refused: [line: string[], ...said: string[]][] = [
+const refused: [line: string[], ...expected: string[]][] = [
   [["help", "recrds"], '"recrds"', 'did you mean "records"?'],
   [["help", "help"], 'Unexpected argument "--help" after help'],
   [["--version", "records"], '"records" after --version'],
@@ -122,11 +122,11 @@ const refused: [line: string[], ...said: string[]][] = [
   [["records", "--__proto__=1"], 'Unknown flag "--__proto__"'],
   [["records", "--toString"], 'Unknown flag "--toString"'],
 ];
-for (const [line, ...said] of refused) {
+for (const [line, ...expected] of refused) {
   Deno.test(`run() returns 2 when given ${line.join(" ")}`, async () => {
     const { code, output, errors } = await weir(line);
     assertEquals([code, output, errors.length], [2, "", 2]);
-    for (const part of said) assertStringIncludes(errors[0]!, part);
+    for (const part of expected) assertStringIncludes(errors[0]!, part);
   });
 }
 

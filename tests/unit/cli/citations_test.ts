@@ -89,14 +89,14 @@ const MAX_REQUESTS = 20;
 async function withDatasets(
   count: number,
   ...line: string[]
-): Promise<{ errors: string[]; asked: string[] }> {
-  const asked: string[] = [];
+): Promise<{ errors: string[]; queries: string[] }> {
+  const queries: string[] = [];
   const { fetch } = globalThis;
   globalThis.fetch = (input) => {
     const { pathname, searchParams } = new URL(new Request(input).url);
     const filter = searchParams.get("$filter") ?? "";
-    if (asked.length === MAX_REQUESTS) throw new Error(`More than ${MAX_REQUESTS} requests`);
-    asked.push(`${pathname.split("/").at(-1)} ${filter}`);
+    if (queries.length === MAX_REQUESTS) throw new Error(`More than ${MAX_REQUESTS} requests`);
+    queries.push(`${pathname.split("/").at(-1)} ${filter}`);
     const dois = Array.from({ length: count }, (_, index) => `10.25976/${index}`);
     const value = pathname.endsWith("/Metadata")
       // The last dataset has no metadata.
@@ -115,7 +115,7 @@ async function withDatasets(
     const { errors } = await weir([...line, "--base-url=https://service.example/v1"], {
       environment,
     });
-    return { errors, asked };
+    return { errors, queries };
   } finally {
     globalThis.fetch = fetch;
   }
@@ -125,8 +125,13 @@ Deno.test(
   "weir requests citations by DOI, a hundred in one request, and names those without",
   DEADLINE,
   async () => {
-    const { errors, asked } = await withDatasets(250, "observations", "--limit=1000", "--region=x");
-    const requests = asked.filter((line) => line.startsWith("Metadata"));
+    const { errors, queries } = await withDatasets(
+      250,
+      "observations",
+      "--limit=1000",
+      "--region=x",
+    );
+    const requests = queries.filter((line) => line.startsWith("Metadata"));
     assertEquals(requests.map((line) => line.split("','").length), [100, 100, 50]);
     assert(errors.includes("DataStream has no citation of 10.25976/249"));
   },

@@ -224,7 +224,7 @@ for (const command of COMMAND_NAMES) {
   });
 }
 
-const misused: [line: string[], ...said: string[]][] = [
+const misused: [line: string[], ...expectedText: string[]][] = [
   [["recrds"], '"recrds"', 'did you mean "records"?'],
   [["--records"], "Put the command before the flags"],
   [["--help", "records"], '"records" after --help'],
@@ -274,17 +274,17 @@ const misused: [line: string[], ...said: string[]][] = [
   [["cite"], "DATASTREAM_API_KEY"],
   [["sign", target], "WEIR_SIGNING_SECRET"],
 ];
-for (const [line, ...said] of misused) {
+for (const [line, ...expectedText] of misused) {
   Deno.test(`weir ${line.join(" ")} exits with 2 and points to the help`, async () => {
     const { code, output, errors } = await weir(line);
     assertEquals([code, output, errors.length], [2, "", 2]);
-    for (const part of said) assertStringIncludes(errors[0]!, part);
+    for (const part of expectedText) assertStringIncludes(errors[0]!, part);
     assertMatch(errors[1]!, /^For help, run weir (\w+ )?--help$/);
   });
 }
 
 for (
-  const [line, said] of [
+  const [line, expectedText] of [
     [["sign", target], "at least 32 bytes, got 5"],
     [["sign", "/Records.csv"], "absolute URL"],
     [["sign", target, "--expires=soon"], "--expires must be a date"],
@@ -292,10 +292,10 @@ for (
   ] as const
 ) {
   Deno.test(`weir ${line.join(" ")} explains the error without the secret`, async () => {
-    const WEIR_SIGNING_SECRET = said.includes("got 5") ? "short" : secret;
+    const WEIR_SIGNING_SECRET = expectedText.includes("got 5") ? "short" : secret;
     const { code, errors } = await weir([...line], { environment: { WEIR_SIGNING_SECRET } });
     assertEquals([code, errors.join().includes(WEIR_SIGNING_SECRET)], [2, false]);
-    assertStringIncludes(errors[0]!, said);
+    assertStringIncludes(errors[0]!, expectedText);
   });
 }
 
@@ -329,8 +329,8 @@ for (const rate of ["0", "-1", "fast"]) {
     const environment = { WEIR_REQUESTS_PER_SECOND: rate };
     const { code, errors } = await weir(["records", "--sandbox"], { environment });
     assertEquals(code, 2);
-    const said = `WEIR_REQUESTS_PER_SECOND must be a number above 0, got "${rate}"`;
-    assertStringIncludes(errors[0]!, said);
+    const expectedText = `WEIR_REQUESTS_PER_SECOND must be a number above 0, got "${rate}"`;
+    assertStringIncludes(errors[0]!, expectedText);
   });
 }
 

@@ -5,7 +5,7 @@ import { explainingErrors, explainWriteError, FileError } from "../../../src/cli
 
 const fault = (code: string, more = {}) => Object.assign(new Error(code), { code, ...more });
 
-const told: [code: string, said: string][] = [
+const cases: [code: string, explanation: string][] = [
   ["ENOSPC", "no space left on the disk: free some space, or choose a file on another disk"],
   ["EDQUOT", "the disk quota is used up: free some space, or choose a file on another disk"],
   ["EFBIG", "the file is too large for its disk or a limit: choose a file on another disk"],
@@ -14,12 +14,12 @@ const told: [code: string, said: string][] = [
   ["EROFS", "the file system is read-only: choose another directory"],
   ["EISDIR", "it is a directory: name a file in it"],
 ];
-for (const [code, said] of told) {
+for (const [code, explanation] of cases) {
   Deno.test(`explainWriteError() names the file and what to do when the code is ${code}`, () => {
     const cause = fault(code);
     const error = explainWriteError(cause, "a.csv");
     assert(error instanceof FileError);
-    assertEquals(error.message, `Cannot write a.csv (${code}): ${said}`);
+    assertEquals(error.message, `Cannot write a.csv (${code}): ${explanation}`);
     assertStrictEquals(error.cause, cause);
   });
 }

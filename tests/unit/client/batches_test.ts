@@ -156,7 +156,7 @@ Deno.test("batches() end and request nothing when the cursor is after the last b
   }
 });
 
-Deno.test("batches() have no DOIs when DOI is not selected, not asked for, or was not before the cursor", async () => {
+Deno.test("batches() have no DOIs when DOI is not selected, or DOIs are not requested or were not before the cursor", async () => {
   const { client } = sandboxAndClient({ records: 30 });
   const query = client.records({ top: 10 });
   const [first] = await all(query.batches());

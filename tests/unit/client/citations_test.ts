@@ -43,21 +43,21 @@ Deno.test(
   async () => {
     const { options } = upstream();
     const filterOf = async (filter: string) => {
-      let asked = "";
+      let sent = "";
       const fetch = (request: Request) => {
-        asked = new URL(request.url).searchParams.get("$filter") ?? "none";
+        sent = new URL(request.url).searchParams.get("$filter") ?? "none";
         return Promise.resolve(page([]));
       };
       await new DataStream({ ...options, fetch }).citations(filter);
-      return asked;
+      return sent;
     };
     for (
-      const [filter, asked] of [
+      const [filter, sent] of [
         ["CharacteristicName ne 'pH'", "none"],
         ["CharacteristicName ne 'pH' and DOI ne 'x'", "DOI ne 'x'"],
         ["CharacteristicName eq 'pH' and RegionId ne 'hub.pacific'", "CharacteristicName eq 'pH'"],
       ]
-    ) assertEquals(await filterOf(filter!), asked);
+    ) assertEquals(await filterOf(filter!), sent);
   },
 );
 

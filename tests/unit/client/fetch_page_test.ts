@@ -11,7 +11,7 @@ const baseUrl = "https://large.invalid/v1/odata/v4";
 function createRefusedClient(
   service: LargeService,
   refuse: (
-    asked: URLSearchParams,
+    parameters: URLSearchParams,
     now: number,
     pages: number,
   ) => number | undefined,
@@ -43,7 +43,7 @@ Deno.test("observations() takes few extra requests when four pages time out twic
   const slow = new Set([20, 21, 60, 61, 110, 111, 150, 151]);
   const { client, tops } = createRefusedClient(
     service,
-    (asked, _, pages) => asked.has("$top") && slow.has(pages) ? 504 : undefined,
+    (parameters, _, pages) => parameters.has("$top") && slow.has(pages) ? 504 : undefined,
   );
   const rows = await countRows(
     client.observations({ partition: "never" }).pages(),
@@ -57,7 +57,7 @@ Deno.test("observations() rarely requests large pages when the service never del
   const service = largeService(500_000, 30);
   const { client, tops } = createRefusedClient(
     service,
-    (asked) => Number(asked.get("$top") ?? 0) > 2_500 ? 413 : undefined,
+    (parameters) => Number(parameters.get("$top") ?? 0) > 2_500 ? 413 : undefined,
   );
   assertEquals(await countRows(client.observations().pages()), 500_000);
   const refused = tops.filter((top) => top > 2_500).length;
@@ -85,7 +85,7 @@ for (const status of [408, 413, 504]) {
   Deno.test(`observations() is split by location when the service answers whole queries with ${status}`, async () => {
     const { client } = createRefusedClient(
       largeService(20_000, 12),
-      (asked) => asked.get("$filter")?.includes("LocationId") ? undefined : status,
+      (parameters) => parameters.get("$filter")?.includes("LocationId") ? undefined : status,
     );
     const ids = (await client.observations().toArray()).map(({ Id }) => Id);
     assertEquals([ids.length, new Set(ids).size], [20_000, 20_000]);
@@ -95,9 +95,9 @@ for (const status of [408, 413, 504]) {
   Deno.test(`observations() continues by location when the service answers ${status} after some pages`, async () => {
     const { client } = createRefusedClient(
       largeService(20_000, 12),
-      (asked, _, pages) =>
-        pages < 4 || asked.get("$filter")?.includes("LocationId") ||
-          !asked.has("$top")
+      (parameters, _, pages) =>
+        pages < 4 || parameters.get("$filter")?.includes("LocationId") ||
+          !parameters.has("$top")
           ? undefined
           : status,
     );
@@ -112,9 +112,9 @@ Deno.test("observations() fails with a hint about partition when a refused query
   for (const partition of ["never", "auto", "year"] as const) {
     const { client, tops } = createRefusedClient(
       largeService(20_000, 12),
-      (asked) =>
-        asked.get("$select") === "TemporalExtent" ||
-          asked.get("$select") === "Id"
+      (parameters) =>
+        parameters.get("$select") === "TemporalExtent" ||
+          parameters.get("$select") === "Id"
           ? undefined
           : 504,
     );

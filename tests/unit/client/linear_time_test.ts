@@ -83,7 +83,7 @@ Deno.test("readSkipToken() takes linear time when a token has n digits", async (
 const statusOf = (body: string) =>
   statusError(new Response(null, { status: 400 }), `${ROOT}/Records`, body, (text) => text);
 const header = (name: string) => (value: string) =>
-  ({ get: (asked: string) => asked === name ? value : null }) as unknown as Headers;
+  ({ get: (headerName: string) => headerName === name ? value : null }) as unknown as Headers;
 
 const others: [symbol: string, what: string, text: Text, read: (text: string) => unknown][] = [
   ...["1", " ", "(", ")", "a ", ":", "-", "1 Jan "].map((

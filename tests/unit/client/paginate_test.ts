@@ -38,10 +38,10 @@ Deno.test("locations() percent-encodes names and values, and sends the key as a 
   const filter = "MonitoringLocationType eq 'a+b & c''d'";
   const query = new DataStream(options).locations({ filter, select: ["Id", "DOI"], top: 2 });
   await query.toArray();
-  const asked = `${ROOT}/Locations?%24select=Id%2CDOI&%24filter=` +
+  const firstUrl = `${ROOT}/Locations?%24select=Id%2CDOI&%24filter=` +
     "MonitoringLocationType%20eq%20%27a%2Bb%20%26%20c%27%27d%27&%24top=2";
-  assertEquals(requests.map(({ url }) => url), [asked, `${asked}&%24skiptoken=Id%3A1`]);
-  assertEquals(query.url, asked);
+  assertEquals(requests.map(({ url }) => url), [firstUrl, `${firstUrl}&%24skiptoken=Id%3A1`]);
+  assertEquals(query.url, firstUrl);
   for (const { headers, method } of requests) {
     assertEquals(method, "GET");
     assertEquals(headers.get("x-api-key"), "k3y-of-a-test");
@@ -255,8 +255,8 @@ Deno.test("records() requests no page more, and none larger, than its limit need
     const before = { ...sandbox.stats };
     const rows = await client.records({ limit, top, select: ["Id"] }).toArray();
     assertEquals(rows.length, Math.min(limit, 1_000));
-    const { requests: asked, rows: taken } = sandbox.stats;
-    assertEquals([asked - before.requests, taken - before.rows], [requests, sent]);
+    const { requests: total, rows: taken } = sandbox.stats;
+    assertEquals([total - before.requests, taken - before.rows], [requests, sent]);
   }
 });
 

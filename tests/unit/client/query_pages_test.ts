@@ -35,16 +35,16 @@ const FORMATS: Record<string, (query: Query<Row>) => Promise<number[]>> = {
 /** Sends the page before again, with its link, in place of the page with that number. */
 function resendPageBefore(number: number): Change {
   let before: PageBody = { value: [] };
-  return (page, asked) => {
-    const sent = asked.number === number ? before : page;
+  return (page, pageRequest) => {
+    const sent = pageRequest.number === number ? before : page;
     before = page;
     return sent;
   };
 }
 
 /** Changes the page with that number alone. */
-const onPage = (number: number, change: Change): Change => (page, asked) =>
-  asked.number === number ? change(page, asked) : page;
+const onPage = (number: number, change: Change): Change => (page, pageRequest) =>
+  pageRequest.number === number ? change(page, pageRequest) : page;
 
 /** Moves the position of the next link. */
 const moveLink = (by: number): Change => (page) => ({
@@ -56,8 +56,8 @@ const moveLink = (by: number): Change => (page) => ({
 /** Sends the rows of the page before in place of those of the page with that number. */
 function repeatPageBefore(number: number): Change {
   let before: Record<string, unknown>[] = [];
-  return (page, asked) => {
-    const value = asked.number === number ? before : page.value;
+  return (page, pageRequest) => {
+    const value = pageRequest.number === number ? before : page.value;
     before = page.value;
     return { ...page, value };
   };
@@ -157,7 +157,7 @@ Deno.test("records() fails when rows are missing by the count, and names both nu
   for (const [format, read] of Object.entries(FORMATS)) {
     for (const select of [["Id"], ["Id", "DOI"], undefined] as const) {
       const { client } = clientOfChangedPages(
-        (page, asked) => asked.number < 2 ? page : endsEarly(page, asked),
+        (page, pageRequest) => pageRequest.number < 2 ? page : endsEarly(page, pageRequest),
         RECORDS,
       );
       const query = client.records({ top: 1_000, select }) as Query<Row>;
@@ -186,7 +186,7 @@ Deno.test("records() fails when rows are missing by the count, and names both nu
 Deno.test("records() with incomplete: warn accepts missing rows, and reports their number", async () => {
   for (const [format, read] of Object.entries(FORMATS)) {
     const { client } = clientOfChangedPages(
-      (page, asked) => asked.number < 2 ? page : endsEarly(page, asked),
+      (page, pageRequest) => pageRequest.number < 2 ? page : endsEarly(page, pageRequest),
       RECORDS,
     );
     const reports: (number | undefined)[] = [];

@@ -114,7 +114,7 @@ Deno.test("observations() sends the locations of a bounding box in lists that fi
   assert(length > 2_100_000);
   // The counts of single lists would tell less than there is.
   assertEquals([...expected], [undefined]);
-  for (const asked of service.requests) assert(encodeURIComponent(asked).length < 8_000);
+  for (const sentUrl of service.requests) assert(encodeURIComponent(sentUrl).length < 8_000);
 });
 
 Deno.test("observations() returns each row once with a bounding box and any partition", async () => {

@@ -95,9 +95,9 @@ Deno.test("observations() returns each row once when a count is wrong", async ()
         const response = await service.fetch(request);
         if (!request.url.includes("count")) return response;
         const { value } = await response.json();
-        const told = first ? Number(value) : lie(Number(value));
+        const reported = first ? Number(value) : lie(Number(value));
         first = false;
-        return Response.json({ value: told });
+        return Response.json({ value: reported });
       },
     });
     const seen = await timesSeen(client.observations(), 1_200_000);

@@ -17,16 +17,16 @@ Deno.test("locations() retries when no headers arrive within 45 s, and fetch ign
 
 Deno.test("locations() aborts a request after its timeout, and cancels a late response", async () => {
   const { promise: late, resolve: deliver } = Promise.withResolvers<Response>();
-  let asked: Request | undefined;
+  let sent: Request | undefined;
   const { client } = retryingClient([
     (request) => {
-      asked = request;
+      sent = request;
       return late;
     },
     page([]),
   ]);
   await client.locations().toArray();
-  assertEquals(asked?.signal.aborted, true);
+  assertEquals(sent?.signal.aborted, true);
   let cancelled = false;
   deliver(new Response(new ReadableStream({ cancel: () => void (cancelled = true) })));
   await new Promise((resolve) => setTimeout(resolve));

@@ -47,9 +47,9 @@ async function record(resource: Resource, cases: readonly Case[]): Promise<strin
       const log = wireLog(headers, sandbox, fault);
       const result = await outcomeOf(() => {
         const methods = log.createClient(client) as unknown as Record<Resource, Method>;
-        const asked = methods[resource](query);
-        url = asked.url;
-        return CONSUMPTIONS[way]!(asked);
+        const created = methods[resource](query);
+        url = created.url;
+        return CONSUMPTIONS[way]!(created);
       });
       const requests = JSON.stringify(log.requests);
       byRequests.set(requests, { ...byRequests.get(requests), [way]: result });

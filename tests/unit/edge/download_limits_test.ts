@@ -142,13 +142,13 @@ Deno.test(
   async () => {
     const { app, stats } = overSandbox({ records: 30 }, { maxDownloads: 2 });
     const open = [await app.request("/Records.csv"), await app.request("/Locations.csv")];
-    const asked = stats.requests;
+    const requestsBefore = stats.requests;
     for (const path of ["/Records.csv", "/Records?$count=true", "/Citations.txt"]) {
       const response = await app.request(path);
       assertEquals([response.status, response.headers.get("retry-after")], [503, "30"]);
       assertStringIncludes((await problemOf(response)).detail, "2 concurrent downloads");
     }
-    assertEquals(stats.requests, asked);
+    assertEquals(stats.requests, requestsBefore);
     assertEquals((await app.request("/healthz")).status, 200);
     assertEquals((await app.request("/Records.csv", { method: "HEAD" })).status, 200);
     await open[0]!.text();

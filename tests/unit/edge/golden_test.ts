@@ -256,9 +256,9 @@ Deno.test(
       const expired = await signUrl(url, { secret: SECRET, expires: NOW / 1000 - 60 });
       const bySignature = appOf(signed);
       for (
-        const asked of [url, expired, `${good}0`, good.replace("DOI", "doi"), `${good}&limit=1`]
+        const changed of [url, expired, `${good}0`, good.replace("DOI", "doi"), `${good}&limit=1`]
       ) {
-        await add(bySignature, asked.replace("http://localhost", ""));
+        await add(bySignature, changed.replace("http://localhost", ""));
       }
       await add(bySignature, `${path}?expires=1`);
       await add(bySignature, `${path}?signature=1`);

@@ -37,16 +37,16 @@ for (const [given, status] of statuses) {
   );
 }
 
-for (const [given, told] of [["17", "17"], ["0", "1"], ["600", "600"]] as const) {
+for (const [given, expected] of [["17", "17"], ["0", "1"], ["600", "600"]] as const) {
   Deno.test(
-    `EdgeApp.request() returns 503 with retry-after ${told} when the service responds 429 with ${given}`,
+    `EdgeApp.request() returns 503 with retry-after ${expected} when the service responds 429 with ${given}`,
     DEADLINE,
     async () => {
       const headers = { "retry-after": given };
       const { app } = overUpstream([Response.json({}, { status: 429, headers })]);
       const response = await app.request("/Records.csv");
-      assertEquals([response.status, response.headers.get("retry-after")], [503, told]);
-      assertEquals((await problemOf(response)).hint, `try again after ${told} s`);
+      assertEquals([response.status, response.headers.get("retry-after")], [503, expected]);
+      assertEquals((await problemOf(response)).hint, `try again after ${expected} s`);
     },
   );
 }

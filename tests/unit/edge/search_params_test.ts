@@ -126,7 +126,7 @@ Deno.test("EdgeApp.request() applies the parameters of CSV", async () => {
   assertStringIncludes(await textOf("escapeFormulas=0"), ",=Synthetic coastal");
 });
 
-const wrong: [query: string, ...said: string[]][] = [
+const wrong: [query: string, ...expected: string[]][] = [
   ["$orderby=Id", 'The URL has an unknown parameter "$orderby"', "omit it"],
   ["select=Id", 'unknown parameter "select"', 'did you mean "$select"?'],
   ["Limit=5", 'unknown parameter "Limit"', 'did you mean "limit"?'],
@@ -174,13 +174,13 @@ const wrong: [query: string, ...said: string[]][] = [
   [`filename=${"a".repeat(1_001)}`, "at most 1000 characters, got 1001"],
   [`bbox=${"1".repeat(60_000)}x`, "west,south,east,north"],
 ];
-for (const [query, ...said] of wrong) {
+for (const [query, ...expected] of wrong) {
   Deno.test(`EdgeApp.request() returns 400 and sends no request for /Records.csv?${query.slice(0, 60)}`, async () => {
     const { app, stats } = overSandbox();
     const response = await app.request(`/Records.csv?${query}`);
     assertEquals(response.status, 400);
     const { detail, hint } = await problemOf(response);
-    for (const part of said) assertStringIncludes(`${detail} ${hint}`, part);
+    for (const part of expected) assertStringIncludes(`${detail} ${hint}`, part);
     assertEquals(stats.requests, 0);
   });
 }

@@ -246,17 +246,17 @@ Deno.test("toRequest() writes the replacement character when text ends in half a
 });
 
 Deno.test("toRequest() reads a chunk of an async iterable only when the body is read", async () => {
-  let asked = 0;
+  let pulled = 0;
   const request = requestOf({
     [Symbol.asyncIterator]: () => ({
-      next: () => Promise.resolve({ done: false, value: `${asked++}` }),
+      next: () => Promise.resolve({ done: false, value: `${pulled++}` }),
     }),
   });
-  assertEquals(asked, 0);
+  assertEquals(pulled, 0);
   const reader = request.body!.getReader();
   await reader.read();
   await reader.read();
-  assert(asked <= 3, `${asked}`);
+  assert(pulled <= 3, `${pulled}`);
   await reader.cancel();
 });
 

@@ -178,7 +178,7 @@ Deno.test("GET / renders a licence as text when it is a javascript: URL", async 
   assertEquals(/href="javascript/.test(html), false);
 });
 
-const wrong: [query: string, said: string][] = [
+const wrong: [query: string, expected: string][] = [
   ["from=15", "From year must be a year with four digits"],
   ["to=soon", "To year must be a year with four digits"],
   ["west=1&east=2", "Bounding box must have four sides, got none for south, north"],
@@ -188,14 +188,14 @@ const wrong: [query: string, said: string][] = [
   ["dataset=" + "10.25976/a".repeat(1_000), "Filter makes a request of"],
   [`west=${"1".repeat(20_000)}&east=2&south=3&north=4`, "West must be a number of degrees"],
 ];
-for (const [query, said] of wrong) {
+for (const [query, expected] of wrong) {
   Deno.test(`GET / returns 400 with the labels of the form when it has ${query.slice(0, 40)}`, async () => {
     const { app, stats } = overSandbox();
     const response = await app.request(`/?endpoint=Records&${query}`);
     assertEquals([response.status, stats.requests], [400, 1]);
     const html = await response.text();
     assertStringIncludes(html, 'role="alert"');
-    assertStringIncludes(html, said);
+    assertStringIncludes(html, expected);
   });
 }
 

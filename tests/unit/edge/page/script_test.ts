@@ -327,23 +327,23 @@ function heldFetch(): {
   /** Answers the last request. */
   answer: (response: Response | Error) => void;
   /** Resolves at the first request. */
-  asked: Promise<void>;
+  requested: Promise<void>;
 } {
   const sent: ReturnType<typeof heldFetch>["sent"] = [];
-  const { promise: asked, resolve: tellAsked } = Promise.withResolvers<void>();
+  const { promise: requested, resolve: resolveRequested } = Promise.withResolvers<void>();
   let last: PromiseWithResolvers<Response>;
   return {
     sent,
     fetch: (url, { headers, signal } = {}) => {
       sent.push({ url, headers: new Headers(headers), signal });
       const held = last = Promise.withResolvers<Response>();
-      tellAsked();
+      resolveRequested();
       signal?.addEventListener("abort", () => held.reject(signal.reason));
       return held.promise;
     },
     answer: (response) =>
       response instanceof Error ? last.reject(response) : last.resolve(response),
-    asked,
+    requested,
   };
 }
 
@@ -480,11 +480,11 @@ async function openDownload(options: PageOptions) {
 }
 
 Deno.test("script sends the key in a header when it saves a download", DEADLINE, async () => {
-  const { fetch, sent, answer, asked } = heldFetch();
+  const { fetch, sent, answer, requested } = heldFetch();
   const { page, link, report } = await openDownload({ fetch });
   const clicked = link.click();
   assertEquals(report(), "Requesting the first page…");
-  await asked;
+  await requested;
   assertEquals(sent.map(({ url, headers }) => [new URL(url).pathname, [...headers]]), [
     ["/Records.csv", [["x-api-key", "sandbox"]]],
   ]);
@@ -547,13 +547,13 @@ for (const [name, response, message] of brokenDownloads) {
     DEADLINE,
     async () => {
       let removed = 0;
-      const { fetch, answer, asked } = heldFetch();
+      const { fetch, answer, requested } = heldFetch();
       const { page, link, report } = await openDownload({
         fetch,
         showSaveFilePicker: () => Promise.resolve({ remove: () => Promise.resolve(removed++) }),
       });
       const clicked = link.click();
-      await asked;
+      await requested;
       answer(response());
       await clicked;
       assertEquals(
