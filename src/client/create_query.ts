@@ -1,3 +1,4 @@
+import { checkQuery } from "../odata/query_options.ts";
 import {
   createWriter,
   type FormatName,
@@ -7,7 +8,6 @@ import {
 } from "../formats/formats.ts";
 import { ValidationError } from "../errors.ts";
 import { readBytes, readRows } from "./read_page.ts";
-import { checkQuery } from "../odata/query_options.ts";
 import type { Clause } from "../odata/clause.ts";
 import type { Bytes } from "../bytes.ts";
 import { invalidValue, requireOptions, requireType } from "../validation.ts";

@@ -69,7 +69,7 @@ function parse(options: MergedOptions): RequestOptions {
   const { method, url, baseUrl, headers, mediaType, data, request } = options;
   if (!url) throw invalidValue("url", "a path or a full URL", url);
   if (!TOKEN.test(method ?? "")) {
-    throw invalidValue("method", 'an HTTP method such as "GET"', method);
+    throw invalidValue("method", 'a method such as "GET"', method);
   }
   const template = parseTemplate(url);
   const parameters: [name: string, value: unknown][] = [];
@@ -116,7 +116,7 @@ function parse(options: MergedOptions): RequestOptions {
  */
 function requireHost(url: string, hostEnd: number): string {
   if (hostEnd === 0 || /^(?:[/?#]|$)/.test(url.slice(hostEnd))) return url;
-  const expected = "a URL with the host of its template";
+  const expected = "a URL on the host of its template";
   throw invalidValue("url", expected, url.slice(0, hostEnd + 40));
 }
 
@@ -164,7 +164,7 @@ function appendQuery(url: string, parameters: readonly [string, unknown][]): str
   let query = "";
   for (const parameter of parameters) {
     const pair = toPair(parameter);
-    if (pair) query += (query && "&") + pair;
+    if (pair) query += query ? "&" + pair : pair;
   }
   if (!query) return url;
   const fragment = url.indexOf("#");

@@ -56,7 +56,7 @@ export function merge(
     headers: mergeHeaders(defaults.headers, given.headers),
     mediaType,
   };
-  copyOptions(defaults, merged);
+  if (defaults !== DEFAULTS) copyOptions(defaults, merged);
   const url = requireTypeIfSet("url", given.url, "string") ?? fromRoute.url ?? defaults.url;
   if (url) merged.url = url;
   copyOptions(given, merged);

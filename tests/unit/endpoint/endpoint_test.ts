@@ -519,7 +519,7 @@ for (const [url, values, expected] of hosts) {
     if (expected !== null) assertEquals(endpoint(url, values).url, expected);
     else {
       const host = url.slice(0, url.indexOf("{"));
-      const message = `url must be a URL with the host of its template, got "${host}`;
+      const message = `url must be a URL on the host of its template, got "${host}`;
       assertThrows(() => endpoint(url, values), ValidationError, message);
     }
   });
