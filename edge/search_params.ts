@@ -29,7 +29,7 @@ export interface DownloadParameters {
 }
 
 /** Names of the URL parameters of a download. OData defines those that begin with `$`. */
-const DOWNLOAD_PARAMETERS: readonly string[] = [
+export const DOWNLOAD_PARAMETERS: readonly string[] = [
   "$select",
   "$filter",
   "$top",

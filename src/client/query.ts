@@ -109,7 +109,8 @@ export interface Query<R> extends AsyncIterable<R> {
    * const client = new DataStream({ apiKey, baseUrl: url, fetch });
    * const format = "geojson"; // from a file name or a command line
    * const bytes = client.locations({ limit: 1 }).bytes(format);
-   * assertEquals((await new Response(bytes).json()).type, "FeatureCollection");
+   * const text = await new Response(bytes).text();
+   * assertEquals(JSON.parse(text).type, "FeatureCollection");
    * ```
    */
   bytes(
@@ -185,8 +186,8 @@ export interface Query<R> extends AsyncIterable<R> {
  *
  * const { apiKey, url, fetch } = createSandbox();
  * const client = new DataStream({ apiKey, baseUrl: url, fetch });
- * const map = await new Response(client.locations({ limit: 2 }).geojson()).json();
- * assertEquals(map.features[0].geometry.type, "Point");
+ * const text = await new Response(client.locations({ limit: 2 }).geojson()).text();
+ * assertEquals(JSON.parse(text).features[0].geometry.type, "Point");
  * ```
  */
 export interface LocationsQuery<R> extends Query<R> {

@@ -2,12 +2,13 @@
  * Compares the speed of another checkout with this one and prints a Markdown table of ratios.
  *
  * `deno task bench:compare ../before` compares all suites; `deno task bench:compare ../before cli`
- * only the suite `cli`. Both versions take turns, so that a busy machine slows both. A ratio above 1
- * means that this checkout is faster, or needs less memory.
+ * only the suite `cli`. Both versions take turns, and CPU time is compared, so that other programs on
+ * the machine matter little. A ratio above 1 means that this checkout needs less time or memory.
  */
 import { resolve } from "node:path";
 import { PROJECT } from "../helpers/project.ts";
 import type { Comparison } from "./compared_calls.ts";
+import { cpuTime } from "./cpu_time.ts";
 import { logProgress, median, type RuntimeName } from "./measurement.ts";
 import { peakMemory } from "./peak_memory.ts";
 import { baseUrlOf, type ServerProcess, startSandbox, startServer } from "./processes.ts";
@@ -26,7 +27,7 @@ type Values = Record<string, number>;
 const CALL_PROCESSES = 3;
 /** Rounds of the suites that start processes. */
 const ROUNDS = 9;
-const RECORDS = 200_000;
+const RECORDS = 100_000;
 const DOWNLOADS = 10;
 
 /** A comparison and its runtime: one cell of the table. */
@@ -94,7 +95,6 @@ async function compareCli(checkouts: Checkouts, folder: string): Promise<Cell[]>
   await using service = await startSandbox(RECORDS, Infinity);
   const measure = async (project: string, format: string) => {
     logProgress(`weir records to ${format}, ${project}`);
-    const started = performance.now();
     const child = new Deno.Command(Deno.execPath(), {
       args: [
         ...["run", "--quiet", "--no-prompt", "--allow-all", `${project}src/cli/main.ts`],
@@ -105,10 +105,10 @@ async function compareCli(checkouts: Checkouts, folder: string): Promise<Cell[]>
       stdout: "null",
       stderr: "inherit",
     }).spawn();
-    let peak = 0;
+    let used = { time: 0, peak: 0 };
     const watching = setInterval(() => {
       try {
-        peak = Math.max(peak, peakMemory(child.pid));
+        used = { time: cpuTime(child.pid), peak: peakMemory(child.pid) };
       } catch {
         // The process has ended.
       }
@@ -116,15 +116,15 @@ async function compareCli(checkouts: Checkouts, folder: string): Promise<Cell[]>
     const { success } = await child.status;
     clearInterval(watching);
     if (!success) throw new Error(`weir failed in ${project}`);
-    return { time: performance.now() - started, peak };
+    return used;
   };
   return await alternate(checkouts, async (project) => {
     const csv = await measure(project, "csv");
     const ndjson = await measure(project, "ndjson");
     return {
-      [`weir records, ${RECORDS} rows, CSV: time`]: csv.time,
+      [`weir records, ${RECORDS} rows, CSV: CPU time`]: csv.time,
       [`weir records, ${RECORDS} rows, CSV: peak memory`]: csv.peak,
-      [`weir records, ${RECORDS} rows, NDJSON: time`]: ndjson.time,
+      [`weir records, ${RECORDS} rows, NDJSON: CPU time`]: ndjson.time,
       [`weir records, ${RECORDS} rows, NDJSON: peak memory`]: ndjson.peak,
     };
   });
@@ -136,21 +136,21 @@ async function compareEdge(checkouts: Checkouts): Promise<Cell[]> {
   const environment = { WEIR_REQUESTS_PER_SECOND: "Infinity" };
   await using serverBefore = await startServer(service, environment, checkouts.before);
   await using serverAfter = await startServer(service, environment, checkouts.after);
-  const timeOf = async ({ root }: ServerProcess, downloads: number) => {
-    const started = performance.now();
+  const timeOf = async ({ root, pid }: ServerProcess, downloads: number) => {
+    const started = cpuTime(pid);
     await Promise.all(Array.from({ length: downloads }, async () => {
       const response = await fetch(`${root}/Records.csv`);
       if (response.status !== 200) throw new Error(`Status ${response.status}`);
       for await (const _ of response.body!);
     }));
-    return performance.now() - started;
+    return cpuTime(pid) - started;
   };
   return await alternate(checkouts, async (project) => {
     logProgress(`downloads from the server, ${project}`);
     const server = project === checkouts.before ? serverBefore : serverAfter;
     return {
-      [`GET /Records.csv, ${RECORDS} rows: time`]: await timeOf(server, 1),
-      [`GET /Records.csv, ${RECORDS} rows, ${DOWNLOADS} concurrently: time`]: await timeOf(
+      [`GET /Records.csv, ${RECORDS} rows: CPU time`]: await timeOf(server, 1),
+      [`GET /Records.csv, ${RECORDS} rows, ${DOWNLOADS} concurrently: CPU time`]: await timeOf(
         server,
         DOWNLOADS,
       ),

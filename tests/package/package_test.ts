@@ -2,11 +2,11 @@
 import "../helpers/task_permissions.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
+import { documentBlocks, programOf } from "../helpers/documents.ts";
 import { PROJECT } from "../helpers/project.ts";
 import { publicSymbols } from "../helpers/public_symbols.ts";
-import { readFences } from "../helpers/readme.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
-import { ask } from "../helpers/sandbox.ts";
+import { sandboxRequests } from "../helpers/sandbox.ts";
 import { filesIn, importsOf, resolve } from "../helpers/tree.ts";
 import { type ConsumerProject, createProject, output, run } from "./project.ts";
 
@@ -97,7 +97,7 @@ Deno.test("import and require give the same exports when Node loads each entry p
 for (const program of ["query.mjs", "query.cjs"]) {
   Deno.test(`csv() writes every row when ${program} runs in Node`, async () => {
     const [header, ...rows] = readCsv(await output(project.folder, "node", program));
-    const expected = await ask().rows("Records", { $filter: "LocationId eq 1015" });
+    const expected = await sandboxRequests().rows("Records", { $filter: "LocationId eq 1015" });
     assert(expected.length > 100);
     assertEquals(header, ["Id", "CharacteristicName", "ResultValue"]);
     const cell = (value: unknown) => String(value ?? "");
@@ -105,21 +105,22 @@ for (const program of ["query.mjs", "query.cjs"]) {
   });
 }
 
-Deno.test("the README's code for Node runs unchanged when the sandbox replaces the service", async () => {
-  const fences = (await readFences()).filter(({ language, note }) =>
-    language === "js" && note === ""
-  );
-  for (const [index, fence] of fences.entries()) {
-    await Deno.writeTextFile(`${project.folder}readme_${index}.mjs`, fence.code);
-    const flags = ["--import", "./readme_service.mjs", `readme_${index}.mjs`];
+Deno.test("the documents' programs for Node run unchanged when the sandbox replaces the service", async () => {
+  const blocks = documentBlocks();
+  const programs = blocks.filter(({ language, note }) => language === "js" && note === "");
+  assert(programs.length >= 2);
+  for (const [index, block] of programs.entries()) {
+    const code = programOf(block, blocks);
+    const name = `document_${index}.${/^import\b/m.test(code) ? "mjs" : "cjs"}`;
+    await Deno.writeTextFile(project.folder + name, code);
     const environment = { DATASTREAM_API_KEY: "sandbox" };
-    const { code, stderr } = await run(project.folder, environment, "node", ...flags);
-    assertEquals([code, stderr], [0, ""]);
-    for (const [, name] of fence.code.matchAll(/createWriteStream\("([^"]+)"/g)) {
-      assert(readCsv(await Deno.readTextFile(project.folder + name)).length > 2);
+    const flags = ["--import", "./readme_service.mjs", name];
+    const { code: status, stderr } = await run(project.folder, environment, "node", ...flags);
+    assertEquals([status, stderr], [0, ""], block.place);
+    for (const [, path] of code.matchAll(/(?:writeFile|createWriteStream)\("([^"]+\.csv)"/g)) {
+      assert(readCsv(await Deno.readTextFile(project.folder + path)).length > 2, block.place);
     }
   }
-  assertEquals(fences.length, 1);
 });
 
 Deno.test("DataStream shares one rate limiter when import and require load the package", async () => {

@@ -6,7 +6,7 @@ import type { Download } from "playwright-core";
 import { DataStream, PRODUCTION_URL } from "../../../mod.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import type { AnyOriginServer } from "../../helpers/any_origin_server.ts";
-import { readFences } from "../../helpers/readme.ts";
+import { documentBlocks } from "../../helpers/documents.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { waitFor } from "../../helpers/wait_for.ts";
 import { inBrowser, isInstalled } from "./chromium.ts";
@@ -78,7 +78,7 @@ browserTest("csv() is written page by page when a service worker returns it", as
 });
 
 browserTest("the README's service worker downloads CSV when a link is clicked", async () => {
-  const [worker] = (await readFences()).filter(({ note }) => note === "service-worker");
+  const [worker] = documentBlocks().filter(({ note }) => note === "service-worker");
   await using service = serveService();
   // Only the URL of the service is replaced.
   await using site = await serveSite((path, text) =>

@@ -28,6 +28,7 @@ const found: [header: string | null, token: string | undefined][] = [
   ["<?$skiptoken=u>; flag; rel=next", "u"],
   ['<?$skiptoken=a>; rel="prev", <?$skiptoken=b>; rel="next", <?$skiptoken=c>; rel="next"', "b"],
   ["<?$skiptoken=a,b>; rel=next", "a,b"],
+  ['<?$skiptoken=u>; rel="ne\\xt"', "u"],
   ["<?$skiptoken=u>", undefined],
   ["<?$skiptoken=u>; rel=nextish", undefined],
   ['<?$skiptoken=u>; title="; rel=next"; rel="prev"', undefined],

@@ -397,11 +397,12 @@ Deno.test("endpoint() removes a default header when a pair has no value", () => 
   );
 });
 
-for (const given of ["x-api-key: secret", ["secret"], new Set(["ab"]), [["x-api-key"]]]) {
+// The texts cannot occur in a path of the error's stack, such as that of a temporary folder.
+for (const given of ["x-api-key: s3cr3t", ["s3cr3t"], new Set(["s3"]), [["x-api-key"]]]) {
   Deno.test(`endpoint() throws an error without header values when the headers are ${Deno.inspect(given)}`, () => {
     const call = () => endpoint("/x", { headers: given as unknown as EndpointOptions["headers"] });
     const error = assertThrows(call, ValidationError, "headers must be an object");
-    assertEquals(/secret|ab/.test(Deno.inspect(error)), false);
+    assertEquals(Deno.inspect(error).includes("s3"), false);
   });
 }
 

@@ -1,0 +1,108 @@
+// Reads the documents for users and contributors, and the code blocks in them and in docstrings.
+import { PROJECT } from "./project.ts";
+import { filesIn, sourceFiles } from "./tree.ts";
+
+/** A fenced code block. */
+export interface CodeBlock {
+  /** Path of the file in the project. */
+  file: string;
+  /** Line number of the opening fence, starting at 1. */
+  line: number;
+  /** `file:line`, for messages. */
+  place: string;
+  /** First word after the opening fence, or an empty string. */
+  language: string;
+  /** Text after the language. */
+  note: string;
+  code: string;
+  /** Text since the previous code block, or since the start. */
+  before: string;
+}
+
+/** Folders with documents, and documents in other folders. A document that does not exist is left out. */
+const FOLDERS = ["docs/", "examples/"];
+const FILES = ["README.md", "CONTRIBUTING.md", ".github/SECURITY.md"];
+
+/** Text of each document by its path in the project. */
+export const DOCUMENTS: ReadonlyMap<string, string> = await readDocuments();
+
+async function readDocuments(): Promise<Map<string, string>> {
+  const texts = new Map<string, string>();
+  const paths = [...FILES];
+  for (const folder of FOLDERS) {
+    const names = await Array.fromAsync(filesIn(PROJECT + folder));
+    const own = names.filter((name) => /\.md$/.test(name) && !name.includes("node_modules/"));
+    paths.push(...own.map((name) => folder + name).sort());
+  }
+  for (const path of paths) {
+    try {
+      texts.set(path, await Deno.readTextFile(PROJECT + path));
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+  }
+  return texts;
+}
+
+/** Returns the code blocks of all documents. */
+export function documentBlocks(): CodeBlock[] {
+  return [...DOCUMENTS].flatMap(([file, text]) => blocksOf(file, text));
+}
+
+/** Returns the code blocks of a Markdown text. */
+export function blocksOf(file: string, text: string): CodeBlock[] {
+  let end = 0;
+  return [...text.matchAll(/^```([^\s`]*) ?([^\n]*)\n([^]*?)^```$/gm)].map((match) => {
+    const [all, language, note, code] = match;
+    const before = text.slice(end, match.index);
+    end = match.index + all.length;
+    const line = text.slice(0, match.index).split("\n").length;
+    const place = `${file}:${line}`;
+    return { file, line, place, language: language!, note: note!, code: code!, before };
+  });
+}
+
+/** Returns the code blocks of the docstrings below paths of the project. */
+export async function docstringBlocks(...paths: string[]): Promise<CodeBlock[]> {
+  const blocks: CodeBlock[] = [];
+  for (const file of await sourceFiles(...paths)) {
+    const text = await Deno.readTextFile(PROJECT + file);
+    // Keeps the number of lines, so that places are right.
+    const lines = text.split("\n").map((line) => /^\s*\* ?(.*)$/.exec(line)?.[1] ?? "");
+    blocks.push(...blocksOf(file, lines.join("\n")));
+  }
+  return blocks;
+}
+
+/**
+ * Returns the program of a block, on the lines that it has in its file, so that messages of compilers name
+ * the right line. A block without imports continues the last block before it that has imports.
+ */
+export function programOf(block: CodeBlock, blocks: readonly CodeBlock[]): string {
+  const place = (code: string, line: number) => "\n".repeat(line) + code;
+  if (hasImports(block)) return place(block.code, block.line);
+  const earlier = blocks.filter(({ file, line, language }) =>
+    file === block.file && line < block.line && language === block.language
+  );
+  const first = earlier.findLast(hasImports);
+  if (first === undefined) return place(block.code, block.line);
+  const start = place(first.code, first.line);
+  const gap = block.line - start.split("\n").length;
+  // The braces allow it to declare the same names.
+  return `${start}${"\n".repeat(gap)}{\n${block.code}}\n`;
+}
+
+function hasImports({ code }: CodeBlock): boolean {
+  return /^import\b|\brequire\(/m.test(code);
+}
+
+/** Returns the name under which the text before a block says to save it. */
+export function fileNameOf({ before }: CodeBlock): string | undefined {
+  return /\b[Ss]ave (?:this|it|the script|the program)\b[^`]*`([^`]+)`/.exec(lastParagraph(before))
+    ?.[1];
+}
+
+/** Returns the last paragraph of a text. */
+export function lastParagraph(text: string): string {
+  return text.trim().split(/\n\s*\n/).at(-1)!;
+}

@@ -1,0 +1,129 @@
+// The tables of docs/data.md list the fields, filter names, values and regions of the code.
+import { assert, assertEquals } from "@std/assert";
+import { DataStream } from "../../../mod.ts";
+import { REGIONS } from "../../../src/odata/regions.ts";
+import { FILTER_FIELDS, RESOURCE_NAMES, RESOURCES } from "../../../src/odata/resources.ts";
+import { readTable, sectionOf } from "../../helpers/markdown_tables.ts";
+import { PROJECT } from "../../helpers/project.ts";
+import wqx from "../../fixtures/wqx_values.json" with { type: "json" };
+
+const page = await Deno.readTextFile(`${PROJECT}docs/data.md`);
+const FIELD_HEADINGS = [...page.matchAll(/^### (.* fields)$/gm)].map(([, heading]) => heading!)
+  .filter((heading) => heading !== "New fields");
+
+/** Words of the page for the types of fields. */
+const FIELD_TYPES: Record<string, string> = {
+  "integer": "whole number",
+  "number": "number",
+  "number?": "number or null",
+  "text": "text",
+  "text?": "text or null",
+  "texts": "list of texts",
+  "dates?": "two dates or null",
+};
+/** Words of the page for the types of values in filters. */
+const VALUE_TYPES = {
+  text: "text",
+  number: "number",
+  degrees: "degrees in quotes",
+  date: "date in quotes",
+};
+const values: Record<string, readonly string[]> = wqx.values;
+
+Deno.test("docs/data.md lists each resource with its number of fields", () => {
+  const rows = readTable(sectionOf(page, "Resources"), "resource");
+  assertEquals(
+    rows.map(([resource, , count, command, url]) => [resource, count, command, url]),
+    Object.entries(RESOURCES).map(([name, { fields }]) => [
+      `\`${name}\``,
+      String(Object.keys(fields).length),
+      `\`weir ${name.toLowerCase()}\``,
+      `\`/${name}.csv\``,
+    ]),
+  );
+});
+
+Deno.test("docs/data.md describes each type of a field", () => {
+  const rows = readTable(sectionOf(page, "Fields"), "type");
+  assertEquals(rows.map(([type]) => type!).sort(), Object.values(FIELD_TYPES).sort());
+});
+
+Deno.test("docs/data.md lists each field of each resource once, with its type and a meaning", () => {
+  const listed: string[] = [];
+  for (const heading of FIELD_HEADINGS) {
+    for (const row of readTable(sectionOf(page, heading), "field")) {
+      assertEquals(row.length, 5, row.join(" | "));
+      const [field, type, , resources, meaning] = row;
+      assert(meaning !== "", `${field} has no meaning`);
+      for (const resource of resources!.split(", ")) {
+        listed.push(`${resource}: ${textOf(field)}: ${type}`);
+      }
+    }
+  }
+  const expected = Object.entries(RESOURCES).flatMap(([resource, { fields }]) =>
+    Object.entries(fields).map(([field, type]) => `${resource}: ${field}: ${FIELD_TYPES[type]}`)
+  );
+  assertEquals(listed.sort(), expected.sort());
+});
+
+Deno.test("docs/data.md lists each filter name with its type, its resources and a valid example", () => {
+  const rows = readTable(sectionOf(page, "Filter fields"), "name");
+  assertEquals(
+    rows.map(([name, type, resources]) => [name, type, resources]),
+    Object.entries(FILTER_FIELDS).map(([name, type]) => [
+      `\`${name}\``,
+      VALUE_TYPES[type],
+      Object.entries(RESOURCES)
+        .filter(([, { filters }]) => (filters as readonly string[]).includes(name))
+        .map(([resource]) => resource).join(", "),
+    ]),
+  );
+  const client = new DataStream();
+  for (const [name, , resources, example] of rows) {
+    assert(textOf(example).startsWith(textOf(name)), example);
+    for (const resource of RESOURCE_NAMES.filter((one) => resources!.split(", ").includes(one))) {
+      client.query(resource, { filter: textOf(example) });
+    }
+  }
+});
+
+Deno.test("docs/data.md has the values of the schema for the fields that it lists", () => {
+  const section = sectionOf(page, "Values");
+  const [, version, date] = /schema (\S+), (\S+) \(/.exec(wqx.source)!;
+  assert(section.includes(`schema ${version} of ${date}`), "another version of the schema");
+  for (const [field, list] of readTable(section, "field")) {
+    assertEquals(codeIn(list), values[textOf(field)], field);
+  }
+  const longer = section.slice(section.indexOf("Longer lists"));
+  for (const [field, count, examples] of readTable(longer, "field")) {
+    const all = values[textOf(field)]!;
+    // The fixture has only those CharacteristicNames that the sandbox uses.
+    if (field !== "`CharacteristicName`") assertEquals(Number(count), all.length, field);
+    else assert(wqx.note.join().includes(`${Number(count).toLocaleString("en")} names`));
+    assertEquals(codeIn(examples).filter((value) => !all.includes(value)), [], field);
+  }
+});
+
+Deno.test("docs/data.md describes each detection condition of the schema", () => {
+  const rows = readTable(sectionOf(page, "Censored results"), "`ResultDetectionCondition`");
+  const described = rows.flatMap(([condition]) => codeIn(condition));
+  assertEquals(described.sort(), [...values.ResultDetectionCondition!].sort());
+});
+
+Deno.test("docs/data.md lists each documented region", () => {
+  const rows = readTable(sectionOf(page, "Regions"), "`RegionId`");
+  assertEquals(
+    rows.map(([id, name]) => [textOf(id), name]),
+    REGIONS.flatMap(([, regions]) => Object.entries(regions)),
+  );
+});
+
+/** Removes the marks of code from a cell. */
+function textOf(cell = ""): string {
+  return cell.replaceAll("`", "");
+}
+
+/** Returns the pieces of code in a cell. */
+function codeIn(cell = ""): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, text]) => text!);
+}

@@ -1,0 +1,219 @@
+// The tables of docs/ and CONTRIBUTING.md list the commands, flags, variables, formats and tasks of the code.
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import deno from "../../../deno.json" with { type: "json" };
+import { VARIABLES } from "../../../edge/config.ts";
+import { ACCESS_MODES, toSettings } from "../../../edge/options.ts";
+import { DOWNLOAD_PARAMETERS } from "../../../edge/search_params.ts";
+import { COMMANDS } from "../../../src/cli/commands.ts";
+import { FILTER_FLAGS } from "../../../src/cli/flags.ts";
+import { DEFAULT_EXPIRES } from "../../../src/cli/offline_commands.ts";
+import { FORMATS } from "../../../src/formats/formats.ts";
+import { RESOURCE_NAMES } from "../../../src/odata/resources.ts";
+import { SUITES } from "../../bench/suites.ts";
+import { formatTable } from "../../bench/table.ts";
+import { readTable, sectionOf } from "../../helpers/markdown_tables.ts";
+import { PROJECT } from "../../helpers/project.ts";
+import { weir } from "../../helpers/run_weir.ts";
+import { filesIn } from "../../helpers/tree.ts";
+
+const pages: Record<string, string> = {};
+for (const name of ["cli", "edge", "deploying", "benchmarks", "architecture", "client"]) {
+  pages[name] = await Deno.readTextFile(`${PROJECT}docs/${name}.md`);
+}
+const contributing = await Deno.readTextFile(`${PROJECT}CONTRIBUTING.md`);
+
+Deno.test("docs/cli.md lists each command with its operand", () => {
+  assertEquals(
+    firstCells("cli", "Commands", "command"),
+    Object.entries(COMMANDS).map(([name, { operand }]) => {
+      if (operand === undefined) return name;
+      return `${name} ${operand.name.includes("|") ? "RESOURCE" : operand.name}`;
+    }),
+  );
+});
+
+Deno.test("docs/cli.md lists each flag once, with its letter and its value", () => {
+  const listed = tablesOf("cli", "Flags", "Filters").filter(([header]) => header === "flag")
+    .flatMap(([, rows]) => rows.map(([flag]) => textOf(flag)));
+  const flags = Object.assign(
+    {},
+    ...Object.values(COMMANDS).map(({ flags }) => flags),
+  ) as typeof COMMANDS[string]["flags"];
+  const expected = Object.entries(flags).map(([name, { letter, value }]) =>
+    `${letter ? `-${letter}, ` : ""}--${name}${value ? ` ${value}` : ""}`
+  );
+  assertEquals(listed.sort(), expected.sort());
+});
+
+Deno.test("docs/cli.md says which commands have the flags of a table", () => {
+  const flags = sectionOf(pages.cli!, "Flags");
+  const commandsWith = (flag: string) =>
+    Object.keys(COMMANDS).filter((name) => Object.hasOwn(COMMANDS[name]!.flags, flag));
+  const downloads = ["records", "observations", "locations", "metadata"];
+  assertStringIncludes(flags, "for the commands that download, and for `url`:");
+  assertEquals(commandsWith("select"), [...downloads, "url"]);
+  assertStringIncludes(flags, "| how to split `records` or `observations`:");
+  assertEquals(commandsWith("partition"), ["records", "observations"]);
+  assertStringIncludes(flags, "`url` does not have `--sandbox`:");
+  assertEquals(commandsWith("sandbox"), [...downloads, "cite"]);
+  assertStringIncludes(sectionOf(pages.cli!, "Filters"), "`cite` and `url` have them too.");
+  for (const flag of Object.keys(FILTER_FLAGS)) {
+    assertEquals(commandsWith(flag), [...downloads, "cite", "url"], flag);
+  }
+});
+
+Deno.test("docs/cli.md has the default of --expires", () => {
+  const [, rows] = tablesOf("cli", "Flags").find(([, [first]]) => first![0]!.includes("expires"))!;
+  assertEquals(textOf(rows[0]![2]), DEFAULT_EXPIRES);
+});
+
+Deno.test("docs/cli.md lists the exit codes of the help", async () => {
+  const { output } = await weir(["--help"]);
+  const [, codes] = /^Exit codes: (.*)\.$/m.exec(output)!;
+  assertEquals(
+    firstCells("cli", "Exit codes", "code"),
+    codes!.split(", ").map((code) => code.split(" ")[0]),
+  );
+});
+
+Deno.test("docs/cli.md lists each environment variable that the command line reads", async () => {
+  const names = new Set(["HOME", "NO_PROXY"]); // read through a condition, and by the runtime
+  for await (const file of filesIn("src/cli/")) {
+    const code = await Deno.readTextFile(`${PROJECT}src/cli/${file}`);
+    const reads = /\benvironment(?:IfAllowed)?\("([A-Z_]+)"\)|\benv\.([A-Z_]+)/g;
+    for (const [, name, other] of code.matchAll(reads)) names.add((name ?? other)!);
+  }
+  assertEquals(
+    firstCells("cli", "Environment variables", "variable").flatMap((cell) => cell.split(", "))
+      .sort(),
+    [...names].sort(),
+  );
+});
+
+Deno.test("docs/edge.md lists each format with its extension and media type", () => {
+  assertEquals(
+    rowsOf("edge", "Formats", "format").map((row) => row.slice(0, 3).map(textOf)),
+    Object.entries(FORMATS).map(([name, { extension, mediaType }]) => [
+      name,
+      `.${extension}`,
+      mediaType,
+    ]),
+  );
+});
+
+Deno.test("docs/edge.md says which resources have which extensions", () => {
+  const extensionsOf = (isForAll: boolean) =>
+    Object.values(FORMATS).filter(({ resources }) =>
+      (resources.length === RESOURCE_NAMES.length) === isForAll
+    ).map(({ extension }) => `\`.${extension}\``);
+  const text = sectionOf(pages.edge!, "URLs");
+  const [last, ...others] = extensionsOf(true).reverse();
+  assertStringIncludes(text, `has the extensions ${others.reverse().join(", ")} and ${last}.`);
+  assertStringIncludes(text, `\`Locations\` also has ${extensionsOf(false).join(", ")}.`);
+  assertEquals(FORMATS.geojson.resources, ["Locations"]);
+});
+
+Deno.test("docs/edge.md lists each URL parameter", () => {
+  assertEquals(
+    firstCells("edge", "URL parameters", "parameter").sort(),
+    [...DOWNLOAD_PARAMETERS].sort(),
+  );
+});
+
+Deno.test("docs/edge.md lists each status of an error", async () => {
+  const statuses = new Set<string>();
+  for await (const file of filesIn("edge/")) {
+    if (!file.endsWith(".ts")) continue;
+    const code = await Deno.readTextFile(`${PROJECT}edge/${file}`);
+    // The status of a problem, and a key of the titles of problems.
+    for (const [, status] of code.matchAll(/^ *(?:.*\bstatus: )?(4\d\d|50\d)(?:,|: ")/gm)) {
+      statuses.add(status!);
+    }
+  }
+  assertEquals(firstCells("edge", "Errors", "status"), [...statuses].sort());
+});
+
+Deno.test("docs/deploying.md lists each access mode", () => {
+  assertEquals(firstCells("deploying", "Access modes", "`WEIR_ACCESS`"), [...ACCESS_MODES]);
+});
+
+Deno.test("docs/deploying.md lists each environment variable and the defaults of limits", () => {
+  const rows = rowsOf("deploying", "Environment variables", "variable");
+  assertEquals(rows.map(([name]) => textOf(name)).sort(), [...VARIABLES, "PORT"].sort());
+  const { maxRows, maxDownloads, pageRows, corsOrigins } = toSettings({
+    access: "public",
+    apiKey: "key",
+  });
+  const defaults = {
+    WEIR_MAX_ROWS: maxRows,
+    WEIR_MAX_DOWNLOADS: maxDownloads,
+    WEIR_PAGE_ROWS: pageRows,
+    WEIR_CORS_ORIGINS: corsOrigins,
+  };
+  for (const [name, value] of Object.entries(defaults)) {
+    const [, , text] = rows.find(([cell]) => textOf(cell) === name)!;
+    assertEquals(textOf(text).split(" ")[0], String(value), name);
+  }
+});
+
+Deno.test("CONTRIBUTING.md lists each task of deno.json once", () => {
+  const listed = [...contributing.matchAll(/^\| `deno task ([^` ]+)` \|/gm)].map(([, name]) =>
+    name
+  );
+  assertEquals(listed.sort(), Object.keys(deno.tasks).sort());
+});
+
+Deno.test("docs/client.md lists each export", () => {
+  assertEquals(
+    firstCells("client", "Install", "entry"),
+    Object.keys(deno.exports).map((name) => `${deno.name}${name.slice(1)}`),
+  );
+});
+
+Deno.test("docs/architecture.md lists each package that the project imports", () => {
+  const packages = Object.keys(deno.imports).map((specifier) =>
+    specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/")
+  );
+  assertEquals(
+    firstCells("architecture", "Dependencies", "package").sort(),
+    [...new Set(packages)].sort(),
+  );
+});
+
+Deno.test("docs/benchmarks.md has a block with the table of deno task bench, and lists each suite", () => {
+  const [, block, ...others] = pages.benchmarks!.split(/<!-- \/?bench -->/);
+  assertEquals(others.length, 1);
+  const headers = (table: string) => table.split("\n", 1)[0]!.split("|").map((cell) => cell.trim());
+  const table = block!.slice(block!.indexOf("| suite"));
+  assertEquals(headers(table), headers(formatTable([])));
+  const suites = readTable(table.replace(/^\| suite +\|/, "| suite |"), "suite");
+  assert(suites.every(([suite]) => Object.hasOwn(SUITES, suite!)));
+  assertEquals(
+    rowsOf("benchmarks", "Suites", "suite").map(([name, , , programs]) => [textOf(name), programs]),
+    Object.entries(SUITES).map(([name, { programs }]) => [name, programs.join(", ")]),
+  );
+});
+
+function rowsOf(page: string, heading: string, header: string): string[][] {
+  return readTable(sectionOf(pages[page]!, heading), header);
+}
+
+function firstCells(page: string, heading: string, header: string): string[] {
+  return rowsOf(page, heading, header).map(([cell]) => textOf(cell));
+}
+
+/** Returns all tables in some sections of a page, each with its first header. */
+function tablesOf(page: string, ...headings: string[]): [header: string, rows: string[][]][] {
+  return headings.flatMap((heading) =>
+    sectionOf(pages[page]!, heading).split(/\n{2,}/).filter((part) => part.startsWith("| "))
+      .map((part): [string, string[][]] => {
+        const [, header] = /^\| ([^|]*) \|/.exec(part)!;
+        return [header!, readTable(part, header!)];
+      })
+  );
+}
+
+/** Removes the marks of code from a cell. */
+function textOf(cell = ""): string {
+  return cell.replaceAll("`", "");
+}

@@ -1,0 +1,216 @@
+// Checks the form of the documents: code fences, links and the status of the release.
+// tests/e2e/processes/code_blocks_test.ts runs the code.
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { PRE_RELEASE_PHRASES, statusOf } from "../../../.ci/status.ts";
+import maps from "../../../deno.json" with { type: "json" };
+import jsr from "../../../jsr.json" with { type: "json" };
+import { blocksOf, documentBlocks, DOCUMENTS } from "../../helpers/documents.ts";
+import { PROJECT } from "../../helpers/project.ts";
+
+/** Languages of code blocks, and how they are tested. */
+const LANGUAGES: Record<string, string> = {
+  ts: "checked and run by tests/e2e/processes/code_blocks_test.ts",
+  js: "run by tests/e2e/processes/code_blocks_test.ts and, in Node, by tests/package",
+  sh: "run by tests/e2e/processes/code_blocks_test.ts",
+  python: "run by tests/e2e/processes/code_blocks_test.ts, if pandas is installed",
+  r: "run by tests/e2e/processes/code_blocks_test.ts, if R is installed",
+  json: "parsed by this file",
+  text: "output; not run",
+  powershell: "not run: paired with a block for POSIX shells",
+};
+
+/** Whether README.md is the short one, which is being written. */
+const isShort = DOCUMENTS.get("README.md")!.split("\n").length <= 201;
+
+Deno.test("each code fence of the documents has a known language and an end", () => {
+  const wrong: string[] = [];
+  for (const [file, text] of DOCUMENTS) {
+    const fences = text.split("\n").flatMap((line, index) =>
+      /^\s*(```|~~~)/.test(line) ? index : []
+    );
+    const lines = blocksOf(file, text).flatMap(({ line, code }) => [
+      line - 1,
+      line - 1 + code.split("\n").length,
+    ]);
+    for (const index of fences.filter((index) => !lines.includes(index))) {
+      wrong.push(`${file}:${index + 1}: the fence has no end, is indented, or is not \`\`\``);
+    }
+  }
+  for (const { place, language } of documentBlocks()) {
+    if (language in LANGUAGES || place.startsWith("README.md") && !isShort) continue;
+    const known = Object.keys(LANGUAGES).join(", ");
+    wrong.push(`${place}: language "${language}" is not one of ${known}; write output as text`);
+  }
+  assertEquals(wrong, []);
+});
+
+Deno.test("each JSON block of the documents can be parsed", () => {
+  for (const { place, code } of documentBlocks().filter(({ language }) => language === "json")) {
+    try {
+      JSON.parse(code);
+    } catch (error) {
+      throw new Error(`${place}: ${(error as Error).message}`);
+    }
+  }
+});
+
+Deno.test("each PowerShell block of the documents has a block for POSIX shells in its section", () => {
+  const wrong = documentBlocks().filter(({ language }) => language === "powershell")
+    .filter(({ file, line }) => {
+      const lines = DOCUMENTS.get(file)!.split("\n");
+      const isHeading = (text: string) => /^#+ /.test(text);
+      const start = lines.slice(0, line).findLastIndex(isHeading);
+      const next = lines.slice(line).findIndex(isHeading);
+      const section = lines.slice(start, next < 0 ? undefined : line + next).join("\n");
+      return !section.includes("\n```sh\n");
+    });
+  assertEquals(wrong.map(({ place }) => `${place}: add a block in sh before it`), []);
+});
+
+Deno.test("each relative link of the documents leads to a file and a heading", async () => {
+  const wrong: string[] = [];
+  for (const [file, text] of DOCUMENTS) {
+    for (const { target, line } of linksOf(text)) {
+      const url = new URL(target, `file:///${file}`);
+      if (url.protocol !== "file:") continue;
+      const path = decodeURIComponent(url.pathname.slice(1));
+      const report = (problem: string) => wrong.push(`${file}:${line}: ${target}: ${problem}`);
+      if (!await exists(path)) {
+        report(`there is no ${path}`);
+      } else if (url.hash !== "") {
+        const anchors = anchorsOf(await Deno.readTextFile(PROJECT + path));
+        const anchor = decodeURIComponent(url.hash.slice(1));
+        if (!anchors.includes(anchor)) report(`${path} has only the anchors ${anchors.join(", ")}`);
+      }
+    }
+  }
+  assertEquals(wrong, []);
+});
+
+Deno.test("anchorsOf() returns the anchors that GitHub creates", () => {
+  const text =
+    "# A `b.c()`, [d](e) & F_g\n```sh\n# no\n```\n## Same\n## Same\n## CSV: 1,000 rows\n";
+  assertEquals(anchorsOf(text), ["a-bc-d--f_g", "same", "same-1", "csv-1000-rows"]);
+});
+
+Deno.test("the documents name every export and every task", () => {
+  const texts = [...DOCUMENTS.values()].join("\n");
+  const exports = Object.keys(maps.exports).map((name) => `${maps.name}${name.slice(1)}`);
+  assertEquals(exports.filter((name) => !texts.includes(name)), []);
+  const tasks = new Set(texts.match(/(?<=\bdeno task )[\w:]+/g));
+  assertEquals(Object.keys(maps.tasks).filter((name) => !tasks.has(name)), []);
+});
+
+Deno.test("each task that the documents name exists", () => {
+  const tasks = Object.keys(maps.tasks);
+  for (const [file, text] of DOCUMENTS) {
+    text.split("\n").forEach((line, index) => {
+      for (const [, name] of line.matchAll(/\bdeno(?:@2\.9)? task ([\w:]+)/g)) {
+        assert(tasks.includes(name!), `${file}:${index + 1}: there is no task ${name}`);
+      }
+    });
+  }
+});
+
+const changelog = await Deno.readTextFile(`${PROJECT}CHANGELOG.md`);
+const status = statusOf(changelog);
+
+Deno.test("the status in README.md follows from the newest heading of CHANGELOG.md", () => {
+  assertEquals(status.version, jsr.version);
+  if (!isShort) return; // planned
+  const lines = DOCUMENTS.get("README.md")!.split("\n").filter((line) => line.includes("**Status"));
+  assertEquals(lines, [status.line]);
+});
+
+Deno.test("the documents say how to use an unreleased package, and nothing of that after the release", () => {
+  assertEquals(statusProblems(DOCUMENTS, changelog), []);
+});
+
+Deno.test("the docstrings say nothing about the status of the release", async () => {
+  // They are read on JSR and npm, where a version is released.
+  for (const entry of Object.values(maps.exports)) {
+    const text = await Deno.readTextFile(PROJECT + entry);
+    for (const phrase of PRE_RELEASE_PHRASES.slice(0, 3)) {
+      assert(!phrase.test(text), `${entry}: ${phrase}`);
+    }
+  }
+});
+
+Deno.test("statusOf() returns the line of README.md before, after and between releases", () => {
+  const first = "# Changelog\n\n## [0.1.0] - unreleased\n";
+  const released = "# Changelog\n\n## [0.1.0] - 2026-12-31\n\n## [0.0.9] - 2026-01-01\n";
+  const next = "## [0.2.0] - unreleased\n\n## [0.1.0] - 2026-12-31\n";
+  const facts = [first, released, next].map((text) => {
+    const { version, date, line } = statusOf(text);
+    return [version, date, line.split(/[.;,] /)[0]];
+  });
+  assertEquals(facts, [
+    ["0.1.0", undefined, "**Status:** unreleased"],
+    ["0.1.0", "2026-12-31", "**Status:** version 0.1.0 of 2026-12-31"],
+    ["0.2.0", undefined, "**Status:** version 0.2.0 is in development"],
+  ]);
+  assertThrows(() => statusOf("# Changelog\n"), Error, "no heading");
+});
+
+Deno.test("statusProblems() reports sentences that a release makes wrong, and those that are missing before it", () => {
+  const unreleased = "## [0.1.0] - unreleased\n";
+  const released = "## [0.1.0] - 2026-12-31\n";
+  const texts = (text: string) => new Map([["a.md", text]]);
+  const install = "`deno add jsr:@weir/datastream`";
+  assertEquals(statusProblems(texts(install), released), []);
+  assertEquals(statusProblems(texts(install), unreleased).length, 1);
+  const both = `${install}, after the first release.\nUntil then, use a clone.`;
+  assertEquals(statusProblems(texts(both), unreleased), []);
+  assertEquals(statusProblems(texts(both), released).map((line) => line.split(":")[1]), ["1", "2"]);
+});
+
+/** Returns a message for each sentence that contradicts the status of the release. */
+function statusProblems(texts: ReadonlyMap<string, string>, changelog: string): string[] {
+  const isReleased = statusOf(changelog).date !== undefined || /\] - \d{4}-/.test(changelog);
+  return [...texts].flatMap(([file, text]) => {
+    if (!isReleased) {
+      const installs = /jsr:@weir\/datastream|npm install @weir\/datastream|npx @weir\/datastream/;
+      const saysIt = [...PRE_RELEASE_PHRASES, /\[README\]\(\S+\) says whether/];
+      if (!installs.test(text) || saysIt.some((phrase) => phrase.test(text))) return [];
+      return [`${file}: says how to install the package, but not that it is unreleased`];
+    }
+    return text.split("\n").flatMap((line, index) =>
+      PRE_RELEASE_PHRASES.some((phrase) => phrase.test(line))
+        ? `${file}:${index + 1}: is wrong after the release: ${line}`
+        : []
+    );
+  });
+}
+
+/** Returns the targets of the links and images of a Markdown text, except those in code. */
+function linksOf(text: string): { target: string; line: number }[] {
+  const prose = withoutCode(text);
+  const links = prose.matchAll(/\]\(([^)\s]+)(?: "[^"]*")?\)|(?:href|src)="([^"]+)"/g);
+  return [...links].map((match) => ({
+    target: match[1] ?? match[2]!,
+    line: prose.slice(0, match.index).split("\n").length,
+  }));
+}
+
+/** Replaces code by spaces, so that the numbers of the lines stay. */
+function withoutCode(text: string): string {
+  return text.replace(/^```[^]*?^```$|`[^`\n]+`/gm, (code) => code.replace(/[^\n]/g, " "));
+}
+
+/** Returns the anchors that GitHub creates for the headings of a Markdown text. */
+function anchorsOf(text: string): string[] {
+  const anchors: string[] = [];
+  const counts = new Map<string, number>();
+  for (const [, heading] of text.replace(/^```[^]*?^```$/gm, "").matchAll(/^#+ +(.+?)\s*$/gm)) {
+    const words = heading!.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase();
+    const anchor = words.replace(/[^\p{L}\p{N}_\- ]/gu, "").replaceAll(" ", "-");
+    const count = counts.get(anchor) ?? 0;
+    counts.set(anchor, count + 1);
+    anchors.push(count === 0 ? anchor : `${anchor}-${count}`);
+  }
+  return anchors;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await Deno.stat(PROJECT + path).then(() => true, () => false);
+}
