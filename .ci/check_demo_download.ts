@@ -5,11 +5,11 @@
  * client under test. Usage: `check_demo_download.ts FILE [FILTER]`.
  */
 import { fieldNames } from "../src/odata/resources.ts";
-import { ask } from "../tests/helpers/sandbox.ts";
+import { sandboxRequests } from "../tests/helpers/sandbox.ts";
 import { readCsv } from "../tests/helpers/rfc4180.ts";
 
 const [file, filter] = Deno.args;
-const { get, count } = ask();
+const { get, count } = sandboxRequests();
 const expected: Record<string, unknown>[] = [];
 for (let after = "Id:0"; after !== "";) {
   const query = { $top: 10_000, $skiptoken: after, ...(filter && { $filter: filter }) };

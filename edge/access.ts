@@ -5,7 +5,7 @@ import type { Settings } from "./options.ts";
 import { HttpProblem } from "./problem.ts";
 
 /** Access control of an app: which requests may use the service, and with which API key. */
-export interface Access {
+export interface AccessControl {
   /** Names of the URL parameters that this access mode adds, such as `expires` and `signature`. */
   parameters: readonly string[];
   /** Value of `cache-control` for successful responses. */
@@ -43,7 +43,7 @@ const SHORT_CACHE = "public, max-age=300, no-transform";
  *
  * @throws {ValidationError} If an option of `DataStream` is invalid
  */
-export function createAccess(settings: Settings): Access {
+export function createAccessControl(settings: Settings): AccessControl {
   const { access, dataStreamOptions } = settings;
   const apiKey = access === "caller" ? PLACEHOLDER_KEY : settings.apiKey;
   const dataStream = new DataStream({ ...dataStreamOptions, apiKey });
@@ -76,7 +76,7 @@ export function createAccess(settings: Settings): Access {
  */
 const PLACEHOLDER_KEY = "caller";
 
-function callerAccess(dataStream: DataStream): Access {
+function callerAccess(dataStream: DataStream): AccessControl {
   const keyOf = ({ headers }: Request) => headers.get("x-api-key")?.trim();
   return {
     parameters: [],
@@ -103,7 +103,7 @@ function callerAccess(dataStream: DataStream): Access {
   };
 }
 
-function tokenAccess(dataStream: DataStream, settings: Settings): Access {
+function tokenAccess(dataStream: DataStream, settings: Settings): AccessControl {
   return {
     parameters: [],
     cacheControl: NO_CACHE,

@@ -86,7 +86,7 @@ import { oneLine } from "../src/errors.ts";
 import { FORMAT_NAMES, FORMATS, formatsOf } from "../src/formats/formats.ts";
 import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import { suggestBySpelling, suggestNames } from "../src/validation.ts";
-import { createAccess } from "./access.ts";
+import { createAccessControl } from "./access.ts";
 import { CITATION_PATHS, respondWithCitations } from "./citations.ts";
 import { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { type AppContext, respondWithDownload } from "./download.ts";
@@ -140,7 +140,7 @@ export function createApp(options: AppOptions): EdgeApp {
   const settings = toSettings(options);
   const context: AppContext = {
     settings,
-    access: createAccess(settings),
+    accessControl: createAccessControl(settings),
     serviceLimit: new ConcurrencyLimit(
       settings.maxDownloads,
       "downloads, counts and requests for citations",

@@ -20,19 +20,19 @@ export const CITATION_PATHS = ["/Citations.txt", "/Citations.json"] as const;
 export async function respondWithCitations(
   request: Request,
   path: typeof CITATION_PATHS[number],
-  { access, serviceLimit, settings }: AppContext,
+  { accessControl, serviceLimit, settings }: AppContext,
 ): Promise<Response> {
-  const dataStream = await access.authorize(request);
+  const dataStream = await accessControl.authorize(request);
   const url = new URL(request.url);
-  const values = readParameters(url, ["$filter", "bbox", ...access.parameters]);
+  const values = readParameters(url, ["$filter", "bbox", ...accessControl.parameters]);
   const filter = values.get("$filter");
   const within = readBoundingBox(values.get("bbox"));
   const findCitations = prepareCitations(dataStream, filter, within, request.signal);
   const isText = path.endsWith(".txt");
   const headers = {
     "content-type": `${isText ? "text/plain" : "application/json"}; charset=utf-8`,
-    "cache-control": access.cacheControl,
-    ...(access.vary && { vary: access.vary }),
+    "cache-control": accessControl.cacheControl,
+    ...(accessControl.vary && { vary: accessControl.vary }),
   };
   if (request.method === "HEAD") return new Response(null, { headers });
   const citations = await serviceLimit.run(findCitations).catch((error) => {

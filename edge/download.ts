@@ -2,7 +2,7 @@ import { accepts } from "@std/http/negotiation";
 import { oneLine, ValidationError } from "../src/errors.ts";
 import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../src/formats/formats.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
-import type { Access } from "./access.ts";
+import type { AccessControl } from "./access.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { downloadHeaders } from "./download_headers.ts";
 import { streamDownload } from "./download_response.ts";
@@ -14,7 +14,7 @@ import { SERVICE_MEDIA_TYPE } from "../src/service_constants.ts";
 /** Objects that the request handlers of an app share. */
 export interface AppContext {
   settings: Settings;
-  access: Access;
+  accessControl: AccessControl;
   /** Limit for downloads, counts and requests for citations. The page has its own limit. */
   serviceLimit: ConcurrencyLimit;
 }
@@ -31,10 +31,14 @@ export async function respondWithDownload(
   request: Request,
   resource: ResourceName,
   formatInPath: FormatName | undefined,
-  { settings, access, serviceLimit }: AppContext,
+  { settings, accessControl, serviceLimit }: AppContext,
 ): Promise<Response> {
-  const dataStream = await access.authorize(request);
-  const parameters = readDownloadParameters(new URL(request.url), access.parameters, formatInPath);
+  const dataStream = await accessControl.authorize(request);
+  const parameters = readDownloadParameters(
+    new URL(request.url),
+    accessControl.parameters,
+    formatInPath,
+  );
   const format = formatInPath ?? negotiateFormat(request, resource, parameters.format);
   requireValidCombination(parameters, resource);
   const { count, csv } = parameters;
@@ -53,7 +57,7 @@ export async function respondWithDownload(
   const headers = downloadHeaders(resource, format, parameters, {
     synthetic: settings.synthetic,
     isNegotiated: formatInPath === undefined,
-    access,
+    accessControl,
   });
   // For HEAD, Hono calls this handler and drops the body, so the download must not start.
   if (request.method === "HEAD") return new Response(null, { headers });

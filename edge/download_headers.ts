@@ -3,7 +3,7 @@ import { FORMAT_NAMES, type FormatName, FORMATS } from "../src/formats/formats.t
 import { clausesOf } from "../src/odata/query_options.ts";
 import type { ResourceName } from "../src/odata/resources.ts";
 import { invalidValue } from "../src/validation.ts";
-import type { Access } from "./access.ts";
+import type { AccessControl } from "./access.ts";
 import type { DownloadParameters } from "./search_params.ts";
 
 /**
@@ -16,11 +16,11 @@ export function downloadHeaders(
   resource: ResourceName,
   format: FormatName,
   { query: { filter }, fileName = resource.toLowerCase(), count }: DownloadParameters,
-  { synthetic, isNegotiated, access: { vary, cacheControl } }: {
+  { synthetic, isNegotiated, accessControl: { vary, cacheControl } }: {
     synthetic: boolean;
     /** Whether the format depends on the `accept` header. */
     isNegotiated: boolean;
-    access: Access;
+    accessControl: AccessControl;
   },
 ): Record<string, string> {
   const varies = [...(isNegotiated ? ["accept"] : []), ...(vary ? [vary] : [])];

@@ -100,7 +100,7 @@ const TITLES: Record<number, string> = {
   504: "DataStream timeout",
 };
 const NARROW_QUERY_HINT = "select fewer fields or narrow the filter";
-/** Hints that replace the hints of `DataStream`, which name its options, not URL parameters. */
+/** Hints that replace those of `DataStream`, which suggest a lower page size: the server sets it. */
 const STATUS_HINTS: Record<number, string> = {
   413: NARROW_QUERY_HINT,
   504: `try again; if it fails again, ${NARROW_QUERY_HINT}`,
@@ -114,9 +114,9 @@ const DEFAULT_RETRY_DELAY = 5;
 /**
  * Converts an error of the service to a problem, and logs it if the status to send is 500 or more.
  *
- * The problem never contains the API key or the URL of the service. Its detail is the error's detail
- * with "DataStream" for the address. But if the service sent no status (a network error or a timeout), or the status to send is 502, it
- * is a general message, and only the log has the error's detail: the client cannot use it.
+ * The problem never contains the API key or the URL of the service. Its detail is that of the error, with
+ * "DataStream" instead of the address. If the service sent no status, or the status to send is 502, the
+ * detail is a general message: the client cannot use the error, which is in the log.
  *
  * @param error Error of a query
  * @param task What failed, for the log

@@ -43,20 +43,20 @@ export async function createLinks(
 ): Promise<Links> {
   const { resource, select } = query;
   const expires = access === "signed" ? new Date(now() + days * DAY) : undefined;
-  const urlOf = async (format: FormatName, csvOptions: Record<string, string> = {}) => {
+  const createUrl = async (format: FormatName, csvOptions: Record<string, string> = {}) => {
     const path = `/${resource}.${FORMATS[format].extension}`;
     const url = downloadUrl(origin, path, query, csvOptions);
     return expires ? await signUrl(url, { secret: signingSecret, expires }) : url;
   };
-  const csv = await urlOf("csv");
-  const excel = await urlOf("csv", { bom: "true", escapeFormulas: "true" });
+  const csv = await createUrl("csv");
+  const excel = await createUrl("csv", { bom: "true", escapeFormulas: "true" });
   const buttons: DownloadLink[] = [
     { label: `Download ${FORMATS.csv.label}`, url: csv, format: "csv" },
     { label: `${FORMATS.csv.label} for Excel`, url: excel, format: "csv" },
   ];
   for (const format of formatsOf(resource)) {
     if (format === "csv" || missingFields(format, select).length > 0) continue;
-    buttons.push({ label: FORMATS[format].label, url: await urlOf(format), format });
+    buttons.push({ label: FORMATS[format].label, url: await createUrl(format), format });
   }
   return { buttons, csv, excel, expires };
 }

@@ -95,7 +95,7 @@ type PageHandler = (
   token?: string,
 ) => Promise<Response>;
 
-function createPageHandler({ settings, access }: AppContext): PageHandler {
+function createPageHandler({ settings, accessControl }: AppContext): PageHandler {
   const { clock } = settings;
   const limit = new ConcurrencyLimit(MAX_CONCURRENT, "requests for the page", clock);
   const datasetsCache = new TtlCache<readonly DatasetChoice[]>({ ttl: DATASETS_TTL, clock });
@@ -165,7 +165,7 @@ function createPageHandler({ settings, access }: AppContext): PageHandler {
     const form = readForm(parameters);
     const isSubmitted = parameters.has("endpoint");
     const alerts = new Alerts();
-    const dataStream = await alerts.capture(() => access.authorizePage(request, token));
+    const dataStream = await alerts.capture(() => accessControl.authorizePage(request, token));
     const datasets = dataStream && await loadDatasets(dataStream, request.signal, alerts);
     const mayShowLinks = dataStream !== undefined || settings.access === "caller";
     const results = isSubmitted && alerts.isEmpty

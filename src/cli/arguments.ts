@@ -6,6 +6,8 @@ import { UsageError } from "./context.ts";
 export interface Flag {
   /** Placeholder for its value in the help; `undefined` for a flag without a value. */
   value?: string;
+  /** Valid values, for hints. Default: not known. */
+  choices?: readonly string[];
   /** Whether it can be given several times. */
   isList?: boolean;
   /** One-letter form. */
@@ -254,7 +256,7 @@ function unknownFlag(
     const choices = owners.length === 0 ? last : `${owners.join(", ")} or ${last}`;
     return new UsageError(`${flag} is not for ${command}: use it with ${choices}`);
   }
-  const hint = flagHint(name, Object.keys(commands[command]!.flags));
+  const hint = flagHint(name, commands[command]!.flags);
   return new UsageError(`Unknown flag "${flag}"${hint && `: ${hint}`}`);
 }
 
@@ -262,18 +264,22 @@ function unknownFlag(
  * Returns what to use instead of an unknown flag; empty if nothing is similar.
  *
  * @param name Name of the flag without its hyphens
- * @param known Names of the flags of the command
+ * @param known Flags of the command
  */
-function flagHint(name: string, known: readonly string[]): string {
+function flagHint(name: string, known: Flags): string {
   // No flag takes the API key: other users of the machine can see command lines.
   if (/(^|[-_])(api)?key$/i.test(name)) {
     return "set DATASTREAM_API_KEY, or save the key with weir setup";
   }
   // A synonym can contain a value, such as "format csv". It is suggested if this command has the flag.
   const synonym = FLAG_SYNONYMS.get(name.toLowerCase()) ?? "";
-  const [synonymName = ""] = synonym.split(" ");
-  if (known.includes(synonymName)) return `use --${synonym}`;
-  return suggestNames(nearNames(name, known).map((flag) => `--${flag}`)) ?? "";
+  const [synonymName = "", value] = synonym.split(" ");
+  if (Object.hasOwn(known, synonymName)) {
+    const { choices } = known[synonymName]!;
+    const isValid = value === undefined || choices === undefined || choices.includes(value);
+    return isValid ? `use --${synonym}` : `use --${synonymName} with one of ${choices.join(", ")}`;
+  }
+  return suggestNames(nearNames(name, Object.keys(known)).map((flag) => `--${flag}`)) ?? "";
 }
 
 /**

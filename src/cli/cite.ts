@@ -17,11 +17,16 @@ import {
 } from "./flags.ts";
 import { valueHints } from "./value_hints.ts";
 
+/** Values of `--format` for citations, the default first. */
+export const CITATION_FORMATS: readonly string[] = ["txt", "json"];
+
 /** Prints the citations of the datasets that match a filter. */
 export async function cite({ flags }: Arguments, context: Context): Promise<void> {
-  const [format = "txt"] = flags.get("format") ?? [];
-  if (format !== "txt" && format !== "json") {
-    throw new UsageError(`--format must be txt or json for citations, got "${format}"`);
+  const [format = CITATION_FORMATS[0]!] = flags.get("format") ?? [];
+  if (!CITATION_FORMATS.includes(format)) {
+    throw new UsageError(
+      `--format must be ${CITATION_FORMATS.join(" or ")} for citations, got "${format}"`,
+    );
   }
   const filter = readFilter(flags);
   const within = readBox(flags);

@@ -3,7 +3,7 @@ import { KEY_SOURCE } from "../service_constants.ts";
 import { VERSION } from "../version.ts";
 import { setup } from "./api_key.ts";
 import { type Arguments, type Flags, parseArguments, type Syntax } from "./arguments.ts";
-import { cite } from "./cite.ts";
+import { CITATION_FORMATS, cite } from "./cite.ts";
 import { CommandError, type Context, INTERRUPTED, UsageError } from "./context.ts";
 import { download } from "./download.ts";
 import {
@@ -151,7 +151,11 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: "print the citations of the datasets that match a filter (required by the licences)",
     flags: {
       ...FILTER_FLAGS,
-      format: { value: "FORMAT", help: "txt or json (default: txt)" },
+      format: {
+        value: "FORMAT",
+        choices: CITATION_FORMATS,
+        help: `${CITATION_FORMATS.join(" or ")} (default: ${CITATION_FORMATS[0]})`,
+      },
       ...SERVICE_FLAGS,
       ...COMMON_FLAGS,
     },

@@ -116,11 +116,11 @@ const OUTPUT_FLAGS = {
  * of every command.
  */
 export function downloadFlags(resource: ResourceName): Flags {
+  const choices = formatsOf(resource);
   const format = {
     value: "FORMAT",
-    help: `${formatsOf(resource).join(", ")} (default: by the extension of --output, else ${
-      FORMAT_NAMES[0]
-    })`,
+    choices,
+    help: `${choices.join(", ")} (default: by the extension of --output, else ${FORMAT_NAMES[0]})`,
   };
   return {
     ...QUERY_FLAGS,

@@ -64,7 +64,7 @@ async function requestLocationIds(execution: Execution, query: CheckedQuery): Pr
         throw new DataStreamError("Wanted the Id of each location, got another value", {
           kind: "page",
           url: toRequestOptions(execution.settings, request).url.split("?")[0]!,
-          hint: "the rows would not be whole; report it to DataStream",
+          hint: "the result is incomplete. Report it to DataStream",
         });
       }
       ids.add(id);
@@ -74,7 +74,7 @@ async function requestLocationIds(execution: Execution, query: CheckedQuery): Pr
 }
 
 /** Returns the years that rows of a query can have, by the temporal extents of the datasets, ascending. */
-export async function years(execution: Execution, query: CheckedQuery): Promise<number[]> {
+export async function requestYears(execution: Execution, query: CheckedQuery): Promise<number[]> {
   const found = new Set<number>();
   const pages = paginate(
     execution,

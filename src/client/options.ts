@@ -17,9 +17,13 @@ import {
 } from "../validation.ts";
 import { VERSION } from "../version.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import { defaultFetch } from "./default_fetch.ts";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";
-import { DEFAULT_TIMEOUTS, type Timeouts, type TransportOptions } from "./transport.ts";
+import {
+  DEFAULT_TIMEOUTS,
+  defaultFetch,
+  type Timeouts,
+  type TransportOptions,
+} from "./transport.ts";
 
 /** Maximum (ms) of each option that is a time, so that no request blocks the queue indefinitely. */
 const MAX_TIME = 3_600_000;

@@ -39,6 +39,13 @@ export interface QueryPage<T> {
   hasMore: boolean;
 }
 
+/** Position after the pages that were delivered so far. */
+interface CurrentPosition {
+  /** Shards that are still to be requested; `undefined` before the first page of the query. */
+  remaining: readonly Shard[] | undefined;
+  rows: number;
+}
+
 /**
  * Requests the pages of a query, shard by shard, up to its limit. Each row is delivered once, or the query
  * fails.
@@ -54,80 +61,89 @@ export async function* readPages<T>(
   read: PageReader<T>,
   after?: QueryPosition,
 ): AsyncGenerator<QueryPage<T>, void, void> {
-  const { signal } = execution;
-  signal.throwIfAborted();
-  let delivered = after?.rows ?? 0;
-  let remaining = after?.remaining;
-  let isFirstPage = after === undefined;
-  const rowsWanted = () => query.limit - delivered;
-  if (rowsWanted() <= 0) return;
+  execution.signal.throwIfAborted();
+  const position = { remaining: after?.remaining, rows: after?.rows ?? 0 };
+  if (position.rows >= query.limit) return;
   try {
-    let shards = [...remaining ?? await splitQuery(execution, query)];
-    for (let shard = shards.shift(); shard !== undefined; shard = shards.shift()) {
-      let smallerShards: Shard[] | undefined;
-      let isChecked = false;
-      // The cursor may be from an execution that ended after the first page of the shard, before its count.
-      if (shard.rows && isCountDue(shard)) {
-        ({ shard, smallerShards } = await countAndSplit(execution, query, shard));
-      }
-      if (smallerShards !== undefined) {
-        shards.unshift(...smallerShards);
-        continue;
-      }
-      const rowsMissing = () => shards[0]?.isJoined ? undefined : missingRows(shard!);
-      const request = toPageRequest(query, shard);
-      const pages = paginate(execution, request, read, { rowsWanted, rowsMissing });
-      while (smallerShards === undefined) {
-        let next;
-        try {
-          next = await pages.next();
-        } catch (error) {
-          if (!isRefusal(error)) throw error;
-          smallerShards = await splitByLocation(execution, query, shard, error, rowsWanted());
-          break;
-        }
-        if (next.done) break;
-        const { content, rows, skipToken, hasLink } = next.value;
-        const hasMore = hasLink || shards.length > 0;
-        if (isFirstPage && query.limit > query.maxRows) {
-          if (!hasMore) requireFewRows(execution, query, rows);
-          else {
-            [shard, ...shards] = await countForMaxRows(execution, query, [shard, ...shards]);
-          }
-        }
-        isFirstPage = false;
-        shard = { ...shard, skipToken, rows: (shard.rows ?? 0) + rows };
-        if (skipToken === undefined && !shards[0]?.isJoined && rowsWanted() > rows) {
-          // Check before the last page is delivered: a cursor after that page would skip this check.
-          await requireComplete(execution, query, shard);
-          isChecked = true;
-        }
-        remaining = skipToken === undefined ? endShard(shard, shards) : [shard, ...shards];
-        delivered += rows;
-        execution.deliver(rows);
-        yield { content, rows, remaining, hasMore };
-        // A signal that is aborted after the last page also stops the query.
-        signal.throwIfAborted();
-        if (rowsWanted() === 0) return;
-        // Count only when a second page is pulled: a result of one page needs no count, even if it is full.
-        const isOnlyPage = !hasLink && shard.rows === rows;
-        if (isOnlyPage || !isCountDue(shard)) continue;
-        ({ shard, smallerShards } = await countAndSplit(execution, query, shard));
-      }
-      if (smallerShards !== undefined) shards.unshift(...smallerShards);
-      else if (shards[0]?.isJoined) shards = endShard(shard, shards);
-      else if (!isChecked) await requireComplete(execution, query, shard);
+    let shards: readonly Shard[] = position.remaining ?? await splitQuery(execution, query);
+    while (shards.length > 0) {
+      shards = yield* readFirstShard(execution, query, read, shards, position);
     }
   } catch (error) {
-    throw error instanceof DataStreamError ? withPosition(error, delivered, remaining) : error;
+    throw error instanceof DataStreamError ? withPosition(error, position) : error;
   }
+}
+
+/**
+ * Requests the pages of the first of the remaining shards, until its end or the limit of the query. Stops
+ * early if the shard has to be split.
+ *
+ * @param position Updated before each page is delivered
+ * @returns The shards to request next
+ */
+async function* readFirstShard<T>(
+  execution: Execution,
+  query: CheckedQuery,
+  read: PageReader<T>,
+  [first, ...later]: readonly Shard[],
+  position: CurrentPosition,
+): AsyncGenerator<QueryPage<T>, readonly Shard[], void> {
+  let shard = first!;
+  let smallerShards: Shard[] | undefined;
+  let isChecked = false;
+  // The cursor may be from an execution that ended after the first page of the shard, before its count.
+  if (shard.rows && isCountDue(shard)) {
+    [shard, smallerShards] = await countAndSplit(execution, query, shard);
+    if (smallerShards !== undefined) return [...smallerShards, ...later];
+  }
+  const rowsWanted = () => query.limit - position.rows;
+  const rowsMissing = () => later[0]?.isJoined ? undefined : missingRows(shard);
+  const request = toPageRequest(query, shard);
+  const pages = paginate(execution, request, read, { rowsWanted, rowsMissing });
+  for (;;) {
+    let next;
+    try {
+      next = await pages.next();
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      smallerShards = await splitByLocation(execution, query, shard, error, rowsWanted());
+      return [...smallerShards, ...later];
+    }
+    if (next.done) break;
+    const { content, rows, skipToken, hasLink } = next.value;
+    const hasMore = hasLink || later.length > 0;
+    if (position.remaining === undefined && query.limit > query.maxRows) {
+      if (!hasMore) requireFewRows(execution, query, rows);
+      else [shard, ...later] = await countForMaxRows(execution, query, [shard, ...later]);
+    }
+    shard = { ...shard, skipToken, rows: (shard.rows ?? 0) + rows };
+    if (skipToken === undefined && !later[0]?.isJoined && rowsWanted() > rows) {
+      // Check before the last page is delivered: a cursor after that page would skip this check.
+      await requireComplete(execution, query, shard);
+      isChecked = true;
+    }
+    const remaining = skipToken === undefined ? endShard(shard, later) : [shard, ...later];
+    position.remaining = remaining;
+    position.rows += rows;
+    execution.deliver(rows);
+    yield { content, rows, remaining, hasMore };
+    // A signal that is aborted after the last page also stops the query.
+    execution.signal.throwIfAborted();
+    if (rowsWanted() === 0) return [];
+    // Count only when a second page is pulled: a result of one page needs no count, even if it is full.
+    const isOnlyPage = !hasLink && shard.rows === rows;
+    if (isOnlyPage || !isCountDue(shard)) continue;
+    [shard, smallerShards] = await countAndSplit(execution, query, shard);
+    if (smallerShards !== undefined) return [...smallerShards, ...later];
+  }
+  if (!isChecked && !later[0]?.isJoined) await requireComplete(execution, query, shard);
+  return endShard(shard, later);
 }
 
 /** Adds to an error the number of delivered rows and, unless the query is split, the position after them. */
 function withPosition(
   error: DataStreamError,
-  rows: number,
-  remaining: readonly Shard[] = [],
+  { rows, remaining = [] }: CurrentPosition,
 ): DataStreamError {
   if (rows === 0) return error;
   const [next, ...others] = remaining;
@@ -147,21 +163,23 @@ function isCountDue({ isUncounted, skipToken }: Shard): boolean {
   return isUncounted === true && toIdNumber(skipToken) !== undefined;
 }
 
-/** Counts a shard, unless the service refuses to, and splits it if it has too many rows. */
+/**
+ * Counts a shard, unless the service refuses to, and splits it if it has too many rows.
+ *
+ * @returns The shard with its count and, if it has to be split, the shards that replace it
+ */
 async function countAndSplit(
   execution: Execution,
   query: CheckedQuery,
   shard: Shard,
-): Promise<{ shard: Shard; smallerShards: Shard[] | undefined }> {
+): Promise<[counted: Shard, smallerShards?: Shard[]]> {
   const rows = shard.count ?? await countShard(execution, query, shard);
   const counted = withCount(query, { ...shard, isUncounted: false }, rows);
-  if (rows === undefined) return { shard: counted, smallerShards: undefined };
+  if (rows === undefined) return [counted];
   // A shard without clauses is the whole query.
   if (shard.clauses.length === 0) execution.expect(rows);
-  const smallerShards = rows > MAX_SHARD_ROWS
-    ? await splitByCount(execution, query, counted, rows)
-    : undefined;
-  return { shard: counted, smallerShards };
+  if (rows <= MAX_SHARD_ROWS) return [counted];
+  return [counted, await splitByCount(execution, query, counted, rows)];
 }
 
 /** Sets the count of a shard, unless the query begins at a skip token: counts ignore skip tokens. */

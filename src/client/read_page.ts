@@ -1,3 +1,4 @@
+import { utf8Decoder } from "../bytes.ts";
 import { DataStreamError, oneLine } from "../errors.ts";
 import { findDois } from "../formats/find_dois.ts";
 import {
@@ -120,8 +121,8 @@ export function readBytes(
       if (!(error instanceof PageFault)) throw error;
       const { received, hint } = error;
       if (hint === undefined) throw bodyError(response, received);
-      const fault = new DataStreamError(received, { kind: "page", url: response.url, hint });
-      throw new FailedAttempt(fault, true);
+      const permanent = new DataStreamError(received, { kind: "page", url: response.url, hint });
+      throw new FailedAttempt(permanent, true);
     }
   };
 }
@@ -148,7 +149,7 @@ export function readCount(response: ServiceResponse): number {
 }
 
 /** Hint for a page of the service: the base URL is correct. */
-const TRY_LATER = "try again later; if it stays so, report it to DataStream";
+const TRY_LATER = "try again later; if it fails again, report it to DataStream";
 
 /** Maximum size (bytes) of a response to search for an error object if it is not a page. */
 const MAX_ERROR_SIZE = 10_000;
@@ -164,15 +165,15 @@ function readOrFindError<T>(
   const copy = bytes.length > MAX_ERROR_SIZE ? undefined : bytes.slice();
   try {
     return read(response, dropsId);
-  } catch (fault) {
-    if (copy === undefined) throw fault;
+  } catch (readError) {
+    if (copy === undefined) throw readError;
     let error: string | undefined;
     try {
-      error = errorIn(JSON.parse(new TextDecoder().decode(copy)));
+      error = errorIn(JSON.parse(utf8Decoder.decode(copy)));
     } catch {
-      throw fault;
+      throw readError;
     }
-    throw error === undefined ? fault : errorInPage(response, error);
+    throw error === undefined ? readError : errorInPage(response, error);
   }
 }
 

@@ -12,7 +12,12 @@ import {
 } from "./fetch_page.ts";
 import type { ClientSettings } from "./options.ts";
 import { readCount } from "./read_page.ts";
-import { datasetsRequest, locationIds, locationsRequest, years } from "./locations_and_years.ts";
+import {
+  datasetsRequest,
+  locationIds,
+  locationsRequest,
+  requestYears,
+} from "./locations_and_years.ts";
 import { type Range, rangeClauses, rangeOfEach, rangesOfAtMost } from "./ranges.ts";
 
 /**
@@ -55,7 +60,7 @@ export async function splitQuery(execution: Execution, query: CheckedQuery): Pro
       );
     }
     case "year":
-      return splitByYear(shards, await years(execution, query), skipToken);
+      return splitByYear(shards, await requestYears(execution, query), skipToken);
   }
 }
 

@@ -1,4 +1,4 @@
-// Citations of datasets: the filters that find the datasets, and the citations of the rows and as text.
+// Citations of datasets: the filters that find the datasets, and the conversion of their rows to citations and text.
 import { oneLine } from "../errors.ts";
 import type { BoundingBox } from "../odata/bounding_box.ts";
 import { type Clause, textClause } from "../odata/clause.ts";

@@ -109,7 +109,7 @@ export function boundingBox(box: BoundingBox): Filter<"Latitude" | "Longitude"> 
  * ```
  */
 export function eq<const F extends FilterName>(field: F, value: FilterValue<F>): Filter<F> {
-  return compare("eq", field, value);
+  return compareField("eq", field, value);
 }
 
 /**
@@ -124,7 +124,7 @@ export function eq<const F extends FilterName>(field: F, value: FilterValue<F>):
  * ```
  */
 export function ne<const F extends FilterName>(field: F, value: FilterValue<F>): Filter<F> {
-  return compare("ne", field, value);
+  return compareField("ne", field, value);
 }
 
 /**
@@ -139,7 +139,7 @@ export function ne<const F extends FilterName>(field: F, value: FilterValue<F>):
  * ```
  */
 export function lt<const F extends FilterName>(field: F, value: FilterValue<F>): Filter<F> {
-  return compare("lt", field, value);
+  return compareField("lt", field, value);
 }
 
 /**
@@ -155,7 +155,7 @@ export function lt<const F extends FilterName>(field: F, value: FilterValue<F>):
  * ```
  */
 export function lte<const F extends FilterName>(field: F, value: FilterValue<F>): Filter<F> {
-  return compare("lte", field, value);
+  return compareField("lte", field, value);
 }
 
 /**
@@ -170,7 +170,7 @@ export function lte<const F extends FilterName>(field: F, value: FilterValue<F>)
  * ```
  */
 export function gt<const F extends FilterName>(field: F, value: FilterValue<F>): Filter<F> {
-  return compare("gt", field, value);
+  return compareField("gt", field, value);
 }
 
 /**
@@ -186,7 +186,7 @@ export function gt<const F extends FilterName>(field: F, value: FilterValue<F>):
  * ```
  */
 export function gte<const F extends FilterName>(field: F, value: FilterValue<F>): Filter<F> {
-  return compare("gte", field, value);
+  return compareField("gte", field, value);
 }
 
 /**
@@ -244,7 +244,7 @@ export function endsWith<const F extends FilterName>(field: F, text: string): Fi
   return toFilter([{ field, operator: "endswith", values: [{ text, quoted: true }] }]);
 }
 
-function compare<F extends string>(
+function compareField<F extends string>(
   operator: Comparison,
   field: F,
   value: string | number,
@@ -272,19 +272,19 @@ export function commonFilter(
   { dois = [], regions = [], characteristics = [], from, to }: CommonFilterValues,
 ): string | undefined {
   const clauses = [
-    ...oneOf("DOI", dois),
-    ...oneOf("RegionId", regions),
-    ...oneOf("CharacteristicName", characteristics),
-    ...year("gte", from),
-    ...year("lte", to),
+    ...textClauses("DOI", dois),
+    ...textClauses("RegionId", regions),
+    ...textClauses("CharacteristicName", characteristics),
+    ...yearClauses("gte", from),
+    ...yearClauses("lte", to),
   ];
   return clauses.length === 0 ? undefined : formatClauses(clauses);
 }
 
-function oneOf(field: string, texts: readonly string[]): Clause[] {
+function textClauses(field: string, texts: readonly string[]): Clause[] {
   return texts.length === 0 ? [] : [textClause(field, texts)];
 }
 
-function year(operator: "gte" | "lte", bound: number | undefined): Clause[] {
+function yearClauses(operator: "gte" | "lte", bound: number | undefined): Clause[] {
   return bound === undefined ? [] : [numberClause("ActivityStartYear", operator, bound)];
 }

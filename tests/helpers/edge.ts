@@ -34,10 +34,10 @@ export function overSandbox(
 
 /** Creates an app over a service with scripted responses. */
 export function overUpstream(
-  replies: ScriptedResponse[],
+  responses: ScriptedResponse[],
   appOptions: Partial<AppOptions> = {},
 ): { app: EdgeApp; requests: Request[]; log: string[]; clock: FakeClock } {
-  const { options, requests } = upstream(...replies);
+  const { options, requests } = upstream(...responses);
   const log: string[] = [];
   const app = createApp({
     ...options,

@@ -1,5 +1,5 @@
 import type { ResourceName } from "../../mod.ts";
-import { ask } from "./sandbox.ts";
+import { sandboxRequests } from "./sandbox.ts";
 
 /** JSON values with escapes, quotes, nested arrays, exact digits and multi-byte characters. */
 const VALUES = [
@@ -12,7 +12,7 @@ const VALUES = [
 
 /** Returns a page of two rows with a next link from the sandbox, with some cells set to `VALUES`. */
 export async function samplePage(resource: ResourceName): Promise<string> {
-  const response = await ask().get(resource, { $top: 2 });
+  const response = await sandboxRequests().get(resource, { $top: 2 });
   let index = 0;
   return (await response.text()).replace(
     /("(?:\w*Name|\w*Type|Abstract|MonitoringLocation\w*)":)"(?:[^"\\]|\\.)*"/g,

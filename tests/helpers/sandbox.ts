@@ -20,7 +20,7 @@ export function sandboxAndClient(
 }
 
 /** Creates a sandbox without a rate limit, and functions that request data from it. */
-export function ask(options: SandboxOptions = {}): {
+export function sandboxRequests(options: SandboxOptions = {}): {
   sandbox: Sandbox;
   get: (resource: string, query?: Record<string, string | number>) => Promise<Response>;
   rows: (

@@ -20,7 +20,7 @@ export function page(rows: object[], nextLink?: string, headers: HeadersInit = {
  *
  * Requests are recorded. The options disable retries.
  */
-export function upstream(...replies: ScriptedResponse[]): {
+export function upstream(...responses: ScriptedResponse[]): {
   requests: Request[];
   options: Required<Pick<DataStreamOptions, "fetch" | "apiKey" | "baseUrl" | "retry">> & {
     clock: FakeClock;
@@ -37,7 +37,7 @@ export function upstream(...replies: ScriptedResponse[]): {
       // deno-lint-ignore require-await -- fetch() rejects instead of throwing
       fetch: async (request) => {
         requests.push(request);
-        const response = replies[requests.length - 1];
+        const response = responses[requests.length - 1];
         if (response === undefined) throw new Error("More requests than scripted responses");
         if (response instanceof Error) throw response;
         return typeof response === "function" ? response(request) : response;
@@ -49,7 +49,7 @@ export function upstream(...replies: ScriptedResponse[]): {
 /** Base URL of that service. */
 export const ROOT = "https://upstream.invalid/v1/odata/v4";
 
-/** A client with the default retry options, and what it sends to a service that gives the replies. */
+/** A client with the default retry options, and its requests to a scripted service. */
 interface RetryingClient {
   client: DataStream;
   clock: FakeClock;
@@ -60,12 +60,12 @@ interface RetryingClient {
   tops(): number[];
 }
 
-/** Creates a client that retries, and a service that gives the replies in order. */
+/** Creates a client that retries, and a service that sends the given responses in order. */
 export function retryingClient(
-  replies: ScriptedResponse[],
+  responses: ScriptedResponse[],
   options: DataStreamOptions = {},
 ): RetryingClient {
-  const service = upstream(...replies);
+  const service = upstream(...responses);
   const { clock } = service.options;
   const times: number[] = [];
   const fetch = (request: Request) => {

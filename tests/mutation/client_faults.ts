@@ -107,7 +107,7 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "Deno uses HTTP/2, over which it repeats a refused request",
-    file: "src/client/default_fetch.ts",
+    file: "src/client/transport.ts",
     find: "createHttpClient?.({ http2: false })",
     replacement: "createHttpClient?.({ http2: true })",
     test: "tests/e2e/processes/reset_test.ts",
@@ -203,8 +203,8 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   {
     name: "a cursor does not advance",
     file: "src/client/query_pages.ts",
-    find: "remaining = skipToken === undefined ? endShard(shard, shards) : [shard, ...shards];",
-    replacement: "remaining ??= [shard, ...shards];",
+    find: "remaining = skipToken === undefined ? endShard(shard, later) : [shard, ...later];",
+    replacement: "remaining = position.remaining ?? [shard, ...later];",
     test: "tests/unit/client/batches_test.ts",
     only: "batches() continue after each cursor",
   },

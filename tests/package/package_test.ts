@@ -6,7 +6,7 @@ import { documentBlocks, programOf } from "../helpers/documents.ts";
 import { PROJECT } from "../helpers/project.ts";
 import { publicSymbols } from "../helpers/public_symbols.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
-import { ask } from "../helpers/sandbox.ts";
+import { sandboxRequests } from "../helpers/sandbox.ts";
 import { filesIn, importsOf, resolve } from "../helpers/tree.ts";
 import { type ConsumerProject, createProject, output, run } from "./project.ts";
 
@@ -97,7 +97,7 @@ Deno.test("import and require give the same exports when Node loads each entry p
 for (const program of ["query.mjs", "query.cjs"]) {
   Deno.test(`csv() writes every row when ${program} runs in Node`, async () => {
     const [header, ...rows] = readCsv(await output(project.folder, "node", program));
-    const expected = await ask().rows("Records", { $filter: "LocationId eq 1015" });
+    const expected = await sandboxRequests().rows("Records", { $filter: "LocationId eq 1015" });
     assert(expected.length > 100);
     assertEquals(header, ["Id", "CharacteristicName", "ResultValue"]);
     const cell = (value: unknown) => String(value ?? "");

@@ -33,24 +33,16 @@ const PERMISSIONS = [
 /** Blocks of JavaScript by the word after the language, and the test that runs them. */
 const OTHER_JS: Record<string, string> = {
   "service-worker": "tests/e2e/browser/download_test.ts",
-  browser: "not run: a part of examples/browser, which tests/e2e/examples runs",
 };
 
 /** Command lines that this file does not run, and why. */
 const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   [/^(?:npx -y deno@2\.9|deno) task /, "documents_test.ts checks the name; CI runs the tasks"],
-  [/^deno (?:add|install) .*jsr:@weir\//, "needs the package on JSR"],
-  [/^(?:npm install|bun add|npx(?: -y)?) @weir\//, "needs the package on npm"],
   [/^(?:npm (?:install|ci)|bun (?:install|add))\b/, "tests/package installs the package"],
   [/^npx(?: -y)? wrangler /, "deploys, or needs the npm registry; tests/e2e/examples"],
   [/^deno bundle /, "tests/e2e/browser and tests/e2e/examples"],
-  [/^deno (?:serve|deploy|check|test|lint|fmt|doc|publish|coverage)\b/, "CI"],
-  [/^git /, "needs a remote repository"],
-  [/^(?:apt-get|sudo|winget|brew) /, "installs programs"],
-  [/^npx -y deno@2\.9 task /, "CI"],
   [/^weir setup\b/, "asks for a key; tests/unit/cli/key_test.ts"],
   [/^(?:\w+=\S+ )+(?:deno task|deno serve|node|bun) /, "tests/e2e/servers starts the servers"],
-  [/^node dist\/node\.js|^bun .*dist\/edge\.js/, "tests/e2e/servers/entries_test.ts"],
 ];
 /** Documents whose commands another test runs. */
 const OTHER_DOCUMENTS: Record<string, string> = {

@@ -109,7 +109,7 @@ Deno.test("weir leaves no file when the first page fails, and a part when a late
   );
 });
 
-/** Whether a request is for rows: a file of several pages also asks for the dataset versions. */
+/** Whether a request is for rows. A file of several pages also needs the dataset versions. */
 function isPage({ url }: Request): boolean {
   return url.includes("/Locations");
 }

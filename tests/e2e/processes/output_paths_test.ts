@@ -35,8 +35,8 @@ const readPipe = (name: string, ...reader: string[]) =>
 /**
  * Runs a line of bash, in which "$@" is weir with permissions and arguments.
  *
- * Permissions: Deno opens most files of /dev with all permissions only. What is written to /dev/null
- * has no more than it needs, so that a fault cannot replace the device.
+ * Deno requires all permissions for most files in /dev. A command line that writes to /dev/null has only
+ * the permissions that it needs, so that a fault cannot replace the device.
  */
 async function inShell(
   line: string,

@@ -23,7 +23,7 @@ const runtimes: [name: string, program: string | undefined, ...args: string[]][]
 const RECORDS = ["records", "--sandbox", "--quiet", "--limit=2000", "--top=100"];
 
 for (const [name, program, ...args] of runtimes) {
-  /** Runs a command line in a folder that is a file system of its own, with these mount options. */
+  /** Runs a command line in a folder that is a separate file system with the given mount options. */
   const weirOn = (options: string, ...line: string[]): Promise<ProgramResult> =>
     withDisk(options, [program!, ...args, ...line], name !== "Deno");
 

@@ -145,3 +145,19 @@ Deno.test("weir accepts --unchecked with --bbox when the resource has positions"
   );
   assertEquals((await weir(line)).code, 2);
 });
+
+Deno.test("run() suggests the formats of a command when a flag names a format it does not have", async () => {
+  const cases: [command: string, flag: string, formats: string][] = [
+    ["cite", "--csv", "txt, json"],
+    ["records", "--geojson", "csv, ndjson, json"],
+  ];
+  for (const [command, flag, formats] of cases) {
+    const { code, errors } = await weir([command, flag]);
+    assertEquals(code, 2);
+    assertEquals(errors[0], `Unknown flag "${flag}": use --format with one of ${formats}`);
+  }
+  assertEquals(
+    (await weir(["cite", "--json"])).errors[0],
+    'Unknown flag "--json": use --format json',
+  );
+});

@@ -6,7 +6,7 @@ import { RESOURCES } from "../../../mod.ts";
 import { formatsOf } from "../../helpers/formats.ts";
 import { READ_ROWS } from "../../helpers/read_rows.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
-import { ask } from "../../helpers/sandbox.ts";
+import { sandboxRequests } from "../../helpers/sandbox.ts";
 import { screenOf } from "../../helpers/screen.ts";
 import { COMMAND_NAMES, type RunResult, weir } from "../../helpers/run_weir.ts";
 import { fieldsOf } from "../../helpers/resources.ts";
@@ -28,7 +28,7 @@ for (
     assertEquals([code, errors], [0, []]);
     const [header, ...rows] = readCsv(output);
     const wanted: Record<string, unknown>[] =
-      (await (await ask().get(resource, { $select: "Id,DOI", $top: 30 })).json()).value;
+      (await (await sandboxRequests().get(resource, { $select: "Id,DOI", $top: 30 })).json()).value;
     assertEquals(header, ["Id", "DOI"]);
     assertEquals(rows, wanted.map(({ Id, DOI }) => [String(Id), String(DOI)]));
   });
@@ -92,7 +92,10 @@ for (const bbox of [["--bbox=-64,46,-62,47"], ["--bbox", "-64,46,-62,47"]]) {
     const inside =
       "Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and Latitude lt '47'";
     for (const resource of ["Locations", "Metadata"] as const) {
-      assertEquals(await countOf(resource.toLowerCase()), await ask().count(resource, inside));
+      assertEquals(
+        await countOf(resource.toLowerCase()),
+        await sandboxRequests().count(resource, inside),
+      );
     }
     const records = await countOf("records");
     assert(records > 0 && records < 40_000);

@@ -1,5 +1,5 @@
-// Downloads that take over a second. They advance the clock of this file's process, and never set it
-// back, because the rate limiter keeps times.
+// Downloads that take over a second. They advance the clock of this process, and never set it back,
+// because the rate limiter has stored times.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { screenOf } from "../../helpers/screen.ts";
@@ -9,7 +9,7 @@ let advanced = 0;
 const now = performance.now.bind(performance);
 performance.now = () => now() + advanced;
 
-/** Returns what a download leaves on a terminal when its first answer takes 1.5 s. */
+/** Returns the text that remains on a terminal after a download whose first response takes 1.5 s. */
 async function screenAfter(...flags: string[]): Promise<string> {
   const { drawn } = await record({
     line: ["locations", "--select=Id", ...flags],
@@ -27,7 +27,7 @@ for (
   const [flags, screen] of [
     [[], "8 rows, N rows/s"],
     [["--limit=8"], "8 of 8 rows (100%), N rows/s"],
-    // Fewer rows than the limit are all there are.
+    // Fewer rows than the limit are the whole result.
     [["--limit=10"], "8 of 8 rows (100%), N rows/s"],
     [["--limit=10", "--quiet"], ""],
   ] as const

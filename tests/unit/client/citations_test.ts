@@ -2,7 +2,7 @@ import "../../helpers/no_permission.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { and, DataStream, endsWith, eq, ValidationError } from "../../../mod.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
-import { ask, sandboxAndClient } from "../../helpers/sandbox.ts";
+import { sandboxAndClient, sandboxRequests } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
 Deno.test(
@@ -12,7 +12,9 @@ Deno.test(
     const { client } = sandboxAndClient();
     assertEquals(
       await client.citations(),
-      (await ask().rows("Metadata")).map(({ DOI, DatasetName, Version, Citation, Licence }) => ({
+      (await sandboxRequests().rows("Metadata")).map((
+        { DOI, DatasetName, Version, Citation, Licence },
+      ) => ({
         doi: DOI,
         link: `https://doi.org/${DOI}`,
         name: DatasetName,

@@ -7,7 +7,7 @@ import { type LargeService, largeService } from "../../helpers/large_service.ts"
 
 const baseUrl = "https://large.invalid/v1/odata/v4";
 
-/** A client of a service that refuses some requests, the page sizes it asked for, and its clock. */
+/** Creates a client of a service that refuses some requests, and records its page sizes. */
 function refusing(
   service: LargeService,
   refuse: (

@@ -15,7 +15,7 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 200; turn++) await Promise.resolve();
 }
 
-/** What happens to a request. */
+/** Response to a request: a page, a status, no response, or a body that does not end. */
 type Answer = "page" | "503" | "400" | "none" | "half a page";
 
 interface Service {
@@ -74,7 +74,7 @@ const STREAMS: Record<string, (service: Service) => ReadableStream<unknown>> = {
   "geojson()": (service) => queryOf(service).geojson(),
 };
 
-/** Calls that give a promise. */
+/** Calls that return a promise. */
 const PROMISES: Record<string, (service: Service) => Promise<unknown>> = {
   "toArray()": (service) => queryOf(service).toArray(),
   "count()": (service) => queryOf(service).count(),
@@ -86,13 +86,13 @@ const PROMISES: Record<string, (service: Service) => Promise<unknown>> = {
 
 const queryOf = ({ client, stop }: Service) => client.locations({ top: 10, signal: stop.signal });
 
-/** How a stream ends: what the service answers, and what the caller does. */
+/** How a stream ends: the responses of the service, and the action of the caller. */
 interface End {
   answers?: readonly Answer[];
   end: (stream: ReadableStream<unknown>, service: Service) => Promise<unknown>;
 }
 
-/** Reads a stream until the request of a number is sent, which does not come back. */
+/** Reads a stream until the request with a number is sent. That request gets no response. */
 async function readUntil(
   number: number,
   stream: ReadableStream<unknown>,
@@ -116,7 +116,7 @@ async function readUntilWaiting(stream: ReadableStream<unknown>, { clock }: Serv
   const { promise, resolve } = Promise.withResolvers<void>();
   const { sleep } = clock;
   clock.sleep = (milliseconds, signal) => {
-    // A wait for the next look of a time-out is not one of the query.
+    // Longer sleeps are those of the timeouts, which check at an interval of one second.
     if (milliseconds < 1_000) resolve();
     return sleep.call(clock, milliseconds, signal);
   };

@@ -2,7 +2,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, type Query } from "../../../mod.ts";
-import { ask, sandboxAndClient } from "../../helpers/sandbox.ts";
+import { sandboxAndClient, sandboxRequests } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 import { VERSION } from "../../helpers/project.ts";
 
@@ -11,7 +11,7 @@ const next = (token: string) => `${ROOT}/Locations?$skiptoken=${token}&$top=2`;
 Deno.test("records() returns each row once when it follows next links", async () => {
   const { sandbox, client } = sandboxAndClient({ records: 2_345 });
   const rows = await client.records({ top: 500 }).toArray();
-  assertEquals(rows as unknown, await ask({ records: 2_345 }).rows("Records"));
+  assertEquals(rows as unknown, await sandboxRequests({ records: 2_345 }).rows("Records"));
   assertEquals(sandbox.stats.requests, 6); // five pages and a count
 });
 
@@ -19,7 +19,7 @@ Deno.test("records() sends fields, filter and page size with every page request"
   const { client } = sandboxAndClient({ records: 2_000 });
   const filter = "CharacteristicName in ('pH', 'Temperature, water') and LocationId ne 1001";
   const rows = await client.records({ filter, select: ["Id", "DOI"], top: 50 }).toArray();
-  const whole = ask({ records: 2_000 });
+  const whole = sandboxRequests({ records: 2_000 });
   const wanted = await whole.rows("Records", { $filter: filter, $select: "Id,DOI" });
   assert(wanted.length > 100);
   assertEquals(rows as unknown, wanted);
@@ -288,7 +288,7 @@ for (const method of ["metadata", "locations", "observations", "records"] as con
     const resource = method[0]!.toUpperCase() + method.slice(1);
     const query = (client[method] as (options: object) => Query<object>).call(client, { top: 23 });
     const rows: unknown = await query.toArray();
-    assertEquals(rows, await ask({ records: 300 }).rows(resource));
+    assertEquals(rows, await sandboxRequests({ records: 300 }).rows(resource));
   });
 }
 

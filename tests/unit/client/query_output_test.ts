@@ -4,7 +4,7 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { DataStream, DataStreamError, type Query, ValidationError } from "../../../mod.ts";
 import { FORMAT_NAMES, FORMATS } from "../../helpers/formats.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
-import { ask, sandboxAndClient } from "../../helpers/sandbox.ts";
+import { sandboxAndClient, sandboxRequests } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 import { fieldsOf } from "../../helpers/resources.ts";
 
@@ -19,7 +19,7 @@ Deno.test("csv() writes every cell of every page in the documented columns", asy
   const { client } = sandboxAndClient({ records: 1_234 });
   const [header, ...rows] = readCsv(await read(client.records({ top: 200 }).csv()));
   const names = fieldsOf("Records");
-  const wanted = await ask({ records: 1_234 }).rows("Records");
+  const wanted = await sandboxRequests({ records: 1_234 }).rows("Records");
   assertEquals(header, names);
   assertEquals(rows, wanted.map((row) => names.map((name) => String(row[name] ?? ""))));
 });
@@ -28,7 +28,7 @@ for (const method of ["metadata", "locations", "observations"] as const) {
   Deno.test(`${method}() returns its rows as CSV, NDJSON and JSON`, async () => {
     const { client } = sandboxAndClient({ records: 90 });
     const resource = method[0]!.toUpperCase() + method.slice(1);
-    const wanted = await ask({ records: 90 }).rows(resource);
+    const wanted = await sandboxRequests({ records: 90 }).rows(resource);
     const query = (client[method] as (options: object) => Query<object>).call(client, { top: 25 });
     const csv = readCsv(await read(query.csv()));
     assertEquals(csv.length, wanted.length + 1);
@@ -79,7 +79,7 @@ Deno.test("csv() joins the strings of an array in one cell", async () => {
 Deno.test("geojson() writes points, and throws when a coordinate is not selected", async () => {
   const { client } = sandboxAndClient();
   const { features } = JSON.parse(await read(client.locations({ top: 7 }).geojson()));
-  const wanted = await ask().rows("Locations");
+  const wanted = await sandboxRequests().rows("Locations");
   assertEquals(
     features.map((feature: { geometry: { coordinates: number[] } }) =>
       feature.geometry.coordinates

@@ -4,14 +4,14 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { and, DataStream, DataStreamError, eq, ne, type Progress, type Row } from "../../../mod.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { largeService } from "../../helpers/large_service.ts";
-import { ask, sandboxAndClient } from "../../helpers/sandbox.ts";
+import { sandboxAndClient, sandboxRequests } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
 const maritimes = { west: -68, south: 44, east: -59, north: 48 };
 const isInside = ({ Latitude, Longitude }: { Latitude: number; Longitude: number }) =>
   Longitude > maritimes.west && Longitude < maritimes.east && Latitude > maritimes.south &&
   Latitude < maritimes.north;
-const locations = await ask().rows("Locations") as unknown as Row<"Locations">[];
+const locations = await sandboxRequests().rows("Locations") as unknown as Row<"Locations">[];
 const inside = new Set(locations.filter(isInside).map(({ Id }) => Id));
 
 for (
@@ -28,7 +28,7 @@ for (
   Deno.test(`observations() returns each row in a bounding box once with ${name}`, async () => {
     const { sandbox, client } = sandboxAndClient({ records: 9_000 });
     const query = client.observations({ filter, within: maritimes });
-    const all = await ask({ records: 9_000 })
+    const all = await sandboxRequests({ records: 9_000 })
       .rows("Observations", filter && { $filter: String(filter) });
     const wanted = all.filter(({ LocationId }) => inside.has(Number(LocationId)));
     assert(wanted.length > 20 && wanted.length < all.length);

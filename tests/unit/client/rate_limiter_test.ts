@@ -21,7 +21,7 @@ interface SendOptions {
   respond?: () => Response | Promise<Response>;
 }
 
-/** A service, and a function that sends it one request from a client of its own. */
+/** Creates a service, and a function that sends it one request from a new client. */
 function createSender() {
   const clock = new FakeClock();
   const starts: number[] = [];
@@ -83,7 +83,7 @@ function pageAfter(arrival: Promise<void>): Response {
 /** Differences between neighbouring numbers. */
 const differences = (times: number[]) => times.slice(1).map((time, index) => time - times[index]!);
 
-/** Registers a test that fails if it waits for a permit in vain. */
+/** Registers a test that fails if it never gets a permit. */
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 test("DataStream starts requests 530 ms apart when 2 per second are allowed", async () => {

@@ -124,12 +124,12 @@ Deno.test("locations() fails with the message of an error response, if that is a
       controller.close();
     },
   });
-  const replies = [
+  const responses = [
     new Response(body, { status: 400 }),
     Response.json({ message: null }, { status: 400 }),
     Response.json({ error: { code: "", message: "of OData" } }, { status: 400 }),
   ];
-  const { options } = upstream(...replies);
+  const { options } = upstream(...responses);
   const query = new DataStream(options).locations();
   await assertRejects(() => query.toArray(), DataStreamError, `(né${"à".repeat(500)})`);
   await assertRejects(() => query.toArray(), DataStreamError, "status 400: check");
@@ -232,7 +232,7 @@ Deno.test("locations() fails when a body breaks off", async () => {
 
 Deno.test("locations() fails without showing the key when a response or an error contains it", async () => {
   const apiKey = 'k3y-"quoted"-of-a-test';
-  const replies = [
+  const responses = [
     Response.json({ message: `bad key ${apiKey} given, ${apiKey}` }, { status: 403 }),
     Response.json({ message: `bad ${encodeURIComponent(apiKey)}` }, { status: 403 }),
     new Error(`header x-api-key: ${apiKey}`),
@@ -244,8 +244,8 @@ Deno.test("locations() fails without showing the key when a response or an error
     Object.assign(new Error("[key]"), { options: { headers: { "x-api-key": apiKey } } }),
     new Error("[key]", { cause: apiKey }),
   ];
-  for (const reply of replies) {
-    const { options } = upstream(reply);
+  for (const response of responses) {
+    const { options } = upstream(response);
     const query = new DataStream({ ...options, apiKey }).locations();
     const error = await assertRejects(() => query.toArray(), DataStreamError);
     for (const secret of [apiKey, apiKey.replaceAll('"', '\\"'), encodeURIComponent(apiKey)]) {

@@ -1,4 +1,4 @@
-// Recorded requests of every public call: in what order, with which headers and when they are sent.
+// Recorded requests of every public call: their order, headers and times.
 import "../../helpers/reads_fixtures.ts";
 import { and, boundingBox, type DataStreamOptions, eq, ne } from "../../../mod.ts";
 import type { SandboxOptions } from "../../../src/sandbox/service.ts";
@@ -18,14 +18,14 @@ type Resource = "metadata" | "locations" | "observations" | "records";
 
 type Method = (query: object) => AnyQuery;
 
-/** A query, what the service does about it, and the ways to consume it. */
+/** A query, the behaviour of the service, and the ways to consume the query. */
 interface Case {
   query?: object;
   /** Names of the ways; default: all of them. */
   ways?: readonly string[];
   sandbox?: SandboxOptions;
   client?: DataStreamOptions;
-  /** What the service does. */
+  /** Description of the behaviour of the service. */
   service?: string;
   fault?: ResponseFault;
 }
@@ -35,7 +35,7 @@ const BOTH_PATHS = ["toArray()", "csv()", "count()"];
 
 const MARITIMES = { west: -68, south: 44, east: -59, north: 48 };
 
-/** Consumes queries of a resource, each on a client, a sandbox and a clock of its own. */
+/** Consumes queries of a resource, each with a separate client, sandbox and clock. */
 async function record(resource: Resource, cases: readonly Case[]): Promise<string> {
   const headers = new HeaderSets();
   const queries: unknown[] = [];
@@ -131,7 +131,7 @@ const refusesMany: ResponseFault = ({ url }) => {
   return isPage && bounds.length < 2 ? status(504) : undefined;
 };
 
-/** What the service does wrong, on queries of several pages. */
+/** Faults of the service, in queries of several pages. */
 function faultCases(top: number): Case[] {
   const json = { "content-type": "application/json" };
   const faults: [service: string, fault: ResponseFault][] = [

@@ -14,7 +14,7 @@ import { FakeClock } from "../../helpers/fake_clock.ts";
 import { overSandbox, overUpstream, problemOf, SECRET } from "../../helpers/edge.ts";
 import { READ_ROWS } from "../../helpers/read_rows.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
-import { ask } from "../../helpers/sandbox.ts";
+import { sandboxRequests } from "../../helpers/sandbox.ts";
 import { upstream } from "../../helpers/upstream.ts";
 import { fieldsOf } from "../../helpers/resources.ts";
 
@@ -36,7 +36,7 @@ const resources = Object.keys(RESOURCES) as ResourceName[];
 
 for (const resource of resources) {
   const wantedOf = async (select: readonly string[]): Promise<Record<string, unknown>[]> => {
-    const rows = await ask({ records: 40 }).rows(resource, { $select: select.join() });
+    const rows = await sandboxRequests({ records: 40 }).rows(resource, { $select: select.join() });
     return JSON.parse(JSON.stringify(rows));
   };
   for (const format of formatsOf(resource)) {

@@ -2,7 +2,7 @@ import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
-import { ask } from "../../helpers/sandbox.ts";
+import { sandboxRequests } from "../../helpers/sandbox.ts";
 import { page } from "../../helpers/upstream.ts";
 
 Deno.test(
@@ -13,7 +13,9 @@ Deno.test(
     const response = await app.request("/Citations.txt?$filter=CharacteristicName eq 'pH'");
     assertEquals(response.headers.get("content-type"), "text/plain; charset=utf-8");
     const paragraphs = (await response.text()).trimEnd().split("\n\n");
-    const wanted = await ask().rows("Metadata", { $filter: "CharacteristicName eq 'pH'" });
+    const wanted = await sandboxRequests().rows("Metadata", {
+      $filter: "CharacteristicName eq 'pH'",
+    });
     assertEquals(
       paragraphs,
       wanted.map(({ Citation, Licence, DOI }) =>
@@ -52,7 +54,7 @@ Deno.test(
   DEADLINE,
   async () => {
     const { app, stats } = overSandbox();
-    const [location] = await ask().rows("Locations");
+    const [location] = await sandboxRequests().rows("Locations");
     const filter = encodeURIComponent(`Name eq '${String(location!.Name).replaceAll("'", "''")}'`);
     const citations = await (await app.request(`/Citations.json?$filter=${filter}`)).json();
     assertEquals(citations.map(({ doi }: { doi: string }) => doi), [location!.DOI]);

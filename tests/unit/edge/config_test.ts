@@ -105,13 +105,13 @@ Deno.test("sandboxOptions() sets the rate limit of the client and of the sandbox
     requestsPerSecond: 0.001,
   });
   assertEquals(requestsPerSecond, 0.001);
-  const ask = async () => {
+  const getStatus = async () => {
     const url = `${baseUrl}/Metadata`;
     const response = await fetch!(new Request(url, { headers: { "x-api-key": apiKey! } }));
     await response.text();
     return response.status;
   };
-  assertEquals([await ask(), await ask()], [200, 429]);
+  assertEquals([await getStatus(), await getStatus()], [200, 429]);
 });
 
 Deno.test("readConfig() keeps the limits when WEIR_SANDBOX is 1", () => {

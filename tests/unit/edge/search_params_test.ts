@@ -3,7 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { RESOURCES } from "../../../mod.ts";
 import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
-import { ask } from "../../helpers/sandbox.ts";
+import { sandboxRequests } from "../../helpers/sandbox.ts";
 import { page, ROOT } from "../../helpers/upstream.ts";
 import { fieldsOf } from "../../helpers/resources.ts";
 
@@ -27,7 +27,7 @@ for (const [name, query] of spellings) {
     const [header, ...rows] = readCsv(await (await app.request(`/Records.csv?${query}`)).text());
     assertEquals(header, ["Id", "ResultComment"]);
     const filter = "CharacteristicName eq 'Temperature, water'";
-    const wanted = await ask({ records: 30_000 }).rows("Records", { $filter: filter });
+    const wanted = await sandboxRequests({ records: 30_000 }).rows("Records", { $filter: filter });
     assert(wanted.length > 2_000);
     assertEquals(rows, wanted.map((row) => [String(row.Id), String(row.ResultComment ?? "")]));
     assertEquals(stats.requests, Math.ceil(wanted.length / 2_000) + 1); // with a count

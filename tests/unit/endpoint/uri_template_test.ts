@@ -39,7 +39,7 @@ const values = {
 };
 for (const [template, expanded] of levels) {
   Deno.test(`endpoint() returns ${expanded} when the template is ${template}`, () => {
-    // Only what the template names, so that nothing goes to the query.
+    // Only the variables of the template: other values would be added to the query.
     const names = [...template.matchAll(/[{,+#./;?&](\w+)(?=[^{}]*\})/g)].map(([, name]) => name);
     const named = Object.entries(values).filter(([name]) => names.includes(name));
     assertEquals(expand(template, Object.fromEntries(named)), expanded);

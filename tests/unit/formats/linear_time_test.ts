@@ -11,7 +11,7 @@ import { PAGE_WRITERS } from "../../helpers/page_writers.ts";
 import { samplePage, truncatedPage } from "../../helpers/sample_pages.ts";
 import { formatsOf } from "../../helpers/formats.ts";
 import { fieldsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
-import { ask } from "../../helpers/sandbox.ts";
+import { sandboxRequests } from "../../helpers/sandbox.ts";
 
 type Text = (size: number) => string;
 
@@ -116,7 +116,7 @@ for (const resource of RESOURCE_NAMES) {
 }
 
 Deno.test("CsvWriter.write() stays fast when one row of the first page has a new field", async () => {
-  const page = await (await ask().get("Records", { $top: 3_000 })).text();
+  const page = await (await sandboxRequests().get("Records", { $top: 3_000 })).text();
   const middle = page.indexOf('{"Id"', page.length / 2) + 1;
   const pages = [page, `${page.slice(0, middle)}"New":1,${page.slice(middle)}`]
     .map((page) => encoder.encode(page));

@@ -1,4 +1,4 @@
-// What the compiler makes of a query: rows as narrow as the selection, and no wrong name.
+// Types of queries: rows have only the selected fields, and wrong names do not compile.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import {
@@ -60,7 +60,7 @@ Deno.test("query() does not compile when a filter has a name or a value of anoth
   const wrong: (() => unknown)[] = [
     // @ts-expect-error -- a box is no filter of Records
     () => client.records({ filter: boundingBox(box) }),
-    // @ts-expect-error -- nor beside another
+    // @ts-expect-error -- nor in a filter with other clauses
     () => client.observations({ filter: and(eq("DOI", "x"), boundingBox(box)) }),
     // @ts-expect-error -- Locations has no DatasetName
     () => client.locations({ filter: eq("DatasetName", "x") }),

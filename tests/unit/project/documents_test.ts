@@ -14,12 +14,9 @@ const LANGUAGES: Record<string, string> = {
   sh: "run by tests/e2e/processes/code_blocks_test.ts",
   python: "run by tests/e2e/processes/code_blocks_test.ts, if pandas is installed",
   r: "run by tests/e2e/processes/code_blocks_test.ts, if R is installed",
-  sql: "not run: DuckDB is no program that the tests may start",
   json: "parsed by this file",
   text: "output; not run",
   powershell: "not run: paired with a block for POSIX shells",
-  html: "not run: part of a page",
-  powerquery: "not run: Excel only",
 };
 
 /** Whether README.md is the short one, which is being written. */

@@ -1,8 +1,8 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { ask } from "../../helpers/sandbox.ts";
+import { sandboxRequests } from "../../helpers/sandbox.ts";
 
-const { rows } = ask({ records: 10_000 });
+const { rows } = sandboxRequests({ records: 10_000 });
 const datasets = await rows("Metadata");
 const locations = await rows("Locations");
 const records = await rows("Records");
@@ -124,13 +124,13 @@ Deno.test("createSandbox() returns the range of the records' dates when Temporal
 });
 
 Deno.test("createSandbox() returns the same records when it is created again", async () => {
-  assertEquals(await ask({ records: 10_000 }).rows("Records"), records);
+  assertEquals(await sandboxRequests({ records: 10_000 }).rows("Records"), records);
 });
 
 Deno.test("createSandbox() stores no records when there are 5,000,000", async () => {
   const held = () => Deno.memoryUsage().heapUsed + Deno.memoryUsage().external;
   const before = held();
-  const large = ask({ records: 5_000_000, locations: 3_000 });
+  const large = sandboxRequests({ records: 5_000_000, locations: 3_000 });
   assertEquals(await large.count("Records"), 5_000_000);
   const last = await large.rows("Records", { $skiptoken: `Id:${500_003 + 3 * 4_999_990}` });
   assertEquals(last.length, 9);

@@ -1,11 +1,11 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type FilterField, type ResourceName, RESOURCES } from "../../../mod.ts";
-import { ask } from "../../helpers/sandbox.ts";
+import { sandboxRequests } from "../../helpers/sandbox.ts";
 
-// Every name on every resource is held against a join of all rows that is made here, from the
-// columns alone: what the sandbox computes by number must be what its own rows say.
-const { get, rows, count } = ask({ records: 6_000, locations: 30 });
+// Compares filters by each name on each resource with a join of all rows, which is computed here from
+// the columns only. The sandbox itself computes which rows match, without generating all of them.
+const { get, rows, count } = sandboxRequests({ records: 6_000, locations: 30 });
 const datasets = await rows("Metadata");
 const locations = await rows("Locations");
 const observations = await rows("Observations");
@@ -20,7 +20,7 @@ const GROUPS: Record<string, string> = {
   "Sample-Routine": "Lab Sample",
 };
 
-/** What a filter can ask of one observation, with all that it belongs to. */
+/** The values by which each observation can be filtered, and the Ids of its rows in all resources. */
 const joined = observations.map((observation, index) => {
   const location = locations.find(({ Id }) => Id === observation.LocationId)!;
   const dataset = datasets.find(({ DOI }) => DOI === observation.DOI)!;

@@ -2,7 +2,7 @@ import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { ValidationError } from "../../../mod.ts";
 import { createSandbox, type SandboxOptions } from "../../../src/sandbox/service.ts";
-import { ask } from "../../helpers/sandbox.ts";
+import { sandboxRequests } from "../../helpers/sandbox.ts";
 
 const key = { "x-api-key": "sandbox" };
 const unlimited = { requestsPerSecond: Infinity };
@@ -172,7 +172,7 @@ Deno.test("createSandbox() throws a ValidationError when a number is out of rang
 });
 
 Deno.test("createSandbox() has the documented defaults when no option is given", async () => {
-  const { sandbox, count } = ask();
+  const { sandbox, count } = sandboxRequests();
   assertEquals([sandbox.apiKey, sandbox.url], ["sandbox", "https://sandbox.invalid/v1/odata/v4"]);
   assertEquals([await count("Records"), await count("Locations")], [40_000, 60]);
 });

@@ -1,11 +1,11 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { ResourceName } from "../../../mod.ts";
-import { ask } from "../../helpers/sandbox.ts";
+import { sandboxRequests } from "../../helpers/sandbox.ts";
 import { fieldsOf } from "../../helpers/resources.ts";
 
 const RESOURCES: ResourceName[] = ["Metadata", "Locations", "Observations", "Records"];
-const { sandbox, get, rows, count } = ask({ records: 3_000, locations: 40 });
+const { sandbox, get, rows, count } = sandboxRequests({ records: 3_000, locations: 40 });
 
 for (const resource of RESOURCES) {
   Deno.test(`fetch() returns all fields and ten rows of ${resource} when there are no options`, async () => {
@@ -32,7 +32,7 @@ for (const resource of RESOURCES) {
       assertEquals(response.headers.get("link"), link ? `<${link}>; rel="next"` : null);
       assertEquals(link === undefined, pages === 3);
       if (link === undefined) break;
-      // As the service writes it: absolute, raw dollars, the last id as it is.
+      // The format of the service: an absolute URL with unencoded dollar signs and the last Id.
       const last = (body.value.at(-1) as { Id: unknown }).Id;
       assertEquals(
         link,
@@ -133,7 +133,7 @@ Deno.test("fetch() answers 400 when an option is repeated", async () => {
 });
 
 Deno.test("createSandbox() returns datasets and locations when there are no records", async () => {
-  const empty = ask({ records: 0, locations: 1 });
+  const empty = sandboxRequests({ records: 0, locations: 1 });
   assertEquals(await empty.rows("Records"), []);
   assertEquals(await empty.count("Observations"), 0);
   assertEquals((await empty.rows("Locations")).length, 1);

@@ -3,7 +3,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import wqx from "../../fixtures/wqx_values.json" with { type: "json" };
-import { ask } from "../../helpers/sandbox.ts";
+import { sandboxRequests } from "../../helpers/sandbox.ts";
 
 type Row = Record<string, unknown>;
 
@@ -16,7 +16,7 @@ interface Rule {
 }
 
 const ALLOWED: Record<string, readonly string[]> = wqx.values;
-const { get, rows, count } = ask();
+const { get, rows, count } = sandboxRequests();
 
 async function readAll(resource: string): Promise<Row[]> {
   const all: Row[] = [];

@@ -55,8 +55,8 @@ const cited = { ...dataset, Citation: "A. 2020.", Licence: "https://example.org/
 const withRows = (rows: object[], count = rows.length, citations: object[] = [cited]) =>
   overUpstream([page([dataset]), Response.json({ value: count }), page(rows), page(citations)]).app;
 
-/** The app over a service that gives these replies, the first to the request for datasets. */
-const withReplies = (...replies: (Response | Error)[]) => overUpstream(replies).app;
+/** The app over a service that sends these responses, the first to the request for datasets. */
+const withResponses = (...responses: (Response | Error)[]) => overUpstream(responses).app;
 
 const unavailable = () => Response.json({}, { status: 504 });
 const tooFast = () => Response.json({}, { status: 429, headers: { "retry-after": "9" } });
@@ -134,23 +134,23 @@ Deno.test(
       ["Box out of range", `${RECORDS}&west=1&east=2&south=3&north=94`],
       ["Long invalid value", `${RECORDS}&from=${"1".repeat(100)}`],
       ["Long side of a box", `${RECORDS}&west=1&south=1&north=1&east=${"x".repeat(100)}`],
-      ["Form before the list of datasets is known", "/", {}, withReplies(unavailable())],
-      ["Typed datasets", `${RECORDS}&dataset=10.1/a,10.1/b`, {}, withReplies(unavailable())],
+      ["Form before the list of datasets is known", "/", {}, withResponses(unavailable())],
+      ["Typed datasets", `${RECORDS}&dataset=10.1/a,10.1/b`, {}, withResponses(unavailable())],
       [
         "Datasets without a name, and not in order",
         "/",
         {},
-        withReplies(page([
+        withResponses(page([
           { DOI: "10.25976/b", DatasetName: "b" },
           { DOI: "10.25976/e", DatasetName: "É" },
           { DOI: "10.25976/a", DatasetName: null },
           { DOI: "10.25976/f", DatasetName: "F" },
         ])),
       ],
-      ["Count that fails", RECORDS, {}, withReplies(page([]), unavailable())],
-      ["Count that is sent too fast", RECORDS, {}, withReplies(page([]), tooFast())],
-      ["Connection that breaks", RECORDS, {}, withReplies(page([]), new Error("reset"))],
-      ["Server's key refused", "/", {}, withReplies(Response.json({}, { status: 403 }))],
+      ["Count that fails", RECORDS, {}, withResponses(page([]), unavailable())],
+      ["Count that is sent too fast", RECORDS, {}, withResponses(page([]), tooFast())],
+      ["Connection that breaks", RECORDS, {}, withResponses(page([]), new Error("reset"))],
+      ["Server's key refused", "/", {}, withResponses(Response.json({}, { status: 403 }))],
       ["HEAD", RECORDS, { method: "HEAD" }],
     ]),
 );

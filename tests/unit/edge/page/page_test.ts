@@ -231,18 +231,18 @@ Deno.test("GET / needs no permit of the downloads, and returns 503 while three p
 
 Deno.test("GET / caches the datasets for an hour and a preview for five minutes", async () => {
   const { app, stats, clock } = overSandbox({ records: 30 });
-  const ask = async (query: string) => await (await app.request(`/?${query}`)).text();
-  const html = await ask("endpoint=Records");
+  const getText = async (query: string) => await (await app.request(`/?${query}`)).text();
+  const html = await getText("endpoint=Records");
   assertEquals(stats.requests, 4); // datasets, count, rows, citations
-  assertEquals(await ask("endpoint=Records"), html);
+  assertEquals(await getText("endpoint=Records"), html);
   assertEquals(stats.requests, 4);
-  await ask("endpoint=Records&characteristic=pH");
+  await getText("endpoint=Records&characteristic=pH");
   assertEquals(stats.requests, 7);
   clock.advance(301_000);
-  await ask("endpoint=Records");
+  await getText("endpoint=Records");
   assertEquals(stats.requests, 10);
   clock.advance(3_600_000);
-  await ask("");
+  await getText("");
   assertEquals(stats.requests, 11);
 });
 
@@ -320,7 +320,7 @@ Deno.test("GET / shows snippets without a key, and a count with one, when access
   assertEquals((await refused.text()).includes("wrong"), false);
 });
 
-Deno.test("GET / requires a token and returns links with the selected validity when access is signed", async () => {
+Deno.test("GET / requires a token and returns links with the selected lifetime when access is signed", async () => {
   const { app, stats } = overSandbox({}, signedAccess);
   const query = "endpoint=Records&characteristic=pH&field=Id&days=30";
   const closed = await app.request(`/?${query}`);

@@ -215,7 +215,7 @@ Deno.test("script blocks the results while the form does not match them", DEADLI
 });
 
 Deno.test(
-  "script blocks the results when the validity of signed links changes",
+  "script blocks the results when the lifetime of signed links changes",
   DEADLINE,
   async () => {
     const page = await openResults("signed");

@@ -87,7 +87,7 @@ Deno.test("GET / states the settings of the results in every access mode", async
   assertStringIncludes(settingsOf(withoutKey)!, "Records; years from 2015; all fields.");
 });
 
-Deno.test("GET / offers an unlisted region or validity when the form has it", async () => {
+Deno.test("GET / offers an unlisted region or lifetime when the form has it", async () => {
   const { app } = overSandbox({}, signedAccess);
   const headers = { authorization: `Bearer ${token}` };
   const html = await (await app.request("/?endpoint=Records&region=other&days=45", { headers }))
