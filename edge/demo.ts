@@ -1,11 +1,13 @@
 /**
- * Serves the app with synthetic data of the sandbox, on the loopback interface.
+ * Serves the app with synthetic data of the sandbox on the loopback interface, and prints a web page, a
+ * download URL, and code that reads it.
  *
  * @module
  */
 import { ValidationError } from "../src/errors.ts";
 import { createApp } from "./app.ts";
 import { readPort, sandboxOptions } from "./config.ts";
+import { createCodeSnippets } from "./page/code_snippets.ts";
 
 try {
   const port = readPort(Deno.env.get("PORT"));
@@ -16,19 +18,18 @@ try {
   exitWithError("The port is in use: set PORT to another port, or PORT=0 for any free port");
 }
 
+/** Prints the URLs, in at most 12 lines. */
 function onListen({ port }: Deno.NetAddr): void {
-  const records = `http://127.0.0.1:${port}/Records.csv`;
+  const root = `http://127.0.0.1:${port}/`;
+  const ph = `${root}Records.csv?$filter=CharacteristicName%20eq%20%27pH%27`;
+  const lines = createCodeSnippets("public", ph, ph, "ph")
+    .filter(({ program }) => program !== "Excel")
+    .map(({ program, code }) => `  ${program.padEnd(16)}  ${code}`);
   console.log(`Weir serves synthetic data on this computer. Press Ctrl-C to stop it.
 
-  Web page on which to build download links:
-    http://127.0.0.1:${port}/
-
-  All pH values, to open in a browser:
-    ${records}?$filter=CharacteristicName%20eq%20%27pH%27
-
-  All records, to paste into a shell:
-    curl --fail --output records.csv ${records}
-`);
+  Web page          ${root}
+  All records       ${root}Records.csv
+${lines.join("\n")}`);
 }
 
 function exitWithError(line: string): never {

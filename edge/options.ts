@@ -77,26 +77,26 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
 }
 
 /** Names of all options; the type makes a missing or extra name an error. */
-const APP_OPTIONS: Record<keyof AppOptions, true> = {
-  access: true,
-  apiKey: true,
-  signingSecret: true,
-  tokens: true,
-  synthetic: true,
-  maxRows: true,
-  maxDownloads: true,
-  pageRows: true,
-  corsOrigins: true,
-  readerTimeout: true,
-  now: true,
-  log: true,
-  baseUrl: true,
-  requestsPerSecond: true,
-  userAgent: true,
-  retry: true,
-  timeouts: true,
-  fetch: true,
-  clock: true,
+const APP_OPTIONS: Record<keyof AppOptions, undefined> = {
+  access: undefined,
+  apiKey: undefined,
+  signingSecret: undefined,
+  tokens: undefined,
+  synthetic: undefined,
+  maxRows: undefined,
+  maxDownloads: undefined,
+  pageRows: undefined,
+  corsOrigins: undefined,
+  readerTimeout: undefined,
+  now: undefined,
+  log: undefined,
+  baseUrl: undefined,
+  requestsPerSecond: undefined,
+  userAgent: undefined,
+  retry: undefined,
+  timeouts: undefined,
+  fetch: undefined,
+  clock: undefined,
 };
 
 /** Valid options of an app, with their defaults filled in. */
@@ -130,7 +130,6 @@ const MAX_READER_TIMEOUT = 3_600_000;
  *   secret or tokens
  */
 export function toSettings(options: AppOptions): Settings {
-  requireOptions("createApp()", options, Object.keys(APP_OPTIONS));
   const {
     access,
     apiKey,
@@ -145,7 +144,7 @@ export function toSettings(options: AppOptions): Settings {
     now = Date.now,
     log = console.error,
     ...dataStreamOptions
-  } = options;
+  } = requireOptions("createApp()", options, APP_OPTIONS) as AppOptions;
   if (!ACCESS_MODES.includes(access)) {
     throw invalidValue("access", `one of ${ACCESS_MODES.join(", ")}`, access);
   }
@@ -163,6 +162,7 @@ export function toSettings(options: AppOptions): Settings {
   requireWholeNumber("pageRows", pageRows, 1, MAXIMUM_TOP);
   requireWholeNumber("readerTimeout", readerTimeout, 1, MAX_READER_TIMEOUT);
   requireType("synthetic", synthetic, "boolean");
+  requireType("signingSecret", signingSecret, "string");
   requireType("log", log, "function");
   requireType("now", now, "function");
   if (corsOrigins !== "*" && !Array.isArray(corsOrigins)) {
@@ -207,13 +207,15 @@ function redactedLog(
 
 /** Rejects a token that is short, or that cannot be sent as a Bearer token (RFC 6750). */
 function requireToken(token: string): void {
-  if (/^[\w\-.~+/]{16,}=*$/.test(token)) return;
+  if (typeof token === "string" && /^[\w\-.~+/]{16,}=*$/.test(token)) return;
   const problem =
     "must be tokens of at least 16 letters, digits and -._~+/, got another (not shown)";
   throw new ValidationError("tokens", problem, { hint: RANDOM_SECRET_HINT });
 }
 
 function requireOrigin(origin: string): void {
-  if (URL.canParse(origin) && new URL(origin).origin === origin) return;
+  if (typeof origin === "string" && URL.canParse(origin) && new URL(origin).origin === origin) {
+    return;
+  }
   throw invalidValue("corsOrigins", "origins such as https://example.org", origin);
 }

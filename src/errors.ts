@@ -122,9 +122,8 @@ export class DataStreamError extends Error {
    * @param facts Kind, URL, hint, and further properties
    */
   constructor(detail: string, facts: DataStreamErrorFacts) {
-    const { cause, rows = 0, ...properties } = facts;
-    super("", { cause });
-    Object.assign(this, { ...properties, rows, detail });
+    super("", facts);
+    Object.assign(this, facts, { rows: facts.rows ?? 0, detail });
     this.message = this.messageFor({});
   }
 
@@ -225,8 +224,8 @@ export class ValidationError extends TypeError {
    * @param facts The value received and what to do next
    */
   constructor(option: string, problem: string, facts: ValidationErrorFacts = {}) {
-    const { received, hint = "", canBeUnchecked = false, cause } = facts;
-    super("", { cause });
+    const { received, hint = "", canBeUnchecked = false } = facts;
+    super("", facts);
     Object.assign(this, { option, problem, received, hint, canBeUnchecked });
     this.message = this.messageFor({ [UNCHECKED]: UNCHECKED });
   }

@@ -1,37 +1,72 @@
 import { ValidationError } from "./errors.ts";
 
+/** Default of each option of `T`; `undefined` if it has none. */
+type Defaults<T> = Readonly<Record<keyof T, unknown>>;
+
+/** Options of `T` with the defaults `D`. */
+type WithDefaults<T, D extends Defaults<T>> = {
+  [Name in keyof T]-?: Exclude<T[Name], undefined> | D[Name];
+};
+
 /**
  * Checks that a value is an object and that each of its keys is an option. A misspelt option would
  * otherwise be ignored.
  *
  * @param owner What has the options, such as `a query of Records`
  * @param options The value to check
- * @param known Names of the options
+ * @param defaults Default of each option; `undefined` if it has none
  * @param path Option that holds the object, such as `retry`. Default: none, for the outermost object
+ * @param option Name of the object in the error for another type. Default: the path, or `options`
+ * @returns The options with their defaults, not yet checked
  * @throws {ValidationError} If a key is not an option; `option` is that key after the path, such as
- *   `retry.attemps`. If the value is not an object, `option` is the path, or `options` without one
+ *   `retry.attemps`
  */
-export function requireOptions(
+export function requireOptions<T extends object, D extends Defaults<T>>(
   owner: string,
-  options: unknown,
-  known: readonly string[],
+  options: T,
+  defaults: D,
   path = "",
-): void {
-  if (Object.prototype.toString.call(options) !== "[object Object]") {
-    // A string is not shown: it may be an API key that was passed in place of the options.
-    const got = typeof options === "string" ? "a string" : describe(options);
-    throw new ValidationError(
-      path || "options",
-      `${path ? "" : `of ${owner} `}must be an object such as { ${known[0]}: … }, got ${got}`,
-    );
-  }
-  const unknown = Object.keys(options as object).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
+  option: string = path || "options",
+): WithDefaults<T, D> {
+  const members = readMembers(option, options, defaults);
+  const known = Object.keys(defaults);
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown === undefined) return members;
   throw new ValidationError(
     path ? `${path}.${unknown}` : unknown,
     `is not an option of ${owner}`,
     { hint: suggestBySpelling(unknown, known) },
   );
+}
+
+/**
+ * Checks that an option is an object, and copies members of it. Other members are ignored.
+ *
+ * @param defaults Value of each member that is missing
+ * @throws {ValidationError} If it is not an object, or a getter throws
+ */
+export function readMembers<T extends object, D extends Defaults<T>>(
+  option: string,
+  given: T,
+  defaults: D,
+): WithDefaults<T, D> {
+  const names = Object.keys(defaults) as (keyof T & string)[];
+  let cause: unknown;
+  try {
+    if (describe(given) === "Object") {
+      return Object.fromEntries(names.map((name) => {
+        const { [name]: value = defaults[name] } = given;
+        return [name, value];
+      })) as WithDefaults<T, D>;
+    }
+  } catch (error) {
+    cause = error;
+  }
+  // A string is not shown: it may be an API key that was passed in place of the options.
+  const got = typeof given === "string" ? "a string" : describe(given);
+  throw new ValidationError(option, `must be an object such as { ${names[0]}: … }, got ${got}`, {
+    cause,
+  });
 }
 
 /**
@@ -58,11 +93,9 @@ export function requireWholeNumber(
 /** Maximum number of digits with which every integer is a safe integer. */
 export const MAX_SAFE_DIGITS = 15;
 
-const WHOLE_NUMBER = new RegExp(`^\\d{1,${MAX_SAFE_DIGITS}}$`);
-
 /** Parses a text of at most 15 digits; returns `undefined` for other texts, such as "1e3". */
 export function parseWholeNumber(text: string): number | undefined {
-  return WHOLE_NUMBER.test(text) ? Number(text) : undefined;
+  return text.length <= MAX_SAFE_DIGITS && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
 /** Whether a value is a number of rows or bytes: a safe integer that is not negative. */
@@ -123,8 +156,10 @@ export function invalidValue(
   received: unknown,
   hint = "",
 ): ValidationError {
-  const problem = `must be ${expected}, got ${describe(received)}`;
-  return new ValidationError(option, problem, { received, hint });
+  return new ValidationError(option, `must be ${expected}, got ${describe(received)}`, {
+    received,
+    hint,
+  });
 }
 
 /** Creates the error for an option whose value has no content, such as an empty array. */
@@ -132,14 +167,11 @@ export function emptyOption(option: string, received: unknown, hint: string): Va
   return new ValidationError(option, "must not be empty", { received, hint });
 }
 
-/** Describes a value for a message: a string in quotes, an object or a function by its kind. */
+/** Describes a value for a message: a string in quotes, an object or a function by its type. */
 export function describe(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
-  if (typeof value === "function") return "a function";
-  if (typeof value !== "object" || value === null) return String(value);
-  if (Array.isArray(value)) return value.length === 0 ? "an empty array" : "an array";
-  const kind = Object.prototype.toString.call(value).slice(8, -1);
-  return `${/^[AEIOU]/.test(kind) ? "an" : "a"} ${kind}`;
+  if (Object(value) !== value) return String(value);
+  return Object.prototype.toString.call(value).slice(8, -1);
 }
 
 /** Maximum edit distance of a suggestion. Adding a word to a long name makes it another name. */

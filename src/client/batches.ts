@@ -1,4 +1,5 @@
 import { ValidationError } from "../errors.ts";
+import { invalidValue } from "../validation.ts";
 import type { CheckedCsvOptions, CsvOptions } from "../formats/csv.ts";
 import type { FormatName } from "../formats/formats.ts";
 import type { PageWriter, WriterState } from "../formats/page_writer.ts";
@@ -214,10 +215,8 @@ export function fingerprintOf(
  */
 export function checkCursor(after: unknown, fingerprint: Cursor["query"]): CheckedCursor {
   if (!isCursor(after)) {
-    throw new ValidationError("after", "must be a cursor that batches() returned", {
-      received: after,
-      hint: "start again without {after}",
-    });
+    const hint = "start again without {after}";
+    throw invalidValue("after", "a cursor that batches() returned", after, hint);
   }
   const names = [...new Set([...Object.keys(fingerprint), ...Object.keys(after.query)])];
   const differing = names.find((name) =>

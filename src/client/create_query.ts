@@ -1,13 +1,18 @@
-import { createWriter, type FormatName, FORMATS, type WriterOptions } from "../formats/formats.ts";
-import { Execution, requireShortTarget, toRequestOptions } from "./fetch_page.ts";
+import { checkQuery } from "../odata/query_options.ts";
+import {
+  createWriter,
+  type FormatName,
+  FORMATS,
+  formatsOf,
+  type WriterOptions,
+} from "../formats/formats.ts";
 import { ValidationError } from "../errors.ts";
 import { readBytes, readRows } from "./read_page.ts";
-import { checkQuery } from "../odata/query_options.ts";
 import type { Clause } from "../odata/clause.ts";
 import type { Bytes } from "../bytes.ts";
 import { invalidValue, requireOptions, requireType } from "../validation.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
-import { iterate, toIterableStream } from "./iterable_stream.ts";
+import { Execution, requireShortTarget, toRequestOptions } from "./fetch_page.ts";
 import { countQuery, firstRequest, requireRoomForLocations, urlOf } from "./shards.ts";
 import { checkCsvOptions, type CsvOptions } from "../formats/csv.ts";
 import type { ClientSettings } from "./options.ts";
@@ -21,22 +26,23 @@ import {
   type PageConverter,
   requestBatches,
 } from "./batches.ts";
+import { iterate, toIterableStream } from "./iterable_stream.ts";
 import type { PageWriter } from "../formats/page_writer.ts";
 
-/** Names of the query options. An object, so that the compiler reports a missing name. */
-const QUERY_OPTIONS: Record<keyof AnyResourceQuery, true> = {
-  select: true,
-  filter: true,
-  within: true,
-  top: true,
-  limit: true,
-  skipToken: true,
-  partition: true,
-  unchecked: true,
-  incomplete: true,
-  maxRows: true,
-  signal: true,
-  onProgress: true,
+/** Names of the query options; `checkQuery` adds the defaults. The type requires each name. */
+const QUERY_OPTIONS: Record<keyof AnyResourceQuery, undefined> = {
+  select: undefined,
+  filter: undefined,
+  within: undefined,
+  top: undefined,
+  limit: undefined,
+  skipToken: undefined,
+  partition: undefined,
+  unchecked: undefined,
+  incomplete: undefined,
+  maxRows: undefined,
+  signal: undefined,
+  onProgress: undefined,
 };
 
 /**
@@ -51,11 +57,11 @@ export function createQuery<R extends object>(
   settings: ClientSettings,
   clauses?: readonly Clause[],
 ): Query<R> & Partial<Pick<LocationsQuery<R>, "geojson">> {
-  requireOptions(`a query of ${resource}`, options, Object.keys(QUERY_OPTIONS));
-  const { signal, onProgress, unchecked } = options;
+  const given = requireOptions(`a query of ${resource}`, options, QUERY_OPTIONS);
+  const { signal, onProgress, unchecked } = given;
   requireSignal(signal);
   requireType("onProgress", onProgress, "function");
-  const query = checkQuery(resource, options, { added: clauses });
+  const query = checkQuery(resource, given, { added: clauses });
   const { select } = query;
   const { url } = toRequestOptions(settings, firstRequest(query));
   // The first request, and the first page of the query. They differ if the first request asks for the
@@ -113,15 +119,19 @@ export function createQuery<R extends object>(
   const rows = () => streamBatches(rowConverter<R>(), ({ data }) => data);
 
   const bytes = (format: FormatName, options: { csv?: CsvOptions | undefined } = {}) => {
-    requireOptions("bytes()", options, ["csv"]);
-    const converter = byteConverter(createFormatWriter(format, { csv: options.csv }));
+    const { csv } = requireOptions("bytes()", options, { csv: undefined });
+    const converter = byteConverter(createFormatWriter(format, { csv }));
     // Skips empty chunks, such as a page without rows.
     return streamBatches(converter, ({ data }) => data.length > 0 ? [data] : []);
   };
 
   const batches = (options: BatchOptions = {}) => {
-    requireOptions("batches()", options, ["format", "csv", "after", "dois"]);
-    const { format, csv, dois } = options;
+    const { format, csv, dois, after: cursor } = requireOptions("batches()", options, {
+      format: undefined,
+      csv: undefined,
+      after: undefined,
+      dois: undefined,
+    });
     requireType("dois", dois, "boolean");
     if (format === undefined && csv !== undefined) {
       throw new ValidationError("csv", "must not be set without a format", {
@@ -129,9 +139,10 @@ export function createQuery<R extends object>(
         hint: 'set {format: "csv"}',
       });
     }
-    const checkedCsv = FORMATS[format!]?.hasCsvOptions ? checkCsvOptions(csv) : undefined;
+    if (format !== undefined) createFormatWriter(format, { csv }); // throws now if the format is invalid
+    const checkedCsv = format && FORMATS[format].hasCsvOptions ? checkCsvOptions(csv) : undefined;
     const fingerprint = fingerprintOf(query, settings.baseUrl, format, checkedCsv);
-    const after = options.after === undefined ? undefined : checkCursor(options.after, fingerprint);
+    const after = cursor === undefined ? undefined : checkCursor(cursor, fingerprint);
     // A resumed list of DOIs is complete only if the cursor carries the earlier DOIs.
     const collectsDois = dois && (select ?? fieldNames(resource)).includes("DOI") &&
       (after === undefined || after.dois !== undefined);
@@ -139,17 +150,18 @@ export function createQuery<R extends object>(
       format === undefined
         ? rowConverter<R>(collectsDois)
         : byteConverter(createFormatWriter(format, { csv, state: after?.writer }), collectsDois);
-    // Created now, and not when the iteration starts, so that an invalid format throws now.
-    let unused: PageConverter<unknown> | undefined = createConverter();
     return {
       [Symbol.asyncIterator]() {
-        const converter = unused ?? createConverter();
-        unused = undefined;
         const position = { fingerprint, after, collectsDois };
-        return iterate(streamBatches(converter, (batch) => [batch], position), signal);
+        return iterate(streamBatches(createConverter(), (batch) => [batch], position), signal);
       },
     };
   };
+
+  // Every method takes options of CSV, so that a format that has none rejects them.
+  const formatMethods = Object.fromEntries(
+    formatsOf(resource).map((format) => [format, (csv?: CsvOptions) => bytes(format, { csv })]),
+  ) as Pick<Query<R>, "csv" | "ndjson" | "json">;
 
   return {
     url,
@@ -157,10 +169,7 @@ export function createQuery<R extends object>(
     pages,
     rows,
     bytes,
-    csv: (options) => bytes("csv", { csv: options }),
-    ndjson: () => bytes("ndjson"),
-    json: () => bytes("json"),
-    ...(FORMATS.geojson.resources.includes(resource) && { geojson: () => bytes("geojson") }),
+    ...formatMethods,
     batches: batches as Query<R>["batches"],
     async toArray() {
       const all: R[][] = [];
@@ -199,7 +208,7 @@ function byteConverter(writer: PageWriter, collectsDois = false): PageConverter<
 
 /** Checks the option `signal`. A frequent mistake is to pass the AbortController. */
 function requireSignal(signal: unknown): void {
-  if (signal === undefined || (signal as AbortSignal | null)?.throwIfAborted !== undefined) return;
+  if (signal === undefined || signal instanceof AbortSignal) return;
   const hint = "pass the signal property of an AbortController";
   throw invalidValue("signal", "an AbortSignal", signal, hint);
 }

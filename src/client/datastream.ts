@@ -5,10 +5,6 @@ import {
   RESOURCE_NAMES,
   type ResourceName,
 } from "../odata/resources.ts";
-import type { Selection } from "../odata/selection.ts";
-import { requireOneOf, requireOptions } from "../validation.ts";
-import { createQuery } from "./create_query.ts";
-import { type ClientSettings, type DataStreamOptions, toClientSettings } from "./options.ts";
 import {
   type Citation,
   citationClauses,
@@ -17,6 +13,10 @@ import {
   type CitedDataset,
   toCitation,
 } from "../formats/citations.ts";
+import type { Selection } from "../odata/selection.ts";
+import { requireOneOf, requireOptions } from "../validation.ts";
+import { createQuery } from "./create_query.ts";
+import { type ClientSettings, type DataStreamOptions, toClientSettings } from "./options.ts";
 import type {
   AnyResourceQuery,
   LocationsQuery,
@@ -301,10 +301,14 @@ export class DataStream {
     filter?: Filter<FilterFieldOf<"Metadata">> | string,
     options: CitationOptions = {},
   ): Promise<Citation[]> {
-    requireOptions("citations()", options, ["signal", "dois", "within"]);
-    const { signal } = options;
+    const given = requireOptions("citations()", options, {
+      signal: undefined,
+      dois: undefined,
+      within: undefined,
+    });
+    const { signal } = given;
     const citations: Citation[] = [];
-    for (const clauses of citationClauses(filter, options)) {
+    for (const clauses of citationClauses(filter, given)) {
       const query = createQuery<CitedDataset>(
         "Metadata",
         { select: CITED_FIELDS, signal, top: MAXIMUM_TOP },

@@ -10,6 +10,7 @@ import { TOKEN } from "../endpoint/endpoint.ts";
 import {
   emptyOption,
   invalidValue,
+  readMembers,
   requireOptions,
   requirePositive,
   requireType,
@@ -88,17 +89,17 @@ export interface ClientSettings extends TransportOptions {
   retry: RetryPolicy;
 }
 
-/** Names of the options; the type requires every one. */
-const KEYS: Record<keyof DataStreamOptions, true> = {
-  apiKey: true,
-  baseUrl: true,
-  requestsPerSecond: true,
-  userAgent: true,
-  retry: true,
-  timeouts: true,
-  fetch: true,
-  clock: true,
-};
+/** Defaults of the options. */
+const DEFAULT_OPTIONS = {
+  apiKey: undefined,
+  baseUrl: PRODUCTION_URL,
+  requestsPerSecond: MAX_REQUESTS_PER_SECOND,
+  userAgent: undefined,
+  retry: DEFAULT_RETRY,
+  timeouts: DEFAULT_TIMEOUTS,
+  fetch: defaultFetch,
+  clock: systemClock,
+} satisfies Record<keyof DataStreamOptions, unknown>;
 
 /**
  * Checks the options of a client and adds the defaults.
@@ -106,21 +107,22 @@ const KEYS: Record<keyof DataStreamOptions, true> = {
  * @throws {ValidationError} If an option is unknown or has an invalid value
  */
 export function toClientSettings(options: DataStreamOptions): ClientSettings {
-  requireOptions("DataStream", options, Object.keys(KEYS));
-  const {
-    apiKey,
-    baseUrl = PRODUCTION_URL,
-    requestsPerSecond = MAX_REQUESTS_PER_SECOND,
-    userAgent,
-    fetch = defaultFetch,
-    clock = systemClock,
-  } = options;
+  const given = requireOptions("DataStream", options, DEFAULT_OPTIONS);
+  const { apiKey, baseUrl, requestsPerSecond, userAgent, fetch, clock } = given;
   requireBaseUrl(baseUrl, apiKey !== undefined);
   requireRate(requestsPerSecond, baseUrl);
   requireType("fetch", fetch, "function");
+  const { now, sleep } = readMembers("clock", clock, { now: null, sleep: null });
+  requireType("clock.now", now, "function");
+  requireType("clock.sleep", sleep, "function");
   if (apiKey !== undefined) requireApiKey(apiKey);
-  const retry = withDefaults("retry", DEFAULT_RETRY, options.retry);
-  const timeouts = withDefaults("timeouts", DEFAULT_TIMEOUTS, options.timeouts);
+  const retry = requireOptions("DataStream", given.retry as RetryPolicy, DEFAULT_RETRY, "retry");
+  const timeouts = requireOptions(
+    "DataStream",
+    given.timeouts as Timeouts,
+    DEFAULT_TIMEOUTS,
+    "timeouts",
+  );
   requireWholeNumber("retry.attempts", retry.attempts, 1, MAX_ATTEMPTS);
   requireTime("retry.backoff", retry.backoff, 0);
   requireTime("retry.retryAfter", retry.retryAfter, 0);
@@ -142,16 +144,6 @@ export function toClientSettings(options: DataStreamOptions): ClientSettings {
   };
 }
 
-function withDefaults<T extends object>(
-  option: string,
-  defaults: T,
-  given: Partial<T> | undefined = {},
-): T {
-  requireOptions("DataStream", given, Object.keys(defaults), option);
-  const set = Object.entries(given).filter(([, value]) => value !== undefined);
-  return { ...defaults, ...Object.fromEntries(set) };
-}
-
 function requireTime(option: string, value: unknown, min: number): void {
   if (typeof value === "number" && value >= min && value <= MAX_TIME) return;
   throw invalidValue(option, `a number of milliseconds from ${min} to ${MAX_TIME}`, value);
@@ -159,13 +151,11 @@ function requireTime(option: string, value: unknown, min: number): void {
 
 /** Checks that a header can carry the API key. The message never contains the key. */
 function requireApiKey(apiKey: unknown): void {
-  const isKey = (value: unknown) => typeof value === "string" && API_KEY_PATTERN.test(value);
-  if (isKey(apiKey)) return;
-  if (typeof apiKey === "string" && apiKey.trim() === "") {
-    throw emptyOption("apiKey", apiKey, "omit it, or set it");
-  }
+  const trimmed = typeof apiKey === "string" ? apiKey.trim() : undefined;
+  if (trimmed === apiKey && API_KEY_PATTERN.test(trimmed!)) return;
+  if (trimmed === "") throw emptyOption("apiKey", apiKey, "omit it, or set it");
   // A key that was read from a file often ends with a line feed.
-  throw typeof apiKey === "string" && isKey(apiKey.trim())
+  throw trimmed !== undefined && API_KEY_PATTERN.test(trimmed)
     ? new ValidationError("apiKey", "begins or ends with white space, such as a line feed", {
       hint: "pass apiKey.trim()",
     })
@@ -178,7 +168,7 @@ function requireApiKey(apiKey: unknown): void {
 
 /** Checks the base URL. The message shows at most its origin: the rest may be an API key. */
 function requireBaseUrl(baseUrl: string, hasKey: boolean): void {
-  if (!URL.canParse(baseUrl)) {
+  if (typeof baseUrl !== "string" || !URL.canParse(baseUrl)) {
     throw new ValidationError(
       "baseUrl",
       `must be an absolute URL such as ${PRODUCTION_URL}, got another value (not shown)`,

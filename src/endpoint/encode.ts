@@ -1,5 +1,6 @@
 import { utf8Decoder, utf8Encoder } from "../bytes.ts";
-import { ValidationError } from "../errors.ts";
+import type { ValidationError } from "../errors.ts";
+import { invalidValue } from "../validation.ts";
 
 /** Maximum length of a text that is encoded in the buffers below. */
 const MAX_BUFFERED = 1_365;
@@ -9,7 +10,7 @@ const outputBuffer = new Uint8Array(3 * inputBuffer.length);
 /** 1 for each byte that is an unreserved character. */
 const UNRESERVED = Uint8Array.from(
   { length: 256 },
-  (_, byte) => Number(/[\w.~-]/.test(String.fromCharCode(byte))),
+  (_, byte) => /[\w.~-]/.test(String.fromCharCode(byte)) ? 1 : 0,
 );
 const HEX = utf8Encoder.encode("0123456789ABCDEF");
 
@@ -57,13 +58,13 @@ export function toUrlValue(name: string, value: unknown): UrlValue | undefined {
   if (!isDefined(value)) return undefined;
   if (Array.isArray(value)) {
     const items = value.filter(isDefined).map((item) => toText(name, item));
-    return items.length > 0 ? items : undefined;
+    return items.length ? items : undefined;
   }
   if (isPlainObject(value)) {
     const pairs = Object.entries(value)
       .filter(([, item]) => isDefined(item))
       .map(([key, item]) => [key.toWellFormed(), toText(name, item)]);
-    return pairs.length > 0 ? Object.fromEntries(pairs) : undefined;
+    return pairs.length ? Object.fromEntries(pairs) : undefined;
   }
   return toText(name, value);
 }
@@ -95,12 +96,5 @@ function toText(name: string, value: unknown): string {
 
 /** Creates the error for a parameter that a URL cannot hold at its place. */
 export function urlValueError(name: string, value: unknown): ValidationError {
-  const got = Object.prototype.toString.call(value).slice(8, -1);
-  return new ValidationError(
-    name,
-    `must be text, a number, a valid date or a flat list of these, got ${got}`,
-    {
-      received: value,
-    },
-  );
+  return invalidValue(name, "text, a number, a valid date or a flat list of these", value);
 }

@@ -1,4 +1,4 @@
-import { ValidationError } from "../errors.ts";
+import { invalidValue } from "../validation.ts";
 import { encode, toUrlValue, type UrlValue, urlValueError } from "./encode.ts";
 import { memoize } from "./memoize.ts";
 import { DEFAULTS, merge } from "./merge.ts";
@@ -67,15 +67,9 @@ export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
  */
 function parse(options: MergedOptions): RequestOptions {
   const { method, url, baseUrl, headers, mediaType, data, request } = options;
-  if (typeof url !== "string" || !url) {
-    throw new ValidationError("url", "must be a path or a full URL", {
-      received: url,
-    });
-  }
-  if (typeof method !== "string" || !TOKEN.test(method)) {
-    throw new ValidationError("method", `must be an HTTP method such as "GET", got "${method}"`, {
-      received: method,
-    });
+  if (!url) throw invalidValue("url", "a path or a full URL", url);
+  if (!TOKEN.test(method ?? "")) {
+    throw invalidValue("method", 'a method such as "GET"', method);
   }
   const template = parseTemplate(url);
   const parameters: [name: string, value: unknown][] = [];
@@ -101,19 +95,16 @@ function parse(options: MergedOptions): RequestOptions {
       : requireHost(expanded, template.hostEnd),
     headers,
   };
-  if (mediaType?.format && result.headers.accept !== undefined) {
-    result.headers.accept = withFormat(result.headers.accept, mediaType.format);
+  if (mediaType.format && headers.accept) {
+    headers.accept = withFormat(headers.accept, mediaType.format);
   }
   if (result.method === "get" || result.method === "head") {
     result.url = appendQuery(result.url, parameters);
   } else if (data !== undefined) {
     result.body = data;
-  } else {
-    const fields = parameters.filter(([, value]) => value !== undefined);
-    if (fields.length > 0) {
-      result.body = Object.fromEntries(fields);
-      result.headers["content-type"] ??= JSON_CONTENT_TYPE;
-    }
+  } else if (parameters.length) {
+    result.body = Object.fromEntries(parameters);
+    headers["content-type"] ??= JSON_CONTENT_TYPE;
   }
   if (request !== undefined) result.request = request;
   return result;
@@ -125,18 +116,13 @@ function parse(options: MergedOptions): RequestOptions {
  */
 function requireHost(url: string, hostEnd: number): string {
   if (hostEnd === 0 || /^(?:[/?#]|$)/.test(url.slice(hostEnd))) return url;
-  throw new ValidationError(
-    "url",
-    `must have "/", "?" or "#" after the host, got "${url.slice(0, hostEnd + 40)}"`,
-    { received: url },
-  );
+  const expected = "a URL on the host of its template";
+  throw invalidValue("url", expected, url.slice(0, hostEnd + 40));
 }
 
 /** Joins a base URL and a path with exactly one slash. */
-function join(baseUrl: string, path: string): string {
-  if (typeof baseUrl !== "string") {
-    throw new ValidationError("baseUrl", "must be a string");
-  }
+function join(baseUrl: string | undefined, path: string): string {
+  if (baseUrl === undefined) throw invalidValue("baseUrl", "of type string", baseUrl);
   let end = baseUrl.length;
   while (end > 0 && baseUrl[end - 1] === "/") end--;
   let start = 0;
@@ -159,11 +145,7 @@ const VENDOR_TYPE = /((?:^|,)\s*application\/vnd(?:\.[\w-]+){2,})\+json(?=\s*(?:
  */
 function withFormat(accept: string, format: string): string {
   if (!/^[\w.+-]+$/.test(format)) {
-    throw new ValidationError(
-      "mediaType.format",
-      `must be a format such as "raw", got "${format}"`,
-      { received: format },
-    );
+    throw invalidValue("mediaType.format", 'a format such as "raw"', format);
   }
   return accept.replace(VENDOR_TYPE, `$1.${format}`);
 }
@@ -182,9 +164,9 @@ function appendQuery(url: string, parameters: readonly [string, unknown][]): str
   let query = "";
   for (const parameter of parameters) {
     const pair = toPair(parameter);
-    if (pair !== undefined) query += query === "" ? pair : `&${pair}`;
+    if (pair) query += query ? "&" + pair : pair;
   }
-  if (query === "") return url;
+  if (!query) return url;
   const fragment = url.indexOf("#");
   const end = fragment < 0 ? url.length : fragment;
   const start = url.slice(0, end);

@@ -1,9 +1,16 @@
+import { invalidValue } from "../validation.ts";
 import { ValidationError } from "../errors.ts";
 import { PRODUCTION_URL } from "../service_constants.ts";
 import { VERSION } from "../version.ts";
 import { isDefined, isPlainObject } from "./encode.ts";
 import { memoize } from "./memoize.ts";
-import type { EndpointOptions, HeaderFields, HeaderPairs, MergedOptions } from "./types.ts";
+import type {
+  EndpointOptions,
+  HeaderFields,
+  HeaderPairs,
+  MediaType,
+  MergedOptions,
+} from "./types.ts";
 
 /** Defaults of `endpoint`. */
 export const DEFAULTS: MergedOptions = {
@@ -23,7 +30,8 @@ export const DEFAULTS: MergedOptions = {
  * @param defaults The options to start from
  * @param route `<METHOD> <url-or-path>`, a URL alone, or the options themselves
  * @param options The options that accompany a route; they take precedence over it
- * @throws {ValidationError} If a parameter refers to itself, or the headers cannot be read
+ * @throws {ValidationError} If an option has the wrong type, a parameter refers to itself, or the
+ *   headers cannot be read
  */
 export function merge(
   defaults: MergedOptions,
@@ -32,20 +40,25 @@ export function merge(
 ): MergedOptions {
   const isRoute = typeof route === "string";
   const given = (isRoute ? options : route) ?? {};
-  const { method, url } = isRoute ? parseRoute(route) : given;
+  requireTypeIfSet("options", given, "object");
+  const fromRoute = isRoute ? parseRoute(route) : given;
+  const mediaType: MediaType & EndpointOptions = {};
+  copyOptions(defaults.mediaType as EndpointOptions, mediaType);
+  copyOptions(
+    requireTypeIfSet("mediaType", given.mediaType, "object") as EndpointOptions,
+    mediaType,
+  );
+  requireTypeIfSet("mediaType.format", mediaType.format, "string");
   const merged: MergedOptions = {
-    method: isDefined(given.method) ? toUpperCase(given.method) : method ?? defaults.method,
-    baseUrl: given.baseUrl ?? defaults.baseUrl,
+    method: toUpperCase(requireTypeIfSet("method", given.method, "string")) ?? fromRoute.method ??
+      defaults.method,
+    baseUrl: requireTypeIfSet("baseUrl", given.baseUrl, "string") ?? defaults.baseUrl,
     headers: mergeHeaders(defaults.headers, given.headers),
-    mediaType: copy(
-      given.mediaType
-        ? { ...defaults.mediaType, ...withoutUndefined(given.mediaType) }
-        : defaults.mediaType,
-      "mediaType",
-    ),
+    mediaType,
   };
-  copyOptions(defaults, merged);
-  if (url !== undefined) merged.url = url;
+  if (defaults !== DEFAULTS) copyOptions(defaults, merged);
+  const url = requireTypeIfSet("url", given.url, "string") ?? fromRoute.url ?? defaults.url;
+  if (url) merged.url = url;
   copyOptions(given, merged);
   return merged;
 }
@@ -60,59 +73,49 @@ const ROUTE = /^([\w!#$%&'*+.^`|~-]+)\s+(\S[^]*)$/;
 const parseRoute = memoize((route): { method: string | undefined; url: string } => {
   const text = route.trim();
   const [, method, url = text] = ROUTE.exec(text) ?? [];
-  return { method: method && toUpperCase(method), url };
+  return { method: toUpperCase(method), url };
 });
 
 /** Changes ASCII letters only: the upper case of "ſ" is "S", which would become a valid method. */
-function toUpperCase(method: string): string {
-  return String(method).replace(/[a-z]+/g, (letters) => letters.toUpperCase());
+function toUpperCase(method: string | null | undefined): string | undefined {
+  return method?.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
 }
 
-function withoutUndefined(options: object): object {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-}
+/** The options that `merge` merges one by one. */
+const MERGED = new Set(["url", ...Object.keys(DEFAULTS)]);
 
-/** Copies the options that `merge` has not merged field by field, except undefined ones. */
-function copyOptions(from: EndpointOptions, to: MergedOptions): void {
-  for (const name of Object.keys(from)) {
-    const value = from[name];
-    switch (name) {
-      case "method":
-      case "baseUrl":
-      case "headers":
-      case "mediaType":
-        break;
-      case "url":
-        if (isDefined(value)) to.url = value as string;
-        break;
-      case "request":
-      case "data":
-        if (value !== undefined) to[name] = value as object;
-        break;
-      default:
-        if (value !== undefined) setOwn(to, name, copy(value, name));
+/**
+ * Copies the options that `merge` has not merged one by one, except undefined ones. Plain objects and
+ * arrays are copied deeply, except `data` and `request`. Any other value, such as a date or a stream,
+ * is not copied.
+ *
+ * @throws {ValidationError} If a value refers to itself, is nested too deeply for the engine's stack,
+ *   or has a getter that throws
+ */
+function copyOptions(from: EndpointOptions | null | undefined, to: EndpointOptions): void {
+  let name = "";
+  try {
+    for (name of Object.keys(from ?? {})) {
+      const value = from![name];
+      if (value === undefined || MERGED.has(name)) continue;
+      setOwn(to, name, name === "data" || name === "request" ? value : copyDeep(value));
     }
+  } catch (cause) {
+    // Engines report an exhausted stack by different errors. Tracking the depth is measurably slower.
+    throw new ValidationError(name, "refers to itself or cannot be copied", { cause });
   }
 }
 
 /**
- * Copies plain objects and arrays deeply. Any other value, such as a date or a stream, is returned
- * unchanged.
+ * Checks the type of an option. Undefined and null are valid, but an array is not an object.
  *
- * @param value The value to copy
- * @param name Name of the parameter, used in the error message
- * @throws {ValidationError} If the value refers to itself or is nested too deeply for the engine's
- *   stack
+ * @returns The value
  */
-function copy<T>(value: T, name: string): T {
-  try {
-    return copyDeep(value);
-  } catch (cause) {
-    // Engines report an exhausted stack by different errors. Tracking the depth is measurably slower.
-    throw new ValidationError(name, "refers to itself, is too deep or cannot be read", {
-      cause,
-    });
+export function requireTypeIfSet<T>(option: string, value: T, type: "string" | "object"): T {
+  if (isDefined(value) && (typeof value !== type || Array.isArray(value))) {
+    throw invalidValue(option, `of type ${type}`, value);
   }
+  return value;
 }
 
 function copyDeep<T>(value: T): T {
@@ -126,16 +129,14 @@ function copyDeep<T>(value: T): T {
 
 /** Sets an own property of any name. Assigning to `__proto__` would set the prototype instead. */
 function setOwn<T>(target: Record<string, T>, name: string, value: T): void {
-  if (name !== "__proto__") {
-    target[name] = value;
-    return;
-  }
-  Object.defineProperty(target, name, {
-    value,
-    configurable: true,
-    enumerable: true,
-    writable: true,
-  });
+  if (name === "__proto__") {
+    Object.defineProperty(target, name, {
+      value,
+      configurable: true,
+      enumerable: true,
+      writable: true,
+    });
+  } else target[name] = value;
 }
 
 /**
@@ -145,40 +146,33 @@ function setOwn<T>(target: Record<string, T>, name: string, value: T): void {
  * @param defaults The fields to start from, names in lower case
  * @param given Fields by name, or pairs of name and value, as a `Headers` object yields them; the
  *   values of a repeated name are joined with a comma (RFC 9110, section 5.2)
- * @throws {ValidationError} If the fields are iterable but not pairs. The error contains no value,
- *   because it may be an API key
+ * @throws {ValidationError} If the fields or a value of them have the wrong type. The error contains
+ *   no value, because it may be an API key
  */
 export function mergeHeaders(
   defaults: Record<string, string>,
   given: HeaderFields | HeaderPairs | undefined,
 ): Record<string, string> {
   const headers = { ...defaults };
-  if (!given) return headers;
-  const fields = isIterable(given) ? joinPairs(given) : given;
-  for (const name of Object.keys(fields)) {
-    const value = fields[name];
-    if (isDefined(value)) setOwn(headers, name.toLowerCase(), String(value));
-    else delete headers[name.toLowerCase()];
+  if (!isDefined(given)) return headers;
+  const fields = new Map<string, string | number | undefined>();
+  try {
+    if (typeof given !== "object") throw given; // caught below
+    const isList = Symbol.iterator in given;
+    for (const pair of isList ? given : Object.entries(given)) {
+      const [name, value] = pair;
+      const isText = /string|number/.test(typeof (value ?? ""));
+      if (!Array.isArray(pair) || pair.length !== 2 || !isText) throw pair;
+      const field = name.toLowerCase();
+      const before = isList ? fields.get(field) : undefined;
+      fields.set(field, isDefined(before) && isDefined(value) ? `${before}, ${value}` : value);
+    }
+  } catch {
+    throw new ValidationError("headers", "must be an object or pairs of text");
+  }
+  for (const [name, value] of fields) {
+    if (isDefined(value)) setOwn(headers, name, String(value));
+    else delete headers[name];
   }
   return headers;
-}
-
-function isIterable(fields: HeaderFields | HeaderPairs): fields is HeaderPairs {
-  return Symbol.iterator in Object(fields);
-}
-
-function joinPairs(pairs: HeaderPairs): HeaderFields {
-  const fields = new Map<string, string | number | undefined>();
-  for (const pair of pairs) {
-    if (!Array.isArray(pair) || pair.length !== 2) {
-      throw new ValidationError(
-        "headers",
-        "must be an object or pairs of name and value",
-      );
-    }
-    const name = String(pair[0]).toLowerCase();
-    const [before, value] = [fields.get(name), pair[1]];
-    fields.set(name, isDefined(before) && isDefined(value) ? `${before}, ${value}` : value);
-  }
-  return Object.fromEntries(fields);
 }

@@ -1,7 +1,8 @@
 import { utf8Encoder } from "../bytes.ts";
+import { invalidValue } from "../validation.ts";
 import { ValidationError } from "../errors.ts";
 import { JSON_CONTENT_TYPE } from "./endpoint.ts";
-import { mergeHeaders } from "./merge.ts";
+import { mergeHeaders, requireTypeIfSet } from "./merge.ts";
 import type { RequestOptions } from "./types.ts";
 
 /**
@@ -17,9 +18,9 @@ import type { RequestOptions } from "./types.ts";
  * @param options The result of `endpoint`
  * @param init Other options of `Request`, for example `signal`
  * @returns The request, ready for `fetch`
- * @throws {ValidationError} If a header is not valid, or the body contains something that JSON
- *   cannot represent: a `Map`, a function, `NaN`, or an object that refers to itself
- * @throws {TypeError} If `Request` rejects the URL or the method
+ * @throws {ValidationError} If the URL or a header is not valid, or the body contains something that
+ *   JSON cannot represent: a `Map`, a function, `NaN`, or an object that refers to itself. If
+ *   `Request` rejects another option, such as the method, `cause` is its error
  *
  * Source: Fetch Standard, section 5.4 (Request class).
  *
@@ -37,27 +38,35 @@ export function toRequest(
   options: RequestOptions,
   init: Omit<RequestInit, "method" | "headers" | "body"> = {},
 ): Request {
-  const headers = mergeHeaders({}, options.headers);
-  for (const [name, value] of Object.entries(headers)) requireValidHeader(name, value);
-  let { body } = options;
-  if (body !== undefined && !isBodyInit(body)) {
-    if (isAsyncIterable(body)) {
-      body = toStream(body);
-    } else {
-      body = toJson(body);
-      headers["content-type"] ??= JSON_CONTENT_TYPE;
+  requireTypeIfSet("init", init, "object");
+  try {
+    const { url, method, headers: given } = options;
+    let { body } = options;
+    if (!URL.canParse(url)) throw invalidValue("url", "a full URL", url);
+    const headers = mergeHeaders({}, given);
+    for (const [name, value] of Object.entries(headers)) requireValidHeader(name, value);
+    if (body !== undefined && !isBodyInit(body)) {
+      if (isAsyncIterable(body)) {
+        body = toStream(body);
+      } else {
+        body = toJson(body);
+        headers["content-type"] ??= JSON_CONTENT_TYPE;
+      }
     }
+    return new Request(url, {
+      redirect: "manual",
+      ...init,
+      method: method.toUpperCase(),
+      // Deno copies a `Headers` object in quadratic time.
+      headers,
+      ...(body !== undefined && { body: body as BodyInit }),
+      // The Fetch Standard requires it for a stream.
+      ...(body instanceof ReadableStream && { duplex: "half" }),
+    });
+  } catch (cause) {
+    if (cause instanceof ValidationError) throw cause;
+    throw new ValidationError("options", "must be valid for Request", { cause });
   }
-  return new Request(options.url, {
-    redirect: "manual",
-    ...init,
-    method: options.method.toUpperCase(),
-    // Deno copies a `Headers` object in quadratic time.
-    headers,
-    ...(body !== undefined && { body: body as BodyInit }),
-    // The Fetch Standard requires it for a stream.
-    ...(body instanceof ReadableStream && { duplex: "half" }),
-  });
 }
 
 /** Checks a header. The error does not contain its value, which may be an API key. */
@@ -67,7 +76,7 @@ function requireValidHeader(name: string, value: string): void {
   } catch {
     throw new ValidationError(
       `headers.${name}`,
-      "must have letters, digits or hyphens as its name, and one line of Latin-1 text as its value",
+      "must have a valid name and one line of Latin-1 text",
     );
   }
 }

@@ -131,8 +131,8 @@ export interface Endpoint<Required = { url: string }> {
    * @param options Parameters and the options of {@linkcode EndpointOptions}. They take precedence
    *   over the route
    * @returns Request options for any HTTP client
-   * @throws {ValidationError} If the url is missing or a malformed template, the method is not an HTTP
-   *   token, a parameter cannot be written in a URL or refers to itself, or the headers cannot be read
+   * @throws {ValidationError} If an option has another type, the url is missing or a malformed template,
+   *   the method is not an HTTP token, or a parameter cannot be written in a URL or refers to itself
    */
   <Route extends string>(
     route: Route,
@@ -145,8 +145,8 @@ export interface Endpoint<Required = { url: string }> {
    *   has an index signature
    * @param options Parameters and the options of {@linkcode EndpointOptions}
    * @returns Request options for any HTTP client
-   * @throws {ValidationError} If the url is missing or a malformed template, the method is not an HTTP
-   *   token, a parameter cannot be written in a URL or refers to itself, or the headers cannot be read
+   * @throws {ValidationError} If an option has another type, the url is missing or a malformed template,
+   *   the method is not an HTTP token, or a parameter cannot be written in a URL or refers to itself
    */
   <Options extends EndpointOptions>(
     options: Options & (string extends keyof Options ? unknown : Required),

@@ -1,6 +1,7 @@
 // URI templates (RFC 6570): parsing, and expansion with values.
 import { parseTemplate as parseUriTemplate } from "url-template";
 import { ValidationError } from "../errors.ts";
+import { invalidValue } from "../validation.ts";
 import { encode, type UrlValue } from "./encode.ts";
 import { memoize } from "./memoize.ts";
 
@@ -92,15 +93,13 @@ const VARIABLE = `${CHARACTER}(?:\\.?${CHARACTER})*(?:\\*|:[1-9]\\d{0,3})?`;
 // The alternatives begin with different characters and nothing follows the outer repetition, so that
 // matching takes linear time, for malformed text too.
 const WELL_FORMED = new RegExp(`^(?:[^{}]+|{[+#./;?&]?${VARIABLE}(?:,${VARIABLE})*})*`);
-/** Maximum length of an expression in an error message. */
-const MAX_SHOWN = 60;
 
 /** Throws a `ValidationError` if a template does not match the grammar of RFC 6570, section 2. */
 function requireWellFormed(template: string): void {
   const { length } = WELL_FORMED.exec(template)![0];
   if (length === template.length) return;
-  const [wrong] = /^(?:{[^{}]*}?|})/.exec(template.slice(length))!;
-  const shown = wrong.length > MAX_SHOWN ? `${wrong.slice(0, MAX_SHOWN)}…` : wrong;
+  // At most the first 60 characters of the expression.
+  const [shown] = /^(?:{[^{}]{0,58}}?|})/.exec(template.slice(length))!;
   throw new ValidationError(
     "url",
     `has a malformed expression "${shown}" at character ${length + 1}`,
@@ -112,7 +111,7 @@ function requireWellFormed(template: string): void {
 function dollarHint(expression: string): string {
   const encoded = expression.replaceAll("$", "%24");
   if (encoded === expression || WELL_FORMED.exec(encoded)![0] !== encoded) return "";
-  return `write "${encoded}", and "%24" in the name of the option`;
+  return `write "${encoded}", and "%24" in the option's name`;
 }
 
 /** Reads the text between the braces of a well-formed expression. */
@@ -210,11 +209,7 @@ function escapePercentIn(value: UrlValue): UrlValue {
  */
 function prefixOf(name: string, value: UrlValue, length: number, isReserved: boolean): string {
   if (typeof value !== "string") {
-    throw new ValidationError(
-      name,
-      `must be text for the prefix "${name}:${length}", got a list or object`,
-      { received: value },
-    );
+    throw invalidValue(name, `text for the prefix "${name}:${length}"`, value);
   }
   const character = isReserved ? "(?:%[\\dA-Fa-f]{2}|.)" : ".";
   return new RegExp(`^${character}{0,${length}}`, "su").exec(value)![0];

@@ -3,7 +3,6 @@ import { stringify } from "@std/csv/stringify";
 import { utf8Decoder, utf8Encoder } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
 import {
-  describe,
   emptyOption,
   firstRepeated,
   invalidValue,
@@ -16,6 +15,7 @@ import {
   concatBytes,
   PageFault,
   type PageWriter,
+  requirePage,
   type WriterState,
   type WrittenPage,
 } from "./page_writer.ts";
@@ -82,29 +82,29 @@ export interface CheckedCsvOptions {
 /**
  * Checks options of CSV and sets the defaults.
  *
+ * @param option Option or argument that holds the options
  * @throws {ValidationError} If an option is unknown, the separator is not accepted, or a column is
  *   malformed or repeated
  */
-export function checkCsvOptions(options: CsvOptions = {}): CheckedCsvOptions {
-  requireOptions("CSV", options, Object.keys(CSV_OPTIONS));
-  const { separator = ",", header = true, bom = false, escapeFormulas = false } = options;
+export function checkCsvOptions(given: CsvOptions = {}, option = "csv"): CheckedCsvOptions {
+  const options = requireOptions("CSV", given, DEFAULT_CSV, "", option);
+  const { separator, columns } = options;
   if (typeof separator !== "string" || !SEPARATOR_PATTERN.test(separator)) {
     throw invalidValue("separator", 'one punctuation mark such as "," or ";", or a tab', separator);
   }
   for (const name of ["header", "bom", "escapeFormulas"] as const) {
     requireType(name, options[name], "boolean");
   }
-  const columns = options.columns === undefined ? undefined : checkColumns(options.columns);
-  return { columns, separator, header, bom, escapeFormulas };
+  return { ...options, columns: columns === undefined ? columns : checkColumns(columns) };
 }
 
-const CSV_OPTIONS: Record<keyof CsvOptions, true> = {
-  columns: true,
-  separator: true,
+const DEFAULT_CSV = {
+  columns: undefined,
+  separator: ",",
   header: true,
-  bom: true,
-  escapeFormulas: true,
-};
+  bom: false,
+  escapeFormulas: false,
+} satisfies Record<keyof CsvOptions, unknown>;
 
 /** One ASCII punctuation mark that does not occur in numbers and is not a quote. */
 const SEPARATOR_PATTERN = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;
@@ -115,8 +115,7 @@ function checkColumns(columns: readonly CsvColumn[]): (readonly [field: string, 
   const pairs = columns.map((column): readonly [string, string] => {
     if (typeof column === "string") return [column, column];
     if (isPair(column)) return column;
-    const problem = `must hold fields or [field, header] pairs, got ${describe(column)}`;
-    throw new ValidationError("columns", problem, { received: column });
+    throw invalidValue("columns", "fields or [field, header] pairs", column);
   });
   const repeated = firstRepeated(pairs.map(([field]) => field));
   if (repeated === undefined) return pairs;
@@ -141,7 +140,7 @@ function isPair(column: unknown): column is readonly [field: string, header: str
  *   of the rows, in order of appearance
  * @returns The CSV in UTF-8
  * @throws {SyntaxError} If the bytes are not a page
- * @throws {ValidationError} If an option is invalid
+ * @throws {ValidationError} If the page is not a `Uint8Array`, or an option is invalid
  *
  * Source: RFC 4180.
  *
@@ -156,7 +155,8 @@ function isPair(column: unknown): column is readonly [field: string, header: str
  * ```
  */
 export function csvFromPage(page: Uint8Array, options: CsvOptions = {}): Uint8Array<ArrayBuffer> {
-  const writer = new CsvWriter(checkCsvOptions(options), [], { addsNewFields: true });
+  requirePage(page);
+  const writer = new CsvWriter(checkCsvOptions(options, "options"), [], { addsNewFields: true });
   const { bytes } = writer.write(page);
   // For a page without rows, `write` returns no bytes, and `end` returns the header.
   return bytes.length > 0 ? bytes : writer.end();

@@ -60,8 +60,7 @@ export type FormatName = "csv" | "ndjson" | "json" | "geojson";
  * 1. Add its name to {@linkcode FormatName}.
  * 2. Add an entry to this table, with a function that creates a {@linkcode PageWriter}.
  * 3. Remove the name from {@linkcode FORMAT_SYNONYMS}, if it is there.
- * 4. Optional: add a method such as `csv()` to the type in `client/query.ts` and to the object that
- *    `client/create_query.ts` returns. Without one, `query.bytes(name)` returns the format.
+ * 4. Add its method, such as `csv()`, to the type `Query` in `client/query.ts`.
  */
 export const FORMATS: Readonly<Record<FormatName, Format>> = {
   csv: {
@@ -167,6 +166,7 @@ export function missingFields(
 export function createWriter(format: FormatName, options: WriterOptions): PageWriter {
   const { resource, select, csv } = options;
   requireOneOf("format", format, formatsOf(resource), ` for ${resource}`);
+  checkCsvOptions(csv);
   const csvOption = Object.entries(csv ?? {}).find(([, value]) => value !== undefined);
   if (csvOption !== undefined && !FORMATS[format].hasCsvOptions) {
     throw new ValidationError(csvOption[0], `applies to CSV only; the format is ${format}`, {

@@ -1,5 +1,11 @@
 import { JsonDocumentWriter } from "./json.ts";
-import { concatBytes, ID_FIELD, type PageWriter, type WriterState } from "./page_writer.ts";
+import {
+  concatBytes,
+  ID_FIELD,
+  type PageWriter,
+  requirePage,
+  type WriterState,
+} from "./page_writer.ts";
 import {
   digitsOf,
   isNumberText,
@@ -17,6 +23,7 @@ import {
  * @returns A FeatureCollection of points in WGS 84. Coordinates keep the digits that the service sent. A
  *   location without a position has the geometry null
  * @throws {SyntaxError} If the bytes are not a page
+ * @throws {ValidationError} If the page is not a `Uint8Array`
  *
  * Source: RFC 7946.
  *
@@ -31,6 +38,7 @@ import {
  * ```
  */
 export function geojsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
+  requirePage(page);
   const writer = createGeojsonWriter();
   const { bytes } = writer.write(page);
   return concatBytes([bytes, writer.end()]);

@@ -1,7 +1,13 @@
 import { utf8Encoder } from "../bytes.ts";
 import { COMMA, LINE_FEED } from "./json_scanner.ts";
 import { minifyRows } from "./minify.ts";
-import { concatBytes, type PageWriter, type WriterState, type WrittenPage } from "./page_writer.ts";
+import {
+  concatBytes,
+  type PageWriter,
+  requirePage,
+  type WriterState,
+  type WrittenPage,
+} from "./page_writer.ts";
 
 /**
  * Converts one page of the service to NDJSON, for callers that request pages themselves.
@@ -9,6 +15,7 @@ import { concatBytes, type PageWriter, type WriterState, type WrittenPage } from
  * @param page Bytes of a page: a JSON object with its rows under `value`
  * @returns One line per row. Each line is the row's own bytes minus white space, so 7.10 stays 7.10
  * @throws {SyntaxError} If the bytes are not a page
+ * @throws {ValidationError} If the page is not a `Uint8Array`
  *
  * @example
  * ```ts
@@ -20,6 +27,7 @@ import { concatBytes, type PageWriter, type WriterState, type WrittenPage } from
  * ```
  */
 export function ndjsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
+  requirePage(page);
   return minifyRows(page, LINE_FEED).bytes;
 }
 

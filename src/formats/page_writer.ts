@@ -1,4 +1,5 @@
 import type { Bytes } from "../bytes.ts";
+import { ValidationError } from "../errors.ts";
 import { parseWholeNumber } from "../validation.ts";
 
 /**
@@ -20,6 +21,17 @@ export interface PageWriter {
   write(page: Uint8Array, dropsId?: boolean): WrittenPage;
   /** Returns the bytes after the last page. */
   end(): Bytes;
+}
+
+/**
+ * Checks that a page is bytes.
+ *
+ * @throws {ValidationError} If it is not a `Uint8Array`; one of another realm is accepted
+ */
+export function requirePage(page: Uint8Array | null | undefined): void {
+  if (page?.[Symbol.toStringTag] === "Uint8Array") return;
+  // The value is not shown: it may be the text of a whole page.
+  throw new ValidationError("page", `must be a Uint8Array, got ${typeof page}`);
 }
 
 /** A page in the bytes of another format. */

@@ -1,4 +1,4 @@
-import { invalidValue } from "../validation.ts";
+import { invalidValue, requireOptions } from "../validation.ts";
 import type { Clause } from "./clause.ts";
 
 /**
@@ -63,10 +63,12 @@ export function toBoxClauses(
   box: BoundingBox,
   option: string,
 ): Clause<"Longitude" | "Latitude">[] {
-  if (typeof box !== "object" || box === null) {
-    throw invalidValue(option, "an object { west, south, east, north }", box);
-  }
-  const { west, south, east, north } = box;
+  const { west, south, east, north } = requireOptions(
+    "a bounding box",
+    box,
+    NO_SIDES,
+    option,
+  ) as BoundingBox;
   requireRange(option, ["west", west], ["east", east], 180);
   requireRange(option, ["south", south], ["north", north], 90);
   const side = <F extends string>(field: F, operator: "gt" | "lt", degrees: number): Clause<F> => ({
@@ -81,6 +83,9 @@ export function toBoxClauses(
     side("Latitude", "lt", north),
   ];
 }
+
+/** Names of the sides, none of which has a default. */
+const NO_SIDES = { west: undefined, south: undefined, east: undefined, north: undefined };
 
 /** A side of a box. */
 type Side = readonly [name: string, degrees: number];

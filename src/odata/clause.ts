@@ -103,6 +103,6 @@ export function toLiteral(field: string, value: string | number, option: string)
  * @throws {ValidationError} If it has characters other than letters, digits and `_`
  */
 export function requireFieldName(field: string): void {
-  if (/^[A-Za-z_]\w*$/.test(field)) return;
+  if (typeof field === "string" && /^[A-Za-z_]\w*$/.test(field)) return;
   throw invalidValue("field", 'a name of letters, digits and "_"', field);
 }

@@ -55,9 +55,9 @@ export interface Filter<F extends string = FilterFieldOf<"Records">> {
  * ```
  */
 export function and<F extends string>(...filters: readonly Filter<F>[]): Filter<F> {
-  const wrong = filters.findIndex((filter) => !Array.isArray(filter?.clauses));
+  const wrong = filters.findIndex((filter) => !isFilter(filter));
   if (filters.length === 0 || wrong >= 0) {
-    const expected = "one or more filters made by eq(), isIn() and similar functions";
+    const expected = "one or more filters such as eq() makes";
     throw invalidValue("filters", expected, filters[wrong]);
   }
   return toFilter(filters.flatMap(({ clauses }) => clauses));
@@ -254,6 +254,15 @@ function compareField<F extends string>(
 
 function toFilter<F extends string>(clauses: readonly Clause<F>[]): Filter<F> {
   return { clauses, toString: () => formatClauses(clauses) };
+}
+
+/** Whether a value is a filter, as a function such as `eq` makes it. */
+export function isFilter(value: Filter<string> | undefined): value is Filter<string> {
+  try {
+    return Array.isArray(value!.clauses);
+  } catch {
+    return false; // undefined, null, or a getter that throws
+  }
 }
 
 /** Values of the most common filter fields. Empty arrays and `undefined` add no clause. */

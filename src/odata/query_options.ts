@@ -11,7 +11,7 @@ import {
 } from "../validation.ts";
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import { type Clause, formatClauses } from "./clause.ts";
-import type { Filter } from "./filter.ts";
+import { type Filter, isFilter } from "./filter.ts";
 import { type ParsedClause, parseFilter } from "./parse_filter.ts";
 import { fieldNames, isMeasured, MAXIMUM_TOP, type ResourceName, RESOURCES } from "./resources.ts";
 import { unknownFilterFieldHint, unknownSelectFieldHint } from "./name_hints.ts";
@@ -47,7 +47,10 @@ export interface RowOptions {
   top?: number | undefined;
   /** Maximum number of rows. Only as many pages are requested as needed. Default: all rows. */
   limit?: number | undefined;
-  /** Position to begin after: the `$skiptoken` of a next link, `Id:<last id>`. Default: the start. */
+  /**
+   * Position to begin after: the `$skiptoken` of a next link, `Id:<last id>`. If the query is unchecked,
+   * any other text is accepted, too. Default: the start.
+   */
   skipToken?: string | undefined;
   /**
    * Whether to fail if fewer rows are received than the service counted, by more than the inaccuracy of
@@ -167,8 +170,8 @@ export function checkQuery(
   } = query;
   requireType("unchecked", unchecked, "boolean");
   requireType("skipToken", skipToken, "string");
-  if (skipToken === "") {
-    throw emptyOption("skipToken", skipToken, "omit it to start at the first row");
+  if (skipToken !== undefined && !(unchecked ? /./ : /^Id:./).test(skipToken)) {
+    throw invalidValue("skipToken", '"Id:" and an Id', skipToken);
   }
   requireWholeNumber("top", top, 1, MAXIMUM_TOP);
   requireWholeNumber("limit", limit, 0);
@@ -261,7 +264,7 @@ function checkFilter(
   unchecked: boolean,
   canBeUnchecked: boolean,
 ): ParsedFilter {
-  if (typeof given !== "string" && !Array.isArray(given?.clauses)) {
+  if (typeof given !== "string" && !isFilter(given)) {
     const hint = "combine several expressions with and()";
     throw invalidValue("filter", "a string or one expression", given, hint);
   }

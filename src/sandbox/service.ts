@@ -47,7 +47,7 @@
  */
 import { utf8Encoder } from "../bytes.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
-import { requirePositive, requireWholeNumber } from "../validation.ts";
+import { requireOptions, requirePositive, requireType, requireWholeNumber } from "../validation.ts";
 import { BadRequest, parseQuery, type SandboxQuery } from "./query.ts";
 import { countRows, findRows } from "./search.ts";
 import { Throttle } from "./throttle.ts";
@@ -110,6 +110,15 @@ export interface Sandbox {
   stats: SandboxStats;
 }
 
+/** Defaults of the options. */
+const DEFAULT_SANDBOX: Required<SandboxOptions> = {
+  apiKey: "sandbox",
+  records: 40_000,
+  locations: 60,
+  requestsPerSecond: MAX_REQUESTS_PER_SECOND,
+  now: () => performance.now(),
+};
+
 const ROOT_PATH = "/v1/odata/v4";
 
 /**
@@ -123,7 +132,7 @@ const ROOT_PATH = "/v1/odata/v4";
  *
  * @param options API key, size of the data, rate limit and clock
  * @returns Its fetch function, root URL, API key and statistics
- * @throws {ValidationError} If a number of records, locations or requests is out of range
+ * @throws {ValidationError} If an option is unknown or has an invalid value
  *
  * Source: DataStream Public API, "Endpoints", "URL Parameters", "Response Format" and "Errors".
  *
@@ -146,13 +155,13 @@ const ROOT_PATH = "/v1/odata/v4";
  * ```
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
-  const {
-    apiKey = "sandbox",
-    records = 40_000,
-    locations = 60,
-    requestsPerSecond = MAX_REQUESTS_PER_SECOND,
-    now = () => performance.now(),
-  } = options;
+  const { apiKey, records, locations, requestsPerSecond, now } = requireOptions(
+    "createSandbox()",
+    options,
+    DEFAULT_SANDBOX,
+  );
+  requireType("apiKey", apiKey, "string");
+  requireType("now", now, "function");
   requireWholeNumber("records", records, 0, Number.MAX_SAFE_INTEGER);
   requireWholeNumber("locations", locations, 1, Number.MAX_SAFE_INTEGER);
   requirePositive("requestsPerSecond", requestsPerSecond);

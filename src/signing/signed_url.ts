@@ -8,6 +8,7 @@
  * Source: RFC 2104; Web Cryptography API.
  */
 import { ValidationError } from "../errors.ts";
+import { invalidValue, requireOptions } from "../validation.ts";
 
 /** Minimum length of a secret, in bytes of UTF-8: the length of the hash (RFC 2104, section 3). */
 const MIN_SECRET_BYTES = 32;
@@ -73,19 +74,19 @@ type SignatureStatus = "valid" | "expired" | "unsigned" | "invalid";
  * ```
  */
 export async function signUrl(url: URL | string, options: SignUrlOptions): Promise<string> {
-  const { secret, expires } = options;
+  const { secret, expires } = requireOptions("signUrl()", options, {
+    secret: "",
+    expires: NaN,
+  });
   requireSecret("secret", secret);
-  if (!URL.canParse(url)) {
+  if (!(url instanceof URL) && !(typeof url === "string" && URL.canParse(url))) {
     throw new ValidationError("url", "must be an absolute URL, such as https://host/Records.csv", {
       received: url,
     });
   }
   const seconds = expires instanceof Date ? Math.floor(expires.getTime() / 1000) : expires;
   if (!Number.isInteger(seconds) || seconds < 0 || seconds > MAX_EXPIRES) {
-    const problem = `must be a date or whole Unix seconds (not milliseconds), got ${
-      String(expires)
-    }`;
-    throw new ValidationError("expires", problem, { received: expires });
+    throw invalidValue("expires", "a date or whole Unix seconds (not milliseconds)", expires);
   }
   const signed = new URL(url);
   const existing = SIGNATURE_PARAMETERS.find((name) => signed.searchParams.has(name));

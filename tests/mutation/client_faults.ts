@@ -101,8 +101,8 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   {
     name: "Deno reuses a connection and repeats the request after a reset",
     file: "src/client/options.ts",
-    find: "fetch = defaultFetch,",
-    replacement: "fetch = (request) => globalThis.fetch(request),",
+    find: "fetch: defaultFetch,",
+    replacement: "fetch: (request) => globalThis.fetch(request),",
     test: "tests/e2e/processes/reset_test.ts",
   },
   {

@@ -75,7 +75,7 @@ Deno.test(
     await assertRejects(() => client.citations("Latitudes gt '5'"), TypeError, '"Latitude"?');
     const wrong = client.citations.bind(client) as (...of: unknown[]) => Promise<unknown>;
     await assertRejects(() => wrong(undefined, { signla: 1 }), TypeError, '"signal"?');
-    await assertRejects(() => wrong(undefined, AbortSignal.abort()), TypeError, "an AbortSignal");
+    await assertRejects(() => wrong(undefined, AbortSignal.abort()), TypeError, "AbortSignal");
     const signal = AbortSignal.abort("enough");
     assertEquals(await client.citations(undefined, { signal }).catch((error) => error), "enough");
   },

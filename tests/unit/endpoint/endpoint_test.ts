@@ -421,7 +421,7 @@ Deno.test("endpoint() names a parameter when it refers to itself", () => {
   const merged = { ...endpoint.merge("POST /x"), loop: circle };
   assertThrows(() => endpoint.parse(merged), ValidationError, "loop refers");
   const mediaType = { format: "raw", loop: circle };
-  assertThrows(() => endpoint("/x", { mediaType }), ValidationError, "mediaType refers");
+  assertThrows(() => endpoint("/x", { mediaType }), ValidationError, "loop refers");
 });
 
 Deno.test("endpoint() takes a parameter that is 1,000 levels deep, and one object in two places", () => {
@@ -520,7 +520,7 @@ for (const [url, values, expected] of hosts) {
     if (expected !== null) assertEquals(endpoint(url, values).url, expected);
     else {
       const host = url.slice(0, url.indexOf("{"));
-      const message = `url must have "/", "?" or "#" after the host, got "${host}`;
+      const message = `url must be a URL on the host of its template, got "${host}`;
       assertThrows(() => endpoint(url, values), ValidationError, message);
     }
   });

@@ -102,6 +102,6 @@ for (const [name, of] of Object.entries(inputs)) {
 
 Deno.test("endpoint() throws an error with the start of an expression when it is long", () => {
   const message = caught(`/{${"a".repeat(100_000)}!}`);
-  assert(message.length < 300 && message.includes("…"));
+  assert(message.length < 300);
   assertEquals(caught("/{a!}").includes('"{a!}"'), true);
 });

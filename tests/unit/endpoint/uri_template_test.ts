@@ -254,7 +254,7 @@ for (const [expression, encoded] of dollars) {
   Deno.test(`endpoint() throws a hint for the dollar sign when a template has ${expression}`, () => {
     const error = assertThrows(() => at(`/x${expression}`), ValidationError, "at character 3");
     assertStringIncludes(error.message, `"${expression}"`);
-    assertEquals(error.hint, `write "${encoded}", and "%24" in the name of the option`);
+    assertEquals(error.hint, `write "${encoded}", and "%24" in the option's name`);
     assertEquals(error.message.endsWith(error.hint), true);
   });
 }

@@ -190,12 +190,12 @@ const invalid: [options: object, option: string, message: string][] = [
   [{ separator: "." }, "separator", "must be one punctuation mark"],
   [{ separator: "5" }, "separator", "must be one punctuation mark"],
   [{ separator: "é" }, "separator", "must be one punctuation mark"],
-  [{ separator: [","] }, "separator", "got an array"],
+  [{ separator: [","] }, "separator", "got Array"],
   [{ columns: [] }, "columns", "must not be empty: omit it to write all columns"],
   [{ columns: ["a", ["a", "b"]] }, "columns", 'must name each field once, got "a" twice'],
   [{ columns: "a" }, "columns", 'must be an array, got "a"'],
-  [{ columns: [["a"]] }, "columns", "must hold fields or [field, header] pairs, got an array"],
-  [{ columns: [5] }, "columns", "must hold fields or [field, header] pairs, got 5"],
+  [{ columns: [["a"]] }, "columns", "must be fields or [field, header] pairs, got Array"],
+  [{ columns: [5] }, "columns", "must be fields or [field, header] pairs, got 5"],
 ];
 for (const [options, option, message] of invalid) {
   Deno.test(`csvFromPage() throws a ValidationError when the options are ${JSON.stringify(options)}`, () => {

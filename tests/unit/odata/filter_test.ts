@@ -57,7 +57,7 @@ const wrong: [name: string, make: () => unknown, option: string, problem: string
     "isIn() throws a ValidationError when the array is empty",
     () => isIn("DOI", []),
     "values",
-    "must be an array of at least one value, got an empty array",
+    "must be an array of at least one value, got Array",
   ],
   [
     "isIn() throws a ValidationError when the values are a string",
@@ -75,19 +75,19 @@ const wrong: [name: string, make: () => unknown, option: string, problem: string
     "and() throws a ValidationError when a filter is undefined",
     () => and(eq("DOI", "x"), undefined as never),
     "filters",
-    "must be one or more filters made by eq(), isIn() and similar functions, got undefined",
+    "must be one or more filters such as eq() makes, got undefined",
   ],
   [
     "and() throws a ValidationError when a filter is a string",
     () => and(eq("DOI", "x"), "DOI eq 'y'" as never),
     "filters",
-    "must be one or more filters made by eq(), isIn() and similar functions, got \"DOI eq 'y'\"",
+    "must be one or more filters such as eq() makes, got \"DOI eq 'y'\"",
   ],
   [
     "and() throws a ValidationError when there is no filter",
     () => and(),
     "filters",
-    "must be one or more filters made by eq(), isIn() and similar functions, got undefined",
+    "must be one or more filters such as eq() makes, got undefined",
   ],
   [
     "eq() throws a ValidationError when a text field gets a number",
@@ -111,7 +111,7 @@ const wrong: [name: string, make: () => unknown, option: string, problem: string
     "eq() throws a ValidationError when the value is a function",
     () => eq("Name", (() => "x") as never),
     "value",
-    "must be a string to compare with Name, got a function",
+    "must be a string to compare with Name, got Function",
   ],
   [
     "eq() throws a ValidationError when the value is null",
@@ -129,7 +129,7 @@ const wrong: [name: string, make: () => unknown, option: string, problem: string
     "gt() throws a ValidationError when a date is a Date",
     () => gt("CreateTimestamp", new Date(0) as never),
     "value",
-    "must be a date in the form YYYY-MM-DD to compare with CreateTimestamp, got a Date",
+    "must be a date in the form YYYY-MM-DD to compare with CreateTimestamp, got Date",
   ],
   [
     "endsWith() throws a ValidationError when the field is a number",

@@ -96,7 +96,7 @@ for (const [method, resource, size] of methods) {
       "skipToken is empty",
       { skipToken: "" },
       "skipToken",
-      "must not be empty: omit it to start at the first row",
+      'must be "Id:" and an Id, got ""',
     ],
     ...[0, -1, 1.5, 10_001, NaN, Infinity].map((top) =>
       [
@@ -134,13 +134,13 @@ for (const [method, resource, size] of methods) {
       "the options are null",
       null,
       "options",
-      `of a query of ${resource} must be an object such as { select: … }, got null`,
+      `must be an object such as { select: … }, got null`,
     ],
     [
       "the options are a string",
       "DOI eq 'x'",
       "options",
-      `of a query of ${resource} must be an object such as { select: … }, got a string`,
+      `must be an object such as { select: … }, got a string`,
     ],
     [
       "select is null",
@@ -152,19 +152,25 @@ for (const [method, resource, size] of methods) {
       "select has a number",
       { select: [5] },
       "select",
-      "must be an array of fields or a string, got an array",
+      "must be an array of fields or a string, got Array",
     ],
     [
       "filter is an object",
       { filter: { DOI: "x" } },
       "filter",
-      "must be a string or one expression, got an Object: combine several expressions with and()",
+      "must be a string or one expression, got Object: combine several expressions with and()",
     ],
     [
       "filter is an array",
       { filter: [eq("DOI", "x"), eq("DOI", "y")] },
       "filter",
-      "must be a string or one expression, got an array: combine several expressions with and()",
+      "must be a string or one expression, got Array: combine several expressions with and()",
+    ],
+    [
+      "skipToken has no name",
+      { skipToken: "5" },
+      "skipToken",
+      'must be "Id:" and an Id, got "5"',
     ],
     ["skipToken is a number", { skipToken: 5 }, "skipToken", "must be a string, got 5"],
     ["unchecked is a string", { unchecked: "yes" }, "unchecked", 'must be a boolean, got "yes"'],
@@ -172,7 +178,7 @@ for (const [method, resource, size] of methods) {
       "within is null",
       { within: null },
       "within",
-      "must be an object { west, south, east, north }, got null",
+      "must be an object such as { west: … }, got null",
     ],
   ];
   for (const [name, options, option, message] of wrong) {
@@ -191,7 +197,7 @@ for (const [method, resource, size] of methods) {
 
   Deno.test(`${method}() throws a TypeError when signal or onProgress has another type`, () => {
     const others: [options: object, message: string][] = [
-      [{ signal: new AbortController() }, "got an AbortController"],
+      [{ signal: new AbortController() }, "got AbortController"],
       [{ signal: null }, "signal must be an AbortSignal"],
       [{ onProgress: 5 }, "onProgress must be a function, got 5"],
     ];
