@@ -73,13 +73,13 @@ for (const [name, edit, expected] of changes) {
     const service = new Publisher();
     return serving(service.fetch, async (line, baseUrl) => {
       const args = ["records", baseUrl, "--limit=300", "--top=100", "--select=Id,DOI"];
-      const ask = [...args, "--quiet", "--output=a.csv"];
+      const baseArgs = [...args, "--quiet", "--output=a.csv"];
       service.onPage = (number) => number === 3 ? gone() : undefined;
-      assertEquals((await runToEnd(line, ...ask)).code, 1);
+      assertEquals((await runToEnd(line, ...baseArgs)).code, 1);
       assertEquals(service.metadata.length, 1);
       const part = await readFile("a.csv.part");
       service.edit = edit;
-      const { code, stderr } = await runToEnd(line, ...ask, "--resume");
+      const { code, stderr } = await runToEnd(line, ...baseArgs, "--resume");
       assertEquals([code, await readFile("a.csv.part")], [1, part]);
       assertEquals(await fileNames(), [
         "a.csv.part",
@@ -91,7 +91,7 @@ for (const [name, edit, expected] of changes) {
       assertEquals(stderr.includes("--resume"), false);
       // The resumed run requested no rows.
       assertEquals([service.metadata.length, service.requests.length], [2, 5]);
-      assertEquals((await runToEnd(line, ...ask, "--force")).code, 0);
+      assertEquals((await runToEnd(line, ...baseArgs, "--force")).code, 0);
       assertEquals(await fileNames(), ["a.csv"]);
     });
   });
@@ -100,20 +100,20 @@ for (const [name, edit, expected] of changes) {
     const service = new Publisher();
     return serving(service.fetch, async (line, baseUrl) => {
       const args = ["records", baseUrl, "--limit=300", "--top=100", "--select=Id,DOI"];
-      const ask = [...args, "--output=a.csv"];
+      const baseArgs = [...args, "--output=a.csv"];
       service.onPage = (number) => {
         if (number === 3) service.edit = edit;
       };
-      const { code, stderr } = await runToEnd(line, ...ask);
+      const { code, stderr } = await runToEnd(line, ...baseArgs);
       assertEquals(code, 1);
       assertStringIncludes(stderr, expected);
       assertStringIncludes(stderr, "start again with --force");
       assertEquals(stderr.includes("--resume"), false);
       const left = ["a.csv.part", "a.csv.part.datasets.json", "a.csv.part.json"];
       assertEquals(await fileNames(), left);
-      assertEquals((await runToEnd(line, ...ask, "--resume")).code, 1);
+      assertEquals((await runToEnd(line, ...baseArgs, "--resume")).code, 1);
       assertEquals(await fileNames(), left);
-      assertEquals((await runToEnd(line, ...ask, "--force", "--quiet")).code, 0);
+      assertEquals((await runToEnd(line, ...baseArgs, "--force", "--quiet")).code, 0);
       assertEquals(await fileNames(), ["a.csv"]);
     });
   });
@@ -158,8 +158,8 @@ for (const [name, args, filter] of filters) {
   Deno.test(`weir compares the datasets that match the filter ${name}`, () => {
     const service = new Publisher();
     return serving(service.fetch, async (line, baseUrl) => {
-      const ask = ["records", baseUrl, "--top=50", "--limit=200", "--quiet", "--output=a.csv"];
-      assertEquals((await runToEnd(line, ...ask, ...args)).code, 0);
+      const baseArgs = ["records", baseUrl, "--top=50", "--limit=200", "--quiet", "--output=a.csv"];
+      assertEquals((await runToEnd(line, ...baseArgs, ...args)).code, 0);
       const [first, second, ...more] = service.metadata;
       assertEquals([second, more], [first, []]);
       const sent = new URL(first!, "http://h").searchParams.get("$filter") ?? undefined;
@@ -172,8 +172,8 @@ Deno.test("weir compares more datasets when Metadata does not accept a clause of
   const service = new Publisher();
   return serving(service.fetch, async (line, baseUrl) => {
     const filter = "--filter=Name ne 'x' and DOI eq '10.25976/weir-aa00'";
-    const ask = ["locations", baseUrl, "--top=5", "--quiet", filter, "--output=a.csv"];
-    assertEquals((await runToEnd(line, ...ask)).code, 0);
+    const baseArgs = ["locations", baseUrl, "--top=5", "--quiet", filter, "--output=a.csv"];
+    assertEquals((await runToEnd(line, ...baseArgs)).code, 0);
     assertEquals(
       service.metadata.map((url) => new URL(url, "http://h").searchParams.get("$filter")),
       ["DOI eq '10.25976/weir-aa00'", "DOI eq '10.25976/weir-aa00'"],
@@ -196,8 +196,8 @@ for (
       return sandbox.fetch(plain, { headers: request.headers });
     }, async (line, baseUrl) => {
       const query = ["--unchecked", `--filter=${filter}`, "--top=100", "--limit=300"];
-      const ask = ["records", baseUrl, ...query, "--quiet", "--output=a.csv"];
-      const { code, stderr } = await runToEnd(line, ...ask);
+      const baseArgs = ["records", baseUrl, ...query, "--quiet", "--output=a.csv"];
+      const { code, stderr } = await runToEnd(line, ...baseArgs);
       assertEquals(code, 0, stderr);
       const all = "?$select=DOI,Version,PublishedTimestamp,Id&$top=10000";
       assertEquals(metadata, [all, all]);
@@ -215,8 +215,8 @@ Deno.test("weir compares all datasets when the filter is too long for a request 
   }
   return serving(service.fetch, async (line, baseUrl) => {
     const args = ["--select=Id", "--top=100", "--limit=300", `--filter=${filterOf(length)}`];
-    const ask = ["records", baseUrl, ...args, "--quiet", "--output=a.csv"];
-    const { code, stderr } = await runToEnd(line, ...ask);
+    const baseArgs = ["records", baseUrl, ...args, "--quiet", "--output=a.csv"];
+    const { code, stderr } = await runToEnd(line, ...baseArgs);
     assertEquals(code, 0, stderr);
     assertEquals(
       service.metadata[0],
@@ -241,13 +241,13 @@ Deno.test("weir fails, and can resume, when the dataset versions cannot be reque
     (request) => isDown && request.url.includes("/Metadata") ? gone() : sandbox.fetch(request),
     async (line, baseUrl) => {
       const query = ["--limit=300", "--top=100", "--select=Id"];
-      const ask = ["records", baseUrl, ...query, "--quiet", "--output=a.csv"];
-      const { code, stderr } = await runToEnd(line, ...ask);
+      const baseArgs = ["records", baseUrl, ...query, "--quiet", "--output=a.csv"];
+      const { code, stderr } = await runToEnd(line, ...baseArgs);
       // Nothing is recorded yet that a later run could continue.
       assertEquals([code, await fileNames()], [1, []]);
       assertStringIncludes(stderr, "Metadata responded with status 404");
       isDown = false;
-      assertEquals((await runToEnd(line, ...ask, "--resume")).code, 0);
+      assertEquals((await runToEnd(line, ...baseArgs, "--resume")).code, 0);
       assertEquals((await readFile("a.csv")).split("\r\n").length, 302);
     },
   );
@@ -257,23 +257,23 @@ Deno.test("weir --resume refuses a part whose dataset versions are lost", () => 
   const service = new Publisher();
   return serving(service.fetch, async (line, baseUrl) => {
     const query = ["--limit=300", "--top=100", "--select=Id"];
-    const ask = ["records", baseUrl, ...query, "--quiet", "--output=a.csv"];
+    const baseArgs = ["records", baseUrl, ...query, "--quiet", "--output=a.csv"];
     service.onPage = (number) => number === 2 ? gone() : undefined;
-    assertEquals((await runToEnd(line, ...ask)).code, 1);
+    assertEquals((await runToEnd(line, ...baseArgs)).code, 1);
     const path = `${FOLDER}/a.csv.part.datasets.json`;
     const list = await Deno.readTextFile(path);
     assertEquals(JSON.parse(list)[0], ["10.25976/weir-aa00", "1.0.0", "2020-03-04T08:00:00.000Z"]);
     for (const content of [undefined, "[", "{}", "[]", '[["a","b"]]', '["a","b","c","d","e"]']) {
       await Deno.remove(path);
       if (content !== undefined) await writeFile("a.csv.part.datasets.json", content);
-      const { code, stderr } = await runToEnd(line, ...ask, "--resume");
+      const { code, stderr } = await runToEnd(line, ...baseArgs, "--resume");
       assertEquals(code, 1, content);
       assertStringIncludes(stderr, "a.csv.part.datasets.json is missing or damaged");
       assertStringIncludes(stderr, "start again with --force");
       if (content === undefined) await writeFile("a.csv.part.datasets.json", list);
     }
     await writeFile("a.csv.part.datasets.json", list);
-    assertEquals((await runToEnd(line, ...ask, "--resume")).code, 0);
+    assertEquals((await runToEnd(line, ...baseArgs, "--resume")).code, 0);
   });
 });
 
@@ -288,13 +288,13 @@ Deno.test("PartFile.commit() does not write the list of datasets into the state"
       }));
     service.onPage = (number) => number === 3 ? gone() : undefined;
     const query = ["--limit=300", "--top=100", "--select=Id"];
-    const ask = ["records", baseUrl, ...query, "--quiet", "--output=a.csv"];
-    assertEquals((await runToEnd(line, ...ask)).code, 1);
+    const baseArgs = ["records", baseUrl, ...query, "--quiet", "--output=a.csv"];
+    assertEquals((await runToEnd(line, ...baseArgs)).code, 1);
     assertEquals(JSON.parse(await readFile("a.csv.part.datasets.json")).length, 500);
     assert((await readFile("a.csv.part.json")).length < 1_000);
     // The message names the first changes.
     service.edit = (datasets) => datasets;
-    const { code, stderr } = await runToEnd(line, ...ask, "--resume");
+    const { code, stderr } = await runToEnd(line, ...baseArgs, "--resume");
     assertEquals(code, 1);
     assertStringIncludes(stderr, "; and 502 more");
   });

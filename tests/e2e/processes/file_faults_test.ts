@@ -24,9 +24,9 @@ for (const length of [252, 300]) {
   Deno.test(`weir exits with 1 when the file name has ${length} characters, too many for a part`, () =>
     withFiles(async () => {
       const name = "a".repeat(length);
-      const ask = [...LOCATIONS, "--format=csv", `--output=${name}`];
+      const baseArgs = [...LOCATIONS, "--format=csv", `--output=${name}`];
       for (const more of [[], ["--resume"]]) {
-        const { code, stderr } = await runToEnd(toFile, ...ask, ...more);
+        const { code, stderr } = await runToEnd(toFile, ...baseArgs, ...more);
         assertEquals([code, await fileNames()], [1, []]);
         assertMatch(stderr, /^[^\n]*too long[^\n]*\n$/);
       }
@@ -48,8 +48,8 @@ Deno.test("weir --resume refuses a split download when the file of its later sha
   return serving(
     (request) => ++requestCount === 4 ? new Response("", { status: 404 }) : sandbox.fetch(request),
     async (line, baseUrl) => {
-      const ask = ["records", baseUrl, "--partition=location", "--region=hub.atlantic"];
-      const toCsv = [...ask, "--characteristic=pH", "--quiet", "--output=a.csv"];
+      const baseArgs = ["records", baseUrl, "--partition=location", "--region=hub.atlantic"];
+      const toCsv = [...baseArgs, "--characteristic=pH", "--quiet", "--output=a.csv"];
       assertEquals((await runToEnd(line, ...toCsv)).code, 1);
       const [part, shards] = [
         await readFile("a.csv.part"),
@@ -80,13 +80,13 @@ Deno.test("weir does not overwrite a file that was created during the download, 
     if (++requestCount === 2) await writeFile("a.csv", "of another");
     return await sandbox.fetch(request);
   }, async (line, baseUrl) => {
-    const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
-    const { code, stderr } = await runToEnd(line, ...ask);
+    const baseArgs = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
+    const { code, stderr } = await runToEnd(line, ...baseArgs);
     assertEquals([code, await readFile("a.csv")], [1, "of another"]);
     assertStringIncludes(stderr, "a.csv already exists: move it, then resume");
     await Deno.remove(`${FOLDER}/a.csv`);
     requestCount = 9;
-    assertEquals((await runToEnd(line, ...ask, "--resume")).code, 0);
+    assertEquals((await runToEnd(line, ...baseArgs, "--resume")).code, 0);
     assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
   });
 });

@@ -31,23 +31,23 @@ Deno.test("weir leaves the part and exits with 1 when it has fewer rows than the
     const ids = (await (await rows.fetch(url, { headers: { "x-api-key": "sandbox" } })).json())
       .value.map(({ Id }: { Id: number }) => Id);
     last = ids[399];
-    const ask = ["records", baseUrl, "--select=Id,DOI", "--top=100", "--output=a.csv"];
+    const baseArgs = ["records", baseUrl, "--select=Id,DOI", "--top=100", "--output=a.csv"];
 
-    const refused = await runToEnd(line, ...ask);
+    const refused = await runToEnd(line, ...baseArgs);
     assertEquals(refused.code, 1);
     assertStringIncludes(refused.stderr, `Received 400 of 1000 counted rows of Records`);
     assertStringIncludes(refused.stderr, `none come after the position Id:${last}`);
     assertStringIncludes(refused.stderr, "accept the rows with --allow-incomplete");
     assert((await fileNames()).includes("a.csv.part"));
 
-    const accepted = await runToEnd(line, ...ask, "--resume", "--allow-incomplete");
+    const accepted = await runToEnd(line, ...baseArgs, "--resume", "--allow-incomplete");
     assertEquals([accepted.code, await fileNames()], [0, ["a.csv", "a.csv.incomplete.json"]]);
     assertStringIncludes(accepted.stderr, "600 rows are missing: DataStream counted more");
     assertEquals((await readFile("a.csv")).split("\r\n").length, 1 + 400 + 1);
     const record = JSON.parse(await readFile("a.csv.incomplete.json"));
     assertEquals([record.rows, record.missingRows], [400, 600]);
 
-    const finished = await runToEnd(line, ...ask, "--resume");
+    const finished = await runToEnd(line, ...baseArgs, "--resume");
     assertEquals(finished.code, 0);
     assertStringIncludes(
       finished.stderr,
@@ -57,7 +57,7 @@ Deno.test("weir leaves the part and exits with 1 when it has fewer rows than the
     // A run that is killed while it writes the record leaves its new version.
     await writeFile("a.csv.incomplete.json.new", "{");
     last = Infinity;
-    const whole = await runToEnd(line, ...ask, "--force");
+    const whole = await runToEnd(line, ...baseArgs, "--force");
     assertEquals([whole.code, await fileNames()], [0, ["a.csv"]]);
     assertEquals((await readFile("a.csv")).split("\r\n").length, 1 + 1_000 + 1);
   });
@@ -75,14 +75,14 @@ Deno.test("weir --resume fails when rows are missing from the first or a later p
   }, async (line, baseUrl) => {
     for (emptyAt of [2, 3]) {
       pages = 0;
-      const ask = ["records", baseUrl, "--select=Id", "--top=100", "--output=a.csv"];
-      assertEquals((await runToEnd(line, ...ask)).code, 1);
-      const resumed = await runToEnd(line, ...ask, "--resume");
+      const baseArgs = ["records", baseUrl, "--select=Id", "--top=100", "--output=a.csv"];
+      assertEquals((await runToEnd(line, ...baseArgs)).code, 1);
+      const resumed = await runToEnd(line, ...baseArgs, "--resume");
       assertEquals(resumed.code, 1, resumed.stderr);
       assertStringIncludes(resumed.stderr, "of 1000 counted rows");
       assertStringIncludes(resumed.stderr, "start again with --force");
       emptyAt = Infinity;
-      assertEquals((await runToEnd(line, ...ask, "--force")).code, 0);
+      assertEquals((await runToEnd(line, ...baseArgs, "--force")).code, 0);
       assertEquals((await readFile("a.csv")).split("\r\n").length, 1 + 1_000 + 1);
       await Deno.remove(`${FOLDER}/a.csv`);
     }
@@ -92,15 +92,15 @@ Deno.test("weir --resume fails when rows are missing from the first or a later p
 Deno.test("weir names --partition location when a download by year misses rows without a date", () => {
   const sandbox = createSandbox({ records: 2_000, requestsPerSecond: Infinity });
   return serving(sandbox.fetch, async (line, baseUrl) => {
-    const ask = ["records", baseUrl, "--select=Id", "--output=a.csv"];
-    const byYear = await runToEnd(line, ...ask, "--partition=year");
+    const baseArgs = ["records", baseUrl, "--select=Id", "--output=a.csv"];
+    const byYear = await runToEnd(line, ...baseArgs, "--partition=year");
     assertEquals(byYear.code, 1);
     assertStringIncludes(byYear.stderr, "of 2000 counted rows of Records");
     assertStringIncludes(byYear.stderr, "are in no year: use --partition location");
-    const again = await runToEnd(line, ...ask, "--partition=year", "--resume");
+    const again = await runToEnd(line, ...baseArgs, "--partition=year", "--resume");
     assertEquals(again.code, 1);
     assertStringIncludes(again.stderr, "--partition location");
-    const byLocation = await runToEnd(line, ...ask, "--partition=location", "--force");
+    const byLocation = await runToEnd(line, ...baseArgs, "--partition=location", "--force");
     assertEquals([byLocation.code, await fileNames()], [0, ["a.csv"]]);
     assertEquals((await readFile("a.csv")).split("\r\n").length, 1 + 2_000 + 1);
   });

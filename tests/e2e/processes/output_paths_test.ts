@@ -76,8 +76,8 @@ Deno.test("weir writes several pages to a named pipe and requests no dataset ver
   }, async (line, baseUrl) => {
     await runProgram("mkfifo", `${FOLDER}/a.csv`);
     const reader = readPipe("a.csv");
-    const ask = ["locations", baseUrl, "--select=Id", "--top=25", "--output=a.csv"];
-    const { code, stderr } = await runToEnd(line, ...ask);
+    const baseArgs = ["locations", baseUrl, "--select=Id", "--top=25", "--output=a.csv"];
+    const { code, stderr } = await runToEnd(line, ...baseArgs);
     assertEquals([code, urls.length], [0, 3]);
     assertMatch(stderr, /a\.csv: 60 rows, /);
     assertEquals((await reader)?.stdout.split("\r\n").length, 62);
@@ -116,8 +116,8 @@ Deno.test("weir --resume exits with 2 when the output is a device, a pipe or sta
   withFiles(async () => {
     await runProgram("mkfifo", `${FOLDER}/a.csv`);
     for (const output of ["a.csv", "-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]) {
-      const ask = [...LOCATIONS, `--output=${output}`, "--resume"];
-      const { code, stdout, stderr } = await runToEnd(toFile, ...ask);
+      const baseArgs = [...LOCATIONS, `--output=${output}`, "--resume"];
+      const { code, stdout, stderr } = await runToEnd(toFile, ...baseArgs);
       assertEquals([code, stdout, await fileNames()], [2, "", ["a.csv"]], output);
       assertStringIncludes(stderr, "--resume");
     }
@@ -129,11 +129,11 @@ Deno.test("weir --resume exits with 2 when the output is a device, a pipe or sta
 for (const output of ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]) {
   Deno.test(`weir --output=${output} --force writes to standard output, without any permission`, () =>
     withFiles(async () => {
-      const ask = [...LOCATIONS, `--output=${output}`];
-      const piped = await runToEnd({}, ...ask, "--force");
+      const baseArgs = [...LOCATIONS, `--output=${output}`];
+      const piped = await runToEnd({}, ...baseArgs, "--force");
       assertEquals([piped.code, piped.stdout, piped.stderr], [0, ROWS, ""]);
       // Appended, as `echo` does.
-      const { code } = await inShell('{ echo one; "$@"; echo two; } > out.csv', ...ask);
+      const { code } = await inShell('{ echo one; "$@"; echo two; } > out.csv', ...baseArgs);
       assertEquals([code, await readFile("out.csv")], [0, `one\n${ROWS}two\n`]);
       assertEquals(await fileNames(), ["out.csv"]);
     }));
@@ -166,11 +166,11 @@ Deno.test("weir replaces the target of a symbolic link, with the part beside the
       await writeFile("data/2026.csv", "of old");
       await link("data/2026.csv", "latest.csv");
       await link("latest.csv", "again.csv");
-      const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=again.csv"];
-      const refused = await runToEnd(line, ...ask);
+      const baseArgs = ["locations", baseUrl, "--select=Id", "--top=20", "--output=again.csv"];
+      const refused = await runToEnd(line, ...baseArgs);
       assertEquals([refused.code, await readFile("data/2026.csv")], [1, "of old"]);
       assertStringIncludes(refused.stderr, "data/2026.csv already exists");
-      const broken = await runToEnd(line, ...ask, "--force");
+      const broken = await runToEnd(line, ...baseArgs, "--force");
       assertStringIncludes(broken.stderr, "data/2026.csv.part has 20 rows");
       assertEquals(await fileNames(), ["again.csv", "data", "latest.csv"]);
       // Both names refer to one file.
@@ -213,8 +213,8 @@ Deno.test("weir refuses a loop of symbolic links", () =>
     await link("b.csv", "a.csv");
     await link("a.csv", "b.csv");
     for (const flag of ["--output", "--cite"]) {
-      const ask = [...RECORDS, "--format=csv", `${flag}=a.csv`, "--force"];
-      const { code, stderr } = await runToEnd(toFile, ...ask);
+      const baseArgs = [...RECORDS, "--format=csv", `${flag}=a.csv`, "--force"];
+      const { code, stderr } = await runToEnd(toFile, ...baseArgs);
       assertEquals([code, await fileNames()], [1, ["a.csv", "b.csv"]]);
       assertMatch(stderr, /^a\.csv is a loop of symbolic links[^\n]*\n$/);
     }
@@ -243,8 +243,8 @@ Deno.test("weir never gives others more permissions than the file that a downloa
   }, async (line, baseUrl) => {
     await writeFile("a.csv", "of old");
     await Deno.chmod(`${FOLDER}/a.csv`, 0o600);
-    const ask = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv", "--force"];
-    assertEquals((await runToEnd(line, ...ask)).code, 0);
+    const baseArgs = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv", "--force"];
+    assertEquals((await runToEnd(line, ...baseArgs)).code, 0);
     assert(modes.length > 0);
     assertEquals([...new Set(modes)], [0o600]);
     assertEquals(await modeOf("a.csv"), 0o600);
@@ -273,8 +273,8 @@ for (const flag of ["--output", "--cite"]) {
       await link("a.csv", "link.csv");
       for (const more of [[], ["--force"]]) {
         for (const name of ["a.csv", "link.csv"]) {
-          const ask = [...RECORDS, "--format=csv", `${flag}=${name}`, ...more];
-          const { code, stdout, stderr } = await runToEnd(toFile, ...ask);
+          const baseArgs = [...RECORDS, "--format=csv", `${flag}=${name}`, ...more];
+          const { code, stdout, stderr } = await runToEnd(toFile, ...baseArgs);
           assertEquals([code, stdout, await readFile("a.csv")], [1, "", "of old"]);
           assertMatch(stderr, /^a\.csv is read-only: [^\n]*\n$/);
         }
@@ -290,8 +290,8 @@ Deno.test("weir does not replace a file that became read-only during the downloa
     return await sandbox.fetch(request);
   }, async (line, baseUrl) => {
     await writeFile("a.csv", "of old");
-    const ask = ["locations", baseUrl, "--select=Id", "--output=a.csv", "--force", "--quiet"];
-    const { code, stderr } = await runToEnd(line, ...ask);
+    const baseArgs = ["locations", baseUrl, "--select=Id", "--output=a.csv", "--force", "--quiet"];
+    const { code, stderr } = await runToEnd(line, ...baseArgs);
     assertEquals([code, await readFile("a.csv")], [1, "of old"]);
     assertStringIncludes(stderr, "a.csv is read-only");
   });
@@ -301,14 +301,14 @@ Deno.test("weir --cite writes to a device, a pipe or standard output directly", 
   withFiles(async () => {
     await runProgram("mkfifo", `${FOLDER}/cite.txt`);
     const reader = readPipe("cite.txt");
-    const ask = [...RECORDS, "--doi=10.25976/weir-aa00"];
-    const { code, stderr } = await runToEnd(toFile, ...ask, "--cite=cite.txt");
+    const baseArgs = [...RECORDS, "--doi=10.25976/weir-aa00"];
+    const { code, stderr } = await runToEnd(toFile, ...baseArgs, "--cite=cite.txt");
     assertEquals([code, stderr, await fileNames()], [0, "", ["cite.txt"]]);
     const cited = (await reader)!.stdout;
     assertStringIncludes(cited, "https://doi.org/10.25976/weir-aa00\n");
-    const both = await runToEnd(toFile, ...ask, "--cite=/dev/stdout", "--output=a.csv");
+    const both = await runToEnd(toFile, ...baseArgs, "--cite=/dev/stdout", "--output=a.csv");
     assertEquals([both.code, both.stdout], [0, cited]);
-    const none = await inShell('"$@"', ...ask, "--cite=/dev/null", "--output=b.csv");
+    const none = await inShell('"$@"', ...baseArgs, "--cite=/dev/null", "--output=b.csv");
     assertEquals([none.code, none.stderr, await fileNames()], [0, "", [
       "a.csv",
       "b.csv",
@@ -321,9 +321,9 @@ Deno.test("weir --cite --force replaces the target of a symbolic link and keeps 
     await writeFile("old.txt", "of old, and longer than what replaces it".repeat(100));
     await Deno.chmod(`${FOLDER}/old.txt`, 0o600);
     await link("old.txt", "cite.txt");
-    const ask = [...RECORDS, "--doi=10.25976/weir-aa00", "--cite=cite.txt"];
-    assertEquals((await runToEnd(toFile, ...ask)).code, 1);
-    assertEquals((await runToEnd(toFile, ...ask, "--force")).code, 0);
+    const baseArgs = [...RECORDS, "--doi=10.25976/weir-aa00", "--cite=cite.txt"];
+    assertEquals((await runToEnd(toFile, ...baseArgs)).code, 1);
+    assertEquals((await runToEnd(toFile, ...baseArgs, "--force")).code, 0);
     assertMatch(await readFile("old.txt"), /^Weir .*\n.*\nhttps:\/\/doi\.org\/.*\n$/);
     assertEquals([await modeOf("old.txt"), await isLink("cite.txt")], [0o600, true]);
     assertEquals(await fileNames(), ["cite.txt", "old.txt"]);
@@ -334,8 +334,8 @@ Deno.test("weir refuses a --cite that leads to the file or the part of --output"
     await link("a.csv", "cite.txt");
     await link("a.csv.part.datasets.json", "datasets.txt");
     for (const name of ["cite.txt", "datasets.txt", "a.csv.part.datasets.json"]) {
-      const ask = [...RECORDS, "--output=a.csv", `--cite=${name}`];
-      const { code, stderr } = await runToEnd(toFile, ...ask);
+      const baseArgs = [...RECORDS, "--output=a.csv", `--cite=${name}`];
+      const { code, stderr } = await runToEnd(toFile, ...baseArgs);
       assertEquals([code, await fileNames()], [2, ["cite.txt", "datasets.txt"]]);
       assertStringIncludes(stderr, "would write to the same file");
     }

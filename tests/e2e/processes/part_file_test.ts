@@ -196,11 +196,11 @@ Deno.test("weir --resume in a second process takes over the part, and the first 
     }
     return await sandbox.fetch(request);
   }, async (line, baseUrl) => {
-    const ask = ["locations", baseUrl, "--select=Id", "--top=15", "--output=a.csv", "--quiet"];
-    assertEquals((await runToEnd(line, ...ask)).code, 1);
-    const first = start(line, ...ask, "--resume");
+    const baseArgs = ["locations", baseUrl, "--select=Id", "--top=15", "--output=a.csv", "--quiet"];
+    assertEquals((await runToEnd(line, ...baseArgs)).code, 1);
+    const first = start(line, ...baseArgs, "--resume");
     await firstWaits;
-    const second = start(line, ...ask, "--resume");
+    const second = start(line, ...baseArgs, "--resume");
     await secondWaits;
     releaseFirst();
     const failed = await first.output();
@@ -213,7 +213,7 @@ Deno.test("weir --resume in a second process takes over the part, and the first 
     const { code, stderr } = await second.output();
     assertEquals([code, new TextDecoder().decode(stderr)], [0, ""]);
     assertEquals(await fileNames(), ["a.csv"]);
-    await runToEnd(line, ...ask.slice(0, 4), "--output=b.csv");
+    await runToEnd(line, ...baseArgs.slice(0, 4), "--output=b.csv");
     assertEquals(await readFile("a.csv"), await readFile("b.csv"));
   });
 });
