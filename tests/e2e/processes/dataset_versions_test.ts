@@ -122,15 +122,21 @@ for (const [name, edit, expected] of changes) {
 Deno.test("weir requests the dataset versions twice for a file of several pages and never for one page", () => {
   const service = new Publisher();
   return serving(service.fetch, async (line, baseUrl) => {
-    const ask = (...args: string[]) =>
+    const runAgainstService = (...args: string[]) =>
       runToEnd(line, ...args, baseUrl, "--quiet", "--select=Id,DOI", "--force");
     const one = ["records", "--output=a.csv", "--limit=100"];
     for (const args of [one, [...one, "--top=100"], ["locations", "--output=a.csv"]]) {
-      assertEquals((await ask(...args)).code, 0);
+      assertEquals((await runAgainstService(...args)).code, 0);
     }
-    assertEquals((await ask("records", "--limit=300", "--top=100", "--output=-")).code, 0);
+    assertEquals(
+      (await runAgainstService("records", "--limit=300", "--top=100", "--output=-")).code,
+      0,
+    );
     assertEquals(service.metadata, []);
-    assertEquals((await ask("records", "--limit=300", "--top=100", "--output=a.csv")).code, 0);
+    assertEquals(
+      (await runAgainstService("records", "--limit=300", "--top=100", "--output=a.csv")).code,
+      0,
+    );
     const request = "/Metadata?$select=DOI,Version,PublishedTimestamp,Id&$top=10000";
     assertEquals(service.metadata, [request, request]);
   });

@@ -174,7 +174,7 @@ Deno.test("weir replaces the target of a symbolic link, with the part beside the
       assertStringIncludes(broken.stderr, "data/2026.csv.part has 20 rows");
       assertEquals(await fileNames(), ["again.csv", "data", "latest.csv"]);
       // Both names refer to one file.
-      const target = ask.map((arg) =>
+      const target = baseArgs.map((arg) =>
         arg === "--output=again.csv" ? "--output=data/2026.csv" : arg
       );
       assertEquals((await runToEnd(line, ...target, "--resume")).code, 0);
