@@ -9,7 +9,7 @@ import type { DownloadParameters } from "./search_params.ts";
 /**
  * Returns the headers of a download.
  *
- * @param facts What the headers depend on besides the URL
+ * @param facts Facts on which the headers depend, other than the URL
  * @throws {ValidationError} If `filename` cannot be the name of a file
  */
 export function downloadHeaders(
