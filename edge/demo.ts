@@ -10,12 +10,20 @@ import { readPort, sandboxOptions } from "./config.ts";
 import { createCodeSnippets } from "./page/code_snippets.ts";
 
 try {
-  const port = readPort(Deno.env.get("PORT"));
-  Deno.serve({ hostname: "127.0.0.1", port, onListen }, createApp(sandboxOptions()).fetch);
+  serve(readPort(Deno.env.get("PORT")));
 } catch (error) {
   if (error instanceof ValidationError) exitWithError(error.message);
-  if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-  exitWithError("The port is in use: set PORT to another port, or PORT=0 for any free port");
+  throw error;
+}
+
+/** Starts the server, or exits with a message if the port is in use. */
+function serve(port: number): void {
+  try {
+    Deno.serve({ hostname: "127.0.0.1", port, onListen }, createApp(sandboxOptions()).fetch);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    exitWithError(`Port ${port} is in use: set PORT to another port, or PORT=0 for any free port`);
+  }
 }
 
 /** Prints the URLs, in at most 12 lines. */

@@ -31,12 +31,15 @@ export async function readKey(context: Context): Promise<string> {
 /**
  * Saves a key that is typed, or read from standard input, in a file that only its owner can read.
  *
- * @throws {UsageError} If the key is invalid, or no folder for it is known
+ * @throws {UsageError} If the key is missing or invalid, or no folder for it is known
  * @throws {FileError} If the file cannot be written
  */
 export async function setup(context: Context): Promise<void> {
   context.printError(`Request an API key at ${KEY_SOURCE}.`);
   const key = (await context.promptSecret("API key (not shown): ")).trim();
+  if (key === "") {
+    throw new UsageError("No key: type it, or pass it on standard input: weir setup < key.txt");
+  }
   const path = await writeKey(key, context);
   context.printError(
     `Saved in ${path}, which only you can read. The variable DATASTREAM_API_KEY overrides it.`,

@@ -100,7 +100,7 @@ const OUTPUT_FLAGS = {
     help: "accept fewer rows than DataStream counted, and report how many are missing",
   },
   count: { help: "print only the number of rows" },
-  cite: { value: "FILE", help: "write the citations of the datasets to FILE" },
+  cite: { value: "FILE", help: "write the citations of the datasets to FILE; - is standard output" },
   separator: {
     value: "MARK",
     help: 'separator of CSV: one punctuation mark, or the word "tab" (default: ,)',
@@ -198,8 +198,8 @@ export function readQuery(
     select: flags.get("select")?.[0],
     filter: readFilter(flags),
     within: readBox(flags),
-    top: readNumber(flags, "top"),
-    limit: readNumber(flags, "limit"),
+    top: readNumber(flags, "top", "from 1 to 10000"),
+    limit: readNumber(flags, "limit", "of at least 0"),
     partition: flags.get("partition")?.[0] as Partition | undefined,
     unchecked: flags.has("unchecked"),
     incomplete: flags.has("allow-incomplete") ? "warn" : "error",
@@ -299,12 +299,12 @@ function readYear(flags: FlagValues, name: string): number | undefined {
   throw new UsageError(`--${name} must be a year with four digits, got "${text}"${hint}`);
 }
 
-function readNumber(flags: FlagValues, name: string): number | undefined {
+function readNumber(flags: FlagValues, name: string, range: string): number | undefined {
   const [text] = flags.get(name) ?? [];
   if (text === undefined) return undefined;
   const number = parseWholeNumber(text);
   if (number !== undefined) return number;
-  throw new UsageError(`--${name} must be a whole number, got "${text}"`);
+  throw new UsageError(`--${name} must be a whole number ${range}, got "${text}"`);
 }
 
 /**

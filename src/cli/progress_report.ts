@@ -172,7 +172,9 @@ export class ProgressReport {
       const { address, detail } = retrying.fault;
       // Of the address, only the resource.
       const fault = `${address ? `${address.split("/").at(-1)} ` : ""}${detail}`;
-      return `Retrying in ${duration(wait)} (${fault.slice(0, MAX_ERROR_LENGTH)}), ${rowsText}`;
+      const isLong = fault.length > MAX_ERROR_LENGTH;
+      const shown = isLong ? `${fault.slice(0, MAX_ERROR_LENGTH)}…` : fault;
+      return `Retrying in ${duration(wait)} (${shown}), ${rowsText}`;
     }
     if (pages === 0) {
       const page = this.#earlierRows > 0 ? "next" : "first";

@@ -8,8 +8,8 @@ import { FILTER_FLAGS, type FlagValues, SERVICE_FLAGS } from "./flags.ts";
 const SCHEMA = "https://github.com/datastreamapp/schema";
 
 /**
- * Returns lines that explain why a filter may match no row: several values in one flag, a
- * `CharacteristicName` in another case, or an unknown `RegionId`. They also say how to list the values.
+ * Returns lines that explain why a filter may match no row: several values in one flag, an unknown
+ * `DOI`, a `CharacteristicName` in another case, or an unknown `RegionId`. They also say how to list the values.
  *
  * @param filter The filter as text
  * @param flags The given flags; the suggested command repeats the flags of the service
@@ -27,9 +27,10 @@ export function valueHints(filter: string | undefined, flags: FlagValues): strin
     const repeated = list.split(",").map((value) => formatFlag(name, value.trim())).join("");
     lines.push(`If "${list}" is a list, repeat the flag for each value:${repeated}`);
   }
+  const dois = valuesOf("DOI");
+  const service = formatFlags(flags, Object.keys(SERVICE_FLAGS));
   if (valuesOf("CharacteristicName").length > 0) {
-    const [doi = "10.25976/xxxx-xx00"] = valuesOf("DOI");
-    const service = formatFlags(flags, Object.keys(SERVICE_FLAGS));
+    const [doi = "10.25976/xxxx-xx00"] = dois;
     lines.push(
       'Values of CharacteristicName are case-sensitive: "pH", not "ph"',
       "To list the names in one dataset (reads all of its rows): " +
@@ -37,6 +38,8 @@ export function valueHints(filter: string | undefined, flags: FlagValues): strin
         `${service} | sort -u`,
       `All names: see CharacteristicName at ${SCHEMA}`,
     );
+  } else if (dois.length > 0) {
+    lines.push(`To list the datasets: weir metadata --select DOI,DatasetName${service}`);
   }
   const unknownRegions = new Set(valuesOf("RegionId").filter((id) => !REGION_IDS.includes(id)));
   for (const id of unknownRegions) {

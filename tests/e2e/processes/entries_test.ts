@@ -66,7 +66,8 @@ Deno.test("edge/demo.ts prints the URLs of its page and its downloads, and serve
 for (const [name, permissions] of [["demo", DEMO], ["node", NODE]] as const) {
   Deno.test(`edge/${name}.ts prints one line and exits with 1 when PORT is invalid or in use`, async () => {
     using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    for (const port of ["none", "65536", String((taken.addr as Deno.NetAddr).port)]) {
+    const { port: takenPort } = taken.addr as Deno.NetAddr;
+    for (const port of ["none", "65536", String(takenPort)]) {
       const environment = { PORT: port, WEIR_SANDBOX: "1" };
       const child = startEntry([...permissions, `edge/${name}.ts`], environment, "stderr");
       const [printed, { code }] = await Promise.all([
@@ -75,6 +76,7 @@ for (const [name, permissions] of [["demo", DEMO], ["node", NODE]] as const) {
       ]);
       assertEquals(code, 1, printed);
       assertMatch(printed, /^[^\n]*\bPORT\b[^\n]*\n$/);
+      assertStringIncludes(printed, port);
     }
   });
 }

@@ -38,6 +38,14 @@ Deno.test("weir prints a command that lists the names of the dataset when there 
   assertEquals([code, output.split("\r\n").includes("pH")], [0, true]);
 });
 
+Deno.test("weir prints a command that lists the datasets when a DOI has no rows", async () => {
+  const { errors } = await weir(["records", "--sandbox", "--doi=10.25976/none"]);
+  const listing = "To list the datasets: weir metadata --select DOI,DatasetName --sandbox";
+  assertEquals(errors.slice(-2), [NO_ROWS, listing]);
+  const { code, output } = await weir([...listing.split(" ").slice(5), "--quiet"]);
+  assertEquals([code, output.includes("10.25976/weir-aa00,")], [0, true]);
+});
+
 Deno.test("weir says how to repeat a flag when a value with a comma has no rows", async () => {
   const line = ["records", "--sandbox", "--characteristic=pH", "--characteristic=Temp, water"];
   const { errors } = await weir([...line, "--doi=10.25976/none"]);
@@ -83,10 +91,9 @@ Deno.test("weir prints hints on values when --count is 0 and when no dataset is 
 Deno.test("weir prints one line when a result is empty and no value is likely to be misspelt", async () => {
   const errorsOf = async (...more: string[]) =>
     (await weir(["records", "--sandbox", ...more])).errors;
-  assertEquals((await errorsOf("--doi=10.25976/none")).slice(-1), [NO_ROWS]);
-  assertEquals((await errorsOf("--filter=CharacteristicName ne 'x' and DOI eq 'y'")).slice(-1), [
-    NO_ROWS,
-  ]);
+  assertEquals((await errorsOf("--from=1800", "--to=1801")).slice(-1), [NO_ROWS]);
+  const others = "CharacteristicName ne 'x' and DOI ne 'x' and LocationId eq 1";
+  assertEquals((await errorsOf(`--filter=${others}`)).slice(-1), [NO_ROWS]);
   assertEquals(await errorsOf("--limit=0"), []);
   const inBox = "is inside --bbox (order: west,south,east,north)";
   assertEquals((await errorsOf("--bbox=1,1,2,2")).slice(-1), [`No row ${inBox}`]);

@@ -26,6 +26,20 @@ for (const [wait, text] of waits) {
   });
 }
 
+Deno.test("ProgressReport.update() marks an error as shortened when it has over 80 characters", () => {
+  for (const [length, shown] of [[80, "x".repeat(80)], [81, `${"x".repeat(80)}…`]] as const) {
+    const lines: string[] = [];
+    const context = { printError: (line: string) => lines.push(line), terminal: undefined };
+    const options = { isQuiet: false, mayDraw: true, limit: Infinity, after: undefined };
+    const facts = { kind: "network", url: "u", hint: "" } as const;
+    new ProgressReport(context, options).update({
+      ...{ pages: 0, rows: 0, requests: 1, retries: 1, waits: 0, expectedRows: undefined },
+      retrying: { fault: new DataStreamError("x".repeat(length), facts), wait: 1_000 },
+    });
+    assertEquals(lines, [`Retrying in 1 s (${shown}), 0 rows`]);
+  }
+});
+
 interface Shown {
   report: ProgressReport;
   lines: string[];
