@@ -100,7 +100,10 @@ const OUTPUT_FLAGS = {
     help: "accept fewer rows than DataStream counted, and report how many are missing",
   },
   count: { help: "print only the number of rows" },
-  cite: { value: "FILE", help: "write the citations of the datasets to FILE; - is standard output" },
+  cite: {
+    value: "FILE",
+    help: "write the citations of the datasets to FILE; - is standard output",
+  },
   separator: {
     value: "MARK",
     help: 'separator of CSV: one punctuation mark, or the word "tab" (default: ,)',

@@ -9,7 +9,8 @@ const SCHEMA = "https://github.com/datastreamapp/schema";
 
 /**
  * Returns lines that explain why a filter may match no row: several values in one flag, an unknown
- * `DOI`, a `CharacteristicName` in another case, or an unknown `RegionId`. They also say how to list the values.
+ * `DOI`, a `CharacteristicName` in another case, or an unknown `RegionId`. They also say how to list
+ * the values.
  *
  * @param filter The filter as text
  * @param flags The given flags; the suggested command repeats the flags of the service

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { PRE_RELEASE_PHRASES, statusOf } from "../../../.ci/status.ts";
 import maps from "../../../deno.json" with { type: "json" };
 import jsr from "../../../jsr.json" with { type: "json" };
-import { blocksOf, documentBlocks, DOCUMENTS } from "../../helpers/documents.ts";
+import { blocksOf, documentBlocks, DOCUMENTS, fileNameOf } from "../../helpers/documents.ts";
 import { PROJECT } from "../../helpers/project.ts";
 
 /** Languages of code blocks, and how they are tested. */
@@ -213,4 +213,17 @@ async function exists(path: string): Promise<boolean> {
 
 Deno.test("README.md has at most 200 lines when it is read", () => {
   assertEquals(DOCUMENTS.get("README.md")!.split("\n").length <= 201, true);
+});
+
+Deno.test("Git and deno task test ignore the files that README.md makes in the clone", async () => {
+  const ignored = (await Deno.readTextFile(`${PROJECT}.gitignore`)).split("\n");
+  const blocks = documentBlocks().filter(({ file }) => file === "README.md");
+  const names = blocks.flatMap((block) => [
+    ...block.language === "ts" ? [fileNameOf(block) ?? []].flat() : [],
+    ...Array.from(block.code.matchAll(/(?:writeFile\("|--output )([\w.-]+)/g), ([, name]) => name!),
+  ]);
+  const patterns = (name: string) => [`/${name}`, `/*${name.slice(name.lastIndexOf("."))}`];
+  assert(names.includes("ph.ts") && names.includes("records.csv"), names.join());
+  const others = names.filter((name) => !patterns(name).some((one) => ignored.includes(one)));
+  assertEquals(others, []);
 });
