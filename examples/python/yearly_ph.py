@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pandas as pd
 
-server = sys.argv[1]
+server = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8000"  # default: the demo
 filter = quote("CharacteristicName eq 'pH'")
 records = pd.read_csv(
     f"{server}/Records.csv?$filter={filter}&$select=ActivityStartDate,ResultValue"

@@ -1,6 +1,6 @@
 # Prints the number and the mean of the pH values of each year. Base R, no packages.
 # The argument is the address of a Weir server, such as https://your-host.example for real data.
-server <- commandArgs(trailingOnly = TRUE)[1]
+server <- c(commandArgs(trailingOnly = TRUE), "http://127.0.0.1:8000")[1] # default: the demo
 
 url <- paste0(
   server, "/Records.csv",
