@@ -47,10 +47,10 @@ export async function respondWithDownload(
     ...parameters.query,
     top: pageSize(resource, parameters.query, settings.pageRows),
     maxRows: settings.maxRows,
-    // A skip token is a position in the order of Ids, which a split query does not keep.
+    // A skip token is an Id, so rows must be in the order of Ids. Rows of a split query are not.
     ...(isMeasured(resource) && parameters.query.skipToken !== undefined &&
       { partition: "never" }),
-    // For a download, streamDownload() handles the signal.
+    // Only a count needs the signal here; streamDownload() handles it for a download.
     ...(count && { signal }),
   });
   const stream = query.bytes(format, { csv });
@@ -121,8 +121,8 @@ export function negotiateFormat(
 }
 
 /**
- * Removes all parameters except `q` from media ranges, and replaces the media type of JSON:API, which
- * clients of the service send, by that of JSON.
+ * Removes all parameters except `q` from media ranges, because `accepts()` would not match them.
+ * Replaces `SERVICE_MEDIA_TYPE` with the media type of JSON.
  */
 function normalizeAccept(accept: string): string {
   return accept.split(",").map((range) => {
@@ -132,7 +132,10 @@ function normalizeAccept(accept: string): string {
   }).join(", ");
 }
 
-/** Rejects combinations of parameters that would omit rows, or in which one has no effect. */
+/**
+ * Rejects parameters that cannot be combined: `$skiptoken` with `bbox`, which would omit rows, and
+ * `$count` with a parameter that would have no effect.
+ */
 function requireValidCombination(
   { query: { skipToken, within, limit }, count }: DownloadParameters,
   resource: ResourceName,
@@ -155,7 +158,10 @@ function requireValidCombination(
 /** Lower bound for `$top`, because the service allows only two requests per second. */
 const MIN_PAGE_ROWS = 1_000;
 
-/** Returns the page size: `$top`, raised to `MIN_PAGE_ROWS` or `limit`, and at most `maxPageRows`. */
+/**
+ * Returns the number of rows per page: `$top`, or the resource's default. A low `$top` is raised to
+ * `MIN_PAGE_ROWS`, or to `limit` if that is lower. The result is at most `maxPageRows`.
+ */
 function pageSize(
   resource: ResourceName,
   { top, limit = Infinity }: DownloadParameters["query"],

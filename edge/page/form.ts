@@ -7,9 +7,12 @@ import { fieldNames, type ResourceName, RESOURCES } from "../../src/odata/resour
 import { shorten } from "../search_params.ts";
 import { DEFAULT_LIFETIME_DAYS } from "../../src/signing/signed_url.ts";
 
-/** Values of the page's form, trimmed but not checked. An empty string means no value. */
+/**
+ * Values of the page's form. Text is trimmed; `toFormQuery()` checks it. An empty string means no
+ * value.
+ */
 export interface Form {
-  /** URL parameter `endpoint`. */
+  /** Resource that the URL parameter `endpoint` names. */
   resource: ResourceName;
   /** DOIs of the selected datasets. Empty for all datasets. */
   datasets: readonly string[];
@@ -27,7 +30,7 @@ export interface Form {
   days: string;
 }
 
-/** Labels on the page, by the option that a `ValidationError` names. */
+/** Labels on the page, by the name of the option in a `ValidationError`. */
 export const FORM_LABELS = {
   apiKey: "Your API key",
   filter: "Filter",
@@ -51,7 +54,7 @@ export function readForm(parameters: URLSearchParams): Form {
   const text = (name: string) => (parameters.get(name) ?? "").trim();
   const resources = Object.keys(RESOURCES) as ResourceName[];
   const resource = resources.find((name) => name === parameters.get("endpoint")) ?? "Records";
-  // Each checkbox sends one DOI. The text field, which replaces the checkboxes, can send several.
+  // A checkbox sends one DOI. The text field, shown if the datasets are not known, can send several.
   const datasets = parameters.getAll("dataset").flatMap((dois) => dois.split(/[\s,;]+/));
   return {
     resource,
@@ -64,12 +67,13 @@ export function readForm(parameters: URLSearchParams): Form {
     south: text("south"),
     east: text("east"),
     north: text("north"),
-    // Ignores fields that were selected for another resource before.
+    // Ignores fields of other resources, which the form still sends after the resource is changed.
     fields: fieldNames(resource).filter((name) => parameters.getAll("field").includes(name)),
     days: toDays(text("days") || DEFAULT_DAYS),
   };
 }
 
+/** Converts text to a whole number from 1 to `MAX_DAYS`. */
 function toDays(text: string): string {
   return String(Math.min(Math.max(1, Math.floor(Number(text)) || 1), MAX_DAYS));
 }
@@ -139,8 +143,8 @@ function toBoundingBox(form: Form): BoundingBox | undefined {
 const MAX_NAMES = 10;
 
 /**
- * Describes the settings in the form. The results show this description, because without JavaScript
- * they stay the same when the form is changed.
+ * Describes the form that the results belong to. The page shows the description with the results,
+ * because a later change to the form does not change them.
  *
  * @returns A sentence such as "Records; characteristic “pH”; years 2010 to 2019; all fields."
  */
@@ -154,8 +158,8 @@ export function describeForm(form: Form): string {
     west && `bounding box west ${west}, east ${east}, south ${south}, north ${north}`,
   ].filter((filter) => filter);
   if (filters.length === 0) filters.push("no filters");
-  const columns = fields.length > 0 ? `${plural("field", fields)} ${list(fields)}` : "all fields";
-  return `${[resource, ...filters, columns].join("; ")}.`;
+  const selection = fields.length > 0 ? `${plural("field", fields)} ${list(fields)}` : "all fields";
+  return `${[resource, ...filters, selection].join("; ")}.`;
 }
 
 function describeYears({ from, to }: Form): string {

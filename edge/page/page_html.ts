@@ -8,7 +8,9 @@ import { formatCount, type Preview, renderCitations, renderRows } from "./previe
 
 /** Content of the page. */
 export interface PageContent extends FormContent {
+  /** Whether the server has synthetic data. */
   isSynthetic: boolean;
+  /** Whether the user has submitted the form. */
   isSubmitted: boolean;
   /** Error message: what failed and what to do next. */
   alert: string | undefined;
@@ -62,11 +64,11 @@ export function renderPage(content: PageContent): ReturnType<typeof html> {
   `;
 }
 
-/** Results of a form. */
+/** Results of a submitted form. */
 export interface Results {
   form: Form;
   links: Links;
-  /** Preview, or `undefined` if the user has not entered a key. */
+  /** Preview; `undefined` if the access mode is `caller` and the user has not entered an API key. */
   preview: Preview | undefined;
 }
 
@@ -76,6 +78,7 @@ function renderResults(
 ): ReturnType<typeof html> {
   const { buttons, csv, excel, expires } = links;
   const { resource } = form;
+  // In these modes, a download needs an API key or a token in a header.
   const needsHeader = access === "caller" || access === "token";
   const snippets = createCodeSnippets(access, csv, excel, resource.toLowerCase());
   const settings = `Settings of these results and links: ${describeForm(form)} ` +
@@ -95,7 +98,7 @@ function renderResults(
   `;
 }
 
-/** Renders the heading that gets the focus after the form is submitted. */
+/** Renders the heading of the results. It gets the focus after the form is submitted. */
 function renderHeading(text: string): ReturnType<typeof html> {
   return html`<h2 id="results-heading" tabindex="-1">${text}</h2>`;
 }

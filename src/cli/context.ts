@@ -1,21 +1,24 @@
 import process from "node:process";
 
-/** The parts of the process that commands use. `main()` passes the real ones, tests pass fakes. */
+/** Parts of the process that commands use. `main()` passes the real ones, tests pass fakes. */
 export interface Context {
   /**
-   * Returns an environment variable; `undefined` if it is not set or may not be read. In a terminal,
-   * Deno asks the user for the permission.
+   * Returns an environment variable; `undefined` if it is not set or may not be read. If the
+   * permission is missing in a terminal, Deno asks the user for it.
    */
   environment: (name: string) => string | undefined;
   /** Returns an environment variable like `environment`, but never asks for a permission. */
   environmentIfAllowed: (name: string) => string | undefined;
-  /** Returns how to permit reading a variable, as part of a sentence; empty if it is permitted. */
+  /**
+   * Returns the end of a sentence about setting a variable: the flag that permits Deno to read it. An
+   * empty string if reading is permitted.
+   */
   permissionHint: (name: string) => string;
-  /** Returns what to do about a failed connection if the runtime is the cause. */
+  /** Returns a hint for a failed connection if the runtime ignores the proxy variables. */
   networkHint: () => string | undefined;
   /** Standard output. */
   stdout: WritableStream<Uint8Array>;
-  /** Whether standard output is a terminal, where rows would interrupt a line of progress. */
+  /** Whether standard output is a terminal. If so, rows would overwrite the progress line. */
   isStdoutTerminal: boolean;
   /** Writes text to standard output. */
   print: (text: string) => Promise<void>;
@@ -25,7 +28,7 @@ export interface Context {
   terminal: Terminal | undefined;
   /** Asks for a line without showing it; without a terminal, reads it from standard input. */
   promptSecret: (prompt: string) => Promise<string>;
-  /** Aborts when a signal ends the process. */
+  /** Aborted when the process receives SIGINT, SIGTERM or SIGHUP. */
   signal: AbortSignal;
 }
 
@@ -37,7 +40,7 @@ interface Terminal {
   write: (text: string) => void;
 }
 
-/** An invalid command line. The program prints the message and where to find help, and exits with 2. */
+/** An invalid command line. The program prints the message and the help command, and exits with 2. */
 export class UsageError extends Error {}
 
 /**
@@ -46,10 +49,13 @@ export class UsageError extends Error {}
  */
 export class CommandError extends Error {}
 
-/** Exit code of a process that a signal ended: 128 plus the number of SIGINT. */
+/** Exit code after SIGINT, SIGTERM or SIGHUP: 128 plus 2, the number of SIGINT. */
 export const INTERRUPTED = 130;
 
-/** Sets the exit code. After a signal it also exits, because a pending write keeps the process alive. */
+/**
+ * Sets the exit code of the process. If the code is `INTERRUPTED`, also exits, because a pending write
+ * keeps the process alive.
+ */
 export function setExitCode(code: number): void {
   process.exitCode = code;
   if (code === INTERRUPTED) process.exit();

@@ -39,8 +39,8 @@ export interface Query<R> extends AsyncIterable<R> {
   readonly url: string;
   /**
    * Requests the number of rows that match the filter and the bounding box. `limit` and `skipToken` are
-   * ignored. Takes one request, or several if Observations or Records have a bounding box. Large counts
-   * are estimates of the service.
+   * ignored. Takes one request, or several for Observations or Records in a bounding box. The service
+   * estimates large counts.
    *
    * @returns Number of rows
    * @throws {DataStreamError} If a request fails
@@ -63,10 +63,12 @@ export interface Query<R> extends AsyncIterable<R> {
   /**
    * Returns the rows as CSV, one chunk per page. A result without rows is only the header row.
    *
-   * Columns are in the order of `select`. Without it, they are in the documented order, followed by
-   * unknown fields of the first page; an unknown field on a later page is an error that names it. A
-   * number keeps the digits that the service sent, `null` is an empty cell, and an array of strings is
-   * joined with `; `.
+   * The option `columns` sets the columns. Without it, they are the fields of `select`, in that order.
+   * Without both, they are the documented fields, followed by unknown fields of the first page; an
+   * unknown field on a later page is an error that names it.
+   *
+   * A number keeps the digits that the service sent, `null` is an empty cell, and an array of strings
+   * is joined with `; `.
    *
    * Source: RFC 4180.
    *
@@ -76,8 +78,8 @@ export interface Query<R> extends AsyncIterable<R> {
    */
   csv(options?: CsvOptions): IterableStream<Uint8Array<ArrayBuffer>>;
   /**
-   * Returns the rows as newline-delimited JSON, one chunk per page. Each line is the row's own bytes minus
-   * white space, so 7.10 stays 7.10.
+   * Returns the rows as newline-delimited JSON, one chunk per page. Each line has the bytes that the
+   * service sent, without white space between tokens, so 7.10 stays 7.10.
    *
    * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` if a request fails
    */
@@ -99,7 +101,7 @@ export interface Query<R> extends AsyncIterable<R> {
    * @throws {ValidationError} If the resource is not available in the format, the selection does not
    *   contain a field that the format requires, or an option is invalid
    *
-   * @example
+   * @example A format that the user chooses
    * ```ts
    * import { DataStream } from "@weir/datastream";
    * import { createSandbox } from "@weir/datastream/sandbox";
@@ -118,14 +120,13 @@ export interface Query<R> extends AsyncIterable<R> {
     options?: { csv?: CsvOptions | undefined },
   ): IterableStream<Uint8Array<ArrayBuffer>>;
   /**
-   * Returns the result in batches, one per page, each with a cursor. With a cursor, a query with the same
-   * options continues after that batch, in another process too. After an interruption, no delivered page
-   * is requested again.
+   * Returns the result in batches, one per page, each with a cursor. A query with the same options and
+   * this cursor continues after the batch, also in another process. Delivered pages are not requested
+   * again.
    *
    * @param options Format, and the cursor to continue after
-   * @returns Batches of rows or, with a format, of bytes; each iteration runs the query again.
-   *   Iterating throws a `DataStreamError` if a request fails. Leaving the loop stops the request in
-   *   flight
+   * @returns Batches of rows or, with a format, of bytes. Each loop over them runs the query again, and
+   *   throws a `DataStreamError` if a request fails. Leaving the loop stops the request in flight
    * @throws {ValidationError} If an option is invalid, such as a cursor of another query
    *
    * @example Continue a download where it was interrupted
@@ -204,7 +205,7 @@ export interface LocationsQuery<R> extends Query<R> {
 }
 
 /**
- * Options of a query of any resource, except those that depend on the resource.
+ * Query options that are the same for all resources.
  *
  * @example A query that a program can stop
  * ```ts
@@ -225,11 +226,14 @@ export interface LocationsQuery<R> extends Query<R> {
  * ```
  */
 export interface QueryInput extends RowOptions {
-  /** Stops the query: its request in flight and its waits for the rate limiter and retries. Default: none. */
+  /**
+   * Signal that stops the query, including the request in flight and waits for the rate limiter or a
+   * retry. Default: none.
+   */
   signal?: AbortSignal | undefined;
   /**
-   * Called after each page, and before each retry. An error that it throws stops the query. Default:
-   * none.
+   * Called after each page and before each retry. If it throws, the query stops with that error.
+   * Default: none.
    */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
@@ -239,9 +243,9 @@ export interface QueryInput extends RowOptions {
  *
  * @typeParam R The resource
  * @typeParam S Selected fields, from which the type of a row is derived
- * @typeParam U Whether names and filter are unchecked
+ * @typeParam U Type of the option `unchecked`
  *
- * @example A filter and a page size for every query of a program
+ * @example A filter and a row limit for several queries
  * ```ts
  * import { DataStream, eq, type ResourceQuery } from "@weir/datastream";
  * import { assert } from "@std/assert";
@@ -256,7 +260,7 @@ export type ResourceQuery<
   U extends boolean = false,
 > =
   & QueryInput
-  // The members of FieldOptions, with the names of the resource.
+  // The members of FieldOptions, limited to the names of the resource.
   & {
     /** Fields to select, in order, as an array or separated by commas. Default: all. */
     select?: S & (U extends true ? unknown : FittingSelection<R, S>);
@@ -284,7 +288,7 @@ export type ResourceQuery<
  */
 export interface AnyResourceQuery extends FieldOptions, QueryInput, MeasuredInput {}
 
-/** A row of a query: the selected fields, or any fields if the query is unchecked. */
+/** A row of a query: the selected fields; fields of any name if the query is unchecked. */
 export type ResourceRow<R extends ResourceName, S, U extends boolean> = U extends true
   ? Record<string, unknown>
   : SelectedRow<R, S>;

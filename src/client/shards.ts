@@ -16,30 +16,33 @@ import { datasetsRequest, locationIds, locationsRequest, requestYears } from "./
 import { type Range, rangeClauses, rangeOfEach, rangesOfAtMost } from "./ranges.ts";
 
 /**
- * A disjoint part of the rows of a query. All shards together have all rows of the query.
- * JSON-serialisable, because cursors contain shards.
+ * A part of the rows of a query. No row is in two shards. Only a split by year omits rows: those without
+ * a start date. JSON-serialisable, because cursors contain shards.
  */
 export interface Shard {
-  /** Clauses that its rows match, in addition to the query's filter. */
+  /** Clauses that the rows match, in addition to the query's filter. */
   clauses: readonly Clause[];
-  /** Skip token of its next page; `undefined` before its first page, unless the query has one. */
+  /** Skip token of the next page. Before the first page, the skip token of the query or `undefined`. */
   skipToken?: string | undefined;
-  /** Ids of its locations, if they were requested. */
+  /** Ids of the locations that its rows can have; `undefined` if they are not known. */
   locations?: readonly number[] | undefined;
-  /** Whether to count it after its first page, because it may have too many rows. */
+  /** Whether to count the rows after the first page, because there may be too many. */
   isUncounted?: boolean | undefined;
-  /** Number of rows that the service counted for this shard and the shards joined to it. */
+  /** Number of rows that the service counted for this shard, or for the whole group of joined shards. */
   count?: number | undefined;
-  /** Number of rows received so far for this shard and the earlier shards that it is joined to. */
+  /** Number of rows received so far for this shard, or for the group of joined shards. */
   rows?: number | undefined;
-  /** Whether this shard is joined to the one before it: they have one `count` and one `rows`. */
+  /**
+   * Whether this shard is joined to the one before it. Joined shards form a group: `count` and `rows`
+   * are those of the group, and `endShard()` passes them on to the next shard.
+   */
   isJoined?: boolean | undefined;
 }
 
-/** Maximum number of rows per shard (DataStream Public API, on large requests). */
+/** Maximum number of rows per shard. Source: `docs/client.md`, "Large queries". */
 export const MAX_SHARD_ROWS = 1_000_000;
 
-/** Splits a query by its option `partition`, before its first page. */
+/** Splits a query before its first page, by its bounding box and its option `partition`. */
 export async function splitQuery(execution: Execution, query: CheckedQuery): Promise<Shard[]> {
   const { skipToken, partition, limit } = query;
   const shards = await splitByBox(execution, query);
@@ -59,7 +62,7 @@ export async function splitQuery(execution: Execution, query: CheckedQuery): Pro
   }
 }
 
-/** Splits shards by year. They are joined, because their rows together are compared with the count. */
+/** Splits shards by year. The result is one joined group, because the whole query is counted. */
 function splitByYear(
   shards: readonly Shard[],
   years: readonly number[],
@@ -74,10 +77,11 @@ function splitByYear(
 }
 
 /**
- * Splits a shard of more than a million rows into ranges of locations, each with at most a million rows.
+ * Splits a shard with more than `MAX_SHARD_ROWS` rows into ranges of locations with at most that many, or
+ * with one location.
  *
- * The new shards keep the skip token of the shard, so that they continue after its last page: a skip token
- * is the Id after which a page begins, with any filter (DataStream Public API, "URL Parameters",
+ * The new shards keep the skip token of the shard, so they omit the rows that were already received. A skip
+ * token is the Id after which a page begins, whatever the filter (DataStream Public API, "URL Parameters",
  * `$skiptoken`).
  *
  * @param rows Number of rows of the shard, counted by the service
@@ -91,24 +95,25 @@ export async function splitByCount(
   const ids = shard.locations ?? await locationIds(execution, query);
   const ranges = await rangesOfAtMost(MAX_SHARD_ROWS, ids, rows, async (range) => {
     const clauses = [...shard.clauses, ...locationClauses(range)];
-    // A range that cannot be counted is not split. If the service refuses its pages, it is split later.
+    // Without a count, the range is not split now. If the service refuses its pages, it is split then.
     return await countShard(execution, query, { clauses }) ?? 0;
   });
   return joinShards(shard, ranges.map((range) => ({ clauses: locationClauses(range) })));
 }
 
 /**
- * Maximum number of shards that a refused shard is split into. It is low because the refusal may have been
- * an outage. Each new shard can be split again, down to a single location.
+ * Maximum number of shards that replace a refused shard. It is low, because the cause may have been an
+ * outage. The new shards can be split again, down to a single location.
  */
 const MAX_SPLIT = 16;
 
 /**
  * Splits a shard by location, because the service refused even small pages of it.
  *
- * @param refusal Error of the last page
- * @param rowsWanted Maximum number of rows that are still wanted
- * @throws {DataStreamError} The refusal, if the query must not be split, or cannot be split further
+ * @param refusal Error of the last request
+ * @param rowsWanted Number of rows until the limit of the query
+ * @throws {DataStreamError} The refusal, if the refused page was not small, or the query must not be
+ *   split, or cannot be split further
  */
 export async function splitByLocation(
   execution: Execution,
@@ -118,6 +123,7 @@ export async function splitByLocation(
   rowsWanted: number,
 ): Promise<Shard[]> {
   const { resource, partition, top, skipToken } = query;
+  // A page is small if it has one row, or if a retry has requested fewer rows than `top`.
   const isSmall = Math.min(top, rowsWanted) === 1 || execution.limitTop(resource, top) < top;
   if (!isMeasured(resource) || !isSmall) throw refusal;
   const ids = partition === "auto"
@@ -126,6 +132,7 @@ export async function splitByLocation(
   if (ids.length > 1) {
     const count = shard.count ??
       (shard.isUncounted ? await countShard(execution, query, shard) : undefined);
+    // Counts ignore skip tokens, so a count does not apply to a query that begins at one.
     const counted = skipToken === undefined ? { ...shard, count } : shard;
     return splitIntoGroups(counted, ids, Math.ceil(ids.length / MAX_SPLIT));
   }
@@ -141,7 +148,12 @@ export function isRefusal(error: unknown): error is DataStreamError {
     [408, 413, 504].includes(error.status ?? 0);
 }
 
-/** Returns the shards after a finished one. If the next one is joined to it, it gets its count and rows. */
+/**
+ * Returns the shards that remain after a finished shard.
+ *
+ * If the next shard is joined to the finished one, it continues the group: it gets the `count` and `rows`
+ * of the finished shard.
+ */
 export function endShard({ count, rows }: Shard, [next, ...others]: readonly Shard[]): Shard[] {
   if (next === undefined) return [];
   return [next.isJoined ? { ...next, count, rows } : next, ...others];
@@ -218,15 +230,19 @@ export function urlOf(query: CheckedQuery, settings: ClientSettings): string {
 }
 
 /**
- * Checks that a request of a query with a bounding box has room for at least fifty locations.
+ * Checks that the URL of a query with a bounding box has room for at least fifty locations. With fewer
+ * locations per request, the query would take too many requests.
  *
- * @throws {ValidationError} If it has not: the query would take too many requests
+ * @throws {ValidationError} If the URL would be too long
  */
 export function requireRoomForLocations(query: CheckedQuery, settings: ClientSettings): void {
   requireShortTarget(urlWithLocations(SHORTEST_LIST, query, settings));
 }
 
-/** Splits a query with a bounding box into lists of the locations in it. */
+/**
+ * Splits a query by its bounding box: each shard has some of the locations in the box. Without a box,
+ * returns one shard.
+ */
 async function splitByBox(execution: Execution, query: CheckedQuery): Promise<Shard[]> {
   if (query.box === undefined) return [{ clauses: [] }];
   const ids = await locationIds(execution, query);
@@ -235,9 +251,9 @@ async function splitByBox(execution: Execution, query: CheckedQuery): Promise<Sh
 }
 
 /**
- * Splits a shard into shards with `size` locations each, which continue after its last page.
+ * Splits a shard into groups of locations. The new shards omit the rows that were already received.
  *
- * @param size Number of locations per new shard
+ * @param size Number of locations per new shard; the last one can have fewer
  */
 function splitIntoGroups(shard: Shard, ids: readonly number[], size: number): Shard[] {
   const ranges = rangeOfEach(ids.filter((_, index) => index % size === 0));
@@ -248,7 +264,7 @@ function splitIntoGroups(shard: Shard, ids: readonly number[], size: number): Sh
   return joinShards(shard, groups);
 }
 
-/** Creates the shards that replace a shard. They are joined: they share its count and its rows. */
+/** Creates the shards that replace a shard. They form a joined group, which keeps the `count` and `rows`. */
 function joinShards(
   shard: Shard,
   groups: readonly Pick<Shard, "clauses" | "locations">[],
@@ -261,7 +277,7 @@ function joinShards(
   }));
 }
 
-/** Returns the locations that match the clauses of a shard. */
+/** Returns the locations that match the clauses of a shard on `LocationId`. */
 function matchingLocations({ clauses }: Shard, ids: readonly number[]): number[] {
   const bounds = clauses.filter(({ field }) => field === "LocationId");
   return ids.filter((id) =>
@@ -277,13 +293,13 @@ function locationClauses(range: Range): Clause[] {
   return rangeClauses("LocationId", range);
 }
 
-/** Maximum length (bytes) of a list of locations: half of a request target. */
+/** Maximum length (bytes) of a list of locations: half of the maximum for a request target. */
 const MAX_LIST_LENGTH = MAX_TARGET_LENGTH / 2;
 
 /** Shortest useful list of locations: fifty Ids of seven digits, about 500 bytes. */
 const SHORTEST_LIST = new Array(50).fill(9_999_999);
 
-/** Splits locations into lists that each fit into the URL of a request. */
+/** Splits locations into lists, each short enough for the URL of a request. */
 function groupsThatFit(
   ids: readonly number[],
   query: CheckedQuery,
@@ -304,7 +320,7 @@ function groupsThatFit(
   return groups;
 }
 
-/** Returns the clause that the rows of a list of locations match. */
+/** Returns a clause that matches the rows of some locations. */
 function inLocations(ids: readonly number[]): Clause {
   return numberClause("LocationId", "in", ...ids);
 }

@@ -9,8 +9,9 @@ import { expandTemplate, parseTemplate } from "./uri_template.ts";
 /**
  * Turns a route and parameters into options for any HTTP client. Sends no request.
  *
- * Parameters fill the placeholders of the url. The others go to the query (GET, HEAD) or to the JSON
- * body (other methods). Names and values are encoded: `$filter` is sent as `%24filter`.
+ * Parameters replace the placeholders of the url. All other parameters are added to the query string
+ * (GET, HEAD) or to the JSON body (other methods). In a URL, names and values are percent-encoded:
+ * `$filter` is sent as `%24filter`.
  *
  * Source: RFC 6570 (URI templates).
  *
@@ -46,7 +47,7 @@ function createEndpoint(defaults: MergedOptions): Endpoint {
   return Object.assign(build, {
     defaults: (options: EndpointOptions) => createEndpoint(mergeWithDefaults(options)),
     merge: mergeWithDefaults,
-    // A copy of the options alone, because the result contains their objects.
+    // Copies the options, without defaults: `parse()` changes them and returns some of their objects.
     parse: (options: MergedOptions) => parse(merge({} as MergedOptions, options)),
   }) as Endpoint;
 }
@@ -58,10 +59,9 @@ export const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 
 /**
- * Turns merged options into request options. The options are changed, and the result contains their
- * objects.
+ * Turns merged options into request options. Changes the options, and returns some of their objects.
  *
- * @param options Merged options that no caller holds
+ * @param options Result of `merge()`, to which the caller of the endpoint has no reference
  * @throws {ValidationError} If the url is missing or malformed, the method is not a token, or a
  *   parameter cannot be written as text
  */
@@ -76,7 +76,7 @@ function parse(options: MergedOptions): RequestOptions {
   for (const name of Object.keys(options)) {
     if (RESERVED_NAMES.has(name)) continue;
     const value = options[name];
-    // Converted once, however often it occurs in the template: it may be a long list.
+    // Convert the value once, even if the template repeats its name, because it may be a long list.
     if (template.names.has(name)) options[name] = toUrlValue(name, value);
     else parameters.push([name, value]);
   }
@@ -89,7 +89,7 @@ function parse(options: MergedOptions): RequestOptions {
   );
   const result: RequestOptions = {
     method: method.toLowerCase(),
-    // The template decides, not the expanded URL: a value cannot select another host.
+    // The template determines whether the URL is a full one: a value must not select another host.
     url: template.hostEnd === undefined
       ? join(baseUrl, expanded)
       : requireHost(expanded, template.hostEnd),
@@ -111,8 +111,11 @@ function parse(options: MergedOptions): RequestOptions {
 }
 
 /**
- * Checks that the host of a URL is the host of its template: the value of a variable that follows
- * the host must not continue it.
+ * Checks that an expanded URL has the host of its template. The value of a variable directly after
+ * the host must not add characters to it.
+ *
+ * @param hostEnd Length of the scheme and host; 0 if the template does not fix the host
+ * @returns The URL
  */
 function requireHost(url: string, hostEnd: number): string {
   if (hostEnd === 0 || /^(?:[/?#]|$)/.test(url.slice(hostEnd))) return url;
@@ -131,8 +134,9 @@ function join(baseUrl: string | undefined, path: string): string {
 }
 
 /**
- * A media type of the vendor tree (RFC 6838, section 3.2) with the suffix `+json`, as a member of a
- * list. A type with one segment after `vnd`, such as `application/vnd.geo+json`, has no formats.
+ * A media type of the vendor tree (RFC 6838, section 3.2) with the suffix `+json`, in a list of media
+ * types. It has at least two segments after `vnd`, unlike `application/vnd.geo+json`, which has no
+ * formats.
  */
 const VENDOR_TYPE = /((?:^|,)\s*application\/vnd(?:\.[\w-]+){2,})\+json(?=\s*(?:[;,]|$))/gi;
 
@@ -153,8 +157,8 @@ function withFormat(accept: string, format: string): string {
 /**
  * Appends parameters to the query of a URL, before its fragment.
  *
- * Names and values are encoded, because the service rejects a `$` in a name. The items of a list are
- * joined with commas; null, undefined and empty lists are left out.
+ * Names are encoded too, because the service rejects a `$` in a name. The items of a list are joined
+ * with commas. A parameter that is null, undefined or an empty list is omitted.
  *
  * @param url An expanded URL
  * @param parameters Pairs of name and value

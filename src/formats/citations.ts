@@ -1,4 +1,4 @@
-// Citations of datasets: the filters that find the datasets, and the conversion of their rows to citations and text.
+// Citations of datasets: the filters for their rows of Metadata, and the conversion of these rows to text.
 import { oneLine } from "../errors.ts";
 import type { BoundingBox } from "../odata/bounding_box.ts";
 import { type Clause, textClause } from "../odata/clause.ts";
@@ -35,7 +35,7 @@ export interface Citation {
   name: string;
   /** Version of the data, such as `1.0.0`. */
   version: string;
-  /** Text of the citation, by the publisher. */
+  /** Text of the citation, as the dataset states it. */
   citation: string;
   /** URL of the licence. */
   licence: string;
@@ -44,7 +44,7 @@ export interface Citation {
 /**
  * Options for {@linkcode DataStream.citations}.
  *
- * @example The citations of rows that were downloaded before
+ * @example The citations of downloaded rows
  * ```ts
  * import { type CitationOptions, DataStream } from "@weir/datastream";
  * import { createSandbox } from "@weir/datastream/sandbox";
@@ -59,7 +59,7 @@ export interface Citation {
  */
 export interface CitationOptions {
   /**
-   * DOIs of the datasets to cite; repeated ones count once. There is one request per 100 DOIs.
+   * DOIs of the datasets to cite; duplicates are ignored. There is one request per 100 DOIs.
    * Default: every dataset that matches the filter.
    */
   dois?: readonly string[] | undefined;
@@ -72,10 +72,10 @@ export interface CitationOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Fields of Metadata that citations are made of. */
+/** Fields of Metadata that a citation contains. */
 export const CITED_FIELDS = ["DOI", "DatasetName", "Version", "Citation", "Licence"] as const;
 
-/** A row of Metadata with these fields. */
+/** A row of Metadata with the fields in `CITED_FIELDS`. */
 export type CitedDataset = Record<(typeof CITED_FIELDS)[number], string>;
 
 /** Converts a row of Metadata to a citation. */
@@ -92,11 +92,11 @@ export function toCitation(
   };
 }
 
-/** Maximum number of DOIs in one filter, so that common gateways accept the length of the request. */
+/** Maximum number of DOIs in one filter. It keeps the URL short enough for common gateways. */
 const MAX_DOIS_PER_REQUEST = 100;
 
 /**
- * Returns the clauses of Metadata for the datasets to cite, one list for each request.
+ * Returns the clauses for requests of Metadata that select the datasets to cite, one list per request.
  *
  * @param filter Filter of the cited rows. Default: none
  * @param options DOIs of the datasets, which may be repeated, and the bounding box of the cited rows
@@ -107,13 +107,13 @@ export function citationClauses(
   { dois, within }: CitationOptions,
 ): Clause[][] {
   const isFiltered = filter !== undefined || within !== undefined;
-  const ofRows = isFiltered ? datasetClauses({ filter, within }) : [];
-  if (dois === undefined) return [ofRows];
+  const rowClauses = isFiltered ? datasetClauses({ filter, within }) : [];
+  if (dois === undefined) return [rowClauses];
   if (!isListOfStrings(dois)) throw invalidValue("dois", "an array of strings", dois);
   const lists: Clause[][] = [];
   const remaining: string[] = [...new Set(dois)];
   while (remaining.length > 0) {
-    lists.push([...ofRows, textClause("DOI", remaining.splice(0, MAX_DOIS_PER_REQUEST))]);
+    lists.push([...rowClauses, textClause("DOI", remaining.splice(0, MAX_DOIS_PER_REQUEST))]);
   }
   return lists;
 }

@@ -27,7 +27,7 @@ import {
   SCALAR,
 } from "./row_reader.ts";
 
-/** How to transcode a page. */
+/** Options for {@linkcode transcodeCsv}. */
 export interface TranscodeOptions {
   /** Fields of the columns, in order. */
   fields: readonly string[];
@@ -40,7 +40,7 @@ export interface TranscodeOptions {
     /** Whether to write a `'` before a string that a spreadsheet would run as a formula. */
     escapeFormulas: boolean;
   };
-  /** Converts an array or object to a field (RFC 4180), quoted if necessary. */
+  /** Converts an array or object to a cell of CSV, quoted if necessary. */
   toNestedCell: (json: Uint8Array) => Uint8Array;
 }
 
@@ -54,8 +54,8 @@ export interface CsvPage extends WrittenPage {
 }
 
 /**
- * Maximum number of columns. n columns × n empty rows gives n² bytes of output. Pages with more columns
- * are parsed first, because parsing rejects a truncated page before that memory is used.
+ * Maximum number of columns. A page of n columns and n empty rows becomes n² bytes of CSV. A truncated
+ * page with more columns must not use that memory, so it is parsed first, which rejects it.
  */
 const MAX_COLUMNS = 1_000;
 
@@ -72,8 +72,8 @@ export function transcodeCsv(
   const start = fields.length > MAX_COLUMNS ? -1 : findRowsStart(page);
   if (start < 0) return undefined;
   const separator = csv.separator.charCodeAt(0);
-  // Add an Id column for the page checks, unless new fields are collected: then Id would not be
-  // reported as new.
+  // The page checks need Ids, so an Id column is read, but not written. It is not added while new fields
+  // are collected, because Id would then not be reported as a new field.
   const addsIdColumn = !collectsNewFields && !fields.includes(ID_FIELD);
   const columns = addsIdColumn ? [...fields, ID_FIELD] : fields;
   const idColumn = columns.indexOf(ID_FIELD);
@@ -107,8 +107,9 @@ export function transcodeCsv(
 }
 
 /**
- * Length (bytes) above which `TypedArray.set` copies a value. For 60 to 2,000 bytes it is 1.2 to 1.5
- * times as fast as a loop; using `set` for every length takes 1.4 times as long on pages of records.
+ * Length (bytes) above which `TypedArray.set` copies a value instead of a loop. For 60 to 2,000 bytes,
+ * `set` is 1.2 to 1.5 times as fast as the loop. If `set` also copied shorter values, pages of records
+ * would take 1.4 times as long.
  */
 const MIN_SET_LENGTH = 48;
 
@@ -147,7 +148,8 @@ class RecordWriter {
   write({ starts, ends, kinds }: RowValues, rowLength: number): void {
     const page = this.#page;
     const { separator, escapesFormulas, columns, toNestedCell } = this.#options;
-    // Each cell: its JSON, an apostrophe and a separator. The record: CRLF plus two quotes.
+    // Upper bound: the JSON of the row; for each cell, an apostrophe and a separator; CRLF; the two quotes
+    // of an empty record.
     const maxLength = rowLength + 2 * columns + 4;
     let out = this.#withCapacity(maxLength);
     const start = this.#length;
@@ -232,7 +234,7 @@ const APOSTROPHE = 0x27;
 /** The letter of `\uXXXX`. */
 const UNICODE_ESCAPE = 0x75;
 
-/** Characters of two-byte escapes such as `\n`, by their second byte (RFC 8259, section 7). */
+/** Characters that two-byte escapes such as `\n` represent, by the second byte (RFC 8259, section 7). */
 const ESCAPED = Uint8Array.from({ length: 256 }, (_, byte) => byte);
 ESCAPED[0x62] = 0x08; // b
 ESCAPED[0x66] = 0x0c; // f
@@ -261,7 +263,7 @@ function writeEscapedString(
 ): number {
   const start = outOffset;
   let needsQuotes = false;
-  // Write the opening quote; remove it at the end if no quoting was needed.
+  // Write an opening quote. It is removed below if the cell needs no quotes.
   out[outOffset++] = QUOTE;
   if (escapesFormulas && startsFormula(firstCodeOf(page, pageOffset))) {
     out[outOffset++] = APOSTROPHE;
@@ -291,7 +293,7 @@ function writeEscapedString(
   return outOffset - 1;
 }
 
-/** Returns the first code point of a string if it is escaped, otherwise its first UTF-8 byte. */
+/** Returns the first UTF-16 code unit of a string if it is escaped, otherwise its first UTF-8 byte. */
 function firstCodeOf(page: Uint8Array, at: number): number {
   if (page[at] !== BACKSLASH) return page[at]!;
   const letter = page[at + 1]!;
@@ -303,7 +305,7 @@ function needsQuotesFor(codePoint: number, separator: number): boolean {
     codePoint === CARRIAGE_RETURN;
 }
 
-/** Reads the code point of `\uXXXX`, or of two of them that are a surrogate pair. */
+/** Reads the code point of `\uXXXX`, or of a surrogate pair `\uXXXX\uXXXX`. */
 function readUnicodeEscape(page: Uint8Array, at: number, end: number): number {
   const high = readCodeUnit(page, at);
   const isHigh = high >= 0xd800 && high < 0xdc00;
