@@ -2,7 +2,7 @@ import { amendError, DataStreamError } from "../errors.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
 import type { Execution } from "./fetch_page.ts";
 import { toIdNumber } from "./next_link.ts";
-import { YEAR_FIELD } from "./locations_and_years.ts";
+import { YEAR_FIELD } from "./shard_keys.ts";
 import { paginate } from "./paginate.ts";
 import type { PageReader } from "./read_page.ts";
 import {

@@ -12,12 +12,7 @@ import {
 } from "./fetch_page.ts";
 import type { ClientSettings } from "./options.ts";
 import { readCount } from "./read_page.ts";
-import {
-  datasetsRequest,
-  locationIds,
-  locationsRequest,
-  requestYears,
-} from "./locations_and_years.ts";
+import { datasetsRequest, locationIds, locationsRequest, requestYears } from "./shard_keys.ts";
 import { type Range, rangeClauses, rangeOfEach, rangesOfAtMost } from "./ranges.ts";
 
 /**

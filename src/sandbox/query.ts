@@ -140,7 +140,7 @@ function toMatcher(operator: Clause["operator"], expected: Comparable[]): FieldT
     const equals = toMatcher("eq", expected);
     return (value) => !equals(value);
   }
-  const compare = COMPARATORS[operator === "in" ? "eq" : operator]!;
+  const compare = COMPARATORS[operator === "in" ? "eq" : operator];
   const matchesOne = (item: Comparable) => expected.some((other) => compare(item, other));
   return (value) => {
     if (value === null) return false;
@@ -148,7 +148,10 @@ function toMatcher(operator: Clause["operator"], expected: Comparable[]): FieldT
   };
 }
 
-const COMPARATORS: Record<string, (a: Comparable, b: Comparable) => boolean> = {
+const COMPARATORS: Record<
+  Exclude<Clause["operator"], "ne" | "in">,
+  (a: Comparable, b: Comparable) => boolean
+> = {
   eq: (a, b) => a === b,
   lt: (a, b) => a < b,
   lte: (a, b) => a <= b,

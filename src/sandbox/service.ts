@@ -50,7 +50,7 @@ import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { requireOptions, requirePositive, requireType, requireWholeNumber } from "../validation.ts";
 import { BadRequest, parseQuery, type SandboxQuery } from "./query.ts";
 import { countRows, findRows } from "./search.ts";
-import { Throttle } from "./throttle.ts";
+import { RequestLimit } from "./rate_limit.ts";
 import type { World } from "./world.ts";
 import { MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
 
@@ -166,7 +166,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   requireWholeNumber("locations", locations, 1, Number.MAX_SAFE_INTEGER);
   requirePositive("requestsPerSecond", requestsPerSecond);
   const world = { records, locations };
-  const throttle = new Throttle(requestsPerSecond, now);
+  const requestLimit = new RequestLimit(requestsPerSecond, now);
   const stats = { requests: 0, rows: 0, tooFast: 0, parallel: 0, mostInFlight: 0 };
 
   /** Responds after the service's checks, in its order: encoding, key, path, rate limit, query. */
@@ -180,12 +180,12 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     const resource = toResource(url.pathname);
     if (resource === undefined) return reject(404, "Not Found");
     if (request.method !== "GET") return reject(405, "Method Not Allowed", { allow: "GET" });
-    const leave = throttle.enter();
+    const leave = requestLimit.enter();
     if (typeof leave === "string") {
       stats[leave]++;
       return reject(429, "Too Many Requests");
     }
-    stats.mostInFlight = throttle.mostInFlight;
+    stats.mostInFlight = requestLimit.mostInFlight;
     try {
       const query = parseQuery(resource, url.search.slice(1));
       if (query.count) {
@@ -276,7 +276,7 @@ function* pageBody(resource: ResourceName, page: SandboxPage): Generator<string>
 /**
  * Streams a response that is in flight until its body is consumed, cancelled or aborted.
  *
- * @param leave Ends the request in the throttle
+ * @param leave Ends the request in the rate limit
  */
 function streamResponse(
   request: Request,

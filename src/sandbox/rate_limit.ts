@@ -9,7 +9,7 @@ const MAX_REQUEST_TIME = 30_000;
  *
  * A request is in flight until its body is consumed. A rejected request does not count as a start.
  */
-export class Throttle {
+export class RequestLimit {
   /** Highest number of requests that were in flight concurrently. */
   mostInFlight = 0;
   #starts: number[] = [];
