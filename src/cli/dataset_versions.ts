@@ -1,6 +1,6 @@
-// The versions of the datasets that a download reads. They are requested after the first of several pages,
-// kept in FILE.part.datasets.json, and compared before FILE is complete: rows of two versions must not be
-// mixed in one file.
+// The versions of the datasets of a download. They are requested after the first of several pages and kept in
+// FILE.part.datasets.json. They are compared when the download resumes and before FILE is complete, because
+// one file must not contain rows of two versions.
 import { readFile } from "node:fs/promises";
 import type { DataStream } from "../client/datastream.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
@@ -16,7 +16,7 @@ export type DatasetVersion = readonly [doi: string, version: string, published: 
 /**
  * FILE.part.datasets.json: the versions of the datasets that match the query of a download.
  *
- * It is written once, because a service can have hundreds of datasets.
+ * It is written once, not after each page, because a service can have hundreds of datasets.
  */
 export class DatasetVersionFile {
   readonly #path: string;
@@ -139,8 +139,9 @@ function changedDatasets(
 }
 
 /**
- * Requests the versions of every dataset that the rows of a query can come from. A change of another
- * dataset may be reported, too, because the filter of the datasets can be wider than the query.
+ * Requests the versions of all datasets that can contain rows of a query. The result can have other datasets
+ * too, because some clauses of the query cannot be applied to Metadata. A new version of one of these also
+ * ends the download.
  *
  * @param query Query of the download
  * @throws {DataStreamError} If the request fails
@@ -162,7 +163,7 @@ export async function requestDatasetVersions(
   try {
     datasets = request(isFiltered ? toWiderMetadataFilter(query) : undefined);
   } catch (error) {
-    // The filter fits into a URL of the query, but is too long for a URL of Metadata.
+    // A URL of Metadata with this filter is too long, although the URL of the query is not.
     if (!(error instanceof ValidationError)) throw error;
     datasets = request(undefined);
   }

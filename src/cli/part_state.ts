@@ -1,6 +1,6 @@
-// The files beside FILE that a download writes, other than the rows in FILE.part:
+// The files that a download writes in the directory of FILE, apart from FILE.part, which has the rows:
 //
-// - FILE.part.json: how far FILE.part is complete, replaced after each page;
+// - FILE.part.json: the position in the query and in FILE.part, replaced after each page;
 // - FILE.part.shards.json and FILE.part.shards2.json: the shards of a split query that are not yet started;
 // - FILE.part.datasets.json: the versions of the datasets (see dataset_versions.ts);
 // - FILE.incomplete.json: a note that FILE is finished and has fewer rows than the service counted.
@@ -15,7 +15,7 @@ import { isCount } from "../validation.ts";
 /** Version of the format of FILE.part.json. */
 export const STATE_VERSION = 3;
 
-/** Members of a state that stay the same while one run writes a part. */
+/** Members of a state that do not change while one run writes a part (FILE.part and its state). */
 export interface RunHeader {
   version: typeof STATE_VERSION;
   /** Random identifier of the run that writes the part. */
@@ -45,17 +45,19 @@ export interface PartState extends RunHeader {
   sha256: string;
   /** Cursor after the last committed page. */
   cursor: Cursor;
-  /** Number of shards not yet started: the last N elements of the slot's file. */
+  /** Number of shards that are not yet started. They are the last elements of the slot's file. */
   laterShards: number;
-  /** The file that has these shards. */
+  /** The file that contains these shards. */
   slot: Slot;
   /** Number of datasets in FILE.part.datasets.json; `undefined` for a download of one page. */
   datasets?: number | undefined;
 }
 
 /**
- * Number of one of the two files of shards. The shard list is written alternately to two files, so
- * that one valid copy always exists: FILE.part.json names the valid one.
+ * Which of the two files of shards to use: FILE.part.shards.json or FILE.part.shards2.json.
+ *
+ * A new list of shards is written to the file that FILE.part.json does not name. The list that it names
+ * therefore stays valid until FILE.part.json is replaced.
  */
 export type Slot = 0 | 1;
 
@@ -112,14 +114,14 @@ function unlessInvalid<T>(call: () => T, toError: () => FileError): T {
   }
 }
 
-/** Reads FILE.part.json. Its cursor is not validated, and has only the current shard. */
+/** Reads FILE.part.json. The cursor is not validated, and contains only the current shard. */
 async function readStateFile(path: string): Promise<PartState | EmptyPartState> {
   const statePath = statePathOf(path);
   let state: unknown;
   try {
     state = JSON.parse(await readFile(statePath, "utf8"));
   } catch (error) {
-    // With another code, such as EACCES, the file may be valid. A SyntaxError has no code.
+    // With another code, such as EACCES, the file may be valid. A SyntaxError (invalid JSON) has no code.
     if (error instanceof Error && "code" in error && error.code !== "ENOENT") throw error;
     throw damagedError(statePath);
   }
@@ -163,8 +165,8 @@ function isState(value: unknown): value is PartState | EmptyPartState {
 }
 
 /**
- * Writes the state of a part. The shards after the current shard are left out: write them with
- * {@linkcode writeShards} first.
+ * Writes FILE.part.json, without the shards after the current shard: write them first, with
+ * {@linkcode writeShards}.
  *
  * @param path Path of FILE
  * @returns The text of FILE.part.json
@@ -245,7 +247,7 @@ function sidecarPathsOf(path: string): string[] {
 export async function replaceFile(path: string, content: unknown): Promise<string> {
   const text = JSON.stringify(content);
   const temporaryPath = temporaryPathOf(path);
-  // If a symbolic link has this name, writing would change the file that it points to.
+  // If this path is a symbolic link, writing would change the link's target.
   await rm(temporaryPath, { force: true });
   await writeFile(temporaryPath, text, { flag: "wx" });
   await rename(temporaryPath, path);
@@ -284,10 +286,10 @@ export async function updateIncompleteNote(path: string, note: IncompleteNote): 
  * Removes the sidecars of a finished download. A run leaves them if it is killed just after it has
  * renamed FILE.part.
  *
- * A download counts as finished if FILE exists and FILE.part does not; which query wrote FILE is
- * unknown.
+ * A download counts as finished if FILE exists and FILE.part does not. FILE can be the result of another
+ * query, because a complete file has no record of its query.
  *
- * @returns A description of FILE, to follow "FILE is"; `undefined` if the download is not finished
+ * @returns Text that continues the sentence "FILE is"; `undefined` if the download is not finished
  */
 export async function cleanUpFinished(path: string): Promise<string | undefined> {
   if (await statIfExists(path) === undefined) return undefined;

@@ -50,9 +50,8 @@ export interface PartOptions {
  * Opens a file as the output of a download.
  *
  * @param path Path of FILE, with symbolic links resolved
- * @returns The output; for a part that is resumed also its cursor, and the pages after it
- * @throws {FileError} If a file or a part exists that the options do not allow to replace, or a part
- *   cannot be resumed
+ * @returns The output; for a part that is resumed also its cursor, and the pages after the cursor
+ * @throws {FileError} If a file or a part exists and may not be replaced, or a part cannot be resumed
  * @throws {DataStreamError} If the dataset versions cannot be requested
  */
 export async function openFile(
@@ -75,10 +74,12 @@ export async function openFile(
   return { output, ...position };
 }
 
-/** An open part. One that is resumed also has the cursor of its last committed page, and later pages. */
+/** An open part. */
 interface OpenPart {
   part: PartFile;
+  /** Cursor of the last committed page, if the part is resumed. */
   after?: Cursor;
+  /** The pages after this cursor. */
   pages?: AsyncIterable<DownloadPage>;
 }
 
@@ -89,8 +90,7 @@ const MOVE = "move it, then resume";
  * Creates FILE.part, or opens it to continue an earlier run.
  *
  * @param path Path of FILE, with symbolic links resolved
- * @throws {FileError} If a file or a part exists that the options do not allow to replace, or a part
- *   cannot be resumed
+ * @throws {FileError} If a file or a part exists and may not be replaced, or a part cannot be resumed
  * @throws {DataStreamError} If the dataset versions cannot be requested
  */
 export async function openPart(path: string, options: PartOptions): Promise<OpenPart> {
@@ -110,7 +110,7 @@ export async function openPart(path: string, options: PartOptions): Promise<Open
     return await resumePart(path, { ...options, force }, existing);
   }
   if (force || resume) await removePart(path);
-  // The permissions of the file that it replaces, and for its owner those that --resume needs.
+  // The permissions of the file to replace, with read and write for the owner, which --resume needs.
   const mode = replaced === undefined ? 0o666 : replaced.mode & 0o777 | 0o600;
   const file = await open(partPath, "wx", mode).catch((error) => {
     if (error.code !== "EEXIST") throw error;
@@ -166,17 +166,21 @@ interface ExistingPart {
  * renamed into place. A run that resumes overwrites the bytes after the last committed page;
  * {@linkcode PartFile.finish} truncates the rest.
  *
- * A run that resumes writes to the same part, while the run before it may still be alive. Each run
- * therefore writes a random `owner` into the state and, before each step, compares FILE.part.json
- * with the text that it last wrote: the later run takes over, the earlier one stops. Another run can
- * still take over between this check and the step, because no portable file lock is released when its
- * process is killed:
+ * A run can resume a part while the run that started it is still alive. The later run takes over, and the
+ * earlier one stops: each run writes a random `owner` into FILE.part.json, and before each step it checks
+ * that the file still has the text that it last wrote. A file lock is not used, because no portable lock is
+ * released when the process that holds it is killed.
  *
- * - A write of the earlier run lands after the committed bytes, where the later run writes the same
+ * The later run can take over between the check and the step of the earlier run. Then the step has one of
+ * these effects:
+ *
+ * - Bytes that the earlier run writes are after the committed bytes, where the later run writes the same
  *   rows. If the bytes differ, the later run detects it when it hashes the whole part at its end.
- * - A state of the earlier run describes bytes that are in the part, because a part is truncated only
- *   by the run that finishes it. The later run then reads a state that it did not write, and stops.
- * - A run that starts again removes the part first, so the earlier run finds another inode.
+ * - If the earlier run replaces FILE.part.json, the later run finds a text that it did not write, and
+ *   stops. The new state is valid: the part contains the bytes that it describes, because only the run
+ *   that finishes a part truncates it.
+ * - If the later run starts again with `--force`, it removes the part and creates another file. The earlier
+ *   run finds that the inode differs, and stops.
  */
 export class PartFile {
   readonly #path: string;
@@ -185,14 +189,14 @@ export class PartFile {
   readonly #owner = randomUUID();
   /** Hash of the written bytes. */
   readonly #hash: Hash;
-  /** The dataset versions; fetched when a page is committed that has a next page. */
+  /** The dataset versions. They are fetched at the first commit of a page that is not the last one. */
   readonly #datasets: DatasetVersionFile;
   readonly #isResumed: boolean;
   /** Number of written bytes. */
   #bytes: number;
   /** Number of committed rows. */
   #rows: number;
-  /** Shards in the slot's file. */
+  /** Shards in the slot's file, or the last of them. */
   #shards: Cursor["remaining"];
   #slot: Slot;
   /** Text of FILE.part.json as this run last wrote it. */
@@ -311,7 +315,7 @@ export class PartFile {
   }
 
   /**
-   * Closes an incomplete part. Removes it if it has no rows.
+   * Closes an incomplete part. Removes it if it has no rows and FILE does not exist.
    *
    * @param isEmpty Whether the part has no rows
    * @returns Whether a later run can continue the part
@@ -370,9 +374,9 @@ export class PartFile {
 const READ_SIZE = 1 << 20;
 
 /**
- * Hashes the first bytes of a part.
+ * Hashes the first bytes of a part, and compares the hash with the expected one.
  *
- * @param path Path of FILE, for the message
+ * @param path Path of FILE, for the error message
  * @param file FILE.part
  * @param bytes Number of bytes to hash
  * @param sha256 Expected hash, in hexadecimal

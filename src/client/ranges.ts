@@ -3,8 +3,9 @@ import { type Clause, numberClause } from "../odata/clause.ts";
 /**
  * A range of a numeric field, such as the year: `from <= number < below`.
  *
- * Adjacent ranges with open outer ends cover every row whose field is not null, even if the list of numbers
- * from which the ranges were made is incomplete.
+ * The functions of this module create adjacent ranges. The first has no lower bound and the last has no upper
+ * bound, so that together they cover every row whose field is not null, even if the list of numbers that
+ * they were created from is incomplete.
  */
 export interface Range {
   /** Lowest number; `undefined` for no lower bound. */
@@ -20,14 +21,14 @@ export function rangeClauses<F extends string>(field: F, { from, below }: Range)
   return [...bound("gte", from), ...bound("lt", below)];
 }
 
-/** Returns a range for each number of an ascending list; the outer ends are open. */
+/** Returns one range per number of an ascending list; for an empty list one range without bounds. */
 export function rangeOfEach(numbers: readonly number[]): Range[] {
   return numbers.length === 0
     ? [{ from: undefined, below: undefined }]
     : numbers.map((_, index) => rangeOf(numbers, index, index + 1));
 }
 
-/** Consecutive numbers of a list, from the index `first` to before the index `end`. */
+/** Consecutive numbers of a list, from the index `first` to before the index `end`, and their row count. */
 interface Group {
   first: number;
   end: number;
@@ -36,13 +37,14 @@ interface Group {
 
 /**
  * Splits an ascending list of numbers into adjacent ranges that have at most `max` rows or one number.
- * The outer ends are open.
  *
  * A range with too many rows is halved, and one half is counted. Neighbours that together have at most
- * `max` rows are merged again. The number of ranges is not the minimum, which would take more counts.
+ * `max` rows are merged again. The result can have more ranges than necessary: finding the minimum would
+ * take more counts.
  *
+ * @param max Maximum number of rows of a range with several numbers
  * @param numbers Values of the field, ascending
- * @param rows Total number of rows
+ * @param rows Number of rows of all ranges together
  * @param count Counts the rows of a range
  */
 export async function rangesOfAtMost(
@@ -64,9 +66,10 @@ export async function rangesOfAtMost(
     }
     const middle = Math.ceil((group.first + group.end) / 2);
     const counted = await count(rangeOf(numbers, group.first, middle));
-    // Counts are estimates. They only decide where to split; every range is requested.
-    const others = Math.max(0, group.rows - counted);
-    stack.push({ first: middle, end: group.end, rows: others });
+    // Counts are estimates, so this can be negative. They only decide where to split: every range is
+    // requested, even if its count is 0.
+    const uncounted = Math.max(0, group.rows - counted);
+    stack.push({ first: middle, end: group.end, rows: uncounted });
     stack.push({ first: group.first, end: middle, rows: counted });
   }
   return groups.map(({ first, end }) => rangeOf(numbers, first, end));

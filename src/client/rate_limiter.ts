@@ -1,11 +1,11 @@
 import type { Clock } from "../clock.ts";
 
 /**
- * Safety margin on the interval between requests: 530 ms instead of 500 ms at 2 per second. The network
- * delays requests unequally, so the service may receive two of them closer together.
+ * Factor that lengthens the interval between requests: 530 ms instead of 500 ms at 2 per second. The
+ * network delays requests unequally, so they can arrive closer together than they were sent.
  */
 const INTERVAL_MARGIN = 1.06;
-/** Interval (ms) at which the next waiter checks whether the permit holder has released its permit. */
+/** Interval (ms) at which the first waiter checks whether the permit is free. Others poll at most this often. */
 const POLL_INTERVAL = 10;
 /** Age (ms) after which a permit that was not renewed is reclaimed. */
 const PERMIT_TTL = 5_000;
@@ -30,7 +30,10 @@ const MAX_SLOWDOWN = 8;
 const SLOWDOWN_PER_SUCCESS = 0.9;
 /** Multiplier on the slowdown of a key for each minute without a request. */
 const SLOWDOWN_PER_IDLE_MINUTE = 0.5;
-/** The slowdown multiplies at least this interval (ms), so that it also slows unlimited clients. */
+/**
+ * Minimum interval (ms) that a slowdown multiplies. Without it, a slowdown would have no effect on a client
+ * without a rate limit, whose interval is 0.
+ */
 const MIN_SLOWED_INTERVAL = 500;
 
 /** Request for a permit. */
@@ -43,7 +46,7 @@ interface PermitRequest {
   key: string | undefined;
 }
 
-/** Permission to send one HTTP request. The next permit is given after this one is released. */
+/** Permission to send one HTTP request. The next permit is given when this one is released or expires. */
 interface Permit {
   /** Records that the headers of the response have arrived. */
   responded(): void;
@@ -77,14 +80,17 @@ interface Penalty {
 /**
  * State of one origin, shared by all clients of the process.
  *
- * It is plain data, and every entry expires unless renewed: an edge runtime may drop a request
- * without running its `finally` blocks or timers, and may end requests that await a promise of
- * another request.
+ * Waiters poll it instead of awaiting a promise, and every entry expires unless renewed. The reason is
+ * that an edge runtime may drop a request without running its `finally` blocks or timers, and may end
+ * a request that awaits a promise of another request.
  */
 interface Queue {
-  /** Start of the last request, or arrival of its response headers if it opened a connection. */
+  /**
+   * Time from which the next interval counts: the start of the last request, or the arrival of its
+   * response headers if it opened a connection.
+   */
   intervalStart: number;
-  /** Requested intervals (ms) between two requests, with the time of the last poll that requested each. */
+  /** Map from each requested interval (ms) between requests to the time at which it was last requested. */
   intervals: Map<number, number>;
   /** Penalties by key. */
   penalties: Map<string | undefined, Penalty>;
@@ -96,7 +102,7 @@ interface Queue {
   waiters: Waiter[];
 }
 
-/** Module state, because the service's limit applies to all clients together. */
+/** Queues by clock and origin. All clients share them, because the service limits them together. */
 const queues = new WeakMap<Clock, Map<string, Queue>>();
 
 /**
@@ -139,7 +145,8 @@ export async function acquirePermit(
   queue.intervalStart = start;
   return {
     responded() {
-      // The next request reuses the connection and reaches the service sooner after its start.
+      // Opening the connection delayed this request. If the next request reuses the connection, it is
+      // not delayed, and would arrive too early after an interval that counts from the start.
       if (opensConnection && queue.holder === waiter) queue.intervalStart = clock.now();
     },
     succeeded() {
@@ -156,8 +163,8 @@ export async function acquirePermit(
 }
 
 /**
- * Delays all requests with a key to an origin, and lengthens the interval between them, after a 429
- * (RFC 6585).
+ * Applies a penalty after a 429 (RFC 6585): blocks the requests with a key to an origin for some time, and
+ * then lengthens the interval between them.
  *
  * @param blockTime Time (ms) during which no request with the key starts
  *
@@ -178,7 +185,7 @@ export function penalize(
   });
 }
 
-/** Returns the time (ms) until a waiter should poll again, or at most 0 if it may start now. */
+/** Returns the time (ms) until a waiter should poll again; 0 or less if it may start now. */
 function poll(queue: Queue, waiter: Waiter, now: number): number {
   // If this waiter overslept, the whole process may have been suspended, so no waiter is removed.
   const overslept = now - waiter.polledAt >= WAITER_TTL;
@@ -198,11 +205,12 @@ function poll(queue: Queue, waiter: Waiter, now: number): number {
   if (blockedFor > 0) return Math.min(blockedFor, MAX_SLEEP);
   const interval = currentInterval(queue, penalty, now);
   if (next !== waiter) {
-    // Another waiter is first. If it starts, this one may start after a whole interval at the earliest;
-    // if it leaves the queue instead, sooner. Half an interval limits the delay in the second case.
+    // If the first waiter starts, this one has to wait for at least one interval. If the first waiter
+    // leaves the queue instead, this one may start earlier, so it polls after half an interval.
     return Math.max(POLL_INTERVAL, Math.min(interval / 2, MAX_SLEEP));
   }
-  // If the whole process was suspended, the holder may be about to renew its expired permit.
+  // An expired permit is not reclaimed by a waiter that overslept: if the process was suspended, the
+  // holder had no opportunity to renew it.
   if (queue.holder !== undefined && (overslept || queue.expiresAt > now)) return POLL_INTERVAL;
   return Math.min(queue.intervalStart + interval - now, MAX_SLEEP);
 }

@@ -1,4 +1,4 @@
-// The numbers by which a query is split: the locations or the years that its rows can have.
+// The numbers by which a query is split: the Ids of the locations, or the years, that its rows can have.
 import { DataStreamError } from "../errors.ts";
 import { toRowId } from "../formats/page_writer.ts";
 import { type Clause, formatClauses } from "../odata/clause.ts";
@@ -13,19 +13,21 @@ export function locationsRequest(query: CheckedQuery): PageRequest {
   return requestOfField("Locations", "Id", query);
 }
 
-/** Returns the first request for the temporal extents of the datasets that rows of a query can have. */
+/** Returns the first request for the temporal extents of the datasets that can contain rows of a query. */
 export function datasetsRequest(query: CheckedQuery): PageRequest {
   return requestOfField("Metadata", "TemporalExtent", query);
 }
 
 /**
  * Returns a request for a field of another resource, with the clauses of the query that this resource can
- * be filtered by. Clauses with `ne` are left out: in the other resource they may mean "has no such row",
- * while the query means "has a row that differs".
+ * be filtered by.
+ *
+ * Clauses with `ne` are left out, so that no location or dataset is missing. Example: `CharacteristicName ne
+ * 'pH'` can mean "has no row with pH" in Locations, but the query needs "has a row other than pH".
  */
 function requestOfField(
   resource: ResourceName,
-  field: string,
+  selected: string,
   { clauses, box }: CheckedQuery,
 ): PageRequest {
   const names: readonly string[] = RESOURCES[resource].filters;
@@ -35,7 +37,7 @@ function requestOfField(
   const all = [...supported, ...(box ?? [])];
   return {
     resource,
-    select: [field],
+    select: [selected],
     checksIds: false,
     filter: all.length === 0 ? undefined : formatClauses(all),
     top: MAXIMUM_TOP,
@@ -44,7 +46,7 @@ function requestOfField(
   };
 }
 
-/** Locations by execution: its shards and counts share one list, which is requested once. */
+/** Ids of locations by execution. The list is requested once, for all shards and counts. */
 const idsOfExecution = new WeakMap<Execution, Promise<number[]>>();
 
 /** Returns the Ids of the locations that rows of a query can have, ascending. */
@@ -73,7 +75,7 @@ async function requestLocationIds(execution: Execution, query: CheckedQuery): Pr
   return [...ids].sort((a, b) => a - b);
 }
 
-/** Returns the years that rows of a query can have, by the temporal extents of the datasets, ascending. */
+/** Requests the datasets of a query, and returns the years in their temporal extents, ascending. */
 export async function requestYears(execution: Execution, query: CheckedQuery): Promise<number[]> {
   const found = new Set<number>();
   const pages = paginate(
@@ -93,7 +95,7 @@ export async function requestYears(execution: Execution, query: CheckedQuery): P
   return wanted.sort((a, b) => a - b);
 }
 
-/** Fields that hold the year in which an activity started. */
+/** Pattern of the names of fields that contain the year in which an activity started. */
 export const YEAR_FIELD = /^ActivityStart(?:Date)?Year$/;
 
 /** Creates a function that tests whether a row of a year can match a clause. */

@@ -1,4 +1,4 @@
-// Sends one request within its timeouts, by default with the global `fetch`, and reads the complete response.
+// Sends one HTTP request when the rate limiter permits it, and reads its response within the timeouts.
 import { toRequest } from "../endpoint/to_request.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { utf8Decoder } from "../bytes.ts";
@@ -38,7 +38,7 @@ export interface TransportOptions {
   requestsPerSecond: number;
   timeouts: Timeouts;
   clock: Clock;
-  /** API key. Error messages that quote the service have `[key]` in its place. */
+  /** API key. Error messages that quote the service show `[key]` instead of it. */
   apiKey: string | undefined;
 }
 
@@ -57,7 +57,8 @@ export interface ServiceResponse {
 const MAX_ERROR_BODY = 2_000;
 
 /**
- * Sends one request when the rate limiter permits it, and reads the complete response.
+ * Sends one request when the rate limiter permits it, and reads the response: completely if it can be a
+ * page, otherwise only the start.
  *
  * @param onStart Called when the request starts, after the wait for the rate limiter
  * @throws {FailedAttempt} If the status is not 200, or the response is incomplete or late
@@ -81,7 +82,7 @@ export async function sendRequest(
   signal.addEventListener("abort", abort, { once: true });
   const timer = startTimeouts(timeouts, clock, permit.renew, (error) => attempt.abort(error));
   try {
-    signal.throwIfAborted(); // it may have aborted after acquirePermit() resolved
+    signal.throwIfAborted(); // it may have aborted after the permit was given
     onStart();
     const response = await rejectOnAbort(fetch(request), attempt.signal);
     permit.responded();
@@ -107,8 +108,8 @@ export async function sendRequest(
   } finally {
     timer.stop();
     signal.removeEventListener("abort", abort);
-    // Keeps the signal referenced until here: Node may garbage-collect it while the request is in
-    // flight, and then an abort has no effect on the request.
+    // Keeps the request and its signal referenced until here. Node may otherwise garbage-collect them
+    // while the request is in flight, and an abort then has no effect (nodejs/node#55428).
     void request.signal;
     permit.release();
   }
@@ -121,11 +122,11 @@ export function isJson(headers: Headers): boolean {
 
 /**
  * Maximum interval (ms) between two checks of the timeouts. Each check also renews the permit of the
- * request, so it must be well below the TTL of a permit.
+ * request, so the interval must be well below the TTL of a permit.
  */
 const CHECK_INTERVAL = 1_000;
 
-/** The timer of one request: for the headers first, then for each chunk of the body. */
+/** Timer of one request. It runs first for the headers, then for each chunk of the body. */
 interface TimeoutTimer {
   /** Restarts the timer with the idle timeout, because headers or bytes have arrived. */
   restart(): void;
@@ -134,11 +135,11 @@ interface TimeoutTimer {
 }
 
 /**
- * Starts the timer of a request that is being sent.
+ * Starts the timer of a request.
  *
  * @param onCheck Called immediately, and then at least once a second while the request runs
  * @param onTimeout Called at most once: with a `TimeoutError` if the headers or bytes do not arrive in
- *   time, or with the error of the clock if that fails
+ *   time, or with the error that `clock.sleep()` throws
  */
 export function startTimeouts(
   { headers, bytes }: Timeouts,
@@ -152,11 +153,11 @@ export function startTimeouts(
   let missing = "headers";
   const run = async () => {
     for (;;) {
-      const left = startedAt + timeout - clock.now();
-      if (left <= 0) break;
+      const remaining = startedAt + timeout - clock.now();
+      if (remaining <= 0) break;
       onCheck();
       // At most `bytes`, because restart() may set that timeout during the sleep.
-      await clock.sleep(Math.min(left, bytes, CHECK_INTERVAL), stopped.signal);
+      await clock.sleep(Math.min(remaining, bytes, CHECK_INTERVAL), stopped.signal);
     }
     onTimeout(new DOMException(`no ${missing} within ${timeout / 1000} s`, "TimeoutError"));
   };
@@ -174,10 +175,10 @@ export function startTimeouts(
 }
 
 /**
- * Settles like a request, or rejects with the signal's reason as soon as it aborts, because an injected
- * `fetch` may ignore the signal. Cancels the body of a response that arrives after the abort.
+ * Waits for a response, and rejects immediately when the signal aborts, because an injected `fetch` may
+ * ignore the signal. Cancels the body of a response that arrives after the abort.
  */
-async function rejectOnAbort(sending: Promise<Response>, signal: AbortSignal): Promise<Response> {
+async function rejectOnAbort(pending: Promise<Response>, signal: AbortSignal): Promise<Response> {
   let abort = () => {};
   const aborted = new Promise<never>((_, reject) => {
     abort = () => reject(signal.reason);
@@ -185,9 +186,9 @@ async function rejectOnAbort(sending: Promise<Response>, signal: AbortSignal): P
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
   try {
-    return await Promise.race([sending, aborted]);
+    return await Promise.race([pending, aborted]);
   } catch (error) {
-    sending.then((late) => late.body?.cancel()).catch(() => {});
+    pending.then((late) => late.body?.cancel()).catch(() => {});
     throw error;
   } finally {
     signal.removeEventListener("abort", abort);
@@ -195,11 +196,11 @@ async function rejectOnAbort(sending: Promise<Response>, signal: AbortSignal): P
 }
 
 /**
- * Reads the body of a response: completely if it may be a page, otherwise only the start, for an error
+ * Reads the body of a response: completely if it can be a page, otherwise only the start, for an error
  * message. Cancels the rest.
  *
- * @param signal Ends the reading. The bytes read so far are returned. A body may ignore the signal of
- *   its request, so it is cancelled here
+ * @param signal When it aborts, the body is cancelled, because a body may ignore the signal of its
+ *   request. The bytes read so far are then returned, unless the body rejects the read
  * @param onBytes Called after each chunk
  */
 async function readBody(
@@ -254,11 +255,12 @@ function bytesToRead(response: Response): number {
  *
  * Deno versions without the fix denoland/deno#36415 also repeat a request on a new connection.
  *
- * The header `connection: close` prevents it over HTTP/1.1 in Deno and Bun only. Over HTTP/2, where the
- * header is not allowed, Deno, Bun and Node drop it and keep the connection. Workerd and Chromium ignore it.
+ * The header `connection: close` prevents the repetition over HTTP/1.1, but only in Deno and Bun. HTTP/2 does
+ * not allow the header: Deno, Bun and Node drop it and keep the connection. Workerd and Chromium ignore it.
  *
  * Cost: an empty response over TLS on loopback takes 1.1 to 1.5 ms in Deno instead of 0.2 ms, and 0.9 ms
- * in Bun instead of 0.05 ms; a network adds two round trips. Requests start 530 ms apart.
+ * in Bun instead of 0.05 ms; a network adds two round trips. This is little compared with the 530 ms between
+ * two requests.
  *
  * Each request gets an HTTP client of its own in Deno (0.03 ms), because `Deno.test` can report a shared
  * one as a leaked resource.

@@ -5,7 +5,7 @@ import type { WrittenPage } from "./page_writer.ts";
 /**
  * Finds the distinct DOIs of the rows of a page, in order of appearance.
  *
- * Repeated DOIs are found by their hash and compared as bytes, so that most rows create no string.
+ * Repeated DOIs are recognized by their hash and their bytes, so that most rows create no string.
  *
  * @param page Bytes of a page that a `PageWriter` has written, so it is well-formed JSON
  * @param written Result of `PageWriter.write` for the page
@@ -15,7 +15,7 @@ export function findDois(
   { rows, offsets }: Pick<WrittenPage, "rows" | "offsets">,
 ): string[] {
   const dois = new Set<string>();
-  /** The last DOI with each hash, as the bytes of its JSON. */
+  /** The last DOI with each hash, as JSON bytes with quotes. */
   const known = new Map<number, Uint8Array>();
   let at = 0;
   for (let row = 0; row < rows; row++) {
@@ -43,12 +43,12 @@ const O = 0x4f;
 const I = 0x49;
 
 /**
- * Returns the offset of the next value of a member `"DOI"`, or -1. A match cannot be inside a string,
- * because there the quotes would be escaped.
+ * Returns the offset of the value of the next member `"DOI"`, or -1. A match cannot be part of a longer
+ * string, because there the quotes would be escaped.
  */
 function findDoi(page: Uint8Array, start: number, end = page.length): number {
   for (let at = start; at < end; at++) {
-    // The letter is compared first, because quotes are frequent.
+    // The letter O is compared first, because it is less frequent than quotes.
     if (
       page[at] === O && page[at - 1] === D && page[at + 1] === I && page[at - 2] === QUOTE &&
       page[at + 2] === QUOTE

@@ -47,7 +47,7 @@ const NOT_QUANTIFIED: Censoring = {
   limit: null,
 };
 
-/** Each entry is equally likely. */
+/** Censorings of the sandbox's records. Each entry is equally likely, so repeated ones are likelier. */
 const CENSORINGS: readonly Censoring[] = [
   BELOW_DETECTION,
   BELOW_DETECTION,
@@ -66,7 +66,7 @@ const FIRST_ID = 500_003;
 /** Difference between two Ids. Ids have gaps, as in the service. */
 const ID_STEP = 3;
 
-/** Returns the index of the first record whose Id is above an Id. */
+/** Returns the index of the first record with an Id greater than `id`. */
 export function recordAfter(id: number): number {
   return Math.max(0, Math.floor((id - FIRST_ID) / ID_STEP) + 1);
 }
@@ -89,10 +89,10 @@ export function recordRow(
   const minuteText = String(minute).padStart(2, "0");
   const time = `${String(hour).padStart(2, "0")}:${minuteText}:00`;
   const zone = pick(TIME_ZONES, location.Id, 6);
-  const timed = startDate !== null && (noise(index, 5) < 0.9 || activity === CONTINUOUS);
-  const deep = noise(index, 6) < 0.7 && !characteristic.isDepth;
-  const composite = timed && noise(index, 7) < 0.05;
-  const analysisTimed = !isMeasuredInField && startDate !== null && noise(index, 15) < 0.2;
+  const hasTime = startDate !== null && (noise(index, 5) < 0.9 || activity === CONTINUOUS);
+  const hasDepth = noise(index, 6) < 0.7 && !characteristic.isDepth;
+  const isComposite = hasTime && noise(index, 7) < 0.05;
+  const hasAnalysisTime = !isMeasuredInField && startDate !== null && noise(index, 15) < 0.2;
   return {
     Id: FIRST_ID + ID_STEP * index,
     LocationId: location.Id,
@@ -112,13 +112,13 @@ export function recordRow(
     ActivityType: activity.type,
     ActivityMediaName: media,
     ActivityStartDate: startDate,
-    ActivityStartTime: timed ? time : null,
-    ActivityStartTimeZone: timed ? zone : null,
-    ActivityEndDate: composite ? startDate : null,
-    ActivityEndTime: composite ? "23:30:00" : null,
-    ActivityEndTimeZone: composite ? zone : null,
-    ActivityDepthHeightMeasure: deep ? -round(0.1 + noise(index, 8) * 12, 1) : null,
-    ActivityDepthHeightUnit: deep ? "m" : null,
+    ActivityStartTime: hasTime ? time : null,
+    ActivityStartTimeZone: hasTime ? zone : null,
+    ActivityEndDate: isComposite ? startDate : null,
+    ActivityEndTime: isComposite ? "23:30:00" : null,
+    ActivityEndTimeZone: isComposite ? zone : null,
+    ActivityDepthHeightMeasure: hasDepth ? -round(0.1 + noise(index, 8) * 12, 1) : null,
+    ActivityDepthHeightUnit: hasDepth ? "m" : null,
     SampleCollectionEquipmentName: noise(index, 9) < 0.5 ? pick(EQUIPMENT, index, 10) : null,
     CharacteristicName: characteristic.name,
     MethodSpeciation: characteristic.speciation,
@@ -137,8 +137,8 @@ export function recordRow(
     ResultAnalyticalMethodName: isMeasuredInField ? null : "Synthetic method, of no laboratory",
     AnalysisStartDate: isMeasuredInField ? null : startDate,
     // Later than every ActivityStartTime.
-    AnalysisStartTime: analysisTimed ? `18:${minuteText}:00` : null,
-    AnalysisStartTimeZone: analysisTimed ? zone : null,
+    AnalysisStartTime: hasAnalysisTime ? `18:${minuteText}:00` : null,
+    AnalysisStartTimeZone: hasAnalysisTime ? zone : null,
     LaboratoryName: isMeasuredInField ? null : "Weir Sandbox Laboratory",
     LaboratorySampleID: isMeasuredInField ? null : `S-${index + 1}`,
   };
@@ -152,8 +152,11 @@ function round(value: number, places: number): number {
 interface Characteristic {
   name: string;
   unit: string;
+  /** Middle of the range of values. */
   middle: number;
+  /** Width of the range of values. */
   spread: number;
+  /** Number of decimal places of a value. */
   decimals: number;
   fraction: string | null;
   speciation: string | null;
@@ -259,8 +262,8 @@ const VISITS = 200;
 export const PHASES = VISITS * CHARACTERISTICS.length;
 
 /**
- * Visit and characteristic of a record. Everything in a record that a filter can test depends on its
- * phase. The records of a location run through all phases, then repeat them.
+ * Visit and characteristic of a record. Together with its location, the phase determines every property of
+ * a record that a filter can test. The records of a location go through all phases in turn, repeatedly.
  */
 export interface Phase {
   characteristic: Characteristic;
@@ -271,7 +274,7 @@ export interface Phase {
   activity: Activity;
 }
 
-/** Activity type, which records have, and its group, by which they can be filtered. */
+/** Type of an activity, which is a column of records, and its group, which is a name in filters. */
 interface Activity {
   type: string;
   group: string;
@@ -295,7 +298,12 @@ const CONTINUOUS: Activity = {
   group: "Continuous Data",
 };
 
-/** Returns the phase of a record of a location. Each visit measures each characteristic once. */
+/**
+ * Returns the number of the phase of a record. Each visit measures each characteristic once.
+ *
+ * @param location Index of the location
+ * @param ordinal Index of the record among those of the location
+ */
 export function phaseOf(location: number, ordinal: number): number {
   const characteristic = ordinal % CHARACTERISTICS.length;
   const visit = Math.floor(ordinal / CHARACTERISTICS.length) % VISITS;
