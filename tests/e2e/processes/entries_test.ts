@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { childCommand } from "../../helpers/programs.ts";
 import { VERSION } from "../../helpers/project.ts";
+import { sandboxRequests } from "../../helpers/sandbox.ts";
 
 /** Starts a program of the project. The test reads the stream `output`. */
 function startEntry(
@@ -78,6 +79,21 @@ for (const [name, permissions] of [["demo", DEMO], ["node", NODE]] as const) {
       assertMatch(printed, /^[^\n]*\bPORT\b[^\n]*\n$/);
       assertStringIncludes(printed, port);
     }
+  });
+}
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  Deno.test(`edge/node.ts finishes an open download and exits with 0 when it receives ${signal}`, async () => {
+    const environment = { PORT: "0", WEIR_SANDBOX: "1", WEIR_REQUESTS_PER_SECOND: "1000" };
+    const child = startEntry([...NODE, "edge/node.ts"], environment, "stderr");
+    const [, port] = /port (\d+)/.exec(await readUntil(child.stderr, /port \d+\n/)) ?? [];
+    const response = await fetch(`http://127.0.0.1:${port}/Records.csv?$select=Id`);
+    child.kill(signal);
+    const lines = (await response.text()).split("\r\n");
+    const rows = await sandboxRequests().count("Records");
+    assertEquals(lines.length, 1 + rows + 1);
+    await child.stderr.cancel();
+    assertEquals((await child.status).code, 0);
   });
 }
 
