@@ -256,3 +256,21 @@ Deno.test("observations() requests few counts and joins neighbouring locations t
     null, // all rows, to compare with the received ones
   ]);
 });
+
+Deno.test("observations() splits a range of locations by its locations when the service refuses the range", async () => {
+  const rows = 1_200_000;
+  const service = largeService(rows, 60);
+  let refused = 0;
+  const fetch = (request: Request) => {
+    const query = new URL(request.url).searchParams;
+    const filter = query.get("$filter") ?? "";
+    const isRange = filter !== "" && !filter.includes(" and ");
+    if (!isRange || query.has("$count")) return service.fetch(request);
+    refused++;
+    return Promise.resolve(new Response("", { status: 413 }));
+  };
+  const client = new DataStream({ baseUrl, fetch, clock: new FakeClock() });
+  const seen = await timesSeen(client.observations(), rows);
+  assert(seen.every(isOnce));
+  assert(refused > 0);
+});
