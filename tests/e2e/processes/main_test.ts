@@ -44,7 +44,14 @@ Deno.test("fetch() of the entry returns 503, and 200 for /healthz, when WEIR_ACC
   assertEquals((await get("/healthz")).status, 200);
   const response = await get("/Records.csv");
   assertEquals(response.status, 503);
-  assertEquals((await response.text()).includes("secret-key"), false);
+  assertEquals(await response.json(), {
+    type: "about:blank",
+    status: 503,
+    title: "Not serving",
+    detail: "The configuration of the server is invalid",
+    hint: "tell the operator of this server (its log says which environment variable to set)",
+  });
+  assertEquals(response.headers.get("retry-after"), "60");
   assertEquals(logged.length, 1);
   assertMatch(
     logged[0]!,

@@ -435,14 +435,14 @@ Deno.test("weir requests the citations of a download with the recorded filters",
     ["cite", "--characteristic=ph", "--region=Atlantic"],
     ["cite", box],
     ["cite", box, "--filter=ActivityStartYear ne 2015 and DOI ne '10.25976/weir-aa00'"],
-    "Citations that cannot be had",
-    {
+    "Citations that fail, after two attempts if the error may pass",
+    ...[404, 413].map((status): Scenario => ({
       line: ["records", "--limit=1", "--select=DOI"],
       answer: ({ url }) =>
         url.includes("/Metadata")
-          ? Response.json({ message: "no" }, { status: 404 })
+          ? Response.json({ message: "no" }, { status })
           : Response.json({ value: [{ DOI: "10.25976/weir-aa00" }] }),
-    },
+    })),
     ...[3, 4, 5].map((count): Scenario => ({
       line: ["records", `--limit=${count}`, "--select=DOI"],
       answer: ({ url }) =>
