@@ -3,12 +3,25 @@ import { Buffer } from "node:buffer";
 import { DataStream } from "../../mod.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
+import { RecordedRows } from "./recorded_rows.ts";
 
-/** Returns the exact bytes that a download of a number of records must have. */
-export async function expectedFile(records: number): Promise<Uint8Array> {
-  const requestsPerSecond = Infinity;
-  const { apiKey, url: baseUrl, fetch } = createSandbox({ records, requestsPerSecond });
-  const client = new DataStream({ apiKey, baseUrl, fetch, requestsPerSecond });
+/**
+ * Returns the exact bytes that a download of a number of records must have.
+ *
+ * @param requestsPerSecond Rate limit of the service, which serves recorded rows if it has none
+ */
+export async function expectedFile(
+  records: number,
+  requestsPerSecond: number,
+): Promise<Uint8Array> {
+  const sandbox = createSandbox({ records, requestsPerSecond: Infinity });
+  const recorded = requestsPerSecond === Infinity ? await RecordedRows.create(records) : undefined;
+  const client = new DataStream({
+    apiKey: sandbox.apiKey,
+    baseUrl: sandbox.url,
+    fetch: async (request) => recorded?.respond(request) ?? await sandbox.fetch(request),
+    requestsPerSecond: Infinity,
+  });
   const bytes = await new Response(client.records().csv()).bytes();
   const rows = readCsv(new TextDecoder().decode(bytes));
   const ids = new Set(rows.map(([id]) => id));

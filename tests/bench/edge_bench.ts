@@ -148,11 +148,11 @@ async function measure(run: Run, file: Uint8Array): Promise<Result> {
   return { ...await statsOf(service), rows, seconds, megabytes: peakMemory(server.pid) / 1e6 };
 }
 
-const files = new Map<number, Uint8Array>();
-for (const { records } of runs) {
-  if (!files.has(records)) files.set(records, await expectedFile(records));
-}
+const files = new Map<string, Uint8Array>();
 for (const run of runs) {
   logProgress(run.name);
-  report({ name: run.name, ...run.evaluate(await measure(run, files.get(run.records)!)) });
+  const key = `${run.records} ${run.requestsPerSecond}`;
+  const file = files.get(key) ?? await expectedFile(run.records, run.requestsPerSecond);
+  files.set(key, file);
+  report({ name: run.name, ...run.evaluate(await measure(run, file)) });
 }
