@@ -67,7 +67,7 @@ export class DataStream {
    *
    * @param options API key, base URL, rate limit, retries and timeouts
    * @throws {ValidationError} If an option is unknown or invalid: for example, a base URL that would
-   *   send the key unencrypted, or more than 2 requests per second to the service itself
+   *   send the key unencrypted, or more than 2 requests per second to DataStream
    */
   constructor(options: DataStreamOptions = {}) {
     this.#settings = toClientSettings(options);
@@ -77,7 +77,8 @@ export class DataStream {
   /**
    * Creates a client with other options. Options that are not given stay the same.
    *
-   * @param options Options to change. `retry` and `timeouts` replace all of their members
+   * @param options Options to change. A new `retry` or `timeouts` replaces the old one as a whole: its
+   *   missing members have their defaults
    * @returns Another client; this one does not change
    * @throws {ValidationError} If an option is unknown or invalid
    *
