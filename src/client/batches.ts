@@ -133,6 +133,15 @@ export interface BatchPosition {
   after?: CheckedCursor | undefined;
   /** Whether to collect the DOIs of the rows. Default false. */
   collectsDois?: boolean | undefined;
+  /** Whether a batch can have a part of a page, which is delivered before the page is complete. Default false. */
+  deliversEarly?: boolean | undefined;
+}
+
+/** A batch, and whether it ends a page. */
+export interface BatchOfPage<T> {
+  batch: Batch<T>;
+  /** Whether the batch is the last part of its page, or the last batch. */
+  isPageEnd: boolean;
 }
 
 /**
@@ -145,9 +154,9 @@ export function requestBatches<T>(
   execution: Execution,
   query: CheckedQuery,
   converter: PageConverter<T>,
-  { fingerprint = {}, after, collectsDois = false }: BatchPosition,
-): () => Promise<Batch<T> | undefined> {
-  const pages = readPages(execution, query, converter.read, after);
+  { fingerprint = {}, after, collectsDois = false, deliversEarly }: BatchPosition,
+): () => Promise<BatchOfPage<T> | undefined> {
+  const pages = readPages(execution, query, converter.read, { after, deliversEarly });
   const knownDois = new Set(after?.dois);
   let totalRows = after?.rows ?? 0;
   let isComplete = after?.isComplete === true;
@@ -155,8 +164,14 @@ export function requestBatches<T>(
     if (isComplete) return undefined;
     const next = await pages.next();
     isComplete = next.done === true;
-    const { content, rows, remaining, hasMore } = next.done
-      ? { content: { data: converter.end(), dois: [] }, rows: 0, remaining: [], hasMore: false }
+    const { content, rows, remaining, hasMore, isPageEnd } = next.done
+      ? {
+        content: { data: converter.end(), dois: [] },
+        rows: 0,
+        remaining: [],
+        hasMore: false,
+        isPageEnd: true,
+      }
       : next.value;
     totalRows += rows;
     for (const doi of content.dois) knownDois.add(doi);
@@ -166,7 +181,7 @@ export function requestBatches<T>(
       missingRows: (after?.missingRows ?? 0) + (progress.missingRows ?? 0),
       dois: collectsDois ? [...knownDois] : undefined,
     };
-    return {
+    const batch = {
       ...counts,
       data: content.data,
       rows,
@@ -183,6 +198,7 @@ export function requestBatches<T>(
       isLast: isComplete,
       hasMore: hasMore && totalRows < query.limit,
     };
+    return { batch, isPageEnd };
   };
 }
 

@@ -27,6 +27,7 @@ import {
   requestBatches,
 } from "./batches.ts";
 import { iterate, toIterableStream } from "./iterable_stream.ts";
+import { readAhead } from "./read_ahead.ts";
 import type { PageWriter } from "../formats/page_writer.ts";
 
 /** Names of the query options; `checkQuery` adds the defaults. The type requires each name. */
@@ -73,17 +74,20 @@ export function createQuery<R extends object>(
   const createExecution = (stop: AbortSignal) =>
     new Execution(settings, signal ? AbortSignal.any([signal, stop]) : stop, onProgress);
   /**
-   * Creates a stream of batches. It does not prefetch. Cancelling it stops the request in flight.
+   * Creates a stream of batches. Cancelling it stops the request in flight.
    *
    * @param toChunks Converts a batch to chunks of the stream
+   * @param readBatches Requests the batches. Default: each when it is pulled
    */
   const streamBatches = <T, C>(
     converter: PageConverter<T>,
     toChunks: (batch: Batch<T>) => readonly C[],
     position: BatchPosition = {},
+    readBatches = (next: NextBatch<T>) => next,
   ) => {
     const stop = new AbortController();
-    const next = requestBatches(createExecution(stop.signal), query, converter, position);
+    const batches = requestBatches(createExecution(stop.signal), query, converter, position);
+    const next = readBatches(batches);
     let dropQueue = () => {};
     return toIterableStream(
       new ReadableStream<C>({
@@ -91,10 +95,10 @@ export function createQuery<R extends object>(
           signal?.removeEventListener("abort", dropQueue);
           // Repeat until a chunk is enqueued: a stream is not pulled again after a pull that adds nothing.
           for (;;) {
-            const batch = await next();
+            const item = await next();
             signal?.throwIfAborted();
-            if (batch === undefined) return controller.close();
-            const chunks = toChunks(batch);
+            if (item === undefined) return controller.close();
+            const chunks = toChunks(item.batch);
             if (chunks.length === 0) continue;
             // `next` does not see a signal that aborts while chunks are queued.
             dropQueue = () => controller.error(signal?.reason);
@@ -121,8 +125,15 @@ export function createQuery<R extends object>(
   const bytes = (format: FormatName, options: { csv?: CsvOptions | undefined } = {}) => {
     const { csv } = requireOptions("bytes()", options, { csv: undefined });
     const converter = byteConverter(createFormatWriter(format, { csv }));
-    // Skips empty chunks, such as a page without rows.
-    return streamBatches(converter, ({ data }) => data.length > 0 ? [data] : []);
+    const toChunks = ({ data }: Batch<Bytes>) => data.length > 0 ? [data] : [];
+    // With a limit, fewer rows may be left than the next page would have.
+    const readsNextPage = query.limit === Infinity;
+    return streamBatches(converter, toChunks, { deliversEarly: true }, (next) =>
+      readAhead(next, {
+        isPageEnd: ({ isPageEnd }) => isPageEnd,
+        lengthOf: ({ batch }) => batch.data.length,
+        readsNextPage,
+      }));
   };
 
   const batches = (options: BatchOptions = {}) => {
@@ -180,14 +191,17 @@ export function createQuery<R extends object>(
   };
 }
 
+/** Requests the next batch; returns `undefined` after the last one. */
+type NextBatch<T> = ReturnType<typeof requestBatches<T>>;
+
 /** Creates a converter of pages to rows. */
 function rowConverter<R extends object>(collectsDois = false): PageConverter<R[]> {
   return {
-    read(response, dropsId) {
-      const page = readRows<R>(response, dropsId);
-      const data = page.content;
-      return { ...page, content: { data, dois: collectsDois ? data.flatMap(doiOf) : [] } };
-    },
+    read: (options) =>
+      readRows(options, (data: R[]) => ({
+        data,
+        dois: collectsDois ? data.flatMap(doiOf) : [],
+      })),
     end: () => [],
   };
 }

@@ -10,7 +10,7 @@ import { FailedAttempt } from "./http_error.ts";
 import type { Progress } from "./progress.ts";
 import type { ClientSettings } from "./options.ts";
 import { penalize } from "./rate_limiter.ts";
-import { sendRequest, type ServiceResponse } from "./transport.ts";
+import { type ResponseReader, sendRequest } from "./transport.ts";
 
 /** One HTTP request for one page. */
 export interface PageRequest {
@@ -26,6 +26,10 @@ export interface PageRequest {
   position: string | undefined;
   /** Number of rows still wanted, on this page and later ones. */
   rowsWanted: number;
+  /** Ids of rows that were already delivered, and are left out. Default: none. */
+  omittedIds?: ReadonlySet<number>;
+  /** Whether rows after the position have already been received, so that an empty page is wrong. */
+  hasRows?: boolean;
 }
 
 /** One HTTP request for a number of rows. */
@@ -61,22 +65,25 @@ export class Execution {
   /**
    * Requests a page or a count, and retries until a response can be read.
    *
-   * @param request The request; after a response that was too large or too slow, it is repeated with a
-   *   lower `top`
-   * @param read Reads a response; throws a `DataStreamError` if it is not a response to the sent request
+   * @param request Returns the request of the next attempt; after a response that was too large or too slow,
+   *   it is sent with a lower `top`
+   * @param read Returns the reader of a response, which throws a `DataStreamError` if it is not a response
+   *   to the sent request. It can yield parts of the response before the response is complete
    * @throws {DataStreamError} The last error, with the number of attempts, if all attempts fail
    */
-  async fetchPage<T, R extends PageRequest | CountRequest>(
-    request: R,
-    read: (response: ServiceResponse, sent: R) => T,
-  ): Promise<T> {
+  async *request<P, T, R extends PageRequest | CountRequest>(
+    request: () => R,
+    read: (sent: R) => ResponseReader<P, T>,
+  ): AsyncGenerator<P, T, void> {
     const { settings, signal } = this;
     const { clock } = settings;
     const { origin } = new URL(settings.baseUrl);
     let decide: RetryDecider | undefined;
     for (;;) {
-      const top = request.top && this.limitTop(request.resource, request.top);
-      const sent: R = { ...request, top };
+      const next = request();
+      const { resource } = next;
+      const top = next.top && this.limitTop(resource, next.top);
+      const sent: R = { ...next, top };
       const queuedAt = clock.now();
       const onStart = () => {
         const { requests, waits } = this.#progress;
@@ -84,9 +91,8 @@ export class Execution {
       };
       try {
         const options = toRequestOptions(settings, sent);
-        const response = await sendRequest(options, settings, signal, onStart);
-        const content = read(response, sent);
-        if (top !== undefined) this.#pageSizes.get(request.resource)?.succeeded(top, request.top!);
+        const content = yield* sendRequest(options, settings, signal, onStart, read(sent));
+        if (top !== undefined) this.#pageSizes.get(resource)?.succeeded(top, next.top!);
         return content;
       } catch (error) {
         const failed = toFailedAttempt(error);
@@ -97,9 +103,9 @@ export class Execution {
         if (decision.action === "fail") throw decision.error;
         const { delay, top: nextTop } = decision;
         if (nextTop !== undefined && nextTop !== top) {
-          const pageSize = this.#pageSizes.get(request.resource) ?? new PageSize();
+          const pageSize = this.#pageSizes.get(resource) ?? new PageSize();
           pageSize.shrinkTo(nextTop);
-          this.#pageSizes.set(request.resource, pageSize);
+          this.#pageSizes.set(resource, pageSize);
         }
         const retrying = { fault: failed.error, wait: delay };
         this.#report({ retries: this.#progress.retries + 1, retrying });
@@ -115,10 +121,11 @@ export class Execution {
     return this.#pageSizes.get(resource)?.limit(top) ?? top;
   }
 
-  /** Reports the delivery of a page. */
-  deliver(rows: number): void {
+  /** Reports the delivery of a page, or adds the rows of a part of a page. */
+  deliver(rows: number, isPageEnd: boolean): void {
     const { pages, rows: delivered } = this.#progress;
-    this.#report({ pages: pages + 1, rows: delivered + rows });
+    this.#update({ rows: delivered + rows });
+    if (isPageEnd) this.#report({ pages: pages + 1 });
   }
 
   /** Sets the number of rows that the service counted for the query. */

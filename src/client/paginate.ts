@@ -1,22 +1,26 @@
+import { DeliveredRows } from "./delivered_rows.ts";
 import type { Execution, PageRequest } from "./fetch_page.ts";
 import { toIdNumber } from "./next_link.ts";
 import {
   areIntegers,
   type CheckedPage,
+  type PagePart,
   type PageReader,
   positionAfter,
   readPage,
 } from "./read_page.ts";
 
-/** One page of a result. */
+/** One page of a result, or a part of it. */
 export interface Page<T> {
   content: T;
   /** Number of rows in the content. */
   rows: number;
-  /** Skip token of the next page to request; `undefined` on the last page. */
+  /** Skip token after the content, at which the next request begins; `undefined` on the last page. */
   skipToken: string | undefined;
   /** Whether the page has a link to a next one. Without a link, one more page may be requested. */
   hasLink: boolean;
+  /** Whether the content is the last part of its page. */
+  isPageEnd: boolean;
 }
 
 /** Functions that return numbers that change while pages are delivered. */
@@ -25,10 +29,13 @@ interface Expectations {
   rowsWanted?: () => number;
   /** Returns the number of counted rows not yet received; `undefined` if they were not counted. */
   rowsMissing?: () => number | undefined;
+  /** Returns whether rows of the next page may be delivered before it is complete. Default: no. */
+  mayDeliverEarly?: () => boolean;
 }
 
 /**
- * Requests the pages of a result one after the other, each when it is pulled.
+ * Requests the pages of a result one after the other, each when it is pulled. If rows may be delivered early,
+ * a page can have several parts.
  *
  * Each request has the fields, filter and page size of the first one. A link on a page means that a next
  * page exists. If Ids are integers, the next page begins after the greatest Id received, and not at the
@@ -48,7 +55,11 @@ export async function* paginate<T>(
   execution: Execution,
   first: PageRequest,
   read: PageReader<T>,
-  { rowsWanted = () => Infinity, rowsMissing = () => undefined }: Expectations = {},
+  {
+    rowsWanted = () => Infinity,
+    rowsMissing = () => undefined,
+    mayDeliverEarly = () => false,
+  }: Expectations = {},
 ): AsyncGenerator<Page<T>, void, void> {
   // Integer Ids must ascend. Other Ids must be new; only small resources have them.
   const seen = { tokens: new Set<string>(), ids: new Set<string>() };
@@ -59,17 +70,24 @@ export async function* paginate<T>(
   for (;;) {
     const wanted = rowsWanted();
     const request = { ...first, top: Math.min(first.top, wanted), position, rowsWanted: wanted };
-    const page: CheckedPage<T> = await execution.fetchPage(
-      request,
-      (response, sent) => readPage(response, read, sent, seen),
+    const delivered = new DeliveredRows(request, mayDeliverEarly());
+    const parts = execution.request<PagePart<T>, CheckedPage<T>, PageRequest>(
+      () => delivered.nextRequest(),
+      (sent) => (response) =>
+        readPage(response, read, sent, seen, delivered, execution.settings.clock),
     );
-    const { content, rows, ids } = page;
+    let part = await parts.next();
+    for (; !part.done; part = await parts.next()) {
+      const { content, rows, position: skipToken } = part.value;
+      yield { content, rows, skipToken, hasLink: true, isPageEnd: false };
+    }
+    const page = part.value;
+    const { rows, ids } = page;
     const missing = rowsMissing();
     let next = page.skipToken;
     const isLast = next === undefined;
     const isAnnounced = isLinked || !isLast || (missing ?? 0) > 0;
     if (rows === 0 && (isLast ? isLinkCheck || isAnnounced : !isRepeated)) {
-      page.undo();
       if (isLinkCheck && isLast) return;
       isLinkCheck = isRepeated = true;
       continue;
@@ -81,7 +99,7 @@ export async function* paginate<T>(
     const end = positionAfter(ids, position);
     const areNumbers = toIdNumber(next) !== undefined && toIdNumber(end) !== undefined;
     if (isLinkCheck || (rows > 0 && areNumbers)) next = end;
-    yield { content, rows, skipToken: next, hasLink: !isLast };
+    yield { content: page.take(), rows, skipToken: next, hasLink: !isLast, isPageEnd: true };
     if (isLast && !isLinkCheck) return;
     isLinked = !isLast;
     position = next;

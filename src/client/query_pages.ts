@@ -28,18 +28,20 @@ export interface QueryPosition {
   rows: number;
 }
 
-/** One page of the result of a query. */
+/** One page of the result of a query, or a part of it. */
 export interface QueryPage<T> {
   content: T;
   /** Number of rows in the content. */
   rows: number;
-  /** Shards that are still to be requested after this page, the current one first. */
+  /** Shards that are still to be requested after this content, the current one first. */
   remaining: readonly Shard[];
   /** Whether the service announced more rows, by a link or in other shards. */
   hasMore: boolean;
+  /** Whether the content is the last part of its page. */
+  isPageEnd: boolean;
 }
 
-/** Position after the pages that were delivered so far. */
+/** Position after the rows that were delivered so far. */
 interface CurrentPosition {
   /** Shards that are still to be requested; `undefined` before the first page of the query. */
   remaining: readonly Shard[] | undefined;
@@ -51,7 +53,8 @@ interface CurrentPosition {
  * fails.
  *
  * @param read Reads each page
- * @param after Position to continue after. Default: the start
+ * @param options `after`: position to continue after; default: the start. `deliversEarly`: whether to deliver
+ *   rows before their page is complete
  * @throws {DataStreamError} Of kind `incomplete` if fewer rows were received than the service counted,
  *   `too-many-rows` if it counted more than `maxRows`, or of another kind if a request fails
  */
@@ -59,7 +62,10 @@ export async function* readPages<T>(
   execution: Execution,
   query: CheckedQuery,
   read: PageReader<T>,
-  after?: QueryPosition,
+  { after, deliversEarly = false }: {
+    after?: QueryPosition | undefined;
+    deliversEarly?: boolean | undefined;
+  } = {},
 ): AsyncGenerator<QueryPage<T>, void, void> {
   execution.signal.throwIfAborted();
   const position = { remaining: after?.remaining, rows: after?.rows ?? 0 };
@@ -67,7 +73,7 @@ export async function* readPages<T>(
   try {
     let shards: readonly Shard[] = position.remaining ?? await splitQuery(execution, query);
     while (shards.length > 0) {
-      shards = yield* readFirstShard(execution, query, read, shards, position);
+      shards = yield* readFirstShard(execution, query, read, shards, position, deliversEarly);
     }
   } catch (error) {
     throw error instanceof DataStreamError ? withPosition(error, position) : error;
@@ -78,7 +84,7 @@ export async function* readPages<T>(
  * Requests the pages of the first of the remaining shards, until its end or the limit of the query. Stops
  * early if the shard has to be split.
  *
- * @param position Updated before each page is delivered
+ * @param position Updated before rows are delivered
  * @returns The shards to request next
  */
 async function* readFirstShard<T>(
@@ -87,8 +93,11 @@ async function* readFirstShard<T>(
   read: PageReader<T>,
   [first, ...later]: readonly Shard[],
   position: CurrentPosition,
+  deliversEarly: boolean,
 ): AsyncGenerator<QueryPage<T>, readonly Shard[], void> {
   let shard = first!;
+  /** Number of rows of the current page that were delivered before its end. */
+  let earlyRows = 0;
   let smallerShards: Shard[] | undefined;
   let isChecked = false;
   // The cursor may be from an execution that ended after the first page of the shard, before its count.
@@ -98,8 +107,11 @@ async function* readFirstShard<T>(
   }
   const rowsWanted = () => query.limit - position.rows;
   const rowsMissing = () => later[0]?.isJoined ? undefined : missingRows(shard);
+  const needsCountFirst = () => position.remaining === undefined && query.limit > query.maxRows;
+  const mayDeliverEarly = () => deliversEarly && !needsCountFirst();
   const request = toPageRequest(query, shard);
-  const pages = paginate(execution, request, read, { rowsWanted, rowsMissing });
+  const expectations = { rowsWanted, rowsMissing, mayDeliverEarly };
+  const pages = paginate(execution, request, read, expectations);
   for (;;) {
     let next;
     try {
@@ -110,13 +122,15 @@ async function* readFirstShard<T>(
       return [...smallerShards, ...later];
     }
     if (next.done) break;
-    const { content, rows, skipToken, hasLink } = next.value;
+    const { content, rows, skipToken, hasLink, isPageEnd } = next.value;
     const hasMore = hasLink || later.length > 0;
-    if (position.remaining === undefined && query.limit > query.maxRows) {
+    if (needsCountFirst()) {
       if (!hasMore) requireFewRows(execution, query, rows);
       else [shard, ...later] = await countForMaxRows(execution, query, [shard, ...later]);
     }
     shard = { ...shard, skipToken, rows: (shard.rows ?? 0) + rows };
+    const pageRows = earlyRows + rows;
+    earlyRows = isPageEnd ? 0 : pageRows;
     if (skipToken === undefined && !later[0]?.isJoined && rowsWanted() > rows) {
       // Check before the last page is delivered: a cursor after that page would skip this check.
       await requireComplete(execution, query, shard);
@@ -125,13 +139,14 @@ async function* readFirstShard<T>(
     const remaining = skipToken === undefined ? endShard(shard, later) : [shard, ...later];
     position.remaining = remaining;
     position.rows += rows;
-    execution.deliver(rows);
-    yield { content, rows, remaining, hasMore };
+    execution.deliver(rows, isPageEnd);
+    yield { content, rows, remaining, hasMore, isPageEnd };
     // A signal that is aborted after the last page also stops the query.
     execution.signal.throwIfAborted();
+    if (!isPageEnd) continue;
     if (rowsWanted() === 0) return [];
     // Count only when a second page is pulled: a result of one page needs no count, even if it is full.
-    const isOnlyPage = !hasLink && shard.rows === rows;
+    const isOnlyPage = !hasLink && shard.rows === pageRows;
     if (isOnlyPage || !isCountDue(shard)) continue;
     [shard, smallerShards] = await countAndSplit(execution, query, shard);
     if (smallerShards !== undefined) return [...smallerShards, ...later];

@@ -1,50 +1,83 @@
-import { utf8Decoder } from "../bytes.ts";
+import type { Bytes } from "../bytes.ts";
+import type { Clock } from "../clock.ts";
 import { DataStreamError, oneLine } from "../errors.ts";
-import { findDois } from "../formats/find_dois.ts";
 import {
+  type CompletePage,
   completeIds,
   NO_ROW_LIST,
   PageFault,
   type PageWriter,
-  releaseBuffer,
   type RowId,
+  type TakenRows,
   toRowId,
 } from "../formats/page_writer.ts";
+import type { BodyTarget } from "./body_reader.ts";
+import type { DeliveredRows } from "./delivered_rows.ts";
 import { type PageRequest, requestedFields, toSystemQueryOptions } from "./fetch_page.ts";
 import { FailedAttempt } from "./http_error.ts";
 import { readSkipToken, toIdNumber } from "./next_link.ts";
 import { isJson, type ServiceResponse } from "./transport.ts";
 import { isCount } from "../validation.ts";
 
-/** A page after its checks. */
-export interface CheckedPage<T> extends PageRows {
+/** Rows of a page that are delivered before the page is complete. */
+export interface PagePart<T> {
   content: T;
+  /** Number of rows in the content. */
+  rows: number;
+  /** Skip token after these rows. */
+  position: string;
+}
+
+/** A page after its checks. */
+export interface CheckedPage<T> {
+  /** Returns the rows that were not delivered as parts. Call it at most once. */
+  take: () => T;
+  /** Number of these rows. */
+  rows: number;
+  /** Ids of all rows of the page; `undefined` if a row has no Id. */
+  ids: readonly RowId[] | undefined;
   /** Skip token of the next page; `undefined` if the page has no link to a next one. */
   skipToken: string | undefined;
   /** Whether the page has as many rows as were requested. */
   isFull: boolean;
-  /** Restores the reader's state before this page. Call it if the content is not used. */
-  undo: () => void;
 }
 
-/** Number and Ids of the rows of a page, for its checks. */
-interface PageRows {
-  /** Number of rows. */
-  rows: number;
-  /** Ids of the rows; `undefined` if a row has no Id. */
-  ids: readonly RowId[] | undefined;
+/** How to convert a page. */
+interface ConversionOptions {
+  /** Whether to leave out `Id`. */
+  dropsId: boolean;
+  /** Ids of rows to leave out. */
+  omittedIds: ReadonlySet<number> | undefined;
 }
 
-/** Converts a response to content. It may have state that changes with each page. */
-export type PageReader<T> = (response: ServiceResponse, dropsId: boolean) => UncheckedPage<T>;
+/** Creates the converter of a page. Only one page is converted at a time. */
+export type PageReader<T> = (options: ConversionOptions) => PageConversion<T>;
 
-/** A page before its checks. */
-interface UncheckedPage<T> extends PageRows {
+/** Converts a page while it arrives. */
+interface PageConversion<T> extends BodyTarget {
+  /** Ids of the rows that have arrived. */
+  readonly ids: readonly (RowId | undefined)[];
+  /** Number of bytes that `take()` would return; 0 if it must not be called. */
+  readonly takeableLength: number;
+  /** Returns the rows that have arrived since the last call, except the last one. */
+  take(): TakenContent<T>;
+  /**
+   * Ends the page.
+   *
+   * @throws {PageFault} If the page is malformed or incomplete
+   */
+  end(): ConvertedPage<T>;
+}
+
+interface TakenContent<T> {
   content: T;
-  /** Members of the page other than its rows. */
-  envelope: Record<string, unknown>;
-  /** Restores the reader's state before this page, so that the page can be read again. */
-  undo?: () => void;
+  /** Number of rows in the content. */
+  rows: number;
+}
+
+/** A complete page, not yet checked. */
+interface ConvertedPage<T> extends Omit<CompletePage, "takeRows"> {
+  take: () => T;
 }
 
 /** Skip tokens and Ids of earlier pages that have no order, to detect repetitions. */
@@ -55,47 +88,127 @@ export interface SeenPages {
   ids: ReadonlySet<string>;
 }
 
+/** Length (bytes) of a part of a page. Shorter parts take more time per row, longer ones more memory. */
+const PART_LENGTH = 1 << 18;
+
+/** Maximum time (ms) for which rows that have arrived are kept to deliver them with further ones. */
+const MAX_DELAY = 10;
+
 /**
- * Reads a response as a page, checks its rows and reads the skip token of the next page.
+ * Reads a response as a page, checks its rows and reads the skip token of the next page. Yields rows before
+ * the page is complete, if their Ids rise.
  *
  * Source: DataStream Public API, "Response Format"; OData JSON Format 4.01, section 19.5
  * (an error in a page).
  *
  * @param sent The request, for the checks
+ * @param delivered The rows of the page that were delivered before, in any attempt. It is updated
  * @throws {DataStreamError} If the response is not the requested page, or its next link is invalid
  */
-export function readPage<T>(
+export async function* readPage<T>(
   response: ServiceResponse,
   read: PageReader<T>,
   sent: PageRequest,
   seen: SeenPages,
-): CheckedPage<T> {
-  const page = readOrFindError(response, read, requestedFields(sent) !== sent.select);
-  const { content, rows, ids, envelope, undo = () => {} } = page;
+  delivered: DeliveredRows,
+  clock: Clock,
+): AsyncGenerator<PagePart<T>, CheckedPage<T>, void> {
+  requireJson(response);
+  const dropsId = requestedFields(sent) !== sent.select;
   try {
+    const conversion = read({ dropsId, omittedIds: sent.omittedIds });
+    yield* readParts(response, conversion, sent, delivered, clock);
+    const { envelope, fault, rows, ids, take } = conversion.end();
     const error = errorIn(envelope);
     if (error !== undefined) throw errorInPage(response, error);
+    if (fault !== undefined) throw fault;
     // Before the link is read: a page of a wrong position also has a wrong link.
-    const fault = findRowFault(page, sent, seen.ids);
-    if (fault !== undefined) throw bodyError(response, fault, "the requested rows", TRY_LATER);
+    const rowFault = findRowFault(ids, conversion.ids.length, sent, seen.ids);
+    if (rowFault !== undefined) throw rowError(response, rowFault);
     const skipToken = readSkipToken(envelope, response, toSystemQueryOptions(sent), seen.tokens);
-    return { content, rows, ids, skipToken, isFull: rows === sent.top, undo };
+    return { take, rows, ids, skipToken, isFull: conversion.ids.length === sent.top };
   } catch (error) {
-    undo();
-    throw error;
+    throw error instanceof PageFault ? toAttemptError(response, error) : error;
   }
 }
 
-/** Reads a page as rows. */
-export function readRows<R>(response: ServiceResponse, dropsId: boolean): UncheckedPage<R[]> {
-  const body = readJson(response);
-  if (!isObject(body) || !Array.isArray(body.value) || !body.value.every(isObject)) {
-    throw bodyError(response, NO_ROW_LIST);
+/**
+ * Reads the body of a page, and yields rows before it has ended.
+ *
+ * @throws {DataStreamError} If rows were delivered, and a later row shows that the page is wrong
+ */
+async function* readParts<T>(
+  response: ServiceResponse,
+  conversion: PageConversion<T>,
+  sent: PageRequest,
+  delivered: DeliveredRows,
+  clock: Clock,
+): AsyncGenerator<PagePart<T>, void, void> {
+  const order = delivered.startAttempt(sent);
+  const takePart = (): PagePart<T> => {
+    const { content, rows } = conversion.take();
+    return { content, rows, position: delivered.add(conversion.ids, rows) };
+  };
+  const stop = new AbortController();
+  let delay: Promise<"due"> | undefined;
+  try {
+    for (;;) {
+      const isHeld = !order.isRising;
+      if (!isHeld && conversion.takeableLength >= PART_LENGTH) yield takePart();
+      const reading = response.readBody(conversion);
+      while (!isHeld && conversion.takeableLength > 0) {
+        delay ??= clock.sleep(MAX_DELAY, stop.signal).then(() => "due");
+        if (await Promise.race([reading, delay]) !== "due") break;
+        delay = undefined;
+        yield takePart();
+      }
+      if (!await reading) return;
+      const fault = order.check(conversion.ids);
+      if (fault !== undefined) throw rowError(response, fault);
+    }
+  } finally {
+    delay?.catch(() => {});
+    stop.abort();
   }
-  const { value, ...envelope } = body;
-  const ids = value.map(({ Id }) => toRowId(Id));
-  if (dropsId) { for (const row of value) delete row.Id; }
-  return { content: value as R[], rows: value.length, ids: completeIds(ids), envelope };
+}
+
+/**
+ * Reads a page as rows.
+ *
+ * @param toContent Converts the rows. Default: no conversion
+ */
+export function readRows<R, T = R[]>(
+  { dropsId }: ConversionOptions,
+  toContent: (rows: R[]) => T = (rows) => rows as T,
+): PageConversion<T> {
+  const body = new JsonBody();
+  let ids: (RowId | undefined)[] = [];
+  return {
+    get ids() {
+      return ids;
+    },
+    takeableLength: 0,
+    space: () => body.space(),
+    add: (filled) => body.add(filled),
+    take: () => ({ content: toContent([]), rows: 0 }),
+    end() {
+      const page = body.parse();
+      const { value, ...envelope } = isObject(page) ? page : {};
+      if (!Array.isArray(value) || !value.every(isObject)) {
+        const fault = new PageFault(NO_ROW_LIST);
+        return { envelope, fault, rows: 0, ids: undefined, take: () => toContent([]) };
+      }
+      ids = value.map(({ Id }) => toRowId(Id));
+      if (dropsId) { for (const row of value) delete row.Id; }
+      return {
+        envelope,
+        fault: undefined,
+        rows: value.length,
+        ids: completeIds(ids),
+        take: () => toContent(value as R[]),
+      };
+    },
+  };
 }
 
 /** A page as data of the result, and the DOIs of its rows if they are collected. */
@@ -105,26 +218,66 @@ export interface PageData<T> {
 }
 
 /** Creates a reader that converts pages to bytes. */
-export function readBytes(
-  writer: PageWriter,
-  collectsDois: boolean,
-): PageReader<PageData<Uint8Array<ArrayBuffer>>> {
-  return (response, dropsId) => {
-    requireJson(response);
-    const { state } = writer;
-    try {
-      const { bytes: data, ...page } = writer.write(response.bytes, dropsId);
-      const dois = collectsDois ? findDois(response.bytes, page) : [];
-      releaseBuffer(response.bytes);
-      return { content: { data, dois }, ...page, undo: () => writer.state = state };
-    } catch (error) {
-      if (!(error instanceof PageFault)) throw error;
-      const { received, hint } = error;
-      if (hint === undefined) throw bodyError(response, received);
-      const permanent = new DataStreamError(received, { kind: "page", url: response.url, hint });
-      throw new FailedAttempt(permanent, true);
-    }
+export function readBytes(writer: PageWriter, collectsDois: boolean): PageReader<PageData<Bytes>> {
+  const toContent = ({ bytes, dois, rows }: TakenRows) => ({ content: { data: bytes, dois }, rows });
+  return ({ dropsId, omittedIds }) => {
+    const page = writer.openPage({ dropsId, collectsDois, omittedIds });
+    return {
+      get ids() {
+        return page.ids;
+      },
+      get takeableLength() {
+        return page.takeableLength;
+      },
+      space: () => page.space(),
+      add: (filled) => page.add(filled),
+      take: () => toContent(page.takeRows()),
+      end() {
+        const { takeRows, ...complete } = page.end();
+        return { ...complete, take: () => toContent(takeRows()).content };
+      },
+    };
   };
+}
+
+/** Collects a body of JSON. */
+class JsonBody implements BodyTarget {
+  readonly #decoder = new TextDecoder("utf-8", { fatal: true });
+  #buffer: Bytes = new Uint8Array(1 << 18);
+  #text = "";
+
+  space(): Bytes {
+    return this.#buffer;
+  }
+
+  add(filled: Bytes): void {
+    // A stream of bytes moves the buffer.
+    this.#buffer = new Uint8Array(filled.buffer);
+    this.#decode(filled);
+  }
+
+  /**
+   * Parses the JSON.
+   *
+   * @throws {PageFault} If it is malformed
+   */
+  parse(): unknown {
+    this.#decode();
+    try {
+      return JSON.parse(this.#text);
+    } catch {
+      // The message of `JSON.parse` would quote the response, which may contain the API key.
+      throw new PageFault("broken JSON");
+    }
+  }
+
+  #decode(bytes?: Bytes): void {
+    try {
+      this.#text += this.#decoder.decode(bytes, { stream: bytes !== undefined });
+    } catch {
+      throw new PageFault("broken JSON");
+    }
+  }
 }
 
 /**
@@ -135,8 +288,16 @@ export function readBytes(
  *
  * @throws {DataStreamError} If there is no count in it
  */
-export function readCount(response: ServiceResponse): number {
-  const body = readJson(response);
+export async function* readCount(response: ServiceResponse): AsyncGenerator<never, number, void> {
+  requireJson(response);
+  const json = new JsonBody();
+  let body: unknown;
+  try {
+    while (await response.readBody(json));
+    body = json.parse();
+  } catch (error) {
+    throw error instanceof PageFault ? toAttemptError(response, error) : error;
+  }
   if (isObject(body) && (body.error ?? undefined) !== undefined) {
     throw bodyError(response, "an error", "a count");
   }
@@ -151,30 +312,20 @@ export function readCount(response: ServiceResponse): number {
 /** Hint for a page of the service: the base URL is correct. */
 const TRY_LATER = "try again later; if it fails again, report it to DataStream";
 
-/** Maximum size (bytes) of a response to search for an error object if it is not a page. */
-const MAX_ERROR_SIZE = 10_000;
-
-/** Reads a page. If the response is an error object instead, the error has its message. */
-function readOrFindError<T>(
+/** Converts a fault of a page to the error of the attempt. */
+function toAttemptError(
   response: ServiceResponse,
-  read: PageReader<T>,
-  dropsId: boolean,
-): UncheckedPage<T> {
-  const { bytes } = response;
-  // A copy, because a reader may release the buffer.
-  const copy = bytes.length > MAX_ERROR_SIZE ? undefined : bytes.slice();
-  try {
-    return read(response, dropsId);
-  } catch (readError) {
-    if (copy === undefined) throw readError;
-    let error: string | undefined;
-    try {
-      error = errorIn(JSON.parse(utf8Decoder.decode(copy)));
-    } catch {
-      throw readError;
-    }
-    throw error === undefined ? readError : errorInPage(response, error);
-  }
+  { received, hint }: PageFault,
+): DataStreamError | FailedAttempt {
+  if (hint === undefined) return bodyError(response, received);
+  return new FailedAttempt(
+    new DataStreamError(received, { kind: "page", url: response.url, hint }),
+    true,
+  );
+}
+
+function rowError(response: ServiceResponse, fault: string): DataStreamError {
+  return bodyError(response, fault, "the requested rows", TRY_LATER);
 }
 
 function errorInPage(response: ServiceResponse, message: string): DataStreamError {
@@ -194,15 +345,27 @@ function errorIn({ error, errors }: Record<string, unknown>): string | undefined
  * Finds a fault of the rows of a page: more rows than requested, a row whose Id is not after the position,
  * or a repeated row. Rows within a page may have any order.
  *
+ * @param ids Ids of the rows; `undefined` if a row has no Id
+ * @param rows Number of rows
  * @param seenIds Ids of earlier pages that are not integers
  * @returns The error in the rows, for a message; `undefined` if the rows are correct
  */
 function findRowFault(
-  { rows, ids }: PageRows,
-  { top, position }: PageRequest,
+  ids: readonly RowId[] | undefined,
+  rows: number,
+  { top, position, hasRows, omittedIds }: PageRequest,
   seenIds: ReadonlySet<string>,
 ): string | undefined {
   if (rows > top) return `${rows} rows instead of at most ${top}`;
+  if (hasRows && rows === 0) return `no rows after the position ${position}`;
+  if (omittedIds !== undefined) {
+    const known = new Set(ids);
+    const missing = [...omittedIds].find((id) => !known.has(id));
+    if (missing !== undefined) return `no row with Id ${missing}`;
+  }
+  if ((hasRows || omittedIds !== undefined) && !(ids && areIntegers(ids))) {
+    return "a row without an integer Id";
+  }
   if (ids === undefined) return undefined;
   if (!areIntegers(ids)) {
     const onPage = new Set<string>();
@@ -244,17 +407,6 @@ export function areIntegers(ids: readonly RowId[]): ids is readonly number[] {
 
 function isAscending(ids: readonly number[]): boolean {
   return ids.every((id, index) => index === 0 || ids[index - 1]! < id);
-}
-
-/** Parses the JSON of a response. */
-function readJson(response: ServiceResponse): unknown {
-  requireJson(response);
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(response.bytes));
-  } catch {
-    // The message of `JSON.parse` would quote the response, which may contain the API key.
-    throw bodyError(response, "broken JSON");
-  }
 }
 
 function requireJson(response: ServiceResponse): void {

@@ -59,7 +59,8 @@ export function locationIds(execution: Execution, query: CheckedQuery): Promise<
 async function requestLocationIds(execution: Execution, query: CheckedQuery): Promise<number[]> {
   const ids = new Set<number>();
   const request = locationsRequest(query);
-  for await (const { content } of paginate(execution, request, readRows<{ Id?: unknown }>)) {
+  const pages = paginate(execution, request, (options) => readRows<{ Id?: unknown }>(options));
+  for await (const { content } of pages) {
     for (const { Id } of content) {
       const id = toRowId(Id);
       if (typeof id !== "number") {
@@ -81,7 +82,7 @@ export async function requestYears(execution: Execution, query: CheckedQuery): P
   const pages = paginate(
     execution,
     datasetsRequest(query),
-    readRows<{ TemporalExtent?: unknown }>,
+    (options) => readRows<{ TemporalExtent?: unknown }>(options),
   );
   for await (const { content } of pages) {
     for (const { TemporalExtent: extent } of content) {

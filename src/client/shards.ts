@@ -192,13 +192,14 @@ export async function countShard(
  *
  * Source: DataStream Public API, "URL Parameters", `$count`.
  */
-export function requestCount(
+export async function requestCount(
   execution: Execution,
   query: CheckedQuery,
   { clauses }: Pick<Shard, "clauses">,
 ): Promise<number> {
-  const filter = narrow(query, clauses);
-  return execution.fetchPage({ resource: query.resource, filter }, readCount);
+  const request = { resource: query.resource, filter: narrow(query, clauses) };
+  const { value } = await execution.request(() => request, () => readCount).next();
+  return value;
 }
 
 /** Returns the first request of a query. */

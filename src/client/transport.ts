@@ -1,8 +1,9 @@
 // Sends one HTTP request when the rate limiter permits it, and reads its response within the timeouts.
 import { toRequest } from "../endpoint/to_request.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
-import { utf8Decoder } from "../bytes.ts";
+import { type Bytes, utf8Decoder } from "../bytes.ts";
 import { concatBytes } from "../formats/page_writer.ts";
+import { type BodyReader, type BodyTarget, openBody } from "./body_reader.ts";
 import type { Clock } from "../clock.ts";
 import { FailedAttempt, isRedirect, networkFailure, statusError } from "./http_error.ts";
 import { acquirePermit } from "./rate_limiter.ts";
@@ -47,28 +48,44 @@ export interface ServiceResponse {
   /** URL of the request. */
   url: string;
   headers: Headers;
-  /** The complete body, if its media type is JSON; otherwise its start, for an error message. */
-  bytes: Uint8Array<ArrayBuffer>;
+  /**
+   * Reads the next bytes of the body into a target. Returns false at the end of the body.
+   *
+   * @throws {FailedAttempt} If the body is incomplete or late
+   * @throws The error of the target
+   */
+  readBody(target: BodyTarget): Promise<boolean>;
   /** Replaces the API key in a text that an error message quotes. */
   redact: (text: string) => string;
 }
 
-/** Number of bytes after which a body that is not a page, such as an error response, is cancelled. */
+/**
+ * Reads a response with status 200 while it arrives.
+ *
+ * @typeParam P Type of the parts that it yields before the response is complete
+ * @typeParam T Type of the result
+ */
+export type ResponseReader<P, T> = (response: ServiceResponse) => AsyncGenerator<P, T, void>;
+
+/** Number of bytes after which the body of an error response is cancelled. */
 const MAX_ERROR_BODY = 2_000;
 
 /**
- * Sends one request when the rate limiter permits it, and reads the response: completely if it can be a
- * page, otherwise only the start.
+ * Sends one request when the rate limiter permits it, and reads the response. The next request is
+ * permitted as soon as the body has ended.
  *
  * @param onStart Called when the request starts, after the wait for the rate limiter
+ * @param read Reads the response if its status is 200
  * @throws {FailedAttempt} If the status is not 200, or the response is incomplete or late
+ * @throws The error of `read`
  */
-export async function sendRequest(
+export async function* sendRequest<P, T>(
   options: RequestOptions,
   { fetch, requestsPerSecond, timeouts, clock, apiKey }: TransportOptions,
   signal: AbortSignal,
   onStart: () => void,
-): Promise<ServiceResponse> {
+  read: ResponseReader<P, T>,
+): AsyncGenerator<P, T, void> {
   const { url } = options;
   const redact = (text: string) =>
     apiKey
@@ -81,37 +98,64 @@ export async function sendRequest(
   const abort = () => attempt.abort(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
   const timer = startTimeouts(timeouts, clock, permit.renew, (error) => attempt.abort(error));
+  const end = () => {
+    timer.stop();
+    signal.removeEventListener("abort", abort);
+    attempt.signal.removeEventListener("abort", cancel);
+    permit.release();
+  };
+  let body: BodyReader | undefined;
+  let isReading = false;
+  let isEnded = false;
+  const failure = (error: unknown) =>
+    networkFailure(error, url, apiKey === undefined ? undefined : redact);
+  // A body may ignore the signal of its request.
+  const cancel = () => body?.cancel(attempt.signal.reason);
   try {
     signal.throwIfAborted(); // it may have aborted after the permit was given
     onStart();
     const response = await rejectOnAbort(fetch(request), attempt.signal);
     permit.responded();
     timer.restart();
-    const isSuccess = response.status === 200;
-    const bytes = await readBody(response, attempt.signal, timer.restart)
-      .catch((error) => {
-        if (isSuccess) throw error;
-        return new Uint8Array(); // the status explains the failure better than this error
-      });
-    signal.throwIfAborted();
-    if (!isSuccess) {
-      const body = utf8Decoder.decode(bytes);
-      throw new FailedAttempt(statusError(response, url, body, redact));
+    body = openBody(response.body);
+    attempt.signal.addEventListener("abort", cancel, { once: true });
+    if (attempt.signal.aborted) cancel();
+    if (response.status !== 200) {
+      const text = await readStart(response, body, timer.restart);
+      signal.throwIfAborted();
+      throw new FailedAttempt(statusError(response, url, text, redact));
     }
-    attempt.signal.throwIfAborted();
-    permit.succeeded();
-    return { url, headers: response.headers, bytes, redact };
+    const { read: readBytes } = body;
+    const readBody = async (target: BodyTarget): Promise<boolean> => {
+      let addBytes: (() => void) | undefined;
+      try {
+        addBytes = await readBytes(target);
+        attempt.signal.throwIfAborted();
+      } catch (error) {
+        signal.throwIfAborted();
+        throw failure(error);
+      }
+      if (addBytes === undefined) {
+        isEnded = true;
+        permit.succeeded();
+        end();
+        return false;
+      }
+      timer.restart();
+      addBytes();
+      return true;
+    };
+    isReading = true;
+    return yield* read({ url, headers: response.headers, readBody, redact });
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof FailedAttempt) throw error;
-    throw networkFailure(error, url, apiKey === undefined ? undefined : redact);
+    throw isReading || error instanceof FailedAttempt ? error : failure(error);
   } finally {
-    timer.stop();
-    signal.removeEventListener("abort", abort);
+    if (!isEnded) body?.cancel();
+    end();
     // Keeps the request and its signal referenced until here. Node may otherwise garbage-collect them
     // while the request is in flight, and an abort then has no effect (nodejs/node#55428).
     void request.signal;
-    permit.release();
   }
 }
 
@@ -195,45 +239,32 @@ async function rejectOnAbort(pending: Promise<Response>, signal: AbortSignal): P
   }
 }
 
-/**
- * Reads the body of a response: completely if it can be a page, otherwise only the start, for an error
- * message. Cancels the rest.
- *
- * @param signal When it aborts, the body is cancelled, because a body may ignore the signal of its
- *   request. The bytes read so far are then returned, unless the body rejects the read
- * @param onBytes Called after each chunk
- */
-async function readBody(
+/** Reads the start of the body of an error response, unless it is a redirect. */
+async function readStart(
   response: Response,
-  signal: AbortSignal,
+  body: BodyReader,
   onBytes: () => void,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const max = bytesToRead(response);
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  const reader = response.body?.getReader();
-  const cancel = () => void reader?.cancel(signal.reason).catch(() => {});
-  signal.addEventListener("abort", cancel, { once: true });
-  if (signal.aborted) cancel();
+): Promise<string> {
+  const chunks: Bytes[] = [];
+  let missing = isRedirect(response) ? 0 : MAX_ERROR_BODY;
+  const target = {
+    space: () => new Uint8Array(MAX_ERROR_BODY),
+    add(filled: Bytes) {
+      chunks.push(filled);
+      missing -= filled.length;
+    },
+  };
   try {
-    while (reader && length < max) {
-      const { done, value } = await reader.read();
-      if (done) break;
+    while (missing > 0) {
+      const addChunk = await body.read(target);
+      if (addChunk === undefined) break;
       onBytes();
-      chunks.push(value);
-      length += value.length;
+      addChunk();
     }
-  } finally {
-    signal.removeEventListener("abort", cancel);
-    if (max !== Infinity) cancel();
+  } catch {
+    return ""; // the status explains the failure better than this error
   }
-  return concatBytes(chunks);
-}
-
-/** Returns the number of bytes after which to stop reading a body. */
-function bytesToRead(response: Response): number {
-  if (response.status === 200 && isJson(response.headers)) return Infinity;
-  return isRedirect(response) ? 0 : MAX_ERROR_BODY;
+  return utf8Decoder.decode(concatBytes(chunks));
 }
 
 /**

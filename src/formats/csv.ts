@@ -1,6 +1,6 @@
 // The format CSV: its options, and the writer of pages.
 import { stringify } from "@std/csv/stringify";
-import { utf8Decoder, utf8Encoder } from "../bytes.ts";
+import { type Bytes, utf8Decoder, utf8Encoder } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
 import {
   emptyOption,
@@ -10,24 +10,19 @@ import {
   requireOptions,
   requireType,
 } from "../validation.ts";
-import { type CsvPage, startsFormula, transcodeCsv } from "./csv_transcoder.ts";
+import { RecordWriter, startsFormula } from "./csv_transcoder.ts";
+import { PageTranscoder, type RowFormat, type RowSource } from "./page_transcoder.ts";
 import {
+  type ArrivingPage,
   concatBytes,
-  PageFault,
+  type PageOptions,
   type PageWriter,
   requirePage,
   type WriterState,
+  writeWholePage,
   type WrittenPage,
 } from "./page_writer.ts";
-import {
-  digitsOf,
-  parsePage,
-  parseRawJson,
-  type RawJson,
-  stringifyRaw,
-  textOf,
-} from "./raw_json.ts";
-import { fieldsOfFirstRow } from "./row_reader.ts";
+import { digitsOf, parseRawJson, type RawJson, stringifyRaw, textOf } from "./raw_json.ts";
 
 /** A column: a field, or a field and its name in the header row. */
 export type CsvColumn = string | readonly [field: string, header: string];
@@ -165,16 +160,19 @@ export function csvFromPage(page: Uint8Array, options: CsvOptions = {}): Uint8Ar
 const BYTE_ORDER_MARK = "\ufeff";
 
 /** Writes pages as one CSV document. */
-export class CsvWriter implements PageWriter {
+export class CsvWriter implements PageWriter, RowFormat {
   state: WriterState & { fields: readonly string[] };
+  /** Whether fields of the first page that are not in `fields` become columns. */
+  readonly addsColumns: boolean;
   readonly #csv: CheckedCsvOptions;
-  readonly #addsNewFields: boolean;
+  /** Writer of the open page. */
+  #records: RecordWriter | undefined;
 
   /**
    * @param csv Options; their columns replace `fields`
    * @param fields Fields of the columns, in order
-   * @param options `addsNewFields`: if true, fields of the first page that are not in `fields` become
-   *   columns, and new fields on later pages throw. If false, fields not in `fields` are ignored.
+   * @param options `addsNewFields`: if true, other fields become columns until rows were taken; later
+   *   they are a fault of their page. If false, fields not in `fields` are ignored.
    *   `state`: state of an earlier writer, to continue its document
    */
   constructor(
@@ -186,26 +184,51 @@ export class CsvWriter implements PageWriter {
     } = {},
   ) {
     this.#csv = csv;
-    this.#addsNewFields = addsNewFields && csv.columns === undefined;
+    this.addsColumns = addsNewFields && csv.columns === undefined;
     this.state = {
       isBegun: state?.isBegun ?? false,
       fields: state?.fields ?? csv.columns?.map(([field]) => field) ?? fields,
     };
   }
 
+  get fields(): readonly string[] {
+    return this.state.fields;
+  }
+
+  get separator(): number {
+    return this.#csv.separator.charCodeAt(0);
+  }
+
+  openPage(options?: PageOptions): ArrivingPage {
+    return new PageTranscoder(this, options);
+  }
+
   write(page: Uint8Array): WrittenPage {
-    const { isBegun } = this.state;
-    let { fields } = this.state;
-    if (this.#addsNewFields && !isBegun) {
-      // The first row usually has all fields, so the page is transcoded only once.
-      fields = this.#withNewFields(fields, fieldsOfFirstRow(page));
-    }
-    let written = this.#transcode(page, fields);
-    if (written !== undefined && written.newFields.length > 0) {
-      fields = this.#withNewFields(fields, written.newFields);
-      written = this.#transcode(page, fields);
-    }
-    return written === undefined ? this.#writeParsed(page) : this.#finishPage(written, fields);
+    return writeWholePage(this, page, {});
+  }
+
+  createRowWriter(source: RowSource): RecordWriter {
+    const csv = this.#csv;
+    const { isBegun, fields } = this.state;
+    return this.#records = new RecordWriter(source, {
+      columns: this.addsColumns && !isBegun ? undefined : fields.length,
+      rejectsNewFields: this.addsColumns,
+      csv,
+      toNestedCell: (json) => toNestedCell(json, csv),
+      toRecord: (row, names) =>
+        formatRecord(names.map((name) => toCell(row.get(name), csv)), csv.separator),
+    });
+  }
+
+  /**
+   * The first rows with columns set the columns. Without rows or columns, there are no bytes.
+   */
+  append(records: Bytes, count: number): Bytes {
+    const { fields } = this.#records!;
+    if (count === 0 || fields.length === 0) return new Uint8Array();
+    const preamble = this.#preamble(fields);
+    this.state = { isBegun: true, fields };
+    return concatBytes([preamble, records]);
   }
 
   end(): Uint8Array<ArrayBuffer> {
@@ -213,55 +236,6 @@ export class CsvWriter implements PageWriter {
     const preamble = this.#preamble(fields);
     this.state = { isBegun: true, fields };
     return preamble;
-  }
-
-  #transcode(page: Uint8Array, fields: readonly string[]): CsvPage | undefined {
-    return transcodeCsv(page, {
-      fields,
-      collectsNewFields: this.#addsNewFields,
-      preamble: this.#preamble(fields),
-      csv: this.#csv,
-      toNestedCell: (json) => toNestedCell(json, this.#csv),
-    });
-  }
-
-  /** Fallback for a page that the transcoder rejects: parses the page, then writes its rows. */
-  #writeParsed(page: Uint8Array): WrittenPage {
-    const { rows, ids, envelope } = parsePage(page);
-    const names = this.#addsNewFields ? rows.flatMap((row) => [...row.keys()]) : [];
-    const fields = this.#withNewFields(this.state.fields, names);
-    const lines = rows.map((row) =>
-      formatRecord(fields.map((field) => toCell(row.get(field), this.#csv)), this.#csv.separator)
-    );
-    const bytes = concatBytes([this.#preamble(fields), utf8Encoder.encode(lines.join(""))]);
-    return this.#finishPage({ bytes, rows: rows.length, ids, envelope }, fields);
-  }
-
-  /**
-   * Appends the names that are not yet fields.
-   *
-   * @throws {PageFault} If names were added after the header was written
-   */
-  #withNewFields(fields: readonly string[], names: readonly string[]): readonly string[] {
-    const known = new Set(fields);
-    const added = [...new Set(names)].filter((name) => !known.has(name));
-    if (this.state.isBegun && added.length > 0) {
-      throw new PageFault(
-        `Field "${added[0]}" first appears after the header was written`,
-        "the result is incomplete; select the fields you need",
-      );
-    }
-    return [...fields, ...added];
-  }
-
-  /**
-   * The first page that has rows and columns sets the columns. A page without rows or columns yields no
-   * bytes.
-   */
-  #finishPage(page: WrittenPage, fields: readonly string[]): WrittenPage {
-    if (page.rows === 0 || fields.length === 0) return { ...page, bytes: new Uint8Array() };
-    this.state = { isBegun: true, fields };
-    return page;
   }
 
   /** Returns the byte order mark and the header; nothing if they were already written. */

@@ -1,40 +1,25 @@
-import {
-  BACKSLASH,
-  CARRIAGE_RETURN,
-  findRowsStart,
-  LINE_FEED,
-  QUOTE,
-  readEnvelope,
-  skipRows,
-  TAB,
-} from "./json_scanner.ts";
-import {
-  completeIds,
-  ID_FIELD,
-  releaseBuffer,
-  type RowId,
-  truncate,
-  type WrittenPage,
-} from "./page_writer.ts";
+import { utf8Encoder } from "../bytes.ts";
+import type { ByteBuffer } from "./byte_buffer.ts";
+import { BACKSLASH, CARRIAGE_RETURN, LINE_FEED, QUOTE, TAB } from "./json_scanner.ts";
+import type { RowSource, RowWriter } from "./page_transcoder.ts";
+import type { PageWindow } from "./page_window.ts";
+import { PageFault } from "./page_writer.ts";
+import { type RawRow } from "./raw_json.ts";
 import {
   EMPTY,
   ESCAPED_STRING,
   NEEDS_QUOTES,
   NESTED,
-  readRowId,
-  RowReader,
-  type RowValues,
+  type RowReader,
   SCALAR,
 } from "./row_reader.ts";
 
-/** Options for {@linkcode transcodeCsv}. */
-export interface TranscodeOptions {
-  /** Fields of the columns, in order. */
-  fields: readonly string[];
-  /** Whether to report fields of the rows that are not columns. */
-  collectsNewFields: boolean;
-  /** Byte order mark and header; empty if they were already written. */
-  preamble: Uint8Array;
+/** Options for a {@linkcode RecordWriter}. */
+export interface RecordOptions {
+  /** Number of columns; `undefined` if each field of the rows becomes a column until rows are taken. */
+  columns: number | undefined;
+  /** Whether a field without a column is a fault. */
+  rejectsNewFields: boolean;
   csv: {
     separator: string;
     /** Whether to write a `'` before a string that a spreadsheet would run as a formula. */
@@ -42,69 +27,16 @@ export interface TranscodeOptions {
   };
   /** Converts an array or object to a cell of CSV, quoted if necessary. */
   toNestedCell: (json: Uint8Array) => Uint8Array;
-}
-
-/** A page as records of CSV (RFC 4180). */
-export interface CsvPage extends WrittenPage {
-  /**
-   * Fields of the rows that are not columns, in order of appearance. If there are any, the bytes are
-   * incomplete: transcode the page again with these fields as additional columns.
-   */
-  newFields: readonly string[];
+  /** Converts a parsed row to a record, with its line break. */
+  toRecord: (row: RawRow, fields: readonly string[]) => string;
 }
 
 /**
- * Maximum number of columns. A page of n columns and n empty rows becomes n² bytes of CSV. A truncated
- * page with more columns must not use that memory, so it is parsed first, which rejects it.
+ * Maximum number of columns for which records are written while rows arrive. A page of n columns and n
+ * empty rows becomes n² bytes of CSV. A truncated page with more columns must not use that memory, so its
+ * rows are kept until it is complete.
  */
 const MAX_COLUMNS = 1_000;
-
-/**
- * Transcodes a page of JSON to records of CSV, from bytes to bytes, without creating rows or strings.
- *
- * @returns The records; `undefined` if the page has to be parsed instead, because it is malformed, or
- *   has more than `MAX_COLUMNS` columns, a second array of rows or a deeply nested value
- */
-export function transcodeCsv(
-  page: Uint8Array,
-  { fields, collectsNewFields, preamble, csv, toNestedCell }: TranscodeOptions,
-): CsvPage | undefined {
-  const start = fields.length > MAX_COLUMNS ? -1 : findRowsStart(page);
-  if (start < 0) return undefined;
-  const separator = csv.separator.charCodeAt(0);
-  // The page checks need Ids, so an Id column is read, but not written. It is not added while new fields
-  // are collected, because Id would then not be reported as a new field.
-  const addsIdColumn = !collectsNewFields && !fields.includes(ID_FIELD);
-  const columns = addsIdColumn ? [...fields, ID_FIELD] : fields;
-  const idColumn = columns.indexOf(ID_FIELD);
-  const reader = new RowReader(page, separator, columns, collectsNewFields);
-  const writer = new RecordWriter(page, preamble, {
-    separator,
-    escapesFormulas: csv.escapeFormulas,
-    columns: fields.length,
-    toNestedCell,
-  });
-  const ids: (RowId | undefined)[] = [];
-  const offsets: number[] = [];
-  const rowsEnd = skipRows(page, start, (at) => {
-    const end = reader.read(at);
-    if (end < 0) return end;
-    ids.push(idColumn < 0 ? undefined : readRowId(page, reader.values, idColumn));
-    offsets.push(at);
-    if (reader.newFields.size === 0) writer.write(reader.values, end - at);
-    return end;
-  });
-  const envelope = rowsEnd < 0 ? undefined : readEnvelope(page, start, rowsEnd);
-  if (envelope === undefined) return undefined;
-  return {
-    bytes: writer.end(),
-    rows: ids.length,
-    ids: completeIds(ids),
-    offsets,
-    envelope,
-    newFields: [...reader.newFields],
-  };
-}
 
 /**
  * Length (bytes) above which `TypedArray.set` copies a value instead of a loop. For 60 to 2,000 bytes,
@@ -113,46 +45,140 @@ export function transcodeCsv(
  */
 const MIN_SET_LENGTH = 48;
 
-interface RecordOptions {
-  /** Byte between two cells. */
-  separator: number;
-  escapesFormulas: boolean;
-  /** Number of cells per record. */
-  columns: number;
-  toNestedCell: (json: Uint8Array) => Uint8Array;
-}
-
-/** Writes the values of rows as records of CSV. */
-class RecordWriter {
-  readonly #page: Uint8Array;
+/** Writes the rows of a page as records of CSV (RFC 4180). */
+export class RecordWriter implements RowWriter {
+  readonly #window: PageWindow;
+  readonly #reader: RowReader;
+  readonly #output: ByteBuffer;
   readonly #options: RecordOptions;
-  #out: Uint8Array<ArrayBuffer>;
-  #length: number;
+  readonly #separator: number;
+  /** Number of columns; `undefined` while more may be added. */
+  #columns: number | undefined;
+  /** While columns may be added: the end of each record in the output, and its number of columns. */
+  readonly #records: { end: number; columns: number }[] = [];
+  /** Rows of a page with more than `MAX_COLUMNS` columns, after its first rows. */
+  readonly #wideRows: RawRow[] = [];
 
-  /** @param preamble Byte order mark and header; empty if they were already written */
-  constructor(page: Uint8Array, preamble: Uint8Array, options: RecordOptions) {
-    this.#page = page;
+  constructor({ window, reader, output }: RowSource, options: RecordOptions) {
+    this.#window = window;
+    this.#reader = reader;
+    this.#output = output;
     this.#options = options;
-    // This capacity is almost always enough, because JSON repeats the names of the fields in each row.
-    // The operating system commits only the memory that is written to.
-    this.#out = new Uint8Array(page.length + preamble.length);
-    this.#out.set(preamble);
-    this.#length = preamble.length;
+    this.#separator = options.csv.separator.charCodeAt(0);
+    this.#columns = options.columns;
+  }
+
+  /** Fields of the columns. */
+  get fields(): readonly string[] {
+    return this.#reader.columns.slice(0, this.#columns);
+  }
+
+  get isHeld(): boolean {
+    return this.#wideRows.length > 0 || this.#columns === undefined && this.fields.length === 0;
+  }
+
+  write(at: number, end: number): boolean {
+    const columns = this.#countColumns();
+    // The row is parsed, and kept.
+    if (columns > MAX_COLUMNS || this.#wideRows.length > 0) return false;
+    this.#writeRecord(columns, end - at);
+    if (this.#columns === undefined) this.#records.push({ end: this.#output.length, columns });
+    return true;
+  }
+
+  writeParsed(row: RawRow): void {
+    if (this.#options.columns === undefined || this.#options.rejectsNewFields) {
+      this.#reader.addColumns(row.keys());
+    }
+    const columns = this.#countColumns();
+    if (columns > MAX_COLUMNS || this.#wideRows.length > 0) {
+      this.#wideRows.push(row);
+      return;
+    }
+    this.#output.append(utf8Encoder.encode(this.#options.toRecord(row, this.fields)));
+    if (this.#columns === undefined) this.#records.push({ end: this.#output.length, columns });
+  }
+
+  seal(): number | undefined {
+    if (this.#columns !== undefined) return undefined;
+    const columns = this.#columns = this.#reader.columns.length;
+    const records = this.#records.splice(0);
+    if (records.every((record) => record.columns === columns)) return undefined;
+    const output = this.#output;
+    const written = output.from(0).slice();
+    output.length = 0;
+    let start = 0;
+    let lastRow = 0;
+    for (const record of records) {
+      lastRow = output.length;
+      this.#pad(written.subarray(start, record.end), columns - Math.max(1, record.columns));
+      start = record.end;
+    }
+    return lastRow;
+  }
+
+  complete(): void {
+    if (this.#wideRows.length === 0) return;
+    this.seal();
+    const { fields } = this;
+    for (const row of this.#wideRows) {
+      this.#output.append(utf8Encoder.encode(this.#options.toRecord(row, fields)));
+    }
   }
 
   /**
-   * Writes a record.
+   * Returns the number of columns of the record to write.
+   *
+   * @throws {PageFault} If the last row has a field without a column
+   */
+  #countColumns(): number {
+    const known = this.#columns;
+    const { columns } = this.#reader;
+    if (known === undefined) return columns.length;
+    if (this.#options.rejectsNewFields && columns.length > known) {
+      throw new PageFault(
+        `Field "${columns[known]}" first appears after the header was written`,
+        "the result is incomplete; select the fields you need",
+      );
+    }
+    return known;
+  }
+
+  /** Writes a record with more cells, which are empty. */
+  #pad(record: Uint8Array, cells: number): void {
+    const isEmptyQuoted = record.length === '""\r\n'.length && record[0] === QUOTE && cells > 0;
+    const length = isEmptyQuoted ? 0 : record.length - "\r\n".length;
+    this.#output.append(record.subarray(0, length));
+    const out = this.#output.reserve(cells + 4);
+    let offset = this.#output.length;
+    out.fill(this.#separator, offset, offset + cells);
+    offset += cells;
+    if (length + cells === 0) {
+      // Many CSV readers skip blank lines, and would lose the row.
+      out[offset++] = QUOTE;
+      out[offset++] = QUOTE;
+    }
+    out[offset++] = CARRIAGE_RETURN;
+    out[offset++] = LINE_FEED;
+    this.#output.length = offset;
+  }
+
+  /**
+   * Writes the row that the reader has read.
    *
    * @param rowLength Length (bytes) of the row in JSON
    */
-  write({ starts, ends, kinds }: RowValues, rowLength: number): void {
-    const page = this.#page;
-    const { separator, escapesFormulas, columns, toNestedCell } = this.#options;
+  #writeRecord(columns: number, rowLength: number): void {
+    const page = this.#window.bytes;
+    const { starts, ends, kinds } = this.#reader.values;
+    const separator = this.#separator;
+    const output = this.#output;
+    const { toNestedCell, csv: { escapeFormulas: escapesFormulas } } = this.#options;
     // Upper bound: the JSON of the row; for each cell, an apostrophe and a separator; CRLF; the two quotes
     // of an empty record.
     const maxLength = rowLength + 2 * columns + 4;
-    let out = this.#withCapacity(maxLength);
-    const start = this.#length;
+    let out = output.reserve(maxLength);
+    const start = output.length;
     let outOffset = start;
     for (let column = 0; column < columns; column++) {
       if (column > 0) out[outOffset++] = separator;
@@ -162,8 +188,8 @@ class RecordWriter {
       const end = ends[column]!;
       if (kind === NESTED) {
         const cell = toNestedCell(page.subarray(pageOffset, end));
-        this.#length = outOffset;
-        out = this.#withCapacity(cell.length + maxLength);
+        output.length = outOffset;
+        out = output.reserve(cell.length + maxLength);
         out.set(cell, outOffset);
         outOffset += cell.length;
         continue;
@@ -199,23 +225,7 @@ class RecordWriter {
     }
     out[outOffset++] = CARRIAGE_RETURN;
     out[outOffset++] = LINE_FEED;
-    this.#length = outOffset;
-  }
-
-  /** Returns the written bytes and releases the buffer. */
-  end(): Uint8Array<ArrayBuffer> {
-    return truncate(this.#out, this.#length);
-  }
-
-  #withCapacity(bytes: number): Uint8Array<ArrayBuffer> {
-    const needed = this.#length + bytes;
-    if (needed > this.#out.length) {
-      const larger = new Uint8Array(2 * needed);
-      larger.set(this.#out.subarray(0, this.#length));
-      releaseBuffer(this.#out);
-      this.#out = larger;
-    }
-    return this.#out;
+    output.length = outOffset;
   }
 }
 

@@ -1,4 +1,6 @@
+import { utf8Encoder } from "../bytes.ts";
 import { JsonDocumentWriter } from "./json.ts";
+import type { RowSource, RowWriter } from "./page_transcoder.ts";
 import {
   concatBytes,
   ID_FIELD,
@@ -10,10 +12,10 @@ import {
   digitsOf,
   isNumberText,
   type RawJson,
+  type RawRow,
   stringifyRaw,
   stringifyRow,
   textOf,
-  writeParsed,
 } from "./raw_json.ts";
 
 /**
@@ -51,12 +53,15 @@ export function geojsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
  */
 export function createGeojsonWriter(state?: WriterState): PageWriter {
   const head = '{"type":"FeatureCollection","features":[';
-  const writeItems = (page: Uint8Array, dropsId = false) =>
-    writeParsed(page, dropsId, (row) => `${toFeature(row)},`);
-  return new JsonDocumentWriter({ head, tail: "]}\n", writeItems }, state);
+  const write = ({ output }: RowSource): RowWriter => ({
+    // Features need the values of the row, so each row is parsed.
+    write: () => false,
+    writeParsed: (row) => output.append(utf8Encoder.encode(`${toFeature(row)},`)),
+  });
+  return new JsonDocumentWriter({ head, separator: ",", tail: "]}\n", write }, state);
 }
 
-function toFeature(row: Map<string, RawJson>): string {
+function toFeature(row: RawRow): string {
   const id = row.get(ID_FIELD);
   const longitude = toCoordinate(row.get("Longitude"));
   const latitude = toCoordinate(row.get("Latitude"));

@@ -1,11 +1,15 @@
-import { utf8Encoder } from "../bytes.ts";
+import { type Bytes, utf8Encoder } from "../bytes.ts";
 import { COMMA, LINE_FEED } from "./json_scanner.ts";
-import { minifyRows } from "./minify.ts";
+import { MinifiedRowWriter } from "./minify.ts";
+import { PageTranscoder, type RowFormat, type RowSource, type RowWriter } from "./page_transcoder.ts";
 import {
+  type ArrivingPage,
   concatBytes,
+  type PageOptions,
   type PageWriter,
   requirePage,
   type WriterState,
+  writeWholePage,
   type WrittenPage,
 } from "./page_writer.ts";
 
@@ -28,17 +32,14 @@ import {
  */
 export function ndjsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
   requirePage(page);
-  return minifyRows(page, LINE_FEED).bytes;
+  return createNdjsonWriter().write(page).bytes;
 }
 
 /** Creates a writer of NDJSON: one line per row. */
 export function createNdjsonWriter(): PageWriter {
-  return {
-    // NDJSON has no head, so it counts as begun.
-    state: { isBegun: true },
-    write: (page, dropsId) => minifyRows(page, LINE_FEED, dropsId),
-    end: () => new Uint8Array(),
-  };
+  const write = (source: RowSource) => new MinifiedRowWriter(source, LINE_FEED);
+  // NDJSON has no head, so it counts as begun.
+  return new JsonDocumentWriter({ head: "", separator: "", tail: "", write }, { isBegun: true });
 }
 
 /**
@@ -47,26 +48,28 @@ export function createNdjsonWriter(): PageWriter {
  * @param state State of an earlier writer, to continue its document
  */
 export function createJsonWriter(state?: WriterState): PageWriter {
-  return new JsonDocumentWriter({
-    head: '{"value":[',
-    tail: "]}\n",
-    writeItems: (page, dropsId) => minifyRows(page, COMMA, dropsId),
-  }, state);
+  const write = (source: RowSource) => new MinifiedRowWriter(source, COMMA);
+  return new JsonDocumentWriter({ head: '{"value":[', separator: ",", tail: "]}\n", write }, state);
 }
 
-/** The parts of a JSON document that contains the rows of all pages in one array. */
+/** The parts of a document that contains the rows of all pages in one list. */
 export interface JsonDocumentParts {
-  /** JSON before the first item of the array. */
+  /** Text before the first item of the list. */
   head: string;
-  /** JSON after the last item. */
+  /** Text between two items. */
+  separator: string;
+  /** Text after the last item. */
   tail: string;
-  /** Writes the items of a page, each followed by a comma. */
-  writeItems: PageWriter["write"];
+  /** Creates the writer of the rows of a page. It writes the separator after each item, or ends lines. */
+  write: (source: RowSource) => RowWriter;
 }
 
-/** Writes the rows of all pages as the array of one JSON document. */
-export class JsonDocumentWriter implements PageWriter {
+/** Writes the rows of all pages as one list. */
+export class JsonDocumentWriter implements PageWriter, RowFormat {
   state: WriterState;
+  readonly fields: readonly string[] = [];
+  readonly addsColumns = false;
+  readonly separator = 0;
   readonly #parts: JsonDocumentParts;
 
   /** @param state State of an earlier writer, to continue its document */
@@ -75,18 +78,30 @@ export class JsonDocumentWriter implements PageWriter {
     this.state = state;
   }
 
-  write(page: Uint8Array, dropsId?: boolean): WrittenPage {
-    const { isBegun, hasRows = false } = this.state;
-    const { bytes, rows, ...others } = this.#parts.writeItems(page, dropsId);
-    const comma = hasRows && rows > 0 ? "," : "";
-    const start = utf8Encoder.encode(isBegun ? comma : this.#parts.head);
-    // Drop the last comma; the next page with rows writes it first.
-    const items = bytes.subarray(0, Math.max(0, bytes.length - 1));
-    this.state = { isBegun: true, hasRows: hasRows || rows > 0 };
-    return { bytes: concatBytes([start, items]), rows, ...others };
+  openPage(options?: PageOptions): ArrivingPage {
+    return new PageTranscoder(this, options);
   }
 
-  end(): Uint8Array<ArrayBuffer> {
+  write(page: Uint8Array, dropsId = false): WrittenPage {
+    return writeWholePage(this, page, { dropsId });
+  }
+
+  createRowWriter(source: RowSource): RowWriter {
+    return this.#parts.write(source);
+  }
+
+  append(items: Bytes, count: number): Bytes {
+    const { isBegun, hasRows = false } = this.state;
+    const { head, separator } = this.#parts;
+    const start = !isBegun ? head : hasRows && count > 0 ? separator : "";
+    // Drop the last separator; the next rows write it first.
+    const end = Math.max(0, items.length - separator.length);
+    // NDJSON has no separator, so its state never changes.
+    if (separator !== "") this.state = { isBegun: true, hasRows: hasRows || count > 0 };
+    return concatBytes([utf8Encoder.encode(start), items.subarray(0, end)]);
+  }
+
+  end(): Bytes {
     const { isBegun } = this.state;
     this.state = { ...this.state, isBegun: true };
     return utf8Encoder.encode(`${isBegun ? "" : this.#parts.head}${this.#parts.tail}`);

@@ -1,5 +1,6 @@
-// Scans the bytes of JSON without parsing it. `at` is an offset in the page. Each `skip` function
-// returns the offset after the value or token that it skips, or -1 if the bytes there are malformed.
+// Scans the bytes of JSON without parsing it. `at` is an offset in the bytes. Each `skip` function
+// returns the offset after the value or token that it skips, or -1 if the bytes there are malformed or
+// incomplete. Zeros must follow the bytes (see `PageWindow`): they end every token.
 
 export const TAB = 0x09;
 export const LINE_FEED = 0x0a;
@@ -11,89 +12,12 @@ export const COMMA = 0x2c;
 const MINUS = 0x2d;
 const POINT = 0x2e;
 export const ZERO = 0x30;
-const COLON = 0x3a;
+export const COLON = 0x3a;
 export const OPEN_ARRAY = 0x5b;
 export const BACKSLASH = 0x5c;
-const CLOSE_ARRAY = 0x5d;
+export const CLOSE_ARRAY = 0x5d;
 export const OPEN_OBJECT = 0x7b;
 export const CLOSE_OBJECT = 0x7d;
-
-const ROWS_NAME = new TextEncoder().encode('"value"');
-
-/**
- * Finds the first row of a page, in the array that is the member `value` of the outermost object.
- *
- * @returns The offset after the opening bracket of the array; -1 if the page has no such array
- */
-export function findRowsStart(page: Uint8Array): number {
-  let depth = 0;
-  for (let at = 0; at < page.length; at++) {
-    const byte = page[at];
-    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
-    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth--;
-    else if (byte === QUOTE) {
-      const start = at;
-      for (at++; page[at] !== QUOTE && at < page.length; at++) if (page[at] === BACKSLASH) at++;
-      if (depth !== 1 || !startsWith(page, start, ROWS_NAME)) continue;
-      const value = skipColon(page, at + 1);
-      if (value >= 0) return page[value] === OPEN_ARRAY ? value + 1 : -1;
-    }
-  }
-  return -1;
-}
-
-/**
- * Skips the rows of a page.
- *
- * @param start Offset after the opening bracket of their array
- * @param skipRow Returns the offset after the row at an offset, or -1 if it is malformed
- * @returns The offset of the closing bracket; -1 if a row or the array is malformed
- */
-export function skipRows(
-  page: Uint8Array,
-  start: number,
-  skipRow: (at: number) => number,
-): number {
-  let at = skipWhiteSpace(page, start);
-  if (page[at] === CLOSE_ARRAY) return at;
-  for (;;) {
-    const end = skipRow(at);
-    if (end < 0) return -1;
-    at = skipWhiteSpace(page, end);
-    if (page[at] === CLOSE_ARRAY) return at;
-    if (page[at] !== COMMA) return -1;
-    at = skipWhiteSpace(page, at + 1);
-  }
-}
-
-/**
- * Parses the members of a page other than its rows.
- *
- * @param start Offset after the opening bracket of the rows
- * @param end Offset of their closing bracket
- * @returns The members; `undefined` if they are malformed, include a second member `value`, or may be
- *   nested more than `MAX_NESTING` levels
- */
-export function readEnvelope(
-  page: Uint8Array,
-  start: number,
-  end: number,
-): Record<string, unknown> | undefined {
-  try {
-    const before = new TextDecoder("utf-8", { fatal: true }).decode(page.subarray(0, start - 1));
-    // A page may begin with a byte order mark; elsewhere it is malformed.
-    const afterDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-    const after = afterDecoder.decode(page.subarray(end + 1));
-    const openBrackets = `${before}${after}`.match(/[[{]/g)?.length ?? 0;
-    if (openBrackets > MAX_NESTING) return undefined;
-    // Replaces the rows. It is longer than every string of the envelope, so it equals none of them.
-    const placeholder = " ".repeat(before.length + after.length);
-    const { value, ...envelope } = JSON.parse(`${before}${JSON.stringify(placeholder)}${after}`);
-    return value === placeholder ? envelope : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /** Maximum nesting (levels) of a value. The values of the service have at most two levels. */
 export const MAX_NESTING = 1_000;
@@ -125,7 +49,7 @@ export function skipValue(page: Uint8Array, at: number, depth = 0): number {
 
 /** Skips a value other than an array or object. */
 function skipScalar(page: Uint8Array, at: number): number {
-  const byte = page[at] ?? 0;
+  const byte = page[at]!;
   if (byte === QUOTE) return skipString(page, at);
   return byte === MINUS || isDigit(byte) ? skipNumber(page, at) : skipLiteral(page, at);
 }
@@ -149,7 +73,7 @@ export function skipColon(page: Uint8Array, at: number): number {
 export function skipString(page: Uint8Array, at: number): number {
   if (page[at] !== QUOTE) return -1;
   for (at++; page[at] !== QUOTE;) {
-    const byte = page[at] ?? 0;
+    const byte = page[at]!;
     if (byte < SPACE) return -1;
     at = byte === BACKSLASH || byte > 0x7f ? skipEscapeOrMultibyte(page, at) : at + 1;
     if (at < 0) return -1;
@@ -175,7 +99,7 @@ function skipEscape(page: Uint8Array, at: number): number {
       return at + 2;
     case 0x75: // u
       for (let digit = at + 2; digit < at + 6; digit++) {
-        if (!isHexDigit(page[digit] ?? 0)) return -1;
+        if (!isHexDigit(page[digit]!)) return -1;
       }
       return at + 6;
     default:
@@ -185,15 +109,15 @@ function skipEscape(page: Uint8Array, at: number): number {
 
 /** Skips a character of two to four bytes (The Unicode Standard, table 3-7, well-formed UTF-8). */
 function skipMultibyte(page: Uint8Array, at: number): number {
-  const first = page[at] ?? 0;
-  const second = page[at + 1] ?? 0;
+  const first = page[at]!;
+  const second = page[at + 1]!;
   if (first < 0xc2 || first > 0xf4) return -1;
   const min = first === 0xe0 ? 0xa0 : first === 0xf0 ? 0x90 : 0x80;
   const max = first === 0xed ? 0x9f : first === 0xf4 ? 0x8f : 0xbf;
   if (second < min || second > max) return -1;
   const end = at + (first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4);
   for (let next = at + 2; next < end; next++) {
-    if (((page[next] ?? 0) & 0xc0) !== 0x80) return -1;
+    if (((page[next]!) & 0xc0) !== 0x80) return -1;
   }
   return end;
 }
@@ -204,7 +128,7 @@ export function skipNumber(page: Uint8Array, at: number): number {
   if (page[at] === ZERO) at++;
   else if ((at = skipDigits(page, at)) < 0) return -1;
   if (page[at] === POINT && (at = skipDigits(page, at + 1)) < 0) return -1;
-  if (((page[at] ?? 0) | 0x20) === 0x65) { // e or E
+  if (((page[at]!) | 0x20) === 0x65) { // e or E
     const sign = page[at + 1];
     at = skipDigits(page, sign === PLUS || sign === MINUS ? at + 2 : at + 1);
   }
@@ -213,7 +137,7 @@ export function skipNumber(page: Uint8Array, at: number): number {
 
 function skipDigits(page: Uint8Array, at: number): number {
   const start = at;
-  while (isDigit(page[at] ?? 0)) at++;
+  while (isDigit(page[at]!)) at++;
   return at === start ? -1 : at;
 }
 

@@ -1,58 +1,47 @@
+import { utf8Encoder } from "../bytes.ts";
 import {
   BACKSLASH,
   COMMA,
-  findRowsStart,
   OPEN_OBJECT,
   QUOTE,
-  readEnvelope,
-  skipRows,
   skipWhiteSpace,
   SPACE,
 } from "./json_scanner.ts";
-import { completeIds, ID_FIELD, type RowId, truncate, type WrittenPage } from "./page_writer.ts";
-import { stringifyRow, writeParsed } from "./raw_json.ts";
-import { EMPTY, NESTED, readRowId, RowReader, type RowValues, SCALAR } from "./row_reader.ts";
+import type { RowSource, RowWriter } from "./page_transcoder.ts";
+import { type RawRow, stringifyRow } from "./raw_json.ts";
+import { EMPTY, NESTED, type RowValues, SCALAR } from "./row_reader.ts";
 
-/**
- * Minifies the rows of a page: copies their bytes without the white space between tokens.
- *
- * @param terminator Byte to write after each row
- * @param dropsId Whether to leave out `Id`
- * @throws {PageFault} If the bytes are not a page
- */
-export function minifyRows(page: Uint8Array, terminator: number, dropsId = false): WrittenPage {
-  return minifyBytes(page, terminator, dropsId) ?? minifyParsed(page, terminator, dropsId);
-}
+/** Minifies the rows of a page: copies their bytes without the white space between tokens. */
+export class MinifiedRowWriter implements RowWriter {
+  readonly #source: RowSource;
+  readonly #terminator: number;
 
-/** Minifies from bytes to bytes; returns `undefined` if the page has to be parsed instead. */
-function minifyBytes(
-  page: Uint8Array,
-  terminator: number,
-  dropsId: boolean,
-): WrittenPage | undefined {
-  const start = findRowsStart(page);
-  if (start < 0) return undefined;
-  const out = new Uint8Array(page.length + 1);
-  const reader = new RowReader(page, COMMA, [ID_FIELD]);
-  const ids: (RowId | undefined)[] = [];
-  const offsets: number[] = [];
-  let outOffset = 0;
-  const rowsEnd = skipRows(page, start, (at) => {
-    const end = reader.read(at);
-    if (end < 0) return end;
-    ids.push(readRowId(page, reader.values, 0));
-    offsets.push(at);
-    const [dropStart, dropEnd] = dropsId ? findIdMember(page, reader.values) : [end, end];
-    if (dropStart < 0) return -1;
-    outOffset = copyTokens(page, at, dropStart, out, outOffset);
-    outOffset = copyTokens(page, dropEnd, end, out, outOffset);
-    out[outOffset++] = terminator;
-    return end;
-  });
-  const envelope = rowsEnd < 0 ? undefined : readEnvelope(page, start, rowsEnd);
-  if (envelope === undefined) return undefined;
-  const bytes = truncate(out, outOffset);
-  return { bytes, rows: ids.length, ids: completeIds(ids), offsets, envelope };
+  /** @param terminator Byte to write after each row */
+  constructor(source: RowSource, terminator: number) {
+    this.#source = source;
+    this.#terminator = terminator;
+  }
+
+  write(at: number, end: number): boolean {
+    const { dropsId, window: { bytes: page }, reader, output, idColumn } = this.#source;
+    const copy = reader.isCompact ? copyBytes : copyTokens;
+    const out = output.reserve(end - at + 1);
+    let outOffset = output.length;
+    if (dropsId) {
+      const [dropStart, dropEnd] = findIdMember(page, reader.values, idColumn);
+      if (dropStart < 0) return false;
+      outOffset = copy(page, at, dropStart, out, outOffset);
+      outOffset = copy(page, dropEnd, end, out, outOffset);
+    } else outOffset = copy(page, at, end, out, outOffset);
+    out[outOffset++] = this.#terminator;
+    output.length = outOffset;
+    return true;
+  }
+
+  writeParsed(row: RawRow): void {
+    const end = String.fromCharCode(this.#terminator);
+    this.#source.output.append(utf8Encoder.encode(stringifyRow(row) + end));
+  }
 }
 
 /**
@@ -63,11 +52,12 @@ function minifyBytes(
 function findIdMember(
   page: Uint8Array,
   { starts, ends, kinds }: RowValues,
+  column: number,
 ): [start: number, end: number] {
-  if (kinds[0] === EMPTY || kinds[0] === NESTED) return [-1, -1];
-  const quote = kinds[0] === SCALAR ? 0 : 1;
-  const start = findNameBefore(page, starts[0]! - quote);
-  const end = ends[0]! + quote;
+  if (kinds[column] === EMPTY || kinds[column] === NESTED) return [-1, -1];
+  const quote = kinds[column] === SCALAR ? 0 : 1;
+  const start = findNameBefore(page, starts[column]! - quote);
+  const end = ends[column]! + quote;
   const next = skipWhiteSpace(page, end);
   if (page[next] === COMMA) return [start, next + 1];
   let previous = start - 1;
@@ -81,6 +71,18 @@ function findNameBefore(page: Uint8Array, value: number): number {
   while (page[at] !== QUOTE) at--;
   do at--; while (page[at] !== QUOTE);
   return at;
+}
+
+/** Copies bytes. */
+function copyBytes(
+  page: Uint8Array,
+  start: number,
+  end: number,
+  out: Uint8Array,
+  outOffset: number,
+): number {
+  out.set(page.subarray(start, end), outOffset);
+  return outOffset + end - start;
 }
 
 /** Copies well-formed JSON without the white space between its tokens. */
@@ -103,10 +105,4 @@ function copyTokens(
     else if (byte === backslash) out[outOffset++] = page[++at]!;
   }
   return outOffset;
-}
-
-/** Fallback for a page that the scanner rejects: parses the page, then stringifies its rows. */
-function minifyParsed(page: Uint8Array, terminator: number, dropsId: boolean): WrittenPage {
-  const end = String.fromCharCode(terminator);
-  return writeParsed(page, dropsId, (row) => stringifyRow(row) + end);
 }

@@ -8,19 +8,114 @@ import { parseWholeNumber } from "../validation.ts";
  * If a page is rejected, the state does not change, so another copy of the page can be written.
  */
 export interface PageWriter {
-  /** Progress of the document. Set it to an earlier value to undo the pages since then. */
-  state: WriterState;
+  /** Progress of the document. */
+  readonly state: WriterState;
+  /** Starts a page that arrives in chunks. Only one page is open at a time. */
+  openPage(options?: PageOptions): ArrivingPage;
   /**
-   * Writes a page.
+   * Writes a whole page.
    *
    * @param page Bytes of a page, as the service sent them
-   * @param dropsId Whether to leave out `Id`, because it was requested only to check the pages. The
-   *   CSV writer ignores this: it writes only its columns
+   * @param dropsId Whether to leave out `Id` (see {@linkcode PageOptions})
    * @throws {PageFault} If the bytes are not a page, or a row cannot be added to the document
    */
   write(page: Uint8Array, dropsId?: boolean): WrittenPage;
   /** Returns the bytes after the last page. */
   end(): Bytes;
+}
+
+/** How to write a page. */
+export interface PageOptions {
+  /**
+   * Whether to leave out `Id`, because it was requested only to check the pages. The CSV writer ignores
+   * this: it writes only its columns.
+   */
+  dropsId?: boolean;
+  /** Whether to collect the DOIs of the rows. */
+  collectsDois?: boolean;
+  /** Ids of rows to leave out. Default: none. */
+  omittedIds?: ReadonlySet<RowId>;
+  /** Length (bytes) of the page, if it is known. */
+  length?: number;
+}
+
+/**
+ * A page that is written while it arrives. Its chunks can have any sizes.
+ *
+ * To add a chunk, fill the start of `space()` with bytes, and pass that part to `add()`.
+ */
+export interface ArrivingPage {
+  /** Returns memory to fill with the next bytes of the page. It is invalid after the next call. */
+  space(): Bytes;
+  /**
+   * Adds bytes of the page, and writes the rows that have arrived completely.
+   *
+   * @param filled The start of the last `space()`; a stream may have moved it to another buffer
+   * @throws {PageFault} If the page is malformed. The error can also be thrown later
+   */
+  add(filled: Bytes): void;
+  /** Ids of the rows that have arrived; `undefined` for a row without one. */
+  readonly ids: readonly (RowId | undefined)[];
+  /** Number of bytes that `takeRows()` would return; 0 if it must not be called. */
+  readonly takeableLength: number;
+  /**
+   * Returns the rows that have arrived since the last call, except the last one, as the next bytes of the
+   * document. The last row is kept back until the page is complete, because it may be damaged: such a row can
+   * end too early, and what follows it is malformed.
+   */
+  takeRows(): TakenRows;
+  /**
+   * Ends the page.
+   *
+   * @throws {PageFault} If the page is malformed or incomplete
+   */
+  end(): CompletePage;
+}
+
+/** Rows of a page, as the next bytes of the document. */
+export interface TakenRows {
+  bytes: Bytes;
+  rows: number;
+  /** Distinct DOIs of the rows, except those of rows that were taken before; empty if not collected. */
+  dois: string[];
+}
+
+/** A page whose JSON is complete and well-formed. */
+export interface CompletePage {
+  /** Members of the page other than its rows. */
+  envelope: Record<string, unknown>;
+  /** Why the page cannot be written; `undefined` if it can. */
+  fault: PageFault | undefined;
+  /** Number of rows that are not yet taken. */
+  rows: number;
+  /** Ids of all rows of the page; `undefined` if a row has no Id. */
+  ids: readonly RowId[] | undefined;
+  /** Returns the rows that are not yet taken, as the next bytes of the document. Call it at most once. */
+  takeRows(): TakenRows;
+}
+
+/** Writes a page that has arrived. */
+export function writeWholePage(
+  writer: Pick<PageWriter, "openPage">,
+  page: Uint8Array,
+  options: PageOptions,
+): WrittenPage {
+  const arriving = writer.openPage({ ...options, length: page.length });
+  addBytes(arriving, page);
+  const { envelope, fault, rows, ids, takeRows } = arriving.end();
+  if (fault !== undefined) throw fault;
+  return { bytes: takeRows().bytes, rows, ids, envelope };
+}
+
+/** Copies bytes to a page. */
+export function addBytes(page: Pick<ArrivingPage, "space" | "add">, bytes: Uint8Array): void {
+  for (let start = 0; start < bytes.length;) {
+    const space = page.space();
+    const part = bytes.subarray(start, start + space.length);
+    space.set(part);
+    page.add(space.subarray(0, part.length));
+    start += part.length;
+  }
 }
 
 /**
@@ -42,8 +137,6 @@ export interface WrittenPage {
   rows: number;
   /** Ids of the rows; `undefined` if a row has no Id. */
   ids: readonly RowId[] | undefined;
-  /** Offset of each row in the page. Missing if the page was parsed instead of scanned. */
-  offsets?: readonly number[];
   /** Members of the page other than its rows, such as the link to the next page. */
   envelope: Record<string, unknown>;
 }
@@ -106,16 +199,6 @@ export class PageFault extends SyntaxError {
  */
 export function releaseBuffer({ buffer }: Bytes): void {
   buffer.transfer?.(0);
-}
-
-/** Copies the first `length` bytes and releases the original buffer. */
-export function truncate(
-  bytes: Bytes,
-  length: number,
-): Bytes {
-  const copy = bytes.slice(0, length);
-  releaseBuffer(bytes);
-  return copy;
 }
 
 /** Joins chunks of bytes. */

@@ -1,13 +1,5 @@
 import { MAX_NESTING } from "./json_scanner.ts";
-import {
-  completeIds,
-  ID_FIELD,
-  NO_ROW_LIST,
-  PageFault,
-  type RowId,
-  toRowId,
-  type WrittenPage,
-} from "./page_writer.ts";
+import { PageFault, type RowId, toRowId } from "./page_writer.ts";
 
 /**
  * A JSON value whose numbers keep the digits of the source.
@@ -26,57 +18,24 @@ interface RawObject {
   [prefixedName: string]: RawJson;
 }
 
-/** A page as parsed rows. */
-interface ParsedPage {
-  rows: Map<string, RawJson>[];
-  /** Ids of the rows; `undefined` if a row has no Id. */
-  ids: readonly RowId[] | undefined;
-  /** Members of the page other than its rows. */
-  envelope: Record<string, unknown>;
-}
+/** A parsed row: its values by field. */
+export type RawRow = Map<string, RawJson>;
 
 /**
- * Parses a page into rows whose numbers keep their digits. It accepts every page that `JSON.parse`
- * accepts, unlike the scanner, and is several times slower.
+ * Parses a row, and keeps the digits of its numbers. It accepts every row that `JSON.parse` accepts,
+ * unlike `RowReader`, and is several times slower.
  *
- * @throws {PageFault} If the bytes are not a page
+ * @throws {PageFault} If it is not a JSON object
  */
-export function parsePage(page: Uint8Array): ParsedPage {
+export function parseRow(row: Uint8Array): RawRow {
   let json: RawJson;
   try {
-    json = parseRawJson(new TextDecoder("utf-8", { fatal: true }).decode(page));
+    json = parseRawJson(new TextDecoder("utf-8", { fatal: true }).decode(row));
   } catch (error) {
     // A JSON string or a nesting beyond the limits of the JavaScript engine.
-    if (error instanceof RangeError) throw tooLarge();
-    throw new PageFault("broken JSON");
+    throw error instanceof RangeError ? tooLarge() : new PageFault("broken JSON");
   }
-  const members = isRawObject(json) ? membersOf(json) : new Map<string, RawJson>();
-  const value = members.get("value");
-  if (!Array.isArray(value) || !value.every(isRawObject)) {
-    throw new PageFault(NO_ROW_LIST);
-  }
-  members.delete("value");
-  const rows = value.map(membersOf);
-  const envelope = [...members].map(([name, member]) => [name, JSON.parse(stringifyRaw(member))]);
-  const ids = completeIds(rows.map((row) => rowIdOf(row.get(ID_FIELD))));
-  return { rows, ids, envelope: Object.fromEntries(envelope) };
-}
-
-/**
- * Parses a page and writes each row as text.
- *
- * @param dropsId Whether to leave out `Id`
- * @throws {PageFault} If the bytes are not a page
- */
-export function writeParsed(
-  page: Uint8Array,
-  dropsId: boolean,
-  toText: (row: Map<string, RawJson>) => string,
-): WrittenPage {
-  const { rows, ids, envelope } = parsePage(page);
-  if (dropsId) { for (const row of rows) row.delete(ID_FIELD); }
-  const bytes = new TextEncoder().encode(rows.map(toText).join(""));
-  return { bytes, rows: rows.length, ids, envelope };
+  return membersOf(json);
 }
 
 /**
@@ -132,7 +91,7 @@ export function stringifyRaw(json: RawJson, depth = 0): string {
 }
 
 /** Stringifies a row as an object. */
-export function stringifyRow(row: Map<string, RawJson>, depth = 1): string {
+export function stringifyRow(row: RawRow, depth = 1): string {
   const members = [...row].map(([name, value]) =>
     `${JSON.stringify(name)}:${stringifyRaw(value, depth)}`
   );
@@ -143,17 +102,21 @@ function isRawObject(json: RawJson): json is RawObject {
   return typeof json === "object" && json !== null && !Array.isArray(json) && !("n" in json);
 }
 
-function membersOf(object: RawObject): Map<string, RawJson> {
-  return new Map(Object.entries(object).map(([name, value]) => [textOf(name), value]));
+/** Returns the members of an object; none for any other value. */
+export function membersOf(json: RawJson): Map<string, RawJson> {
+  if (!isRawObject(json)) return new Map();
+  return new Map(Object.entries(json).map(([name, value]) => [textOf(name), value]));
 }
 
-function rowIdOf(json: RawJson | undefined): RowId | undefined {
+/** Converts the value of `Id` to a row Id, like `toRowId()`. */
+export function rowIdOf(json: RawJson | undefined): RowId | undefined {
   if (typeof json === "string") return toRowId(textOf(json));
   const digits = digitsOf(json);
   return digits === undefined ? undefined : toRowId(Number(digits));
 }
 
-function tooLarge(): PageFault {
+/** Creates the fault of a page with a value that cannot be processed. */
+export function tooLarge(): PageFault {
   return new PageFault(
     "A value is nested too deep, or too long",
     "the result is incomplete; select other fields",

@@ -3,7 +3,6 @@ import {
   BACKSLASH,
   CLOSE_OBJECT,
   COMMA,
-  findRowsStart,
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
@@ -14,10 +13,12 @@ import {
   skipString,
   skipValue,
   skipWhiteSpace,
+  SPACE,
   startsWith,
   ZERO,
 } from "./json_scanner.ts";
 import { type RowId, toRowId } from "./page_writer.ts";
+import type { PageWindow } from "./page_window.ts";
 import { MAX_SAFE_DIGITS } from "../validation.ts";
 
 // Kinds of values. The kind says how the value is written as a CSV cell.
@@ -34,9 +35,9 @@ export const ESCAPED_STRING = 4;
 /** An array or an object. */
 export const NESTED = 5;
 
-/** The values of a row by column. An extra entry after the last column holds any other field. */
+/** The values of a row by column. If columns are not added, an extra entry holds any other field. */
 export interface RowValues {
-  /** Offset of the first byte of each value; of a string, the byte after the opening quote. */
+  /** Offset in the window of the first byte of each value; of a string, the byte after the quote. */
   starts: Int32Array;
   /** Offset after the last byte of each value; of a string, the closing quote. */
   ends: Int32Array;
@@ -64,75 +65,97 @@ const NULL = new DataView(utf8Encoder.encode("null").buffer).getInt32(0, true);
 export class RowReader {
   /** Values of the last row. */
   values: RowValues;
-  /** Fields of the rows that are not columns, in order of appearance. */
-  readonly newFields: Set<string> = new Set();
-  readonly #page: Uint8Array;
-  readonly #view: DataView;
+  /** Whether the last row has no white space between its tokens. It can be false for such a row. */
+  isCompact = false;
+  readonly #window: PageWindow;
   readonly #byteClasses: Uint8Array;
-  readonly #columnLookup: ColumnLookup;
-  readonly #collectsNewFields: boolean;
+  readonly #columns: ColumnLookup;
   /**
    * Values of rows of the learned shape. Other rows have separate arrays, so that columns that the shape
    * does not have stay empty without being reset for each row.
    */
   readonly #shapedValues: RowValues;
   readonly #otherValues: RowValues;
+  /** Columns with a value in the last row that is not of the shape. */
+  readonly #usedColumns: number[] = [];
   #shape: RowShape | undefined;
   /** Column of each value of the shape. */
   #shapeColumns = new Int32Array();
   #learnedShapes = 0;
   #wasShaped = false;
+  /** Whether a value of the last row is an array or object, which can contain white space. */
+  #hasNested = false;
 
   /**
-   * @param page Bytes of the page
+   * @param window Bytes of the page
    * @param separator Byte that a CSV cell cannot contain without quotes
    * @param columns Fields of the columns, in order
-   * @param collectsNewFields Whether to collect fields that are not columns in `newFields`. They are
-   *   collected from rows that are read by name, among them the row from which a shape is learned
+   * @param addsColumns Whether to add columns for other fields, in order of appearance
    */
   constructor(
-    page: Uint8Array,
+    window: PageWindow,
     separator: number,
     columns: readonly string[],
-    collectsNewFields = false,
+    addsColumns = false,
   ) {
-    this.#page = page;
-    this.#view = new DataView(page.buffer, page.byteOffset, page.byteLength);
+    this.#window = window;
     this.#byteClasses = classifyBytes(separator);
-    this.#columnLookup = new ColumnLookup(columns);
-    this.#collectsNewFields = collectsNewFields;
+    this.#columns = new ColumnLookup(columns, addsColumns);
     this.#shapedValues = createRowValues(columns.length);
     this.#otherValues = createRowValues(columns.length);
     this.values = this.#otherValues;
   }
 
+  /** Fields of the columns, in order. */
+  get columns(): readonly string[] {
+    return this.#columns.fields;
+  }
+
+  /** Adds columns for the fields that have none, if the reader adds columns. */
+  addColumns(fields: Iterable<string>): void {
+    for (const field of fields) this.#columnOf(field);
+  }
+
   /**
    * Reads a row.
    *
-   * @param at Offset of its opening brace
-   * @returns The offset after its closing brace; -1 if it is malformed or nested too deep
+   * @param at Offset of its opening brace in the window
+   * @returns The offset after its closing brace; -1 if it is incomplete, malformed or nested too deep
    */
   read(at: number): number {
+    this.#hasNested = false;
     const end = this.#readByShape(at);
     if (end >= 0) {
       this.#wasShaped = true;
       this.values = this.#shapedValues;
+      this.isCompact = this.#shape!.isCompact && !this.#hasNested;
       return end;
     }
     // A single row of another shape keeps the shape; two in succession replace it.
     if (!this.#wasShaped && this.#learnedShapes < MAX_SHAPES) this.#learnShape(at);
     this.#wasShaped = false;
     this.values = this.#otherValues;
+    this.isCompact = false;
     return this.#readByName(at);
   }
 
   #learnShape(at: number): void {
-    const shape = readRowShape(this.#page, at);
+    const shape = readRowShape(this.#window.bytes, at);
     if (shape === undefined) return;
     this.#learnedShapes++;
     this.#shape = shape;
-    this.#shapeColumns = Int32Array.from(shape.names, (name) => this.#columnLookup.columnOf(name));
+    this.#shapeColumns = Int32Array.from(shape.names, (name) => this.#columnOf(name));
     this.#shapedValues.kinds.fill(EMPTY);
+  }
+
+  /** Returns the column of a field, or the number of columns if it has none. */
+  #columnOf(field: string): number {
+    const column = this.#columns.columnOf(field);
+    if (column >= this.#shapedValues.kinds.length) {
+      resizeRowValues(this.#shapedValues, 2 * column);
+      resizeRowValues(this.#otherValues, 2 * column);
+    }
+    return column;
   }
 
   /** Reads a row of the learned shape; returns -1 for any other row. */
@@ -140,13 +163,11 @@ export class RowReader {
     if (this.#shape === undefined) return -1;
     const { lengths, firsts, lasts, words, tail } = this.#shape;
     const columns = this.#shapeColumns;
-    const page = this.#page;
-    const view = this.#view;
+    const { bytes: page, view } = this.#window;
     let word = 0;
     for (let value = 0; value < lengths.length; value++) {
       const length = lengths[value]!;
       const start = at + length;
-      if (start + 4 > page.length) return -1;
       if (length < 8) {
         if (view.getInt32(at, true) !== firsts[value]) return -1;
         if (view.getInt32(start - 4, true) !== lasts[value]) return -1;
@@ -156,7 +177,7 @@ export class RowReader {
         }
         if (view.getFloat64(start - 8, true) !== words[word++]) return -1;
       }
-      at = this.#readValue(start, columns[value]!, this.#shapedValues);
+      at = this.#readValue(page, view, start, columns[value]!, this.#shapedValues);
       if (at < 0) return -1;
     }
     for (let index = 0; index < tail.length; index++) {
@@ -166,20 +187,21 @@ export class RowReader {
   }
 
   #readByName(at: number): number {
-    const page = this.#page;
-    this.#otherValues.kinds.fill(EMPTY);
+    const { bytes: page, view } = this.#window;
+    // Not `fill()`: there can be as many columns as bytes in the page.
+    for (const column of this.#usedColumns) this.#otherValues.kinds[column] = EMPTY;
+    this.#usedColumns.length = 0;
     if (page[at] !== OPEN_OBJECT) return -1;
     at = skipWhiteSpace(page, at + 1);
     if (page[at] === CLOSE_OBJECT) return at + 1;
     for (;;) {
       const end = skipString(page, at);
       if (end < 0) return -1;
-      const column = this.#columnLookup.columnAt(page, at, end);
-      if (this.#collectsNewFields && column === this.#columnLookup.noColumn) {
-        this.newFields.add(readName(page, at, end));
-      }
+      const column = this.#columns.knownColumnAt(page, at, end) ??
+        this.#columns.learn(page, at, end, this.#columnOf(readName(page, at, end)));
+      this.#usedColumns.push(column);
       at = skipColon(page, end);
-      if (at < 0 || (at = this.#readValue(at, column, this.#otherValues)) < 0) return -1;
+      if (at < 0 || (at = this.#readValue(page, view, at, column, this.#otherValues)) < 0) return -1;
       at = skipWhiteSpace(page, at);
       if (page[at] === CLOSE_OBJECT) return at + 1;
       if (page[at] !== COMMA) return -1;
@@ -188,8 +210,13 @@ export class RowReader {
   }
 
   /** Reads a value into a column. Returns the offset after it, or -1. */
-  #readValue(at: number, column: number, { starts, ends, kinds }: RowValues): number {
-    const page = this.#page;
+  #readValue(
+    page: Uint8Array,
+    view: DataView,
+    at: number,
+    column: number,
+    { starts, ends, kinds }: RowValues,
+  ): number {
     const byte = page[at]!;
     if (byte === QUOTE) {
       const classes = this.#byteClasses;
@@ -212,11 +239,12 @@ export class RowReader {
       kinds[column] = start === at ? EMPTY : kind;
       return at + 1;
     }
-    if (at + 4 <= page.length && this.#view.getInt32(at, true) === NULL) {
+    if (view.getInt32(at, true) === NULL) {
       kinds[column] = EMPTY;
       return at + 4;
     }
     const isNested = byte === OPEN_OBJECT || byte === OPEN_ARRAY;
+    if (isNested) this.#hasNested = true;
     // The first byte of a number is below 0x40; that of `true` and `false` is not.
     const end = isNested
       ? skipValue(page, at)
@@ -228,6 +256,14 @@ export class RowReader {
     kinds[column] = isNested ? NESTED : SCALAR;
     return end;
   }
+}
+
+function resizeRowValues(values: RowValues, columns: number): void {
+  const { starts, ends, kinds } = values;
+  Object.assign(values, createRowValues(columns));
+  values.starts.set(starts);
+  values.ends.set(ends);
+  values.kinds.set(kinds);
 }
 
 function createRowValues(columns: number): RowValues {
@@ -275,6 +311,8 @@ interface RowShape {
   words: Float64Array;
   /** The bytes after the last value. */
   tail: Uint8Array;
+  /** Whether there is no white space between the tokens. */
+  isCompact: boolean;
 }
 
 /** Returns the shape of a row; `undefined` if the row is empty, malformed or repeats a name. */
@@ -297,13 +335,17 @@ function readRowShape(page: Uint8Array, at: number): RowShape | undefined {
   } while (page[at] === COMMA);
   if (page[at] !== CLOSE_OBJECT || new Set(names).size < names.length) return undefined;
   const views = pieces.map(({ buffer }) => new DataView(buffer));
+  const tail = copyOf(page, start, at + 1);
+  // Space within a name also counts: such rows are copied token by token.
+  const isCompact = [...pieces, tail].every((piece) => piece.every((byte) => byte > SPACE));
   return {
     names,
     lengths: Int32Array.from(pieces, ({ length }) => length),
     firsts: Int32Array.from(views, (view) => view.getInt32(0, true)),
     lasts: Int32Array.from(views, (view) => view.getInt32(view.byteLength - 4, true)),
     words: Float64Array.from(views.flatMap(wordsOf)),
-    tail: copyOf(page, start, at + 1),
+    tail,
+    isCompact,
   };
 }
 
@@ -335,47 +377,57 @@ interface KnownName {
  * being parsed, which is 2.8 times as fast on a page in which the shape changes with every row.
  */
 class ColumnLookup {
-  /** Number returned for a name without a column. */
-  readonly noColumn: number;
+  readonly fields: string[];
   readonly #columns: Map<string, number>;
+  readonly #addsColumns: boolean;
   /** Names by a hash of their bytes. */
   readonly #known = new Map<number, KnownName[]>();
   #size = 0;
 
-  constructor(fields: readonly string[]) {
-    this.noColumn = fields.length;
+  constructor(fields: readonly string[], addsColumns: boolean) {
+    this.fields = [...fields];
     this.#columns = new Map(fields.map((field, column) => [field, column]));
+    this.#addsColumns = addsColumns;
   }
 
-  columnOf(name: string): number {
-    return this.#columns.get(name) ?? this.noColumn;
+  /** Returns the column of a field. Adds it, or returns the number of columns, if it has none. */
+  columnOf(field: string): number {
+    const column = this.#columns.get(field) ?? this.fields.length;
+    if (column === this.fields.length && this.#addsColumns) {
+      this.fields.push(field);
+      this.#columns.set(field, column);
+    }
+    return column;
   }
 
-  /** Returns the column of a name in a page; its offsets include the quotes. */
-  columnAt(page: Uint8Array, start: number, end: number): number {
-    let hash = 0;
-    for (let at = start; at < end; at++) hash = Math.imul(hash, 31) + page[at]! | 0;
-    const sameHash = this.#known.get(hash) ?? [];
-    for (const { bytes, column } of sameHash) {
+  /** Returns the column of a name whose bytes are known; its offsets include the quotes. */
+  knownColumnAt(page: Uint8Array, start: number, end: number): number | undefined {
+    for (const { bytes, column } of this.#known.get(hashOf(page, start, end)) ?? []) {
       if (bytes.length === end - start && startsWith(page, start, bytes)) return column;
     }
-    const column = this.columnOf(readName(page, start, end));
+    return undefined;
+  }
+
+  /** Stores the column of a name, unless too many are known. Returns the column. */
+  learn(page: Uint8Array, start: number, end: number, column: number): number {
     if (this.#size++ < MAX_KNOWN_NAMES) {
+      const hash = hashOf(page, start, end);
+      const sameHash = this.#known.get(hash) ?? [];
       this.#known.set(hash, [...sameHash, { bytes: copyOf(page, start, end), column }]);
     }
     return column;
   }
 }
 
+function hashOf(page: Uint8Array, start: number, end: number): number {
+  let hash = 0;
+  for (let at = start; at < end; at++) hash = Math.imul(hash, 31) + page[at]! | 0;
+  return hash;
+}
+
 /** Parses a name; its offsets include the quotes. */
 function readName(page: Uint8Array, start: number, end: number): string {
   return JSON.parse(utf8Decoder.decode(page.subarray(start, end)));
-}
-
-/** Returns the fields of the first row; an empty array if the page has no row or it is malformed. */
-export function fieldsOfFirstRow(page: Uint8Array): readonly string[] {
-  const rows = findRowsStart(page);
-  return rows < 0 ? [] : readRowShape(page, skipWhiteSpace(page, rows))?.names ?? [];
 }
 
 /**

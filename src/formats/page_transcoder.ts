@@ -1,0 +1,245 @@
+import type { Bytes } from "../bytes.ts";
+import { ByteBuffer } from "./byte_buffer.ts";
+import { DOI_FIELD, DoiCollector } from "./doi_collector.ts";
+import { PageScanner, type RowHandler } from "./page_scanner.ts";
+import { PageWindow } from "./page_window.ts";
+import {
+  type ArrivingPage,
+  type CompletePage,
+  completeIds,
+  ID_FIELD,
+  PageFault,
+  type PageOptions,
+  type RowId,
+  type TakenRows,
+} from "./page_writer.ts";
+import { parseRow, type RawRow, rowIdOf, textOf } from "./raw_json.ts";
+import { readRowId, RowReader } from "./row_reader.ts";
+
+/** The part of a document writer that depends on its format. */
+export interface RowFormat {
+  /** Fields of the columns of the row reader, in order. `Id` and `DOI` are added if they are needed. */
+  readonly fields: readonly string[];
+  /** Whether each other field of a row becomes a column. */
+  readonly addsColumns: boolean;
+  /** Byte that a cell cannot contain without quotes; 0 if there are no cells. */
+  readonly separator: number;
+  /** Creates the writer of the rows of a page. */
+  createRowWriter(page: RowSource): RowWriter;
+  /**
+   * Returns rows as the next bytes of the document, and advances the state of the document.
+   *
+   * @param rows The written rows. They must be copied
+   * @param count Number of rows
+   */
+  append(rows: Bytes, count: number): Bytes;
+}
+
+/** What a `RowWriter` reads and writes. */
+export interface RowSource {
+  readonly window: PageWindow;
+  /** Reader that has read the row to write. */
+  readonly reader: RowReader;
+  readonly output: ByteBuffer;
+  /** Column of the Id; -1 if it has none. */
+  readonly idColumn: number;
+  /** Whether to leave out `Id`. */
+  readonly dropsId: boolean;
+}
+
+/** Writes the rows of a page in a format. */
+export interface RowWriter {
+  /**
+   * Writes the row that the reader has read.
+   *
+   * @param at Offset of the row in the window
+   * @param end Offset after the row
+   * @returns Whether it was written; otherwise it must be parsed
+   * @throws {PageFault} If it cannot be added to the document
+   */
+  write(at: number, end: number): boolean;
+  /** Writes a parsed row. */
+  writeParsed(row: RawRow): void;
+  /** Whether no rows can be taken until the page is complete. Default false. */
+  readonly isHeld?: boolean;
+  /**
+   * Called before rows are taken. It can change the rows in the output.
+   *
+   * @returns The offset of the last row in the output; `undefined` if nothing has changed
+   */
+  seal?(): number | undefined;
+  /** Called when the page is complete, before its last rows are taken. */
+  complete?(): void;
+}
+
+/** Transcodes a page from JSON to another format while it arrives, from bytes to bytes. */
+export class PageTranscoder implements ArrivingPage, RowHandler {
+  readonly #format: RowFormat;
+  readonly #options: PageOptions;
+  readonly #window: PageWindow;
+  readonly #scanner: PageScanner;
+  #ids: (RowId | undefined)[] = [];
+  #dois: DoiCollector | undefined;
+  readonly #output: ByteBuffer;
+  #reader!: RowReader;
+  #writer!: RowWriter;
+  /** Number of columns of the reader when the columns below were looked up. */
+  #columns = -1;
+  #idColumn = -1;
+  #doiColumn = -1;
+  /** Number of rows that were written, and that were taken. */
+  #written = 0;
+  #taken = 0;
+  /** Offset of the last row in the output. */
+  #lastRow = 0;
+  /** Why the rows after the written ones cannot be added to the document. */
+  #fault: PageFault | undefined;
+
+  constructor(format: RowFormat, options: PageOptions = {}) {
+    this.#format = format;
+    this.#options = options;
+    this.#window = new PageWindow(options.length);
+    this.#output = new ByteBuffer(options.length);
+    this.#scanner = new PageScanner(this.#window, this);
+    this.#startRows();
+  }
+
+  get ids(): readonly (RowId | undefined)[] {
+    return this.#ids;
+  }
+
+  get takeableLength(): number {
+    return this.#fault !== undefined || this.#writer.isHeld ? 0 : this.#lastRow;
+  }
+
+  space(): Bytes {
+    return this.#window.space();
+  }
+
+  add(filled: Bytes): void {
+    this.#window.add(filled);
+    this.#scanner.scan();
+  }
+
+  takeRows(): TakenRows {
+    const end = this.#writer.seal?.() ?? this.#lastRow;
+    this.#lastRow = 0;
+    return this.#take(end, this.#written - 1);
+  }
+
+  end(): CompletePage {
+    const { envelope, fault = this.#fault } = this.#scanner.end();
+    return {
+      envelope,
+      fault,
+      rows: this.#written - this.#taken,
+      ids: completeIds(this.#ids),
+      takeRows: () => {
+        this.#writer.complete?.();
+        this.#writer.seal?.();
+        return this.#take(this.#output.length, this.#written);
+      },
+    };
+  }
+
+  readRow(at: number): number {
+    const reader = this.#reader;
+    const end = reader.read(at);
+    if (end < 0) return end;
+    if (reader.columns.length !== this.#columns) this.#findColumns();
+    const { bytes } = this.#window;
+    const id = this.#idColumn < 0 ? undefined : readRowId(bytes, reader.values, this.#idColumn);
+    if (!this.#addId(id)) return end;
+    this.#lastRow = this.#output.length;
+    this.#dois?.add(bytes, reader.values, this.#doiColumn, this.#written);
+    try {
+      if (!this.#writer.write(at, end)) this.#writeParsed(parseRow(bytes.subarray(at, end)));
+      this.#written++;
+    } catch (error) {
+      this.#setFault(error);
+    }
+    return end;
+  }
+
+  parseRow(json: Bytes): void {
+    let row: RawRow;
+    try {
+      row = parseRow(json);
+    } catch (error) {
+      this.#addId(undefined);
+      return this.#setFault(error);
+    }
+    if (!this.#addId(rowIdOf(row.get(ID_FIELD)))) return;
+    this.#lastRow = this.#output.length;
+    const doi = row.get(DOI_FIELD);
+    if (typeof doi === "string") this.#dois?.addText(textOf(doi), this.#written);
+    try {
+      this.#writeParsed(row);
+      this.#written++;
+    } catch (error) {
+      this.#setFault(error);
+    }
+  }
+
+  forgetRows(): void {
+    if (this.#taken > 0) throw new PageFault("a second list of rows");
+    this.#startRows();
+  }
+
+  #startRows(): void {
+    const { fields, addsColumns, separator } = this.#format;
+    const { dropsId = false, collectsDois = false } = this.#options;
+    this.#ids = [];
+    this.#dois = collectsDois ? new DoiCollector() : undefined;
+    this.#written = this.#lastRow = this.#output.length = 0;
+    this.#fault = undefined;
+    // The page checks need Ids, so an Id column is read, but not written. It is not added while other
+    // fields become columns, because Id would then be written.
+    const needed = addsColumns ? [] : collectsDois ? [ID_FIELD, DOI_FIELD] : [ID_FIELD];
+    const columns = [...fields, ...needed.filter((field) => !fields.includes(field))];
+    this.#reader = new RowReader(this.#window, separator, columns, addsColumns);
+    this.#findColumns();
+    this.#writer = this.#format.createRowWriter({
+      window: this.#window,
+      reader: this.#reader,
+      output: this.#output,
+      idColumn: this.#idColumn,
+      dropsId,
+    });
+  }
+
+  #findColumns(): void {
+    const { columns } = this.#reader;
+    this.#columns = columns.length;
+    this.#idColumn = columns.indexOf(ID_FIELD);
+    this.#doiColumn = columns.indexOf(DOI_FIELD);
+  }
+
+  /** Adds the Id of a row. Returns whether to write the row. */
+  #addId(id: RowId | undefined): boolean {
+    this.#ids.push(id);
+    if (this.#fault !== undefined) return false;
+    return id === undefined || !this.#options.omittedIds?.has(id);
+  }
+
+  #writeParsed(row: RawRow): void {
+    if (this.#options.dropsId) row.delete(ID_FIELD);
+    this.#writer.writeParsed(row);
+  }
+
+  /** Keeps a fault until the page is complete, unless another copy of the page may not have it. */
+  #setFault(error: unknown): void {
+    if (!(error instanceof PageFault) || error.hint === undefined) throw error;
+    this.#fault ??= error;
+    this.#output.length = this.#lastRow;
+  }
+
+  /** Takes the rows before an offset in the output. */
+  #take(end: number, written: number): TakenRows {
+    const rows = written - this.#taken;
+    const bytes = this.#format.append(this.#output.from(0, end), rows);
+    this.#output.dropFirst(end);
+    this.#taken = written;
+    return { bytes, rows, dois: this.#dois?.take(written) ?? [] };
+  }
+}
