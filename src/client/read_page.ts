@@ -89,7 +89,7 @@ export interface SeenPages {
 }
 
 /** Length (bytes) of a part of a page. Shorter parts take more time per row, longer ones more memory. */
-const PART_LENGTH = 1 << 18;
+const PART_LENGTH = 1 << 20;
 
 /** Maximum time (ms) for which rows that have arrived are kept to deliver them with further ones. */
 const MAX_DELAY = 10;

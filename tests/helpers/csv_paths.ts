@@ -2,41 +2,24 @@ import {
   checkCsvOptions,
   type CheckedCsvOptions,
   type CsvOptions,
+  CsvWriter,
   formatRecord,
   toCell,
-  toNestedCell,
 } from "../../src/formats/csv.ts";
-import { type CsvPage, transcodeCsv } from "../../src/formats/csv_transcoder.ts";
 import { PageFault, type WriterState, type WrittenPage } from "../../src/formats/page_writer.ts";
-import { parsePage } from "../../src/formats/raw_json.ts";
+import { parsePage } from "./parsed_page.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Transcodes a page of bytes without a header; `undefined` if it has to be parsed. */
-export function transcode(
-  page: Uint8Array,
-  fields: readonly string[],
-  { collectsNewFields = false, ...options }: CsvOptions & { collectsNewFields?: boolean } = {},
-): CsvPage | undefined {
-  const csv = checkCsvOptions(options);
-  return transcodeCsv(page, {
-    fields,
-    collectsNewFields,
-    preamble: new Uint8Array(),
-    csv,
-    toNestedCell: (json) => toNestedCell(json, csv),
-  });
-}
-
-/** Returns the CSV lines of a page from the byte path, without a header. */
+/** Returns the CSV lines of a page from the transcoder, without a header. */
 export function transcodedLines(
   page: string,
   fields: readonly string[],
   options: CsvOptions = {},
-): string | undefined {
-  const written = transcode(encoder.encode(page), fields, options);
-  return written && decoder.decode(written.bytes);
+): string {
+  const csv = checkCsvOptions({ ...options, header: false });
+  return decoder.decode(new CsvWriter(csv, fields).write(encoder.encode(page)).bytes);
 }
 
 /** Returns the CSV lines of a page from parsed rows, without a header. */

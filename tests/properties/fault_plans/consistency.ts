@@ -114,6 +114,8 @@ export function shardsOf(plan: Plan, exchanges: readonly Exchange[]): Shard[] {
     shards.set(filter, shard);
     const page = toValidPage(exchange);
     if (page !== undefined) shard.pages.push(page);
+    // Even a valid page can be rejected, because of its link.
+    shard.pages.push(...toParts(exchange));
   }
   return [...shards.values()];
 }
@@ -170,6 +172,41 @@ function toValidPage(
   const next = end ?? positionOf(link, url);
   if (next === undefined || next === position) return undefined;
   return { position, top, rows, next, end };
+}
+
+/**
+ * Returns the parts of a page that a client may have delivered before the page was complete: the first rows,
+ * up to each row but the last one, while their Ids rise.
+ */
+function toParts({ request: { position, top }, status, received }: Exchange): ValidPage[] {
+  if (status !== 200) return [];
+  const rows = readFirstRows(new TextDecoder().decode(received));
+  const parts: ValidPage[] = [];
+  let last = position;
+  for (const [index, { Id }] of rows.slice(0, -1).entries()) {
+    if (!Number.isInteger(Id) || (last !== undefined && !isAfter(Id, last)) || index >= top) break;
+    last = String(Id);
+    parts.push({ position, top, rows: rows.slice(0, index + 1), next: last, end: last });
+  }
+  return parts;
+}
+
+/** Reads the complete rows at the start of a page. */
+function readFirstRows(text: string): WireRow[] {
+  const rows: WireRow[] = [];
+  const list = /"value"\s*:\s*\[/.exec(text);
+  if (list === null) return rows;
+  let at = list.index + list[0].length;
+  for (;;) {
+    const length = /^[\s,]*\{(?:[^"{}]|"(?:[^"\\]|\\.)*"|\{[^{}]*\})*\}/.exec(text.slice(at))?.[0].length;
+    if (length === undefined) return rows;
+    try {
+      rows.push(JSON.parse(text.slice(at, at + length).replace(/^[\s,]+/, "")));
+    } catch {
+      return rows;
+    }
+    at += length;
+  }
 }
 
 /** Returns the greatest of numeric Ids, or the last one of other Ids. */

@@ -30,6 +30,8 @@ export interface Exchange {
   headerLink: string | undefined;
   /** Text of a complete body; `undefined` otherwise. */
   text: string | undefined;
+  /** Bytes of the body that the client has received, if it reads pages while they arrive. */
+  received: Uint8Array;
 }
 
 /** The sandbox rejected a request; the message is the body of its response. */
@@ -93,6 +95,7 @@ export class FaultyService {
       status: undefined,
       headerLink: undefined,
       text: undefined,
+      received: new Uint8Array(),
     };
     this.exchanges.push(exchange);
     const violate = (rule: string) =>
@@ -297,6 +300,8 @@ export class FaultyService {
       1_021,
     ]) ||
       1;
+    // The client delivers rows that have arrived when a body pauses.
+    const pause = delay > 0 ? delay : random.pick([0, 0, 15]);
     let sent = 0;
     let abort: () => void;
     const leave = () => {
@@ -309,13 +314,14 @@ export class FaultyService {
         signal.addEventListener("abort", abort, { once: true });
       },
       async pull(controller) {
-        if (delay > 0) await clock.sleep(random.int(1, delay), signal);
+        if (pause > 0) await clock.sleep(random.int(1, pause), signal);
         if (sent < bytes.length) {
           const next = bytes.slice(
             sent,
             sent + (delay > 0 ? Math.max(chunk, 5_000) : chunk),
           );
           sent += next.length;
+          exchange.received = bytes.subarray(0, sent);
           return controller.enqueue(next);
         }
         if (end === "hang") return await new Promise(() => {});

@@ -5,7 +5,6 @@ import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { csvFromPage } from "../../../mod.ts";
 import { checkCsvOptions, CsvWriter } from "../../../src/formats/csv.ts";
-import { transcode } from "../../helpers/csv_paths.ts";
 
 const bytes = (page: string) => new TextEncoder().encode(page);
 const text = (page: Uint8Array) => new TextDecoder().decode(page);
@@ -48,15 +47,4 @@ Deno.test("CsvWriter.write() names the first new field, and keeps its state, whe
   assertThrows(() => csv.write(bytes('{"value":[{"y":2}')), SyntaxError, "broken JSON");
   assertEquals(csv.state, before);
   assertEquals(text(csv.write(bytes('{"value":[{"a":5}]}')).bytes), "5\r\n");
-});
-
-Deno.test("transcodeCsv() lists new fields in order of appearance when it collects them", () => {
-  const page = bytes('{"value":[{"a":1},{"y":2,"x":3},{"z":4,"y":5},{"w":6}]}');
-  assertEquals(transcode(page, ["a"], { collectsNewFields: true })?.newFields, [
-    "y",
-    "x",
-    "z",
-    "w",
-  ]);
-  assertEquals(transcode(page, ["a"])?.newFields, []);
 });

@@ -1,7 +1,7 @@
 // Tests functions for memory directly: no entry point gives access to the buffer of a page.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { releaseBuffer, truncate } from "../../../src/formats/page_writer.ts";
+import { releaseBuffer } from "../../../src/formats/page_writer.ts";
 import { createNdjsonWriter } from "../../../src/formats/json.ts";
 
 Deno.test("releaseBuffer() detaches the buffer", () => {
@@ -15,16 +15,6 @@ Deno.test("releaseBuffer() does nothing when the runtime has no ArrayBuffer.prot
   Object.defineProperty(bytes.buffer, "transfer", { value: undefined });
   releaseBuffer(bytes);
   assertEquals(bytes.length, 3);
-});
-
-Deno.test("truncate() copies the first bytes and releases the buffer", () => {
-  const bytes = Uint8Array.of(1, 2, 3, 4);
-  const kept = truncate(bytes, 2);
-  assertEquals([[...kept], kept.buffer.byteLength, bytes.length], [
-    [1, 2],
-    2,
-    0,
-  ]);
 });
 
 Deno.test("write() does not release the page", () => {
