@@ -9,6 +9,8 @@ import { toIdNumber } from "./next_link.ts";
  * last delivered Id.
  */
 export class DeliveredRows {
+  /** Whether a request for the page has continued after its first rows. */
+  isContinued = false;
   readonly #page: PageRequest;
   readonly #mayDeliver: boolean;
   readonly #ids: number[] = [];
@@ -26,10 +28,6 @@ export class DeliveredRows {
     this.#mayDeliver = mayDeliver;
   }
 
-  /** Number of rows. */
-  get rows(): number {
-    return this.#ids.length;
-  }
 
   /**
    * Returns the request of the next attempt.
@@ -42,6 +40,7 @@ export class DeliveredRows {
     const delivered = this.#ids.length;
     if (delivered === 0) return page;
     if (this.#isDisordered) return { ...page, omittedIds: new Set(this.#ids) };
+    this.isContinued = true;
     const rowsWanted = page.rowsWanted - delivered;
     const top = Math.min(page.top, rowsWanted);
     return { ...page, position: this.#position, top, rowsWanted, hasRows: true };
@@ -121,6 +120,7 @@ class RowOrder {
       this.isRising = false;
       if (!this.#onFault(typeof id === "number" && !isAfter)) return undefined;
       if (isAfter) return `more than ${this.#top} rows`;
+      if (typeof id !== "number") return "a row without an integer Id";
       return `the row with Id ${id} after the row with Id ${this.#last}`;
     }
     return undefined;

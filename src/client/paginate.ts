@@ -21,6 +21,8 @@ export interface Page<T> {
   hasLink: boolean;
   /** Whether the content is the last part of its page. */
   isPageEnd: boolean;
+  /** Whether the page broke, and was continued by another request after rows of it were delivered. */
+  isContinued: boolean;
 }
 
 /** Functions that return numbers that change while pages are delivered. */
@@ -79,7 +81,7 @@ export async function* paginate<T>(
     let part = await parts.next();
     for (; !part.done; part = await parts.next()) {
       const { content, rows, position: skipToken } = part.value;
-      yield { content, rows, skipToken, hasLink: true, isPageEnd: false };
+      yield { content, rows, skipToken, hasLink: true, isPageEnd: false, isContinued: false };
     }
     const page = part.value;
     const { rows, ids } = page;
@@ -99,7 +101,9 @@ export async function* paginate<T>(
     const end = positionAfter(ids, position);
     const areNumbers = toIdNumber(next) !== undefined && toIdNumber(end) !== undefined;
     if (isLinkCheck || (rows > 0 && areNumbers)) next = end;
-    yield { content: page.take(), rows, skipToken: next, hasLink: !isLast, isPageEnd: true };
+    const { isContinued } = delivered;
+    const content = page.take();
+    yield { content, rows, skipToken: next, hasLink: !isLast, isPageEnd: true, isContinued };
     if (isLast && !isLinkCheck) return;
     isLinked = !isLast;
     position = next;

@@ -122,7 +122,7 @@ async function* readFirstShard<T>(
       return [...smallerShards, ...later];
     }
     if (next.done) break;
-    const { content, rows, skipToken, hasLink, isPageEnd } = next.value;
+    const { content, rows, skipToken, hasLink, isPageEnd, isContinued } = next.value;
     const hasMore = hasLink || later.length > 0;
     if (needsCountFirst()) {
       if (!hasMore) requireFewRows(execution, query, rows);
@@ -131,6 +131,11 @@ async function* readFirstShard<T>(
     shard = { ...shard, skipToken, rows: (shard.rows ?? 0) + rows };
     const pageRows = earlyRows + rows;
     earlyRows = isPageEnd ? 0 : pageRows;
+    if (isContinued && skipToken === undefined && shard.isUncounted && rowsWanted() > rows) {
+      // A continued page consists of several responses, so its rows are counted like those of several pages.
+      const count = await countShard(execution, query, shard);
+      shard = withCount(query, { ...shard, isUncounted: false }, count);
+    }
     if (skipToken === undefined && !later[0]?.isJoined && rowsWanted() > rows) {
       // Check before the last page is delivered: a cursor after that page would skip this check.
       await requireComplete(execution, query, shard);
@@ -146,7 +151,7 @@ async function* readFirstShard<T>(
     if (!isPageEnd) continue;
     if (rowsWanted() === 0) return [];
     // Count only when a second page is pulled: a result of one page needs no count, even if it is full.
-    const isOnlyPage = !hasLink && shard.rows === pageRows;
+    const isOnlyPage = !hasLink && !isContinued && shard.rows === pageRows;
     if (isOnlyPage || !isCountDue(shard)) continue;
     [shard, smallerShards] = await countAndSplit(execution, query, shard);
     if (smallerShards !== undefined) return [...smallerShards, ...later];

@@ -1,7 +1,7 @@
 import type { Bytes } from "../bytes.ts";
 
 /** Initial capacity (bytes). */
-const CAPACITY = 1 << 14;
+const INITIAL_CAPACITY = 1 << 14;
 
 /** Bytes that are written one after the other. */
 export class ByteBuffer {
@@ -11,7 +11,7 @@ export class ByteBuffer {
   length = 0;
 
   /** @param capacity Number of bytes for which there is room. The system commits only what is written */
-  constructor(capacity: number = CAPACITY) {
+  constructor(capacity: number = INITIAL_CAPACITY) {
     this.bytes = new Uint8Array(capacity);
   }
 

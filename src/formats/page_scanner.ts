@@ -243,11 +243,11 @@ class EnvelopePosition {
 }
 
 /** Length (bytes) of the longest spelling of `"value"`, with an escape sequence for each letter. */
-const MAX_NAME_LENGTH = '"'.length + 5 * "\\u0076".length + '"'.length;
+const MAX_TOKEN_LENGTH = '"'.length + 5 * "\\u0076".length + '"'.length;
 
 /** Whether a string in JSON is the name of the rows, possibly with escape sequences. */
 function isRowsName(token: Bytes): boolean {
-  if (token.length > MAX_NAME_LENGTH) return false;
+  if (token.length > MAX_TOKEN_LENGTH) return false;
   try {
     return JSON.parse(new TextDecoder().decode(token)) === "value";
   } catch {

@@ -9,7 +9,7 @@ import type { Bytes } from "../bytes.ts";
 const SENTINEL_LENGTH = 16;
 
 /** Default capacity (bytes). A larger one is not faster, and a smaller one takes more reads. */
-const CAPACITY = 1 << 18;
+const WINDOW_LENGTH = 1 << 18;
 
 /** The part of a page that has arrived and is not yet scanned. It grows only for a row longer than itself. */
 export class PageWindow {
@@ -24,7 +24,7 @@ export class PageWindow {
 
   /** @param pageLength Length (bytes) of the page, if it is known */
   constructor(pageLength = Infinity) {
-    this.bytes = new Uint8Array(Math.min(CAPACITY, pageLength + SENTINEL_LENGTH));
+    this.bytes = new Uint8Array(Math.min(WINDOW_LENGTH, pageLength + SENTINEL_LENGTH));
     this.view = new DataView(this.bytes.buffer);
   }
 

@@ -1,0 +1,303 @@
+// Rows that are delivered before their page is complete: order, faults, and how a page is continued.
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { DataStream, DataStreamError, type DataStreamOptions } from "../../../mod.ts";
+import {
+  breakableResult,
+  BREAKS,
+  PAUSE,
+  pausingBody,
+  readChunks,
+} from "../../helpers/broken_pages.ts";
+import { cutPoints } from "../../helpers/cut_points.ts";
+import { FakeClock } from "../../helpers/fake_clock.ts";
+import { formatsOf } from "../../helpers/formats.ts";
+import { RESOURCE_NAMES } from "../../helpers/resources.ts";
+import { ROOT } from "../../helpers/upstream.ts";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+for (const resource of RESOURCE_NAMES) {
+  for (const format of formatsOf(resource)) {
+    Deno.test(`${format}() gives each row of ${resource} once when a page breaks at any byte`, async () => {
+      const result = await breakableResult(resource);
+      const wanted = (await readChunks(result.intact(), format)).join("");
+      let index = 0;
+      let continued = 0;
+      for (const at of cutPoints(result.page)) {
+        // One way to break at each offset; `deno task test:properties` tries all of them.
+        const way = BREAKS[index++ % BREAKS.length]!;
+        const { query, requests } = result.break(at, way);
+        assertEquals((await readChunks(query, format)).join(""), wanted, `${way} at ${at}`);
+        if (requests[1]?.startsWith("Id:")) continued++;
+      }
+      // Ids of Metadata are not integers, so its pages are held.
+      assert(resource === "Metadata" ? continued === 0 : continued > index / 3, `${continued}`);
+    });
+  }
+}
+
+/** A page of rows with the given Ids, and further members. */
+const pageOf = (ids: readonly unknown[], members: object = {}) =>
+  JSON.stringify({ value: ids.map((Id) => ({ Id, DOI: `d${Id}` })), ...members });
+
+/** A response of a service: the texts that arrive with pauses between them. */
+interface Reply {
+  texts: readonly string[];
+  end?: "close" | "reset" | "hang";
+}
+
+/** Creates a client of a service that sends the given replies, and records the requests for rows. */
+function clientOf(replies: readonly Reply[], options: DataStreamOptions = {}) {
+  const clock = new FakeClock();
+  const requests: string[] = [];
+  const client = new DataStream({
+    apiKey: "k3y-of-a-test",
+    baseUrl: ROOT,
+    requestsPerSecond: Infinity,
+    clock,
+    // deno-lint-ignore require-await -- fetch() rejects instead of throwing
+    fetch: async (request) => {
+      const { searchParams } = new URL(request.url);
+      if (searchParams.has("$count")) return Response.json({ value: 0 });
+      requests.push(`${searchParams.get("$skiptoken")} ${searchParams.get("$top")}`);
+      const reply = replies[requests.length - 1];
+      if (reply === undefined) throw new Error("More requests than replies");
+      const parts = reply.texts.map((text) => encoder.encode(text));
+      return new Response(pausingBody(parts, clock, reply.end), {
+        headers: { "content-type": "application/json" },
+      });
+    },
+    ...options,
+  });
+  return { client, clock, requests };
+}
+
+/** Splits a text after the given parts. */
+function split(text: string, ...ends: string[]): string[] {
+  const parts: string[] = [];
+  let rest = text;
+  for (const end of ends) {
+    const at = rest.indexOf(end) + end.length;
+    parts.push(rest.slice(0, at));
+    rest = rest.slice(at);
+  }
+  return [...parts, rest];
+}
+
+/** Reads all chunks of the Ids in a query of Records, and the error that ends it. */
+async function readIds(
+  client: DataStream,
+  query: object = {},
+): Promise<{ chunks: string[]; error: unknown }> {
+  const chunks: string[] = [];
+  try {
+    const csv = client.records({ select: ["Id"], top: 10, ...query }).csv({ header: false });
+    for await (const chunk of csv) chunks.push(decoder.decode(chunk).replaceAll("\r\n", " "));
+    return { chunks, error: undefined };
+  } catch (error) {
+    return { chunks, error };
+  }
+}
+
+Deno.test("csv() gives rows before their page ends, without the last row that has arrived", async () => {
+  const clock = new FakeClock();
+  let controller!: ReadableStreamDefaultController<Uint8Array>;
+  const body = new ReadableStream<Uint8Array>({ start: (given) => void (controller = given) });
+  const { client } = clientOf([], {
+    clock,
+    fetch: () =>
+      Promise.resolve(new Response(body, { headers: { "content-type": "application/json" } })),
+  });
+  const reader = client.records({ select: ["Id"] }).csv().getReader();
+  const [first, second] = split(pageOf([1, 2, 3, 4]), '"Id":3,');
+  controller.enqueue(encoder.encode(first));
+  assertEquals(decoder.decode((await reader.read()).value), "Id\r\n1\r\n");
+  controller.enqueue(encoder.encode(second));
+  assertEquals(decoder.decode((await reader.read()).value), "2\r\n3\r\n");
+  controller.close();
+  assertEquals(decoder.decode((await reader.read()).value), "4\r\n");
+  assertEquals((await reader.read()).done, true);
+});
+
+for (const end of ["reset", "close", "hang"] as const) {
+  Deno.test(`csv() continues after the last delivered row when a page has a ${end} before its end`, async () => {
+    const [start] = split(pageOf([2, 4, 6, 8]), '"Id":6,"DOI":"d6"}');
+    const { client, requests } = clientOf([
+      { texts: [start!], end },
+      { texts: [pageOf([6, 8])] },
+    ]);
+    const { chunks, error } = await readIds(client);
+    assertEquals([chunks.join("|"), error], ["2 4 |6 8 ", undefined]);
+    assertEquals(requests, ["null 10", "Id:4 10"]);
+  });
+}
+
+Deno.test("csv() continues a page with as many rows as the limit leaves", async () => {
+  const [start] = split(pageOf([2, 4, 6, 8, 10]), '"Id":6,"DOI":"d6"}');
+  const { client, requests } = clientOf([
+    { texts: [start!], end: "reset" },
+    { texts: [pageOf([6, 8, 10])] },
+  ]);
+  const { chunks } = await readIds(client, { limit: 5 });
+  assertEquals([chunks.join("|"), requests], ["2 4 |6 8 10 ", ["null 5", "Id:4 3"]]);
+});
+
+Deno.test("csv() counts all attempts at a page together when it breaks after each row", async () => {
+  const start = (id: number) => split(pageOf([id, id + 1, id + 2]), `"d${id + 1}"}`)[0]!;
+  const replies = Array.from({ length: 6 }, (_, index): Reply => ({
+    texts: [start(index + 1)],
+    end: "reset",
+  }));
+  const { client, requests } = clientOf(replies);
+  const { chunks, error } = await readIds(client);
+  assertEquals(chunks.join("|"), "1 |2 |3 |4 |5 |6 ");
+  assertEquals(requests.length, 6);
+  assert(error instanceof DataStreamError);
+  assertEquals([error.kind, error.rows, error.skipToken], ["network", 6, "Id:6"]);
+  assert(error.message.includes("6 times"), error.message);
+});
+
+Deno.test("csv() requests a continued page again when it has no rows", async () => {
+  const [start] = split(pageOf([2, 4, 6]), '"Id":4,"DOI":"d4"}');
+  const { client, requests } = clientOf([
+    { texts: [start!], end: "reset" },
+    { texts: ['{"value":[]}'] },
+    { texts: [pageOf([4, 6])] },
+  ]);
+  const { chunks } = await readIds(client);
+  assertEquals([chunks.join("|"), requests], ["2 |4 6 ", ["null 10", "Id:2 10", "Id:2 10"]]);
+});
+
+Deno.test("csv() rejects a continued page when its rows have no Ids", async () => {
+  const [start] = split(pageOf([2, 4, 6]), '"Id":4,"DOI":"d4"}');
+  const { client } = clientOf([
+    { texts: [start!], end: "reset" },
+    { texts: ['{"value":[{"DOI":"d4"}]}'] },
+  ], { retry: { attempts: 2 } });
+  const { chunks, error } = await readIds(client);
+  assertEquals(chunks, ["2 "]);
+  assert(String(error).includes("a row without an integer Id"), String(error));
+});
+
+const held: [name: string, text: string, ids: string][] = [
+  ["fall", pageOf([4, 3, 2, 1]), "4 3 2 1 "],
+  ["are strings", pageOf(["a", "b", "c"]), "a b c "],
+  ["are equal", pageOf([1, 1, 2]), ""],
+  ["are missing", '{"value":[{"DOI":"a"},{"DOI":"b"},{"DOI":"c"}]}', '"" "" "" '],
+];
+for (const [name, text, ids] of held) {
+  Deno.test(`csv() holds a page until it is complete when its Ids ${name}`, async () => {
+    const texts = [...text].map((_, index) => text.slice(index * 10, index * 10 + 10)).filter(Boolean);
+    const { client } = clientOf([{ texts }], { retry: { attempts: 1 } });
+    const { chunks, error } = await readIds(client);
+    assertEquals(chunks, ids === "" ? [] : [ids]);
+    assertEquals(error !== undefined, ids === "");
+  });
+}
+
+for (const later of [3, 1, 2]) {
+  Deno.test(`csv() gives each row once when Id ${later} comes after rows with greater Ids were delivered`, async () => {
+    const sorted = [...new Set([2, 4, later, 6, 8])].toSorted((a, b) => a - b);
+    const { client, requests } = clientOf([
+      { texts: split(pageOf([2, 4, 6, later, 8]), `"d6"}`) },
+      { texts: split(pageOf(sorted), `"d6"}`) },
+    ]);
+    const { chunks, error } = await readIds(client);
+    assertEquals(error, undefined);
+    const ids = chunks.join("").trim().split(" ").map(Number);
+    assertEquals(ids.toSorted((a, b) => a - b), sorted);
+    // The whole page is requested again, because a row before the last delivered one may be missing.
+    assertEquals(requests, ["null 10", "null 10"]);
+  });
+}
+
+Deno.test("csv() fails when a page that is not in order lacks a delivered row in the next attempt", async () => {
+  const { client } = clientOf([
+    { texts: split(pageOf([2, 4, 6, 3]), `"d6"}`) },
+    { texts: [pageOf([3, 4, 6])] },
+  ], { retry: { attempts: 2 } });
+  const { chunks, error } = await readIds(client);
+  assertEquals(chunks, ["2 4 "]);
+  assert(String(error).includes("no row with Id 2"), String(error));
+});
+
+Deno.test("csv() fails when a page has more rows than requested after some were delivered", async () => {
+  const { client, requests } = clientOf([
+    { texts: split(pageOf([1, 2, 3, 4, 5]), `"d2"}`, `"d4"}`) },
+    { texts: [pageOf([2, 3, 4], { "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:4` })] },
+    { texts: [pageOf([5])] },
+  ]);
+  const { chunks, error } = await readIds(client, { top: 3 });
+  assertEquals([chunks.join(""), error], ["1 2 3 4 5 ", undefined]);
+  assertEquals(requests.slice(0, 2), ["null 3", "Id:1 3"]);
+});
+
+Deno.test("csv() fails when a field is new after the header was delivered, and names it", async () => {
+  const text = '{"value":[{"Id":1},{"Id":2},{"Id":3,"New":1}]}';
+  const { client } = clientOf([{ texts: split(text, '{"Id":2},') }]);
+  const reader = client.records().csv().getReader();
+  await reader.read();
+  await assertRejects(
+    () => reader.read(),
+    DataStreamError,
+    'Field "New" first appears after the header was written',
+  );
+});
+
+Deno.test("csv() delivers no row before the count when maxRows may be exceeded", async () => {
+  const { client, clock } = clientOf([{ texts: split(pageOf([1, 2, 3]), `"d2"}`) }]);
+  const reader = client.records({ select: ["Id"], maxRows: 2 }).csv().getReader();
+  await assertRejects(() => reader.read(), DataStreamError, "3 rows");
+  assert(clock.now() >= PAUSE);
+});
+
+Deno.test("batches() give whole pages, and continue after each cursor, when pages arrive slowly", async () => {
+  const replies = [
+    { texts: split(pageOf([1, 2, 3], { "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:3` }), "d2") },
+    { texts: split(pageOf([4, 5]), "d4") },
+  ];
+  const { client } = clientOf(replies);
+  const batches = await Array.fromAsync(
+    client.records({ select: ["Id"], partition: "never" }).batches({ format: "csv" }),
+  );
+  assertEquals(batches.map(({ rows }) => rows), [3, 2, 0]);
+});
+
+Deno.test("csv() reads a page completely when its reader has taken only the first rows", async () => {
+  const link = { "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:3` };
+  const { client, clock, requests } = clientOf([
+    { texts: split(pageOf([1, 2, 3], link), `"d2"}`) },
+    { texts: split(pageOf([4, 5, 6], { "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:6` }), `"d5"}`) },
+    { texts: [pageOf([7])] },
+  ]);
+  const query = client.records({ select: ["Id"], partition: "never", top: 3 });
+  const reader = query.csv({ header: false }).getReader();
+  const read = async () => decoder.decode((await reader.read()).value).replaceAll("\r\n", " ");
+  assertEquals(await read(), "1 ");
+  await clock.sleep(100_000);
+  // No page is read ahead before the rest of this one is taken.
+  assertEquals(requests.length, 1);
+  assertEquals(await read(), "2 3 ");
+  await clock.sleep(100_000);
+  assertEquals(requests.length, 2);
+  await reader.cancel();
+});
+
+for (const [name, query, ahead] of [["no limit", {}, 2], ["a limit", { limit: 9 }, 1]] as const) {
+  Deno.test(`csv() sends ${ahead} requests when one page of a query with ${name} is read`, async () => {
+    const link = (id: number) => ({ "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:${id}` });
+    const { client, clock, requests } = clientOf([
+      { texts: [pageOf([1, 2, 3], link(3))] },
+      { texts: [pageOf([4, 5, 6], link(6))] },
+      { texts: [pageOf([7, 8, 9])] },
+    ]);
+    const options = { select: ["Id"] as const, partition: "never" as const, top: 3, ...query };
+    const reader = client.records(options).csv().getReader();
+    await reader.read();
+    await clock.sleep(100_000);
+    assertEquals(requests.length, ahead);
+    await reader.cancel();
+  });
+}
