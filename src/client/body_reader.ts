@@ -1,17 +1,5 @@
 import type { Bytes } from "../bytes.ts";
-import { addBytes } from "../formats/page_writer.ts";
-
-/** Receives the bytes of a body. */
-export interface BodyTarget {
-  /** Returns memory to fill with the next bytes. It is invalid after the next call. */
-  space(): Bytes;
-  /**
-   * Adds bytes.
-   *
-   * @param filled The start of the last `space()`; the stream may have moved it to another buffer
-   */
-  add(filled: Bytes): void;
-}
+import type { ByteTarget } from "../formats/page_writer.ts";
 
 /** Reads a body. */
 export interface BodyReader {
@@ -20,7 +8,7 @@ export interface BodyReader {
    *
    * @returns A function that adds the bytes to the target; `undefined` at the end of the body
    */
-  read(target: BodyTarget): Promise<(() => void) | undefined>;
+  read(target: ByteTarget): Promise<(() => void) | undefined>;
   /** Cancels the body. A pending `read()` then ends or rejects. */
   cancel(reason?: unknown): void;
 }
@@ -28,8 +16,9 @@ export interface BodyReader {
 /**
  * Opens a body for reading.
  *
- * A byte stream is read into the memory of the target ("bring your own buffer"). Otherwise, Deno allocates a
- * buffer for each 4 KB of a compressed body: reading 180 MB then takes 189 MB of memory instead of 59 MB.
+ * In Deno, a byte stream is read into the memory of the target ("bring your own buffer"). Otherwise Deno
+ * allocates a buffer for each 4 KB of a compressed body: reading 180 MB takes 189 MB of memory instead of
+ * 59 MB. In Node, the memory is the same, and moving the buffer for each read takes 1.1 times the CPU time.
  */
 export function openBody(body: ReadableStream<Bytes> | null): BodyReader {
   if (body === null) return { read: () => Promise.resolve(undefined), cancel() {} };
@@ -38,7 +27,10 @@ export function openBody(body: ReadableStream<Bytes> | null): BodyReader {
     return {
       async read(target) {
         const { done, value } = await byteReader.read(target.space());
-        return done ? undefined : () => target.add(value);
+        if (!done) return () => target.add(value);
+        // At the end, the stream gives the memory back with an empty part. A cancelled stream keeps it.
+        if (value !== undefined) target.add(value);
+        return undefined;
       },
       cancel: (reason) => void byteReader.cancel(reason).catch(() => {}),
     };
@@ -47,14 +39,15 @@ export function openBody(body: ReadableStream<Bytes> | null): BodyReader {
   return {
     async read(target) {
       const { done, value } = await reader.read();
-      return done ? undefined : () => addBytes(target, value);
+      return done ? undefined : () => target.append(value);
     },
     cancel: (reason) => void reader.cancel(reason).catch(() => {}),
   };
 }
 
-/** Returns a reader that fills buffers; `undefined` if the stream or the runtime does not support it. */
+/** Returns a reader that fills memory; `undefined` outside of Deno, or if the stream is not a byte stream. */
 function openByteStream(body: ReadableStream<Bytes>): ReadableStreamBYOBReader | undefined {
+  if (!("Deno" in globalThis)) return undefined;
   try {
     return body.getReader({ mode: "byob" });
   } catch {

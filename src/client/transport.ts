@@ -2,8 +2,8 @@
 import { toRequest } from "../endpoint/to_request.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { type Bytes, utf8Decoder } from "../bytes.ts";
-import { concatBytes } from "../formats/page_writer.ts";
-import { type BodyReader, type BodyTarget, openBody } from "./body_reader.ts";
+import { type ByteTarget, concatBytes } from "../formats/page_writer.ts";
+import { type BodyReader, openBody } from "./body_reader.ts";
 import type { Clock } from "../clock.ts";
 import { FailedAttempt, isRedirect, networkFailure, statusError } from "./http_error.ts";
 import { acquirePermit } from "./rate_limiter.ts";
@@ -54,7 +54,7 @@ export interface ServiceResponse {
    * @throws {FailedAttempt} If the body is incomplete or late
    * @throws The error of the target
    */
-  readBody(target: BodyTarget): Promise<boolean>;
+  readBody(target: ByteTarget): Promise<boolean>;
   /** Replaces the API key in a text that an error message quotes. */
   redact: (text: string) => string;
 }
@@ -126,7 +126,7 @@ export async function* sendRequest<P, T>(
       throw new FailedAttempt(statusError(response, url, text, redact));
     }
     const { read: readBytes } = body;
-    const readBody = async (target: BodyTarget): Promise<boolean> => {
+    const readBody = async (target: ByteTarget): Promise<boolean> => {
       let addBytes: (() => void) | undefined;
       try {
         addBytes = await readBytes(target);
@@ -247,11 +247,12 @@ async function readStart(
 ): Promise<string> {
   const chunks: Bytes[] = [];
   let missing = isRedirect(response) ? 0 : MAX_ERROR_BODY;
-  const target = {
+  const target: ByteTarget = {
     space: () => new Uint8Array(MAX_ERROR_BODY),
-    add(filled: Bytes) {
-      chunks.push(filled);
-      missing -= filled.length;
+    add: (filled) => target.append(filled),
+    append(chunk: Bytes) {
+      chunks.push(chunk);
+      missing -= chunk.length;
     },
   };
   try {

@@ -1,4 +1,5 @@
 import type { Bytes } from "../bytes.ts";
+import { releaseBuffer } from "./page_writer.ts";
 
 /**
  * Number of zero bytes after the unread bytes. No scanner reads further than eight bytes past a byte that
@@ -24,7 +25,7 @@ export class PageWindow {
 
   /** @param pageLength Length (bytes) of the page, if it is known */
   constructor(pageLength = Infinity) {
-    this.bytes = new Uint8Array(Math.min(WINDOW_LENGTH, pageLength + SENTINEL_LENGTH));
+    this.bytes = new Uint8Array(Math.min(WINDOW_LENGTH, Math.max(1, pageLength) + SENTINEL_LENGTH));
     this.view = new DataView(this.bytes.buffer);
   }
 
@@ -54,6 +55,7 @@ export class PageWindow {
   #grow(): void {
     const larger = new Uint8Array(2 * this.bytes.length);
     larger.set(this.bytes.subarray(0, this.end));
+    releaseBuffer(this.bytes);
     this.#use(larger.buffer);
   }
 

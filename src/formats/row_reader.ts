@@ -201,7 +201,9 @@ export class RowReader {
         this.#columns.learn(page, at, end, this.#columnOf(readName(page, at, end)));
       this.#usedColumns.push(column);
       at = skipColon(page, end);
-      if (at < 0 || (at = this.#readValue(page, view, at, column, this.#otherValues)) < 0) return -1;
+      if (at < 0 || (at = this.#readValue(page, view, at, column, this.#otherValues)) < 0) {
+        return -1;
+      }
       at = skipWhiteSpace(page, at);
       if (page[at] === CLOSE_OBJECT) return at + 1;
       if (page[at] !== COMMA) return -1;
