@@ -5,7 +5,7 @@ import { releaseBuffer } from "../src/formats/page_writer.ts";
 
 /** A stream to send as a download. */
 interface StreamedDownload {
-  /** Bytes of the document, one chunk per page. */
+  /** Bytes of the document. */
   stream: ReadableStream<Bytes>;
   headers: Record<string, string>;
   /** Signal of the request. It is ignored after the response is returned. */

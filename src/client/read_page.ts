@@ -14,7 +14,7 @@ import {
   type TakenRows,
   toRowId,
 } from "../formats/page_writer.ts";
-import { PageWindow } from "../formats/page_window.ts";
+import { PageWindow } from "../formats/buffers.ts";
 import type { DeliveredRows } from "./delivered_rows.ts";
 import { type PageRequest, requestedFields, toSystemQueryOptions } from "./fetch_page.ts";
 import { FailedAttempt } from "./http_error.ts";
@@ -296,6 +296,7 @@ class JsonBody implements ByteTarget {
  *
  * @throws {DataStreamError} If there is no count in it
  */
+// deno-lint-ignore require-yield -- a count has no parts
 export async function* readCount(response: ServiceResponse): AsyncGenerator<never, number, void> {
   requireJson(response);
   const json = new JsonBody();

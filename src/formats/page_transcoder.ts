@@ -1,8 +1,7 @@
 import type { Bytes } from "../bytes.ts";
-import { ByteBuffer } from "./byte_buffer.ts";
+import { ByteBuffer, PageWindow } from "./buffers.ts";
 import { DOI_FIELD, DoiCollector } from "./doi_collector.ts";
 import { PageScanner, type RowHandler } from "./page_scanner.ts";
-import { PageWindow } from "./page_window.ts";
 import {
   type ArrivingPage,
   completeIds,

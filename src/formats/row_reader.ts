@@ -18,7 +18,7 @@ import {
   ZERO,
 } from "./json_scanner.ts";
 import { type RowId, toRowId } from "./page_writer.ts";
-import type { PageWindow } from "./page_window.ts";
+import type { PageWindow } from "./buffers.ts";
 import { MAX_SAFE_DIGITS } from "../validation.ts";
 
 // Kinds of values. The kind says how the value is written as a CSV cell.

@@ -33,9 +33,9 @@ const PATHS: Record<string, Path> = {
       const response = await app.fetch(new Request("http://localhost/Records.csv"));
       await response.body.pipeTo(new WritableStream());`,
   },
-  "weir records --output FILE": { limit: 45, load: CLI, code: WEIR },
+  "weir records --output FILE": { limit: 49, load: CLI, code: WEIR },
   "weir records --output FILE --resume": {
-    limit: 45,
+    limit: 49,
     load: CLI,
     code: WEIR.replace("]", `, "--resume"]`),
     failsAfter: 2,
