@@ -4,6 +4,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Hono } from "hono";
 import { createApp, signUrl } from "../../../edge/app.ts";
 import { DataStream, type Query } from "../../../mod.ts";
+import jsr from "../../../jsr.json" with { type: "json" };
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { runProgram } from "../../helpers/programs.ts";
 import { PROJECT } from "../../helpers/project.ts";
@@ -219,6 +220,21 @@ testExample("hono/main.ts", async ({ commands: [command], path }) => {
   await runCommand(clone, `deno check examples/${path}`);
   await using server = await startCommand(clone, command!);
   await assertRequiresKey(server.root);
+});
+
+testExample("deno-deploy", async ({ commands: [command] }) => {
+  const folder = `${clone}examples/deno-deploy/`;
+  const config = JSON.parse(await Deno.readTextFile(`${folder}deno.json`));
+  const { entrypoint } = config.deploy.runtime;
+  assert(command!.endsWith(`examples/deno-deploy/${entrypoint}`));
+  // The clone's deno.json resolves the same name to the sources. JSR has only released versions.
+  const code = await Deno.readTextFile(folder + entrypoint);
+  const [, specifier] = /from "([^"]+)"/.exec(code)!;
+  const target = specifier!.replace(jsr.name, `jsr:${jsr.name}@^${jsr.version}`);
+  assertEquals(config.imports, { [specifier!]: target });
+
+  await using server = await startCommand(clone, command!);
+  await assertServesApp(server.root);
 });
 
 Deno.test("createApp() serves downloads but no page and no signed URL when it is mounted under a path", async () => {
