@@ -18,7 +18,7 @@ const PLACES: readonly VersionPlace[] = [
 const KEPT: readonly (readonly [path: RegExp, reason: string])[] = [
   [/^CHANGELOG\.md$/, "lists all versions; .ci/changelog.ts adds the new one"],
   [/^docs\/benchmarks\.md$/, "says which version was measured"],
-  [/^docs\/releasing\.md$|^\.ci\//, "has examples of versions"],
+  [/^docs\/releasing\.md$|^\.ci\/|\/release_test\.ts$/, "has examples of versions"],
   [/^deno\.lock$/, "has the versions of other packages"],
 ];
 
