@@ -12,6 +12,7 @@ const PLACES: readonly VersionPlace[] = [
   { path: /^src\/version\.ts$/, text: 'VERSION = "{}"' },
   { path: /\.md$/, text: "weir-datastream-{}.tgz" },
   { path: /^examples\/.*package\.json$/, text: '"@weir/datastream": "^{}"' },
+  { path: /^examples\/.*deno\.json$/, text: "jsr:@weir/datastream@^{}" },
 ];
 
 /** Files that name versions but keep them, and why. */
