@@ -96,7 +96,7 @@ import { CLIENT_CLOSED_REQUEST, Exchange, type Recorders, type Router } from "./
 import { Metrics, METRICS_TYPE } from "./metrics.ts";
 import { type AppOptions, type Settings, toSettings } from "./options.ts";
 import { addPage } from "./page/page.ts";
-import { requestIdHint, problemResponse, toProblem } from "./problem.ts";
+import { problemResponse, requestIdHint, toProblem } from "./problem.ts";
 import { Readiness } from "./readiness.ts";
 import { RequestLog } from "./request_log.ts";
 
