@@ -160,7 +160,6 @@ Deno.test("docs/deploying.md lists each environment variable and the defaults of
 Deno.test("docs/deploying.md lists each member of a log line and each metric", async () => {
   const lines: string[] = [];
   const app = createApp({
-    access: "public",
     ...sandboxOptions(),
     logRequests: true,
     logFormat: "json",
