@@ -14,7 +14,7 @@ FROM gcr.io/distroless/nodejs24-debian13
 LABEL org.opencontainers.image.title="Weir" \
   org.opencontainers.image.description="CSV downloads of Canada's open water-quality data" \
   org.opencontainers.image.licenses="MIT"
-COPY --from=build /weir/dist/server.js /weir/LICENSE /weir/
+COPY --from=build /weir/dist/server.js /weir/
 # A published port reaches only servers that listen on all addresses of the container.
 ENV HOST=0.0.0.0 PORT=8000
 USER 65532:65532
