@@ -118,19 +118,21 @@ Deno.test("EdgeApp.metrics() has a histogram of durations for each route", async
 });
 
 Deno.test("EdgeApp.metrics() counts retries, failures and aborts of requests to the service", async () => {
+  const sent = Promise.withResolvers<void>();
   const { app } = overUpstream([
     Response.json({}, { status: 503 }),
     new Error("reset"),
     page([{ Id: 1 }]),
     ({ signal }) =>
       new Promise<Response>((_, reject) => {
+        sent.resolve();
         signal.addEventListener("abort", () => reject(signal.reason));
       }),
   ], { retry: { attempts: 3 } });
   await read(app, "/Records.csv?$select=Id");
   const client = new AbortController();
   const answer = app.request("/Records.csv", { signal: client.signal });
-  await new Promise((resolve) => setTimeout(resolve));
+  await sent.promise;
   client.abort();
   await answer;
   const samples = samplesOf(app.metrics());

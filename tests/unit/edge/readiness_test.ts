@@ -168,13 +168,14 @@ Deno.test(
   "EdgeApp.request() returns 503 for /readyz when the runtime has dropped the request with the probe",
   DEADLINE,
   async () => {
-    const { app, requests, clock } = overUpstream([
-      () => new Promise<Response>(() => {}),
-      page([]),
-    ]);
-    clock.pauseDuring(Promise.resolve());
+    const sent = Promise.withResolvers<void>();
+    const never = () => {
+      sent.resolve();
+      return new Promise<Response>(() => {});
+    };
+    const { app, requests, clock } = overUpstream([never, page([])]);
     void app.request("/readyz");
-    await new Promise((resolve) => setTimeout(resolve));
+    await sent.promise;
     clock.dropTimers();
     const response = await app.request("/readyz");
     assertEquals([response.status, requests.length], [503, 1]);
