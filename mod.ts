@@ -75,7 +75,10 @@
  * | interface | entry |
  * |---|---|
  * | command line | `@weir/datastream/cli` |
+ * | request builder alone, without the client | `@weir/datastream/endpoint` |
  * | server of download URLs, with a web page | `@weir/datastream/edge` |
+ * | this server, configured by environment variables | `@weir/datastream/serve` |
+ * | an HTTP server for it in Node | `@weir/datastream/node` |
  * | synthetic data for tests | `@weir/datastream/sandbox` |
  *
  * This command saves a CSV file. With the flag `--sandbox`, it uses synthetic data, and needs neither a key

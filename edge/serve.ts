@@ -1,6 +1,51 @@
 /**
- * Entry point for `deno serve`, Deno Deploy, Bun and Cloudflare Workers, which all serve the default
- * export of a module.
+ * The server of Weir, configured by environment variables: CSV downloads of water-quality data from
+ * [DataStream](https://datastream.org), and a web page that makes their URLs. Deno, Deno Deploy, Bun and
+ * Cloudflare Workers serve the default export of this module.
+ *
+ * ## Start
+ *
+ * With `WEIR_SANDBOX=1`, the server has synthetic data, and needs neither an API key nor a network.
+ *
+ * ```sh
+ * WEIR_SANDBOX=1 deno serve --host 127.0.0.1 --allow-env --allow-net jsr:@weir/datastream/serve
+ * ```
+ *
+ * For real data, say who may download, and set the
+ * [API key](https://github.com/datastreamapp/api-docs):
+ *
+ * ```sh
+ * WEIR_ACCESS=public DATASTREAM_API_KEY=your-key \
+ *   deno serve --host 127.0.0.1 --allow-env --allow-net jsr:@weir/datastream/serve
+ * ```
+ *
+ * Then open `http://127.0.0.1:8000/`, or download `http://127.0.0.1:8000/Records.csv?limit=5`.
+ *
+ * ## Runtimes
+ *
+ * | runtime | code | command |
+ * |---|---|---|
+ * | Deno | none | `deno serve --allow-env --allow-net jsr:@weir/datastream/serve` |
+ * | Deno Deploy | `export { default } from "jsr:@weir/datastream/serve";` | `deno deploy` |
+ * | Bun | `export { default } from "@weir/datastream/serve";` | `bun main.ts` |
+ * | Cloudflare Workers | `export { default } from "@weir/datastream/serve";` | `npx wrangler deploy` |
+ * | Node | none | `npx @weir/datastream serve` |
+ *
+ * `deno serve` and Bun listen on all addresses by default; `--host 127.0.0.1` of Deno restricts them to this
+ * computer.
+ *
+ * ## Configuration
+ *
+ * | variable | meaning |
+ * |---|---|
+ * | `WEIR_ACCESS` | who may download: `caller`, `signed`, `token` or `public` |
+ * | `DATASTREAM_API_KEY` | API key of the server, for all modes except `caller` |
+ * | `WEIR_SIGNING_SECRET` | secret of signed URLs, for `signed` |
+ * | `WEIR_TOKENS` | tokens, for `token` |
+ * | `WEIR_SANDBOX` | `1` serves synthetic data to everyone |
+ *
+ * The page `docs/deploying.md` in the repository lists all variables, and describes each platform.
+ * The entry `@weir/datastream/edge` has a function that creates the app with options instead.
  *
  * @module
  */
@@ -9,16 +54,18 @@ import { createApp, type EdgeApp } from "./app.ts";
 import { type Environment, OPTION_VARIABLES, readConfig, VARIABLES } from "./config.ts";
 import { problemResponse } from "./problem.ts";
 
-/** Default export of this module. */
-interface Entry {
+/** Type of the default export. */
+export interface ServerEntry {
   /** Idle timeout (s) of Bun, at its maximum. The default of 10 s would interrupt slow downloads. */
   idleTimeout: number;
   /**
    * Responds to a request.
    *
+   * @param request Request for a download or for the web page
    * @param bindings Environment, which Workers pass with each request
+   * @returns The response
    */
-  fetch(request: Request, bindings?: Environment): Response | Promise<Response>;
+  fetch(request: Request, bindings?: unknown): Response | Promise<Response>;
 }
 
 const scope = globalThis as {
@@ -34,7 +81,15 @@ let handler = scope.process && scope.navigator?.userAgent !== "Cloudflare-Worker
   ? createHandler()
   : undefined;
 
-const entry: Entry = {
+/**
+ * The server, as Deno, Bun and Cloudflare Workers start it.
+ *
+ * @example A module for Deno Deploy, Bun or Workers
+ * ```ts ignore
+ * export { default } from "@weir/datastream/serve";
+ * ```
+ */
+const entry: ServerEntry = {
   idleTimeout: 255,
   fetch(request, bindings) {
     handler ??= createHandler(bindings);
@@ -43,8 +98,8 @@ const entry: Entry = {
 };
 export default entry;
 
-function createHandler(bindings?: Environment): Pick<EdgeApp, "fetch"> {
-  const environment = bindings ?? scope.process?.env ?? {};
+function createHandler(bindings?: unknown): Pick<EdgeApp, "fetch"> {
+  const environment = bindings as Environment | undefined ?? scope.process?.env ?? {};
   try {
     // Deno asks for permission for each variable, so only known ones are read.
     return createApp(

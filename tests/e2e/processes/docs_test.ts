@@ -17,8 +17,10 @@ const RECEIVED = [
   "Endpoint",
   "Literal",
   "MergedOptions",
+  "NodeServer",
   "Sandbox",
   "SandboxStats",
+  "ServerEntry",
   "StreamDestination",
 ];
 

@@ -64,7 +64,7 @@ Deno.test("edge/demo.ts prints the URLs of its page and its downloads, and serve
   }
 });
 
-for (const [name, permissions] of [["demo", DEMO], ["node", NODE]] as const) {
+for (const [name, permissions] of [["demo", DEMO], ["node_main", NODE]] as const) {
   Deno.test(`edge/${name}.ts prints one line and exits with 1 when PORT is invalid or in use`, async () => {
     using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const { port: takenPort } = taken.addr as Deno.NetAddr;
@@ -83,10 +83,10 @@ for (const [name, permissions] of [["demo", DEMO], ["node", NODE]] as const) {
 }
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  Deno.test(`edge/node.ts finishes an open download and exits with 0 when it receives ${signal}`, async () => {
+  Deno.test(`edge/node_main.ts finishes an open download and exits with 0 when it receives ${signal}`, async () => {
     const environment = { PORT: "0", WEIR_SANDBOX: "1", WEIR_REQUESTS_PER_SECOND: "1000" };
-    const child = startEntry([...NODE, "edge/node.ts"], environment, "stderr");
-    const [, port] = /port (\d+)/.exec(await readUntil(child.stderr, /port \d+\n/)) ?? [];
+    const child = startEntry([...NODE, "edge/node_main.ts"], environment, "stderr");
+    const [, port] = /:(\d+)\/$/m.exec(await readUntil(child.stderr, /:\d+\/\n/)) ?? [];
     const response = await fetch(`http://127.0.0.1:${port}/Records.csv?$select=Id`);
     child.kill(signal);
     const lines = (await response.text()).split("\r\n");

@@ -14,7 +14,7 @@ export interface EntryPoint {
 }
 
 /** The published entry points. */
-export const PUBLISHED: EntryPoint = { module: "edge/serve.ts", node: "edge/node.ts" };
+export const PUBLISHED: EntryPoint = { module: "edge/serve.ts", node: "edge/node_main.ts" };
 /** Entry points that read the app's options from WEIR_TEST_OPTIONS. */
 const CONFIGURABLE: EntryPoint = {
   module: "tests/e2e/servers/app.ts",
@@ -61,10 +61,7 @@ export const RUNTIMES: readonly Runtime[] = [
         args: ["app.mjs"],
         files: { "app.mjs": await bundleAsPublished(entry.node, PUBLISHED.node) },
         environment: { ...environment, PORT: "0" },
-        // The import of `edge/node.ts` starts the published server, too.
-        port: entry === PUBLISHED
-          ? /Weir listens on port (\d+)/
-          : /The test's app listens on port (\d+)/,
+        port: /listens on http:\/\/127[.\d]+:(\d+)/,
       });
     },
   },

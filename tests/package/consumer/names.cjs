@@ -1,5 +1,8 @@
 // Prints the export names of every entry point, by `require` and by `import`, as JSON.
-const entries = ["", "/cli", "/edge", "/sandbox"].map((path) => `@weir/datastream${path}`);
+const names = ["", "/endpoint", "/cli", "/edge", "/serve", "/node", "/sandbox"];
+const entries = names.map((path) => `@weir/datastream${path}`);
+// The entry /serve reads its configuration when it is loaded.
+process.env.WEIR_SANDBOX = "1";
 
 async function main() {
   const required = entries.map((entry) => Object.keys(require(entry)));

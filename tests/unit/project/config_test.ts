@@ -19,7 +19,15 @@ const jsrImports: Record<string, string> = jsr.imports;
 Deno.test("deno.json has the name, exports and specifiers of jsr.json when it is read", () => {
   assertEquals(deno.name, jsr.name);
   assertEquals(deno.exports, jsr.exports);
-  assertEquals(Object.keys(deno.exports), [".", "./cli", "./edge", "./sandbox"]);
+  assertEquals(Object.keys(deno.exports), [
+    ".",
+    "./endpoint",
+    "./cli",
+    "./edge",
+    "./serve",
+    "./node",
+    "./sandbox",
+  ]);
   assertEquals(Object.keys(denoImports), Object.keys(jsrImports));
 });
 
