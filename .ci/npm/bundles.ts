@@ -1,9 +1,13 @@
 /**
- * Bundles the code of the npm package with `deno bundle`, which runs esbuild.
+ * Bundles the code of the npm package with esbuild.
+ *
+ * `deno bundle` also uses esbuild, but it cannot inline constants without shortening all names.
  *
  * @module
  */
-import { dirname, join, relative, resolve } from "node:path/posix";
+import { dirname, join, relative } from "node:path/posix";
+import { build, type BuildOptions, stop } from "esbuild";
+import deno from "../../deno.json" with { type: "json" };
 import { PROJECT } from "../../tests/helpers/project.ts";
 import { run } from "../publish_config.ts";
 
@@ -12,17 +16,10 @@ export const MODULES = "lib";
 /** Path in the package of the bundle for browsers. */
 export const BROWSER_BUNDLE = "dist/weir.js";
 
-/** Folder in DENO_DIR of a version of an npm package, its name, its version and a file in it. */
-const NPM_CACHE = /^(.*\/npm\/[^/]+\/((?:@[^/]+\/)?[^/]+)\/(\d+\.\d+\.\d+[^/]*))\/(.+)$/;
-
-/** A source map (ECMA-426). */
-interface SourceMap {
-  version: number;
-  sources: string[];
-  sourcesContent: (string | null)[];
-  names: string[];
-  mappings: string;
-}
+/** Folder in the project of links to npm packages. */
+const LINKS = "dist/node_modules";
+/** Prefix of names of bundles that the package does not contain. */
+const UNUSED = "unused-";
 
 /** A bundle with its source map. */
 export interface Bundle {
@@ -30,118 +27,160 @@ export interface Bundle {
   path: string;
   /** Code without the comment that names the source map. */
   code: string;
-  map: SourceMap;
-  /** Paths of the project's sources in this bundle. */
+  /** Content of the source map (ECMA-426). */
+  map: string;
+  /** Paths of the project's modules in this bundle. */
   sources: string[];
-  /** Folders of the npm packages in this bundle, by name and version, such as `hono@4.13.19`. */
-  packages: Map<string, string>;
+  /** npm packages with code in this bundle. */
+  packages: NpmPackage[];
+}
+
+/** An installed npm package. */
+export interface NpmPackage {
+  name: string;
+  version: string;
+  /** Folder of its files. */
+  localPath: string;
 }
 
 /**
- * Bundles entry points. Modules that several of them use go to chunks, so that all entry points share
- * one instance of each module.
+ * Bundles entry points, and one of them for browsers. Modules that several entry points use go to chunks,
+ * so that all entry points share one instance of each module.
+ *
+ * A module that an entry point re-exports gets a chunk of its own. A bundler of an application can then
+ * leave out the modules that the application does not use.
  *
  * @param entries Paths of modules in the project, by the name of their bundle
- * @param folder Path of an empty folder for temporary files, in the project
+ * @param browserEntry Path of the module for browsers
  */
-export async function bundleEntries(
+export async function bundle(
   entries: Record<string, string>,
-  folder: string,
+  browserEntry: string,
 ): Promise<Bundle[]> {
-  // Modules with the names of the bundles, in one folder, so that esbuild writes to one folder.
-  const modules = Object.entries(entries).map(async ([name, path]) => {
-    const from = JSON.stringify(relative(folder, PROJECT + path));
-    const hasDefault = /^export default\b/m.test(await Deno.readTextFile(PROJECT + path));
-    const code = `export * from ${from};\n${
-      hasDefault ? `export { default } from ${from};\n` : ""
-    }`;
-    await Deno.writeTextFile(`${folder}/${name}.ts`, code);
-    return `${folder}/${name}.ts`;
-  });
-  const output = `${folder}/output`;
-  const flags = ["--platform", "deno", "--code-splitting", "--outdir", output];
-  await runBundler([...flags, ...await Promise.all(modules)]);
-  const bundles: Bundle[] = [];
-  for await (const { name } of Deno.readDir(output)) {
-    if (name.endsWith(".js")) bundles.push(await readBundle(output, name, `${MODULES}/${name}`));
+  const packages = await linkPackages(entries);
+  try {
+    const reexported = await reexportedModules(Object.values(entries));
+    const chunks = reexported.map((path, index) => [`${UNUSED}${index}`, path]);
+    const modules = await buildBundles(packages, {
+      entryPoints: { ...entries, ...Object.fromEntries(chunks) },
+      chunkNames: "chunk-[hash]",
+      minifySyntax: true,
+      outdir: MODULES,
+      platform: "neutral",
+      splitting: true,
+    });
+    const forBrowsers = await buildBundles(packages, {
+      entryPoints: [browserEntry],
+      minify: true,
+      outfile: BROWSER_BUNDLE,
+      platform: "browser",
+    });
+    return [...modules.filter(({ path }) => !path.includes(`/${UNUSED}`)), ...forBrowsers];
+  } finally {
+    await stop();
+    await Deno.remove(LINKS, { recursive: true });
   }
-  const names = chunkNames(bundles.filter(({ path }) => !(nameOf(path) in entries)));
-  return bundles.map((bundle) => ({
-    ...bundle,
-    path: `${MODULES}/${names.get(nameOf(bundle.path)) ?? nameOf(bundle.path)}.js`,
-    code: bundle.code.replace(
-      /"\.\/([\w-]+)\.js"/g,
-      (specifier, name) => names.has(name) ? `"./${names.get(name)}.js"` : specifier,
+}
+
+async function buildBundles(
+  packages: ReadonlyMap<string, NpmPackage>,
+  options: BuildOptions,
+): Promise<Bundle[]> {
+  const { metafile, outputFiles } = await build({
+    ...options,
+    absWorkingDir: PROJECT,
+    alias: Object.fromEntries(
+      specifiers.flatMap(({ specifier, target }) =>
+        specifier === target ? [] : [[specifier, target]]
+      ),
     ),
-  }));
-}
-
-/** Bundles one module with all of its imports into one minified file for browsers. */
-export async function bundleForBrowsers(module: string, folder: string): Promise<Bundle> {
-  const name = BROWSER_BUNDLE.slice(BROWSER_BUNDLE.lastIndexOf("/") + 1);
-  const flags = ["--platform", "browser", "--minify", "--output", `${folder}/${name}`];
-  await runBundler([...flags, module]);
-  return await readBundle(folder, name, BROWSER_BUNDLE);
-}
-
-async function runBundler(args: string[]): Promise<void> {
-  await run(Deno.execPath(), ["bundle", "--quiet", "--sourcemap", "linked", ...args]);
-}
-
-/** Reads a bundle, and replaces the paths of this machine in its comments and in its source map. */
-async function readBundle(folder: string, name: string, path: string): Promise<Bundle> {
-  const code = (await Deno.readTextFile(`${folder}/${name}`)).replace(/\/\/# source.*\n$/, "");
-  const map: SourceMap = JSON.parse(await Deno.readTextFile(`${folder}/${name}.map`));
-  const sources: string[] = [];
-  const packages = new Map<string, string>();
-  map.sources = map.sources.map((source, index) => {
-    const file = resolve(folder, source);
-    const [, root, name, version, rest] = NPM_CACHE.exec(file) ?? [];
-    if (root !== undefined) {
-      packages.set(`${name}@${version}`, root);
-      return `npm:${name}@${version}/${rest}`;
-    }
-    if (!file.startsWith(PROJECT)) throw new Error(`${path} contains ${file}`);
-    const own = file.slice(PROJECT.length);
-    sources.push(own);
-    // The package contains the file.
-    map.sourcesContent[index] = null;
-    return relative(dirname(path), own);
+    bundle: true,
+    external: ["node:*"],
+    format: "esm",
+    mainFields: ["module", "main"],
+    metafile: true,
+    nodePaths: [PROJECT + LINKS],
+    // The paths of packages do not depend on the cache of this machine.
+    preserveSymlinks: true,
+    sourcemap: "external",
+    target: "esnext",
+    write: false,
   });
-  const comments = /^\/\/ \S*\/npm\/[^/]+\/((?:@[^/]+\/)?[^/]+)\/(\d+\.\d+\.\d+[^/]*\/.+)$/gm;
-  return { path, code: code.replace(comments, "// npm:$1@$2"), map, sources, packages };
+  const files = new Map(outputFiles!.map(({ path, text }) => [relative(PROJECT, path), text]));
+  return Object.entries(metafile!.outputs).filter(([path]) => path.endsWith(".js")).map(
+    ([path, { inputs }]) => {
+      const names = Object.keys(inputs).map((input) => packageName(input));
+      return {
+        path,
+        code: files.get(path)!,
+        map: completeMap(path, files.get(`${path}.map`)!, packages),
+        sources: Object.keys(inputs).filter((input) => packageName(input) === undefined),
+        packages: [...new Set(names)].flatMap((name) => name ? packages.get(name)! : []),
+      };
+    },
+  );
 }
 
 /**
- * Names chunks by the folder with most of their code. The names of esbuild contain hashes, which depend
- * on the paths of this machine.
+ * Replaces the sources of a source map: the package contains the project's modules, and the map the
+ * code of npm packages.
  */
-function chunkNames(chunks: readonly Bundle[]): Map<string, string> {
-  const names = new Map<string, string>();
-  const first = ({ sources }: Bundle) => [...sources].sort()[0] ?? "";
-  for (const chunk of chunks.toSorted((a, b) => first(a) < first(b) ? -1 : 1)) {
-    const folders = new Map<string, number>();
-    for (const source of chunk.sources) {
-      const folder = source.replace(/^src\//, "").split("/")[0]!.replace(/\.ts$/, "");
-      const { size } = Deno.statSync(join(PROJECT, source));
-      folders.set(folder, (folders.get(folder) ?? 0) + size);
+function completeMap(
+  path: string,
+  text: string,
+  packages: ReadonlyMap<string, NpmPackage>,
+): string {
+  const map: { sources: string[]; sourcesContent: (string | null)[] } = JSON.parse(text);
+  map.sources.forEach((source, index) => {
+    const input = join(dirname(path), source);
+    const name = packageName(input);
+    if (name === undefined) {
+      map.sourcesContent[index] = null;
+    } else {
+      const file = input.slice(`${LINKS}/${name}/`.length);
+      map.sources[index] = `npm:${name}@${packages.get(name)!.version}/${file}`;
     }
-    const [[folder] = ["npm"]] = [...folders].sort(([, a], [, b]) => b - a);
-    const taken = [...names.values()];
-    let name = `chunk-${folder}`;
-    for (let number = 2; taken.includes(name); number++) name = `chunk-${folder}-${number}`;
-    names.set(nameOf(chunk.path), name);
+  });
+  return JSON.stringify(map);
+}
+
+/** Returns the name of the npm package that contains a file, if the file is not the project's. */
+function packageName(input: string): string | undefined {
+  return /^dist\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1];
+}
+
+/** Specifiers in the project's modules, and what they are in npm, such as `hono/cors`. */
+const specifiers = Object.entries(deno.imports).map(([specifier, target]) => ({
+  specifier,
+  target: target.replace(/^npm:/, "").replace(/(?<=.)@[^/]+/, ""),
+}));
+
+/** Links the npm packages that Deno has installed for the entry points. Returns them by name. */
+async function linkPackages(entries: Record<string, string>): Promise<Map<string, NpmPackage>> {
+  const [first = "", ...others] = Object.values(entries);
+  await run(Deno.execPath(), ["cache", "--quiet", "--no-check", first, ...others]);
+  // Lists the packages of the lock file.
+  const { npmPackages } = JSON.parse(
+    await run(Deno.execPath(), ["info", "--quiet", "--json", first]),
+  );
+  await Deno.remove(PROJECT + LINKS, { recursive: true }).catch(() => {});
+  const packages = new Map<string, NpmPackage>();
+  for (const npm of Object.values<NpmPackage>(npmPackages)) {
+    if (!specifiers.some(({ target }) => `${target}/`.startsWith(`${npm.name}/`))) continue;
+    packages.set(npm.name, npm);
+    const link = `${PROJECT}${LINKS}/${npm.name}`;
+    await Deno.mkdir(dirname(link), { recursive: true });
+    await Deno.symlink(npm.localPath, link, { type: "junction" });
   }
-  return names;
+  return packages;
 }
 
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1, -".js".length);
-}
-
-/** Adds a comment before a bundle. */
-export function prepend(comment: string, bundle: Bundle): Bundle {
-  const lines = comment.split("\n").length - 1;
-  const mappings = ";".repeat(lines) + bundle.map.mappings;
-  return { ...bundle, code: comment + bundle.code, map: { ...bundle.map, mappings } };
+/** Returns the paths of the modules from which entry points re-export values. */
+async function reexportedModules(entries: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(entries.map(async (path) => {
+    const code = await Deno.readTextFile(PROJECT + path);
+    return [...code.matchAll(/^export \{[^}]*\} from "(\.[^"]+)";/gm)]
+      .map(([, specifier]) => join(dirname(path), specifier!));
+  }));
+  return [...new Set(found.flat())];
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { NpmPackage } from "./bundles.ts";
 
 /** An npm package with its licence. */
 export interface Notice {
@@ -16,28 +17,25 @@ export interface Notice {
  * npm package with builds of @std, which has no licence file. Its licence differs from the project's only
  * in the copyright.
  */
-const STD = /^deno-std@/;
+const STD = "deno-std";
 
 /**
- * Reads the licences of npm packages.
+ * Reads the licences of npm packages, in the order of their names.
  *
- * @param packages Folders of the packages, by name and version
+ * @param packages Packages; repeated ones count once
  * @param own Text of the project's licence
  * @throws {Error} If a package has none
  */
-export async function readNotices(
-  packages: ReadonlyMap<string, string>,
-  own: string,
-): Promise<Notice[]> {
-  const names = [...packages.keys()].sort();
-  return await Promise.all(names.map(async (name) => {
-    const folder = packages.get(name)!;
-    const text = STD.test(name)
+export async function readNotices(packages: readonly NpmPackage[], own: string): Promise<Notice[]> {
+  const unique = new Map(packages.map((npm) => [npm.name, npm]));
+  const sorted = [...unique.values()].sort((a, b) => a.name < b.name ? -1 : 1);
+  return await Promise.all(sorted.map(async ({ name, version, localPath }) => {
+    const text = name === STD
       ? own.replace(/^Copyright.*$/m, "Copyright 2018-2026 the Deno authors")
-      : await Deno.readTextFile(`${folder}/LICENSE`).catch(() => {
-        throw new Error(`${name} has no file LICENSE in ${folder}`);
+      : await Deno.readTextFile(`${localPath}/LICENSE`).catch(() => {
+        throw new Error(`${name} has no file LICENSE in ${localPath}`);
       });
-    return { name, text: text.trim() };
+    return { name: `${name}@${version}`, text: text.trim() };
   }));
 }
 
@@ -53,9 +51,4 @@ export function noticesFile(notices: readonly Notice[]): string {
 export function noticesComment(notices: readonly Notice[]): string {
   const sections = notices.map(({ name, text }) => `${name}\n\n${text}`);
   return `/*!\n${sections.join("\n\n")}\n*/\n`;
-}
-
-/** Formats a comment that minifiers keep, and that refers to the file with the licences. */
-export function noticesReference(names: Iterable<string>, file: string): string {
-  return `/*! Contains ${[...names].sort().join(", ")}: see ${file} of @weir/datastream */\n`;
 }
