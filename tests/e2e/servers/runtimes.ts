@@ -84,7 +84,7 @@ export const RUNTIMES: readonly Runtime[] = [
     isInstalled: workerd !== undefined,
     detectsAbortOnWrite: true,
     async start(entry, environment) {
-      const wrangler = await Deno.readTextFile(`${PROJECT}edge/wrangler.jsonc`);
+      const wrangler = await Deno.readTextFile(`${PROJECT}examples/cloudflare/wrangler.jsonc`);
       return await startServer({
         program: workerd!,
         args: ["serve", "--control-fd=1", "app.capnp"],
