@@ -112,7 +112,7 @@ async function buildBundles(
       const names = Object.keys(inputs).map((input) => packageName(input));
       return {
         path,
-        code: files.get(path)!,
+        code: files.get(path)!.replace(/^\/\/ dist\/node_modules\//gm, "// npm:"),
         map: completeMap(path, files.get(`${path}.map`)!, packages),
         sources: Object.keys(inputs).filter((input) => packageName(input) === undefined),
         packages: [...new Set(names)].flatMap((name) => name ? packages.get(name)! : []),
