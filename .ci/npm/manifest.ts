@@ -4,6 +4,7 @@
  * @module
  */
 import jsr from "../../jsr.json" with { type: "json" };
+import { repositoryFields } from "../project.ts";
 import { BROWSER_BUNDLE, MODULES } from "./bundles.ts";
 
 /** Folder of the type declarations in the package. */
@@ -20,12 +21,8 @@ export function bundleName(entry: string): string {
   return entry === "." ? "index" : entry.slice("./".length);
 }
 
-/**
- * Creates the content of `package.json`.
- *
- * @param repository Address of the repository, or an empty string
- */
-export function createManifest(repository: string): object {
+/** Creates the content of `package.json`. */
+export function createManifest(): object {
   const { name, version, license, exports } = jsr;
   const module = (entry: string) => `./${MODULES}/${bundleName(entry)}.js`;
   const types = (path: string) => path.replace(/^\.\//, `./${TYPES}/`).replace(/\.ts$/, ".d.ts");
@@ -36,11 +33,7 @@ export function createManifest(repository: string): object {
       "Canada's open water-quality data from DataStream: client, CSV, command line, server",
     keywords: ["datastream", "water-quality", "open-data", "canada", "odata", "csv", "geojson"],
     license,
-    ...(repository && {
-      homepage: `${repository}#readme`,
-      bugs: { url: `${repository}/issues` },
-      repository: { type: "git", url: `git+${repository}.git` },
-    }),
+    ...repositoryFields(),
     type: "module",
     // From this version on, `require()` loads ECMAScript modules.
     engines: { node: ">=20.19" },

@@ -14,6 +14,7 @@
 import { createHash } from "node:crypto";
 import jsr from "../../jsr.json" with { type: "json" };
 import { PROJECT } from "../../tests/helpers/project.ts";
+import { REPOSITORY } from "../project.ts";
 import { run } from "../publish_config.ts";
 import { BROWSER_BUNDLE, bundle } from "./bundles.ts";
 import { emitDeclarations } from "./declarations.ts";
@@ -53,10 +54,9 @@ for (const path of [...sources, "CHANGELOG.md", "LICENSE"]) {
 }
 const notices = await readNotices(bundles.flatMap(({ packages }) => packages), license);
 await write("THIRD-PARTY-LICENSES.txt", noticesFile(notices));
-const repository = await readRepository();
 const readme = await Deno.readTextFile(`${PROJECT}README.md`);
-await write("README.md", packageReadme(readme, repository, jsr.version));
-await write("package.json", `${JSON.stringify(createManifest(repository), null, 2)}\n`);
+await write("README.md", packageReadme(readme, REPOSITORY, jsr.version));
+await write("package.json", `${JSON.stringify(createManifest(), null, 2)}\n`);
 
 const packed = await run("npm", ["pack", "--silent", "--pack-destination", "dist", PACKAGE]);
 console.log(`dist/${packed.trim()}`);
@@ -72,10 +72,4 @@ async function write(path: string, text: string, map?: string): Promise<void> {
   }
   await Deno.writeTextFile(file, text);
   if (map !== undefined) await Deno.writeTextFile(`${file}.map`, map);
-}
-
-/** Reads the address of the repository. Returns an empty string if it is not settled. */
-async function readRepository(): Promise<string> {
-  const text = await Deno.readTextFile(`${PROJECT}.ci/project.json`).catch(() => "{}");
-  return (JSON.parse(text).repository ?? "").replace(/\/$/, "");
 }
