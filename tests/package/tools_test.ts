@@ -1,6 +1,7 @@
 // Tests the npm package with tools of its users: publint, Are the Types Wrong, tsx and Jest.
 import "../helpers/task_permissions.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import jsr from "../../jsr.json" with { type: "json" };
 import { type ConsumerProject, createProject, output, run } from "./project.ts";
 
 let project: ConsumerProject;
@@ -21,15 +22,17 @@ Deno.test("publint reports neither errors nor warnings when it checks the packag
 });
 
 Deno.test("attw reports only that CommonJS gets an ECMAScript module when it checks the package", async () => {
-  const args = ["attw", project.tarball, "--profile", "node16", "--format", "json"];
-  const { stdout } = await run(project.folder, {}, "npx", ...args);
-  const { problems } = JSON.parse(stdout);
-  const kinds = new Set<string>();
-  for (const [kind, found] of Object.entries<{ resolutionKind?: string }[]>(problems)) {
-    // The profile ignores the resolution of old versions of Node.
-    if (found.some(({ resolutionKind }) => resolutionKind !== "node10")) kinds.add(kind);
+  // The profile leaves out the resolution of versions of Node that do not read `exports`.
+  const attw = ["attw", project.tarball, "--profile", "node16", "--format", "ascii", "--no-emoji"];
+  const all = await run(project.folder, {}, "npx", ...attw);
+  assertEquals(all.code, 1);
+  assertStringIncludes(all.stdout, "/CJSResolvesToESM.md");
+  const args = [...attw, "--ignore-rules", "cjs-resolves-to-esm"];
+  const others = await run(project.folder, {}, "npx", ...args);
+  assertEquals(others.code, 0, others.stdout);
+  for (const entry of Object.keys(jsr.exports)) {
+    assertStringIncludes(others.stdout, `"${jsr.name}${entry.slice(1)}"`);
   }
-  assertEquals([...kinds], ["CJSResolvesToESM"]);
 });
 
 for (const type of ["module", "commonjs"]) {
