@@ -34,7 +34,8 @@ Deno.test("fetch() of the entry serves synthetic data when WEIR_SANDBOX is 1", a
     () => import("../../../edge/serve.ts#a"),
   );
   const response = await get("/Records.csv?$select=Id&$filter=DOI%20eq%20%27none%27");
-  assertEquals([response.status, await response.text(), logged], [200, "Id\r\n", []]);
+  assertEquals([response.status, await response.text(), logged.length], [200, "Id\r\n", 1]);
+  assertMatch(logged[0]!, / info [\da-f-]{36} GET \/Records.csv 200 complete: 0 rows, 4 bytes, /);
   assertEquals(response.headers.get("x-weir-data"), "synthetic");
 });
 

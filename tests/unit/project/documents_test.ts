@@ -22,6 +22,7 @@ const LANGUAGES: Record<string, string> = {
   python: "run by tests/e2e/processes/code_blocks_test.ts, if pandas is installed",
   r: "run by tests/e2e/processes/code_blocks_test.ts, if R is installed",
   json: "parsed by this file",
+  yaml: "configuration of another program, not tested",
   text: "output; not run",
   powershell: "not run: paired with a block for POSIX shells",
 };
