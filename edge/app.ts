@@ -28,17 +28,18 @@
  * For real data, pass your [API key](https://github.com/datastreamapp/api-docs) without `baseUrl`, `fetch`
  * and `synthetic`.
  *
- * ## Serve
+ * ## Runtimes
  *
  * | runtime | code | command |
  * |---|---|---|
  * | Deno | `export default createApp(options);` | `deno serve --allow-net main.ts` |
  * | Bun | `export default { ...createApp(options), idleTimeout: 255 };` | `bun main.ts` |
  * | Cloudflare Workers | `export default createApp(options);` | `npx wrangler deploy` |
+ * | Node | `await serveNode(createApp(options));`, from `@weir/datastream/node` | `node main.mjs` |
  *
  * `idleTimeout` is in seconds: Bun would end slow downloads after 10. A Hono app can mount the app:
- * `hono.mount("/", createApp(options).fetch)`. The repository also contains servers for these runtimes and
- * for Node, which are configured by environment variables (`docs/deploying.md`).
+ * `hono.mount("/", createApp(options).fetch)`. The entry `@weir/datastream/serve` is this app with options
+ * from environment variables.
  *
  * ## URLs
  *

@@ -54,6 +54,10 @@
  * | output to the terminal, `--count`, `cite` | `--allow-env=DATASTREAM_API_KEY --allow-net=api.datastream.org` |
  * | output to a file | these, and `--allow-read=. --allow-write=.` |
  *
+ * ## Runtimes
+ *
+ * Deno, Node and Bun. In Bun, write `bunx` instead of `npx`.
+ *
  * ## Exit codes
  *
  * | code | meaning |
