@@ -157,21 +157,27 @@ function escapeInvisible(line: string): string {
 const REDACTED = "[secret]";
 
 /** Creates a function that replaces secrets, also in encoded form, in one pass. */
-export function createRedactor(secrets: Iterable<string | undefined>): Redact {
-  const forms = new Set<string>();
-  for (const secret of secrets) {
-    if (!secret) continue;
-    forms.add(secret);
-    forms.add(oneLine(secret)); // as in an error message
-    forms.add(encodeURIComponent(secret.toWellFormed()));
-    forms.add(JSON.stringify(secret).slice(1, -1));
-  }
+export function createRedactor(secrets: Iterable<string>): Redact {
+  const forms = new Set([...secrets].flatMap(formsOf).filter((form) => form !== ""));
   if (forms.size === 0) return (text) => text;
   // The longest first, because one secret can begin with another.
   const alternatives = [...forms].sort((a, b) => b.length - a.length)
     .map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
   const pattern = new RegExp(alternatives.join("|"), "g");
   return (text) => text.replace(pattern, REDACTED);
+}
+
+/** Returns the texts into which URLs, messages, filters and JSON turn a secret. */
+function formsOf(secret: string): string[] {
+  const decoded = new URLSearchParams(`secret=${secret.replaceAll("&", "%26")}`).get("secret")!;
+  // A key that a caller put into a URL without encoding it is decoded like any other value.
+  return [secret, decoded].flatMap((text) => [
+    text,
+    oneLine(text),
+    text.replaceAll("'", "''"),
+    encodeURIComponent(text.toWellFormed()),
+    JSON.stringify(text).slice(1, -1),
+  ]);
 }
 
 const isBooleanText = (text: string) => /^(true|false|1|0)$/.test(text);
