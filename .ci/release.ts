@@ -40,7 +40,7 @@ async function release(args: string[]): Promise<number> {
   const { version, isDryRun } = parsed;
   const problems = await findProblems(version);
   if (isDryRun && problems.length === 0) await showChanges(version);
-  for (const problem of problems) console.error(`- ${problem}.`);
+  for (const problem of problems) console.error(`- ${problem.replace(/$/m, ".")}`);
   if (problems.length > 0) {
     console.error(`${version} is not released. Nothing was changed.`);
     return 1;

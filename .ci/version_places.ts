@@ -20,7 +20,6 @@ const KEPT: readonly (readonly [path: RegExp, reason: string])[] = [
   [/^CHANGELOG\.md$/, "lists all versions; .ci/changelog.ts adds the new one"],
   [/^docs\/benchmarks\.md$/, "says which version was measured"],
   [/^docs\/releasing\.md$|^\.ci\/|\/release_test\.ts$/, "has examples of versions"],
-  [/^deno\.lock$/, "has the versions of other packages"],
 ];
 
 /** Returns the text of a file with the version replaced in its places. */
@@ -34,18 +33,22 @@ export function withVersion(path: string, text: string, from: string, to: string
 /**
  * Finds texts that name a version of the package but are not in the list of places.
  *
+ * Other packages and the datasets of the sandbox may have the same version, so a text counts only if
+ * the version follows the name of the package or is assigned in a file of settings.
+ *
  * @returns `path:line: text` for each
  */
 export function unlistedPlaces(path: string, text: string, version: string): string[] {
   if (KEPT.some(([kept]) => kept.test(path))) return [];
-  const escaped = version.replaceAll(".", "\\.");
-  const named = new RegExp(`(?<![\\d.])${escaped}(?![\\d]|\\.\\d)`);
-  // A range of another package, such as "npm:deno-std@1.4.0".
-  const ofOther = new RegExp(`[@^~]${escaped}`);
+  const escaped = `${version.replaceAll(".", "\\.")}(?!\\d|\\.\\d)`;
+  const named = [
+    new RegExp(`weir(?:[-/.](?:datastream|endpoint)[\\w./-]*)?["'\`:@^~/v\\s-]+${escaped}`, "i"),
+  ];
+  if (!/^tests\/|\.(?:ts|md)$/.test(path)) {
+    named.push(new RegExp(`\\bversion"?\\s*[:=]\\s*"?${escaped}`, "i"));
+  }
   return withVersion(path, text, version, "").split("\n").flatMap((line, index) =>
-    named.test(line) && !(ofOther.test(line) && !/weir/i.test(line))
-      ? `${path}:${index + 1}: ${line.trim()}`
-      : []
+    named.some((pattern) => pattern.test(line)) ? `${path}:${index + 1}: ${line.trim()}` : []
   );
 }
 

@@ -220,7 +220,7 @@ Deno.test("release names every problem and changes nothing when a check fails", 
       "0.3.0 is smaller than 0.4.0",
       'No repository is set: write its address, such as https://github.com/owner/weir, as "repository" in .ci/project.json',
       'The branch is "topic": switch to main',
-      "Files are not committed: commit or remove them\n    ?? new.txt",
+      "Files are not committed: commit or remove them.\n    ?? new.txt\n",
       "The tag v0.3.0 exists",
       'CHANGELOG.md has no entries below "## [Unreleased]"',
     );

@@ -62,12 +62,22 @@ Deno.test("every place that names the version is in the list when the project is
 
 Deno.test("unlistedPlaces() reports each text with the version when it is not in the list", () => {
   const find = (path: string, text: string) => unlistedPlaces(path, text, "91.2.0");
+  const lines = (path: string, ...texts: string[]) => find(path, texts.join("\n")).length;
   assertEquals(find("docs/a.md", "one\nWeir 91.2.0 is new\n"), ["docs/a.md:2: Weir 91.2.0 is new"]);
-  assertEquals(find("a.html", "x/@weir/datastream@91.2.0/y").length, 1);
-  assertEquals(find("jsr.json", '{ "version": "91.2.0" }'), []);
-  assertEquals(find("docs/a.md", "dist/weir-datastream-91.2.0.tgz"), []);
-  assertEquals(find("deno.json", '"npm:other@91.2.0/x", "npm:other@^91.2.0"'), []);
-  assertEquals(find("a.md", "191.2.0, 91.2.01, 91.2.0.1 and 91x2y0"), []);
+  const named = [
+    "x/@weir/datastream@91.2.0/y",
+    '"@weir/datastream/serve": "^91.2.0"',
+    "weir/91.2.0",
+  ];
+  assertEquals(lines("docs/a.md", ...named, "weir v91.2.0", "weir-endpoint.js/91.2.0"), 5);
+  assertEquals(lines("Dockerfile", 'LABEL image.version="91.2.0"', "ARG VERSION=91.2.0"), 2);
+  assertEquals(lines("package.json", '"version": "91.2.0"'), 1);
+  // In the list of places, or versions of something else.
+  assertEquals(lines("jsr.json", '{ "version": "91.2.0" }'), 0);
+  assertEquals(lines("docs/a.md", "dist/weir-datastream-91.2.0.tgz"), 0);
+  assertEquals(lines("deno.json", '"npm:other@91.2.0/x", "npm:other@^91.2.0"'), 0);
+  assertEquals(lines("docs/a.md", "Weir 191.2.0, weir 91.2.01, weir 91.2.0.1, weir 91x2y0"), 0);
+  assertEquals(lines("src/a.ts", 'doi: "10/weir-aa00", version: "91.2.0"'), 0);
   assertEquals(find("CHANGELOG.md", "## [91.2.0] - 2026-01-02"), []);
 });
 
