@@ -97,16 +97,6 @@ export function sandboxOptions(
   return { access, apiKey, baseUrl: url, fetch, synthetic: true, requestsPerSecond };
 }
 
-/**
- * Reads the port to listen on from the variable `PORT`; 0 is any free port.
- *
- * @param text Value of the variable. Default 8000
- * @throws {ValidationError} If it is not a port number
- */
-export function readPort(text: string | undefined): number {
-  return toWholeNumber("PORT", text || "8000", 0, 65_535);
-}
-
 type Limits = Pick<
   AppOptions,
   "requestsPerSecond" | "maxRows" | "maxDownloads" | "pageRows" | "corsOrigins"
@@ -133,7 +123,8 @@ function readOrigins(text: string | undefined): AppOptions["corsOrigins"] {
   return text === "*" ? "*" : readList(text);
 }
 
-function toWholeNumber(name: string, text: string, min: number, max?: number): number {
+/** Reads a whole number from the text of a variable. */
+export function toWholeNumber(name: string, text: string, min: number, max?: number): number {
   // Other text, such as "1e3", stays text, so that the check rejects it and shows it.
   requireWholeNumber(name, parseWholeNumber(text) ?? text, min, max);
   return Number(text);

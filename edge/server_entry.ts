@@ -1,0 +1,180 @@
+import { ValidationError } from "../src/errors.ts";
+import { createApp, type EdgeApp } from "./app.ts";
+import { type Environment, OPTION_VARIABLES, readConfig } from "./config.ts";
+import {
+  brokenMessage,
+  type BunServer,
+  OpenResponses,
+  stopBunServer,
+  stopWithin,
+} from "./graceful_stop.ts";
+import { BUN_IDLE_TIMEOUT, DEFAULT_HOST } from "./listening.ts";
+import { problemResponse } from "./problem.ts";
+import {
+  KNOWN_VARIABLES,
+  readShutdownTimeout,
+  settingsLine,
+  unknownVariables,
+} from "./server_config.ts";
+import type { ServerProcess } from "./server_process.ts";
+
+/** Type of the default export of `@weir/datastream/serve`. */
+export interface ServerEntry {
+  /** Idle timeout (s) of Bun. */
+  idleTimeout: number;
+  /** Address on which Bun listens. */
+  hostname: string;
+  /**
+   * Responds to a request.
+   *
+   * @param request Request for a download or for the web page
+   * @param context What the runtime passes: Workers the environment, Bun its server, Deno facts about
+   *   the request
+   * @returns The response
+   */
+  fetch(request: Request, context?: unknown): Response | Promise<Response>;
+}
+
+type Handler = Pick<EdgeApp, "fetch">;
+
+/**
+ * Creates the server that environment variables configure, for runtimes that serve the default export of a
+ * module.
+ *
+ * @param process Process of the server; `undefined` on Workers, where each request brings the environment
+ * @param isMain Whether the runtime was started with this module. If so, an invalid value ends the process
+ * @param report Receives each message
+ * @throws {Error} If a variable is missing or invalid, except on Workers, where the server then responds with
+ *   status 503
+ */
+export function createServerEntry(
+  process: ServerProcess | undefined,
+  isMain: boolean,
+  report: (line: string) => void,
+): ServerEntry {
+  // On Workers, the first request creates it.
+  let app = process && createInProcess(process, isMain, report);
+  const observe = process && createObserver(process, report);
+  return {
+    idleTimeout: BUN_IDLE_TIMEOUT,
+    hostname: process?.variable("HOST")?.trim() || DEFAULT_HOST,
+    fetch(request, context) {
+      app ??= createOnWorkers(context as Environment | undefined ?? {}, report);
+      observe?.(context);
+      return app.fetch(request);
+    },
+  };
+}
+
+/** Creates the app at start, so that an invalid value is reported then. */
+function createInProcess(
+  process: ServerProcess,
+  isMain: boolean,
+  report: (line: string) => void,
+): Handler {
+  try {
+    const entries = KNOWN_VARIABLES.map((name) => [name, process.variable(name)] as const);
+    return createReported(Object.fromEntries(entries), process.variableNames(), report);
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    const name = (OPTION_VARIABLES as Record<string, string>)[error.option] ?? error.option;
+    const message = failureMessage(error) + process.permissionHint(name);
+    if (isMain) {
+      report(message);
+      process.exit(1);
+    }
+    throw new Error(message, { cause: error });
+  }
+}
+
+/** Creates the app, or a handler that responds with status 503: there is no process to end. */
+function createOnWorkers(bindings: Environment, report: (line: string) => void): Handler {
+  try {
+    return createReported(bindings, Object.keys(bindings), report);
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    report(failureMessage(error));
+    return { fetch: respondNotServing };
+  }
+}
+
+function createReported(
+  environment: Environment,
+  names: Iterable<string>,
+  report: (line: string) => void,
+): Handler {
+  unknownVariables(names).forEach(report);
+  readShutdownTimeout(environment.WEIR_SHUTDOWN_TIMEOUT);
+  const options = readConfig(environment);
+  const app = createApp(options);
+  report(settingsLine(options));
+  return app;
+}
+
+function failureMessage(error: ValidationError): string {
+  return `Not serving: ${error.messageFor(OPTION_VARIABLES)}`;
+}
+
+/** Passes health checks, so that the platform shows the log. */
+function respondNotServing(request: Request): Response {
+  if (new URL(request.url).pathname === "/healthz") return new Response("ok\n");
+  return problemResponse({
+    status: 503,
+    title: "Not serving",
+    detail: "The configuration of the server is invalid",
+    hint: "tell the operator of this server (its log says which environment variable to set)",
+  }, { "retry-after": "60" });
+}
+
+/**
+ * Returns a function that observes what the runtime passes with each request, and stops the server after a
+ * signal.
+ */
+function createObserver(
+  process: ServerProcess,
+  report: (line: string) => void,
+): (context: unknown) => void {
+  const timeout = readShutdownTimeout(process.variable("WEIR_SHUTDOWN_TIMEOUT"));
+  const open = new OpenResponses();
+  let bun: BunServer | undefined;
+  const stop = async () => {
+    const broken = bun
+      ? await stopBunServer(bun, timeout)
+      : await stopWithin(open.complete(), timeout, () => open.count);
+    if (broken > 0) report(brokenMessage(broken, timeout, "WEIR_SHUTDOWN_TIMEOUT"));
+    // `deno serve` stops accepting connections, and exits when they are closed. This may be later than
+    // the last response is complete, because a slow client still reads it.
+    else if (!process.isBun) await sleepUnlessIdle(timeout);
+    return broken > 0 ? 1 : 0;
+  };
+  let isHandled = false;
+  const handleSignals = () => {
+    if (!isHandled) process.onStopSignal(stop);
+    isHandled = true;
+  };
+  if (process.isBun) handleSignals();
+  return (context) => {
+    const { completed, pendingRequests } = (context ?? {}) as Partial<RequestContext>;
+    if (pendingRequests !== undefined) bun = context as BunServer;
+    if (completed === undefined) return;
+    open.add(completed);
+    // Not earlier: until then, no response can be open, and Deno ends by itself.
+    handleSignals();
+  };
+}
+
+/** What Deno and Bun pass with a request. */
+interface RequestContext {
+  /** In Deno: settles when the response was sent or has failed. */
+  completed: Promise<void>;
+  /** In Bun: number of requests whose responses are not complete. */
+  pendingRequests: number;
+}
+
+/** Waits, but does not keep the process running. */
+function sleepUnlessIdle(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds) as { unref?: () => void };
+    timer.unref?.();
+  });
+}
