@@ -28,6 +28,12 @@ export const OPTION_VARIABLES = {
   tokens: "WEIR_TOKENS",
 } as const satisfies Partial<Record<keyof AppOptions, string>>;
 
+/** Names for the messages of errors: the variable of an option, and of a hint. */
+export const VARIABLE_NAMES: Readonly<Record<string, string>> = {
+  ...OPTION_VARIABLES,
+  'WEIR_SANDBOX: "1"': "WEIR_SANDBOX=1",
+};
+
 /** Names of all environment variables that {@linkcode readConfig} reads. */
 export const VARIABLES = [...Object.values(OPTION_VARIABLES), "WEIR_SANDBOX"] as const;
 
@@ -78,7 +84,7 @@ function readAccess(text: string | undefined, fallback: AccessMode | undefined):
     throw invalidValue("WEIR_ACCESS", expected, text, suggestBySpelling(text, ACCESS_MODES, ""));
   }
   throw new ValidationError("WEIR_ACCESS", `must be ${expected}, got nothing`, {
-    hint: "set it, or set WEIR_SANDBOX=1 to serve synthetic data",
+    hint: 'set it, or use {WEIR_SANDBOX: "1"} for synthetic data',
   });
 }
 

@@ -4,7 +4,7 @@ import { brokenMessage, type RunningServer, waitingMessage } from "./graceful_st
 import { startServer } from "./server.ts";
 import { readListenOptions, settingsLine, unknownVariables } from "./server_config.ts";
 
-export { OPTION_VARIABLES } from "./config.ts";
+export { VARIABLE_NAMES } from "./config.ts";
 export { ListenError } from "./listening.ts";
 export { KNOWN_VARIABLES } from "./server_config.ts";
 
@@ -30,7 +30,7 @@ export async function startConfiguredServer(
   names: Iterable<string>,
   report: (line: string) => void,
 ): Promise<ConfiguredServer> {
-  unknownVariables(names).forEach(report);
+  for (const message of unknownVariables(names)) report(message);
   const listenOptions = readListenOptions(environment);
   const options = readConfig(environment);
   const server: RunningServer = await startServer(createApp(options), listenOptions);

@@ -1,3 +1,4 @@
+import { hideAbortWarning } from "./abort_warning.ts";
 import type { EdgeApp } from "./app.ts";
 import {
   type BunServer,
@@ -49,6 +50,7 @@ function serveWithDeno(
   fetch: Fetch,
   { host, port, shutdownTimeout }: ListenOptions,
 ): RunningServer {
+  hideAbortWarning();
   const open = new OpenResponses();
   const server = deno.serve(
     { hostname: host, port, onListen() {} },

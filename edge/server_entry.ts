@@ -1,6 +1,7 @@
 import { ValidationError } from "../src/errors.ts";
+import { hideAbortWarning } from "./abort_warning.ts";
 import { createApp, type EdgeApp } from "./app.ts";
-import { type Environment, OPTION_VARIABLES, readConfig } from "./config.ts";
+import { type Environment, readConfig, VARIABLE_NAMES } from "./config.ts";
 import {
   brokenMessage,
   type BunServer,
@@ -41,23 +42,23 @@ type Handler = Pick<EdgeApp, "fetch">;
  * Creates the server that environment variables configure, for runtimes that serve the default export of a
  * module.
  *
- * @param process Process of the server; `undefined` on Workers, where each request brings the environment
+ * @param runtime Process of the server; `undefined` on Workers, where each request brings the environment
  * @param isMain Whether the runtime was started with this module. If so, an invalid value ends the process
  * @param report Receives each message
  * @throws {Error} If a variable is missing or invalid, except on Workers, where the server then responds with
  *   status 503
  */
 export function createServerEntry(
-  process: ServerProcess | undefined,
+  runtime: ServerProcess | undefined,
   isMain: boolean,
   report: (line: string) => void,
 ): ServerEntry {
   // On Workers, the first request creates it.
-  let app = process && createInProcess(process, isMain, report);
-  const observe = process && createObserver(process, report);
+  let app = runtime && createInProcess(runtime, isMain, report);
+  const observe = runtime && createObserver(runtime, report);
   return {
     idleTimeout: BUN_IDLE_TIMEOUT,
-    hostname: process?.variable("HOST")?.trim() || DEFAULT_HOST,
+    hostname: runtime?.variable("HOST")?.trim() || DEFAULT_HOST,
     fetch(request, context) {
       app ??= createOnWorkers(context as Environment | undefined ?? {}, report);
       observe?.(context);
@@ -68,22 +69,23 @@ export function createServerEntry(
 
 /** Creates the app at start, so that an invalid value is reported then. */
 function createInProcess(
-  process: ServerProcess,
+  runtime: ServerProcess,
   isMain: boolean,
   report: (line: string) => void,
 ): Handler {
   try {
-    const entries = KNOWN_VARIABLES.map((name) => [name, process.variable(name)] as const);
-    return createReported(Object.fromEntries(entries), process.variableNames(), report);
+    const entries = KNOWN_VARIABLES.map((name) => [name, runtime.variable(name)] as const);
+    return createReported(Object.fromEntries(entries), runtime.variableNames(), report);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
-    const name = (OPTION_VARIABLES as Record<string, string>)[error.option] ?? error.option;
-    const message = failureMessage(error) + process.permissionHint(name);
+    const name = VARIABLE_NAMES[error.option] ?? error.option;
+    const message = failureMessage(error) + runtime.permissionHint(name);
     if (isMain) {
       report(message);
-      process.exit(1);
+      runtime.exit(1);
     }
-    throw new Error(message, { cause: error });
+    // Without a stack, runtimes print only the message.
+    throw Object.assign(new Error(message), { stack: `Error: ${message}` });
   }
 }
 
@@ -103,7 +105,7 @@ function createReported(
   names: Iterable<string>,
   report: (line: string) => void,
 ): Handler {
-  unknownVariables(names).forEach(report);
+  for (const message of unknownVariables(names)) report(message);
   readShutdownTimeout(environment.WEIR_SHUTDOWN_TIMEOUT);
   const options = readConfig(environment);
   const app = createApp(options);
@@ -112,7 +114,7 @@ function createReported(
 }
 
 function failureMessage(error: ValidationError): string {
-  return `Not serving: ${error.messageFor(OPTION_VARIABLES)}`;
+  return `Not serving: ${error.messageFor(VARIABLE_NAMES)}`;
 }
 
 /** Passes health checks, so that the platform shows the log. */
@@ -131,10 +133,10 @@ function respondNotServing(request: Request): Response {
  * signal.
  */
 function createObserver(
-  process: ServerProcess,
+  runtime: ServerProcess,
   report: (line: string) => void,
 ): (context: unknown) => void {
-  const timeout = readShutdownTimeout(process.variable("WEIR_SHUTDOWN_TIMEOUT"));
+  const timeout = readShutdownTimeout(runtime.variable("WEIR_SHUTDOWN_TIMEOUT"));
   const open = new OpenResponses();
   let bun: BunServer | undefined;
   const stop = async () => {
@@ -144,22 +146,24 @@ function createObserver(
     if (broken > 0) report(brokenMessage(broken, timeout, "WEIR_SHUTDOWN_TIMEOUT"));
     // `deno serve` stops accepting connections, and exits when they are closed. This may be later than
     // the last response is complete, because a slow client still reads it.
-    else if (!process.isBun) await sleepUnlessIdle(timeout);
+    else if (!runtime.isBun) await sleepUnlessIdle(timeout);
     return broken > 0 ? 1 : 0;
   };
   let isHandled = false;
   const handleSignals = () => {
-    if (!isHandled) process.onStopSignal(stop);
     isHandled = true;
+    runtime.onStopSignal(stop);
   };
-  if (process.isBun) handleSignals();
+  if (runtime.isBun) handleSignals();
   return (context) => {
     const { completed, pendingRequests } = (context ?? {}) as Partial<RequestContext>;
     if (pendingRequests !== undefined) bun = context as BunServer;
     if (completed === undefined) return;
     open.add(completed);
+    if (isHandled) return;
     // Not earlier: until then, no response can be open, and Deno ends by itself.
     handleSignals();
+    hideAbortWarning();
   };
 }
 

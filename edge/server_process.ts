@@ -27,7 +27,7 @@ export interface ServerProcess {
 }
 
 /** Globals of Deno, Node and Bun that are used here. */
-export interface RuntimeGlobals {
+export interface ProcessGlobals {
   process?: {
     env: Record<string, string | undefined>;
     on(signal: string, listener: () => void): void;
@@ -42,7 +42,7 @@ export interface RuntimeGlobals {
 
 /** Returns the process; `undefined` on Cloudflare Workers, whose `process` is not a real one. */
 export function currentProcess(
-  { process, Deno, Bun, navigator }: RuntimeGlobals = globalThis as RuntimeGlobals,
+  { process, Deno, Bun, navigator }: ProcessGlobals = globalThis as ProcessGlobals,
 ): ServerProcess | undefined {
   if (process === undefined || navigator?.userAgent === "Cloudflare-Workers") return undefined;
   // Without this query, Deno would ask for the permission or throw an error.

@@ -34,9 +34,8 @@ export async function serve({ flags }: Arguments, context: Context): Promise<num
   } catch (error) {
     if (error instanceof server.ListenError) throw new CommandError(error.message);
     if (!(error instanceof ValidationError)) throw error;
-    const names = { ...server.OPTION_VARIABLES, ...namesOfFlags(flags) };
-    const { option } = error;
-    const variable = (server.OPTION_VARIABLES as Record<string, string>)[option] ?? option;
+    const names = { ...server.VARIABLE_NAMES, ...flagNames(flags, environment) };
+    const variable = server.VARIABLE_NAMES[error.option] ?? error.option;
     throw new UsageError(error.messageFor(names) + context.permissionHint(variable));
   }
 }
@@ -54,10 +53,17 @@ function applyFlags(flags: FlagValues, environment: Record<string, string | unde
   }
 }
 
-/** Returns the names for messages of the variables that flags set. */
-function namesOfFlags(flags: FlagValues): Record<string, string> {
+/** Returns the flags to name in messages in place of variables. */
+function flagNames(
+  flags: FlagValues,
+  environment: Record<string, string | undefined>,
+): Record<string, string> {
   const given = Object.entries(VARIABLE_FLAGS).filter(([, flag]) => flags.has(flag));
-  return Object.fromEntries(given.map(([variable, flag]) => [variable, `--${flag}`]));
+  return {
+    'WEIR_SANDBOX: "1"': "--sandbox",
+    ...(!environment.WEIR_ACCESS && { WEIR_ACCESS: "--access or WEIR_ACCESS" }),
+    ...Object.fromEntries(given.map(([variable, flag]) => [variable, `--${flag}`])),
+  };
 }
 
 /** Reads environment variables from a file. */

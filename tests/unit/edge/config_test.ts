@@ -146,8 +146,3 @@ for (const [environment, message] of wrong) {
     assertThrows(() => readConfig(environment), ValidationError, message);
   });
 }
-
-Deno.test("the serve task allows exactly the variables of the configuration when it runs", () => {
-  const [, names] = /--allow-env=(\S+)/.exec(deno.tasks.serve.command)!;
-  assertEquals(names!.split(","), VARIABLES.toSorted());
-});

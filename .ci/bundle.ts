@@ -1,0 +1,49 @@
+/**
+ * Bundles the server into single files without dependencies: `dist/server.js`, which runs `weir serve` in
+ * Node, Bun and Deno, and `dist/worker.js` for Cloudflare Workers. Usage: `bundle.ts`.
+ *
+ * @module
+ */
+import { resolve } from "node:path";
+import { PROJECT } from "../tests/helpers/project.ts";
+import { run } from "./publish_config.ts";
+
+/** Modules by the name of their bundle, and the platform whose modules they may import. */
+const BUNDLES: Record<string, { module: string; platform: string }> = {
+  "server.js": { module: "src/cli/serve_bin.ts", platform: "deno" },
+  "worker.js": { module: "edge/serve.ts", platform: "browser" },
+};
+
+/** Path of a module in the cache of npm packages: folder, name and version of its package, and the rest. */
+const CACHED_MODULE =
+  /([^\s"]*\/npm\/[^/\n]+\/((?:@[^/\n]+\/)?[^/\n]+)\/(\d[^/\n]*))\/(\S+?)(?="|$)/gm;
+/** npm package with builds of @std, which has no licence file. */
+const STD_PACKAGE = "deno-std";
+
+for (const [name, { module, platform }] of Object.entries(BUNDLES)) {
+  const path = `dist/${name}`;
+  await run(Deno.execPath(), [
+    ...["bundle", "--quiet", "--platform", platform, "--output", path, module],
+  ]);
+  await Deno.writeTextFile(PROJECT + path, await complete(await Deno.readTextFile(PROJECT + path)));
+  console.log(path);
+}
+
+/** Adds the licences of the bundled packages, and removes paths of this computer from comments. */
+async function complete(code: string): Promise<string> {
+  const folders = new Map<string, string>();
+  const paths = code.replace(CACHED_MODULE, (_, folder, name, version, rest) => {
+    folders.set(`${name}@${version}`, folder);
+    return `npm:${name}@${version}/${rest}`;
+  });
+  const own = await Deno.readTextFile(`${PROJECT}LICENSE`);
+  const licences = [["@weir/datastream", own] as const];
+  for (const [name, folder] of [...folders].sort()) {
+    const text = name.startsWith(`${STD_PACKAGE}@`)
+      ? own.replace(/^Copyright.*$/m, "Copyright 2018-2026 the Deno authors")
+      : await Deno.readTextFile(`${resolve(PROJECT, folder)}/LICENSE`);
+    licences.push([name, text]);
+  }
+  const sections = licences.map(([name, text]) => `${name}\n\n${text.trim()}`);
+  return `/*!\n${sections.join("\n\n")}\n*/\n${paths}`;
+}
