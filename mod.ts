@@ -72,14 +72,14 @@
  *
  * ## Other interfaces
  *
- * | interface | entry |
- * |---|---|
- * | command line | `@weir/datastream/cli` |
- * | request builder alone, without the client | `@weir/datastream/endpoint` |
- * | server of download URLs, with a web page | `@weir/datastream/edge` |
- * | this server, configured by environment variables | `@weir/datastream/serve` |
- * | an HTTP server for it in Node | `@weir/datastream/node` |
- * | synthetic data for tests | `@weir/datastream/sandbox` |
+ * | interface | entry | runtimes |
+ * |---|---|---|
+ * | command line | `@weir/datastream/cli` | Deno, Node, Bun |
+ * | request builder alone, without the client | `@weir/datastream/endpoint` | all |
+ * | server of download URLs, with a web page | `@weir/datastream/edge` | all but browsers |
+ * | this server, configured by environment variables | `@weir/datastream/serve` | Deno, Bun, Cloudflare Workers |
+ * | an HTTP server for it in Node | `@weir/datastream/node` | Node |
+ * | synthetic data for tests | `@weir/datastream/sandbox` | all |
  *
  * This command saves a CSV file. With the flag `--sandbox`, it uses synthetic data, and needs neither a key
  * nor the network.
@@ -91,6 +91,11 @@
  * ```
  *
  * In Node, it is `npx @weir/datastream records --characteristic pH --output ph.csv`.
+ *
+ * ## Runtimes
+ *
+ * Deno, Node, Bun, browsers, Cloudflare Workers and other edge runtimes. This module imports nothing that is
+ * specific to one of them.
  *
  * ## Limits
  *

@@ -7,12 +7,7 @@
 import { resolve } from "node:path";
 import { PROJECT } from "../tests/helpers/project.ts";
 import { run } from "./publish_config.ts";
-
-/** Modules by the name of their bundle, and the platform whose modules they may import. */
-const BUNDLES: Record<string, { module: string; platform: string }> = {
-  "server.js": { module: "src/cli/serve_bin.ts", platform: "deno" },
-  "worker.js": { module: "edge/serve.ts", platform: "browser" },
-};
+import { SERVER_BUNDLES } from "./server_bundles.ts";
 
 /** Path of a module in the cache of npm packages: folder, name and version of its package, and the rest. */
 const CACHED_MODULE =
@@ -20,7 +15,7 @@ const CACHED_MODULE =
 /** npm package with builds of @std, which has no licence file. */
 const STD_PACKAGE = "deno-std";
 
-for (const [name, { module, platform }] of Object.entries(BUNDLES)) {
+for (const [name, { module, platform }] of Object.entries(SERVER_BUNDLES)) {
   const path = `dist/${name}`;
   await run(Deno.execPath(), [
     ...["bundle", "--quiet", "--platform", platform, "--output", path, module],
@@ -37,13 +32,13 @@ async function complete(code: string): Promise<string> {
     return `npm:${name}@${version}/${rest}`;
   });
   const own = await Deno.readTextFile(`${PROJECT}LICENSE`);
-  const licences = [["@weir/datastream", own] as const];
+  const licences = [["@weir/datastream", own]];
   for (const [name, folder] of [...folders].sort()) {
     const text = name.startsWith(`${STD_PACKAGE}@`)
       ? own.replace(/^Copyright.*$/m, "Copyright 2018-2026 the Deno authors")
       : await Deno.readTextFile(`${resolve(PROJECT, folder)}/LICENSE`);
     licences.push([name, text]);
   }
-  const sections = licences.map(([name, text]) => `${name}\n\n${text.trim()}`);
+  const sections = licences.map(([name, text]) => `${name}\n\n${text!.trim()}`);
   return `/*!\n${sections.join("\n\n")}\n*/\n${paths}`;
 }

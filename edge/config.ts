@@ -22,6 +22,7 @@ export const OPTION_VARIABLES = {
   corsOrigins: "WEIR_CORS_ORIGINS",
   maxDownloads: "WEIR_MAX_DOWNLOADS",
   maxRows: "WEIR_MAX_ROWS",
+  metricsToken: "WEIR_METRICS_TOKEN",
   pageRows: "WEIR_PAGE_ROWS",
   requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
   signingSecret: "WEIR_SIGNING_SECRET",
@@ -35,7 +36,7 @@ export const VARIABLE_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Names of all environment variables that {@linkcode readConfig} reads. */
-export const VARIABLES = [...Object.values(OPTION_VARIABLES), "WEIR_SANDBOX"] as const;
+export const VARIABLES = [...Object.values(OPTION_VARIABLES), "WEIR_LOG", "WEIR_SANDBOX"] as const;
 
 type EnvironmentVariable = typeof VARIABLES[number];
 
@@ -46,7 +47,11 @@ type EnvironmentVariable = typeof VARIABLES[number];
  * @throws {ValidationError} If a variable is missing or invalid; its `option` is the variable's name
  */
 export function readConfig(environment: Environment): AppOptions {
-  const options = readLimits(environment);
+  const options = {
+    ...readLimits(environment),
+    ...readLog(environment.WEIR_LOG),
+    metricsToken: environment.WEIR_METRICS_TOKEN?.trim() || undefined,
+  };
   const sandbox = environment.WEIR_SANDBOX || "0";
   if (sandbox !== "0" && sandbox !== "1") {
     throw invalidValue("WEIR_SANDBOX", "1 or 0", sandbox);
@@ -122,6 +127,21 @@ function readLimits(environment: Environment): Limits {
     pageRows: whole("WEIR_PAGE_ROWS", MAXIMUM_TOP),
     corsOrigins: readOrigins(environment.WEIR_CORS_ORIGINS),
   };
+}
+
+/** What `WEIR_LOG` selects. */
+const LOG_OPTIONS: Record<string, Pick<AppOptions, "logRequests" | "logFormat">> = {
+  text: { logRequests: true, logFormat: "text" },
+  json: { logRequests: true, logFormat: "json" },
+  errors: { logRequests: false, logFormat: "text" },
+};
+
+function readLog(text: string | undefined): Pick<AppOptions, "logRequests" | "logFormat"> {
+  const name = text || "text";
+  if (Object.hasOwn(LOG_OPTIONS, name)) return LOG_OPTIONS[name]!;
+  const known = Object.keys(LOG_OPTIONS);
+  const hint = suggestBySpelling(name, known, "");
+  throw invalidValue("WEIR_LOG", `one of ${known.join(", ")}`, name, hint);
 }
 
 function readOrigins(text: string | undefined): AppOptions["corsOrigins"] {

@@ -5,9 +5,15 @@ import { type Environment, toWholeNumber, VARIABLES } from "./config.ts";
 import { DEFAULT_SHUTDOWN_TIMEOUT, MAX_SHUTDOWN_TIMEOUT } from "./graceful_stop.ts";
 import { DEFAULT_HOST, DEFAULT_PORT, type ListenOptions } from "./listening.ts";
 import { type AppOptions, toSettings } from "./options.ts";
+import { toIsoTime } from "./request_log.ts";
 
 /** Environment variables of the server process, in addition to those of the app. */
-export const SERVER_VARIABLES = ["HOST", "PORT", "WEIR_SHUTDOWN_TIMEOUT"] as const;
+export const SERVER_VARIABLES = [
+  "HOST",
+  "PORT",
+  "WEIR_METRICS_PORT",
+  "WEIR_SHUTDOWN_TIMEOUT",
+] as const;
 
 /** All environment variables that configure a server. */
 export const KNOWN_VARIABLES: readonly string[] = [...VARIABLES, ...SERVER_VARIABLES];
@@ -26,6 +32,15 @@ export function readListenOptions(environment: Environment): ListenOptions {
     port: toWholeNumber("PORT", environment.PORT?.trim() || String(DEFAULT_PORT), 0, MAX_PORT),
     shutdownTimeout: readShutdownTimeout(environment.WEIR_SHUTDOWN_TIMEOUT),
   };
+}
+
+/**
+ * Reads the port of the metrics from the variable `WEIR_METRICS_PORT`; `undefined` if it is not set.
+ *
+ * @throws {ValidationError} If it is not a port number
+ */
+export function readMetricsPort(text: string | undefined): number | undefined {
+  return text?.trim() ? toWholeNumber("WEIR_METRICS_PORT", text.trim(), 0, MAX_PORT) : undefined;
 }
 
 /**
@@ -55,7 +70,7 @@ export function settingsLine(options: AppOptions): string {
   const { access, apiKey, corsOrigins, maxDownloads, maxRows, pageRows, ...settings } = toSettings(
     options,
   );
-  const { signingSecret, synthetic, tokens } = settings;
+  const { logFormat, logRequests, metricsToken, signingSecret, synthetic, tokens } = settings;
   const facts = [
     `access ${access}`,
     // Only the host: a path or a password may be confidential.
@@ -67,7 +82,24 @@ export function settingsLine(options: AppOptions): string {
     `${maxDownloads} concurrent downloads`,
     maxRows === Infinity ? "unlimited rows" : `at most ${maxRows} rows per download`,
     `${pageRows} rows per page`,
+    logRequests ? `log of requests as ${logFormat}` : "log of errors",
+    ...(metricsToken === undefined ? [] : ["metrics token set"]),
     `CORS for ${corsOrigins === "*" ? "all origins" : corsOrigins.join(" ") || "no origin"}`,
   ];
   return `Settings: ${facts.join(", ")}`;
+}
+
+/** Receives a line about the server process. */
+export type Report = (line: string, level?: "info" | "warn" | "error") => void;
+
+/**
+ * Returns a function that writes lines in the format of the log: text, or one JSON object each.
+ *
+ * @param write Writes a line
+ * @param log Value of the variable `WEIR_LOG`
+ */
+export function createReport(write: (line: string) => void, log: string | undefined): Report {
+  if (log !== "json") return (line) => write(line);
+  return (message, level = "info") =>
+    write(JSON.stringify({ time: toIsoTime(Date.now), level, message }));
 }

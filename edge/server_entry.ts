@@ -12,8 +12,10 @@ import {
 import { BUN_IDLE_TIMEOUT, DEFAULT_HOST } from "./listening.ts";
 import { problemResponse } from "./problem.ts";
 import {
+  createReport,
   KNOWN_VARIABLES,
   readShutdownTimeout,
+  type Report,
   settingsLine,
   unknownVariables,
 } from "./server_config.ts";
@@ -44,24 +46,40 @@ type Handler = Pick<EdgeApp, "fetch">;
  *
  * @param runtime Process of the server; `undefined` on Workers, where each request brings the environment
  * @param isMain Whether the runtime was started with this module. If so, an invalid value ends the process
- * @param report Receives each message
+ * @param write Receives each line
  * @throws {Error} If a variable is missing or invalid, except on Workers, where the server then responds with
  *   status 503
  */
 export function createServerEntry(
   runtime: ServerProcess | undefined,
   isMain: boolean,
-  report: (line: string) => void,
+  write: (line: string) => void,
 ): ServerEntry {
-  // On Workers, the first request creates it.
-  let app = runtime && createInProcess(runtime, isMain, report);
-  const observe = runtime && createObserver(runtime, report);
+  if (runtime === undefined) return createWorkersEntry(write);
+  const entries = KNOWN_VARIABLES.map((name) => [name, runtime.variable(name)] as const);
+  const environment = Object.fromEntries(entries);
+  const report = createReport(write, environment.WEIR_LOG);
+  const app = createInProcess(runtime, environment, isMain, report);
+  const timeout = readShutdownTimeout(environment.WEIR_SHUTDOWN_TIMEOUT);
+  const observe = createObserver(runtime, timeout, report);
   return {
     idleTimeout: BUN_IDLE_TIMEOUT,
-    hostname: runtime?.variable("HOST")?.trim() || DEFAULT_HOST,
+    hostname: environment.HOST?.trim() || DEFAULT_HOST,
     fetch(request, context) {
-      app ??= createOnWorkers(context as Environment | undefined ?? {}, report);
-      observe?.(context);
+      observe(context);
+      return app.fetch(request);
+    },
+  };
+}
+
+/** Creates the entry for Workers, where the first request brings the environment. */
+function createWorkersEntry(write: (line: string) => void): ServerEntry {
+  let app: Handler | undefined;
+  return {
+    idleTimeout: BUN_IDLE_TIMEOUT,
+    hostname: DEFAULT_HOST,
+    fetch(request, bindings) {
+      app ??= createOnWorkers(bindings as Environment | undefined ?? {}, write);
       return app.fetch(request);
     },
   };
@@ -70,32 +88,33 @@ export function createServerEntry(
 /** Creates the app at start, so that an invalid value is reported then. */
 function createInProcess(
   runtime: ServerProcess,
+  environment: Environment,
   isMain: boolean,
-  report: (line: string) => void,
+  report: Report,
 ): Handler {
   try {
-    const entries = KNOWN_VARIABLES.map((name) => [name, runtime.variable(name)] as const);
-    return createReported(Object.fromEntries(entries), runtime.variableNames(), report);
+    return createReported(environment, runtime.variableNames(), report);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     const name = VARIABLE_NAMES[error.option] ?? error.option;
     const message = failureMessage(error) + runtime.permissionHint(name);
     if (isMain) {
-      report(message);
+      report(message, "error");
       runtime.exit(1);
     }
-    // Without a stack, runtimes print only the message.
+    // Without a stack, Deno and Node print only the message.
     throw Object.assign(new Error(message), { stack: `Error: ${message}` });
   }
 }
 
 /** Creates the app, or a handler that responds with status 503: there is no process to end. */
-function createOnWorkers(bindings: Environment, report: (line: string) => void): Handler {
+function createOnWorkers(bindings: Environment, write: (line: string) => void): Handler {
+  const report = createReport(write, bindings.WEIR_LOG);
   try {
     return createReported(bindings, Object.keys(bindings), report);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
-    report(failureMessage(error));
+    report(failureMessage(error), "error");
     return { fetch: respondNotServing };
   }
 }
@@ -103,9 +122,12 @@ function createOnWorkers(bindings: Environment, report: (line: string) => void):
 function createReported(
   environment: Environment,
   names: Iterable<string>,
-  report: (line: string) => void,
+  report: Report,
 ): Handler {
-  for (const message of unknownVariables(names)) report(message);
+  for (const message of unknownVariables(names)) report(message, "warn");
+  if (environment.WEIR_METRICS_PORT) {
+    report("WEIR_METRICS_PORT has no effect: run weir serve, or set WEIR_METRICS_TOKEN", "warn");
+  }
   readShutdownTimeout(environment.WEIR_SHUTDOWN_TIMEOUT);
   const options = readConfig(environment);
   const app = createApp(options);
@@ -134,20 +156,23 @@ function respondNotServing(request: Request): Response {
  */
 function createObserver(
   runtime: ServerProcess,
-  report: (line: string) => void,
+  timeout: number,
+  report: Report,
 ): (context: unknown) => void {
-  const timeout = readShutdownTimeout(runtime.variable("WEIR_SHUTDOWN_TIMEOUT"));
   const open = new OpenResponses();
   let bun: BunServer | undefined;
   const stop = async () => {
     const broken = bun
       ? await stopBunServer(bun, timeout)
       : await stopWithin(open.complete(), timeout, () => open.count);
-    if (broken > 0) report(brokenMessage(broken, timeout, "WEIR_SHUTDOWN_TIMEOUT"));
+    if (broken > 0) {
+      report(brokenMessage(broken, timeout, "WEIR_SHUTDOWN_TIMEOUT"), "error");
+      return 1;
+    }
     // `deno serve` stops accepting connections, and exits when they are closed. This may be later than
     // the last response is complete, because a slow client still reads it.
-    else if (!runtime.isBun) await sleepUnlessIdle(timeout);
-    return broken > 0 ? 1 : 0;
+    if (!runtime.isBun) await sleepUnlessIdle(timeout);
+    return 0;
   };
   let isHandled = false;
   const handleSignals = () => {

@@ -56,6 +56,10 @@
  * | output to a file | these, and `--allow-read=. --allow-write=.` |
  * | `serve` | `--allow-env --allow-net` |
  *
+ * ## Runtimes
+ *
+ * Deno, Node and Bun. In Bun, write `bunx` instead of `npx`.
+ *
  * ## Exit codes
  *
  * | code | meaning |

@@ -10,18 +10,24 @@ export interface ConsumerProject {
   installed: string;
 }
 
+/** Builds the npm package. Returns the path of its tarball. */
+export async function packPackage(): Promise<string> {
+  const printed = await output(PROJECT, Deno.execPath(), "task", "pack");
+  const tarball = /^dist\/.*\.tgz$/m.exec(printed)?.[0];
+  assert(tarball, printed);
+  return PROJECT + tarball;
+}
+
 /**
  * Builds the npm package and installs it in a new project.
  *
  * @param packages Other packages to install
  */
 export async function createProject(...packages: string[]): Promise<ConsumerProject> {
-  const printed = await output(PROJECT, Deno.execPath(), "task", "pack");
-  const tarball = /^dist\/.*\.tgz$/m.exec(printed)?.[0];
-  assert(tarball, printed);
+  const tarball = await packPackage();
   const folder = `${await Deno.makeTempDir({ prefix: "weir-package-" })}/`;
   await Deno.writeTextFile(`${folder}package.json`, `{ "private": true }`);
-  await output(folder, "npm", "install", "--no-audit", "--no-fund", PROJECT + tarball, ...packages);
+  await output(folder, "npm", "install", "--no-audit", "--no-fund", tarball, ...packages);
   return { folder, installed: `${folder}node_modules/@weir/datastream/` };
 }
 

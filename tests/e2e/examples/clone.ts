@@ -116,7 +116,8 @@ export async function startCommand(
 
 /** Splits a command into words and replaces `deno` by the Deno that runs the test. */
 function wordsOf(command: string): string[] {
-  return command.replace(/^deno(?= )/, Deno.execPath()).split(" ");
+  const words = command.replace(/^((?:\w+=\S+ )*)deno(?= )/, `$1${Deno.execPath()}`).split(" ");
+  return words[0]!.includes("=") ? ["env", ...words] : words;
 }
 
 function findFreePort(): number {

@@ -221,6 +221,11 @@ testExample("hono/main.ts", async ({ commands: [command], path }) => {
   await assertRequiresKey(server.root);
 });
 
+testExample("deno-deploy", async ({ commands: [command] }) => {
+  await using server = await startCommand(clone, command!);
+  await assertServesApp(server.root);
+});
+
 Deno.test("createApp() serves downloads but no page and no signed URL when it is mounted under a path", async () => {
   const { apiKey, url: baseUrl, fetch } = sandbox;
   const signingSecret = "a secret of at least thirty-two bytes";

@@ -2,8 +2,10 @@ import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { readConfig } from "../../../edge/config.ts";
 import {
+  createReport,
   KNOWN_VARIABLES,
   readListenOptions,
+  readMetricsPort,
   settingsLine,
   unknownVariables,
 } from "../../../edge/server_config.ts";
@@ -66,7 +68,8 @@ Deno.test("settingsLine() has the settings in force when the server has syntheti
   assertEquals(
     settingsLine(readConfig({ WEIR_SANDBOX: "1" })),
     "Settings: access public, synthetic data, 2 requests per second, 20 concurrent downloads, " +
-      "at most 5000000 rows per download, 10000 rows per page, CORS for all origins",
+      "at most 5000000 rows per download, 10000 rows per page, " +
+      "log of requests as text, CORS for all origins",
   );
 });
 
@@ -75,6 +78,7 @@ Deno.test("settingsLine() contains no secret when the server has all of them", (
     DATASTREAM_API_KEY: "the-api-key",
     WEIR_SIGNING_SECRET: "the-signing-secret-of-at-least-32-bytes",
     WEIR_TOKENS: "the-first-token-00,the-second-token-0",
+    WEIR_METRICS_TOKEN: "the-metrics-token",
   };
   const line = settingsLine(readConfig({
     ...secrets,
@@ -84,12 +88,13 @@ Deno.test("settingsLine() contains no secret when the server has all of them", (
     WEIR_PAGE_ROWS: "2000",
     WEIR_REQUESTS_PER_SECOND: "5",
     WEIR_CORS_ORIGINS: "https://a.example,https://b.example",
+    WEIR_LOG: "errors",
   }));
   assertEquals(
     line,
     "Settings: access signed, data of example.org, API key set, signing secret set, 2 tokens, " +
       "5 requests per second, 3 concurrent downloads, unlimited rows, 2000 rows per page, " +
-      "CORS for https://a.example https://b.example",
+      "log of errors, metrics token set, CORS for https://a.example https://b.example",
   );
   for (const secret of Object.values(secrets).flatMap((text) => text.split(","))) {
     assertEquals(line.includes(secret), false);
@@ -103,4 +108,27 @@ Deno.test("settingsLine() says that there is no key when callers send their own"
     "data of api.datastream.org",
     "no API key",
   ]);
+});
+
+Deno.test("readMetricsPort() returns the port, or nothing when the variable is empty", () => {
+  assertEquals(["9100", "0", " ", undefined].map(readMetricsPort), [9100, 0, undefined, undefined]);
+  assertThrows(() => readMetricsPort("on"), ValidationError, "WEIR_METRICS_PORT must be a whole");
+});
+
+Deno.test("createReport() writes text, or JSON objects when WEIR_LOG is json", () => {
+  const lines = [undefined, "errors", "json"].map((log) => {
+    const written: unknown[] = [];
+    // All arguments, as of console.error().
+    const report = createReport((...line) => written.push(...line), log);
+    report("It starts");
+    report("It fails", "error");
+    return written;
+  });
+  assertEquals(lines.slice(0, 2), [["It starts", "It fails"], ["It starts", "It fails"]]);
+  const objects = lines[2]!.map((line) => JSON.parse(String(line)));
+  assertEquals(objects.map(({ level, message }) => [level, message]), [
+    ["info", "It starts"],
+    ["error", "It fails"],
+  ]);
+  assertEquals(new Date(objects[0].time).toISOString(), objects[0].time);
 });

@@ -62,6 +62,16 @@ Deno.test("the entry reports unknown variables when it starts, and starts", asyn
   assertEquals((await get(entry, "/healthz")).status, 200);
 });
 
+Deno.test("the entry reports that it serves no metrics on another port when WEIR_METRICS_PORT is set", () => {
+  const { lines } = createInProcess({ WEIR_SANDBOX: "1", WEIR_METRICS_PORT: "9100" });
+  assertMatch(lines[0]!, /^WEIR_METRICS_PORT has no effect/);
+});
+
+Deno.test("the entry reports JSON objects when WEIR_LOG is json", () => {
+  const { lines } = createInProcess({ WEIR_SANDBOX: "1", WEIR_LOG: "json", WEIR_X: "1" });
+  assertEquals(lines.map((line) => JSON.parse(line).level), ["warn", "info"]);
+});
+
 Deno.test("the entry has the properties that Bun reads when it is created", () => {
   const facts = ["", "0.0.0.0"].map((HOST) => {
     const { entry } = createInProcess({ WEIR_SANDBOX: "1", HOST });

@@ -1,6 +1,8 @@
 // The tables of docs/ and CONTRIBUTING.md list the commands, flags, variables, formats and tasks of the code.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
+import { createApp } from "../../../edge/app.ts";
+import { sandboxOptions } from "../../../edge/config.ts";
 import { DEFAULT_SHUTDOWN_TIMEOUT } from "../../../edge/graceful_stop.ts";
 import { DEFAULT_HOST, DEFAULT_PORT } from "../../../edge/listening.ts";
 import { ACCESS_MODES, toSettings } from "../../../edge/options.ts";
@@ -172,6 +174,23 @@ Deno.test("docs/deploying.md lists each environment variable and the defaults of
     const [, , text] = rows.find(([cell]) => textOf(cell) === name)!;
     assertEquals(textOf(text).split(/,? /)[0], String(value), name);
   }
+});
+
+Deno.test("docs/deploying.md lists each member of a log line and each metric", async () => {
+  const lines: string[] = [];
+  const app = createApp({
+    ...sandboxOptions(),
+    logRequests: true,
+    logFormat: "json",
+    log: (line) => lines.push(line),
+  });
+  await (await app.request("/Metadata.csv?$select=Id")).text();
+  const members = Object.keys(JSON.parse(lines[0]!));
+  assertEquals(firstCells("deploying", "Log", "member"), members);
+  const [, example] = /```json\n(.*)\n```/.exec(sectionOf(pages.deploying!, "Log"))!;
+  assertEquals(Object.keys(JSON.parse(example!)), members);
+  const metrics = [...app.metrics().matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name);
+  assertEquals(firstCells("deploying", "Metrics", "metric").sort(), metrics.sort());
 });
 
 Deno.test("CONTRIBUTING.md lists each task of deno.json once", () => {

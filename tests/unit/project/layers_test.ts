@@ -129,6 +129,8 @@ const SHARED_NAMES: Record<string, string> = {
   "src/odata/dataset_filter.ts toMetadataFilter": "checks a filter for citations before a request",
   "src/odata/dataset_filter.ts toWiderMetadataFilter": "datasets whose versions --resume compares",
   "src/formats/citations.ts citationsText": "text of citations in both programs",
+  // A function that the server wraps to count its requests.
+  "src/client/transport.ts defaultFetch": "default of the option fetch",
   // A function of bytes.
   "src/formats/page_writer.ts releaseBuffer": "frees a page after the server has split it",
 };
