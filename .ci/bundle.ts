@@ -6,14 +6,13 @@
  */
 import { resolve } from "node:path";
 import { PROJECT } from "../tests/helpers/project.ts";
+import { noticesComment, type NpmPackage, readNotices } from "./npm/notices.ts";
 import { run } from "./publish_config.ts";
 import { SERVER_BUNDLES } from "./server_bundles.ts";
 
 /** Path of a module in the cache of npm packages: folder, name and version of its package, and the rest. */
 const CACHED_MODULE =
   /([^\s"]*\/npm\/[^/\n]+\/((?:@[^/\n]+\/)?[^/\n]+)\/(\d[^/\n]*))\/(\S+?)(?="|$)/gm;
-/** npm package with builds of @std, which has no licence file. */
-const STD_PACKAGE = "deno-std";
 
 for (const [name, { module, platform }] of Object.entries(SERVER_BUNDLES)) {
   const path = `dist/${name}`;
@@ -26,19 +25,12 @@ for (const [name, { module, platform }] of Object.entries(SERVER_BUNDLES)) {
 
 /** Adds the licences of the bundled packages, and removes paths of this computer from comments. */
 async function complete(code: string): Promise<string> {
-  const folders = new Map<string, string>();
+  const packages: NpmPackage[] = [];
   const paths = code.replace(CACHED_MODULE, (_, folder, name, version, rest) => {
-    folders.set(`${name}@${version}`, folder);
+    packages.push({ name, version, localPath: resolve(PROJECT, folder) });
     return `npm:${name}@${version}/${rest}`;
   });
   const own = await Deno.readTextFile(`${PROJECT}LICENSE`);
-  const licences = [["@weir/datastream", own]];
-  for (const [name, folder] of [...folders].sort()) {
-    const text = name.startsWith(`${STD_PACKAGE}@`)
-      ? own.replace(/^Copyright.*$/m, "Copyright 2018-2026 the Deno authors")
-      : await Deno.readTextFile(`${resolve(PROJECT, folder)}/LICENSE`);
-    licences.push([name, text]);
-  }
-  const sections = licences.map(([name, text]) => `${name}\n\n${text!.trim()}`);
-  return `/*!\n${sections.join("\n\n")}\n*/\n${paths}`;
+  const notices = await readNotices(packages, own);
+  return noticesComment([{ name: "@weir/datastream", text: own.trim() }, ...notices]) + paths;
 }
