@@ -228,6 +228,16 @@ Deno.test("the documents' programs for Node run unchanged when the sandbox repla
   }
 });
 
+Deno.test("classes have the names of their exports when Node loads the package", async () => {
+  const code = `import * as weir from "@weir/datastream";
+    for (const [name, value] of Object.entries(weir)) {
+      if (/^class\\b/.test(String(value))) console.log(name, value.name);
+    }`;
+  const printed = await output(project.folder, "node", "--input-type=module", "--eval", code);
+  const classes = ["DataStream", "DataStreamError", "ValidationError"];
+  assertEquals(printed, classes.map((name) => `${name} ${name}\n`).join(""));
+});
+
 Deno.test("DataStream shares one rate limiter when import and require load the package", async () => {
   const { requests, parallel, tooFast } = JSON.parse(
     await output(project.folder, "node", "shared_rate_limit.cjs"),
