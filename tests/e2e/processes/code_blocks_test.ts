@@ -43,7 +43,10 @@ const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   [/^docker /, "needs an engine; tests/package/container_test.ts runs the commands of the image"],
   [/^deno bundle /, "tests/e2e/browser and tests/e2e/examples"],
   [/^weir setup\b/, "asks for a key; tests/unit/cli/key_test.ts"],
-  [/^(?:\w+=\S+ )+(?:deno task|deno serve|node|bun) /, "tests/e2e/servers starts the servers"],
+  [
+    /^(?:\w+=\S+ )*(?:deno task|deno serve|node dist|bun dist|weir serve)\b/,
+    "tests/e2e/servers starts the servers",
+  ],
 ];
 /** Documents whose commands another test runs. */
 const OTHER_DOCUMENTS: Record<string, string> = {
