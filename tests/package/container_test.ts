@@ -7,6 +7,7 @@ import { parse } from "@std/yaml/parse";
 import { validate } from "dockerfile-utils";
 import { basename, dirname } from "node:path";
 import { readConfig } from "../../edge/config.ts";
+import { DEFAULT_SHUTDOWN_TIMEOUT } from "../../edge/graceful_stop.ts";
 import { DataStream } from "../../mod.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 import { runProgram, runProgramWith } from "../helpers/programs.ts";
@@ -266,7 +267,7 @@ Deno.test("compose.yaml runs the image on loopback without privileges when it is
   assertEquals(service!.ports, [`127.0.0.1:${PORT}:${PORT}`]);
   assertEquals([service!.read_only, service!.cap_drop], [true, ["ALL"]]);
   assertEquals(readConfig(service!.environment).synthetic, true);
-  assert(parseInt(service!.stop_grace_period) > 25);
+  assert(parseInt(service!.stop_grace_period) * 1000 > DEFAULT_SHUTDOWN_TIMEOUT);
 
   // The command of the documents and the comment in the Dockerfile start the same container.
   const deploying = await Deno.readTextFile(`${PROJECT}docs/deploying.md`);

@@ -192,8 +192,10 @@ testStranger(
       await Deno.copyFile(`${clone}examples/deno-deploy/${name}`, stranger.folder + name);
     }
     const { deploy } = JSON.parse(await Deno.readTextFile(`${stranger.folder}deno.json`));
-    const flags = "--host 127.0.0.1 --port 0 --allow-env --allow-net";
-    const command = `deno serve ${flags} ${deploy.runtime.entrypoint}`;
+    const { entrypoint } = deploy.runtime;
+    // The log would have the names of modules such as errors.ts.
+    await stranger.output(`deno cache ${entrypoint}`);
+    const command = `deno serve --host 127.0.0.1 --port 0 --allow-env --allow-net ${entrypoint}`;
     await using server = await stranger.serve(command, /istening on http:\/\/127\.0\.0\.1:(\d+)\//);
     await assertServes(server);
   },
