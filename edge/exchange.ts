@@ -9,7 +9,6 @@ import type { Readiness } from "./readiness.ts";
 import {
   createRedactor,
   type FailureLog,
-  loggedQuery,
   type RequestLog,
   type RequestOutcome,
 } from "./request_log.ts";
@@ -123,7 +122,7 @@ export class Exchange implements FailureLog {
       id: this.id,
       method: KNOWN_METHODS.test(method) ? method : "OTHER",
       path: this.route,
-      query: loggedQuery(new URL(url).searchParams),
+      url,
       status: this.#status,
       outcome,
       rows: this.rows,

@@ -20,8 +20,8 @@ export interface RequestFacts {
   method: string;
   /** Path of the route; `(unknown)` for other paths. */
   path: string;
-  /** URL parameters that may be logged. */
-  query: Readonly<Record<string, string>>;
+  /** URL of the request. It can contain a secret. */
+  url: string;
   status: number;
   outcome: RequestOutcome;
   /** Number of rows, or citations, in the response. */
@@ -63,9 +63,9 @@ export class RequestLog {
   addRequest(facts: RequestFacts, redact: Redact): void {
     if (!this.#settings.logRequests) return;
     const query = Object.fromEntries(
-      Object.entries(facts.query).map(([name, value]) => [name, limitLength(redact(value))]),
+      loggedQuery(facts.url).map(([name, value]) => [name, limitLength(redact(value))]),
     );
-    this.#write(levelOf(facts), facts.id, describeRequest({ ...facts, query }), {
+    this.#write(levelOf(facts), facts.id, describeRequest(facts, query), {
       message: "request",
       requestId: facts.id,
       method: facts.method,
@@ -103,8 +103,8 @@ export class RequestLog {
 
 /** Describes a request in the text format. The part that a client chooses comes last, in quotes. */
 function describeRequest(
-  { method, path, status, outcome, rows, bytes, milliseconds, upstreamRequests, query }:
-    RequestFacts,
+  { method, path, status, outcome, rows, bytes, milliseconds, upstreamRequests }: RequestFacts,
+  query: Readonly<Record<string, string>>,
 ): string {
   const parameters = Object.entries(query).map(([name, value]) => `${name}=${value}`).join("&");
   const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;
@@ -157,21 +157,27 @@ function escapeInvisible(line: string): string {
 const REDACTED = "[secret]";
 
 /** Creates a function that replaces secrets, also in encoded form, in one pass. */
-export function createRedactor(secrets: Iterable<string | undefined>): Redact {
-  const forms = new Set<string>();
-  for (const secret of secrets) {
-    if (!secret) continue;
-    forms.add(secret);
-    forms.add(oneLine(secret)); // as in an error message
-    forms.add(encodeURIComponent(secret.toWellFormed()));
-    forms.add(JSON.stringify(secret).slice(1, -1));
-  }
+export function createRedactor(secrets: Iterable<string>): Redact {
+  const forms = new Set([...secrets].flatMap(formsOf).filter((form) => form !== ""));
   if (forms.size === 0) return (text) => text;
   // The longest first, because one secret can begin with another.
   const alternatives = [...forms].sort((a, b) => b.length - a.length)
     .map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
   const pattern = new RegExp(alternatives.join("|"), "g");
   return (text) => text.replace(pattern, REDACTED);
+}
+
+/** Returns the texts into which URLs, messages, filters and JSON turn a secret. */
+function formsOf(secret: string): string[] {
+  const decoded = new URLSearchParams(`secret=${secret.replaceAll("&", "%26")}`).get("secret")!;
+  // A key that a caller put into a URL without encoding it is decoded like any other value.
+  return [secret, decoded].flatMap((text) => [
+    text,
+    oneLine(text),
+    text.replaceAll("'", "''"),
+    encodeURIComponent(text.toWellFormed()),
+    JSON.stringify(text).slice(1, -1),
+  ]);
 }
 
 const isBooleanText = (text: string) => /^(true|false|1|0)$/.test(text);
@@ -207,11 +213,10 @@ const FIELD_NAMES = new Set<string>(
 );
 
 /** Returns the URL parameters to log: known names only, and `[invalid]` for an invalid value. */
-export function loggedQuery(parameters: URLSearchParams): Record<string, string> {
-  const logged: Record<string, string> = {};
-  for (const [name, isValid] of Object.entries(LOGGED_PARAMETERS)) {
-    const value = parameters.get(name);
-    if (value !== null) logged[name] = isValid(value) ? value : "[invalid]";
-  }
-  return logged;
+function loggedQuery(url: string): [name: string, value: string][] {
+  const { searchParams } = new URL(url);
+  return Object.entries(LOGGED_PARAMETERS).flatMap(([name, isValid]) => {
+    const value = searchParams.get(name);
+    return value === null ? [] : [[name, isValid(value) ? value : "[invalid]"]];
+  });
 }

@@ -8,6 +8,8 @@ export interface ConsumerProject {
   folder: string;
   /** Path of the installed package with a trailing slash. */
   installed: string;
+  /** Path of the package's tarball. */
+  tarball: string;
 }
 
 /** Builds the npm package. Returns the path of its tarball. */
@@ -28,7 +30,7 @@ export async function createProject(...packages: string[]): Promise<ConsumerProj
   const folder = `${await Deno.makeTempDir({ prefix: "weir-package-" })}/`;
   await Deno.writeTextFile(`${folder}package.json`, `{ "private": true }`);
   await output(folder, "npm", "install", "--no-audit", "--no-fund", tarball, ...packages);
-  return { folder, installed: `${folder}node_modules/@weir/datastream/` };
+  return { folder, installed: `${folder}node_modules/@weir/datastream/`, tarball };
 }
 
 /** Runs a program in a folder, asserts that it succeeds and returns its standard output. */

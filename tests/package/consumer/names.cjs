@@ -1,14 +1,11 @@
-// Prints the export names of every entry point, by `require` and by `import`, as JSON.
-const names = ["", "/endpoint", "/cli", "/edge", "/serve", "/node", "/sandbox"];
-const entries = names.map((path) => `@weir/datastream${path}`);
-// The entry /serve reads its configuration when it is loaded.
-process.env.WEIR_SANDBOX = "1";
+// Prints the export names of entry points, by `require` and by `import`, as JSON. Usage: `names.cjs ENTRY…`.
+const entries = process.argv.slice(2);
+// Node adds this name to a module with a default export.
+const names = (module) => Object.keys(module).filter((name) => name !== "__esModule");
 
 async function main() {
-  const required = entries.map((entry) => Object.keys(require(entry)));
-  const imported = await Promise.all(
-    entries.map(async (entry) => Object.keys(await import(entry))),
-  );
+  const required = entries.map((entry) => names(require(entry)));
+  const imported = await Promise.all(entries.map(async (entry) => names(await import(entry))));
   console.log(JSON.stringify({ required, imported }));
 }
 

@@ -210,7 +210,7 @@ Deno.test("Metrics.toText() has the time of the first request when the clock is 
     id: "x",
     method: "GET",
     path: "/healthz",
-    query: {},
+    url: "http://localhost/healthz",
     status: 200,
     outcome: "complete",
     rows: 0,

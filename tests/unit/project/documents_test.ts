@@ -21,6 +21,7 @@ const LANGUAGES: Record<string, string> = {
   sh: "run by tests/e2e/processes/code_blocks_test.ts",
   python: "run by tests/e2e/processes/code_blocks_test.ts, if pandas is installed",
   r: "run by tests/e2e/processes/code_blocks_test.ts, if R is installed",
+  html: "run by tests/package/browser_test.ts",
   json: "parsed by this file",
   yaml: "configuration of another program, not tested",
   text: "output; not run",
