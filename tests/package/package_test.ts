@@ -178,6 +178,11 @@ Deno.test("package.json has the version and license of jsr.json when the package
   assert(description.length > 20);
 });
 
+Deno.test("docs/releasing.md gives the package on JSR the description of package.json", async () => {
+  const page = await Deno.readTextFile(`${PROJECT}docs/releasing.md`);
+  assertStringIncludes(page, `| \`${manifest().description}\` |`);
+});
+
 Deno.test("import and require give the same exports when Node loads each entry point", async () => {
   const entries = Object.keys(jsr.exports).map((entry) => `${jsr.name}${entry.slice(1)}`);
   // The entry `./serve` reads the configuration of the server.
