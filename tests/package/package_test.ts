@@ -233,16 +233,28 @@ Deno.test("the documents' programs for Node run unchanged when the sandbox repla
   }
 });
 
-Deno.test("DataStream shares one rate limiter when import and require load the package", async () => {
-  const { requests, parallel, tooFast } = JSON.parse(
+Deno.test("classes have the names of their exports when Node loads the package", async () => {
+  const code = `import * as weir from "@weir/datastream";
+    for (const [name, value] of Object.entries(weir)) {
+      if (/^class\\b/.test(String(value))) console.log(name, value.name);
+    }`;
+  const printed = await output(project.folder, "node", "--input-type=module", "--eval", code);
+  const classes = ["DataStream", "DataStreamError", "ValidationError"];
+  assertEquals(printed, classes.map((name) => `${name} ${name}\n`).join(""));
+});
+
+Deno.test("all entry points share one rate limiter when import and require load the package", async () => {
+  const { requests, parallel, tooFast, hasOneError } = JSON.parse(
     await output(project.folder, "node", "shared_rate_limit.cjs"),
   );
-  assertEquals({ requests, parallel, tooFast }, { requests: 4, parallel: 0, tooFast: 0 });
+  assertEquals({ requests, parallel, tooFast }, { requests: 5, parallel: 0, tooFast: 0 });
+  assert(hasOneError);
 });
 
 Deno.test("weir returns its exit code when npx runs it", async () => {
   const help = await output(project.folder, "npx", "--no-install", "@weir/datastream", "--help");
   assertStringIncludes(help, "--sandbox");
+  assertEquals(await output(project.folder, "npm", "exec", "--no", "--", "weir", "--help"), help);
   const args = ["records", "--sandbox", "--limit", "5"];
   const [header, ...rows] = readCsv(
     await output(project.folder, "npx", "--no-install", "weir", ...args),
