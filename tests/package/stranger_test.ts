@@ -221,6 +221,20 @@ for (const environment of WRONG) {
   );
 }
 
+testStranger(
+  "the app of examples/deno-deploy serves every row when deno serve runs its entry point",
+  async (stranger) => {
+    for (const name of ["deno.json", "main.ts"]) {
+      await Deno.copyFile(`${clone}examples/deno-deploy/${name}`, stranger.folder + name);
+    }
+    const { deploy } = JSON.parse(await Deno.readTextFile(`${stranger.folder}deno.json`));
+    const command = `${DENO_SERVE} ${deploy.runtime.entrypoint}`;
+    await using server = await stranger.serve(command, DENO_PORT);
+    await assertServes(server);
+  },
+  { environment: { WEIR_SANDBOX: "1", ...FAST } },
+);
+
 testStranger(`npx ${NAME} downloads every row`, async (stranger) => {
   assertRecords(await stranger.output(`npx --yes ${NAME} records --sandbox --select Id`));
 }, { isPossible: node !== undefined });
