@@ -29,6 +29,12 @@ export const OPTION_VARIABLES = {
   tokens: "WEIR_TOKENS",
 } as const satisfies Partial<Record<keyof AppOptions, string>>;
 
+/** Names for the messages of errors: the variable of an option, and of a hint. */
+export const VARIABLE_NAMES: Readonly<Record<string, string>> = {
+  ...OPTION_VARIABLES,
+  'WEIR_SANDBOX: "1"': "WEIR_SANDBOX=1",
+};
+
 /** Names of all environment variables that {@linkcode readConfig} reads. */
 export const VARIABLES = [...Object.values(OPTION_VARIABLES), "WEIR_LOG", "WEIR_SANDBOX"] as const;
 
@@ -83,7 +89,7 @@ function readAccess(text: string | undefined, fallback: AccessMode | undefined):
     throw invalidValue("WEIR_ACCESS", expected, text, suggestBySpelling(text, ACCESS_MODES, ""));
   }
   throw new ValidationError("WEIR_ACCESS", `must be ${expected}, got nothing`, {
-    hint: "set it, or set WEIR_SANDBOX=1 to serve synthetic data",
+    hint: 'set it, or use {WEIR_SANDBOX: "1"} for synthetic data',
   });
 }
 
@@ -100,16 +106,6 @@ export function sandboxOptions(
   const { apiKey, url, fetch } = createSandbox({ requestsPerSecond });
   const access = "public";
   return { access, apiKey, baseUrl: url, fetch, synthetic: true, requestsPerSecond };
-}
-
-/**
- * Reads the port to listen on from the variable `PORT`; 0 is any free port.
- *
- * @param text Value of the variable. Default 8000
- * @throws {ValidationError} If it is not a port number
- */
-export function readPort(text: string | undefined): number {
-  return toWholeNumber("PORT", text || "8000", 0, 65_535);
 }
 
 type Limits = Pick<
@@ -153,7 +149,8 @@ function readOrigins(text: string | undefined): AppOptions["corsOrigins"] {
   return text === "*" ? "*" : readList(text);
 }
 
-function toWholeNumber(name: string, text: string, min: number, max?: number): number {
+/** Reads a whole number from the text of a variable. */
+export function toWholeNumber(name: string, text: string, min: number, max?: number): number {
   // Other text, such as "1e3", stays text, so that the check rejects it and shows it.
   requireWholeNumber(name, parseWholeNumber(text) ?? text, min, max);
   return Number(text);

@@ -53,14 +53,16 @@
 import { createAdaptorServer } from "@hono/node-server";
 import type { Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { requireType, requireWholeNumber } from "../src/validation.ts";
+import { requireOptions, requireType, requireWholeNumber } from "../src/validation.ts";
 import type { EdgeApp } from "./app.ts";
 import {
+  brokenMessage,
   DEFAULT_SHUTDOWN_TIMEOUT,
-  formatUrl,
-  stopOnSignals,
-  toListenError,
-} from "./server_process.ts";
+  MAX_SHUTDOWN_TIMEOUT,
+  stopWithin,
+} from "./graceful_stop.ts";
+import { DEFAULT_HOST, DEFAULT_PORT, formatUrl, toListenError } from "./listening.ts";
+import { currentProcess } from "./server_process.ts";
 
 /**
  * Options of {@linkcode serveNode}.
@@ -79,8 +81,8 @@ export interface NodeServerOptions {
   /** Port to listen on, 0 to 65535; 0 is any free port. Default 8000. */
   port?: number | undefined;
   /**
-   * Time in milliseconds that open downloads get to complete after the server was told to stop.
-   * Default 25000.
+   * Time in milliseconds that open downloads get to complete after the server was told to stop, 0 to
+   * 3600000. Default 25000.
    */
   shutdownTimeout?: number | undefined;
   /** Whether SIGTERM and SIGINT stop the server and end the process. Default true. */
@@ -91,8 +93,10 @@ export interface NodeServerOptions {
 export interface NodeServer {
   /** URL of the server, such as `http://127.0.0.1:8000/`. */
   readonly url: string;
+  /** Returns the number of requests whose responses are not complete. */
+  openResponses(): number;
   /**
-   * Stops accepting connections and waits for open downloads, at most `shutdownTimeout`. The rest are
+   * Stops accepting connections and waits for the open responses, at most `shutdownTimeout`. The rest are
    * broken off.
    *
    * @returns Number of responses that were broken off
@@ -100,13 +104,21 @@ export interface NodeServer {
   stop(): Promise<number>;
 }
 
+/** Names of all options; the type makes a missing or extra name an error. */
+const NODE_SERVER_OPTIONS: Record<keyof NodeServerOptions, undefined> = {
+  host: undefined,
+  port: undefined,
+  shutdownTimeout: undefined,
+  stopsOnSignals: undefined,
+};
+
 /**
  * Serves an app with Node's HTTP server.
  *
  * @param app App of `createApp()`, or the default export of `@weir/datastream/serve`
  * @param options Host, port, and time for open downloads
  * @returns The server, when it listens
- * @throws {ValidationError} If an option is invalid
+ * @throws {ValidationError} If an option is unknown or invalid
  * @throws {Error} If the server cannot listen, for example because the port is in use
  *
  * @example The sandbox on a free port
@@ -118,7 +130,8 @@ export interface NodeServer {
  * const { apiKey, url, fetch } = createSandbox();
  * const app = createApp({ access: "public", apiKey, baseUrl: url, fetch, synthetic: true });
  * const server = await serveNode(app, { port: 0 });
- * console.log((await globalThis.fetch(`${server.url}healthz`)).status); // 200
+ * const { status } = await globalThis.fetch(`${server.url}healthz`);
+ * console.log(status); // 200
  * await server.stop();
  * ```
  */
@@ -127,14 +140,56 @@ export async function serveNode(
   options: NodeServerOptions = {},
 ): Promise<NodeServer> {
   const {
-    host = "127.0.0.1",
-    port = 8000,
+    host = DEFAULT_HOST,
+    port = DEFAULT_PORT,
     shutdownTimeout = DEFAULT_SHUTDOWN_TIMEOUT,
     stopsOnSignals = true,
-  } = options;
+  } = requireOptions("serveNode()", options, NODE_SERVER_OPTIONS) as NodeServerOptions;
   requireType("host", host, "string");
   requireWholeNumber("port", port, 0, 65_535);
-  requireWholeNumber("shutdownTimeout", shutdownTimeout, 0);
+  requireWholeNumber("shutdownTimeout", shutdownTimeout, 0, MAX_SHUTDOWN_TIMEOUT);
+  requireType("stopsOnSignals", stopsOnSignals, "boolean");
+  const server = createHttpServer(app, host);
+  const open = new Set<ServerResponse>();
+  let stopping: Promise<number> | undefined;
+  server.on("request", ({ socket }, response) => {
+    open.add(response);
+    response.once("close", () => {
+      open.delete(response);
+      // A connection that is kept open for another request would delay the end.
+      if (stopping) socket.destroySoon();
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error) => reject(toListenError(host, port, error)));
+    server.listen(port, host, resolve);
+  });
+  const breakOff = () => {
+    const { size } = open;
+    server.closeAllConnections();
+    return size;
+  };
+  const stop = () => {
+    stopping ??= stopWithin(
+      new Promise((resolve) => void server.close(resolve)),
+      shutdownTimeout,
+      breakOff,
+    );
+    server.closeIdleConnections();
+    return stopping;
+  };
+  if (stopsOnSignals) {
+    currentProcess()?.onStopSignal(async () => {
+      const broken = await stop();
+      if (broken > 0) console.error(brokenMessage(broken, shutdownTimeout, "shutdownTimeout"));
+      return broken > 0 ? 1 : 0;
+    });
+  }
+  const { port: actualPort } = server.address() as AddressInfo;
+  return { url: formatUrl(host, actualPort), openResponses: () => open.size, stop };
+}
+
+function createHttpServer(app: Pick<EdgeApp, "fetch">, hostname: string): Server {
   // Passes only the request: the second argument of this server is not the environment of Workers.
   const fetch = async (request: Request) => {
     const response = await app.fetch(request);
@@ -145,34 +200,5 @@ export async function serveNode(
     }
     return response;
   };
-  const server = createAdaptorServer({ fetch, hostname: host }) as Server;
-  const open = new Set<ServerResponse>();
-  let stopping: Promise<number> | undefined;
-  server.on("request", (_request, response) => {
-    open.add(response);
-    response.once("close", () => {
-      open.delete(response);
-      // Otherwise the client could keep the connection open without using it.
-      if (stopping) response.req.socket.destroySoon();
-    });
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error) => reject(toListenError(host, port, error)));
-    server.listen(port, host, resolve);
-  });
-  const stop = () =>
-    stopping ??= new Promise<number>((resolve) => {
-      let broken = 0;
-      const timer = setTimeout(() => {
-        broken = open.size;
-        server.closeAllConnections();
-      }, shutdownTimeout);
-      server.close(() => {
-        clearTimeout(timer);
-        resolve(broken);
-      });
-      server.closeIdleConnections();
-    });
-  if (stopsOnSignals) stopOnSignals(stop);
-  return { url: formatUrl(host, (server.address() as AddressInfo).port), stop };
+  return createAdaptorServer({ fetch, hostname }) as Server;
 }

@@ -49,37 +49,10 @@
  *
  * @module
  */
-import { ValidationError } from "../src/errors.ts";
-import { createApp, type EdgeApp } from "./app.ts";
-import { type Environment, OPTION_VARIABLES, readConfig, VARIABLES } from "./config.ts";
-import { problemResponse } from "./problem.ts";
+import { createServerEntry, type ServerEntry } from "./server_entry.ts";
+import { currentProcess } from "./server_process.ts";
 
-/** Type of the default export. */
-export interface ServerEntry {
-  /** Idle timeout (s) of Bun, at its maximum. The default of 10 s would interrupt slow downloads. */
-  idleTimeout: number;
-  /**
-   * Responds to a request.
-   *
-   * @param request Request for a download or for the web page
-   * @param bindings Environment, which Workers pass with each request
-   * @returns The response
-   */
-  fetch(request: Request, bindings?: unknown): Response | Promise<Response>;
-}
-
-const scope = globalThis as {
-  process?: { env: Environment };
-  navigator?: { userAgent?: string };
-};
-
-/**
- * The app, created at start, so that errors in the configuration are logged then. On Workers it is
- * created by the first request, which brings the environment.
- */
-let handler = scope.process && scope.navigator?.userAgent !== "Cloudflare-Workers"
-  ? createHandler()
-  : undefined;
+export type { ServerEntry };
 
 /**
  * The server, as Deno, Bun and Cloudflare Workers start it.
@@ -89,36 +62,9 @@ let handler = scope.process && scope.navigator?.userAgent !== "Cloudflare-Worker
  * export { default } from "@weir/datastream/serve";
  * ```
  */
-const entry: ServerEntry = {
-  idleTimeout: 255,
-  fetch(request, bindings) {
-    handler ??= createHandler(bindings);
-    return handler.fetch(request);
-  },
-};
+const entry: ServerEntry = createServerEntry(
+  currentProcess(),
+  import.meta.main === true,
+  console.error,
+);
 export default entry;
-
-function createHandler(bindings?: unknown): Pick<EdgeApp, "fetch"> {
-  const environment = bindings as Environment | undefined ?? scope.process?.env ?? {};
-  try {
-    // Deno asks for permission for each variable, so only known ones are read.
-    return createApp(
-      readConfig(Object.fromEntries(VARIABLES.map((name) => [name, environment[name]]))),
-    );
-  } catch (error) {
-    if (!(error instanceof ValidationError)) throw error;
-    console.error(`Not serving: ${error.messageFor(OPTION_VARIABLES)}`);
-    return { fetch: respondNotServing };
-  }
-}
-
-/** Passes health checks, so that the platform shows the log and does not restart the server. */
-function respondNotServing(request: Request): Response {
-  if (new URL(request.url).pathname === "/healthz") return new Response("ok\n");
-  return problemResponse({
-    status: 503,
-    title: "Not serving",
-    detail: "The configuration of the server is invalid",
-    hint: "tell the operator of this server (its log says which environment variable to set)",
-  }, { "retry-after": "60" });
-}

@@ -10,6 +10,7 @@ import { build, type BuildOptions, stop } from "esbuild";
 import deno from "../../deno.json" with { type: "json" };
 import { PROJECT } from "../../tests/helpers/project.ts";
 import { run } from "../publish_config.ts";
+import type { NpmPackage } from "./notices.ts";
 
 /** Folder of the bundled modules in the package. */
 export const MODULES = "lib";
@@ -33,14 +34,6 @@ export interface Bundle {
   sources: string[];
   /** npm packages with code in this bundle. */
   packages: NpmPackage[];
-}
-
-/** An installed npm package. */
-export interface NpmPackage {
-  name: string;
-  version: string;
-  /** Folder of its files. */
-  localPath: string;
 }
 
 /**

@@ -3,7 +3,13 @@
  *
  * @module
  */
-import type { NpmPackage } from "./bundles.ts";
+/** An installed npm package. */
+export interface NpmPackage {
+  name: string;
+  version: string;
+  /** Folder of its files. */
+  localPath: string;
+}
 
 /** An npm package with its licence. */
 export interface Notice {

@@ -42,7 +42,10 @@ const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   [/^npx(?: -y)? wrangler /, "deploys, or needs the npm registry; tests/e2e/examples"],
   [/^deno bundle /, "tests/e2e/browser and tests/e2e/examples"],
   [/^weir setup\b/, "asks for a key; tests/unit/cli/key_test.ts"],
-  [/^(?:\w+=\S+ )+(?:deno task|deno serve|node|bun) /, "tests/e2e/servers starts the servers"],
+  [
+    /^(?:\w+=\S+ )*(?:deno task|deno serve|node dist|bun dist|weir serve)\b/,
+    "tests/e2e/servers starts the servers",
+  ],
 ];
 /** Documents whose commands another test runs. */
 const OTHER_DOCUMENTS: Record<string, string> = {

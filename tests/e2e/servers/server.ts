@@ -7,6 +7,10 @@ export interface Server extends AsyncDisposable {
   root: string;
   /** Returns the text on standard output and standard error so far. */
   log(): string;
+  /** Sends a signal to the process. */
+  signal(name: Deno.Signal): void;
+  /** Resolves to the exit code when the process has ended and its output was read. */
+  exitCode: Promise<number>;
 }
 
 /** Options of `startServer()`. */
@@ -49,7 +53,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
   let hasEnded = false;
   const ended = Promise.all([child.status, read(child.stdout), read(child.stderr)])
-    .then(() => hasEnded = true);
+    .then(([{ code }]) => {
+      hasEnded = true;
+      return code;
+    });
   const stop = async () => {
     if (!hasEnded) await killGroup(child);
     await ended;
@@ -67,6 +74,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     return {
       root: `http://127.0.0.1:${found}`,
       log: () => printed,
+      signal: (name) => child.kill(name),
+      exitCode: ended,
       [Symbol.asyncDispose]: stop,
     };
   } catch (error) {

@@ -4,7 +4,6 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { ValidationError } from "../../../mod.ts";
 import { createApp } from "../../../edge/app.ts";
 import { readConfig, sandboxOptions, VARIABLES } from "../../../edge/config.ts";
-import deno from "../../../deno.json" with { type: "json" };
 import { SECRET } from "../../helpers/edge.ts";
 
 /** Reads the environment; leaves out options that are not set. */
@@ -173,8 +172,3 @@ for (const [environment, message] of wrong) {
     assertThrows(() => readConfig(environment), ValidationError, message);
   });
 }
-
-Deno.test("the serve task allows exactly the variables of the configuration when it runs", () => {
-  const [, names] = /--allow-env=(\S+)/.exec(deno.tasks.serve.command)!;
-  assertEquals(names!.split(","), VARIABLES.toSorted());
-});

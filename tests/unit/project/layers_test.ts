@@ -43,7 +43,7 @@ const ENTRIES = [
   "edge/demo.ts",
   "edge/serve.ts",
   "edge/node.ts",
-  "edge/node_main.ts",
+  "edge/server.ts",
   "edge/server_process.ts",
 ];
 
