@@ -119,8 +119,10 @@ Deno.test("the package imports only its files and modules of Node when npm insta
 
 Deno.test("each entry point loads only the code that it needs when Node imports it", () => {
   const { exports, bin } = manifest();
-  const loaded = (file: string) =>
-    reachedFrom([file], (isDynamic) => !isDynamic).flatMap((module) => sourcesOf(`${module}.map`));
+  const loaded = (file: string, followsDynamic = false) =>
+    reachedFrom([file], (isDynamic) => followsDynamic || !isDynamic).flatMap((module) =>
+      sourcesOf(`${module}.map`)
+    );
   const server = /^edge\/|^npm:@?hono/;
   const none = {
     ".": server,
@@ -133,6 +135,8 @@ Deno.test("each entry point loads only the code that it needs when Node imports 
     assertEquals(sources.filter((source) => unexpected.test(source)), [], entry);
   }
   assertEquals(loaded(bin.weir!).filter((source) => server.test(source)), []);
+  // `weir serve` imports the server when it starts.
+  assert(loaded(bin.weir!, true).some((source) => server.test(source)));
   assert(loaded(exports["./edge"]!.default.slice(2)).some((source) => server.test(source)));
 });
 
