@@ -26,7 +26,7 @@ const PATHS: Record<string, Path> = {
       await client.records().csv().pipeTo(new WritableStream());`,
   },
   "GET /Records.csv": {
-    limit: 45,
+    limit: 48,
     load: `const { createApp } = await import("{root}edge/app.ts");`,
     code: `
       const app = createApp({ apiKey: "key", baseUrl: "{service}", access: "public", maxRows: 1e6 });
