@@ -8,7 +8,7 @@
  * | environment | command |
  * |---|---|
  * | Deno | `deno add jsr:@weir/datastream` |
- * | Node 20.3 or later, bundlers | `npm install @weir/datastream` |
+ * | Node 20.19 or later, bundlers | `npm install @weir/datastream` |
  * | Bun | `bun add @weir/datastream` |
  *
  * ## First query
@@ -72,11 +72,14 @@
  *
  * ## Other interfaces
  *
- * | interface | entry |
- * |---|---|
- * | command line | `@weir/datastream/cli` |
- * | server of download URLs, with a web page | `@weir/datastream/edge` |
- * | synthetic data for tests | `@weir/datastream/sandbox` |
+ * | interface | entry | runtimes |
+ * |---|---|---|
+ * | command line | `@weir/datastream/cli` | Deno, Node, Bun |
+ * | request builder alone, without the client | `@weir/datastream/endpoint` | all |
+ * | server of download URLs, with a web page | `@weir/datastream/edge` | all but browsers |
+ * | this server, configured by environment variables | `@weir/datastream/serve` | Deno, Bun, Cloudflare Workers |
+ * | an HTTP server for it in Node | `@weir/datastream/node` | Node |
+ * | synthetic data for tests | `@weir/datastream/sandbox` | all |
  *
  * This command saves a CSV file. With the flag `--sandbox`, it uses synthetic data, and needs neither a key
  * nor the network.
@@ -88,6 +91,11 @@
  * ```
  *
  * In Node, it is `npx @weir/datastream records --characteristic pH --output ph.csv`.
+ *
+ * ## Runtimes
+ *
+ * Deno, Node, Bun, browsers, Cloudflare Workers and other edge runtimes. This module imports nothing that is
+ * specific to one of them.
  *
  * ## Limits
  *

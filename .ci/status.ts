@@ -1,42 +1,48 @@
-/** Whether the newest version of the package is released. */
+import { sectionsOf } from "./changelog.ts";
+
+/** Which versions of the package are released. */
 export interface Status {
-  version: string;
-  /** Date of the release, YYYY-MM-DD; `undefined` before it. */
+  /** The newest version in CHANGELOG.md with a date; `undefined` before the first release. */
+  version: string | undefined;
+  /** Date of that release, YYYY-MM-DD. */
   date: string | undefined;
   /** The line of README.md that says it. */
   line: string;
 }
 
-/** Phrases that are true only before the first release. A release removes the sentences with them. */
+const ON_JSR_AND_NPM =
+  "on [JSR](https://jsr.io/@weir/datastream) and [npm](https://www.npmjs.com/package/@weir/datastream)";
+
+/** Phrases that are true only before the first release. No text after the release may have them. */
 export const PRE_RELEASE_PHRASES: readonly RegExp[] = [
   /\bunreleased\b/,
   /\bnot (?:yet )?(?:on JSR|on npm|published)\b/,
-  /\bafter the first release\b/,
-  /\b[Uu]ntil (?:then|it is|it is published|the\s+package is published|the first release)\b/,
+  /\bafter the first release\b/i,
+  /\buntil (?:it is published|the package is published|the first release)\b/i,
 ];
 
 /**
- * Returns the status that the newest heading of CHANGELOG.md says.
+ * Returns the status of the package.
  *
- * @param changelog Text with a heading `## [0.1.0] - unreleased` or `## [0.1.0] - 2026-12-31`
+ * @param changelog Text of CHANGELOG.md
+ * @param current Version in `jsr.json`. CHANGELOG.md does not name pre-releases
  */
-export function statusOf(changelog: string): Status {
-  const heading = /^## \[(\d+\.\d+\.\d+)\] - (unreleased|\d{4}-\d\d-\d\d)$/m.exec(changelog);
-  if (heading === null) {
-    throw new Error(
-      "CHANGELOG.md has no heading ## [x.y.z] - unreleased or ## [x.y.z] - YYYY-MM-DD",
-    );
-  }
-  const version = heading[1]!;
-  const date = heading[2] === "unreleased" ? undefined : heading[2];
-  const released = /^## \[\d+\.\d+\.\d+\] - (\d{4}-\d\d-\d\d)$/m.test(changelog);
-  const line = date !== undefined
-    ? `**Status:** version ${version} of ${date}, on [JSR](https://jsr.io/@weir/datastream) and ` +
-      `[npm](https://www.npmjs.com/package/@weir/datastream).`
-    : released
-    ? `**Status:** version ${version} is in development; earlier versions are on ` +
-      `[JSR](https://jsr.io/@weir/datastream) and [npm](https://www.npmjs.com/package/@weir/datastream).`
-    : "**Status:** unreleased. Weir is not on JSR or npm yet; use it from a clone of this repository, " +
+export function statusOf(changelog: string, current: string): Status {
+  const { version, date } = sectionsOf(changelog).find((section) => section.version) ?? {};
+  return { version, date, line: `**Status:** ${describe()}` };
+
+  function describe(): string {
+    if (version !== undefined) return `version ${version} of ${date}, ${ON_JSR_AND_NPM}.`;
+    if (current.includes("-")) {
+      return `pre-release ${current}, ${ON_JSR_AND_NPM}. Until the first release, this page shows ` +
+        "how to use a clone of this repository.";
+    }
+    return "unreleased. Weir is not on JSR or npm yet; use it from a clone of this repository, " +
       "as this page shows.";
-  return { version, date, line };
+  }
+}
+
+/** Replaces the line in README.md that says the status. */
+export function withStatus(readme: string, { line }: Status): string {
+  return readme.replace(/^\*\*Status:\*\* .*$/m, () => line);
 }

@@ -12,6 +12,8 @@ export interface AccessControl {
   cacheControl: string;
   /** Request header that responses vary by. */
   vary: string | undefined;
+  /** Client with the API key of the server, or without a key if the access mode has none. */
+  serverDataStream: DataStream;
   /**
    * Returns the `DataStream` for a download.
    *
@@ -55,6 +57,7 @@ export function createAccessControl(settings: Settings): AccessControl {
         parameters: [],
         cacheControl: SHORT_CACHE,
         vary: undefined,
+        serverDataStream: dataStream,
         authorize: () => Promise.resolve(dataStream),
         authorizePage: () => Promise.resolve(dataStream),
       };
@@ -82,6 +85,7 @@ function callerAccess(dataStream: DataStream): AccessControl {
     parameters: [],
     cacheControl: NO_CACHE,
     vary: "x-api-key",
+    serverDataStream: dataStream.with({ apiKey: undefined }),
     // deno-lint-ignore require-await -- a malformed key must reject, not throw
     async authorize(request) {
       const key = keyOf(request);
@@ -103,15 +107,21 @@ function callerAccess(dataStream: DataStream): AccessControl {
   };
 }
 
-function tokenAccess(dataStream: DataStream, settings: Settings): AccessControl {
+function tokenAccess(dataStream: DataStream, { tokens }: Settings): AccessControl {
   return {
     parameters: [],
     cacheControl: NO_CACHE,
     vary: "authorization",
-    authorize: (request) => authorizeByToken(bearerToken(request), dataStream, settings),
+    serverDataStream: dataStream,
+    async authorize(request) {
+      await requireKnownToken(bearerToken(request), tokens);
+      return dataStream;
+    },
     async authorizePage(request, formToken) {
       const token = formToken ?? bearerToken(request);
-      return token === undefined ? undefined : await authorizeByToken(token, dataStream, settings);
+      if (token === undefined) return undefined;
+      await requireKnownToken(token, tokens);
+      return dataStream;
     },
   };
 }
@@ -146,12 +156,17 @@ async function authorizeBySignature(
   throw new HttpProblem({ status: 403, ...problems[status] });
 }
 
-async function authorizeByToken(
+/**
+ * Checks a token.
+ *
+ * @param token The token, or `undefined` if the request has none
+ * @throws {HttpProblem} 401 if it is not one of the known tokens
+ */
+export async function requireKnownToken(
   token: string | undefined,
-  dataStream: DataStream,
-  { tokens }: Settings,
-): Promise<DataStream> {
-  if (token !== undefined && await isKnownToken(token, tokens)) return dataStream;
+  known: readonly string[],
+): Promise<void> {
+  if (token !== undefined && await isKnownToken(token, known)) return;
   throw new HttpProblem({
     status: 401,
     title: token === undefined ? "No token" : "Token refused",
@@ -162,7 +177,8 @@ async function authorizeByToken(
   }, { "www-authenticate": token === undefined ? "Bearer" : 'Bearer error="invalid_token"' });
 }
 
-function bearerToken({ headers }: Request): string | undefined {
+/** Returns the token in the header `authorization: Bearer`, if any. */
+export function bearerToken({ headers }: Request): string | undefined {
   return /^bearer +(\S+)\s*$/i.exec(headers.get("authorization") ?? "")?.[1];
 }
 

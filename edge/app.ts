@@ -28,17 +28,18 @@
  * For real data, pass your [API key](https://github.com/datastreamapp/api-docs) without `baseUrl`, `fetch`
  * and `synthetic`.
  *
- * ## Serve
+ * ## Runtimes
  *
  * | runtime | code | command |
  * |---|---|---|
  * | Deno | `export default createApp(options);` | `deno serve --allow-net main.ts` |
  * | Bun | `export default { ...createApp(options), idleTimeout: 255 };` | `bun main.ts` |
  * | Cloudflare Workers | `export default createApp(options);` | `npx wrangler deploy` |
+ * | Node | `await serveNode(createApp(options));`, from `@weir/datastream/node` | `node main.mjs` |
  *
  * `idleTimeout` is in seconds: Bun would end slow downloads after 10. A Hono app can mount the app:
- * `hono.mount("/", createApp(options).fetch)`. The repository also contains servers for these runtimes and
- * for Node, which are configured by environment variables (`docs/deploying.md`).
+ * `hono.mount("/", createApp(options).fetch)`. The entry `@weir/datastream/serve` is this app with options
+ * from environment variables.
  *
  * ## URLs
  *
@@ -50,6 +51,8 @@
  * | `/Citations.txt` | citations of the datasets; also `.json` |
  * | `/` | the web page |
  * | `/healthz` | status 200 |
+ * | `/readyz` | status 200 if DataStream answers and accepts the key, else 503 |
+ * | `/metrics` | metrics for Prometheus, if {@linkcode AppOptions.metricsToken} is set |
  *
  * The parameters are `$select`, `$filter`, `$skiptoken`, `limit`, `$top`, `bbox`, `$format`, `separator`,
  * `header`, `bom`, `escapeFormulas` and `filename`. An example:
@@ -86,16 +89,20 @@ import { oneLine } from "../src/errors.ts";
 import { FORMAT_NAMES, FORMATS, formatsOf } from "../src/formats/formats.ts";
 import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import { suggestBySpelling, suggestNames } from "../src/validation.ts";
-import { createAccessControl } from "./access.ts";
+import { bearerToken, createAccessControl, requireKnownToken } from "./access.ts";
 import { CITATION_PATHS, respondWithCitations } from "./citations.ts";
 import { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { type AppContext, respondWithDownload } from "./download.ts";
+import { CLIENT_CLOSED_REQUEST, Exchange, type Recorders, type Router } from "./exchange.ts";
+import { Metrics, METRICS_TYPE } from "./metrics.ts";
 import { type AppOptions, type Settings, toSettings } from "./options.ts";
 import { addPage } from "./page/page.ts";
-import { problemResponse, SERVER_OPERATOR_HINT, toProblem } from "./problem.ts";
+import { problemResponse, requestIdHint, toProblem } from "./problem.ts";
+import { Readiness } from "./readiness.ts";
+import { RequestLog } from "./request_log.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
-export type { AccessMode, AppOptions } from "./options.ts";
+export type { AccessMode, AppOptions, LogFormat } from "./options.ts";
 
 /** An app to serve. Make it the module's default export; in tests, call `request()`. */
 export interface EdgeApp {
@@ -103,6 +110,8 @@ export interface EdgeApp {
   fetch(request: Request): Response | Promise<Response>;
   /** Creates a request from the arguments and responds to it, for tests. A path needs no host. */
   request(input: Request | URL | string, init?: RequestInit): Response | Promise<Response>;
+  /** Returns the metrics of this app in the text format of Prometheus, for a port of their own. */
+  metrics(): string;
 }
 
 /**
@@ -115,8 +124,9 @@ export interface EdgeApp {
  * An error before the first page is an HTTP error with a problem details object (RFC 9457). A later
  * error aborts the transfer, so that no client mistakes an incomplete file for a complete one.
  *
- * `GET /` returns the web page, `GET /Citations.txt` returns citations, and `GET /healthz` returns
- * 200.
+ * `GET /` returns the web page, `GET /Citations.txt` returns citations, `GET /healthz` returns
+ * 200, and `GET /readyz` returns 200 if the service answers. Each response has the header
+ * `x-request-id`, which the log contains, too.
  *
  * @param options Access mode, API key, base URL of the service and limits
  * @returns The app. Deno, Bun and Workers call its `fetch` method
@@ -138,18 +148,30 @@ export interface EdgeApp {
  */
 export function createApp(options: AppOptions): EdgeApp {
   const settings = toSettings(options);
+  const serviceLimit = new ConcurrencyLimit(
+    settings.maxDownloads,
+    "downloads, counts and requests for citations",
+    settings.clock,
+  );
   const context: AppContext = {
     settings,
     accessControl: createAccessControl(settings),
-    serviceLimit: new ConcurrencyLimit(
-      settings.maxDownloads,
-      "downloads, counts and requests for citations",
-      settings.clock,
-    ),
+    serviceLimit,
   };
-  const app = new Hono();
+  const recorders: Recorders = {
+    settings,
+    log: new RequestLog(settings),
+    metrics: new Metrics(serviceLimit, settings.now),
+    readiness: new Readiness(settings),
+  };
+  const app: Router = new Hono();
+  app.use(async ({ req, env }, next) => {
+    // Also for a method that is not allowed, and for a preflight request.
+    if (allowedMethods.has(req.path)) env.exchange.route = req.path;
+    await next();
+  });
   addCommonHeaders(app, settings);
-  const allowedMethods = addRoutes(app, context);
+  const allowedMethods = addRoutes(app, context, recorders);
   app.notFound(({ req: { path, method } }) => {
     const allow = allowedMethods.get(path);
     if (allow !== undefined) {
@@ -167,33 +189,32 @@ export function createApp(options: AppOptions): EdgeApp {
       hint: pathHint(path, [...allowedMethods.keys()]),
     });
   });
-  app.onError((error, { req }) => {
+  app.onError((error, { req, env }) => {
     const problem = toProblem(error);
     if (problem !== undefined) return problemResponse(problem.details, problem.headers);
     if (req.raw.signal.aborted) return new Response(null, { status: CLIENT_CLOSED_REQUEST });
-    settings.log(`Internal error: ${oneLine(error.stack ?? error)}`);
+    env.exchange.logFailure("Internal error", error.stack ?? error);
     return problemResponse({
       status: 500,
       title: "Internal error",
       detail: "The server could not process the request",
-      hint: SERVER_OPERATOR_HINT,
+      hint: requestIdHint(env.exchange.id),
     });
   });
   return {
     fetch: respond,
     request: (input, init) => respond(new Request(toUrl(input), init)),
+    metrics: () => recorders.metrics.toText(),
   };
 
   async function respond(request: Request): Promise<Response> {
-    const response = await app.fetch(request);
-    return request.method === "HEAD" ? new Response(emptyBody(settings), response) : response;
+    const exchange = new Exchange(request, recorders);
+    const response = await app.fetch(request, { exchange });
+    return await exchange.respond(response, () => emptyBody(settings));
   }
 }
 
-/** Status of a response to a client that has already disconnected, as in nginx. */
-const CLIENT_CLOSED_REQUEST = 499;
-
-function addCommonHeaders(app: Hono, { corsOrigins, synthetic }: Settings): void {
+function addCommonHeaders(app: Router, { corsOrigins, synthetic }: Settings): void {
   app.use(secureHeaders({
     contentSecurityPolicy: {
       defaultSrc: ["'none'"],
@@ -214,8 +235,8 @@ function addCommonHeaders(app: Hono, { corsOrigins, synthetic }: Settings): void
   app.use(cors({
     origin: corsOrigins === "*" ? "*" : [...corsOrigins],
     allowMethods: ["GET", "HEAD"],
-    allowHeaders: ["x-api-key", "authorization"],
-    exposeHeaders: ["content-disposition", "link", "retry-after", "x-weir-data"],
+    allowHeaders: ["x-api-key", "authorization", "x-request-id"],
+    exposeHeaders: ["content-disposition", "link", "retry-after", "x-request-id", "x-weir-data"],
     maxAge: 86_400,
   }));
   if (!synthetic) return;
@@ -225,25 +246,44 @@ function addCommonHeaders(app: Hono, { corsOrigins, synthetic }: Settings): void
   });
 }
 
+const NO_STORE = { "cache-control": "no-store" };
+
 /** Adds all routes. Returns the value of the header `allow` by path. */
-function addRoutes(app: Hono, context: AppContext): Map<string, string> {
+function addRoutes(
+  app: Router,
+  context: AppContext,
+  { metrics, readiness }: Recorders,
+): Map<string, string> {
+  const { settings: { metricsToken }, accessControl } = context;
   const allowedMethods = new Map<string, string>();
-  const get = (path: string, respond: (request: Request) => Response | Promise<Response>) => {
+  const get = (path: string, respond: (exchange: Exchange) => Response | Promise<Response>) => {
     allowedMethods.set(path, "GET, HEAD");
-    app.get(path, ({ req }) => respond(req.raw));
+    app.get(path, ({ env }) => respond(env.exchange));
   };
-  get("/healthz", () => new Response("ok\n", { headers: { "cache-control": "no-store" } }));
+  get("/healthz", () => new Response("ok\n", { headers: NO_STORE }));
+  get("/readyz", async (exchange) => {
+    await readiness.check(accessControl.serverDataStream, exchange);
+    return new Response("ready\n", { headers: NO_STORE });
+  });
+  if (metricsToken !== undefined) {
+    get("/metrics", async ({ request }) => {
+      await requireKnownToken(bearerToken(request), [metricsToken]);
+      return new Response(metrics.toText(), {
+        headers: { ...NO_STORE, "content-type": METRICS_TYPE },
+      });
+    });
+  }
   for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
-    get(`/${resource}`, (request) => respondWithDownload(request, resource, undefined, context));
+    get(`/${resource}`, (exchange) => respondWithDownload(exchange, resource, undefined, context));
     for (const format of formatsOf(resource)) {
       get(
         `/${resource}.${FORMATS[format].extension}`,
-        (request) => respondWithDownload(request, resource, format, context),
+        (exchange) => respondWithDownload(exchange, resource, format, context),
       );
     }
   }
   for (const path of CITATION_PATHS) {
-    get(path, (request) => respondWithCitations(request, path, context));
+    get(path, (exchange) => respondWithCitations(exchange, path, context));
   }
   addPage(app, allowedMethods, context);
   return allowedMethods;

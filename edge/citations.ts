@@ -4,6 +4,7 @@ import type { BoundingBox } from "../src/odata/bounding_box.ts";
 import { toMetadataFilter } from "../src/odata/dataset_filter.ts";
 import { clausesOf } from "../src/odata/query_options.ts";
 import type { AppContext } from "./download.ts";
+import type { Exchange } from "./exchange.ts";
 import { toServiceProblem } from "./problem.ts";
 import { readBoundingBox, readParameters } from "./search_params.ts";
 
@@ -18,11 +19,12 @@ export const CITATION_PATHS = ["/Citations.txt", "/Citations.json"] as const;
  * @throws {ValidationError} If a URL parameter is invalid
  */
 export async function respondWithCitations(
-  request: Request,
+  exchange: Exchange,
   path: typeof CITATION_PATHS[number],
   { accessControl, serviceLimit, settings }: AppContext,
 ): Promise<Response> {
-  const dataStream = await accessControl.authorize(request);
+  const { request } = exchange;
+  const dataStream = exchange.observe(await accessControl.authorize(request));
   const url = new URL(request.url);
   const values = readParameters(url, ["$filter", "bbox", ...accessControl.parameters]);
   const filter = values.get("$filter");
@@ -36,8 +38,9 @@ export async function respondWithCitations(
   };
   if (request.method === "HEAD") return new Response(null, { headers });
   const citations = await serviceLimit.run(findCitations).catch((error) => {
-    throw toServiceProblem(error, "Request for citations", settings);
+    throw toServiceProblem(error, "Request for citations", settings, exchange);
   });
+  exchange.rows = citations.length;
   const body = isText ? citationsText(citations) : `${JSON.stringify(citations, null, 2)}\n`;
   return new Response(body, { headers });
 }

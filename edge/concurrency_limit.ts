@@ -21,6 +21,8 @@ export interface TaskPermit {
  * blocks or timers; a counter would leak.
  */
 export class ConcurrencyLimit {
+  /** Number of tasks that were refused. */
+  refused = 0;
   readonly #held = new Set<{ renewedAt: number }>();
 
   /**
@@ -30,17 +32,23 @@ export class ConcurrencyLimit {
    */
   constructor(readonly max: number, readonly tasks: string, readonly clock: Clock) {}
 
+  /** Number of permits that are held. */
+  get held(): number {
+    const now = this.clock.now();
+    for (const entry of this.#held) {
+      if (now - entry.renewedAt > TASK_PERMIT_TTL) this.#held.delete(entry);
+    }
+    return this.#held.size;
+  }
+
   /**
    * Acquires a permit and renews it until it is released.
    *
    * @throws {HttpProblem} 503 if all permits are held
    */
   acquire(): TaskPermit {
-    const now = this.clock.now();
-    for (const entry of this.#held) {
-      if (now - entry.renewedAt > TASK_PERMIT_TTL) this.#held.delete(entry);
-    }
-    if (this.#held.size >= this.max) {
+    if (this.held >= this.max) {
+      this.refused++;
       throw new HttpProblem({
         status: 503,
         title: "Too many concurrent requests",
@@ -48,7 +56,7 @@ export class ConcurrencyLimit {
         hint: `try again after ${RETRY_DELAY} s`,
       }, { "retry-after": String(RETRY_DELAY) });
     }
-    const entry = { renewedAt: now };
+    const entry = { renewedAt: this.clock.now() };
     const released = new AbortController();
     this.#held.add(entry);
     const renew = async () => {

@@ -22,14 +22,21 @@ export const OPTION_VARIABLES = {
   corsOrigins: "WEIR_CORS_ORIGINS",
   maxDownloads: "WEIR_MAX_DOWNLOADS",
   maxRows: "WEIR_MAX_ROWS",
+  metricsToken: "WEIR_METRICS_TOKEN",
   pageRows: "WEIR_PAGE_ROWS",
   requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
   signingSecret: "WEIR_SIGNING_SECRET",
   tokens: "WEIR_TOKENS",
 } as const satisfies Partial<Record<keyof AppOptions, string>>;
 
+/** Names for the messages of errors: the variable of an option, and of a hint. */
+export const VARIABLE_NAMES: Readonly<Record<string, string>> = {
+  ...OPTION_VARIABLES,
+  'WEIR_SANDBOX: "1"': "WEIR_SANDBOX=1",
+};
+
 /** Names of all environment variables that {@linkcode readConfig} reads. */
-export const VARIABLES = [...Object.values(OPTION_VARIABLES), "WEIR_SANDBOX"] as const;
+export const VARIABLES = [...Object.values(OPTION_VARIABLES), "WEIR_LOG", "WEIR_SANDBOX"] as const;
 
 type EnvironmentVariable = typeof VARIABLES[number];
 
@@ -40,7 +47,11 @@ type EnvironmentVariable = typeof VARIABLES[number];
  * @throws {ValidationError} If a variable is missing or invalid; its `option` is the variable's name
  */
 export function readConfig(environment: Environment): AppOptions {
-  const options = readLimits(environment);
+  const options = {
+    ...readLimits(environment),
+    ...readLog(environment.WEIR_LOG),
+    metricsToken: environment.WEIR_METRICS_TOKEN?.trim() || undefined,
+  };
   const sandbox = environment.WEIR_SANDBOX || "0";
   if (sandbox !== "0" && sandbox !== "1") {
     throw invalidValue("WEIR_SANDBOX", "1 or 0", sandbox);
@@ -78,7 +89,7 @@ function readAccess(text: string | undefined, fallback: AccessMode | undefined):
     throw invalidValue("WEIR_ACCESS", expected, text, suggestBySpelling(text, ACCESS_MODES, ""));
   }
   throw new ValidationError("WEIR_ACCESS", `must be ${expected}, got nothing`, {
-    hint: "set it, or set WEIR_SANDBOX=1 to serve synthetic data",
+    hint: 'set it, or use {WEIR_SANDBOX: "1"} for synthetic data',
   });
 }
 
@@ -95,16 +106,6 @@ export function sandboxOptions(
   const { apiKey, url, fetch } = createSandbox({ requestsPerSecond });
   const access = "public";
   return { access, apiKey, baseUrl: url, fetch, synthetic: true, requestsPerSecond };
-}
-
-/**
- * Reads the port to listen on from the variable `PORT`; 0 is any free port.
- *
- * @param text Value of the variable. Default 8000
- * @throws {ValidationError} If it is not a port number
- */
-export function readPort(text: string | undefined): number {
-  return toWholeNumber("PORT", text || "8000", 0, 65_535);
 }
 
 type Limits = Pick<
@@ -128,12 +129,28 @@ function readLimits(environment: Environment): Limits {
   };
 }
 
+/** What `WEIR_LOG` selects. */
+const LOG_OPTIONS: Record<string, Pick<AppOptions, "logRequests" | "logFormat">> = {
+  text: { logRequests: true, logFormat: "text" },
+  json: { logRequests: true, logFormat: "json" },
+  errors: { logRequests: false, logFormat: "text" },
+};
+
+function readLog(text: string | undefined): Pick<AppOptions, "logRequests" | "logFormat"> {
+  const name = text || "text";
+  if (Object.hasOwn(LOG_OPTIONS, name)) return LOG_OPTIONS[name]!;
+  const known = Object.keys(LOG_OPTIONS);
+  const hint = suggestBySpelling(name, known, "");
+  throw invalidValue("WEIR_LOG", `one of ${known.join(", ")}`, name, hint);
+}
+
 function readOrigins(text: string | undefined): AppOptions["corsOrigins"] {
   if (!text) return undefined;
   return text === "*" ? "*" : readList(text);
 }
 
-function toWholeNumber(name: string, text: string, min: number, max?: number): number {
+/** Reads a whole number from the text of a variable. */
+export function toWholeNumber(name: string, text: string, min: number, max?: number): number {
   // Other text, such as "1e3", stays text, so that the check rejects it and shows it.
   requireWholeNumber(name, parseWholeNumber(text) ?? text, min, max);
   return Number(text);

@@ -1,11 +1,12 @@
 import { accepts } from "@std/http/negotiation";
-import { oneLine, ValidationError } from "../src/errors.ts";
+import { ValidationError } from "../src/errors.ts";
 import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../src/formats/formats.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import type { AccessControl } from "./access.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { downloadHeaders } from "./download_headers.ts";
 import { streamDownload } from "./download_response.ts";
+import type { Exchange } from "./exchange.ts";
 import type { Settings } from "./options.ts";
 import { HttpProblem, toServiceProblem } from "./problem.ts";
 import { type DownloadParameters, readDownloadParameters } from "./search_params.ts";
@@ -28,12 +29,13 @@ export interface AppContext {
  * @throws {ValidationError} If a URL parameter is invalid
  */
 export async function respondWithDownload(
-  request: Request,
+  exchange: Exchange,
   resource: ResourceName,
   formatInPath: FormatName | undefined,
   { settings, accessControl, serviceLimit }: AppContext,
 ): Promise<Response> {
-  const dataStream = await accessControl.authorize(request);
+  const { request } = exchange;
+  const dataStream = exchange.observe(await accessControl.authorize(request));
   const parameters = readDownloadParameters(
     new URL(request.url),
     accessControl.parameters,
@@ -52,6 +54,9 @@ export async function respondWithDownload(
       { partition: "never" }),
     // Only a count needs the signal here; streamDownload() handles it for a download.
     ...(count && { signal }),
+    onProgress: ({ rows }) => {
+      exchange.rows = rows;
+    },
   });
   const stream = query.bytes(format, { csv });
   const headers = downloadHeaders(resource, format, parameters, {
@@ -68,19 +73,27 @@ export async function respondWithDownload(
       permit.release();
       return new Response(`${JSON.stringify(body)}\n`, { headers });
     }
-    return await streamDownload({
+    const response = await streamDownload({
       stream,
       headers,
       signal,
       readerTimeout: settings.readerTimeout,
       clock: settings.clock,
       onError: (error) =>
-        settings.log(`Download of ${resource} failed after its first page: ${oneLine(error)}`),
-      onEnd: permit.release,
+        exchange.logFailure(`Download of ${resource} failed after its first page`, error),
+      onChunk(bytes) {
+        exchange.bytes += bytes;
+      },
+      onEnd(outcome) {
+        permit.release();
+        exchange.end(outcome);
+      },
     });
+    exchange.isStream = true;
+    return response;
   } catch (error) {
     permit.release();
-    throw toServiceProblem(error, `Download of ${resource}`, settings);
+    throw toServiceProblem(error, `Download of ${resource}`, settings, exchange);
   }
 }
 

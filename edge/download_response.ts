@@ -2,6 +2,7 @@
 import type { Clock } from "../src/clock.ts";
 import type { Bytes } from "../src/bytes.ts";
 import { releaseBuffer } from "../src/formats/page_writer.ts";
+import type { RequestOutcome } from "./request_log.ts";
 
 /** A stream to send as a download. */
 interface StreamedDownload {
@@ -15,8 +16,10 @@ interface StreamedDownload {
   clock: Clock;
   /** Called if the download fails after its first page, or the client reads nothing for too long. */
   onError: (error: unknown) => void;
+  /** Called with the number of bytes of each chunk that is passed to the runtime. */
+  onChunk: (bytes: number) => void;
   /** Called when the response has ended, has failed or was cancelled. May be called again. */
-  onEnd: () => void;
+  onEnd: (outcome: RequestOutcome) => void;
 }
 
 /**
@@ -46,7 +49,7 @@ export async function streamDownload(download: StreamedDownload): Promise<Respon
 function createBody(
   reader: ReadableStreamDefaultReader<Bytes>,
   first: ReadableStreamReadResult<Bytes>,
-  { readerTimeout, clock, onError, onEnd }: StreamedDownload,
+  { readerTimeout, clock, onError, onChunk, onEnd }: StreamedDownload,
 ): ReadableStream<Bytes> {
   let chunks = splitChunk(first.value);
   let isDone = first.done;
@@ -63,7 +66,7 @@ function createBody(
       controller.error(error);
       void reader.cancel(error);
       onError(error);
-      onEnd();
+      onEnd("failed");
     });
   };
   return new ReadableStream<Bytes>({
@@ -78,19 +81,21 @@ function createBody(
         }
       } catch (error) {
         onError(error);
-        onEnd();
+        onEnd("failed");
         throw error;
       }
       if (isDone) {
         controller.close();
-        return onEnd();
+        return onEnd("complete");
       }
-      controller.enqueue(chunks.shift()!);
+      const chunk = chunks.shift()!;
+      onChunk(chunk.length);
+      controller.enqueue(chunk);
       startTimeout(controller);
     },
     async cancel(reason) {
       timeout.abort();
-      onEnd();
+      onEnd("aborted");
       await reader.cancel(reason);
     },
   }, { highWaterMark: 0 });

@@ -5,6 +5,7 @@ import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import { RANDOM_SECRET_HINT, requireSecret } from "../src/signing/signed_url.ts";
 import {
   invalidValue,
+  requireOneOf,
   requireOptions,
   requireType,
   requireWholeNumber,
@@ -12,6 +13,12 @@ import {
 
 /** Who may download; see {@linkcode AppOptions.access}. */
 export type AccessMode = "caller" | "signed" | "token" | "public";
+
+/** Format of the log; see {@linkcode AppOptions.logFormat}. */
+export type LogFormat = "text" | "json";
+
+/** All formats of the log. */
+export const LOG_FORMATS: readonly LogFormat[] = ["text", "json"];
 
 /** All access modes. */
 export const ACCESS_MODES: readonly AccessMode[] = ["caller", "signed", "token", "public"];
@@ -66,14 +73,26 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
   corsOrigins?: "*" | readonly string[] | undefined;
   /** Time in milliseconds after which a client that reads nothing is disconnected. Default 60000. */
   readerTimeout?: number | undefined;
-  /** Returns the current time in milliseconds since 1970, for signed URLs. Default `Date.now`. */
+  /** Returns the current time in milliseconds since 1970, for signed URLs and the log. Default `Date.now`. */
   now?: (() => number) | undefined;
   /**
    * Called with one line for each internal error, each error of the service that the client did not
-   * cause, and each download that fails after its first page. The line never contains a key, token,
-   * secret or signature. Default `console.error`.
+   * cause, each download that fails after its first page and, with `logRequests`, each request. The
+   * line never contains a key, token, secret or signature. Default `console.error`.
    */
   log?: ((line: string) => void) | undefined;
+  /**
+   * Whether to log a line when a request ends: method, path, status, rows, bytes, duration and the known
+   * URL parameters. Default false.
+   */
+  logRequests?: boolean | undefined;
+  /** Format of the lines: `text` for people, or `json` for one JSON object per line. Default `text`. */
+  logFormat?: LogFormat | undefined;
+  /**
+   * Token of at least 16 characters that enables `/metrics`, which then requires it as
+   * `authorization: Bearer …`. Default: none, and there is no `/metrics`.
+   */
+  metricsToken?: string | undefined;
 }
 
 /** Names of all options; the type makes a missing or extra name an error. */
@@ -90,6 +109,9 @@ const APP_OPTIONS: Record<keyof AppOptions, undefined> = {
   readerTimeout: undefined,
   now: undefined,
   log: undefined,
+  logRequests: undefined,
+  logFormat: undefined,
+  metricsToken: undefined,
   baseUrl: undefined,
   requestsPerSecond: undefined,
   userAgent: undefined,
@@ -113,7 +135,13 @@ export interface Settings {
   readerTimeout: number;
   clock: Clock;
   now: () => number;
+  /** Writes a line to the log. Never throws. */
   log: (line: string) => void;
+  logRequests: boolean;
+  logFormat: LogFormat;
+  metricsToken: string | undefined;
+  /** Key, secret and tokens, which must not be in the log. */
+  secrets: readonly string[];
   /** Options for `DataStream`, without the API key. */
   dataStreamOptions: Omit<DataStreamOptions, "apiKey">;
 }
@@ -143,6 +171,9 @@ export function toSettings(options: AppOptions): Settings {
     readerTimeout = 60_000,
     now = Date.now,
     log = console.error,
+    logRequests = false,
+    logFormat = "text",
+    metricsToken,
     ...dataStreamOptions
   } = requireOptions("createApp()", options, APP_OPTIONS) as AppOptions;
   if (!ACCESS_MODES.includes(access)) {
@@ -156,7 +187,8 @@ export function toSettings(options: AppOptions): Settings {
     throw new ValidationError("tokens", "must be set for token access");
   }
   if (!Array.isArray(tokens)) throw invalidValue("tokens", "a list of strings", undefined);
-  for (const token of tokens) requireToken(token);
+  for (const token of tokens) requireToken("tokens", token);
+  if (metricsToken !== undefined) requireToken("metricsToken", metricsToken);
   requireWholeNumber("maxRows", maxRows, 1);
   requireWholeNumber("maxDownloads", maxDownloads, 1);
   requireWholeNumber("pageRows", pageRows, 1, MAXIMUM_TOP);
@@ -164,6 +196,8 @@ export function toSettings(options: AppOptions): Settings {
   requireType("synthetic", synthetic, "boolean");
   requireType("signingSecret", signingSecret, "string");
   requireType("log", log, "function");
+  requireType("logRequests", logRequests, "boolean");
+  requireOneOf("logFormat", logFormat, LOG_FORMATS);
   requireType("now", now, "function");
   if (corsOrigins !== "*" && !Array.isArray(corsOrigins)) {
     throw invalidValue("corsOrigins", '"*" or a list of origins', corsOrigins);
@@ -182,35 +216,35 @@ export function toSettings(options: AppOptions): Settings {
     readerTimeout,
     clock: dataStreamOptions.clock ?? systemClock,
     now,
-    log: redactedLog(log, [apiKey, signingSecret, ...tokens]),
+    log: safeLog(log),
+    logRequests,
+    logFormat,
+    metricsToken,
+    secrets: [apiKey, signingSecret, metricsToken, ...tokens].filter((secret) => !!secret),
     dataStreamOptions,
   };
 }
 
-/** Returns a log that replaces secrets and never throws. */
-function redactedLog(
-  log: (line: string) => void,
-  secrets: readonly (string | undefined)[],
-): (line: string) => void {
+/** Returns a log that never throws. */
+function safeLog(log: (line: string) => void): (line: string) => void {
   return (line) => {
-    let text = line;
-    for (const secret of secrets) if (secret) text = text.replaceAll(secret, "[secret]");
     try {
-      log(text);
+      log(line);
     } catch (error) {
       // A log that fails must not change the response.
-      console.error(text);
+      console.error(line);
       console.error(`The option log failed: ${oneLine(error)}`);
     }
   };
 }
 
 /** Rejects a token that is short, or that cannot be sent as a Bearer token (RFC 6750). */
-function requireToken(token: string): void {
+function requireToken(option: "tokens" | "metricsToken", token: string): void {
   if (typeof token === "string" && /^[\w\-.~+/]{16,}=*$/.test(token)) return;
   const problem =
-    "must be tokens of at least 16 letters, digits and -._~+/, got another (not shown)";
-  throw new ValidationError("tokens", problem, { hint: RANDOM_SECRET_HINT });
+    `must be ${option === "tokens" ? "tokens" : "a token"} of at least 16 letters, digits and ` +
+    "-._~+/, got another (not shown)";
+  throw new ValidationError(option, problem, { hint: RANDOM_SECRET_HINT });
 }
 
 function requireOrigin(origin: string): void {

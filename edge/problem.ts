@@ -1,5 +1,6 @@
 import { DataStreamError, nameOptions, oneLine, ValidationError } from "../src/errors.ts";
 import type { AccessMode, Settings } from "./options.ts";
+import type { FailureLog } from "./request_log.ts";
 
 /** Problem details object (RFC 9457) without `type`. `hint` is an extension member. */
 interface ProblemDetails {
@@ -105,9 +106,11 @@ const STATUS_HINTS: Record<number, string> = {
   413: NARROW_QUERY_HINT,
   504: `try again; if it fails again, ${NARROW_QUERY_HINT}`,
 };
-/** Hint for an error that the client cannot resolve. */
-export const SERVER_OPERATOR_HINT =
-  "try again later; if it fails again, tell the operator of this server (the details are in its log)";
+/** Returns the hint for an error that the client cannot resolve. */
+export function requestIdHint(requestId: string): string {
+  return "try again later; if it fails again, send the operator of this server the request id " +
+    `${requestId}, which is in its log`;
+}
 /** Delay (s) before a retry if the service does not send `retry-after`. */
 const DEFAULT_RETRY_DELAY = 5;
 
@@ -120,12 +123,14 @@ const DEFAULT_RETRY_DELAY = 5;
  *
  * @param error Error of a query
  * @param task What failed, for the log
+ * @param exchange Exchange to which the error belongs
  * @returns The problem, or the same error if it is not a `DataStreamError`
  */
 export function toServiceProblem(
   error: unknown,
   task: string,
-  { access, log, maxRows }: Settings,
+  { access, maxRows }: Settings,
+  exchange: FailureLog,
 ): unknown {
   if (!(error instanceof DataStreamError)) return error;
   if (error.kind === "too-many-rows") {
@@ -137,12 +142,12 @@ export function toServiceProblem(
     });
   }
   const status = statusFor(error, access);
-  if (status >= 500) log(`${task} failed: ${oneLine(error)}`);
+  if (status >= 500) exchange.logFailure(`${task} failed`, error);
   const title = TITLES[status]!;
   const hidesDetails = error.status === undefined || status === 502;
   if (hidesDetails) {
     const detail = "DataStream did not return a complete response";
-    return new HttpProblem({ status, title, detail, hint: SERVER_OPERATOR_HINT });
+    return new HttpProblem({ status, title, detail, hint: requestIdHint(exchange.id) });
   }
   const text = `${error.address ? "DataStream " : ""}${error.detail}`;
   // A message of the service can contain its address.

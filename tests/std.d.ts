@@ -36,3 +36,19 @@ declare module "@std/http/negotiation" {
     ...types: string[]
   ): string | undefined;
 }
+
+declare module "@std/semver" {
+  export interface SemVer {
+    major: number;
+    minor: number;
+    patch: number;
+    prerelease?: (string | number)[];
+    build?: string[];
+  }
+  export function tryParse(value: string): SemVer | undefined;
+  export function compare(version1: SemVer, version2: SemVer): -1 | 0 | 1;
+}
+
+declare module "@std/yaml/parse" {
+  export function parse(content: string): unknown;
+}

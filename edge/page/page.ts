@@ -1,9 +1,9 @@
-import type { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { DataStream } from "../../src/client/datastream.ts";
 import { ValidationError } from "../../src/errors.ts";
 import { ConcurrencyLimit } from "../concurrency_limit.ts";
 import type { AppContext } from "../download.ts";
+import type { Exchange, Router } from "../exchange.ts";
 import { HttpProblem, toServiceProblem } from "../problem.ts";
 import { TtlCache } from "./cache.ts";
 import { type DatasetChoice, fetchDatasets } from "./datasets.ts";
@@ -30,7 +30,7 @@ const MAX_FORM_SIZE = 100_000;
  * @param allowedMethods Value of the header `allow` by path; the paths of the page are added
  */
 export function addPage(
-  app: Hono,
+  app: Router,
   allowedMethods: Map<string, string>,
   context: AppContext,
 ): void {
@@ -45,16 +45,22 @@ export function addPage(
   }
   const respond = createPageHandler(context);
   allowedMethods.set("/", requiresToken ? "GET, HEAD, POST" : "GET, HEAD");
-  app.get("/", ({ req }) => respond(req.raw, new URL(req.url).searchParams));
+  app.get("/", ({ req, env }) => respond(env.exchange, new URL(req.url).searchParams));
   if (!requiresToken) return;
   // Without JavaScript, the form sends the token in the request body, because URLs are logged.
   const onError = () => {
     throw FORM_TOO_LARGE;
   };
-  app.post("/", bodyLimit({ maxSize: MAX_FORM_SIZE, onError }), async ({ req }) => {
-    const parameters = new URLSearchParams(await req.text());
-    return respond(req.raw, parameters, parameters.get("token")?.trim() || undefined);
-  });
+  app.post(
+    "/",
+    bodyLimit({ maxSize: MAX_FORM_SIZE, onError }),
+    async ({ req, env: { exchange } }) => {
+      const parameters = new URLSearchParams(await req.text());
+      const token = parameters.get("token")?.trim() || undefined;
+      exchange.hide(token);
+      return respond(exchange, parameters, token);
+    },
+  );
 }
 
 const FORM_TOO_LARGE = new HttpProblem({
@@ -90,7 +96,7 @@ const MAX_PREVIEWS = 50;
  * @param token Token in the request body, where a form sends it without JavaScript
  */
 type PageHandler = (
-  request: Request,
+  exchange: Exchange,
   parameters: URLSearchParams,
   token?: string,
 ) => Promise<Response>;
@@ -106,18 +112,18 @@ function createPageHandler({ settings, accessControl }: AppContext): PageHandler
   });
 
   /** Runs a task that sends requests to the service, while it holds a permit. */
-  async function requestWithPermit<T>(task: () => Promise<T>): Promise<T> {
+  async function requestWithPermit<T>(exchange: Exchange, task: () => Promise<T>): Promise<T> {
     try {
       return await limit.run(task);
     } catch (error) {
-      throw toServiceProblem(error, "Request for the web page", settings);
+      throw toServiceProblem(error, "Request for the web page", settings, exchange);
     }
   }
 
   /** Returns the datasets. If the request fails, returns stale ones, or `undefined` without any. */
   async function loadDatasets(
     dataStream: DataStream,
-    signal: AbortSignal,
+    exchange: Exchange,
     alerts: Alerts,
   ): Promise<readonly DatasetChoice[] | undefined> {
     const key = "all";
@@ -126,7 +132,7 @@ function createPageHandler({ settings, accessControl }: AppContext): PageHandler
     // Concurrent requests do not share a promise: workerd cancels a request that waits for the I/O of
     // another one.
     const datasets = await alerts.capture(() =>
-      requestWithPermit(() => fetchDatasets(dataStream, signal))
+      requestWithPermit(exchange, () => fetchDatasets(dataStream, exchange.request.signal))
     );
     if (datasets) datasetsCache.set(key, datasets);
     return datasets ?? datasetsCache.getStale(key);
@@ -135,12 +141,13 @@ function createPageHandler({ settings, accessControl }: AppContext): PageHandler
   async function loadPreview(
     dataStream: DataStream,
     query: FormQuery,
-    signal: AbortSignal,
+    exchange: Exchange,
   ): Promise<Preview> {
     const key = JSON.stringify(query);
     const cached = previewCache.get(key);
     if (cached) return cached;
-    const preview = await requestWithPermit(preparePreview(dataStream, query, signal));
+    const { signal } = exchange.request;
+    const preview = await requestWithPermit(exchange, preparePreview(dataStream, query, signal));
     // A result that was requested with one user's key must not be shown to others.
     if (settings.access !== "caller") previewCache.set(key, preview);
     return preview;
@@ -148,30 +155,32 @@ function createPageHandler({ settings, accessControl }: AppContext): PageHandler
 
   /** @param dataStream `undefined` if the user has not entered a key: then there is no preview */
   async function loadResults(
-    request: Request,
+    exchange: Exchange,
     form: Form,
     dataStream: DataStream | undefined,
   ): Promise<Results> {
     const query = toFormQuery(form);
-    const preview = dataStream && await loadPreview(dataStream, query, request.signal);
-    const origin = publicOrigin(request);
+    const preview = dataStream && await loadPreview(dataStream, query, exchange);
+    const origin = publicOrigin(exchange.request);
     const links = await createLinks(settings, origin, Number(form.days), query);
     return { form, links, preview };
   }
 
-  return async (request, parameters, token) => {
+  return async (exchange, parameters, token) => {
+    const { request } = exchange;
     const headers = { "content-type": "text/html; charset=utf-8", "cache-control": "no-store" };
     if (request.method === "HEAD") return new Response(null, { headers });
     const form = readForm(parameters);
     const isSubmitted = parameters.has("endpoint");
     const alerts = new Alerts();
-    const dataStream = await alerts.capture(() => accessControl.authorizePage(request, token));
-    const datasets = dataStream && await loadDatasets(dataStream, request.signal, alerts);
+    const authorized = await alerts.capture(() => accessControl.authorizePage(request, token));
+    const dataStream = authorized && exchange.observe(authorized);
+    const datasets = dataStream && await loadDatasets(dataStream, exchange, alerts);
     const mayShowLinks = dataStream !== undefined || settings.access === "caller";
     const results = isSubmitted && alerts.isEmpty
       ? await alerts.capture(() => {
         if (!mayShowLinks) throw TOKEN_REQUIRED;
-        return loadResults(request, form, dataStream);
+        return loadResults(exchange, form, dataStream);
       })
       : undefined;
     const page = renderPage({

@@ -6,6 +6,9 @@ import { API_KEY_PATTERN, KEY_SOURCE } from "../service_constants.ts";
 import { type Context, UsageError } from "./context.ts";
 import { explainingErrors } from "./output.ts";
 
+/** Variable with the path of the user's folder. */
+const HOME = process.platform === "win32" ? "USERPROFILE" : "HOME";
+
 /**
  * Reads the API key from the environment, else from the file that `weir setup` writes.
  *
@@ -52,7 +55,7 @@ async function writeKey(key: string, context: Context): Promise<string> {
   const path = keyPath(context.environment);
   if (path === undefined) {
     throw new UsageError(
-      "No directory for the key: set HOME or XDG_CONFIG_HOME, and permit reading it",
+      `No directory for the key: set ${HOME} or XDG_CONFIG_HOME, and permit reading it`,
     );
   }
   // Without `recursive`, which would need the permission to read every folder above.
@@ -80,6 +83,6 @@ function requireKeyFrom(key: string, source: string): string {
 function keyPath(environment: Context["environment"]): string | undefined {
   const config = environment("XDG_CONFIG_HOME");
   if (config) return join(config, "weir", "key");
-  const home = environment(process.platform === "win32" ? "USERPROFILE" : "HOME");
+  const home = environment(HOME);
   return home ? join(home, ".config", "weir", "key") : undefined;
 }

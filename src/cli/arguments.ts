@@ -248,15 +248,17 @@ function unknownFlag(
   commands: Readonly<Record<string, Syntax>>,
 ): UsageError {
   const name = flag.replace(/^-+/, "");
+  const { flags } = commands[command]!;
   const owners = Object.keys(commands).filter((other) =>
     Object.hasOwn(commands[other]!.flags, name)
   );
-  if (flag === `--${name}` && owners.length > 0) {
+  const hasSynonym = Object.hasOwn(flags, FLAG_SYNONYMS.get(name) ?? "");
+  if (flag === `--${name}` && owners.length > 0 && !hasSynonym) {
     const last = owners.pop();
     const choices = owners.length === 0 ? last : `${owners.join(", ")} or ${last}`;
     return new UsageError(`${flag} is not for ${command}: use it with ${choices}`);
   }
-  const hint = flagHint(name, commands[command]!.flags);
+  const hint = flagHint(name, flags);
   return new UsageError(`Unknown flag "${flag}"${hint && `: ${hint}`}`);
 }
 

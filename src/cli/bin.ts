@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 /**
  * The command line as npm installs it, for Node and Bun, where a module cannot always detect that it
  * is the main one.

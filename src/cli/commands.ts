@@ -13,6 +13,7 @@ import {
   printSignedUrl,
   printUrl,
 } from "./offline_commands.ts";
+import { serve } from "./serve.ts";
 import {
   downloadFlags,
   FILTER_FLAGS,
@@ -32,8 +33,7 @@ export async function run(args: readonly string[], context: Context): Promise<nu
   let given: Arguments | undefined;
   try {
     given = parseArguments(args, COMMANDS);
-    await runCommand(given, context);
-    return 0;
+    return await runCommand(given, context);
   } catch (error) {
     if (context.signal.aborted) {
       context.printError("Interrupted");
@@ -43,12 +43,13 @@ export async function run(args: readonly string[], context: Context): Promise<nu
   }
 }
 
-async function runCommand(given: Arguments, context: Context): Promise<void> {
+async function runCommand(given: Arguments, context: Context): Promise<number> {
   const { command, flags } = given;
-  if (flags.has("version")) return await context.print(`${VERSION}\n`);
-  if (command === undefined) return await context.print(programHelp());
-  if (flags.has("help")) return await context.print(commandHelp(command));
-  await COMMANDS[command]!.run(given, context);
+  if (flags.has("version")) await context.print(`${VERSION}\n`);
+  else if (command === undefined) await context.print(programHelp());
+  else if (flags.has("help")) await context.print(commandHelp(command));
+  else return await COMMANDS[command]!.run(given, context) ?? 0;
+  return 0;
 }
 
 /** Prints an error and what to do about it. Returns the exit code. */
@@ -96,14 +97,16 @@ export interface Command extends Syntax {
   summary: string;
   /** Command lines in the help of the command. */
   examples: readonly string[];
-  /** Runs the command with parsed arguments. */
-  run: (given: Arguments, context: Context) => Promise<void>;
+  /** Runs the command with parsed arguments. Returns the exit code; 0 without a value. */
+  run: (given: Arguments, context: Context) => Promise<number | void>;
 }
 
 const RESOURCE_OPERAND = {
   name: Object.keys(RESOURCE_COMMANDS).join("|"),
   help: "the resource",
 };
+/** Access modes of the server, whose modules only the command `serve` loads. */
+const SERVER_ACCESS_MODES = ["caller", "signed", "token", "public"];
 /** Flags of every command. */
 const COMMON_FLAGS = {
   debug: { help: "print the stack of an error" },
@@ -195,6 +198,36 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       "weir sign 'https://weir.example/Records.csv?$filter=DOI eq '\\''10.25976/xxxx-xx00'\\''' --expires 30d",
     ],
     run: printSignedUrl,
+  },
+  serve: {
+    summary: "start a server of download URLs, with a web page that makes them",
+    flags: {
+      host: {
+        value: "ADDRESS",
+        help: "address to listen on; 0.0.0.0 is all (default: HOST, else 127.0.0.1)",
+      },
+      port: {
+        value: "PORT",
+        help: "port to listen on; 0 is any free port (default: PORT, else 8000)",
+      },
+      access: {
+        value: "MODE",
+        choices: SERVER_ACCESS_MODES,
+        help: `who may download: ${SERVER_ACCESS_MODES.join(", ")} (default: WEIR_ACCESS)`,
+      },
+      sandbox: SERVICE_FLAGS.sandbox,
+      "env-file": {
+        value: "FILE",
+        help: "file with environment variables, such as WEIR_TOKENS=…; set ones have priority",
+      },
+      ...COMMON_FLAGS,
+    },
+    examples: [
+      "weir serve --sandbox",
+      "weir serve --access public --port 8080",
+      "weir serve --host 0.0.0.0 --env-file /etc/weir.env",
+    ],
+    run: serve,
   },
   setup: {
     summary: "save an API key in a file that only you can read",

@@ -9,6 +9,8 @@ export interface Context {
   environment: (name: string) => string | undefined;
   /** Returns an environment variable like `environment`, but never asks for a permission. */
   environmentIfAllowed: (name: string) => string | undefined;
+  /** Returns the names of all environment variables; none if Deno does not permit listing them. */
+  environmentNames: () => readonly string[];
   /**
    * Returns the end of a sentence about setting a variable: the flag that permits Deno to read it. An
    * empty string if reading is permitted.
@@ -28,7 +30,9 @@ export interface Context {
   terminal: Terminal | undefined;
   /** Asks for a line without showing it; without a terminal, reads it from standard input. */
   promptSecret: (prompt: string) => Promise<string>;
-  /** Aborted when the process receives SIGINT, SIGTERM or SIGHUP. */
+  /** Ends the process after the command, even if connections are open. */
+  endProcess: () => void;
+  /** Aborted when the process receives SIGINT, SIGTERM, SIGHUP or SIGBREAK. */
   signal: AbortSignal;
 }
 

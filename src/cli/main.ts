@@ -41,6 +41,7 @@
  * | `weir fields records` | fields and filter names |
  * | `weir url records --characteristic pH` | the URL of the first request |
  * | `weir sign URL --expires 7d` | a signed URL of a server |
+ * | `weir serve --sandbox` | a server of download URLs, with a web page |
  * | `weir setup` | a saved API key |
  * | `weir help records` | all flags of a command |
  *
@@ -53,6 +54,11 @@
  * | `--sandbox` without a file, `fields`, `url`, help | none |
  * | output to the terminal, `--count`, `cite` | `--allow-env=DATASTREAM_API_KEY --allow-net=api.datastream.org` |
  * | output to a file | these, and `--allow-read=. --allow-write=.` |
+ * | `serve` | `--allow-env --allow-net` |
+ *
+ * ## Runtimes
+ *
+ * Deno, Node and Bun. In Bun, write `bunx` instead of `npx`.
  *
  * ## Exit codes
  *
@@ -90,7 +96,8 @@ import { ignoredProxyHint } from "./proxy.ts";
  * Runs the command line in this process. Calls can overlap.
  *
  * A closed pipe (`| head`) is not an error. SIGINT, SIGTERM and SIGHUP end every running call with
- * 130; a second signal exits the process.
+ * 130; a second signal exits the process. The first signal also ends the command `serve`, which then exits
+ * the process when its open responses are complete.
  *
  * Permissions in Deno: `--allow-env=DATASTREAM_API_KEY`, `--allow-net` for the host of the service,
  * and for `--output` to read and write the folder of the file. Other variables and signals are used
@@ -113,6 +120,8 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
   let isPipeClosed = false;
   let outputError: Error | undefined;
   let signals = 0;
+  let exitCode = 0;
+  let endsProcess = false;
   const stop = new AbortController();
   const handlers: ProcessHandlers = {
     onOutputError(error: Error & { code?: string }) {
@@ -136,9 +145,10 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
   });
   addHandlers(handlers);
   try {
-    const code = await run(args, {
+    exitCode = await run(args, {
       environment,
       environmentIfAllowed,
+      environmentNames: () => isAllowed() ? Object.keys(process.env) : [],
       permissionHint: (name) =>
         isAllowed(name) ? "" : ` and permit reading it (--allow-env=${name})`,
       networkHint: ignoredProxyHint,
@@ -156,9 +166,10 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
         ? { columns: () => stderr.columns || 80, write: writeMessage }
         : undefined,
       promptSecret: (prompt) => promptSecret(prompt, stop.signal),
+      endProcess: () => void (endsProcess = true),
       signal: stop.signal,
     });
-    if (signals > 0 || outputError === undefined) return code;
+    if (signals > 0 || outputError === undefined) return exitCode;
     if (isPipeClosed) return 0;
     writeMessage(`${oneLine(explainWriteError(outputError, "standard output"))}\n`);
     return 1;
@@ -168,11 +179,12 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
     // In Bun, a stream reports its error after the write that failed.
     await setImmediate();
     removeHandlers(handlers);
+    if (endsProcess) process.exit(exitCode);
   }
 }
 
-/** Signals that end the process. */
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+/** Signals that end the process. SIGBREAK (Ctrl-Break) exists only on Windows. */
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"] as const;
 
 /** Handlers of the events of a process. */
 interface ProcessHandlers {
@@ -213,7 +225,7 @@ const deno = (globalThis as {
   Deno?: {
     stdout: { write(bytes: Uint8Array): Promise<number> };
     stderr: { writeSync(bytes: Uint8Array): number };
-    permissions: { querySync(of: { name: "env"; variable: string }): { state: string } };
+    permissions: { querySync(of: { name: "env"; variable?: string }): { state: string } };
   };
 }).Deno;
 
@@ -231,7 +243,8 @@ function writeMessage(text: string): void {
   }
 }
 
-function isAllowed(variable: string): boolean {
+/** Whether a variable may be read; without a name, whether all variables may be listed. */
+function isAllowed(variable?: string): boolean {
   const { state = "granted" } = deno?.permissions.querySync({ name: "env", variable }) ?? {};
   return state === "granted";
 }

@@ -93,7 +93,7 @@ export class DataStream {
    * ```
    */
   with(options: DataStreamOptions): DataStream {
-    return new DataStream({ ...this.#options, ...options });
+    return createClient({ ...this.#options, ...options });
   }
 
   /**
@@ -320,4 +320,9 @@ export class DataStream {
     }
     return citations;
   }
+}
+
+/** Creates a client. Bundlers rename a class that refers to itself, and consoles then show that name. */
+function createClient(options: DataStreamOptions): DataStream {
+  return new DataStream(options);
 }

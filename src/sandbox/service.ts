@@ -39,6 +39,12 @@
  * | server | `createApp()` with the URL, key and `fetch` of a sandbox |
  * | test of another HTTP client | `sandbox.fetch(url, { headers: { "x-api-key": sandbox.apiKey } })` |
  *
+ * ## Runtimes
+ *
+ * Deno, Node, Bun, browsers, Cloudflare Workers and other edge runtimes. The module imports no package.
+ *
+ * ## Rate limit of clients
+ *
  * All sandboxes have the same URL, and clients share one rate per origin. In tests without
  * `requestsPerSecond: Infinity`, give each client another origin as `baseUrl`: any host works, followed by
  * `/v1/odata/v4`.

@@ -47,6 +47,7 @@ export async function startServer(
     DATASTREAM_BASE_URL: baseUrlOf(service),
     DATASTREAM_API_KEY: "sandbox",
     WEIR_ACCESS: "public",
+    WEIR_LOG: "errors", // lines of requests would be between the lines of the table
     ...environment,
   };
   return await start([command!, "--host", "127.0.0.1", "--port", "0", ...args], env, project);

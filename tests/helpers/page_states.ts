@@ -1,8 +1,9 @@
 import { Document, toLines } from "./dom.ts";
 
-/** Formats the elements of a page with one per line. */
+/** Formats the elements of a page with one per line, without random request ids. */
 export function pageLines(html: string): string[] {
-  return new Document(html, "http://localhost/").root.children.flatMap((child) => toLines(child));
+  const text = html.replace(/request id [\da-f-]{36}/g, "request id (random)");
+  return new Document(text, "http://localhost/").root.children.flatMap((child) => toLines(child));
 }
 
 /** Returns the differences of two lists of lines: `-` marks removed lines, `+` added ones. */
@@ -29,5 +30,8 @@ export function differingLines(before: readonly string[], after: readonly string
 
 /** Formats the status and the headers of a response, sorted by name. */
 export function headLines({ status, headers }: Response): string[] {
-  return [String(status), ...[...headers].map(([name, value]) => `${name}: ${value}`).sort()];
+  const lines = [...headers].map(([name, value]) =>
+    `${name}: ${name === "x-request-id" ? "(random)" : value}`
+  );
+  return [String(status), ...lines.sort()];
 }

@@ -6,11 +6,13 @@ export interface ProgramResult {
   stderr: string;
 }
 
-/** Working folder and additional environment variables of a program. */
-export type ProgramOptions = Pick<Deno.CommandOptions, "cwd" | "env">;
+/** Working folder and environment variables of a program, and the signal that kills it. */
+export type ProgramOptions = Pick<Deno.CommandOptions, "cwd" | "env" | "clearEnv" | "signal">;
 
 /** Whether setpriv (util-linux on Linux) is installed, which can kill a process with its parent. */
 const hasSetpriv = await isInstalled("setpriv");
+/** Whether setsid (util-linux on Linux) is installed, which makes a process the leader of a group. */
+const hasSetsid = await isInstalled("setsid");
 
 async function isInstalled(program: string): Promise<boolean> {
   try {
@@ -56,4 +58,20 @@ export async function runProgramWith(
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;
   }
+}
+
+/**
+ * Creates a command like {@linkcode childCommand}. Its process ends with {@linkcode killGroup}, and so do,
+ * where setsid is installed, those that it starts.
+ */
+export function groupCommand(program: string, options: Deno.CommandOptions): Deno.Command {
+  if (!hasSetsid) return childCommand(program, options);
+  return childCommand("setsid", { ...options, args: [program, ...options.args ?? []] });
+}
+
+/** Ends a process of {@linkcode groupCommand}. */
+export async function killGroup(child: Deno.ChildProcess): Promise<void> {
+  if (!hasSetsid) return child.kill("SIGKILL");
+  const args = ["-KILL", "--", `-${child.pid}`];
+  await new Deno.Command("kill", { args, stderr: "null" }).output();
 }

@@ -4,7 +4,7 @@ import { withDeadline } from "./deadline.ts";
 /** Names of the commands. */
 export const COMMAND_NAMES = [
   ...["records", "observations", "locations", "metadata"],
-  ...["cite", "fields", "url", "sign", "setup"],
+  ...["cite", "fields", "url", "sign", "serve", "setup"],
 ] as const;
 
 /** Exit code and output of a command line. */
@@ -47,6 +47,8 @@ export async function weir(line: readonly string[], given: RunOptions = {}): Pro
   const running = run(line, {
     environment,
     environmentIfAllowed: environment,
+    environmentNames: () => Object.keys(variables),
+    endProcess: () => {},
     permissionHint: () => "",
     networkHint: given.networkHint ?? (() => undefined),
     isStdoutTerminal: given.isStdoutTerminal ?? false,

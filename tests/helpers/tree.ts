@@ -23,7 +23,12 @@ export async function* filesIn(folder: string, below = ""): AsyncGenerator<strin
 
 /** Returns the specifiers of the imports and re-exports in a file, including types. */
 export function importsOf(path: string): string[] {
-  const code = Deno.readTextFileSync(path).replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
+  return importsIn(Deno.readTextFileSync(path));
+}
+
+/** Returns the specifiers of the imports and re-exports in a module's text, including types. */
+export function importsIn(text: string): string[] {
+  const code = text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
   const statements = code.matchAll(/^(?:import|export)\b[^;]*?\bfrom\s*"([^"]+)"/gm);
   const effects = code.matchAll(/(?<!")\bimport\s*\(?\s*"([^"]+)"/g);
   return [...statements, ...effects].map(([, specifier]) => specifier!);

@@ -33,9 +33,38 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
     name: "a download that fails after the first page ends without an error",
     file: "edge/download_response.ts",
-    find: "        onError(error);\n        onEnd();\n        throw error;",
-    replacement: "        onError(error);\n        onEnd();\n        return controller.close();",
+    find: '        onError(error);\n        onEnd("failed");\n        throw error;',
+    replacement:
+      '        onError(error);\n        onEnd("failed");\n        return controller.close();',
     test: "tests/unit/edge/problem_test.ts",
+  },
+  {
+    name: "the log shows a secret of the server",
+    file: "edge/exchange.ts",
+    find: "[...this.#recorders.settings.secrets, ...this.#secrets]",
+    replacement: "this.#secrets",
+    test: "tests/unit/edge/request_log_test.ts",
+  },
+  {
+    name: "the log shows the path of an unknown request",
+    file: "edge/app.ts",
+    find: "if (allowedMethods.has(req.path)) env",
+    replacement: "env",
+    test: "tests/unit/edge/request_log_test.ts",
+  },
+  {
+    name: "each request for /readyz sends a probe",
+    file: "edge/readiness.ts",
+    find: "while (!this.#isKnown()) {",
+    replacement: "for (;;) {\n      this.#probeStartedAt = -Infinity;",
+    test: "tests/unit/edge/readiness_test.ts",
+  },
+  {
+    name: "/metrics accepts any token",
+    file: "edge/app.ts",
+    find: "await requireKnownToken(bearerToken(request), [metricsToken]);",
+    replacement: "await requireKnownToken(metricsToken, [metricsToken]);",
+    test: "tests/unit/edge/metrics_test.ts",
   },
   {
     name: "a <script> in a cell is not escaped on the page",

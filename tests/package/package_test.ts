@@ -1,6 +1,6 @@
 // Tests the npm package, installed in an empty project, with Node and TypeScript.
 import "../helpers/task_permissions.ts";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
 import { documentBlocks, programOf } from "../helpers/documents.ts";
 import { PROJECT } from "../helpers/project.ts";
@@ -10,9 +10,22 @@ import { sandboxRequests } from "../helpers/sandbox.ts";
 import { filesIn, importsOf, resolve } from "../helpers/tree.ts";
 import { type ConsumerProject, createProject, output, run } from "./project.ts";
 
-/** The newest and the oldest supported TypeScript, by the names under which they are installed. */
-const COMPILERS = { newest: "typescript@7", oldest: "typescript@~5.7" };
+/** Supported versions of TypeScript, by the names under which they are installed. */
+const COMPILERS = {
+  newest: "typescript@7",
+  /** The first version whose `nodenext` accepts `require()` of an ECMAScript module. */
+  firstWithRequire: "typescript@~5.8",
+  oldest: "typescript@~5.7",
+};
 const CONSUMER = new URL("consumer/", import.meta.url);
+/** Files in the package that are neither code nor types nor maps. */
+const TEXTS = [
+  "CHANGELOG.md",
+  "LICENSE",
+  "README.md",
+  "THIRD-PARTY-LICENSES.txt",
+  "package.json",
+];
 
 let project: ConsumerProject;
 let files: string[];
@@ -20,7 +33,7 @@ let names: string;
 
 Deno.test.beforeAll(async () => {
   const compilers = Object.entries(COMPILERS).map(([name, version]) => `${name}@npm:${version}`);
-  project = await createProject("@types/node@20", ...compilers);
+  project = await createProject("@types/node@20", "tsserver@npm:typescript@~5.9", ...compilers);
   files = await Array.fromAsync(filesIn(project.installed));
   names = await reexportAllTypes();
   for await (const { name } of Deno.readDir(CONSUMER)) {
@@ -29,46 +42,125 @@ Deno.test.beforeAll(async () => {
 });
 Deno.test.afterAll(() => Deno.remove(project.folder, { recursive: true }));
 
-Deno.test("the package has only modules, types and documents when it is installed", () => {
-  const [texts, code] = [files.filter((file) => !/\.(js|d\.ts|d\.cts)$/.test(file)), modules()];
-  assertEquals(
-    texts.sort(),
-    ["CHANGELOG.md", "LICENSE", "README.md", "package.json", "std/LICENSE"],
+Deno.test("the package has only files that its entry points use when it is installed", () => {
+  const { exports, bin, browser } = manifest();
+  const entries = Object.values(exports).filter((entry) => typeof entry !== "string");
+  const modules = reachedFrom(
+    [...entries.map(({ default: path }) => path.slice(2)), bin.weir!],
+    () => true,
   );
+  const types = reachedFrom(entries.map(({ types }) => types.slice(2)), () => true);
+  const mapped = [...modules, ...types, browser.slice(2)];
+  const maps = mapped.map((file) => `${file}.map`);
+  const sources = maps.flatMap(sourcesOf).filter((source) => !source.startsWith("npm:"));
+  assertEquals(files.toSorted(), [...new Set([...TEXTS, ...mapped, ...maps, ...sources])].sort());
   for (const file of files) assert(!/(^|\/)tests?\/|_test\./.test(file), file);
-  const { exports, bin } = manifest();
-  const reached = new Set<string>();
-  const visit = (file: string) => {
-    if (reached.has(file)) return;
-    reached.add(file);
-    for (const name of importsOf(project.installed + file)) {
-      if (name.startsWith(".")) visit(resolve(file, name));
-    }
-  };
-  for (const { default: entry } of Object.values(exports)) visit(entry.slice(2));
-  visit(bin.weir!);
-  for (const file of code.filter((file) => !reached.has(file))) {
-    // A module with types alone is emitted empty.
-    const text = Deno.readTextFileSync(project.installed + file);
-    assertEquals(text.replace(/\/\*[\s\S]*?\*\/|export *\{ *\};|\s/g, ""), "", file);
+});
+
+Deno.test("each source map has the text of its sources or refers to files of the package", () => {
+  const maps = files.filter((file) => file.endsWith(".map"));
+  assert(maps.length > 40);
+  for (const map of maps) {
+    const { sources, sourcesContent, sourceRoot } = readJson(map);
+    assertEquals(sourceRoot ?? "", "");
+    sources.forEach((source: string, index: number) => {
+      if (source.startsWith("npm:")) assert(sourcesContent[index].length > 0, `${map}: ${source}`);
+      else assert(files.includes(resolve(map, source)), `${map}: ${source}`);
+    });
   }
 });
 
-Deno.test("the package imports only its files and dependencies when npm installs it", () => {
-  const { dependencies } = manifest();
-  assertEquals(Object.keys(dependencies), ["hono", "url-template"]);
-  for (const file of files.filter((file) => /\.(js|d\.ts|d\.cts)$/.test(file))) {
+Deno.test("a stack trace names lines of the sources when Node enables source maps", async () => {
+  const { stderr } = await run(
+    project.folder,
+    {},
+    "node",
+    "--enable-source-maps",
+    "source_map.mjs",
+  );
+  const [, path, line] = /@weir\/datastream\/(src\/endpoint\/\S+\.ts):(\d+):\d+/.exec(stderr) ?? [];
+  assert(path, stderr);
+  const source = Deno.readTextFileSync(project.installed + path).split("\n");
+  assertMatch(source[Number(line) - 1]!, /throw|new ValidationError/);
+  assertEquals(source.join("\n"), Deno.readTextFileSync(PROJECT + path));
+});
+
+Deno.test("the editor goes to the TypeScript source when a definition is requested", async () => {
+  const code = 'import { DataStream } from "@weir/datastream";\nnew DataStream().records;\n';
+  await Deno.writeTextFile(`${project.folder}editor.mts`, code);
+  const file = `${project.folder}editor.mts`;
+  const definition = { command: "definition", arguments: { file, line: 2, offset: 20 } };
+  const requests = [{ command: "open", arguments: { file } }, definition];
+  const lines = requests.map((request, seq) =>
+    JSON.stringify({ seq, type: "request", ...request })
+  );
+  await Deno.writeTextFile(`${project.folder}requests.txt`, `${lines.join("\n")}\n`);
+  const server = "node node_modules/tsserver/bin/tsserver < requests.txt";
+  const printed = await output(project.folder, "bash", "-c", server);
+  const responses = printed.split("\n").filter((line) => line.startsWith("{"));
+  const response = responses.map((line) => JSON.parse(line))
+    .find(({ command }) => command === "definition");
+  const [found] = response.body;
+  assertEquals(found.file, `${await Deno.realPath(project.installed)}/src/client/datastream.ts`);
+  const source = await Deno.readTextFile(found.file);
+  assertMatch(source.split("\n")[found.start.line - 1]!, /^ {2}records\b/);
+});
+
+Deno.test("the package imports only its files and modules of Node when npm installs it", () => {
+  assertEquals(manifest().dependencies, undefined);
+  for (const file of files.filter((file) => /\.js$|\.d\.ts$/.test(file))) {
     for (const name of importsOf(project.installed + file)) {
-      const target = name.startsWith(".") ? resolve(file, name) : undefined;
+      const target = name.startsWith(".") ? declared(file, name) : undefined;
       if (target) assert(files.includes(target), `${file} imports ${name}`);
-      else assert(/^node:/.test(name) || name.split("/")[0]! in dependencies, `${file}: ${name}`);
+      else assert(/^node:/.test(name), `${file}: ${name}`);
     }
   }
+});
+
+Deno.test("each entry point loads only the code that it needs when Node imports it", () => {
+  const { exports, bin } = manifest();
+  const loaded = (file: string) =>
+    reachedFrom([file], (isDynamic) => !isDynamic).flatMap((module) => sourcesOf(`${module}.map`));
+  const server = /^edge\/|^npm:@?hono/;
+  const none = {
+    ".": server,
+    "./sandbox": server,
+    "./endpoint": /^src\/(client|formats)\/|^edge\//,
+  };
+  for (const [entry, unexpected] of Object.entries(none)) {
+    const sources = loaded(exports[entry]!.default.slice(2));
+    assert(sources.length > 5);
+    assertEquals(sources.filter((source) => unexpected.test(source)), [], entry);
+  }
+  assertEquals(loaded(bin.weir!).filter((source) => server.test(source)), []);
+  assert(loaded(exports["./edge"]!.default.slice(2)).some((source) => server.test(source)));
+});
+
+Deno.test("the package has the licence of each npm package that it contains", async () => {
+  const notices = await Deno.readTextFile(`${project.installed}THIRD-PARTY-LICENSES.txt`);
+  const inBrowser = await Deno.readTextFile(`${project.installed}dist/weir.js`);
+  const maps = files.filter((file) => file.endsWith(".js.map"));
+  const namesIn = (map: string) =>
+    sourcesOf(map).flatMap((source) => /^npm:((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1] ?? []);
+  const contained = [...new Set(maps.flatMap(namesIn))].sort();
+  assertEquals(contained.map((name) => name.replace(/(?<=.)@.*/, "")), [
+    "@hono/node-server",
+    "deno-std",
+    "hono",
+    "url-template",
+  ]);
+  for (const name of contained) assertStringIncludes(notices, `\n${name}\n-`);
+  for (const name of namesIn("dist/weir.js.map")) assertStringIncludes(inBrowser, `\n${name}\n\n`);
+  for (const text of [notices, inBrowser]) {
+    assertStringIncludes(text, "Copyright (c) 2012-2014, Bram Stein");
+    assertStringIncludes(text, "Copyright 2018-2026 the Deno authors");
+  }
+  assertStringIncludes(inBrowser, "Copyright (c) 2026");
 });
 
 Deno.test("the package has no paths of the build machine when it is installed", async () => {
   const { HOME = "/", DENO_DIR = "/" } = Deno.env.toObject();
-  const paths = [PROJECT, HOME, DENO_DIR, "file:///", ".cache/deno"]
+  const paths = [PROJECT, HOME, DENO_DIR, "file:///", ".cache/deno", "node_modules/"]
     .filter((path) => path !== "/");
   for (const file of files) {
     const text = await Deno.readTextFile(project.installed + file);
@@ -79,16 +171,29 @@ Deno.test("the package has no paths of the build machine when it is installed", 
 });
 
 Deno.test("package.json has the version and license of jsr.json when the package is built", () => {
-  const { version, license, engines, sideEffects, description } = manifest();
+  const { version, license, engines, sideEffects, description, exports } = manifest();
   assertEquals([version, license], [jsr.version, jsr.license]);
-  assertEquals([engines.node, sideEffects], [">=20.3", false]);
+  assertEquals([engines.node, sideEffects], [">=20.19", false]);
+  assertEquals(Object.keys(exports), [...Object.keys(jsr.exports), "./package.json"]);
   assert(description.length > 20);
 });
 
 Deno.test("import and require give the same exports when Node loads each entry point", async () => {
-  const { required, imported } = JSON.parse(await output(project.folder, "node", "names.cjs"));
+  const entries = Object.keys(jsr.exports).map((entry) => `${jsr.name}${entry.slice(1)}`);
+  // The entry `./serve` reads the configuration of the server, and can log it.
+  const result = await run(
+    project.folder,
+    { WEIR_SANDBOX: "1" },
+    ...["node", "names.cjs", ...entries] as const,
+  );
+  assert(!/warning|error/i.test(result.stderr), result.stderr);
+  const { required, imported } = JSON.parse(result.stdout);
   const sources = await Promise.all(
-    Object.values(jsr.exports).map(async (path) => Object.keys(await import(PROJECT + path))),
+    Object.values(jsr.exports).map(async (path) =>
+      (await publicSymbols(path)).filter(({ declarations }) =>
+        declarations.some(({ kind }) => !["interface", "typeAlias"].includes(kind))
+      ).map(({ name }) => name).sort()
+    ),
   );
   assertEquals(required, sources);
   assertEquals(imported, sources);
@@ -123,16 +228,28 @@ Deno.test("the documents' programs for Node run unchanged when the sandbox repla
   }
 });
 
-Deno.test("DataStream shares one rate limiter when import and require load the package", async () => {
-  const { requests, parallel, tooFast } = JSON.parse(
+Deno.test("classes have the names of their exports when Node loads the package", async () => {
+  const code = `import * as weir from "@weir/datastream";
+    for (const [name, value] of Object.entries(weir)) {
+      if (/^class\\b/.test(String(value))) console.log(name, value.name);
+    }`;
+  const printed = await output(project.folder, "node", "--input-type=module", "--eval", code);
+  const classes = ["DataStream", "DataStreamError", "ValidationError"];
+  assertEquals(printed, classes.map((name) => `${name} ${name}\n`).join(""));
+});
+
+Deno.test("all entry points share one rate limiter when import and require load the package", async () => {
+  const { requests, parallel, tooFast, hasOneError } = JSON.parse(
     await output(project.folder, "node", "shared_rate_limit.cjs"),
   );
-  assertEquals({ requests, parallel, tooFast }, { requests: 4, parallel: 0, tooFast: 0 });
+  assertEquals({ requests, parallel, tooFast }, { requests: 5, parallel: 0, tooFast: 0 });
+  assert(hasOneError);
 });
 
 Deno.test("weir returns its exit code when npx runs it", async () => {
   const help = await output(project.folder, "npx", "--no-install", "@weir/datastream", "--help");
   assertStringIncludes(help, "--sandbox");
+  assertEquals(await output(project.folder, "npm", "exec", "--no", "--", "weir", "--help"), help);
   const args = ["records", "--sandbox", "--limit", "5"];
   const [header, ...rows] = readCsv(
     await output(project.folder, "npx", "--no-install", "weir", ...args),
@@ -143,9 +260,10 @@ Deno.test("weir returns its exit code when npx runs it", async () => {
   assertStringIncludes(wrong.stderr, "records");
 });
 
-/** Module settings of the compiler, and whether files can be CommonJS with them. */
+/** Module settings of the compiler, and whether CommonJS files can load the package with `require`. */
 const KINDS = [
-  { module: "node16", moduleResolution: "node16", hasRequire: true },
+  { module: "node16", moduleResolution: "node16", hasRequire: false },
+  { module: "nodenext", moduleResolution: "nodenext", hasRequire: true },
   { module: "preserve", moduleResolution: "bundler", hasRequire: true },
   { module: "esnext", moduleResolution: "bundler", hasRequire: false },
 ];
@@ -154,23 +272,34 @@ const PLATFORMS = {
   dom: { lib: ["es2023", "dom", "dom.iterable", "dom.asynciterable"], types: [] },
   node: { lib: ["es2023"], types: ["node"] },
 };
+type Compiler = keyof typeof COMPILERS;
 
-for (const compiler of Object.keys(COMPILERS)) {
+/** Programs that load the package with `import`, with `require()`, and with `import()`. */
+const MODULES = ["program.ts", "program.mts", "names.mts"];
+const REQUIRED = ["program.cts", "require.cts"];
+const DYNAMIC = ["dynamic.cts"];
+
+for (const compiler of Object.keys(COMPILERS) as Compiler[]) {
   for (const type of ["module", "commonjs"]) {
     for (const { hasRequire, ...kind } of KINDS) {
       for (const [platform, own] of Object.entries(PLATFORMS)) {
-        // Skipped because the oldest compiler is slow; the other platform covers its differences.
-        if (compiler === "oldest" && platform === "dom") continue;
+        // Skipped because the older compilers are slow; the other platform covers their differences.
+        if (compiler !== "newest" && platform === "dom") continue;
+        const isNode = /^node/.test(kind.module);
+        const canRequire = hasRequire && !(isNode && compiler === "oldest");
+        const files = canRequire ? [...MODULES, ...REQUIRED] : [...MODULES];
+        // `program.ts` is CommonJS.
+        if (isNode && type === "commonjs" && !canRequire) files.shift();
+        if (kind.module !== "esnext") files.push(...DYNAMIC);
         const name = `${compiler}-${type}-${kind.module}-${platform}`;
-        const version = COMPILERS[compiler as "newest"];
-        Deno.test(`tsc accepts the types when it is ${version} with ${name}`, async () => {
-          const files = ["program.ts", "program.mts", "names.ts"];
-          if (hasRequire) files.push("program.cts", "require.cts");
-          await compile(compiler, name, type, files, { ...kind, ...own });
-          if (kind.module !== "node16") return;
-          for (const module of ["program.js", "program.mjs", "program.cjs"]) {
-            const printed = await output(project.folder, "node", `${name}/out/${module}`);
-            assertEquals(printed, "number 200 true number 403\n");
+        Deno.test(`tsc accepts the types when it is ${COMPILERS[compiler]} with ${name}`, async () => {
+          assertEquals(await compile(compiler, name, type, files, { ...kind, ...own }), "");
+          if (!isNode) return;
+          for (const file of files.filter((file) => /^(program|dynamic)\./.test(file))) {
+            const module = `${name}/out/${file.replace(/ts$/, "js")}`;
+            const { stdout, stderr } = await run(project.folder, {}, "node", module);
+            const expected = file.startsWith("dynamic") ? "4\n" : "number 200 true number 403\n";
+            assertEquals([stdout, stderr.includes("Warning")], [expected, false], file);
           }
         });
       }
@@ -178,40 +307,54 @@ for (const compiler of Object.keys(COMPILERS)) {
   }
 }
 
-/** Compiles the files of `consumer` in a folder whose package.json has the given `type`. */
+for (const [compiler, module] of [["oldest", "nodenext"], ["newest", "node16"]] as const) {
+  Deno.test(`tsc rejects require() when it is ${COMPILERS[compiler]} with ${module}`, async () => {
+    const options = { module, ...PLATFORMS.node };
+    const folder = `rejected-${compiler}`;
+    const printed = await compile(compiler, folder, "module", ["program.cts"], options);
+    assertStringIncludes(printed, "error TS1479: The current file is a CommonJS module");
+  });
+}
+
+/**
+ * Compiles files of `consumer` in a folder whose package.json has the given `type`. Returns the errors.
+ */
 async function compile(
-  compiler: string,
+  compiler: Compiler,
   name: string,
   type: string,
   files: string[],
   options: Record<string, unknown>,
-): Promise<void> {
+): Promise<string> {
   const folder = `${project.folder}${name}`;
   await Deno.mkdir(folder);
-  const program = await Deno.readTextFile(new URL("program.ts", CONSUMER));
   const texts: Record<string, string> = {
-    "program.ts": program,
-    "program.mts": program,
-    "program.cts": program,
-    "require.cts": await Deno.readTextFile(new URL("require.cts", CONSUMER)),
-    "names.ts": names,
     "package.json": JSON.stringify({ type }),
     "tsconfig.json": JSON.stringify({
       compilerOptions: { strict: true, target: "es2022", rootDir: ".", outDir: "out", ...options },
       files,
     }),
   };
+  for (const file of files) {
+    const source = file.replace(/^program\..*/, "program.ts");
+    texts[file] = file === "names.mts" ? names : await Deno.readTextFile(new URL(source, CONSUMER));
+  }
   for (const [file, text] of Object.entries(texts)) {
     await Deno.writeTextFile(`${folder}/${file}`, text);
   }
-  await output(project.folder, "node", `node_modules/${compiler}/bin/tsc`, "-p", name);
+  const args = [`node_modules/${compiler}/bin/tsc`, "--pretty", "false", "-p", name];
+  const { code, stdout, stderr } = await run(project.folder, {}, "node", ...args);
+  return code === 0 ? "" : stdout + stderr;
 }
 
 /** Returns a module that re-exports every public symbol of every entry point as a type. */
 async function reexportAllTypes(): Promise<string> {
   const lines = Object.entries(jsr.exports).map(async ([entry, path]) => {
-    const names = (await publicSymbols(path)).map(({ name }) => name).join(", ");
-    return `export type { ${names} } from "@weir/datastream${entry.slice(1)}";`;
+    // Entry points share names.
+    const names = (await publicSymbols(path)).map(({ name }) =>
+      `${name} as ${entry.slice(2)}_${name}`
+    );
+    return `export type { ${names.join(", ")} } from "${jsr.name}${entry.slice(1)}";`;
   });
   return (await Promise.all(lines)).join("\n");
 }
@@ -224,14 +367,46 @@ interface Manifest {
   sideEffects: boolean;
   engines: Record<string, string>;
   bin: Record<string, string>;
-  exports: Record<string, { default: string }>;
-  dependencies: Record<string, string>;
+  browser: string;
+  exports: Record<string, { types: string; default: string }>;
+  dependencies?: Record<string, string>;
 }
 
 function manifest(): Manifest {
-  return JSON.parse(Deno.readTextFileSync(`${project.installed}package.json`));
+  return readJson("package.json");
 }
 
-function modules(): string[] {
-  return files.filter((file) => file.endsWith(".js"));
+function readJson(file: string) {
+  return JSON.parse(Deno.readTextFileSync(project.installed + file));
+}
+
+/** Returns the sources of a map as paths in the package; those of npm packages begin with `npm:`. */
+function sourcesOf(map: string): string[] {
+  const { sources }: { sources: string[] } = readJson(map);
+  return sources.map((source) => source.startsWith("npm:") ? source : resolve(map, source));
+}
+
+/** Returns files of the package and those that they import. */
+function reachedFrom(
+  entries: string[],
+  follows: (isDynamic: boolean) => boolean,
+): string[] {
+  const reached = new Set<string>();
+  const visit = (file: string) => {
+    if (reached.has(file)) return;
+    reached.add(file);
+    const code = Deno.readTextFileSync(project.installed + file);
+    for (const name of importsOf(project.installed + file)) {
+      const isDynamic = file.endsWith(".js") && code.includes(`import("${name}")`);
+      if (name.startsWith(".") && follows(isDynamic)) visit(declared(file, name));
+    }
+  };
+  entries.forEach(visit);
+  return [...reached];
+}
+
+/** Resolves a relative specifier in a module or in type declarations to a file of the package. */
+function declared(file: string, specifier: string): string {
+  const path = resolve(file, specifier);
+  return file.endsWith(".d.ts") ? path.replace(/\.js$/, ".d.ts") : path;
 }

@@ -8,6 +8,16 @@ export interface ConsumerProject {
   folder: string;
   /** Path of the installed package with a trailing slash. */
   installed: string;
+  /** Path of the package's tarball. */
+  tarball: string;
+}
+
+/** Builds the npm package. Returns the path of its tarball. */
+export async function packPackage(): Promise<string> {
+  const printed = await output(PROJECT, Deno.execPath(), "task", "pack");
+  const tarball = /^dist\/.*\.tgz$/m.exec(printed)?.[0];
+  assert(tarball, printed);
+  return PROJECT + tarball;
 }
 
 /**
@@ -16,13 +26,11 @@ export interface ConsumerProject {
  * @param packages Other packages to install
  */
 export async function createProject(...packages: string[]): Promise<ConsumerProject> {
-  const printed = await output(PROJECT, Deno.execPath(), "task", "pack");
-  const tarball = /^dist\/.*\.tgz$/m.exec(printed)?.[0];
-  assert(tarball, printed);
+  const tarball = await packPackage();
   const folder = `${await Deno.makeTempDir({ prefix: "weir-package-" })}/`;
   await Deno.writeTextFile(`${folder}package.json`, `{ "private": true }`);
-  await output(folder, "npm", "install", "--no-audit", "--no-fund", PROJECT + tarball, ...packages);
-  return { folder, installed: `${folder}node_modules/@weir/datastream/` };
+  await output(folder, "npm", "install", "--no-audit", "--no-fund", tarball, ...packages);
+  return { folder, installed: `${folder}node_modules/@weir/datastream/`, tarball };
 }
 
 /** Runs a program in a folder, asserts that it succeeds and returns its standard output. */

@@ -1,9 +1,17 @@
 // A copy of the clone, in which the commands of examples/README.md run.
 import { assert } from "@std/assert";
 import { dirname } from "node:path";
-import { childCommand, type ProgramResult, runProgramWith } from "../../helpers/programs.ts";
+import { type ProgramResult, runProgramWith } from "../../helpers/programs.ts";
 import { PROJECT } from "../../helpers/project.ts";
 import { waitFor } from "../../helpers/wait_for.ts";
+
+/** Keeps Wrangler from sending requests, except those of the Worker. */
+const OFFLINE_WRANGLER = {
+  CLOUDFLARE_CF_FETCH_ENABLED: "false",
+  WRANGLER_HIDE_BANNER: "true",
+  WRANGLER_SEND_ERROR_REPORTS: "false",
+  WRANGLER_SEND_METRICS: "false",
+};
 
 /** A server that a command started. */
 export interface RunningServer extends AsyncDisposable {
@@ -39,7 +47,7 @@ export async function runCommand(
   environment: Record<string, string> = {},
 ): Promise<ProgramResult> {
   const [program, ...args] = wordsOf(command);
-  const env = { ...environment, NO_COLOR: "1" };
+  const env = { ...OFFLINE_WRANGLER, ...environment, CI: "1", NO_COLOR: "1" };
   const result = await runProgramWith({ cwd: folder, env }, program!, ...args);
   assert(result, `${program} is not installed`);
   assert(result.code === 0, `${command}: ${result.code}\n${result.stdout}${result.stderr}`);
@@ -47,20 +55,31 @@ export async function runCommand(
 }
 
 /**
+ * Runs the arguments as a command, and kills the process group when the command or the process that
+ * holds the other end of standard input ends. That process can be killed before it stops the command.
+ */
+const RUN_WHILE_STDIN_IS_OPEN = '("$@"; kill -KILL 0) </dev/null & cat >/dev/null; kill -KILL 0';
+
+/**
  * Starts a server with a command and waits until it responds.
  *
  * @param folder Folder in which the command runs
  * @param command Command of the README; its port is replaced by a free one
+ * @param environment Additional environment variables
  */
-export async function startCommand(folder: string, command: string): Promise<RunningServer> {
+export async function startCommand(
+  folder: string,
+  command: string,
+  environment: Record<string, string> = {},
+): Promise<RunningServer> {
   const port = findFreePort();
   const [program, ...args] = wordsOf(command.replace(/--port \d+/, `--port ${port}`));
-  // In a session of its own, so that the processes that it starts can be ended with it.
-  const child = childCommand("setsid", {
-    args: [program!, ...args],
+  // A process group of its own can be killed with all processes that the command starts.
+  const child = new Deno.Command("setsid", {
+    args: ["sh", "-c", RUN_WHILE_STDIN_IS_OPEN, "sh", program!, ...args],
     cwd: folder,
-    env: { CI: "1", NO_COLOR: "1", PORT: String(port), WRANGLER_SEND_METRICS: "false" },
-    stdin: "null",
+    env: { ...OFFLINE_WRANGLER, ...environment, CI: "1", NO_COLOR: "1", PORT: String(port) },
+    stdin: "piped",
     stdout: "piped",
     stderr: "piped",
   }).spawn();
@@ -74,7 +93,7 @@ export async function startCommand(folder: string, command: string): Promise<Run
   const stop = async () => {
     await new Deno.Command("kill", { args: ["-KILL", "--", `-${child.pid}`], stderr: "null" })
       .output();
-    await ended;
+    await Promise.all([ended, child.stdin.close().catch(() => {})]);
   };
   const root = `http://127.0.0.1:${port}`;
   try {
@@ -97,7 +116,8 @@ export async function startCommand(folder: string, command: string): Promise<Run
 
 /** Splits a command into words and replaces `deno` by the Deno that runs the test. */
 function wordsOf(command: string): string[] {
-  return command.replace(/^deno(?= )/, Deno.execPath()).split(" ");
+  const words = command.replace(/^((?:\w+=\S+ )*)deno(?= )/, `$1${Deno.execPath()}`).split(" ");
+  return words[0]!.includes("=") ? ["env", ...words] : words;
 }
 
 function findFreePort(): number {

@@ -40,7 +40,8 @@ Deno.test.afterAll(async () => {
   if (clone !== "") await Deno.remove(clone, { recursive: true });
 });
 
-const tested = new Set(["excel/yearly_ph.pq"]);
+/** Examples that `testExample()` or another file tests, or that no test runs. */
+const tested = new Set(["cloudflare", "excel/yearly_ph.pq"]);
 
 /** Registers a test of an example. */
 function testExample(
@@ -220,16 +221,9 @@ testExample("hono/main.ts", async ({ commands: [command], path }) => {
   await assertRequiresKey(server.root);
 });
 
-testExample("worker", async (example) => {
-  const folder = await installPackage(example);
-  const [command] = example.commands;
-  {
-    await using server = await startCommand(folder, command!);
-    await assertServesApp(server.root);
-  }
-  await useRealData(`${folder}worker.ts`);
-  await using server = await startCommand(folder, command!);
-  await assertRequiresKey(server.root);
+testExample("deno-deploy", async ({ commands: [command] }) => {
+  await using server = await startCommand(clone, command!);
+  await assertServesApp(server.root);
 });
 
 Deno.test("createApp() serves downloads but no page and no signed URL when it is mounted under a path", async () => {

@@ -42,11 +42,15 @@ const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   [/^npx(?: -y)? wrangler /, "deploys, or needs the npm registry; tests/e2e/examples"],
   [/^deno bundle /, "tests/e2e/browser and tests/e2e/examples"],
   [/^weir setup\b/, "asks for a key; tests/unit/cli/key_test.ts"],
-  [/^(?:\w+=\S+ )+(?:deno task|deno serve|node|bun) /, "tests/e2e/servers starts the servers"],
+  [
+    /^(?:\w+=\S+ )*(?:deno task|deno serve|node dist|bun dist|weir serve)\b/,
+    "tests/e2e/servers starts the servers",
+  ],
 ];
 /** Documents whose commands another test runs. */
 const OTHER_DOCUMENTS: Record<string, string> = {
   "examples/README.md": "tests/e2e/examples/examples_test.ts",
+  "docs/releasing.md": "tests/e2e/processes/release_test.ts; the other commands publish",
 };
 
 /** Writes a deno.json that resolves the package, in the clone and by its name on JSR, to this project. */

@@ -1,12 +1,12 @@
 // The docstrings of the public names, which editors show, and the tables of docs/ that list the same names.
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import maps from "../../../deno.json" with { type: "json" };
 import { DEFAULT_RETRY } from "../../../src/client/retry.ts";
 import { DEFAULT_TIMEOUTS } from "../../../src/client/transport.ts";
 import { FILTER_FIELDS, RESOURCES } from "../../../src/odata/resources.ts";
 import { readTable, sectionOf } from "../../helpers/markdown_tables.ts";
 import { PROJECT } from "../../helpers/project.ts";
-import { publicSymbols } from "../../helpers/public_symbols.ts";
+import { moduleDoc, publicSymbols } from "../../helpers/public_symbols.ts";
 
 /** Interfaces that describe no options: callers receive their values. */
 const RECEIVED = [
@@ -17,8 +17,10 @@ const RECEIVED = [
   "Endpoint",
   "Literal",
   "MergedOptions",
+  "NodeServer",
   "Sandbox",
   "SandboxStats",
+  "ServerEntry",
   "StreamDestination",
 ];
 
@@ -36,6 +38,25 @@ for (const [name, entry] of Object.entries(maps.exports)) {
     assertEquals(documented.filter(({ tags }) => !tags.includes("example")), []);
   });
 }
+
+/** Runtimes as the section "Runtimes" of a module names them. */
+const RUNTIMES = ["Deno", "Node", "Bun", "browsers", "Cloudflare Workers"];
+
+for (const [name, entry] of Object.entries(maps.exports)) {
+  Deno.test(`the module of the export "${name}" documents its purpose, an example and its runtimes`, async () => {
+    const doc = await moduleDoc(entry);
+    assertMatch(doc, /^[A-Z][^#|`]*\.\s/);
+    assertMatch(doc, /^```(ts|sh)\b/m);
+    const runtimes = /^## Runtimes\n([^]*?)(?=^## |(?![^]))/m.exec(doc)?.[1] ?? "";
+    assert(RUNTIMES.some((runtime) => runtimes.includes(runtime)), runtimes);
+  });
+}
+
+Deno.test("deno doc --lint checks every entry point in the task doc", () => {
+  const paths = maps.tasks.doc.command.split(" ").filter((word) => word.endsWith(".ts"));
+  const entries = Object.values(maps.exports).map((path) => path.slice(2));
+  assertEquals(paths.sort(), entries.sort());
+});
 
 /** A table of names in docs/. */
 interface Table {

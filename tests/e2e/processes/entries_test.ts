@@ -37,9 +37,8 @@ async function end(child: Deno.ChildProcess, output: "stdout" | "stderr"): Promi
   return (await child.status).success;
 }
 
+const SERVE = ["--allow-net=127.0.0.1", "--allow-env", "src/cli/main.ts", "serve"];
 const DEMO = ["--allow-net=127.0.0.1", "--allow-env=PORT"];
-const NODE = ["--allow-net", "--allow-env"];
-
 Deno.test("edge/demo.ts prints the URLs of its page and its downloads, and serves them", async () => {
   const preload = ["--preload=tests/helpers/end_on_signal.ts"];
   const child = startEntry([...DEMO, ...preload, "edge/demo.ts"], { PORT: "0" }, "stdout");
@@ -64,38 +63,69 @@ Deno.test("edge/demo.ts prints the URLs of its page and its downloads, and serve
   }
 });
 
-for (const [name, permissions] of [["demo", DEMO], ["node", NODE]] as const) {
-  Deno.test(`edge/${name}.ts prints one line and exits with 1 when PORT is invalid or in use`, async () => {
-    using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    const { port: takenPort } = taken.addr as Deno.NetAddr;
-    for (const port of ["none", "65536", String(takenPort)]) {
-      const environment = { PORT: port, WEIR_SANDBOX: "1" };
-      const child = startEntry([...permissions, `edge/${name}.ts`], environment, "stderr");
-      const [printed, { code }] = await Promise.all([
-        new Response(child.stderr).text(),
-        child.status,
-      ]);
-      assertEquals(code, 1, printed);
-      assertMatch(printed, /^[^\n]*\bPORT\b[^\n]*\n$/);
-      assertStringIncludes(printed, port);
-    }
-  });
-}
+Deno.test("edge/demo.ts prints one line and exits with 1 when PORT is invalid or in use", async () => {
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port: takenPort } = taken.addr as Deno.NetAddr;
+  for (const port of ["none", "65536", String(takenPort)]) {
+    const child = startEntry([...DEMO, "edge/demo.ts"], { PORT: port }, "stderr");
+    const [printed, { code }] = await Promise.all([
+      new Response(child.stderr).text(),
+      child.status,
+    ]);
+    assertEquals(code, 1, printed);
+    assertMatch(printed, /^[^\n]*\bPORT\b[^\n]*\n$/);
+    assertStringIncludes(printed, port);
+  }
+});
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  Deno.test(`edge/node.ts finishes an open download and exits with 0 when it receives ${signal}`, async () => {
-    const environment = { PORT: "0", WEIR_SANDBOX: "1", WEIR_REQUESTS_PER_SECOND: "1000" };
-    const child = startEntry([...NODE, "edge/node.ts"], environment, "stderr");
-    const [, port] = /port (\d+)/.exec(await readUntil(child.stderr, /port \d+\n/)) ?? [];
-    const response = await fetch(`http://127.0.0.1:${port}/Records.csv?$select=Id`);
-    child.kill(signal);
-    const lines = (await response.text()).split("\r\n");
-    const rows = await sandboxRequests().count("Records");
-    assertEquals(lines.length, 1 + rows + 1);
-    await child.stderr.cancel();
-    assertEquals((await child.status).code, 0);
-  });
-}
+Deno.test("weir serve finishes an open download, serves the metrics, and exits with 0 when it receives SIGTERM", async () => {
+  const environment = {
+    PORT: "0",
+    WEIR_METRICS_PORT: "0",
+    WEIR_REQUESTS_PER_SECOND: "1000",
+    WEIR_LOG: "errors",
+  };
+  const child = startEntry([...SERVE, "--sandbox"], environment, "stderr");
+  const printed = await readUntil(child.stderr, /Settings: .*\n/);
+  const [, root, metrics] = /listens on (\S+)\nMetrics: (\S+)\n/.exec(printed)!;
+  // Larger than the buffers of the sockets.
+  const response = await fetch(`${root}Records.ndjson`);
+  assertMatch(await (await fetch(metrics!)).text(), /^weir_downloads_in_progress 1$/m);
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = (await reader.read()).value!;
+  child.kill("SIGTERM");
+  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+    text += chunk.value;
+  }
+  assertEquals(text.trimEnd().split("\n").length, await sandboxRequests().count("Records"));
+  await readUntil(child.stderr, /^Stopping: waiting up to 25 s for 1 open response\n/);
+  await child.stderr.cancel();
+  assertEquals((await child.status).code, 0);
+});
+
+Deno.test("weir serve exits with 1 after one line when a port is in use", async () => {
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const port = String((taken.addr as Deno.NetAddr).port);
+  for (const [main, metrics] of [[port, ""], ["0", port]] as const) {
+    const environment = { PORT: main, WEIR_METRICS_PORT: metrics };
+    const child = startEntry([...SERVE, "--sandbox"], environment, "stderr");
+    const printed = await new Response(child.stderr).text();
+    assertMatch(
+      printed,
+      /^Cannot listen on http:\/\/127[^\n]*: another program uses this port[^\n]*\n$/,
+    );
+    assertEquals((await child.status).code, 1);
+  }
+});
+
+Deno.test("weir serve reads only permitted variables when --allow-env lists them", async () => {
+  const flags = ["--allow-net=127.0.0.1", "--allow-env=WEIR_SANDBOX,PORT", "src/cli/main.ts"];
+  const environment = { PORT: "0", WEIR_SANDBOX: "1", WEIR_MAX_ROWS: "none", WEIR_UNKNOWN: "1" };
+  const child = startEntry([...flags, "serve"], environment, "stderr");
+  const printed = await readUntil(child.stderr, /Settings: .*\n/);
+  assertEquals(printed.split("\n").map((line) => line.split(" ")[0]), ["Weir", "Settings:", ""]);
+  assert(await end(child, "stderr"));
+});
 
 Deno.test("src/cli/bin.ts sets the exit code", async () => {
   for (const [arg, code, line] of [["--version", 0, VERSION], ["recrds", 2, ""]] as const) {

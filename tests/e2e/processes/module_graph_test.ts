@@ -6,14 +6,21 @@ import { runProgram } from "../../helpers/programs.ts";
 interface Info {
   modules: {
     specifier: string;
-    dependencies?: { code?: { specifier: string }; type?: { specifier: string } }[];
+    dependencies?: {
+      code?: { specifier: string };
+      type?: { specifier: string };
+      isDynamic?: boolean;
+    }[];
   }[];
   npmPackages: Record<string, { name: string; dependencies: string[] }>;
 }
 
 const ROOT = new URL("../../../", import.meta.url).href;
 
-/** Returns the files, npm modules and npm packages that a module imports, directly or not; sorted. */
+/**
+ * Returns the files, npm modules and npm packages that a module imports when it is loaded, directly or not;
+ * sorted.
+ */
 async function reachedBy(
   entry: string,
 ): Promise<{ files: string[]; npm: string[]; packages: string[] }> {
@@ -26,7 +33,8 @@ async function reachedBy(
     if (reached.has(specifier)) return;
     reached.add(specifier);
     const dependencies = modules.find((module) => module.specifier === specifier)?.dependencies;
-    for (const { code, type } of dependencies ?? []) {
+    for (const { code, type, isDynamic } of dependencies ?? []) {
+      if (isDynamic) continue;
       if (code) visit(code.specifier);
       if (type) visit(type.specifier);
     }
@@ -66,7 +74,26 @@ Deno.test("mod.ts imports neither hono, the edge, the command line nor the sandb
 
 Deno.test("each entry point imports only the packages that it needs", async () => {
   const packages = async (entry: string) => (await reachedBy(entry)).packages;
-  assertEquals(await packages("edge/app.ts"), ["deno-std", "hono", "url-template"]);
+  assertEquals(await packages("src/endpoint/mod.ts"), ["url-template"]);
+  const server = ["deno-std", "hono", "url-template"];
+  assertEquals(await packages("edge/app.ts"), server);
+  assertEquals(await packages("edge/serve.ts"), server);
+  assertEquals(await packages("edge/node.ts"), ["@hono/node-server", ...server]);
   assertEquals(await packages("src/cli/main.ts"), ["deno-std", "url-template"]);
   assertEquals(await packages("src/sandbox/service.ts"), []);
+});
+
+Deno.test("src/cli/main.ts loads no module of the server before the command serve runs", async () => {
+  const { files } = await reachedBy("src/cli/main.ts");
+  assert(files.includes("src/cli/serve.ts"));
+  assertEquals(files.filter((path) => path.startsWith("edge/")), []);
+});
+
+Deno.test("edge/serve.ts imports no module of Node, which workerd lacks", async () => {
+  const printed = await runProgram(Deno.execPath(), "info", "--json", "edge/serve.ts");
+  const { modules }: Info = JSON.parse(printed!.stdout);
+  const imports = modules.filter(({ specifier }) => specifier.startsWith(`${ROOT}edge/`))
+    .flatMap(({ dependencies = [] }) => dependencies.map(({ code }) => code?.specifier));
+  assert(imports.length > 0);
+  assertEquals(imports.filter((specifier) => specifier?.startsWith("node:")), []);
 });

@@ -1,17 +1,15 @@
-import deno from "../../../deno.json" with { type: "json" };
+import { SERVER_BUNDLES } from "../../../.ci/server_bundles.ts";
 import { bundle } from "../../helpers/bundle.ts";
 
 /**
- * Bundles a module with the flags of the task `bundle`.
+ * Bundles a module with the flags of a published bundle.
  *
- * @param module Path of the module in the project
- * @param published Path of the published entry point whose flags to use
+ * @param name Name of the published bundle in `dist`
+ * @param module Path of the module in the project. Default: that of the published bundle
  */
-export function bundleAsPublished(module: string, published: string): Promise<string> {
-  const command = deno.tasks.bundle.command.split(" && ").find((part) => part.endsWith(published))!;
-  const flags = /^deno bundle --quiet (.*) --output \S+ (.*)/.exec(
-    command.slice(0, -published.length),
-  )!
-    .slice(1).flatMap((words) => words.split(" ")).filter((flag) => flag !== "");
-  return bundle(module, ...flags);
+export function bundleAsPublished(
+  name: keyof typeof SERVER_BUNDLES,
+  module: string = SERVER_BUNDLES[name].module,
+): Promise<string> {
+  return bundle(module, "--platform", SERVER_BUNDLES[name].platform);
 }

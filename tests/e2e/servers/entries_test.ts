@@ -1,7 +1,7 @@
 // The published entry points, on each runtime.
 import "../../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
-import { PUBLISHED, testOnEach } from "./runtimes.ts";
+import { PUBLISHED, RUNTIMES, testOn, testOnEach } from "./runtimes.ts";
 
 testOnEach(
   "the published entry point serves the sandbox when WEIR_SANDBOX is set",
@@ -24,7 +24,9 @@ testOnEach(
   },
 );
 
-testOnEach(
+// start_test.ts tests the other runtimes, where the process ends.
+testOn(
+  RUNTIMES.find(({ name }) => name === "workerd")!,
   "the published entry point responds with 503 when WEIR_ACCESS is empty",
   async (runtime) => {
     const environment = { WEIR_SANDBOX: "", WEIR_ACCESS: "", DATASTREAM_API_KEY: "a-secret-key" };

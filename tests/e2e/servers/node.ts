@@ -1,7 +1,5 @@
 // The same app behind Node's own HTTP server.
-import { serveNode } from "../../../edge/node_server.ts";
+import { serveNode } from "../../../edge/node.ts";
 import entry from "./app.ts";
 
-serveNode(entry, 0, (port) => console.error(`The test's app listens on port ${port}`), (error) => {
-  throw error;
-});
+serveNode(entry, { port: 0 }).then(({ url }) => console.error(`The test's app listens on ${url}`));

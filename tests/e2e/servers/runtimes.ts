@@ -1,20 +1,19 @@
-import deno from "../../../deno.json" with { type: "json" };
 import { PROJECT } from "../../helpers/project.ts";
 import { bun, node, workerd } from "../../helpers/runtime_programs.ts";
 import { bundleAsPublished } from "./bundle.ts";
 import { toCapnp } from "./capnp.ts";
-import { type Server, startServer } from "./server.ts";
+import { type Server, type ServerOptions, startServer } from "./server.ts";
 
 /** Modules that serve the app. */
 export interface EntryPoint {
-  /** Path of the module for all runtimes except Node. */
+  /** Path of the module with a default export, for all runtimes except Node. */
   module: string;
-  /** Path of the module for Node. */
+  /** Path of the program for Node. */
   node: string;
 }
 
 /** The published entry points. */
-export const PUBLISHED: EntryPoint = { module: "edge/serve.ts", node: "edge/node.ts" };
+export const PUBLISHED: EntryPoint = { module: "edge/serve.ts", node: "src/cli/serve_bin.ts" };
 /** Entry points that read the app's options from WEIR_TEST_OPTIONS. */
 const CONFIGURABLE: EntryPoint = {
   module: "tests/e2e/servers/app.ts",
@@ -38,13 +37,11 @@ export const RUNTIMES: readonly Runtime[] = [
     name: "Deno",
     isInstalled: true,
     start({ module }, environment) {
-      const [, serve, ...flags] = deno.tasks.serve.command
-        .replace(/--allow-env=/, "$&WEIR_TEST_OPTIONS,").split(" ");
       return startServer({
         program: Deno.execPath(),
         args: [
-          ...[serve!, "--no-prompt", "--host", "127.0.0.1", "--port", "0"],
-          ...[...flags.slice(0, -1), module],
+          ...["serve", "--no-prompt", "--host", "127.0.0.1", "--port", "0"],
+          ...["--allow-net", "--allow-env", module],
         ],
         folder: PROJECT,
         environment,
@@ -59,12 +56,9 @@ export const RUNTIMES: readonly Runtime[] = [
       return await startServer({
         program: node!,
         args: ["app.mjs"],
-        files: { "app.mjs": await bundleAsPublished(entry.node, PUBLISHED.node) },
+        files: { "app.mjs": await bundleAsPublished("server.js", entry.node) },
         environment: { ...environment, PORT: "0" },
-        // The import of `edge/node.ts` starts the published server, too.
-        port: entry === PUBLISHED
-          ? /Weir listens on port (\d+)/
-          : /The test's app listens on port (\d+)/,
+        port: LISTENS,
       });
     },
   },
@@ -76,7 +70,7 @@ export const RUNTIMES: readonly Runtime[] = [
       return await startServer({
         program: bun!,
         args: ["app.js"],
-        files: { "app.js": await bundleAsPublished(entry.module, PUBLISHED.module) },
+        files: { "app.js": await bundleAsPublished("worker.js", entry.module) },
         environment: { ...environment, PORT: "0" },
         port: /http:\/\/[^:\s]+:(\d+)/,
       });
@@ -87,12 +81,12 @@ export const RUNTIMES: readonly Runtime[] = [
     isInstalled: workerd !== undefined,
     detectsAbortOnWrite: true,
     async start(entry, environment) {
-      const wrangler = await Deno.readTextFile(`${PROJECT}edge/wrangler.jsonc`);
+      const wrangler = await Deno.readTextFile(`${PROJECT}examples/cloudflare/wrangler.jsonc`);
       return await startServer({
         program: workerd!,
         args: ["serve", "--control-fd=1", "app.capnp"],
         files: {
-          "app.js": await bundleAsPublished(entry.module, PUBLISHED.module),
+          "app.js": await bundleAsPublished("worker.js", entry.module),
           "app.capnp": toCapnp(wrangler, environment),
         },
         port: /"port":(\d+)/,
@@ -100,6 +94,91 @@ export const RUNTIMES: readonly Runtime[] = [
     },
   },
 ];
+
+/** Line of a server that listens; the groups are its host and its port. */
+const LISTENS = /listens on http:\/\/127[.\d]+:(\d+)/;
+
+/** A process that serves the app, which can be stopped with a signal. */
+export interface ServerProgram {
+  name: string;
+  isInstalled: boolean;
+  /** Returns how to start it. */
+  command(environment: Record<string, string>): Promise<ServerOptions>;
+}
+
+/** Programs that run `weir serve`. */
+export const COMMAND_LINES: readonly ServerProgram[] = [
+  {
+    name: "weir serve in Deno",
+    isInstalled: true,
+    command: (environment) =>
+      Promise.resolve({
+        program: Deno.execPath(),
+        args: [
+          ...["run", "--no-prompt", "--allow-env", "--allow-net=127.0.0.1,127.0.0.2"],
+          ...["--allow-read", `${PROJECT}src/cli/main.ts`, "serve"],
+        ],
+        environment: { PORT: "0", ...environment },
+        port: LISTENS,
+      }),
+  },
+  ...([["Node", node], ["Bun", bun]] as const).map(([name, program]) => ({
+    name: `weir serve in ${name}`,
+    isInstalled: program !== undefined,
+    command: async (environment: Record<string, string>) => ({
+      program: program!,
+      args: ["server.mjs"],
+      files: { "server.mjs": await bundleAsPublished("server.js") },
+      environment: { PORT: "0", ...environment },
+      port: LISTENS,
+    }),
+  })),
+];
+
+/** Programs that serve the default export of `@weir/datastream/serve`. */
+export const DEFAULT_EXPORTS: readonly ServerProgram[] = [
+  {
+    name: "deno serve",
+    isInstalled: true,
+    command: async (environment) => ({
+      program: Deno.execPath(),
+      // Without the configuration of the clone, as after an installation from JSR.
+      args: [
+        ...["serve", "--no-config", "--no-prompt", "--host", "127.0.0.1", "--port", "0"],
+        ...["--allow-net=127.0.0.1", "--allow-env", "worker.js"],
+      ],
+      files: { "worker.js": await bundleAsPublished("worker.js") },
+      environment,
+      port: /http:\/\/127[.\d]+:(\d+)/,
+    }),
+  },
+  {
+    name: "bun",
+    isInstalled: bun !== undefined,
+    command: async (environment) => ({
+      program: bun!,
+      args: ["worker.js"],
+      files: { "worker.js": await bundleAsPublished("worker.js") },
+      environment: { PORT: "0", ...environment },
+      port: /http:\/\/127[.\d]+:(\d+)/,
+    }),
+  },
+];
+
+/** Registers a test with each program that is installed. */
+export function testPrograms(
+  programs: readonly ServerProgram[],
+  name: string,
+  test: (program: ServerProgram) => Promise<void>,
+): void {
+  for (const program of programs) {
+    Deno.test({
+      name: `${program.name} ${name}`,
+      ignore: !program.isInstalled,
+      fn: () => test(program),
+    });
+  }
+}
 
 for (const { name, isInstalled } of RUNTIMES) {
   if (!isInstalled) console.warn(`The tests on ${name} are skipped: it is not installed`);

@@ -1,4 +1,4 @@
-import { childCommand } from "../../helpers/programs.ts";
+import { groupCommand, killGroup } from "../../helpers/programs.ts";
 import { waitFor } from "../../helpers/wait_for.ts";
 
 /** A server in a separate process. */
@@ -7,6 +7,10 @@ export interface Server extends AsyncDisposable {
   root: string;
   /** Returns the text on standard output and standard error so far. */
   log(): string;
+  /** Sends a signal to the process. */
+  signal(name: Deno.Signal): void;
+  /** Resolves to the exit code when the process has ended and its output was read. */
+  exitCode: Promise<number>;
 }
 
 /** Options of `startServer()`. */
@@ -18,21 +22,27 @@ export interface ServerOptions {
   /** Texts of files in the temporary folder, by name. */
   files?: Record<string, string>;
   environment?: Record<string, string>;
+  /** Whether the server gets no other environment variables. Default false */
+  clearEnv?: boolean;
   /** Matches the output of the server when it listens; the group is the port. */
   port: RegExp;
 }
 
-/** Starts a server and waits until it listens on a free port. */
+/**
+ * Starts a server and waits until it listens on a free port. It is ended with the processes that it started:
+ * `npx` does not end its program when it is killed.
+ */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const { program, args, files = {}, environment, port } = options;
+  const { program, args, files = {}, environment, clearEnv = false, port } = options;
   const temporary = await Deno.makeTempDir({ prefix: "weir-servers-" });
   for (const [name, text] of Object.entries(files)) {
     await Deno.writeTextFile(`${temporary}/${name}`, text);
   }
-  const child = childCommand(program, {
+  const child = groupCommand(program, {
     args,
     cwd: options.folder ?? temporary,
     env: { ...environment, NO_COLOR: "1" },
+    clearEnv,
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
@@ -43,20 +53,29 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
   let hasEnded = false;
   const ended = Promise.all([child.status, read(child.stdout), read(child.stderr)])
-    .then(() => hasEnded = true);
+    .then(([{ code }]) => {
+      hasEnded = true;
+      return code;
+    });
   const stop = async () => {
-    if (!hasEnded) child.kill("SIGKILL");
+    if (!hasEnded) await killGroup(child);
     await ended;
     await Deno.remove(temporary, { recursive: true });
   };
   try {
-    const found = await waitFor(() => {
-      if (hasEnded) throw new Error(`${program} has ended: ${printed}`);
-      return port.exec(printed)?.[1];
-    }, `the port of ${program}`);
+    const found = await waitFor(
+      () => {
+        if (hasEnded) throw new Error(`${program} has ended: ${printed}`);
+        return port.exec(printed)?.[1];
+      },
+      `the port of ${program}`,
+      60_000,
+    );
     return {
       root: `http://127.0.0.1:${found}`,
       log: () => printed,
+      signal: (name) => child.kill(name),
+      exitCode: ended,
       [Symbol.asyncDispose]: stop,
     };
   } catch (error) {

@@ -329,7 +329,8 @@ Deno.test("weir setup says how to pass a key when none is given", async () => {
 Deno.test("weir setup names the variable to set when there is no home directory", async () => {
   const { code, errors } = await weir(["setup"], { secret: "key-of-a-test" });
   assertEquals([code, errors.join().includes("key-of-a-test")], [2, false]);
-  assertStringIncludes(errors.join(), "No directory for the key: set HOME or XDG_CONFIG_HOME");
+  const home = Deno.build.os === "windows" ? "USERPROFILE" : "HOME";
+  assertStringIncludes(errors.join(), `No directory for the key: set ${home} or XDG_CONFIG_HOME`);
 });
 
 for (const rate of ["0", "-1", "fast"]) {

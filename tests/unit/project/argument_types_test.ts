@@ -476,6 +476,9 @@ const FUNCTIONS: Record<string, Record<string, Argument>> = {
       readerTimeout: ["undefined", "number"],
       now: ["undefined", "function"],
       log: ["undefined", "function"],
+      logRequests: ["undefined", "boolean"],
+      logFormat: ["undefined"],
+      metricsToken: ["undefined"],
     }, (options) => createApp({ ...app, ...options })),
     ...members<Clock>(
       CLOCK,

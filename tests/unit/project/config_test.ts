@@ -19,7 +19,15 @@ const jsrImports: Record<string, string> = jsr.imports;
 Deno.test("deno.json has the name, exports and specifiers of jsr.json when it is read", () => {
   assertEquals(deno.name, jsr.name);
   assertEquals(deno.exports, jsr.exports);
-  assertEquals(Object.keys(deno.exports), [".", "./cli", "./edge", "./sandbox"]);
+  assertEquals(Object.keys(deno.exports), [
+    ".",
+    "./endpoint",
+    "./cli",
+    "./edge",
+    "./serve",
+    "./node",
+    "./sandbox",
+  ]);
   assertEquals(Object.keys(denoImports), Object.keys(jsrImports));
 });
 
@@ -52,12 +60,17 @@ Deno.test("deno.json lists exactly the bare specifiers that modules import when 
   );
   const bareSpecifiers = (paths: string[]) =>
     new Set(paths.flatMap(importsOf).filter((specifier) => !/^(\.|node:)/.test(specifier)));
-  assertEquals([...bareSpecifiers(gate)].sort(), Object.keys(denoImports).sort());
-  // Packages that `deno task test` does not load, and therefore does not download.
-  for (const specifier of Object.keys(deno.scopes["./tests/"])) {
-    assert([...bareSpecifiers(others)].some((name) => name.startsWith(specifier)), specifier);
+  // `deno task test` downloads deno-std in any case, but no other package of the tests' scope.
+  const scope: Record<string, string> = deno.scopes["./tests/"];
+  const loaded = [...bareSpecifiers(gate)].filter((name) => !scope[name]?.startsWith(DENO_STD));
+  assertEquals(loaded.sort(), Object.keys(denoImports).sort());
+  for (const [specifier, target] of Object.entries(scope)) {
+    const importing = target.startsWith(DENO_STD) ? tree : others;
+    assert([...bareSpecifiers(importing)].some((name) => name.startsWith(specifier)), specifier);
     assert(!(specifier in denoImports), specifier);
   }
+  const scripts = bareSpecifiers(await sourceFiles(".ci"));
+  for (const specifier of Object.keys(deno.scopes["./.ci/"])) assert(scripts.has(specifier));
   const published = tree.filter((path) => !path.startsWith("tests/")).flatMap(importsOf);
   for (const specifier of published) assert(!/^(https?|npm|jsr):/.test(specifier), specifier);
 });

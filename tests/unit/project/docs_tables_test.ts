@@ -1,8 +1,12 @@
 // The tables of docs/ and CONTRIBUTING.md list the commands, flags, variables, formats and tasks of the code.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
-import { VARIABLES } from "../../../edge/config.ts";
+import { createApp } from "../../../edge/app.ts";
+import { sandboxOptions } from "../../../edge/config.ts";
+import { DEFAULT_SHUTDOWN_TIMEOUT } from "../../../edge/graceful_stop.ts";
+import { DEFAULT_HOST, DEFAULT_PORT } from "../../../edge/listening.ts";
 import { ACCESS_MODES, toSettings } from "../../../edge/options.ts";
+import { KNOWN_VARIABLES } from "../../../edge/server_config.ts";
 import { DOWNLOAD_PARAMETERS } from "../../../edge/search_params.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { FILTER_FLAGS } from "../../../src/cli/flags.ts";
@@ -54,12 +58,25 @@ Deno.test("docs/cli.md says which commands have the flags of a table", () => {
   assertEquals(commandsWith("select"), [...downloads, "url"]);
   assertStringIncludes(flags, "| how to split `records` or `observations`:");
   assertEquals(commandsWith("partition"), ["records", "observations"]);
-  assertStringIncludes(flags, "`url` does not have `--sandbox`:");
-  assertEquals(commandsWith("sandbox"), [...downloads, "cite"]);
+  assertStringIncludes(flags, "`url` does not have `--sandbox`; `serve` has only\n`--sandbox`:");
+  assertEquals(commandsWith("sandbox"), [...downloads, "cite", "serve"]);
+  assertEquals(commandsWith("qa"), [...downloads, "cite", "url"]);
   assertStringIncludes(sectionOf(pages.cli!, "Filters"), "`cite` and `url` have them too.");
   for (const flag of Object.keys(FILTER_FLAGS)) {
     assertEquals(commandsWith(flag), [...downloads, "cite", "url"], flag);
   }
+});
+
+Deno.test("weir serve --help and docs/cli.md have the access modes and defaults of the server", () => {
+  const { host, port, access } = COMMANDS.serve!.flags;
+  assertEquals(access!.choices, ACCESS_MODES);
+  assertStringIncludes(host!.help, `else ${DEFAULT_HOST})`);
+  assertStringIncludes(port!.help, `else ${DEFAULT_PORT})`);
+  const rows = readTable(sectionOf(pages.cli!, "Flags").split("Flags of `serve`.")[1]!, "flag");
+  const [hostRow, portRow, accessRow] = rows;
+  assertEquals([textOf(hostRow![2]), textOf(portRow![2])], [DEFAULT_HOST, String(DEFAULT_PORT)]);
+  const modes = [...accessRow![1]!.matchAll(/`(\w+)`/g)].map(([, mode]) => mode);
+  assertEquals(modes, [...ACCESS_MODES]);
 });
 
 Deno.test("docs/cli.md has the default of --expires", () => {
@@ -139,7 +156,7 @@ Deno.test("docs/deploying.md lists each access mode", () => {
 
 Deno.test("docs/deploying.md lists each environment variable and the defaults of limits", () => {
   const rows = rowsOf("deploying", "Environment variables", "variable");
-  assertEquals(rows.map(([name]) => textOf(name)).sort(), [...VARIABLES, "PORT"].sort());
+  assertEquals(rows.map(([name]) => textOf(name)).sort(), KNOWN_VARIABLES.toSorted());
   const { maxRows, maxDownloads, pageRows, corsOrigins } = toSettings({
     access: "public",
     apiKey: "key",
@@ -149,11 +166,31 @@ Deno.test("docs/deploying.md lists each environment variable and the defaults of
     WEIR_MAX_DOWNLOADS: maxDownloads,
     WEIR_PAGE_ROWS: pageRows,
     WEIR_CORS_ORIGINS: corsOrigins,
+    WEIR_SHUTDOWN_TIMEOUT: DEFAULT_SHUTDOWN_TIMEOUT / 1000,
+    HOST: DEFAULT_HOST,
+    PORT: DEFAULT_PORT,
   };
   for (const [name, value] of Object.entries(defaults)) {
     const [, , text] = rows.find(([cell]) => textOf(cell) === name)!;
-    assertEquals(textOf(text).split(" ")[0], String(value), name);
+    assertEquals(textOf(text).split(/,? /)[0], String(value), name);
   }
+});
+
+Deno.test("docs/deploying.md lists each member of a log line and each metric", async () => {
+  const lines: string[] = [];
+  const app = createApp({
+    ...sandboxOptions(),
+    logRequests: true,
+    logFormat: "json",
+    log: (line) => lines.push(line),
+  });
+  await (await app.request("/Metadata.csv?$select=Id")).text();
+  const members = Object.keys(JSON.parse(lines[0]!));
+  assertEquals(firstCells("deploying", "Log", "member"), members);
+  const [, example] = /```json\n(.*)\n```/.exec(sectionOf(pages.deploying!, "Log"))!;
+  assertEquals(Object.keys(JSON.parse(example!)), members);
+  const metrics = [...app.metrics().matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name);
+  assertEquals(firstCells("deploying", "Metrics", "metric").sort(), metrics.sort());
 });
 
 Deno.test("CONTRIBUTING.md lists each task of deno.json once", () => {

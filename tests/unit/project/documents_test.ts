@@ -1,10 +1,17 @@
 // Checks the form of the documents: code fences, links and the status of the release.
 // tests/e2e/processes/code_blocks_test.ts runs the code.
-import { assert, assertEquals, assertThrows } from "@std/assert";
-import { PRE_RELEASE_PHRASES, statusOf } from "../../../.ci/status.ts";
+import { assert, assertEquals } from "@std/assert";
+import { afterFirstRelease, passageProblems, visibleLines } from "../../../.ci/passages.ts";
+import { PRE_RELEASE_PHRASES, statusOf, withStatus } from "../../../.ci/status.ts";
 import maps from "../../../deno.json" with { type: "json" };
 import jsr from "../../../jsr.json" with { type: "json" };
-import { blocksOf, documentBlocks, DOCUMENTS, fileNameOf } from "../../helpers/documents.ts";
+import {
+  blocksOf,
+  DOCUMENT_FILES,
+  documentBlocks,
+  DOCUMENTS,
+  fileNameOf,
+} from "../../helpers/documents.ts";
 import { PROJECT } from "../../helpers/project.ts";
 
 /** Languages of code blocks, and how they are tested. */
@@ -14,14 +21,21 @@ const LANGUAGES: Record<string, string> = {
   sh: "run by tests/e2e/processes/code_blocks_test.ts",
   python: "run by tests/e2e/processes/code_blocks_test.ts, if pandas is installed",
   r: "run by tests/e2e/processes/code_blocks_test.ts, if R is installed",
+  html: "run by tests/package/browser_test.ts",
   json: "parsed by this file",
+  yaml: "configuration of another program, not tested",
   text: "output; not run",
   powershell: "not run: paired with a block for POSIX shells",
 };
 
 Deno.test("each code fence of the documents has a known language and an end", () => {
+  assertEquals(brokenFences(DOCUMENTS), []);
+});
+
+/** Returns a message for each code fence without an end or with an unknown language. */
+function brokenFences(documents: ReadonlyMap<string, string>): string[] {
   const wrong: string[] = [];
-  for (const [file, text] of DOCUMENTS) {
+  for (const [file, text] of documents) {
     const fences = text.split("\n").flatMap((line, index) =>
       /^\s*(```|~~~)/.test(line) ? index : []
     );
@@ -33,13 +47,13 @@ Deno.test("each code fence of the documents has a known language and an end", ()
       wrong.push(`${file}:${index + 1}: the fence has no end, is indented, or is not \`\`\``);
     }
   }
-  for (const { place, language } of documentBlocks()) {
+  for (const { place, language } of documentBlocks(documents)) {
     if (language in LANGUAGES) continue;
     const known = Object.keys(LANGUAGES).join(", ");
     wrong.push(`${place}: language "${language}" is not one of ${known}; write output as text`);
   }
-  assertEquals(wrong, []);
-});
+  return wrong;
+}
 
 Deno.test("each JSON block of the documents can be parsed", () => {
   for (const { place, code } of documentBlocks().filter(({ language }) => language === "json")) {
@@ -66,7 +80,8 @@ Deno.test("each PowerShell block of the documents has a block for POSIX shells i
 
 Deno.test("each relative link of the documents leads to a file and a heading", async () => {
   const wrong: string[] = [];
-  for (const [file, text] of DOCUMENTS) {
+  const released = releasedDocuments();
+  for (const [file, text] of [...DOCUMENTS, ...released]) {
     for (const { target, line } of linksOf(text)) {
       const url = new URL(target, `file:///${file}`);
       if (url.protocol !== "file:") continue;
@@ -110,16 +125,23 @@ Deno.test("each task that the documents name exists", () => {
 });
 
 const changelog = await Deno.readTextFile(`${PROJECT}CHANGELOG.md`);
-const status = statusOf(changelog);
+const status = statusOf(changelog, jsr.version);
 
-Deno.test("the status in README.md follows from the newest heading of CHANGELOG.md", () => {
-  assertEquals(status.version, jsr.version);
+Deno.test("the status in README.md follows from CHANGELOG.md and jsr.json", () => {
   const lines = DOCUMENTS.get("README.md")!.split("\n").filter((line) => line.includes("**Status"));
   assertEquals(lines, [status.line]);
 });
 
-Deno.test("the documents say how to use an unreleased package, and nothing of that after the release", () => {
-  assertEquals(statusProblems(DOCUMENTS, changelog), []);
+Deno.test("the documents that say how to install the package say that it is unreleased, before the first release", () => {
+  if (status.version !== undefined) return;
+  assertEquals(missingStatus(DOCUMENTS), []);
+});
+
+Deno.test("the documents say nothing that is wrong after the first release", () => {
+  const released = releasedDocuments();
+  assertEquals(outdatedLines(released), []);
+  assertEquals(brokenFences(released), []);
+  assertEquals([...DOCUMENT_FILES].flatMap(([path, text]) => passageProblems(path, text)), []);
 });
 
 Deno.test("the docstrings say nothing about the status of the release", async () => {
@@ -132,50 +154,50 @@ Deno.test("the docstrings say nothing about the status of the release", async ()
   }
 });
 
-Deno.test("statusOf() returns the line of README.md before, after and between releases", () => {
-  const first = "# Changelog\n\n## [0.1.0] - unreleased\n";
-  const released = "# Changelog\n\n## [0.1.0] - 2026-12-31\n\n## [0.0.9] - 2026-01-01\n";
-  const next = "## [0.2.0] - unreleased\n\n## [0.1.0] - 2026-12-31\n";
-  const facts = [first, released, next].map((text) => {
-    const { version, date, line } = statusOf(text);
-    return [version, date, line.split(/[.;,] /)[0]];
-  });
-  assertEquals(facts, [
-    ["0.1.0", undefined, "**Status:** unreleased"],
-    ["0.1.0", "2026-12-31", "**Status:** version 0.1.0 of 2026-12-31"],
-    ["0.2.0", undefined, "**Status:** version 0.2.0 is in development"],
-  ]);
-  assertThrows(() => statusOf("# Changelog\n"), Error, "no heading");
-});
-
-Deno.test("statusProblems() reports sentences that a release makes wrong, and those that are missing before it", () => {
-  const unreleased = "## [0.1.0] - unreleased\n";
-  const released = "## [0.1.0] - 2026-12-31\n";
-  const texts = (text: string) => new Map([["a.md", text]]);
+Deno.test("missingStatus() reports a document that installs the package when it is unreleased", () => {
   const install = "`deno add jsr:@weir/datastream`";
-  assertEquals(statusProblems(texts(install), released), []);
-  assertEquals(statusProblems(texts(install), unreleased).length, 1);
-  const both = `${install}, after the first release.\nUntil then, use a clone.`;
-  assertEquals(statusProblems(texts(both), unreleased), []);
-  assertEquals(statusProblems(texts(both), released).map((line) => line.split(":")[1]), ["1", "2"]);
+  const texts = (text: string) => new Map([["a.md", text]]);
+  assertEquals(missingStatus(texts(install)).length, 1);
+  assertEquals(missingStatus(texts(`${install}, after the first release.`)), []);
 });
 
-/** Returns a message for each sentence that contradicts the status of the release. */
-function statusProblems(texts: ReadonlyMap<string, string>, changelog: string): string[] {
-  const isReleased = statusOf(changelog).date !== undefined || /\] - \d{4}-/.test(changelog);
-  return [...texts].flatMap(([file, text]) => {
-    if (!isReleased) {
-      const installs = /jsr:@weir\/datastream|npm install @weir\/datastream|npx @weir\/datastream/;
-      const saysIt = [...PRE_RELEASE_PHRASES, /\[README\]\(\S+\) says whether/];
-      if (!installs.test(text) || saysIt.some((phrase) => phrase.test(text))) return [];
-      return [`${file}: says how to install the package, but not that it is unreleased`];
-    }
-    return text.split("\n").flatMap((line, index) =>
+Deno.test("outdatedLines() reports the lines that the first release makes wrong", () => {
+  const text =
+    "`deno add jsr:@weir/datastream`, after the first release.\nUntil the first release, use a clone.\n";
+  const lines = outdatedLines(new Map([["a.md", `${text}Install it.`]]));
+  assertEquals(lines.map((line) => line.split(":")[1]), ["1", "2"]);
+});
+
+/** Returns the documents after the first release; they are the same from then on. */
+function releasedDocuments(): Map<string, string> {
+  const next = statusOf("## [91.2.0] - 2026-12-31\n", "91.2.0");
+  return new Map(
+    [...DOCUMENT_FILES].map((
+      [path, text],
+    ) => [path, withStatus(afterFirstRelease(text), next)]),
+  );
+}
+
+/** Returns a message for each document that installs the package but does not say that it is unreleased. */
+function missingStatus(texts: ReadonlyMap<string, string>): string[] {
+  const installs = /jsr:@weir\/datastream|npm install @weir\/datastream|npx @weir\/datastream/;
+  return [...texts].flatMap(([file, text]) =>
+    !installs.test(text) || PRE_RELEASE_PHRASES.some((phrase) => phrase.test(text)) ? [] : [
+      `${file}: says how to install the package, but not that it is unreleased; ` +
+      ".ci/passages.ts describes how to write a passage for the time before the first release",
+    ]
+  );
+}
+
+/** Returns a message for each line that is true only before the first release. */
+function outdatedLines(texts: ReadonlyMap<string, string>): string[] {
+  return [...texts].flatMap(([file, text]) =>
+    text.split("\n").flatMap((line, index) =>
       PRE_RELEASE_PHRASES.some((phrase) => phrase.test(line))
-        ? `${file}:${index + 1}: is wrong after the release: ${line}`
+        ? `${file}:${index + 1}: is wrong after the first release: ${line}`
         : []
-    );
-  });
+    )
+  );
 }
 
 /** Returns the targets of the links and images of a Markdown text, except those in code. */
@@ -211,8 +233,10 @@ async function exists(path: string): Promise<boolean> {
   return await Deno.stat(PROJECT + path).then(() => true, () => false);
 }
 
-Deno.test("README.md has at most 200 lines when it is read", () => {
-  assertEquals(DOCUMENTS.get("README.md")!.split("\n").length <= 201, true);
+Deno.test("README.md has at most 200 lines before and after the first release", () => {
+  const text = DOCUMENT_FILES.get("README.md")!;
+  const after = afterFirstRelease(text).trimEnd().split("\n").length;
+  assertEquals([visibleLines(text), after].filter((count) => count > 200), []);
 });
 
 Deno.test("Git and deno task test ignore the files that README.md makes in the clone", async () => {

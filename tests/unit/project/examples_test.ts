@@ -13,7 +13,7 @@ const listed = [...readme.matchAll(/^\| \[[^\]]+\]\(([^)]+)\)/gm)].map(([, path]
 Deno.test("examples/README.md lists a program of each folder and no other files when it is read", () => {
   assertEquals(listed.filter((path) => !files.includes(path)), []);
   const folders = new Set(files.filter((path) => path.includes("/")).map(folderOf));
-  assertEquals([...new Set(listed.map(folderOf))].sort(), [...folders]);
+  assertEquals([...new Set(listed.map(folderOf))].sort(), [...folders].sort());
 });
 
 Deno.test("the examples name the version of jsr.json when they install the package", async () => {
@@ -24,6 +24,14 @@ Deno.test("the examples name the version of jsr.json when they install the packa
     const { dependencies } = JSON.parse(await Deno.readTextFile(`examples/${path}`));
     assertEquals(dependencies["@weir/datastream"], `^${jsr.version}`, path);
   }
+});
+
+Deno.test("the example for Deno Deploy resolves the import of its entry point to JSR when it is read", async () => {
+  const { imports, deploy } = JSON.parse(await Deno.readTextFile("examples/deno-deploy/deno.json"));
+  const code = await Deno.readTextFile(`examples/deno-deploy/${deploy.runtime.entrypoint}`);
+  const [, specifier] = /^export \{ default \} from "([^"]+)";$/m.exec(code)!;
+  const target = specifier!.replace(jsr.name, `jsr:${jsr.name}@^${jsr.version}`);
+  assertEquals(imports, { [specifier!]: target });
 });
 
 Deno.test("the task check checks each example in TypeScript when it runs", () => {

@@ -1,7 +1,9 @@
 // Lists the public names, so that a change of the public API requires an edit here.
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import * as cli from "../../../src/cli/main.ts";
 import * as edge from "../../../edge/app.ts";
+import * as endpoint from "../../../src/endpoint/mod.ts";
+import * as node from "../../../edge/node.ts";
 import * as mod from "../../../mod.ts";
 import * as sandbox from "../../../src/sandbox/service.ts";
 
@@ -32,8 +34,21 @@ Deno.test("mod.ts exports only the listed values when it is imported", () => {
   ]);
 });
 
-Deno.test("cli, edge and sandbox export only the listed values when they are imported", () => {
+Deno.test("the other entries export only the listed values when they are imported", () => {
+  assertEquals(Object.keys(endpoint), ["ValidationError", "endpoint", "toRequest"]);
   assertEquals(Object.keys(cli), ["main"]);
   assertEquals(Object.keys(edge), ["createApp", "signUrl"]);
+  assertEquals(Object.keys(node), ["serveNode"]);
   assertEquals(Object.keys(sandbox), ["createSandbox"]);
+});
+
+Deno.test("endpoint exports the values and types of the builder that mod.ts exports", () => {
+  for (const name of Object.keys(endpoint)) assert(name in mod, name);
+  const sources = ["mod.ts", "src/endpoint/mod.ts"].map((path) => Deno.readTextFileSync(path));
+  const [all, own] = sources.map((code) =>
+    [...code.matchAll(/^export (?:type )?\{([^}]*)\} from "(?:\.\/src\/endpoint|\.)\/\w+\.ts"/gm)]
+      .flatMap(([, names]) => names!.split(",").map((name) => name.trim()))
+      .filter((name) => name !== "").sort()
+  );
+  assertEquals(own, all);
 });

@@ -1,0 +1,179 @@
+/**
+ * Bundles the code of the npm package with esbuild.
+ *
+ * `deno bundle` also uses esbuild, but it cannot inline constants without shortening all names.
+ *
+ * @module
+ */
+import { dirname, join, relative } from "node:path/posix";
+import { build, type BuildOptions, stop } from "esbuild";
+import deno from "../../deno.json" with { type: "json" };
+import { PROJECT } from "../../tests/helpers/project.ts";
+import { run } from "../publish_config.ts";
+import type { NpmPackage } from "./notices.ts";
+
+/** Folder of the bundled modules in the package. */
+export const MODULES = "lib";
+/** Path in the package of the bundle for browsers. */
+export const BROWSER_BUNDLE = "dist/weir.js";
+
+/** Folder in the project of links to npm packages. */
+const LINKS = "dist/node_modules";
+/** Prefix of names of bundles that the package does not contain. */
+const UNUSED = "unused-";
+
+/** A bundle with its source map. */
+export interface Bundle {
+  /** Path in the package. */
+  path: string;
+  /** Code without the comment that names the source map. */
+  code: string;
+  /** Content of the source map (ECMA-426). */
+  map: string;
+  /** Paths of the project's modules in this bundle. */
+  sources: string[];
+  /** npm packages with code in this bundle. */
+  packages: NpmPackage[];
+}
+
+/**
+ * Bundles entry points, and one of them for browsers. Modules that several entry points use go to chunks,
+ * so that all entry points share one instance of each module.
+ *
+ * A module that an entry point re-exports gets a chunk of its own. A bundler of an application can then
+ * leave out the modules that the application does not use.
+ *
+ * @param entries Paths of modules in the project, by the name of their bundle
+ * @param browserEntry Path of the module for browsers
+ */
+export async function bundle(
+  entries: Record<string, string>,
+  browserEntry: string,
+): Promise<Bundle[]> {
+  const packages = await linkPackages(entries);
+  try {
+    const reexported = await reexportedModules(Object.values(entries));
+    const chunks = reexported.map((path, index) => [`${UNUSED}${index}`, path]);
+    const modules = await buildBundles(packages, {
+      entryPoints: { ...entries, ...Object.fromEntries(chunks) },
+      chunkNames: "chunk-[hash]",
+      minifySyntax: true,
+      outdir: MODULES,
+      platform: "neutral",
+      splitting: true,
+    });
+    const forBrowsers = await buildBundles(packages, {
+      entryPoints: [browserEntry],
+      minify: true,
+      outfile: BROWSER_BUNDLE,
+      platform: "browser",
+    });
+    return [...modules.filter(({ path }) => !path.includes(`/${UNUSED}`)), ...forBrowsers];
+  } finally {
+    await stop();
+    await Deno.remove(LINKS, { recursive: true });
+  }
+}
+
+async function buildBundles(
+  packages: ReadonlyMap<string, NpmPackage>,
+  options: BuildOptions,
+): Promise<Bundle[]> {
+  const { metafile, outputFiles } = await build({
+    ...options,
+    absWorkingDir: PROJECT,
+    alias: Object.fromEntries(
+      specifiers.flatMap(({ specifier, target }) =>
+        specifier === target ? [] : [[specifier, target]]
+      ),
+    ),
+    bundle: true,
+    external: ["node:*"],
+    format: "esm",
+    mainFields: ["module", "main"],
+    metafile: true,
+    nodePaths: [PROJECT + LINKS],
+    // The paths of packages do not depend on the cache of this machine.
+    preserveSymlinks: true,
+    sourcemap: "external",
+    target: "esnext",
+    write: false,
+  });
+  const files = new Map(outputFiles!.map(({ path, text }) => [relative(PROJECT, path), text]));
+  return Object.entries(metafile!.outputs).filter(([path]) => path.endsWith(".js")).map(
+    ([path, { inputs }]) => {
+      const names = Object.keys(inputs).map((input) => packageName(input));
+      return {
+        path,
+        code: files.get(path)!.replace(/^\/\/ dist\/node_modules\//gm, "// npm:"),
+        map: completeMap(path, files.get(`${path}.map`)!, packages),
+        sources: Object.keys(inputs).filter((input) => packageName(input) === undefined),
+        packages: [...new Set(names)].flatMap((name) => name ? packages.get(name)! : []),
+      };
+    },
+  );
+}
+
+/**
+ * Replaces the sources of a source map: the package contains the project's modules, and the map the
+ * code of npm packages.
+ */
+function completeMap(
+  path: string,
+  text: string,
+  packages: ReadonlyMap<string, NpmPackage>,
+): string {
+  const map: { sources: string[]; sourcesContent: (string | null)[] } = JSON.parse(text);
+  map.sources.forEach((source, index) => {
+    const input = join(dirname(path), source);
+    const name = packageName(input);
+    if (name === undefined) {
+      map.sourcesContent[index] = null;
+    } else {
+      const file = input.slice(`${LINKS}/${name}/`.length);
+      map.sources[index] = `npm:${name}@${packages.get(name)!.version}/${file}`;
+    }
+  });
+  return JSON.stringify(map);
+}
+
+/** Returns the name of the npm package that contains a file, if the file is not the project's. */
+function packageName(input: string): string | undefined {
+  return /^dist\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1];
+}
+
+/** Specifiers in the project's modules, and what they are in npm, such as `hono/cors`. */
+const specifiers = Object.entries(deno.imports).map(([specifier, target]) => ({
+  specifier,
+  target: target.replace(/^npm:/, "").replace(/(?<=.)@[^/]+/, ""),
+}));
+
+/** Links the npm packages that Deno has installed for the entry points. Returns them by name. */
+async function linkPackages(entries: Record<string, string>): Promise<Map<string, NpmPackage>> {
+  const [first = "", ...others] = Object.values(entries);
+  await run(Deno.execPath(), ["cache", "--quiet", "--no-check", first, ...others]);
+  // Lists the packages of the lock file.
+  const { npmPackages } = JSON.parse(
+    await run(Deno.execPath(), ["info", "--quiet", "--json", first]),
+  );
+  await Deno.remove(PROJECT + LINKS, { recursive: true }).catch(() => {});
+  const packages = new Map<string, NpmPackage>();
+  for (const npm of Object.values<NpmPackage>(npmPackages)) {
+    if (!specifiers.some(({ target }) => `${target}/`.startsWith(`${npm.name}/`))) continue;
+    packages.set(npm.name, npm);
+    const link = `${PROJECT}${LINKS}/${npm.name}`;
+    await Deno.mkdir(dirname(link), { recursive: true });
+    await Deno.symlink(npm.localPath, link, { type: "junction" });
+  }
+  return packages;
+}
+
+/** Returns the paths of the modules from which entry points re-export values. */
+async function reexportedModules(entries: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(entries.map(async (path) => {
+    const code = await Deno.readTextFile(PROJECT + path);
+    return [...code.matchAll(/^export \{[^}]*\} from "(\.[^"]+)";/gm)]
+      .map(([, specifier]) => join(dirname(path), specifier!));
+  }));
+  return [...new Set(found.flat())];
+}

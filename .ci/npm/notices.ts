@@ -1,0 +1,60 @@
+/**
+ * Licence notices of the npm packages that the bundles contain.
+ *
+ * @module
+ */
+/** An installed npm package. */
+export interface NpmPackage {
+  name: string;
+  version: string;
+  /** Folder of its files. */
+  localPath: string;
+}
+
+/** An npm package with its licence. */
+export interface Notice {
+  /** Name and version, such as `hono@4.13.19`. */
+  name: string;
+  /** Text of the licence, without empty lines at its ends. */
+  text: string;
+}
+
+/**
+ * npm package with builds of @std, which has no licence file. Its licence differs from the project's only
+ * in the copyright.
+ */
+const STD = "deno-std";
+
+/**
+ * Reads the licences of npm packages, in the order of their names.
+ *
+ * @param packages Packages; repeated ones count once
+ * @param own Text of the project's licence
+ * @throws {Error} If a package has none
+ */
+export async function readNotices(packages: readonly NpmPackage[], own: string): Promise<Notice[]> {
+  const unique = new Map(packages.map((npm) => [npm.name, npm]));
+  const sorted = [...unique.values()].sort((a, b) => a.name < b.name ? -1 : 1);
+  return await Promise.all(sorted.map(async ({ name, version, localPath }) => {
+    const text = name === STD
+      ? own.replace(/^Copyright.*$/m, "Copyright 2018-2026 the Deno authors")
+      : await Deno.readTextFile(`${localPath}/LICENSE`).catch(() => {
+        throw new Error(`${name} has no file LICENSE in ${localPath}`);
+      });
+    return { name: `${name}@${version}`, text: text.trim() };
+  }));
+}
+
+/** Formats the file of the package that contains the licences. */
+export function noticesFile(notices: readonly Notice[]): string {
+  const sections = notices.map(({ name, text }) =>
+    `${name}\n${"-".repeat(name.length)}\n\n${text}\n`
+  );
+  return ["The bundles of this package contain code of these packages.\n", ...sections].join("\n");
+}
+
+/** Formats licences as a comment that minifiers keep. */
+export function noticesComment(notices: readonly Notice[]): string {
+  const sections = notices.map(({ name, text }) => `${name}\n\n${text}`);
+  return `/*!\n${sections.join("\n\n")}\n*/\n`;
+}

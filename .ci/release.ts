@@ -1,0 +1,167 @@
+/**
+ * Releases a version: sets it everywhere, runs all checks, commits and tags.
+ *
+ * It does not push. Any problem leaves the files as they were. `docs/releasing.md` describes the steps.
+ *
+ * Usage: `release.ts VERSION [--dry-run]`.
+ */
+import { parseArgs } from "node:util";
+import jsr from "../jsr.json" with { type: "json" };
+import { PROJECT } from "../tests/helpers/project.ts";
+import { findSection, hasEntries, releaseChangelog } from "./changelog.ts";
+import { git } from "./git.ts";
+import { afterFirstRelease } from "./passages.ts";
+import { REPOSITORY, repositoryProblem } from "./project.ts";
+import { isPreRelease, versionProblem } from "./semver.ts";
+import { statusOf, withStatus } from "./status.ts";
+import { withVersion } from "./version_places.ts";
+
+/** Tasks that must succeed before the commit. The last one builds the npm package. */
+const GATE = ["test", "publish:check", "pack"];
+const BRANCH = "main";
+const CHANGELOG = "CHANGELOG.md";
+const USAGE = "Usage: deno task release VERSION [--dry-run], such as: deno task release 1.2.0";
+
+/** A file that the release changes. */
+interface Change {
+  path: string;
+  before: string;
+  after: string;
+}
+
+Deno.exitCode = await release(Deno.args);
+
+async function release(args: string[]): Promise<number> {
+  const parsed = readArguments(args);
+  if (parsed === undefined) {
+    console.error(USAGE);
+    return 2;
+  }
+  const { version, isDryRun } = parsed;
+  const problems = await findProblems(version);
+  if (isDryRun && problems.length === 0) await showChanges(version);
+  for (const problem of problems) console.error(`- ${problem.replace(/$/m, ".")}`);
+  if (problems.length > 0) {
+    console.error(`${version} is not released. Nothing was changed.`);
+    return 1;
+  }
+  return isDryRun || await commitRelease(version) ? 0 : 1;
+}
+
+function readArguments(args: string[]): { version: string; isDryRun: boolean } | undefined {
+  try {
+    const options = { "dry-run": { type: "boolean" } } as const;
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+    const [version, ...others] = positionals;
+    if (version === undefined || others.length > 0) return undefined;
+    return { version, isDryRun: values["dry-run"] ?? false };
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    return undefined;
+  }
+}
+
+/** Returns what prevents the release of a version. Each message says what to do. */
+async function findProblems(version: string): Promise<string[]> {
+  const changelog = await Deno.readTextFile(PROJECT + CHANGELOG);
+  const isReleased = findSection(changelog, jsr.version) !== undefined || await hasTag(jsr.version);
+  const branch = (await git("branch", "--show-current")).trim();
+  const changed = (await git("status", "--porcelain")).trimEnd();
+  const problems = [
+    versionProblem(version, jsr.version, isReleased),
+    repositoryProblem(REPOSITORY),
+    branch === BRANCH ? undefined : `The branch is "${branch}": switch to ${BRANCH}`,
+    changed === ""
+      ? undefined
+      : `Files are not committed: commit or remove them\n${changed.replace(/^/gm, "    ")}`,
+    await hasTag(version)
+      ? `The tag v${version} exists: choose another version, or, if it was never pushed, delete it ` +
+        `with git tag --delete v${version}`
+      : undefined,
+    hasEntries(findSection(changelog))
+      ? undefined
+      : `${CHANGELOG} has no entries below "## [Unreleased]": list what has changed for users`,
+  ];
+  return problems.filter((problem) => problem !== undefined);
+}
+
+async function hasTag(version: string): Promise<boolean> {
+  return (await git("tag", "--list", `v${version}`)).trim() !== "";
+}
+
+/** Returns the files that the release of a version changes. */
+async function findChanges(version: string): Promise<Change[]> {
+  const changelog = await Deno.readTextFile(PROJECT + CHANGELOG);
+  // CHANGELOG.md and the documents name only releases without a suffix.
+  const isStable = !isPreRelease(version);
+  const newChangelog = isStable
+    ? releaseChangelog(changelog, version, new Date().toISOString().slice(0, 10), REPOSITORY)
+    : changelog;
+  const status = statusOf(newChangelog, version);
+  const changes: Change[] = [];
+  // Lists the text files.
+  for (const path of (await git("grep", "-I", "--files-with-matches", "")).trim().split("\n")) {
+    const before = await Deno.readTextFile(PROJECT + path);
+    let after = withVersion(path, before, jsr.version, version);
+    if (path.endsWith(".md") && isStable) after = afterFirstRelease(after);
+    if (path === "README.md") after = withStatus(after, status);
+    if (path === CHANGELOG) after = newChangelog;
+    if (after !== before) changes.push({ path, before, after });
+  }
+  return changes;
+}
+
+/** Prints the changes of a release as differences between texts. */
+async function showChanges(version: string): Promise<void> {
+  for (const { path, after } of await findChanges(version)) {
+    const args = ["diff", "--no-index", "--unified=0", "--", path, "-"];
+    const child = new Deno.Command("git", {
+      args,
+      cwd: PROJECT,
+      stdin: "piped",
+      stdout: "piped",
+    }).spawn();
+    await new Blob([after]).stream().pipeTo(child.stdin);
+    const { stdout } = await child.output();
+    // Git calls the new text, which it reads from standard input, "-".
+    console.log(new TextDecoder().decode(stdout).replace(/^\+\+\+ b\/-$/m, `+++ b/${path}`));
+  }
+  console.log(`Then: ${GATE.map((task) => `deno task ${task}`).join(", ")}`);
+  console.log(`Then: a commit "Release ${version}" and the tag v${version}`);
+}
+
+/** Changes the files, runs the gate, commits and tags. Takes everything back if a step fails. */
+async function commitRelease(version: string): Promise<boolean> {
+  const changes = await findChanges(version);
+  const head = (await git("rev-parse", "HEAD")).trim();
+  // An interrupt also ends the running task, after which the files are restored.
+  const ignoreSignal = () => {};
+  Deno.addSignalListener("SIGINT", ignoreSignal);
+  try {
+    for (const { path, after } of changes) await Deno.writeTextFile(PROJECT + path, after);
+    for (const task of GATE) await runTask(task);
+    await git("add", "--", ...changes.map(({ path }) => path));
+    await git("commit", "--quiet", "--message", `Release ${version}`);
+    await git("tag", "--annotate", `v${version}`, "--message", `Weir ${version}`);
+  } catch (error) {
+    // The work tree was clean, so this discards only the changes of this program.
+    await git("reset", "--quiet", "--soft", head);
+    await git("reset", "--quiet");
+    for (const { path, before } of changes) await Deno.writeTextFile(PROJECT + path, before);
+    console.error(error instanceof Error ? error.message : error);
+    console.error(`${version} is not released. The files are as before.`);
+    return false;
+  } finally {
+    Deno.removeSignalListener("SIGINT", ignoreSignal);
+  }
+  console.log(
+    `Committed and tagged ${version}. To publish it: git push --atomic origin ${BRANCH} v${version}`,
+  );
+  return true;
+}
+
+async function runTask(task: string): Promise<void> {
+  const command = new Deno.Command(Deno.execPath(), { args: ["task", task], cwd: PROJECT });
+  const { success } = await command.spawn().status;
+  if (!success) throw new Error(`deno task ${task} failed: correct what it reports`);
+}

@@ -1,0 +1,29 @@
+/**
+ * Prints the notes of a release in Markdown: the changes, and the hash of the file for browsers.
+ *
+ * `deno task pack` must have built the package. Usage: `release_notes.ts`.
+ */
+import { createHash } from "node:crypto";
+import jsr from "../jsr.json" with { type: "json" };
+import { PROJECT } from "../tests/helpers/project.ts";
+import { findSection } from "./changelog.ts";
+import { isPreRelease } from "./semver.ts";
+
+/** Path in the npm package of the file for `<script type="module">`. */
+const BROWSER_FILE = "dist/weir.js";
+/** Folder in which `deno task pack` builds the npm package. */
+const PACKAGE = "dist/package/";
+
+const { name, version } = jsr;
+const changelog = await Deno.readTextFile(`${PROJECT}CHANGELOG.md`);
+const section = findSection(changelog, isPreRelease(version) ? undefined : version);
+const hash = createHash("sha384").update(await Deno.readFile(PROJECT + PACKAGE + BROWSER_FILE));
+
+console.log(`${section?.text ?? ""}
+
+### Packages
+
+- JSR: https://jsr.io/${name}@${version}
+- npm: https://www.npmjs.com/package/${name}/v/${version}
+- Browsers: https://unpkg.com/${name}@${version}/${BROWSER_FILE}, with
+  \`integrity="sha384-${hash.digest("base64")}"\``);

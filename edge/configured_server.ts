@@ -1,0 +1,85 @@
+import { createApp, type EdgeApp } from "./app.ts";
+import { type Environment, readConfig } from "./config.ts";
+import { brokenMessage, type RunningServer, waitingMessage } from "./graceful_stop.ts";
+import type { ListenOptions } from "./listening.ts";
+import { METRICS_TYPE } from "./metrics.ts";
+import { startServer } from "./server.ts";
+import {
+  createReport,
+  readListenOptions,
+  readMetricsPort,
+  settingsLine,
+  unknownVariables,
+} from "./server_config.ts";
+
+export { VARIABLE_NAMES } from "./config.ts";
+export { ListenError } from "./listening.ts";
+export { KNOWN_VARIABLES } from "./server_config.ts";
+
+/** A running server that reports its events. */
+export interface ConfiguredServer {
+  /** Stops the server. Returns whether all responses were complete. */
+  stop(): Promise<boolean>;
+}
+
+/**
+ * Starts a server that environment variables configure. Reports its URL, its settings and unknown
+ * variables.
+ *
+ * @param environment Values of the known variables
+ * @param names Names of all variables that can be listed
+ * @param write Receives each line
+ * @throws {ValidationError} If a variable is missing or invalid; its `option` is the name of the variable or
+ *   of an option of the app
+ * @throws {ListenError} If the server cannot listen
+ */
+export async function startConfiguredServer(
+  environment: Environment,
+  names: Iterable<string>,
+  write: (line: string) => void,
+): Promise<ConfiguredServer> {
+  const report = createReport(write, environment.WEIR_LOG);
+  for (const message of unknownVariables(names)) report(message, "warn");
+  const listenOptions = readListenOptions(environment);
+  const metricsPort = readMetricsPort(environment.WEIR_METRICS_PORT);
+  const options = { log: write, ...readConfig(environment) };
+  const app = createApp(options);
+  const server = await startServer(app, listenOptions);
+  let metricsServer: RunningServer | undefined;
+  try {
+    metricsServer = metricsPort === undefined
+      ? undefined
+      : await startMetricsServer(app, { ...listenOptions, port: metricsPort });
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  report(`Weir listens on ${server.url}`);
+  if (metricsServer) report(`Metrics: ${metricsServer.url}metrics`);
+  report(settingsLine(options));
+  const { shutdownTimeout } = listenOptions;
+  return {
+    async stop() {
+      const open = server.openResponses();
+      if (open > 0) report(waitingMessage(open, shutdownTimeout));
+      const broken = await server.stop();
+      // Until now, so that the metrics contain the last downloads.
+      await metricsServer?.stop();
+      if (broken > 0) {
+        report(brokenMessage(broken, shutdownTimeout, "WEIR_SHUTDOWN_TIMEOUT"), "error");
+      }
+      return broken === 0;
+    },
+  };
+}
+
+/** Serves the metrics of an app on a port of their own, without a token. */
+function startMetricsServer(app: EdgeApp, options: ListenOptions): Promise<RunningServer> {
+  const fetch = ({ url }: Request) =>
+    new URL(url).pathname === "/metrics"
+      ? new Response(app.metrics(), {
+        headers: { "cache-control": "no-store", "content-type": METRICS_TYPE },
+      })
+      : new Response("Not found: use /metrics\n", { status: 404 });
+  return startServer({ fetch }, { ...options, shutdownTimeout: 0 });
+}

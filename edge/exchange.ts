@@ -1,0 +1,161 @@
+// One request and its response: its id, its requests to DataStream, and the facts for the log and metrics.
+import type { Hono } from "hono";
+import type { DataStream } from "../src/client/datastream.ts";
+import { defaultFetch } from "../src/client/transport.ts";
+import { DataStreamError } from "../src/errors.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Settings } from "./options.ts";
+import type { Readiness } from "./readiness.ts";
+import {
+  createRedactor,
+  type FailureLog,
+  type RequestLog,
+  type RequestOutcome,
+} from "./request_log.ts";
+
+/** Objects that record the exchanges of an app. */
+export interface Recorders {
+  settings: Settings;
+  log: RequestLog;
+  metrics: Metrics;
+  readiness: Readiness;
+}
+
+/** Router whose handlers find the exchange in the environment of Hono. */
+export type Router = Hono<{ Bindings: { exchange: Exchange } }>;
+
+/** Status of a response to a client that has already disconnected, as in nginx. */
+export const CLIENT_CLOSED_REQUEST = 499;
+/** Path in the log and metrics of a request to an unknown path, which may contain a key. */
+const UNKNOWN_PATH = "(unknown)";
+/** Methods that are logged. Another one is any text. */
+const KNOWN_METHODS = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|TRACE|CONNECT)$/;
+/** Request ids of clients that are kept. */
+const REQUEST_ID_PATTERN = /^[A-Za-z0-9\-_.]{1,128}$/;
+
+/** A request that the app handles. */
+export class Exchange implements FailureLog {
+  /** Request id: the one of the client if it is valid, else a random UUID. */
+  readonly id: string;
+  /** Path of the route. */
+  route: string = UNKNOWN_PATH;
+  /** Number of rows, or citations, in the response. */
+  rows = 0;
+  /** Number of bytes of the body that the server has passed to the runtime. */
+  bytes = 0;
+  /** Whether the body is a stream that calls {@linkcode end}. */
+  isStream = false;
+  #status = 200;
+  #upstreamRequests = 0;
+  #hasEnded = false;
+  readonly #startedAt: number;
+  readonly #secrets: Set<string>;
+  readonly #recorders: Recorders;
+
+  constructor(readonly request: Request, recorders: Recorders) {
+    this.#recorders = recorders;
+    this.#startedAt = this.#now();
+    this.#secrets = secretsOf(request);
+    const given = request.headers.get("x-request-id") ?? "";
+    const isValid = REQUEST_ID_PATTERN.test(given) && this.#redact(given) === given;
+    this.id = isValid ? given : crypto.randomUUID();
+  }
+
+  /** Keeps a secret of this request out of the log. */
+  hide(secret: string | undefined): void {
+    if (secret) this.#secrets.add(secret);
+  }
+
+  /** Creates a client that counts its requests as requests of this exchange. */
+  observe(dataStream: DataStream): DataStream {
+    const { fetch = defaultFetch } = this.#recorders.settings.dataStreamOptions;
+    const { metrics, readiness } = this.#recorders;
+    return dataStream.with({
+      fetch: async (request) => {
+        this.#upstreamRequests++;
+        try {
+          const response = await fetch(request);
+          metrics.addUpstreamRequest(String(response.status));
+          readiness.observe(response);
+          return response;
+        } catch (error) {
+          metrics.addUpstreamRequest(request.signal.aborted ? "aborted" : "failed");
+          throw error;
+        }
+      },
+    });
+  }
+
+  logFailure(failure: string, error: unknown): void {
+    if (error instanceof DataStreamError) this.#recorders.readiness.fail(error);
+    const message = error instanceof Error ? error.message : String(error);
+    this.#recorders.log.addError(this.id, `${failure}: ${message}`, this.#redact);
+  }
+
+  /**
+   * Completes a response: adds the request id and, unless the body is a stream, ends the exchange.
+   *
+   * @param emptyBody Creates the body of a response to `HEAD`
+   */
+  async respond(response: Response, emptyBody: () => ReadableStream): Promise<Response> {
+    this.#status = response.status;
+    response.headers.set("x-request-id", this.id);
+    if (this.isStream) return response;
+    let body: BodyInit | null = null;
+    if (this.request.method === "HEAD") {
+      body = emptyBody();
+    } else if (response.body !== null) {
+      // These bodies are short texts.
+      body = await response.arrayBuffer();
+      this.bytes = body.byteLength;
+    }
+    this.end(response.status === CLIENT_CLOSED_REQUEST ? "aborted" : "complete");
+    return new Response(body, response);
+  }
+
+  /** Adds the exchange to the log and metrics. Further calls have no effect. */
+  end(outcome: RequestOutcome): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    const { method, url } = this.request;
+    const facts = {
+      id: this.id,
+      method: KNOWN_METHODS.test(method) ? method : "OTHER",
+      path: this.route,
+      url,
+      status: this.#status,
+      outcome,
+      rows: this.rows,
+      bytes: this.bytes,
+      milliseconds: Math.max(0, Math.round(this.#now() - this.#startedAt)),
+      upstreamRequests: this.#upstreamRequests,
+    };
+    this.#recorders.metrics.addRequest(facts);
+    this.#recorders.log.addRequest(facts, this.#redact);
+  }
+
+  /** Replaces the secrets of the server and of this request. */
+  readonly #redact = (text: string): string =>
+    createRedactor([...this.#recorders.settings.secrets, ...this.#secrets])(text);
+
+  /** Returns the time (ms). A clock that fails must not change the response. */
+  #now(): number {
+    try {
+      return this.#recorders.settings.clock.now();
+    } catch {
+      return 0;
+    }
+  }
+}
+
+/** Returns the credentials in the headers and the URL of a request. */
+function secretsOf({ headers, url }: Request): Set<string> {
+  const { searchParams } = new URL(url);
+  const authorization = headers.get("authorization")?.trim() ?? "";
+  return new Set([
+    headers.get("x-api-key")?.trim() ?? "",
+    authorization,
+    authorization.replace(/^\S+\s+/, ""),
+    ...searchParams.getAll("signature"),
+  ]);
+}

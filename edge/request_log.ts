@@ -1,0 +1,222 @@
+// Lines of the log, in text or JSON, without secrets.
+import { oneLine } from "../src/errors.ts";
+import { FORMAT_NAMES, FORMATS } from "../src/formats/formats.ts";
+import { parseBox } from "../src/odata/bounding_box.ts";
+import { clausesOf } from "../src/odata/query_options.ts";
+import { fieldNames, FILTER_FIELDS, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
+import type { Settings } from "./options.ts";
+
+/**
+ * How a response ended: sent completely, whatever its status is; aborted by the client; or failed
+ * after its start, so that the server broke the connection.
+ */
+export type RequestOutcome = "complete" | "aborted" | "failed";
+
+/** Facts about a request that has ended. */
+export interface RequestFacts {
+  /** Request id. */
+  id: string;
+  /** HTTP method; `OTHER` for an unknown one. */
+  method: string;
+  /** Path of the route; `(unknown)` for other paths. */
+  path: string;
+  /** URL of the request. It can contain a secret. */
+  url: string;
+  status: number;
+  outcome: RequestOutcome;
+  /** Number of rows, or citations, in the response. */
+  rows: number;
+  /** Number of bytes of the body that the server passed to the runtime. */
+  bytes: number;
+  /** Duration (ms) from the request to the end of the response. */
+  milliseconds: number;
+  /** Number of requests to DataStream. */
+  upstreamRequests: number;
+}
+
+/** Where errors are logged. */
+export interface FailureLog {
+  /** Request id, which is in each line. */
+  readonly id: string;
+  /**
+   * Logs an error that the client did not cause.
+   *
+   * @param failure What failed, such as "Download of Records failed"
+   */
+  logFailure(failure: string, error: unknown): void;
+}
+
+type LogLevel = "info" | "warn" | "error";
+
+/** Replaces secrets in a text. */
+export type Redact = (text: string) => string;
+
+/** Writes the lines of the log. A line is text for people, or one JSON object. */
+export class RequestLog {
+  readonly #settings: Settings;
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+  }
+
+  /** Writes the line of a request that has ended, unless only errors are logged. */
+  addRequest(facts: RequestFacts, redact: Redact): void {
+    if (!this.#settings.logRequests) return;
+    const query = Object.fromEntries(
+      loggedQuery(facts.url).map(([name, value]) => [name, limitLength(redact(value))]),
+    );
+    this.#write(levelOf(facts), facts.id, describeRequest(facts, query), {
+      message: "request",
+      requestId: facts.id,
+      method: facts.method,
+      path: facts.path,
+      query,
+      status: facts.status,
+      outcome: facts.outcome,
+      rows: facts.rows,
+      bytes: facts.bytes,
+      milliseconds: facts.milliseconds,
+      upstreamRequests: facts.upstreamRequests,
+    });
+  }
+
+  /**
+   * Writes the line of an error.
+   *
+   * @param id Id of the request that the error belongs to
+   */
+  addError(id: string, text: string, redact: Redact): void {
+    // Redacted first, because a secret can contain white space.
+    const message = limitLength(oneLine(redact(text)));
+    this.#write("error", id, message, { message, requestId: id });
+  }
+
+  #write(level: LogLevel, id: string, text: string, members: Record<string, unknown>): void {
+    const { log, logFormat, now } = this.#settings;
+    const time = toIsoTime(now);
+    const line = logFormat === "json"
+      ? JSON.stringify({ time, level, ...members })
+      : `${time} ${level} ${id} ${text}`;
+    log(escapeInvisible(line));
+  }
+}
+
+/** Describes a request in the text format. The part that a client chooses comes last, in quotes. */
+function describeRequest(
+  { method, path, status, outcome, rows, bytes, milliseconds, upstreamRequests }: RequestFacts,
+  query: Readonly<Record<string, string>>,
+): string {
+  const parameters = Object.entries(query).map(([name, value]) => `${name}=${value}`).join("&");
+  const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+  const facts = [
+    `${method} ${path} ${status} ${outcome}: ${count(rows, "row")}`,
+    count(bytes, "byte"),
+    `${milliseconds} ms`,
+    count(upstreamRequests, "upstream request"),
+    ...(parameters === "" ? [] : [`query ${JSON.stringify(parameters)}`]),
+  ];
+  return facts.join(", ");
+}
+
+function levelOf({ status, outcome }: RequestFacts): LogLevel {
+  // 503 means that a limit was reached. What else it means has a line of its own.
+  if (outcome === "failed" || status >= 500 && status !== 503) return "error";
+  return status >= 400 && outcome === "complete" ? "warn" : "info";
+}
+
+/** Formats the current time. A clock that fails must not change the response. */
+export function toIsoTime(now: () => number): string {
+  try {
+    return new Date(now()).toISOString();
+  } catch {
+    return new Date().toISOString();
+  }
+}
+
+/** Maximum length (characters) of a message and of a URL parameter's value. */
+const MAX_LOGGED_LENGTH = 2_000;
+
+function limitLength(text: string): string {
+  return text.length > MAX_LOGGED_LENGTH ? `${text.slice(0, MAX_LOGGED_LENGTH)}…` : text;
+}
+
+/**
+ * Escapes characters that could end a line or change the order of the text on a screen: controls,
+ * direction marks, line separators. `JSON.stringify()` escapes only some of them.
+ */
+function escapeInvisible(line: string): string {
+  return line.replace(
+    /[\p{C}\p{Zl}\p{Zp}]/gu,
+    (character) =>
+      character.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+        .join(""),
+  );
+}
+
+/** Text in place of a secret. */
+const REDACTED = "[secret]";
+
+/** Creates a function that replaces secrets, also in encoded form, in one pass. */
+export function createRedactor(secrets: Iterable<string>): Redact {
+  const forms = new Set([...secrets].flatMap(formsOf).filter((form) => form !== ""));
+  if (forms.size === 0) return (text) => text;
+  // The longest first, because one secret can begin with another.
+  const alternatives = [...forms].sort((a, b) => b.length - a.length)
+    .map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
+  const pattern = new RegExp(alternatives.join("|"), "g");
+  return (text) => text.replace(pattern, REDACTED);
+}
+
+/** Returns the texts into which URLs, messages, filters and JSON turn a secret. */
+function formsOf(secret: string): string[] {
+  const decoded = new URLSearchParams(`secret=${secret.replaceAll("&", "%26")}`).get("secret")!;
+  // A key that a caller put into a URL without encoding it is decoded like any other value.
+  return [secret, decoded].flatMap((text) => [
+    text,
+    oneLine(text),
+    text.replaceAll("'", "''"),
+    encodeURIComponent(text.toWellFormed()),
+    JSON.stringify(text).slice(1, -1),
+  ]);
+}
+
+const isBooleanText = (text: string) => /^(true|false|1|0)$/.test(text);
+const isDigits = (text: string) => /^\d{1,15}$/.test(text);
+
+/**
+ * URL parameters whose values are logged, with the check of a value. A value that fails it is not
+ * logged, because it may be a key in the wrong place. `filename` is any text, so it is never logged.
+ */
+export const LOGGED_PARAMETERS: Readonly<Record<string, (value: string) => boolean>> = {
+  $select: (value) => value.split(",").every((name) => FIELD_NAMES.has(name.trim())),
+  $filter(value) {
+    const clauses = clausesOf(value);
+    return clauses.length > 0 && clauses.every(({ field }) => Object.hasOwn(FILTER_FIELDS, field));
+  },
+  $top: isDigits,
+  $skiptoken: (value) => /^Id:\d{1,15}$/.test(value),
+  $count: isBooleanText,
+  $format(value) {
+    const name = value.toLowerCase();
+    return FORMAT_NAMES.some((format) => name === format || name === FORMATS[format].mediaType);
+  },
+  limit: isDigits,
+  bbox: (value) => parseBox(value) !== undefined,
+  separator: (value) => value === "tab" || value.length === 1,
+  bom: isBooleanText,
+  header: isBooleanText,
+  escapeFormulas: isBooleanText,
+};
+
+const FIELD_NAMES = new Set<string>(
+  (Object.keys(RESOURCES) as ResourceName[]).flatMap((name) => fieldNames(name)),
+);
+
+/** Returns the URL parameters to log: known names only, and `[invalid]` for an invalid value. */
+function loggedQuery(url: string): [name: string, value: string][] {
+  const { searchParams } = new URL(url);
+  return Object.entries(LOGGED_PARAMETERS).flatMap(([name, isValid]) => {
+    const value = searchParams.get(name);
+    return value === null ? [] : [[name, isValid(value) ? value : "[invalid]"]];
+  });
+}

@@ -1,0 +1,87 @@
+import { hideAbortWarning } from "./abort_warning.ts";
+import type { EdgeApp } from "./app.ts";
+import {
+  type BunServer,
+  OpenResponses,
+  type RunningServer,
+  stopBunServer,
+  stopWithin,
+} from "./graceful_stop.ts";
+import { BUN_IDLE_TIMEOUT, formatUrl, type ListenOptions, toListenError } from "./listening.ts";
+
+type Fetch = EdgeApp["fetch"];
+
+/** The part of Bun that is used here. */
+interface BunRuntime {
+  serve(options: {
+    hostname: string;
+    port: number;
+    idleTimeout: number;
+    development: boolean;
+    fetch: (request: Request) => Response | Promise<Response>;
+  }): BunServer & { port: number };
+}
+
+/**
+ * Serves an app with the HTTP server of the runtime: Deno, Bun or Node.
+ *
+ * @returns The server, when it listens
+ * @throws {ListenError} If it cannot listen
+ */
+export async function startServer(
+  { fetch }: { fetch: Fetch },
+  options: ListenOptions,
+): Promise<RunningServer> {
+  const { Bun, Deno: deno } = globalThis as { Bun?: BunRuntime; Deno?: typeof Deno };
+  if (deno === undefined && Bun === undefined) {
+    // Loaded here, because Node's HTTP server is not needed in other runtimes.
+    const { serveNode } = await import("./node.ts");
+    return await serveNode({ fetch }, { ...options, stopsOnSignals: false });
+  }
+  try {
+    return Bun ? serveWithBun(Bun, fetch, options) : serveWithDeno(deno!, fetch, options);
+  } catch (error) {
+    throw toListenError(options.host, options.port, error);
+  }
+}
+
+function serveWithDeno(
+  deno: typeof Deno,
+  fetch: Fetch,
+  { host, port, shutdownTimeout }: ListenOptions,
+): RunningServer {
+  hideAbortWarning();
+  const open = new OpenResponses();
+  const server = deno.serve(
+    { hostname: host, port, onListen() {} },
+    (request, { completed }) => {
+      open.add(completed);
+      return fetch(request);
+    },
+  );
+  return {
+    url: formatUrl(host, server.addr.port),
+    openResponses: () => open.count,
+    // At the deadline, all responses can be complete but one that a slow client still reads.
+    stop: () => stopWithin(server.shutdown(), shutdownTimeout, () => Math.max(1, open.count)),
+  };
+}
+
+function serveWithBun(
+  bun: BunRuntime,
+  fetch: Fetch,
+  { host, port, shutdownTimeout }: ListenOptions,
+): RunningServer {
+  const server = bun.serve({
+    hostname: host,
+    port,
+    idleTimeout: BUN_IDLE_TIMEOUT,
+    development: false,
+    fetch: (request) => fetch(request),
+  });
+  return {
+    url: formatUrl(host, server.port),
+    openResponses: () => server.pendingRequests,
+    stop: () => stopBunServer(server, shutdownTimeout),
+  };
+}

@@ -1,0 +1,105 @@
+// The server's own environment variables, and what it reports about all variables when it starts.
+import { MAX_REQUESTS_PER_SECOND, PRODUCTION_URL } from "../src/service_constants.ts";
+import { nearNames } from "../src/validation.ts";
+import { type Environment, toWholeNumber, VARIABLES } from "./config.ts";
+import { DEFAULT_SHUTDOWN_TIMEOUT, MAX_SHUTDOWN_TIMEOUT } from "./graceful_stop.ts";
+import { DEFAULT_HOST, DEFAULT_PORT, type ListenOptions } from "./listening.ts";
+import { type AppOptions, toSettings } from "./options.ts";
+import { toIsoTime } from "./request_log.ts";
+
+/** Environment variables of the server process, in addition to those of the app. */
+export const SERVER_VARIABLES = [
+  "HOST",
+  "PORT",
+  "WEIR_METRICS_PORT",
+  "WEIR_SHUTDOWN_TIMEOUT",
+] as const;
+
+/** All environment variables that configure a server. */
+export const KNOWN_VARIABLES: readonly string[] = [...VARIABLES, ...SERVER_VARIABLES];
+
+/** Maximum port number. */
+const MAX_PORT = 65_535;
+
+/**
+ * Reads from environment variables where a server listens, and how long it waits when it stops.
+ *
+ * @throws {ValidationError} If a variable is invalid; its `option` is the variable's name
+ */
+export function readListenOptions(environment: Environment): ListenOptions {
+  return {
+    host: environment.HOST?.trim() || DEFAULT_HOST,
+    port: toWholeNumber("PORT", environment.PORT?.trim() || String(DEFAULT_PORT), 0, MAX_PORT),
+    shutdownTimeout: readShutdownTimeout(environment.WEIR_SHUTDOWN_TIMEOUT),
+  };
+}
+
+/**
+ * Reads the port of the metrics from the variable `WEIR_METRICS_PORT`; `undefined` if it is not set.
+ *
+ * @throws {ValidationError} If it is not a port number
+ */
+export function readMetricsPort(text: string | undefined): number | undefined {
+  return text?.trim() ? toWholeNumber("WEIR_METRICS_PORT", text.trim(), 0, MAX_PORT) : undefined;
+}
+
+/**
+ * Reads the time (ms) that open responses get from the variable `WEIR_SHUTDOWN_TIMEOUT` (s).
+ *
+ * @throws {ValidationError} If it is not a whole number, or above one hour
+ */
+export function readShutdownTimeout(text: string | undefined): number {
+  if (!text?.trim()) return DEFAULT_SHUTDOWN_TIMEOUT;
+  return 1000 * toWholeNumber("WEIR_SHUTDOWN_TIMEOUT", text.trim(), 0, MAX_SHUTDOWN_TIMEOUT / 1000);
+}
+
+/** Returns a message for each name that begins with `WEIR_` and is not a variable of the server. */
+export function unknownVariables(names: Iterable<string>): string[] {
+  const known = KNOWN_VARIABLES.filter((name) => name.startsWith("WEIR_"));
+  return [...names].filter((name) => /^WEIR_/i.test(name) && !known.includes(name)).sort()
+    .map((name) => {
+      const [near] = nearNames(name, known);
+      const hint = near === undefined ? `use ${known.join(", ")}` : `did you mean ${near}?`;
+      return `Unknown variable ${name}: ${hint}`;
+    });
+}
+
+/** Returns a line with the settings of an app. It contains no key, token or secret. */
+export function settingsLine(options: AppOptions): string {
+  const { baseUrl = PRODUCTION_URL, requestsPerSecond = MAX_REQUESTS_PER_SECOND } = options;
+  const { access, apiKey, corsOrigins, maxDownloads, maxRows, pageRows, ...settings } = toSettings(
+    options,
+  );
+  const { logFormat, logRequests, metricsToken, signingSecret, synthetic, tokens } = settings;
+  const facts = [
+    `access ${access}`,
+    // Only the host: a path or a password may be confidential.
+    synthetic ? "synthetic data" : `data of ${new URL(baseUrl).host}`,
+    ...(synthetic ? [] : [apiKey ? "API key set" : "no API key"]),
+    ...(signingSecret ? ["signing secret set"] : []),
+    ...(tokens.length > 0 ? [`${tokens.length} ${tokens.length === 1 ? "token" : "tokens"}`] : []),
+    `${requestsPerSecond} requests per second`,
+    `${maxDownloads} concurrent downloads`,
+    maxRows === Infinity ? "unlimited rows" : `at most ${maxRows} rows per download`,
+    `${pageRows} rows per page`,
+    logRequests ? `log of requests as ${logFormat}` : "log of errors",
+    ...(metricsToken === undefined ? [] : ["metrics token set"]),
+    `CORS for ${corsOrigins === "*" ? "all origins" : corsOrigins.join(" ") || "no origin"}`,
+  ];
+  return `Settings: ${facts.join(", ")}`;
+}
+
+/** Receives a line about the server process. */
+export type Report = (line: string, level?: "info" | "warn" | "error") => void;
+
+/**
+ * Returns a function that writes lines in the format of the log: text, or one JSON object each.
+ *
+ * @param write Writes a line
+ * @param log Value of the variable `WEIR_LOG`
+ */
+export function createReport(write: (line: string) => void, log: string | undefined): Report {
+  if (log !== "json") return (line) => write(line);
+  return (message, level = "info") =>
+    write(JSON.stringify({ time: toIsoTime(Date.now), level, message }));
+}

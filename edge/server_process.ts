@@ -1,0 +1,76 @@
+// The process that a server runs in, with the same functions in Deno, Node and Bun.
+
+/** Signals that stop a server. Windows has SIGBREAK (Ctrl-Break) and no SIGTERM. */
+const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGBREAK"];
+/** Exit code after a second signal: 128 plus 2, the number of SIGINT. */
+const INTERRUPTED_EXIT_CODE = 130;
+
+/** The process of a server. */
+export interface ServerProcess {
+  /** Whether the runtime is Bun, which a signal ends without waiting for responses. */
+  isBun: boolean;
+  /** Returns an environment variable; `undefined` if it is not set, or Deno does not permit reading it. */
+  variable(name: string): string | undefined;
+  /** Returns the names of all variables; none if Deno does not permit listing them. */
+  variableNames(): string[];
+  /** Returns the end of a sentence about setting a variable; empty if reading it is permitted. */
+  permissionHint(name: string): string;
+  /**
+   * Calls a function on the first signal that stops a server, and exits with its result. The second signal
+   * exits immediately.
+   *
+   * @param stop Stops the server. Returns the exit code
+   */
+  onStopSignal(stop: () => Promise<number>): void;
+  /** Ends the process. */
+  exit(code: number): void;
+}
+
+/** Globals of Deno, Node and Bun that are used here. */
+export interface ProcessGlobals {
+  process?: {
+    env: Record<string, string | undefined>;
+    on(signal: string, listener: () => void): void;
+    exit(code: number): void;
+  };
+  Deno?: {
+    permissions: { querySync(of: { name: "env"; variable?: string }): { state: string } };
+  };
+  Bun?: unknown;
+  navigator?: { userAgent?: string };
+}
+
+/** Returns the process; `undefined` on Cloudflare Workers, whose `process` is not a real one. */
+export function currentProcess(
+  { process, Deno, Bun, navigator }: ProcessGlobals = globalThis as ProcessGlobals,
+): ServerProcess | undefined {
+  if (process === undefined || navigator?.userAgent === "Cloudflare-Workers") return undefined;
+  // Without this query, Deno would ask for the permission or throw an error.
+  const isPermitted = (variable?: string) => {
+    const { state } = Deno?.permissions.querySync({ name: "env", variable }) ??
+      { state: "granted" };
+    return state === "granted";
+  };
+  return {
+    isBun: Bun !== undefined,
+    variable: (name) => isPermitted(name) ? process.env[name] : undefined,
+    variableNames: () => isPermitted() ? Object.keys(process.env) : [],
+    permissionHint: (name) =>
+      isPermitted(name) ? "" : ` (Deno may not read ${name}: pass --allow-env)`,
+    exit: (code) => process.exit(code),
+    onStopSignal(stop) {
+      let signals = 0;
+      const onSignal = async () => {
+        if (++signals > 1) process.exit(INTERRUPTED_EXIT_CODE);
+        else process.exit(await stop());
+      };
+      for (const signal of STOP_SIGNALS) {
+        try {
+          process.on(signal, onSignal);
+        } catch {
+          // The system does not have this signal.
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,57 @@
+/**
+ * The request builder of Weir without the client. It turns a route and parameters of
+ * [DataStream](https://datastream.org), or of any other HTTP API, into options for `fetch` or another
+ * HTTP client. It sends no request.
+ *
+ * ## Start
+ *
+ * ```ts
+ * import { endpoint, toRequest } from "@weir/datastream/endpoint";
+ *
+ * const options = endpoint("GET /{resource}", {
+ *   resource: "Records",
+ *   $filter: "CharacteristicName eq 'pH'",
+ *   $top: 5,
+ *   headers: { "x-api-key": "YOUR-KEY" },
+ * });
+ * console.log(options.url); // the encoded URL
+ *
+ * const request = toRequest(options);
+ * console.log(request.method); // GET
+ * // In a program: const response = await fetch(request);
+ * ```
+ *
+ * ## Exports
+ *
+ * | name | purpose |
+ * |---|---|
+ * | {@linkcode endpoint} | turns a route and parameters into a method, a URL, headers and a body |
+ * | `endpoint.defaults(options)` | returns an `endpoint` with other defaults |
+ * | `endpoint.merge(route, options)` | adds the defaults without building the URL |
+ * | `endpoint.parse(options)` | builds the URL of merged options |
+ * | {@linkcode toRequest} | turns these options into a `Request` |
+ * | {@linkcode ValidationError} | the error for an invalid option |
+ *
+ * The entry `@weir/datastream` exports the same names, and the client, which also has paging, retries and
+ * the rate limit.
+ *
+ * ## Runtimes
+ *
+ * Deno, Node, Bun, browsers and edge runtimes. The module needs no permission, and imports one package
+ * (`url-template`, RFC 6570).
+ *
+ * @module
+ */
+export { ValidationError, type ValidationErrorFacts } from "../errors.ts";
+export { endpoint } from "./endpoint.ts";
+export type { PlaceholderName, RouteVariables, UrlVariable } from "./route_variable_types.ts";
+export { toRequest } from "./to_request.ts";
+export type {
+  Endpoint,
+  EndpointOptions,
+  HeaderFields,
+  HeaderPairs,
+  MediaType,
+  MergedOptions,
+  RequestOptions,
+} from "./types.ts";

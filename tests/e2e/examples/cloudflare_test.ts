@@ -1,0 +1,61 @@
+// Runs the Cloudflare Worker of examples/ with the versions of Wrangler that npm installs on Node 20
+// and on Node 22. No test deploys it.
+import "../../helpers/task_permissions.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { DataStream } from "../../../mod.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+import { readCsv } from "../../helpers/rfc4180.ts";
+import { copyClone, runCommand, startCommand } from "./clone.ts";
+import { commandsFor, EXAMPLES } from "./readme.ts";
+
+/** Versions of Wrangler, and the packages to install. */
+const WRANGLERS: Record<string, string[]> = {
+  "4.86.0": ["wrangler@4.86.0"],
+  // It needs Node 22.12 or later. `npx` uses the Node of this package.
+  "4.164.0": ["wrangler@4.164.0", "node@22"],
+};
+const [copyVariables, dev] = EXAMPLES.find(({ path }) => path === "cloudflare")!.commands;
+
+/** Path of a copy of the clone with a trailing slash. */
+let clone = "";
+Deno.test.beforeAll(async () => {
+  clone = await copyClone();
+  const [pack] = commandsFor("package");
+  await runCommand(clone, pack!);
+});
+Deno.test.afterAll(async () => {
+  // Empty if the copy failed, whose error this one would hide.
+  if (clone !== "") await Deno.remove(clone, { recursive: true });
+});
+
+for (const [version, packages] of Object.entries(WRANGLERS)) {
+  Deno.test(`examples/cloudflare runs in wrangler dev and passes a dry run of wrangler deploy when Wrangler is ${version}`, async () => {
+    const folder = `${clone}examples/cloudflare-${version}/`;
+    await runCommand(clone, `cp -r examples/cloudflare ${folder}`);
+    const environment = { XDG_CONFIG_HOME: `${folder}.config` };
+    const run = (command: string) => runCommand(folder, command, environment);
+    const [install] = commandsFor("package").slice(-1);
+    await run(`${install} ${packages.join(" ")}`);
+    assertEquals((await run("npx wrangler --version")).stdout.trim().split(" ").at(-1), version);
+
+    const { stdout } = await run("npx wrangler deploy --dry-run");
+    assertStringIncludes(stdout, 'env.WEIR_ACCESS ("caller")');
+    {
+      await using server = await startCommand(folder, dev!, environment);
+      const response = await fetch(`${server.root}/Records.csv?limit=5`);
+      assertEquals([response.status, (await response.json()).status], [401, 401]);
+    }
+
+    await run(copyVariables!);
+    await using server = await startCommand(folder, dev!, environment);
+    const { apiKey, url, fetch: sandboxFetch } = createSandbox();
+    const client = new DataStream({ apiKey, baseUrl: url, fetch: sandboxFetch });
+    // More than one page of 2000 rows.
+    const query = client.records({ filter: "CharacteristicName eq 'pH'" });
+    const expected = readCsv(await new Response(query.csv()).text());
+    const url_ = `${server.root}/Records.csv?$filter=CharacteristicName%20eq%20%27pH%27`;
+    const response = await fetch(url_);
+    assertEquals([response.status, response.headers.get("x-weir-data")], [200, "synthetic"]);
+    assertEquals(readCsv(await response.text()), expected);
+  });
+}

@@ -1,0 +1,84 @@
+// serveNode() in this process: Deno also has Node's HTTP server. tests/e2e/servers runs it in Node.
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { serveNode } from "../../../edge/node.ts";
+import { ValidationError } from "../../../mod.ts";
+
+const options = { port: 0, stopsOnSignals: false };
+const ok = { fetch: () => new Response("ok") };
+
+/** An app with a response that ends when the test ends it. */
+function createSlowApp() {
+  const ended = Promise.withResolvers<void>();
+  const fetch = () =>
+    new Response(
+      new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode("first")),
+        async pull(controller) {
+          await ended.promise;
+          controller.close();
+        },
+      }),
+      { headers: { "content-disposition": "attachment" } },
+    );
+  return { fetch, end: () => ended.resolve() };
+}
+
+Deno.test("serveNode() listens on 127.0.0.1 and a free port when the port is 0", async () => {
+  const server = await serveNode(ok, options);
+  assertEquals(
+    server.url.replace(/:\d+/, ":PORT"),
+    "http://127.0.0.1:PORT/".replace(/:\d+/, ":PORT"),
+  );
+  const response = await fetch(server.url);
+  assertEquals([response.status, await response.text()], [200, "ok"]);
+  assertEquals([server.openResponses(), await server.stop()], [0, 0]);
+  await assertRejects(() => fetch(server.url));
+});
+
+Deno.test("stop() waits for an open response when the time suffices", async () => {
+  const app = createSlowApp();
+  const server = await serveNode(app, options);
+  const response = await fetch(server.url);
+  assertEquals(server.openResponses(), 1);
+  const stopping = server.stop();
+  assertEquals(server.stop(), stopping);
+  app.end();
+  assertEquals([await response.text(), await stopping], ["first", 0]);
+});
+
+Deno.test("stop() breaks off an open response and counts it when the time is over", async () => {
+  const app = createSlowApp();
+  const server = await serveNode(app, { ...options, shutdownTimeout: 0 });
+  const response = await fetch(server.url);
+  assertEquals(await server.stop(), 1);
+  await assertRejects(() => response.text());
+  app.end();
+});
+
+Deno.test("serveNode() rejects with a message when the port is in use", async () => {
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = taken.addr as Deno.NetAddr;
+  const error = await assertRejects(() => serveNode(ok, { ...options, port }), Error);
+  assertEquals(
+    error.message,
+    `Cannot listen on http://127.0.0.1:${port}/: another program uses this port: choose another ` +
+      "port, or stop that program",
+  );
+});
+
+for (
+  const [option, given] of [
+    ["port", { port: 70_000 }],
+    ["host", { host: 1 }],
+    ["shutdownTimeout", { shutdownTimeout: -1 }],
+    ["stopsOnSignals", { stopsOnSignals: "yes" }],
+    ["hostname", { hostname: "127.0.0.1" }],
+  ] as const
+) {
+  Deno.test(`serveNode() rejects when the option ${option} is not valid`, async () => {
+    const error = await assertRejects(() => serveNode(ok, given as object), ValidationError);
+    assertEquals(error.option, option);
+    assert(error.message.length > 0);
+    assertStringIncludes(error.message, option);
+  });
+}

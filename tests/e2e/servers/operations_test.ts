@@ -1,0 +1,150 @@
+// The log, request ids, readiness and metrics, on each runtime.
+import "../../helpers/task_permissions.ts";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { waitFor } from "../../helpers/wait_for.ts";
+import { type Runtime, startApp, testOnEach } from "./runtimes.ts";
+import type { Server } from "./server.ts";
+import {
+  appOptionsFor,
+  DOWNLOAD,
+  isComplete,
+  jsonResponse,
+  pageFor,
+  rowsOf,
+  serveUpstream,
+  type Upstream,
+} from "./upstream.ts";
+
+const metricsToken = "metrics-token-of-a-test";
+const shape = { rows: 2_000, width: 100, pages: 3 };
+
+function start(runtime: Runtime, upstream: Upstream, options: object = {}): Promise<Server> {
+  const log = { logRequests: true, logFormat: "json", metricsToken };
+  return startApp(runtime, appOptionsFor(upstream, { ...log, ...options }));
+}
+
+const servePages = () =>
+  serveUpstream((request) => jsonResponse(pageFor(request, shape)), rowsOf(shape));
+
+/** Waits for the line of a request in the log of a server. */
+async function logged(server: Server, id: string): Promise<Record<string, unknown>> {
+  return await waitFor(() => {
+    // The last line may be incomplete.
+    return server.log().split("\n").filter((line) => /^\{"time".*\}$/.test(line))
+      .map((line) => JSON.parse(line))
+      .find(({ requestId, message }) => requestId === id && message === "request");
+  }, `the line of ${id} in the log`);
+}
+
+testOnEach("the app logs a complete download, and returns its request id", async (runtime) => {
+  await using upstream = servePages();
+  await using server = await start(runtime, upstream);
+  const headers = { "x-request-id": "complete", "x-api-key": "key-of-a-caller" };
+  const response = await fetch(`${server.root}${DOWNLOAD}&key=key-of-a-caller`, { headers });
+  assertEquals([response.status, response.headers.get("x-request-id")], [400, "complete"]);
+  assertEquals((await logged(server, "complete")).bytes, (await response.bytes()).length);
+
+  const download = await fetch(server.root + DOWNLOAD);
+  const csv = await download.text();
+  assert(isComplete(csv, shape));
+  const id = download.headers.get("x-request-id")!;
+  assertMatch(id, /^[\da-f-]{36}$/);
+  const { time, milliseconds, ...facts } = await logged(server, id);
+  assert(Math.abs(Date.parse(String(time)) - Date.now()) < 60_000);
+  assert(Number(milliseconds) >= 0);
+  assertEquals(facts, {
+    level: "info",
+    message: "request",
+    requestId: id,
+    method: "GET",
+    path: "/Records.csv",
+    query: { $select: "Id,ResultComment" },
+    status: 200,
+    outcome: "complete",
+    rows: rowsOf(shape),
+    bytes: csv.length,
+    upstreamRequests: upstream.requests.length,
+  });
+  assertEquals(server.log().includes("key-of-a-caller"), false);
+});
+
+testOnEach("the app logs a download as aborted when the client leaves", async (runtime) => {
+  // Larger than the buffers of the sockets, so that the server is still writing.
+  const large = { rows: 2_000, width: 5_000, pages: 3 };
+  await using upstream = serveUpstream(
+    (request) => jsonResponse(pageFor(request, large)),
+    rowsOf(large),
+  );
+  await using server = await start(runtime, upstream);
+  const response = await fetch(server.root + DOWNLOAD, { headers: { "x-request-id": "aborted" } });
+  const reader = response.body!.getReader();
+  await reader.read();
+  await reader.cancel();
+  const { outcome, status, rows, level } = await logged(server, "aborted");
+  assertEquals([outcome, status, level], ["aborted", 200, "info"]);
+  assert(Number(rows) > 0 && Number(rows) < rowsOf(large));
+});
+
+testOnEach(
+  "the app logs a download as failed when DataStream fails after a page",
+  async (runtime) => {
+    await using upstream = serveUpstream(
+      (request, number) =>
+        number === 1
+          ? jsonResponse(pageFor(request, shape))
+          : Response.json({ message: "no" }, { status: 500 }),
+      rowsOf(shape),
+    );
+    await using server = await start(runtime, upstream);
+    const response = await fetch(server.root + DOWNLOAD, { headers: { "x-request-id": "failed" } });
+    assertEquals(await response.text().then(() => "complete", () => "broken"), "broken");
+    const { outcome, level, rows } = await logged(server, "failed");
+    assertEquals([outcome, level, rows], ["failed", "error", shape.rows]);
+  },
+);
+
+testOnEach("GET /readyz shares one probe between concurrent requests", async (runtime) => {
+  await using upstream = servePages();
+  await using server = await start(runtime, upstream);
+  const responses = await Promise.all(
+    Array.from({ length: 8 }, () => fetch(`${server.root}/readyz`)),
+  );
+  for (const response of responses) {
+    assertEquals([response.status, await response.text()], [200, "ready\n"]);
+  }
+  assertEquals(upstream.requests.length, 1);
+});
+
+testOnEach("GET /readyz gives a 503 when DataStream rejects the key", async (runtime) => {
+  await using upstream = serveUpstream(() => Response.json({}, { status: 403 }), 0);
+  await using server = await start(runtime, upstream);
+  for (let count = 0; count < 2; count++) {
+    const response = await fetch(`${server.root}/readyz`);
+    const { title, detail } = await response.json();
+    assertEquals([response.status, title], [503, "Not ready"]);
+    assertEquals(detail, "DataStream rejects the API key of this server");
+    assert(Number(response.headers.get("retry-after")) > 50);
+  }
+  assertEquals(upstream.requests.length, 1);
+});
+
+testOnEach("GET /metrics gives the metrics of downloads", async (runtime) => {
+  await using upstream = servePages();
+  await using server = await start(runtime, upstream);
+  await (await fetch(server.root + DOWNLOAD)).text();
+  const metrics = await waitFor(async () => {
+    const headers = { authorization: `Bearer ${metricsToken}` };
+    const response = await fetch(`${server.root}/metrics`, { headers });
+    const text = await response.text();
+    assertEquals(
+      response.headers.get("content-type")?.toLowerCase(),
+      "text/plain; version=0.0.4; charset=utf-8",
+    );
+    return text.includes("weir_rows_total{") ? text : undefined;
+  }, "the metrics of the download");
+  assertMatch(metrics, new RegExp(`weir_rows_total\\{route="/Records.csv"\\} ${rowsOf(shape)}\n`));
+  assertMatch(metrics, new RegExp(`\\{status="200"\\} ${upstream.requests.length}\n`));
+  const [, startTime] = /^process_start_time_seconds (\S+)$/m.exec(metrics)!;
+  assert(Math.abs(Number(startTime) - Date.now() / 1000) < 60);
+  assertEquals((await fetch(`${server.root}/metrics`)).status, 401);
+});

@@ -1,0 +1,191 @@
+// What the servers print when they start, and when they cannot.
+import "../../helpers/task_permissions.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { runProgramWith } from "../../helpers/programs.ts";
+import { waitFor } from "../../helpers/wait_for.ts";
+import { COMMAND_LINES, DEFAULT_EXPORTS, type ServerProgram, testPrograms } from "./runtimes.ts";
+import { startServer } from "./server.ts";
+
+const PROGRAMS = [...COMMAND_LINES, ...DEFAULT_EXPORTS];
+const TOKENS = "the-first-token-00,the-second-token-0";
+
+/** Runs a program that does not start; returns its exit code and its lines. */
+async function runToEnd(
+  program: ServerProgram,
+  environment: Record<string, string>,
+  ...flags: string[]
+): Promise<{ code: number; lines: string[] }> {
+  const { program: path, args, files = {}, environment: all } = await program.command(environment);
+  const folder = await Deno.makeTempDir({ prefix: "weir-start-" });
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      await Deno.writeTextFile(`${folder}/${name}`, text);
+    }
+    const options = { cwd: folder, env: { ...all, NO_COLOR: "1" } };
+    const { code, stdout, stderr } = (await runProgramWith(options, path, ...args, ...flags))!;
+    return { code, lines: (stdout + stderr).split("\n").filter((line) => line !== "") };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+testPrograms(
+  PROGRAMS,
+  "prints its settings without secrets and unknown variables",
+  async (program) => {
+    await using server = await startServer(
+      await program.command({
+        WEIR_ACCESS: "token",
+        DATASTREAM_API_KEY: "a-secret-key",
+        WEIR_TOKENS: TOKENS,
+        WEIR_MAX_ROW: "5",
+      }),
+    );
+    assertEquals((await fetch(`${server.root}/healthz`)).status, 200);
+    const lines = server.log().split("\n");
+    assert(
+      lines.includes("Unknown variable WEIR_MAX_ROW: did you mean WEIR_MAX_ROWS?"),
+      server.log(),
+    );
+    const settings = lines.filter((line) => line.startsWith("Settings: "));
+    assertEquals(settings.length, 1);
+    assertStringIncludes(
+      settings[0]!,
+      "access token, data of api.datastream.org, API key set, 2 tokens",
+    );
+    for (const secret of ["a-secret-key", ...TOKENS.split(",")]) {
+      assertEquals(server.log().includes(secret), false);
+    }
+  },
+);
+
+for (const [programs, code] of [[COMMAND_LINES, 2], [DEFAULT_EXPORTS, 1]] as const) {
+  testPrograms(
+    programs,
+    `prints a message and exits with ${code} when a value is invalid`,
+    async (program) => {
+      const environment = { WEIR_SANDBOX: "1", WEIR_MAX_ROWS: "many" };
+      const ended = await runToEnd(program, environment);
+      assertEquals(ended.code, code, ended.lines.join("\n"));
+      const [first, ...others] = ended.lines;
+      assertStringIncludes(
+        first!,
+        'WEIR_MAX_ROWS must be a whole number of at least 1, got "many"',
+      );
+      assertEquals(others, code === 2 ? ["For help, run weir serve --help"] : []);
+    },
+  );
+}
+
+testPrograms(
+  COMMAND_LINES,
+  "prints a message and exits with 1 when the port is in use",
+  async (program) => {
+    using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const { port } = taken.addr as Deno.NetAddr;
+    for (
+      const [environment, flags] of [
+        [{ PORT: String(port) }, []],
+        [{ PORT: "0", WEIR_METRICS_PORT: String(port) }, []],
+        [{ PORT: "0" }, ["--port", String(port)]],
+      ] as [Record<string, string>, string[]][]
+    ) {
+      const { code, lines } = await runToEnd(
+        program,
+        { WEIR_SANDBOX: "1", ...environment },
+        ...flags,
+      );
+      assertEquals([code, lines.length], [1, 1], lines.join("\n"));
+      assertEquals(
+        lines[0],
+        `Cannot listen on http://127.0.0.1:${port}/: another program uses this port: choose another port, or stop that program`,
+      );
+    }
+  },
+);
+
+testPrograms(
+  COMMAND_LINES,
+  "listens only on the address of HOST or --host, by default 127.0.0.1",
+  async (program) => {
+    const command = await program.command({ WEIR_SANDBOX: "1" });
+    for (
+      const [host, environment, flags] of [
+        ["127.0.0.1", {}, []],
+        ["127.0.0.2", { HOST: "127.0.0.2" }, []],
+        ["127.0.0.2", { HOST: "127.0.0.1" }, ["--host", "127.0.0.2"]],
+      ] as [string, Record<string, string>, string[]][]
+    ) {
+      await using server = await startServer({
+        ...command,
+        args: [...command.args, ...flags],
+        environment: { ...command.environment, ...environment },
+      });
+      const { port } = new URL(server.root);
+      assertStringIncludes(server.log(), `Weir listens on http://${host}:${port}/\n`);
+      const statuses = ["127.0.0.1", "127.0.0.2"].map((address) =>
+        fetch(`http://${address}:${port}/healthz`).then(({ status }) => status, () => "refused")
+      );
+      const expected = ["127.0.0.1", "127.0.0.2"].map((address) =>
+        address === host ? 200 : "refused"
+      );
+      assertEquals(await Promise.all(statuses), expected);
+    }
+  },
+);
+
+testPrograms(
+  COMMAND_LINES,
+  "prefers flags to the environment, and it to --env-file",
+  async (program) => {
+    const command = await program.command({ WEIR_MAX_ROWS: "22" });
+    await using server = await startServer({
+      ...command,
+      args: [...command.args, "--env-file", "server.env", "--access", "public"],
+      files: {
+        ...command.files,
+        "server.env": "# Settings\nWEIR_ACCESS=signed\nDATASTREAM_API_KEY='a-secret-key'\n" +
+          "WEIR_MAX_ROWS=11\nexport WEIR_MAX_DOWNLOADS=3\nWEIR_TOKKENS=a-secret-token-0\n",
+      },
+    });
+    await waitFor(() => server.log().includes("Settings: "), "the settings");
+    assertMatch(
+      server.log(),
+      /Settings: access public, .*API key set, .* 3 concurrent downloads, at most 22 rows/,
+    );
+    assertStringIncludes(server.log(), "Unknown variable WEIR_TOKKENS: did you mean WEIR_TOKENS?");
+    assertEquals(/a-secret/.test(server.log()), false);
+  },
+);
+
+testPrograms(
+  COMMAND_LINES,
+  "serves the metrics on WEIR_METRICS_PORT without a token",
+  async (program) => {
+    await using server = await startServer(
+      await program.command({ WEIR_SANDBOX: "1", WEIR_METRICS_PORT: "0" }),
+    );
+    await (await fetch(`${server.root}/healthz`)).text();
+    const [, url] = /^Metrics: (\S+)$/m.exec(server.log())!;
+    const metrics = await fetch(url!);
+    assertStringIncludes(await metrics.text(), 'weir_requests_total{route="/healthz"');
+    assertEquals(metrics.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+    assertEquals((await fetch(new URL("/Records.csv", url))).status, 404);
+    assertEquals((await fetch(`${server.root}/metrics`)).status, 404);
+  },
+);
+
+testPrograms(COMMAND_LINES, "prints JSON objects when WEIR_LOG is json", async (program) => {
+  const command = await program.command({ WEIR_SANDBOX: "1", WEIR_LOG: "json", WEIR_X: "1" });
+  await using server = await startServer(command);
+  await (await fetch(`${server.root}/healthz`)).text();
+  server.signal("SIGTERM");
+  await server.exitCode;
+  const messages = server.log().trim().split("\n").map((line) => JSON.parse(line).message);
+  assertEquals(messages.map((message) => message.split(/[ :]/)[0]), [
+    "Unknown",
+    "Weir",
+    "Settings",
+    "request",
+  ]);
+});

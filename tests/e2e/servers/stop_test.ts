@@ -1,0 +1,150 @@
+// Servers that receive a signal, with the time that open downloads get.
+import "../../helpers/task_permissions.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { waitFor } from "../../helpers/wait_for.ts";
+import { COMMAND_LINES, DEFAULT_EXPORTS, type ServerProgram, testPrograms } from "./runtimes.ts";
+import { type Server, startServer } from "./server.ts";
+import { Stall } from "./stall.ts";
+import { DOWNLOAD, isComplete, jsonResponse, pageFor, rowsOf, serveUpstream } from "./upstream.ts";
+import type { Upstream } from "./upstream.ts";
+
+const shape = { rows: 2_000, width: 100, pages: 3 };
+const PROGRAMS = [...COMMAND_LINES, ...DEFAULT_EXPORTS];
+
+/** Serves pages and stalls before the headers of the second one. */
+function stallSecondPage(stall: Stall): Upstream {
+  return serveUpstream((request, number) => {
+    const page = pageFor(request, shape);
+    return number === 2 ? stall.respond(request, page) : jsonResponse(page);
+  }, rowsOf(shape));
+}
+
+async function start(
+  program: ServerProgram,
+  upstream: Upstream,
+  shutdownTimeout: string,
+): Promise<Server> {
+  return await startServer(
+    await program.command({
+      WEIR_ACCESS: "public",
+      DATASTREAM_API_KEY: "a-secret-key",
+      DATASTREAM_BASE_URL: upstream.baseUrl,
+      WEIR_REQUESTS_PER_SECOND: "1000000",
+      WEIR_SHUTDOWN_TIMEOUT: shutdownTimeout,
+    }),
+  );
+}
+
+/** Starts a download, and waits until its second page was requested. */
+async function startDownload({ root }: Server, upstream: Upstream): Promise<Promise<string>[]> {
+  const response = await fetch(root + DOWNLOAD);
+  const body = response.text();
+  // A rejection is expected later.
+  body.catch(() => {});
+  await waitFor(() => upstream.pages.length === 2, "the request for page 2");
+  return [body];
+}
+
+/** Opens a connection, requests a page, and keeps the connection open without using it. */
+async function openIdleConnection({ root }: Server): Promise<Deno.Conn> {
+  const connection = await Deno.connect({
+    hostname: "127.0.0.1",
+    port: Number(new URL(root).port),
+  });
+  await connection.write(new TextEncoder().encode("GET /healthz HTTP/1.1\r\nhost: test\r\n\r\n"));
+  let text = "";
+  const bytes = new Uint8Array(4_096);
+  while (!text.includes("ok\n")) {
+    const length = await connection.read(bytes);
+    assert(length !== null);
+    text += new TextDecoder().decode(bytes.subarray(0, length));
+  }
+  return connection;
+}
+
+async function acceptsConnections({ root }: Server): Promise<boolean> {
+  try {
+    (await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(root).port) })).close();
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.ConnectionRefused) return false;
+    throw error;
+  }
+}
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  testPrograms(
+    PROGRAMS,
+    `finishes an open download, accepts no connection and exits with 0 when it receives ${signal}`,
+    async (program) => {
+      const stall = new Stall("before the headers");
+      await using upstream = stallSecondPage(stall);
+      await using server = await start(program, upstream, "30");
+      const [body] = await startDownload(server, upstream);
+      using idle = await openIdleConnection(server);
+      server.signal(signal);
+      await waitFor(async () => !await acceptsConnections(server), "the end of listening");
+      stall.end();
+      assert(isComplete(await body!, shape));
+      assertEquals(await server.exitCode, 0);
+      assertEquals(await idle.read(new Uint8Array(1)).catch(() => null), null);
+      assertEquals(server.log().includes("Broke off"), false);
+      assertEquals(server.log().includes("a-secret-key"), false);
+    },
+  );
+}
+
+testPrograms(
+  PROGRAMS,
+  "breaks off a download at the deadline, prints the number and exits with 1",
+  async (program) => {
+    await using upstream = stallSecondPage(new Stall("before the headers"));
+    await using server = await start(program, upstream, "1");
+    const [body] = await startDownload(server, upstream);
+    server.signal("SIGTERM");
+    assertEquals(await body!.then(() => "complete", () => "broken"), "broken");
+    assertEquals(await server.exitCode, 1);
+    assertStringIncludes(
+      server.log(),
+      "Broke off 1 open response after 1 s: to wait longer, set WEIR_SHUTDOWN_TIMEOUT",
+    );
+  },
+);
+
+testPrograms(
+  PROGRAMS,
+  "exits with 130 and breaks off a download when it receives a second signal",
+  async (program) => {
+    await using upstream = stallSecondPage(new Stall("before the headers"));
+    await using server = await start(program, upstream, "3600");
+    const [body] = await startDownload(server, upstream);
+    server.signal("SIGTERM");
+    await waitFor(async () => !await acceptsConnections(server), "the end of listening");
+    server.signal("SIGINT");
+    assertEquals(await body!.then(() => "complete", () => "broken"), "broken");
+    assertEquals(await server.exitCode, 130);
+  },
+);
+
+testPrograms(
+  PROGRAMS,
+  "exits with 0 when it receives SIGTERM before a request",
+  async (program) => {
+    await using server = await startServer(await program.command({ WEIR_SANDBOX: "1" }));
+    server.signal("SIGTERM");
+    assertEquals(await server.exitCode, 0);
+  },
+);
+
+testPrograms(COMMAND_LINES, "says for how many downloads it waits", async (program) => {
+  const stall = new Stall("before the headers");
+  await using upstream = stallSecondPage(stall);
+  await using server = await start(program, upstream, "30");
+  const [body] = await startDownload(server, upstream);
+  server.signal("SIGTERM");
+  await waitFor(() => server.log().includes("Stopping: "), "the message");
+  assertStringIncludes(server.log(), "Stopping: waiting up to 30 s for 1 open response\n");
+  stall.end();
+  assert(isComplete(await body!, shape));
+  assertEquals(await server.exitCode, 0);
+});

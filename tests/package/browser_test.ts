@@ -1,0 +1,100 @@
+// Runs `dist/weir.js` of the npm package in Chromium, with the hash that `deno task pack` prints.
+import "../helpers/task_permissions.ts";
+import { assert, assertEquals } from "@std/assert";
+import { documentBlocks } from "../helpers/documents.ts";
+import { PROJECT } from "../helpers/project.ts";
+import { inBrowser, isInstalled, LOOPBACK } from "../e2e/browser/chromium.ts";
+import { output } from "./project.ts";
+
+let code: string;
+let map: string;
+let integrity: string;
+
+Deno.test.beforeAll(async () => {
+  const printed = await output(PROJECT, Deno.execPath(), "task", "pack");
+  integrity = /^integrity of dist\/weir\.js: (sha384-\S+)$/m.exec(printed)![1]!;
+  code = await Deno.readTextFile(`${PROJECT}dist/package/dist/weir.js`);
+  map = await Deno.readTextFile(`${PROJECT}dist/package/dist/weir.js.map`);
+});
+
+/** Pages that load `weir.js` with an expected hash. Each sets `result`. */
+const PAGES: Record<string, (integrity: string) => string> = {
+  "the attribute integrity": (integrity) => `
+    <script type="module" src="/weir.js" integrity="${integrity}"></script>
+    <script type="module">
+      import { endpoint } from "/weir.js";
+      globalThis.result = endpoint("GET /{resource}", { resource: "Locations" }).url;
+    </script>`,
+  "an import map": (integrity) => documentPage().replace("sha384-HASH", integrity),
+};
+
+/** Returns the page in docs/client.md. */
+function documentPage(): string {
+  const block = documentBlocks().find(({ file, language, code }) =>
+    file === "docs/client.md" && language === "html" && code.includes("importmap")
+  );
+  assert(block, "docs/client.md has no page with an import map");
+  return block.code.replace(/console\.log\((.*)\);/, "globalThis.result = $1;");
+}
+
+/** Returns the text that a page computes, or `undefined` if its modules do not run. */
+async function run(html: string): Promise<string | undefined> {
+  await using server = Deno.serve(LOOPBACK, (request) => {
+    const { pathname } = new URL(request.url);
+    const isCode = pathname === "/weir.js";
+    const type = isCode ? "text/javascript" : "text/html";
+    return new Response(isCode ? code : `<!doctype html>${html}`, {
+      headers: { "content-type": type },
+    });
+  });
+  let result: string | undefined;
+  await inBrowser(async (browser) => {
+    const page = await browser.newPage();
+    // Module scripts run before this event.
+    await page.goto(`http://127.0.0.1:${server.addr.port}/`, { waitUntil: "load" });
+    result = await page.evaluate("globalThis.result");
+    await page.close();
+  });
+  return result;
+}
+
+for (const [name, page] of Object.entries(PAGES)) {
+  Deno.test({
+    name: `weir.js runs only with its hash when a page has ${name}`,
+    ignore: !isInstalled,
+    async fn() {
+      const expected = "https://api.datastream.org/v1/odata/v4/Locations";
+      assertEquals(await run(page(integrity)), expected);
+      const wrong = integrity.replace(/.{4}$/, "AAAA");
+      assert(wrong !== integrity);
+      assertEquals(await run(page(wrong)), undefined);
+    },
+  });
+}
+
+Deno.test("deno task pack prints the SHA-384 hash of weir.js when it builds the package", async () => {
+  const hash = new Uint8Array(
+    await crypto.subtle.digest("SHA-384", new TextEncoder().encode(code)),
+  );
+  assertEquals(integrity, `sha384-${hash.toBase64()}`);
+});
+
+Deno.test("weir.js has the exports of mod.ts, its licences and a source map when it is built", async () => {
+  const file = await Deno.makeTempFile({ suffix: ".mjs" });
+  try {
+    await Deno.writeTextFile(file, code);
+    const names = `import * as weir from ${
+      JSON.stringify(file)
+    }; console.log(Object.keys(weir).join())`;
+    const printed = await output(PROJECT, "node", "--input-type=module", "--eval", names);
+    assertEquals(printed.trim(), Object.keys(await import(`${PROJECT}mod.ts`)).join());
+  } finally {
+    await Deno.remove(file);
+  }
+  const [, licences] = /\n?\/\*!\n([^]*)\n\*\/\n\/\/# sourceMappingURL=weir\.js\.map\n$/.exec(
+    code,
+  )!;
+  const names = ["@weir/datastream@", "deno-std@", "url-template@"];
+  assertEquals(names.filter((name) => !licences!.includes(name)), []);
+  assert(JSON.parse(map).sources.includes("../src/client/datastream.ts"));
+});

@@ -1,0 +1,265 @@
+// What a stranger can run from an empty folder, with an empty home and empty caches, once the package is
+// published: `deno publish` uploads it to a registry in JSR's role, and `deno task pack` makes the package
+// of a registry in npm's role. Both registries are on loopback; other packages come from npm.
+import "../helpers/task_permissions.ts";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import jsr from "../../jsr.json" with { type: "json" };
+import { copyClone } from "../e2e/examples/clone.ts";
+import { toCapnp } from "../e2e/servers/capnp.ts";
+import type { Server } from "../e2e/servers/server.ts";
+import { bun, node, workerd } from "../helpers/runtime_programs.ts";
+import { sandboxRequests } from "../helpers/sandbox.ts";
+import { importsIn, resolve } from "../helpers/tree.ts";
+import { type JsrRegistry, PUBLISH_TOKEN, startJsrRegistry } from "./jsr_registry.ts";
+import { type NpmRegistry, startNpmRegistry } from "./npm_registry.ts";
+import { packPackage, run } from "./project.ts";
+import { createStranger, type Stranger, type StrangerOptions } from "./stranger.ts";
+
+const NAME = "@weir/datastream";
+/** Paths of the entry points by their names. */
+const ENTRIES: Record<string, string> = jsr.exports;
+
+let registry: JsrRegistry;
+let npmRegistry: NpmRegistry;
+/** Path of a copy of the clone with a trailing slash. */
+let clone = "";
+/** Number of records in the sandbox. */
+let total: number;
+
+Deno.test.beforeAll(async () => {
+  registry = await startJsrRegistry();
+  clone = await copyClone();
+  const args = ["task", "publish", "--allow-dirty", "--token", PUBLISH_TOKEN];
+  const [published, tarball] = await Promise.all([
+    run(clone, { JSR_URL: registry.urlFor("publisher") }, Deno.execPath(), ...args),
+    packPackage(),
+  ]);
+  assert(published.code === 0, published.stdout + published.stderr);
+  npmRegistry = await startNpmRegistry(tarball);
+  total = await sandboxRequests().count("Records");
+});
+
+Deno.test.afterAll(async () => {
+  await npmRegistry?.[Symbol.asyncDispose]();
+  await registry?.[Symbol.asyncDispose]();
+  if (clone !== "") await Deno.remove(clone, { recursive: true });
+});
+
+for (const [name, program] of Object.entries({ Node: node, Bun: bun, workerd })) {
+  if (!program) {
+    console.warn(`The tests of the package in ${name} are skipped: it is not installed`);
+  }
+}
+
+/** Registers a test in an empty folder; skips it if a program is not installed. */
+function testStranger(
+  name: string,
+  fn: (stranger: Stranger, requests: () => string[]) => Promise<void>,
+  { isPossible = true, ...options }:
+    & Partial<Pick<StrangerOptions, "environment" | "programs" | "hasOnlyPrograms">>
+    & { isPossible?: boolean } = {},
+): void {
+  Deno.test({
+    name,
+    ignore: !isPossible,
+    fn: async () => {
+      const id = name.replaceAll(/\W+/g, "-");
+      const registries = { jsr: registry, npm: npmRegistry };
+      await using stranger = await createStranger({ ...registries, name: id, ...options });
+      await fn(stranger, () => registry.requestsOf(id));
+    },
+  });
+}
+
+Deno.test("deno publish uploads modules that import each other, JSR, npm and Node only", () => {
+  const files = registry.filesOf(NAME, jsr.version);
+  for (const path of Object.values(ENTRIES)) assert(files.has(path.slice(1)), path);
+  for (const [path, bytes] of files) {
+    if (!path.endsWith(".ts")) continue;
+    for (const specifier of importsIn(new TextDecoder().decode(bytes))) {
+      const target = specifier.startsWith(".")
+        ? `/${resolve(path.slice(1), specifier)}`
+        : undefined;
+      if (target) assert(files.has(target), `${path} imports ${specifier}`);
+      else assertMatch(specifier, /^(jsr:@std\/\w+@\^\d|npm:\/?[\w@/-]+@\^\d|node:\w)/, path);
+    }
+  }
+});
+
+/** Programs that import one entry point, and the text that they print. */
+const PROGRAMS: Record<string, { code: string; printed: () => string }> = {
+  ".": {
+    code: `import { DataStream } from "jsr:@weir/datastream";
+      import { createSandbox } from "jsr:@weir/datastream/sandbox";
+      const { apiKey, url, fetch } = createSandbox({ requestsPerSecond: Infinity });
+      const options = { apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity };
+      const csv = new DataStream(options).records({ select: ["Id"] }).csv();
+      const lines = (await new Response(csv).text()).split("\\r\\n");
+      console.log(lines[0], lines.length - 2, lines.at(-1) === "");`,
+    printed: () => `Id ${total} true\n`,
+  },
+  "./endpoint": {
+    code: `import { endpoint } from "jsr:@weir/datastream/endpoint";
+      console.log(endpoint("GET /Records{?top}", { top: 5 }).url);`,
+    printed: () => "https://api.datastream.org/v1/odata/v4/Records?top=5\n",
+  },
+  "./edge": {
+    code: `import { createApp } from "jsr:@weir/datastream/edge";
+      import { createSandbox } from "jsr:@weir/datastream/sandbox";
+      const { apiKey, url, fetch } = createSandbox();
+      const app = createApp({ access: "public", apiKey, baseUrl: url, fetch, synthetic: true });
+      const response = await app.request("/Locations.csv?$select=Id&limit=3");
+      console.log(response.status, (await response.text()).split("\\r\\n").length);`,
+    printed: () => "200 5\n",
+  },
+  "./sandbox": {
+    code: `import { createSandbox } from "jsr:@weir/datastream/sandbox";
+      const { apiKey, url, fetch } = createSandbox();
+      const headers = { "x-api-key": apiKey };
+      const response = await fetch(url + "/Records?%24count=true", { headers });
+      console.log((await response.json()).value);`,
+    printed: () => `${total}\n`,
+  },
+};
+
+for (const [entry, { code, printed }] of Object.entries(PROGRAMS)) {
+  testStranger(
+    `deno run checks and runs a program when it imports jsr:${NAME}${entry.slice(1)}`,
+    async (stranger, requests) => {
+      await Deno.writeTextFile(`${stranger.folder}main.ts`, code);
+      assertEquals(await stranger.output("deno run --check main.ts"), printed());
+      assertEquals(unneeded(entry, requests()), []);
+    },
+  );
+}
+
+testStranger(
+  "endpoint of @weir/datastream/endpoint costs at most 25 requests when a program imports it",
+  async (stranger, requests) => {
+    await Deno.writeTextFile(`${stranger.folder}main.ts`, PROGRAMS["./endpoint"]!.code);
+    await stranger.output("deno run main.ts");
+    const own = requests().length;
+    await Deno.writeTextFile(
+      `${stranger.folder}main.ts`,
+      PROGRAMS["./endpoint"]!.code.replace("/endpoint", ""),
+    );
+    await stranger.output("deno run main.ts");
+    console.log(`${own} requests for ./endpoint, ${requests().length} in all with mod.ts`);
+    assert(own <= 25, requests().slice(0, own).join("\n"));
+  },
+);
+
+testStranger(
+  `deno run jsr:${NAME}/cli downloads every row when it has no permissions`,
+  async (stranger) => {
+    assertRecords(await stranger.output(`deno run jsr:${NAME}/cli records --sandbox --select Id`));
+  },
+);
+
+testStranger(`deno install --global installs weir from jsr:${NAME}/cli`, async (stranger) => {
+  const { home } = stranger;
+  await stranger.output(
+    `deno install --global --name weir --allow-env --allow-read=. --allow-write=. jsr:${NAME}/cli`,
+  );
+  await stranger.output(`${home}.deno/bin/weir records --sandbox --select Id --output a.csv`);
+  assertRecords(await Deno.readTextFile(`${stranger.folder}a.csv`));
+});
+
+testStranger(
+  `deno add jsr:${NAME} lets programs import the package by its name`,
+  async (stranger) => {
+    await stranger.output(`deno add jsr:${NAME}`);
+    const code = PROGRAMS["."]!.code.replaceAll("jsr:", "");
+    await Deno.writeTextFile(`${stranger.folder}main.ts`, code);
+    assertEquals(await stranger.output("deno run --check main.ts"), PROGRAMS["."]!.printed());
+    assertEquals(await Deno.stat(`${stranger.folder}deno.lock`).then(({ isFile }) => isFile), true);
+  },
+);
+
+testStranger(`deno check finds no any in the types of jsr:${NAME}`, async (stranger) => {
+  await stranger.output(`deno add jsr:${NAME}`);
+  for (const name of ["program.ts", "no_any.ts"]) {
+    await Deno.copyFile(new URL(`consumer/${name}`, import.meta.url), stranger.folder + name);
+  }
+  await stranger.output("deno check program.ts no_any.ts");
+  assertEquals(await stranger.output("deno run program.ts"), "number 200 true number 403\n");
+});
+
+testStranger(`npx ${NAME} downloads every row`, async (stranger) => {
+  assertRecords(await stranger.output(`npx --yes ${NAME} records --sandbox --select Id`));
+}, { isPossible: node !== undefined });
+
+const WEIR_PORT = /Weir listens on http:\/\/127\.0\.0\.1:(\d+)\//;
+testStranger(`a Node program serves every row when it imports ${NAME}/node`, async (stranger) => {
+  await stranger.output(`npm install ${NAME}`);
+  const code = `import { createApp } from "${NAME}/edge";
+    import { serveNode } from "${NAME}/node";
+    import { createSandbox } from "${NAME}/sandbox";
+    const { apiKey, url, fetch } = createSandbox({ requestsPerSecond: Infinity });
+    const options = { access: "public", apiKey, baseUrl: url, fetch, synthetic: true };
+    const app = createApp({ ...options, requestsPerSecond: Infinity });
+    const server = await serveNode(app, { port: 0 });
+    console.error("Weir listens on " + server.url);`;
+  await Deno.writeTextFile(`${stranger.folder}main.mjs`, code);
+  await using server = await stranger.serve("node main.mjs", WEIR_PORT);
+  await assertServes(server);
+}, { isPossible: node !== undefined });
+
+testStranger(
+  `a Worker of one line serves every row when it exports ${NAME}/serve`,
+  async (stranger) => {
+    await stranger.output(`npm install ${NAME} esbuild`);
+    const { folder } = stranger;
+    const worker = `export { default } from "${NAME}/serve";\n`;
+    await Deno.writeTextFile(`${folder}worker.js`, worker);
+    // The conditions and the platform with which Wrangler bundles a Worker.
+    await stranger.output(
+      "npx esbuild worker.js --bundle --format=esm --platform=browser " +
+        "--conditions=workerd,worker,browser --outfile=app.js",
+    );
+    const settings = { compatibility_date: "2026-05-03", compatibility_flags: [] };
+    const environment = { WEIR_SANDBOX: "1", WEIR_REQUESTS_PER_SECOND: "1000" };
+    const capnp = toCapnp(JSON.stringify(settings), environment);
+    await Deno.writeTextFile(`${folder}app.capnp`, capnp);
+    const serve = `${workerd} serve --control-fd=1 app.capnp`;
+    await using server = await stranger.serve(serve, /"port":(\d+)/);
+    await assertServes(server);
+  },
+  { isPossible: node !== undefined && workerd !== undefined },
+);
+
+/** Asserts that CSV has the Ids of all records of the sandbox. */
+function assertRecords(csv: string): void {
+  const lines = csv.split(/\r?\n/);
+  assertEquals([lines[0], lines.length, lines.at(-1)], ["Id", 1 + total + 1, ""]);
+  assertEquals(new Set(lines).size, lines.length);
+}
+
+/** Asserts that a server responds with the page and with every record of the sandbox. */
+async function assertServes(server: Server): Promise<void> {
+  const page = await fetch(server.root);
+  assertEquals([page.status, (await page.text()).includes("<form")], [200, true]);
+  const download = await fetch(`${server.root}/Records.csv?$select=Id`);
+  assertEquals([download.status, download.headers.get("x-weir-data")], [200, "synthetic"]);
+  assertRecords(await download.text());
+  // Deno warns of requests that abort after they were answered.
+  assert(!/warning|error/i.test(server.log()), server.log());
+}
+
+/** Returns the requests for modules that an entry point does not import. */
+function unneeded(entry: string, requests: string[]): string[] {
+  const files = registry.filesOf(NAME, jsr.version);
+  const reached = new Set<string>();
+  const visit = (path: string) => {
+    if (reached.has(path)) return;
+    reached.add(path);
+    for (const specifier of importsIn(new TextDecoder().decode(files.get(path)))) {
+      if (specifier.startsWith(".")) visit(`/${resolve(path.slice(1), specifier)}`);
+    }
+  };
+  visit(ENTRIES[entry]!.slice(1));
+  if (PROGRAMS[entry]!.code.includes("/sandbox")) visit(ENTRIES["./sandbox"]!.slice(1));
+  const prefix = `/${NAME}/${jsr.version}`;
+  return requests.filter((path) => path.startsWith(`${prefix}/`))
+    .filter((path) => !reached.has(path.slice(prefix.length)));
+}

@@ -1,0 +1,72 @@
+// Command lines of `weir serve` that start no server. tests/e2e/servers starts it.
+import "../../helpers/no_permission.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { weir } from "../../helpers/run_weir.ts";
+
+const HELP = "For help, run weir serve --help";
+
+for (
+  const [line, environment, message] of [
+    [
+      [],
+      {},
+      "--access or WEIR_ACCESS must be one of caller, signed, token, public, got nothing: " +
+      "set it, or use --sandbox for synthetic data",
+    ],
+    [
+      ["--access", "publik"],
+      {},
+      '--access must be one of caller, signed, token, public, got "publik": did you mean "public"?',
+    ],
+    [[], { WEIR_ACCESS: "publik" }, "WEIR_ACCESS must be one of"],
+    [
+      ["--access=token", "--sandbox"],
+      {},
+      '--access must be public if WEIR_SANDBOX is 1, got "token": omit it',
+    ],
+    [["--access=public"], {}, "DATASTREAM_API_KEY must be set if WEIR_ACCESS is public"],
+    [
+      ["--port", "http", "--sandbox"],
+      { PORT: "9000" },
+      '--port must be a whole number from 0 to 65535, got "http"',
+    ],
+    [["--sandbox"], { PORT: "http" }, 'PORT must be a whole number from 0 to 65535, got "http"'],
+    [
+      ["--sandbox"],
+      { WEIR_SHUTDOWN_TIMEOUT: "soon" },
+      "WEIR_SHUTDOWN_TIMEOUT must be a whole number from 0 to 3600",
+    ],
+    [
+      ["--access=caller"],
+      { DATASTREAM_BASE_URL: "ftp://a.example" },
+      "DATASTREAM_BASE_URL must begin with https",
+    ],
+    [
+      ["--access=token"],
+      { DATASTREAM_API_KEY: "key", WEIR_TOKENS: "a-short-one" },
+      "WEIR_TOKENS must be tokens",
+    ],
+  ] as [string[], Record<string, string>, string][]
+) {
+  Deno.test(`weir serve prints ${message} when called with ${line.join(" ")}`, async () => {
+    const rate = { WEIR_REQUESTS_PER_SECOND: "2" };
+    const { code, errors, output } = await weir(["serve", ...line], {
+      environment: { ...rate, ...environment },
+    });
+    assertEquals([code, output, errors.at(-1), errors.length], [2, "", HELP, 2]);
+    assertStringIncludes(errors[0]!, message);
+    assertEquals(errors.join().includes("a-short-one"), false);
+  });
+}
+
+Deno.test("weir serve prints unknown variables when it starts", async () => {
+  const { errors } = await weir(["serve"], { environment: { WEIR_ACCES: "public" } });
+  assertEquals(errors[0], "Unknown variable WEIR_ACCES: did you mean WEIR_ACCESS?");
+  assertStringIncludes(errors[1]!, "WEIR_ACCESS must be one of");
+});
+
+Deno.test("weir serve exits with 1 when it cannot read the file of variables", async () => {
+  const { code, errors } = await weir(["serve", "--sandbox", "--env-file", "no.env"]);
+  assertEquals([code, errors.length], [1, 1]);
+  assertStringIncludes(errors[0]!, "Cannot read no.env: ");
+});

@@ -1,0 +1,134 @@
+import "../../helpers/no_permission.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import { readConfig } from "../../../edge/config.ts";
+import {
+  createReport,
+  KNOWN_VARIABLES,
+  readListenOptions,
+  readMetricsPort,
+  settingsLine,
+  unknownVariables,
+} from "../../../edge/server_config.ts";
+import { ValidationError } from "../../../mod.ts";
+
+Deno.test("readListenOptions() returns a loopback address and the defaults when no variable is set", () => {
+  const defaults = { host: "127.0.0.1", port: 8000, shutdownTimeout: 25_000 };
+  assertEquals(readListenOptions({}), defaults);
+  assertEquals(readListenOptions({ HOST: " ", PORT: "", WEIR_SHUTDOWN_TIMEOUT: "" }), defaults);
+});
+
+Deno.test("readListenOptions() returns the values of the variables when they are set", () => {
+  assertEquals(readListenOptions({ HOST: "0.0.0.0", PORT: "0", WEIR_SHUTDOWN_TIMEOUT: "90" }), {
+    host: "0.0.0.0",
+    port: 0,
+    shutdownTimeout: 90_000,
+  });
+  assertEquals(readListenOptions({ WEIR_SHUTDOWN_TIMEOUT: "0" }).shutdownTimeout, 0);
+});
+
+for (
+  const [variable, value, problem] of [
+    ["PORT", "http", 'must be a whole number from 0 to 65535, got "http"'],
+    ["PORT", "65536", "must be a whole number from 0 to 65535, got 65536"],
+    ["PORT", "-1", 'must be a whole number from 0 to 65535, got "-1"'],
+    ["WEIR_SHUTDOWN_TIMEOUT", "25s", 'must be a whole number from 0 to 3600, got "25s"'],
+    ["WEIR_SHUTDOWN_TIMEOUT", "3601", "must be a whole number from 0 to 3600, got 3601"],
+  ] as const
+) {
+  Deno.test(`readListenOptions() throws when ${variable} is ${value}`, () => {
+    const error = assertThrows(() => readListenOptions({ [variable]: value }), ValidationError);
+    assertEquals([error.option, error.problem], [variable, problem]);
+  });
+}
+
+Deno.test("unknownVariables() suggests the nearest known name when the names have typing errors", () => {
+  assertEquals(
+    unknownVariables(["WEIR_MAX_ROW", "PATH", "weir_acess", "WEIR_TOKEN", "DATASTREAM_KEY"]),
+    [
+      "Unknown variable WEIR_MAX_ROW: did you mean WEIR_MAX_ROWS?",
+      "Unknown variable WEIR_TOKEN: did you mean WEIR_TOKENS?",
+      "Unknown variable weir_acess: did you mean WEIR_ACCESS?",
+    ],
+  );
+});
+
+Deno.test("unknownVariables() lists the known names when none is near", () => {
+  const [line, ...others] = unknownVariables(["WEIR_COLOUR"]);
+  assertEquals(others, []);
+  for (const name of KNOWN_VARIABLES.filter((name) => name.startsWith("WEIR_"))) {
+    assertEquals(line!.includes(name), true, name);
+  }
+});
+
+Deno.test("unknownVariables() returns nothing when all names are known", () => {
+  assertEquals(unknownVariables(KNOWN_VARIABLES), []);
+});
+
+Deno.test("settingsLine() has the settings in force when the server has synthetic data", () => {
+  assertEquals(
+    settingsLine(readConfig({ WEIR_SANDBOX: "1" })),
+    "Settings: access public, synthetic data, 2 requests per second, 20 concurrent downloads, " +
+      "at most 5000000 rows per download, 10000 rows per page, " +
+      "log of requests as text, CORS for all origins",
+  );
+});
+
+Deno.test("settingsLine() contains no secret when the server has all of them", () => {
+  const secrets = {
+    DATASTREAM_API_KEY: "the-api-key",
+    WEIR_SIGNING_SECRET: "the-signing-secret-of-at-least-32-bytes",
+    WEIR_TOKENS: "the-first-token-00,the-second-token-0",
+    WEIR_METRICS_TOKEN: "the-metrics-token",
+  };
+  const line = settingsLine(readConfig({
+    ...secrets,
+    WEIR_ACCESS: "signed",
+    DATASTREAM_BASE_URL: "https://example.org/v1/odata/v4",
+    WEIR_MAX_DOWNLOADS: "3",
+    WEIR_PAGE_ROWS: "2000",
+    WEIR_REQUESTS_PER_SECOND: "5",
+    WEIR_CORS_ORIGINS: "https://a.example,https://b.example",
+    WEIR_LOG: "errors",
+  }));
+  assertEquals(
+    line,
+    "Settings: access signed, data of example.org, API key set, signing secret set, 2 tokens, " +
+      "5 requests per second, 3 concurrent downloads, unlimited rows, 2000 rows per page, " +
+      "log of errors, metrics token set, CORS for https://a.example https://b.example",
+  );
+  for (const secret of Object.values(secrets).flatMap((text) => text.split(","))) {
+    assertEquals(line.includes(secret), false);
+  }
+});
+
+Deno.test("settingsLine() says that there is no key when callers send their own", () => {
+  const line = settingsLine(readConfig({ WEIR_ACCESS: "caller" }));
+  assertEquals(line.split(", ").slice(0, 3), [
+    "Settings: access caller",
+    "data of api.datastream.org",
+    "no API key",
+  ]);
+});
+
+Deno.test("readMetricsPort() returns the port, or nothing when the variable is empty", () => {
+  assertEquals(["9100", "0", " ", undefined].map(readMetricsPort), [9100, 0, undefined, undefined]);
+  assertThrows(() => readMetricsPort("on"), ValidationError, "WEIR_METRICS_PORT must be a whole");
+});
+
+Deno.test("createReport() writes text, or JSON objects when WEIR_LOG is json", () => {
+  const lines = [undefined, "errors", "json"].map((log) => {
+    const written: unknown[] = [];
+    // All arguments, as of console.error().
+    const report = createReport((...line) => written.push(...line), log);
+    report("It starts");
+    report("It fails", "error");
+    return written;
+  });
+  assertEquals(lines.slice(0, 2), [["It starts", "It fails"], ["It starts", "It fails"]]);
+  const objects = lines[2]!.map((line) => JSON.parse(String(line)));
+  assertEquals(objects.map(({ level, message }) => [level, message]), [
+    ["info", "It starts"],
+    ["error", "It fails"],
+  ]);
+  assertEquals(new Date(objects[0].time).toISOString(), objects[0].time);
+});

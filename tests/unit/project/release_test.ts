@@ -1,0 +1,214 @@
+// The parts of `deno task release`. tests/e2e/processes/release_test.ts runs the task.
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { findSection, hasEntries, releaseChangelog, sectionsOf } from "../../../.ci/changelog.ts";
+import {
+  afterFirstRelease,
+  beforeFirstRelease,
+  passageProblems,
+  visibleLines,
+} from "../../../.ci/passages.ts";
+import { REPOSITORY, repositoryFields, repositoryProblem } from "../../../.ci/project.ts";
+import { isPreRelease, versionProblem } from "../../../.ci/semver.ts";
+import { statusOf, withStatus } from "../../../.ci/status.ts";
+import { unlistedPlaces, withVersion } from "../../../.ci/version_places.ts";
+import jsr from "../../../jsr.json" with { type: "json" };
+import { runProgram } from "../../helpers/programs.ts";
+
+const ADDRESS = "https://github.com/owner/weir";
+const CHANGELOG = `# Changelog
+
+## [Unreleased]
+
+### Added
+
+- A thing.
+
+## [91.1.0] - 2026-01-02
+
+- Another thing.
+
+[Unreleased]: ${ADDRESS}/compare/v91.1.0...HEAD
+[91.1.0]: ${ADDRESS}/releases/tag/v91.1.0
+`;
+const PASSAGE = `Start.
+
+<!-- before the first release -->
+Use a clone:
+
+\`\`\`sh
+clone
+\`\`\`
+<!-- after the first release:
+Install it.
+-->
+
+End.
+`;
+
+Deno.test("every place that names the version is in the list when the project is read", async () => {
+  const listed = await runProgram("git", "grep", "-I", "--files-with-matches", "--untracked", "");
+  // The copies of the tests for planted faults are no repositories.
+  if (!listed?.success) return;
+  const unlisted: string[] = [];
+  let places = 0;
+  for (const path of listed.stdout.trim().split("\n")) {
+    const text = await Deno.readTextFile(path);
+    unlisted.push(...unlistedPlaces(path, text, jsr.version));
+    if (withVersion(path, text, jsr.version, "") !== text) places++;
+  }
+  assertEquals(unlisted, [], "add them to .ci/version_places.ts");
+  assertEquals(places >= 3, true, `${places} places`);
+});
+
+Deno.test("unlistedPlaces() reports each text with the version when it is not in the list", () => {
+  const find = (path: string, text: string) => unlistedPlaces(path, text, "91.2.0");
+  const lines = (path: string, ...texts: string[]) => find(path, texts.join("\n")).length;
+  assertEquals(find("docs/a.md", "one\nWeir 91.2.0 is new\n"), ["docs/a.md:2: Weir 91.2.0 is new"]);
+  const named = [
+    "x/@weir/datastream@91.2.0/y",
+    '"@weir/datastream/serve": "^91.2.0"',
+    "weir/91.2.0",
+  ];
+  assertEquals(lines("docs/a.md", ...named, "weir v91.2.0", "weir-endpoint.js/91.2.0"), 5);
+  assertEquals(lines("Dockerfile", 'LABEL image.version="91.2.0"', "ARG VERSION=91.2.0"), 2);
+  assertEquals(lines("package.json", '"version": "91.2.0"'), 1);
+  // In the list of places, or versions of something else.
+  assertEquals(lines("jsr.json", '{ "version": "91.2.0" }'), 0);
+  assertEquals(lines("docs/a.md", "dist/weir-datastream-91.2.0.tgz"), 0);
+  assertEquals(lines("deno.json", '"npm:other@91.2.0/x", "npm:other@^91.2.0"'), 0);
+  assertEquals(lines("docs/a.md", "Weir 191.2.0, weir 91.2.01, weir 91.2.0.1, weir 91x2y0"), 0);
+  assertEquals(lines("src/a.ts", 'doi: "10/weir-aa00", version: "91.2.0"'), 0);
+  assertEquals(find("CHANGELOG.md", "## [91.2.0] - 2026-01-02"), []);
+});
+
+Deno.test("withVersion() replaces the version in its places when there are others", () => {
+  const text = `"version": "91.2.0", "other": "91.2.0"`;
+  assertEquals(
+    withVersion("jsr.json", text, "91.2.0", "92.0.0-rc.1"),
+    `"version": "92.0.0-rc.1", "other": "91.2.0"`,
+  );
+  assertEquals(withVersion("src/other.ts", text, "91.2.0", "92.0.0"), text);
+});
+
+Deno.test("sectionsOf() returns each version of a changelog without the links", () => {
+  assertEquals(sectionsOf(CHANGELOG), [
+    { version: undefined, date: undefined, text: "### Added\n\n- A thing." },
+    { version: "91.1.0", date: "2026-01-02", text: "- Another thing." },
+  ]);
+  assertThrows(
+    () => sectionsOf("## [91.1.0] - unreleased\n"),
+    Error,
+    'the heading "## [91.1.0] - unreleased": write "## [Unreleased]"',
+  );
+});
+
+Deno.test("hasEntries() tells whether a section lists a change", () => {
+  assertEquals(hasEntries(findSection(CHANGELOG)), true);
+  assertEquals(hasEntries(findSection("## [Unreleased]\n\n### Added\n")), false);
+  assertEquals(hasEntries(findSection(CHANGELOG, "91.0.0")), false);
+});
+
+Deno.test("releaseChangelog() moves the entries below the version and links all versions", () => {
+  assertEquals(
+    releaseChangelog(CHANGELOG, "91.2.0", "2026-12-31", ADDRESS),
+    `# Changelog
+
+## [Unreleased]
+
+## [91.2.0] - 2026-12-31
+
+### Added
+
+- A thing.
+
+## [91.1.0] - 2026-01-02
+
+- Another thing.
+
+[Unreleased]: ${ADDRESS}/compare/v91.2.0...HEAD
+[91.2.0]: ${ADDRESS}/compare/v91.1.0...v91.2.0
+[91.1.0]: ${ADDRESS}/releases/tag/v91.1.0
+`,
+  );
+});
+
+Deno.test("versionProblem() refuses versions that are invalid or not greater than the released one", () => {
+  const refused = (current: string, isReleased: boolean, ...versions: string[]) =>
+    versions.filter((version) => versionProblem(version, current, isReleased) !== undefined);
+  const invalid = ["v1.3.0", "1.3", "1.3.0.0", "1.3.0-", "01.3.0", "latest", "", "1.3.0+build"];
+  assertEquals(refused("1.2.0", true, ...invalid), invalid);
+  const small = ["1.2.0", "1.1.9", "1.2.0-rc.1", "0.9.0"];
+  assertEquals(refused("1.2.0", true, ...small, "1.2.1", "1.3.0-rc.1", "2.0.0"), small);
+  assertEquals(refused("1.2.0-rc.1", true, "1.2.0-rc.2", "1.2.0", "1.2.0-beta"), ["1.2.0-beta"]);
+});
+
+Deno.test("versionProblem() accepts the current version and its pre-releases when it is not released", () => {
+  const problem = (version: string) => versionProblem(version, "1.2.0", false);
+  for (const version of ["1.2.0", "1.2.0-rc.1", "1.3.0"]) assertEquals(problem(version), undefined);
+  assertStringIncludes(problem("1.1.0")!, "smaller than 1.2.0");
+});
+
+Deno.test("isPreRelease() returns whether a version has a suffix", () => {
+  assertEquals(["1.2.0-rc.1", "1.2.0-0", "1.2.0"].map(isPreRelease), [true, true, false]);
+});
+
+Deno.test("statusOf() returns the line of README.md before, after and between releases", () => {
+  const line = (changelog: string, version: string) =>
+    statusOf(changelog, version).line.split(/[.;,] /)[0];
+  const unreleased = "# Changelog\n\n## [Unreleased]\n";
+  const released = `${unreleased}\n## [91.2.0] - 2026-12-31\n\n## [91.1.0] - 2026-01-01\n`;
+  assertEquals(line(unreleased, "91.2.0"), "**Status:** unreleased");
+  assertEquals(line(unreleased, "91.2.0-rc.1"), "**Status:** pre-release 91.2.0-rc.1");
+  assertEquals(line(released, "91.2.0"), "**Status:** version 91.2.0 of 2026-12-31");
+  assertEquals(line(released, "91.3.0-rc.1"), "**Status:** version 91.2.0 of 2026-12-31");
+});
+
+Deno.test("withStatus() replaces the line of the status", () => {
+  const status = statusOf("## [91.2.0] - 2026-12-31\n", "91.2.0");
+  assertEquals(
+    withStatus("# A\n\n**Status:** old.\n\nB\n", status),
+    `# A\n\n${status.line}\n\nB\n`,
+  );
+});
+
+Deno.test("afterFirstRelease() replaces each passage and removes those without text", () => {
+  assertEquals(afterFirstRelease(PASSAGE), "Start.\n\nInstall it.\n\nEnd.\n");
+  const empty = PASSAGE.replace("Install it.\n", "");
+  assertEquals(afterFirstRelease(empty + empty), "Start.\n\nEnd.\nStart.\n\nEnd.\n");
+  assertEquals(afterFirstRelease("Text.\n"), "Text.\n");
+});
+
+Deno.test("beforeFirstRelease() hides the later text and keeps the numbers of the lines", () => {
+  const [lines, shown] = [PASSAGE, beforeFirstRelease(PASSAGE)].map((text) => text.split("\n"));
+  assertEquals(shown!.length, lines!.length);
+  for (const text of ["Use a clone:", "clone", "End."]) {
+    assertEquals(shown!.indexOf(text), lines!.indexOf(text), text);
+  }
+  assertEquals(shown!.filter((line) => /<!--|-->|Install/.test(line)), []);
+  assertEquals(visibleLines(PASSAGE), 9);
+});
+
+Deno.test("passageProblems() reports a passage that has another form", () => {
+  assertEquals(passageProblems("a.md", PASSAGE), []);
+  const [file, ...others] = passageProblems("a.md", PASSAGE.replace("<!-- after", "<!-- later"));
+  assertEquals([file!.split(" ")[0], others], ["a.md:3:", []]);
+});
+
+Deno.test("repositoryProblem() refuses every address but that of a repository on GitHub", () => {
+  const addresses = ["", `${ADDRESS}/`, `${ADDRESS}.git`, "git@github.com:owner/weir.git", "weir"];
+  assertEquals(addresses.filter((address) => repositoryProblem(address) === undefined), []);
+  assertStringIncludes(repositoryProblem("")!, ".ci/project.json");
+  assertEquals(repositoryProblem(ADDRESS), undefined);
+  // An address that is set can be used.
+  if (REPOSITORY !== "") assertEquals(repositoryProblem(REPOSITORY), undefined);
+});
+
+Deno.test("repositoryFields() returns the fields of package.json when the repository is set", () => {
+  assertEquals(repositoryFields(""), {});
+  assertEquals(repositoryFields(ADDRESS), {
+    repository: { type: "git", url: "git+https://github.com/owner/weir.git" },
+    homepage: "https://github.com/owner/weir#readme",
+    bugs: { url: "https://github.com/owner/weir/issues" },
+  });
+  assertThrows(() => repositoryFields("weir"), Error, '"weir"');
+});
