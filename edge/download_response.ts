@@ -6,7 +6,7 @@ import type { RequestOutcome } from "./request_log.ts";
 
 /** A stream to send as a download. */
 interface StreamedDownload {
-  /** Bytes of the document, one chunk per page. */
+  /** Bytes of the document. */
   stream: ReadableStream<Bytes>;
   headers: Record<string, string>;
   /** Signal of the request. It is ignored after the response is returned. */

@@ -28,7 +28,6 @@ export class DeliveredRows {
     this.#mayDeliver = mayDeliver;
   }
 
-
   /**
    * Returns the request of the next attempt.
    *

@@ -13,8 +13,10 @@ import type { Progress } from "./progress.ts";
  * read; rows are not cached.
  *
  * Each method that reads rows returns all of them or fails with an error. Pages are requested one at a
- * time, when they are needed. The rows of a page are delivered after the whole page was received and
- * checked, so that a failed request can be retried. The methods of {@linkcode DataStream} create queries.
+ * time, and a page that fails is requested again. Formats such as CSV deliver rows while their page arrives, if
+ * their Ids are integers that rise, and continue a page that fails after the last delivered row. They request the
+ * next page when all rows of a page were read, or when it is read if the query has a `limit`. The methods of
+ * {@linkcode DataStream} create queries.
  *
  * @typeParam R Type of a row
  *
@@ -47,7 +49,7 @@ export interface Query<R> extends AsyncIterable<R> {
    */
   count(): Promise<number>;
   /**
-   * Returns the rows page by page. Each page is requested when it is pulled; the stream does not prefetch.
+   * Returns the rows page by page. Each page is requested when it is pulled, and delivered when it is complete.
    * Cancelling the stream stops the request in flight.
    *
    * @returns A stream of arrays of rows; it errors with a `DataStreamError` if a request fails
@@ -61,11 +63,11 @@ export interface Query<R> extends AsyncIterable<R> {
    */
   rows(): IterableStream<R>;
   /**
-   * Returns the rows as CSV, one chunk per page. A result without rows is only the header row.
+   * Returns the rows as CSV, in chunks of complete rows. A result without rows is only the header row.
    *
    * The option `columns` sets the columns. Without it, they are the fields of `select`, in that order.
-   * Without both, they are the documented fields, followed by unknown fields of the first page; an
-   * unknown field on a later page is an error that names it.
+   * Without both, they are the documented fields, followed by unknown fields of the rows in the first chunk;
+   * an unknown field in a later row is an error that names it.
    *
    * A number keeps the digits that the service sent, `null` is an empty cell, and an array of strings
    * is joined with `; `.
@@ -78,14 +80,14 @@ export interface Query<R> extends AsyncIterable<R> {
    */
   csv(options?: CsvOptions): IterableStream<Uint8Array<ArrayBuffer>>;
   /**
-   * Returns the rows as newline-delimited JSON, one chunk per page. Each line has the bytes that the
+   * Returns the rows as newline-delimited JSON, in chunks of complete rows. Each line has the bytes that the
    * service sent, without white space between tokens, so 7.10 stays 7.10.
    *
    * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` if a request fails
    */
   ndjson(): IterableStream<Uint8Array<ArrayBuffer>>;
   /**
-   * Returns the rows of all pages as one JSON document, `{"value":[…]}`, one chunk per page.
+   * Returns the rows of all pages as one JSON document, `{"value":[…]}`, in chunks.
    *
    * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` if a request fails
    */
@@ -96,8 +98,7 @@ export interface Query<R> extends AsyncIterable<R> {
    *
    * @param format Name of the format. GeoJSON is available for Locations only
    * @param options Options of CSV; the other formats reject them
-   * @returns A stream of UTF-8 bytes, one chunk per page; it errors with a `DataStreamError` if a
-   *   request fails
+   * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` if a request fails
    * @throws {ValidationError} If the resource is not available in the format, the selection does not
    *   contain a field that the format requires, or an option is invalid
    *

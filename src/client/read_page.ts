@@ -2,16 +2,19 @@ import type { Bytes } from "../bytes.ts";
 import type { Clock } from "../clock.ts";
 import { DataStreamError, oneLine } from "../errors.ts";
 import {
-  type CompletePage,
+  type ByteTarget,
   completeIds,
+  type CompletePage,
+  concatBytes,
   NO_ROW_LIST,
   PageFault,
   type PageWriter,
+  releaseBuffer,
   type RowId,
   type TakenRows,
   toRowId,
 } from "../formats/page_writer.ts";
-import type { BodyTarget } from "./body_reader.ts";
+import { PageWindow } from "../formats/buffers.ts";
 import type { DeliveredRows } from "./delivered_rows.ts";
 import { type PageRequest, requestedFields, toSystemQueryOptions } from "./fetch_page.ts";
 import { FailedAttempt } from "./http_error.ts";
@@ -54,7 +57,7 @@ interface ConversionOptions {
 export type PageReader<T> = (options: ConversionOptions) => PageConversion<T>;
 
 /** Converts a page while it arrives. */
-interface PageConversion<T> extends BodyTarget {
+interface PageConversion<T> extends ByteTarget {
   /** Ids of the rows that have arrived. */
   readonly ids: readonly (RowId | undefined)[];
   /** Number of bytes that `take()` would return; 0 if it must not be called. */
@@ -190,6 +193,7 @@ export function readRows<R, T = R[]>(
     takeableLength: 0,
     space: () => body.space(),
     add: (filled) => body.add(filled),
+    append: (chunk) => body.append(chunk),
     take: () => ({ content: toContent([]), rows: 0 }),
     end() {
       const page = body.parse();
@@ -219,7 +223,10 @@ export interface PageData<T> {
 
 /** Creates a reader that converts pages to bytes. */
 export function readBytes(writer: PageWriter, collectsDois: boolean): PageReader<PageData<Bytes>> {
-  const toContent = ({ bytes, dois, rows }: TakenRows) => ({ content: { data: bytes, dois }, rows });
+  const toContent = ({ bytes, dois, rows }: TakenRows) => ({
+    content: { data: bytes, dois },
+    rows,
+  });
   return ({ dropsId, omittedIds }) => {
     const page = writer.openPage({ dropsId, collectsDois, omittedIds });
     return {
@@ -231,6 +238,7 @@ export function readBytes(writer: PageWriter, collectsDois: boolean): PageReader
       },
       space: () => page.space(),
       add: (filled) => page.add(filled),
+      append: (chunk) => page.append(chunk),
       take: () => toContent(page.takeRows()),
       end() {
         const { takeRows, ...complete } = page.end();
@@ -241,40 +249,40 @@ export function readBytes(writer: PageWriter, collectsDois: boolean): PageReader
 }
 
 /** Collects a body of JSON. */
-class JsonBody implements BodyTarget {
-  readonly #decoder = new TextDecoder("utf-8", { fatal: true });
-  #buffer: Bytes = new Uint8Array(1 << 18);
-  #text = "";
+class JsonBody implements ByteTarget {
+  /** Bytes in the own memory. */
+  readonly #window = new PageWindow();
+  /** Chunks in other memory. */
+  readonly #chunks: Uint8Array[] = [];
 
   space(): Bytes {
-    return this.#buffer;
+    return this.#window.space();
   }
 
   add(filled: Bytes): void {
-    // A stream of bytes moves the buffer.
-    this.#buffer = new Uint8Array(filled.buffer);
-    this.#decode(filled);
+    this.#window.add(filled);
+  }
+
+  append(chunk: Uint8Array): void {
+    this.#chunks.push(chunk);
   }
 
   /**
-   * Parses the JSON.
+   * Parses the JSON, and releases its bytes.
    *
    * @throws {PageFault} If it is malformed
    */
   parse(): unknown {
-    this.#decode();
+    const { bytes: own, end } = this.#window;
+    // A body is read either into the own memory or into chunks.
+    const isOwn = this.#chunks.length === 0;
+    const bytes = isOwn ? own.subarray(0, end) : concatBytes(this.#chunks.splice(0));
     try {
-      return JSON.parse(this.#text);
+      const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+      releaseBuffer(bytes);
+      return JSON.parse(text);
     } catch {
       // The message of `JSON.parse` would quote the response, which may contain the API key.
-      throw new PageFault("broken JSON");
-    }
-  }
-
-  #decode(bytes?: Bytes): void {
-    try {
-      this.#text += this.#decoder.decode(bytes, { stream: bytes !== undefined });
-    } catch {
       throw new PageFault("broken JSON");
     }
   }
@@ -288,6 +296,7 @@ class JsonBody implements BodyTarget {
  *
  * @throws {DataStreamError} If there is no count in it
  */
+// deno-lint-ignore require-yield -- a count has no parts
 export async function* readCount(response: ServiceResponse): AsyncGenerator<never, number, void> {
   requireJson(response);
   const json = new JsonBody();

@@ -2,8 +2,7 @@
 import { toRequest } from "../endpoint/to_request.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { type Bytes, utf8Decoder } from "../bytes.ts";
-import { concatBytes } from "../formats/page_writer.ts";
-import { type BodyReader, type BodyTarget, openBody } from "./body_reader.ts";
+import { type ByteTarget, concatBytes } from "../formats/page_writer.ts";
 import type { Clock } from "../clock.ts";
 import { FailedAttempt, isRedirect, networkFailure, statusError } from "./http_error.ts";
 import { acquirePermit } from "./rate_limiter.ts";
@@ -54,7 +53,7 @@ export interface ServiceResponse {
    * @throws {FailedAttempt} If the body is incomplete or late
    * @throws The error of the target
    */
-  readBody(target: BodyTarget): Promise<boolean>;
+  readBody(target: ByteTarget): Promise<boolean>;
   /** Replaces the API key in a text that an error message quotes. */
   redact: (text: string) => string;
 }
@@ -126,7 +125,7 @@ export async function* sendRequest<P, T>(
       throw new FailedAttempt(statusError(response, url, text, redact));
     }
     const { read: readBytes } = body;
-    const readBody = async (target: BodyTarget): Promise<boolean> => {
+    const readBody = async (target: ByteTarget): Promise<boolean> => {
       let addBytes: (() => void) | undefined;
       try {
         addBytes = await readBytes(target);
@@ -239,6 +238,60 @@ async function rejectOnAbort(pending: Promise<Response>, signal: AbortSignal): P
   }
 }
 
+/** Reads a body. */
+interface BodyReader {
+  /**
+   * Reads the next bytes for a target.
+   *
+   * @returns A function that adds the bytes to the target; `undefined` at the end of the body
+   */
+  read(target: ByteTarget): Promise<(() => void) | undefined>;
+  /** Cancels the body. A pending `read()` then ends or rejects. */
+  cancel(reason?: unknown): void;
+}
+
+/**
+ * Opens a body for reading.
+ *
+ * In Deno, a byte stream is read into the memory of the target ("bring your own buffer"). Otherwise Deno
+ * allocates a buffer for each 4 KB of a compressed body: reading 180 MB takes 189 MB of memory instead of
+ * 59 MB. In Node, the memory is the same, and moving the buffer for each read takes 1.1 times the CPU time.
+ */
+function openBody(body: ReadableStream<Bytes> | null): BodyReader {
+  if (body === null) return { read: () => Promise.resolve(undefined), cancel() {} };
+  const byteReader = openByteStream(body);
+  if (byteReader !== undefined) {
+    return {
+      async read(target) {
+        const { done, value } = await byteReader.read(target.space());
+        if (!done) return () => target.add(value);
+        // At the end, the stream gives the memory back with an empty part. A cancelled stream keeps it.
+        if (value !== undefined) target.add(value);
+        return undefined;
+      },
+      cancel: (reason) => void byteReader.cancel(reason).catch(() => {}),
+    };
+  }
+  const reader = body.getReader();
+  return {
+    async read(target) {
+      const { done, value } = await reader.read();
+      return done ? undefined : () => target.append(value);
+    },
+    cancel: (reason) => void reader.cancel(reason).catch(() => {}),
+  };
+}
+
+/** Returns a reader that fills memory; `undefined` outside of Deno, or if the stream is not a byte stream. */
+function openByteStream(body: ReadableStream<Bytes>): ReadableStreamBYOBReader | undefined {
+  if (!("Deno" in globalThis)) return undefined;
+  try {
+    return body.getReader({ mode: "byob" });
+  } catch {
+    return undefined;
+  }
+}
+
 /** Reads the start of the body of an error response, unless it is a redirect. */
 async function readStart(
   response: Response,
@@ -247,11 +300,12 @@ async function readStart(
 ): Promise<string> {
   const chunks: Bytes[] = [];
   let missing = isRedirect(response) ? 0 : MAX_ERROR_BODY;
-  const target = {
+  const target: ByteTarget = {
     space: () => new Uint8Array(MAX_ERROR_BODY),
-    add(filled: Bytes) {
-      chunks.push(filled);
-      missing -= filled.length;
+    add: (filled) => target.append(filled),
+    append(chunk: Bytes) {
+      chunks.push(chunk);
+      missing -= chunk.length;
     },
   };
   try {

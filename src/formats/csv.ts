@@ -48,8 +48,8 @@ export type CsvColumn = string | readonly [field: string, header: string];
 export interface CsvOptions {
   /**
    * Columns in order, each with an optional name for the header row. Default: the selected fields;
-   * without a selection, all fields in the documented order, followed by new fields of the first
-   * page.
+   * without a selection, all fields in the documented order, followed by new fields of the rows that
+   * arrive first.
    */
   columns?: readonly CsvColumn[] | undefined;
   /** Separator between cells: `,`, `;`, a tab, or another ASCII punctuation mark. Default `,`. */

@@ -1,10 +1,9 @@
 import { utf8Encoder } from "../bytes.ts";
-import type { ByteBuffer } from "./byte_buffer.ts";
+import type { ByteBuffer, PageWindow } from "./buffers.ts";
 import { BACKSLASH, CARRIAGE_RETURN, LINE_FEED, QUOTE, TAB } from "./json_scanner.ts";
 import type { RowSource, RowWriter } from "./page_transcoder.ts";
-import type { PageWindow } from "./page_window.ts";
 import { PageFault } from "./page_writer.ts";
-import { type RawRow } from "./raw_json.ts";
+import type { RawRow } from "./raw_json.ts";
 import {
   EMPTY,
   ESCAPED_STRING,

@@ -1,7 +1,12 @@
 import { type Bytes, utf8Encoder } from "../bytes.ts";
 import { COMMA, LINE_FEED } from "./json_scanner.ts";
 import { MinifiedRowWriter } from "./minify.ts";
-import { PageTranscoder, type RowFormat, type RowSource, type RowWriter } from "./page_transcoder.ts";
+import {
+  PageTranscoder,
+  type RowFormat,
+  type RowSource,
+  type RowWriter,
+} from "./page_transcoder.ts";
 import {
   type ArrivingPage,
   concatBytes,

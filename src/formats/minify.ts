@@ -1,12 +1,5 @@
 import { utf8Encoder } from "../bytes.ts";
-import {
-  BACKSLASH,
-  COMMA,
-  OPEN_OBJECT,
-  QUOTE,
-  skipWhiteSpace,
-  SPACE,
-} from "./json_scanner.ts";
+import { BACKSLASH, COMMA, OPEN_OBJECT, QUOTE, skipWhiteSpace, SPACE } from "./json_scanner.ts";
 import type { RowSource, RowWriter } from "./page_transcoder.ts";
 import { type RawRow, stringifyRow } from "./raw_json.ts";
 import { EMPTY, NESTED, type RowValues, SCALAR } from "./row_reader.ts";

@@ -1,5 +1,5 @@
 import type { Bytes } from "../bytes.ts";
-import { ByteBuffer } from "./byte_buffer.ts";
+import { ByteBuffer, type PageWindow } from "./buffers.ts";
 import {
   BACKSLASH,
   CLOSE_ARRAY,
@@ -14,7 +14,6 @@ import {
   SPACE,
 } from "./json_scanner.ts";
 import { NO_ROW_LIST, PageFault } from "./page_writer.ts";
-import type { PageWindow } from "./page_window.ts";
 import { membersOf, parseRawJson, stringifyRaw, tooLarge } from "./raw_json.ts";
 
 /** Receives the rows of a page from a {@linkcode PageScanner}. */
@@ -282,10 +281,8 @@ class RowEnd {
     let depth = this.#depth;
     while (offset < available) {
       const byte = bytes[offset]!;
-      if (byte === BACKSLASH) {
-        if (offset + 1 === available) break; // the escaped character may be a quote
-        offset++;
-      } else if (byte === QUOTE) isInString = !isInString;
+      if (byte === BACKSLASH) offset++; // the next byte may be a quote, and may not have arrived yet
+      else if (byte === QUOTE) isInString = !isInString;
       else if (!isInString) {
         if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
         else if ((byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) && --depth === 0) {

@@ -1,12 +1,11 @@
 import type { Bytes } from "../bytes.ts";
-import { ByteBuffer } from "./byte_buffer.ts";
+import { ByteBuffer, PageWindow } from "./buffers.ts";
 import { DOI_FIELD, DoiCollector } from "./doi_collector.ts";
 import { PageScanner, type RowHandler } from "./page_scanner.ts";
-import { PageWindow } from "./page_window.ts";
 import {
   type ArrivingPage,
-  type CompletePage,
   completeIds,
+  type CompletePage,
   ID_FIELD,
   PageFault,
   type PageOptions,
@@ -119,6 +118,16 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
   add(filled: Bytes): void {
     this.#window.add(filled);
     this.#scanner.scan();
+  }
+
+  append(chunk: Uint8Array): void {
+    for (let start = 0; start < chunk.length;) {
+      const space = this.space();
+      const part = chunk.subarray(start, start + space.length);
+      space.set(part);
+      this.add(space.subarray(0, part.length));
+      start += part.length;
+    }
   }
 
   takeRows(): TakenRows {

@@ -39,21 +39,25 @@ export interface PageOptions {
   length?: number;
 }
 
-/**
- * A page that is written while it arrives. Its chunks can have any sizes.
- *
- * To add a chunk, fill the start of `space()` with bytes, and pass that part to `add()`.
- */
-export interface ArrivingPage {
-  /** Returns memory to fill with the next bytes of the page. It is invalid after the next call. */
+/** Receives bytes that arrive in chunks of any sizes. */
+export interface ByteTarget {
+  /** Returns memory to fill with the next bytes. It is invalid after the next call. */
   space(): Bytes;
   /**
-   * Adds bytes of the page, and writes the rows that have arrived completely.
+   * Adds bytes that are in this memory.
    *
    * @param filled The start of the last `space()`; a stream may have moved it to another buffer
-   * @throws {PageFault} If the page is malformed. The error can also be thrown later
    */
   add(filled: Bytes): void;
+  /** Adds bytes that are elsewhere. */
+  append(chunk: Uint8Array): void;
+}
+
+/**
+ * A page that is written while it arrives. Adding bytes writes the rows that have arrived completely, and
+ * throws a `PageFault` if the page is malformed, possibly after further bytes.
+ */
+export interface ArrivingPage extends ByteTarget {
   /** Ids of the rows that have arrived; `undefined` for a row without one. */
   readonly ids: readonly (RowId | undefined)[];
   /** Number of bytes that `takeRows()` would return; 0 if it must not be called. */
@@ -101,21 +105,10 @@ export function writeWholePage(
   options: PageOptions,
 ): WrittenPage {
   const arriving = writer.openPage({ ...options, length: page.length });
-  addBytes(arriving, page);
+  arriving.append(page);
   const { envelope, fault, rows, ids, takeRows } = arriving.end();
   if (fault !== undefined) throw fault;
   return { bytes: takeRows().bytes, rows, ids, envelope };
-}
-
-/** Copies bytes to a page. */
-export function addBytes(page: Pick<ArrivingPage, "space" | "add">, bytes: Uint8Array): void {
-  for (let start = 0; start < bytes.length;) {
-    const space = page.space();
-    const part = bytes.subarray(start, start + space.length);
-    space.set(part);
-    page.add(space.subarray(0, part.length));
-    start += part.length;
-  }
 }
 
 /**

@@ -18,7 +18,7 @@ import {
   ZERO,
 } from "./json_scanner.ts";
 import { type RowId, toRowId } from "./page_writer.ts";
-import type { PageWindow } from "./page_window.ts";
+import type { PageWindow } from "./buffers.ts";
 import { MAX_SAFE_DIGITS } from "../validation.ts";
 
 // Kinds of values. The kind says how the value is written as a CSV cell.
@@ -201,7 +201,9 @@ export class RowReader {
         this.#columns.learn(page, at, end, this.#columnOf(readName(page, at, end)));
       this.#usedColumns.push(column);
       at = skipColon(page, end);
-      if (at < 0 || (at = this.#readValue(page, view, at, column, this.#otherValues)) < 0) return -1;
+      if (at < 0 || (at = this.#readValue(page, view, at, column, this.#otherValues)) < 0) {
+        return -1;
+      }
       at = skipWhiteSpace(page, at);
       if (page[at] === CLOSE_OBJECT) return at + 1;
       if (page[at] !== COMMA) return -1;

@@ -4,7 +4,14 @@ import { FakeClock } from "./fake_clock.ts";
 import { sandboxRequests } from "./sandbox.ts";
 
 /** Ways in which a page breaks after some of its bytes. */
-export const BREAKS = ["reset", "end", "stall", "stray byte", "other text", "error member"] as const;
+export const BREAKS = [
+  "reset",
+  "end",
+  "stall",
+  "stray byte",
+  "other text",
+  "error member",
+] as const;
 type Break = typeof BREAKS[number];
 
 const encoder = new TextEncoder();

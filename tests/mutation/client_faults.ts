@@ -5,9 +5,9 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   {
     name: "the last page is dropped",
     file: "src/client/paginate.ts",
-    find: "    yield { content, rows, skipToken: next, hasLink: !isLast };",
+    find: "    yield { content, rows, skipToken: next, hasLink: !isLast,",
     replacement:
-      "    if (next !== undefined) yield { content, rows, skipToken: next, hasLink: !isLast };",
+      "    if (next !== undefined) yield { content, rows, skipToken: next, hasLink: !isLast,",
     test: "tests/unit/client/paginate_test.ts",
   },
   {
@@ -78,9 +78,9 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   {
     name: "a page that is requested again with a lower $top begins at the start",
     file: "src/client/fetch_page.ts",
-    find: "const sent: R = { ...request, top };",
+    find: "const sent: R = { ...next, top };",
     replacement:
-      "const sent: R = { ...request, top, ...(top !== request.top && { position: undefined }) };",
+      "const sent: R = { ...next, top, ...(top !== next.top && { position: undefined }) };",
     test: "tests/unit/client/retry_test.ts",
   },
   {
@@ -143,9 +143,49 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   {
     name: "the header of a rejected page is written",
     file: "src/client/read_page.ts",
-    find: "undo: () => writer.state = state",
-    replacement: "undo: () => {}",
+    find: "return { take, rows, ids, skipToken,",
+    replacement: "const taken = take(); return { take: () => taken, rows, ids, skipToken,",
     test: "tests/unit/client/query_pages_test.ts",
+  },
+  {
+    name: "a broken page is continued at its start",
+    file: "src/client/delivered_rows.ts",
+    find: "return { ...page, position: this.#position, top, rowsWanted, hasRows: true };",
+    replacement: "return { ...page, top, rowsWanted, hasRows: true };",
+    test: "tests/unit/client/early_rows_test.ts",
+    only: "csv() continues after the last delivered row",
+  },
+  {
+    name: "a page whose Ids fall is continued after the last delivered row",
+    file: "src/client/delivered_rows.ts",
+    find: "if (this.#isDisordered) return",
+    replacement: "if (page === undefined) return",
+    test: "tests/unit/client/early_rows_test.ts",
+    only: "csv() gives each row once when Id",
+  },
+  {
+    name: "rows whose Ids fall are delivered early",
+    file: "src/client/delivered_rows.ts",
+    find: 'typeof id === "number" && id > this.#last',
+    replacement: 'typeof id === "number"',
+    test: "tests/unit/client/early_rows_test.ts",
+    only: "csv() gives each row once when Id",
+  },
+  {
+    name: "an empty page is accepted after rows after its position were received",
+    file: "src/client/read_page.ts",
+    find: "if (hasRows && rows === 0)",
+    replacement: "if (rows < 0)",
+    test: "tests/unit/client/early_rows_test.ts",
+    only: "csv() requests a continued page again",
+  },
+  {
+    name: "a page is read ahead although the limit may be reached",
+    file: "src/client/create_query.ts",
+    find: "const readsNextPage = query.limit === Infinity;",
+    replacement: "const readsNextPage = true;",
+    test: "tests/unit/client/early_rows_test.ts",
+    only: "csv() sends",
   },
   {
     name: "the page size stays small",

@@ -5,8 +5,8 @@ export const FORMAT_FAULTS: readonly PlantedFault[] = [
   {
     name: "a raw $ is sent",
     file: "src/endpoint/endpoint.ts",
-    find: "encode(name.toWellFormed())",
-    replacement: 'encode(name.toWellFormed()).replaceAll("%24", "$")',
+    find: "memoize(encode)",
+    replacement: 'memoize((name) => encode(name).replaceAll("%24", "$"))',
     test: "tests/unit/endpoint/endpoint_test.ts",
   },
   {
@@ -61,10 +61,24 @@ export const FORMAT_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "a new field of a later row is missing",
-    file: "src/formats/csv.ts",
-    find: "written.newFields.length > 0",
-    replacement: "false",
+    file: "src/formats/csv_transcoder.ts",
+    find: "if (records.every((record) => record.columns === columns)) return undefined;",
+    replacement: "if (columns > 0) return undefined;",
     test: "tests/unit/formats/new_fields_test.ts",
+  },
+  {
+    name: "the last row that has arrived is delivered before it is known to be complete",
+    file: "src/formats/page_transcoder.ts",
+    find: "return this.#take(end, this.#written - 1);",
+    replacement: "return this.#take(this.#output.length + 0 * end, this.#written);",
+    test: "tests/unit/client/early_rows_test.ts",
+  },
+  {
+    name: "a row that arrives in two chunks is lost",
+    file: "src/formats/page_scanner.ts",
+    find: "if (wasPending && this.#rows.readRow(at) >= 0) return end;",
+    replacement: "if (wasPending) return end;",
+    test: "tests/unit/formats/chunked_pages_test.ts",
   },
   {
     name: "the coordinates in GeoJSON are swapped",

@@ -198,7 +198,8 @@ function readFirstRows(text: string): WireRow[] {
   if (list === null) return rows;
   let at = list.index + list[0].length;
   for (;;) {
-    const length = /^[\s,]*\{(?:[^"{}]|"(?:[^"\\]|\\.)*"|\{[^{}]*\})*\}/.exec(text.slice(at))?.[0].length;
+    const length = /^[\s,]*\{(?:[^"{}]|"(?:[^"\\]|\\.)*"|\{[^{}]*\})*\}/.exec(text.slice(at))?.[0]
+      .length;
     if (length === undefined) return rows;
     try {
       rows.push(JSON.parse(text.slice(at, at + length).replace(/^[\s,]+/, "")));

@@ -189,7 +189,9 @@ const held: [name: string, text: string, ids: string][] = [
 ];
 for (const [name, text, ids] of held) {
   Deno.test(`csv() holds a page until it is complete when its Ids ${name}`, async () => {
-    const texts = [...text].map((_, index) => text.slice(index * 10, index * 10 + 10)).filter(Boolean);
+    const texts = [...text].map((_, index) => text.slice(index * 10, index * 10 + 10)).filter(
+      Boolean,
+    );
     const { client } = clientOf([{ texts }], { retry: { attempts: 1 } });
     const { chunks, error } = await readIds(client);
     assertEquals(chunks, ids === "" ? [] : [ids]);
@@ -255,7 +257,12 @@ Deno.test("csv() delivers no row before the count when maxRows may be exceeded",
 
 Deno.test("batches() give whole pages, and continue after each cursor, when pages arrive slowly", async () => {
   const replies = [
-    { texts: split(pageOf([1, 2, 3], { "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:3` }), "d2") },
+    {
+      texts: split(
+        pageOf([1, 2, 3], { "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:3` }),
+        "d2",
+      ),
+    },
     { texts: split(pageOf([4, 5]), "d4") },
   ];
   const { client } = clientOf(replies);
@@ -269,7 +276,12 @@ Deno.test("csv() reads a page completely when its reader has taken only the firs
   const link = { "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:3` };
   const { client, clock, requests } = clientOf([
     { texts: split(pageOf([1, 2, 3], link), `"d2"}`) },
-    { texts: split(pageOf([4, 5, 6], { "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:6` }), `"d5"}`) },
+    {
+      texts: split(
+        pageOf([4, 5, 6], { "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:6` }),
+        `"d5"}`,
+      ),
+    },
     { texts: [pageOf([7])] },
   ]);
   const query = client.records({ select: ["Id"], partition: "never", top: 3 });

@@ -174,7 +174,7 @@ Deno.test("no workflow uses a secret", () => {
   for (const [file, text] of texts) assert(!/\bsecrets\b/.test(text), file);
 });
 
-Deno.test("Dependabot updates the actions and the packages of the examples, except this package", async () => {
+Deno.test("Dependabot updates the actions, the base images and the packages of the examples, except this package", async () => {
   interface Update {
     "package-ecosystem": string;
     directory?: string;
@@ -187,7 +187,11 @@ Deno.test("Dependabot updates the actions and the packages of the examples, exce
   const [actions, npm] = updates;
   assertEquals(
     updates.map((update) => [update["package-ecosystem"], update.directory, update.directories]),
-    [["github-actions", "/", undefined], ["npm", undefined, ["/examples/*"]]],
+    [
+      ["github-actions", "/", undefined],
+      ["npm", undefined, ["/examples/*"]],
+      ["docker", "/", undefined],
+    ],
   );
   assertEquals(actions!.ignore, undefined);
   assertEquals(npm!.ignore, [{ "dependency-name": deno.name }]);

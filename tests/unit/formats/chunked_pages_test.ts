@@ -1,0 +1,75 @@
+// Pages that arrive in chunks, cut at each offset.
+// Tests writers directly: a query does not show the members, Ids and DOIs of a page.
+import "../../helpers/no_permission.ts";
+import { assertEquals } from "@std/assert";
+import { csvFromPage, ndjsonFromPage } from "../../../mod.ts";
+import { assertSameInChunks } from "../../helpers/chunked_pages.ts";
+import { insertBytes, STRAY_BYTES } from "../../helpers/malformed_pages.ts";
+import { RESOURCE_NAMES } from "../../helpers/resources.ts";
+import { samplePage } from "../../helpers/sample_pages.ts";
+
+const encoder = new TextEncoder();
+const nested = (depth: number) => "[".repeat(depth) + "1" + "]".repeat(depth);
+
+/** Pages with unusual rows or members. */
+const PAGES: readonly string[] = [
+  '{"@é":"é", "value":[{"Id":1,"é":"aé","n":-1.50,"l":["x"]},\n' +
+  '{"Id":2,"é":"b","n":null,"l":["y"]},{"Id":3,"o":{"p":true},"q":"\\n,"}],"z":[1,"é"]}',
+  '\ufeff{"value" : [ {"Id" : 1 , "DOI":"a"} , {"DOI":"a","Id":2},{"Id":"3","DOI":"\\u00e9"} ] }\r\n',
+  '{"value":[{"Id":1},{"New":"=1"},{"Id":2,"Newer":"\\"","é":";"},{}],"@odata.nextLink":"x"}',
+  '{"value":[]}',
+  '{"value":[{}]}',
+  String
+    .raw`{"x":{"value":[{"a":1}]},"y":"\"value\":[","val\u0075e":[{"Id":7,"b":"\ud83e\udd86"}]}`,
+  '{"value":[{"Id":1},{"Id":2}],"value":[{"Id":3}],"value":[]}',
+  '{"value":[{"Id":1},{"Id":2}],"value":{"a":1}}',
+  '{"value":[{"Id":1},7,{"Id":2}],"x":1}',
+  '{"value":[{"Id":1},7],"value":[{"Id":2}]}',
+  `{"value":[{"Id":1,"deep":${nested(150)}},{"Id":2,"Id":3}],"error":{"message":"é"}}`,
+  '{"value":[{"Id":1},{"Id":2}]}{}',
+  '{"value":[{"Id":1},{"Id":2},]}',
+  '{"value":[{"Id":1}{"Id":2}]}',
+  '{"value":[{"Id":1,"é":tru},{"Id":2}]}',
+  '{"value":[{"Id":1,"é":"\u0001"},{"Id":2}]}',
+  '["value",[{"Id":1}]]',
+  '{"error":"none"}',
+  "",
+];
+
+for (const text of PAGES) {
+  Deno.test(`each writer gives the same result when a page is cut at each offset: ${text.slice(0, 60)}`, () => {
+    const page = encoder.encode(text);
+    for (let cut = 0; cut <= page.length; cut++) assertSameInChunks(page, [cut], text);
+    assertSameInChunks(page, [...page.keys()], text);
+  });
+}
+
+Deno.test("each writer gives the same result when a malformed page arrives byte by byte", () => {
+  const page = encoder.encode(PAGES[0]!);
+  for (const [name, bytes] of STRAY_BYTES) {
+    for (let at = 0; at <= page.length; at += 3) {
+      const malformed = insertBytes(page, at, bytes);
+      assertSameInChunks(malformed, [...malformed.keys()], `${name} at ${at}`);
+    }
+  }
+});
+
+for (const resource of RESOURCE_NAMES) {
+  Deno.test(`each writer gives the same result when a page of ${resource} is cut anywhere`, async () => {
+    const text = await samplePage(resource);
+    const page = encoder.encode(text);
+    for (let cut = 0; cut <= page.length; cut += 7) assertSameInChunks(page, [cut], resource);
+    assertSameInChunks(page, [...page.keys()], resource);
+  });
+}
+
+Deno.test("csvFromPage() and ndjsonFromPage() read rows longer than the window, and across its ends", () => {
+  for (const length of [1, 65_000, 262_100, 262_144, 1_000_000]) {
+    const values = Array.from({ length: 5 }, (_, index) => "é,".repeat(length / 4) + index);
+    const rows = values.map((a, index) => `{"Id":${index},"a":${JSON.stringify(a)}}`);
+    const page = encoder.encode(`{"value":[${rows.join()}]}`);
+    assertEquals(new TextDecoder().decode(ndjsonFromPage(page)), `${rows.join("\n")}\n`);
+    const lines = values.map((a, index) => `${index},${a.includes(",") ? `"${a}"` : a}\r\n`);
+    assertEquals(new TextDecoder().decode(csvFromPage(page)), `Id,a\r\n${lines.join("")}`);
+  }
+});
