@@ -28,7 +28,7 @@ export class ConcurrencyLimit {
 
   /** Number of permits that are held. */
   get held(): number {
-    return this.#permits.entries().length;
+    return this.#permits.sum(() => 1);
   }
 
   /**

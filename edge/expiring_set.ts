@@ -17,13 +17,15 @@ export class ExpiringSet<T extends object> {
   /** @param clock Clock for expiry and renewal */
   constructor(readonly clock: Clock) {}
 
-  /** Returns the entries in the order in which they were added. */
-  entries(): T[] {
+  /** Returns the sum of a number over all entries. */
+  sum(valueOf: (entry: T) => number): number {
     const now = this.clock.now();
-    for (const [entry, renewedAt] of this.#renewedAt) {
+    let sum = 0;
+    this.#renewedAt.forEach((renewedAt, entry) => {
       if (now - renewedAt > ENTRY_TTL) this.#renewedAt.delete(entry);
-    }
-    return [...this.#renewedAt.keys()];
+      else sum += valueOf(entry);
+    });
+    return sum;
   }
 
   /**

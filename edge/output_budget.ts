@@ -36,7 +36,7 @@ export class OutputBudget {
 
   /** Number of bytes that are buffered or reserved. */
   get used(): number {
-    return this.#buffers.entries().reduce((sum, { length }) => sum + length, 0);
+    return this.#buffers.sum(({ length }) => length);
   }
 
   /**
@@ -64,14 +64,18 @@ export class OutputBudget {
         const isFirst = this.#waiters.find(({ polledAt }) =>
           now - polledAt <= WAITER_TTL
         ) === waiter;
-        const { used } = this;
-        const hasRoom = used === buffer.length || used + buffer.expectedLength <= this.#max;
-        if (isFirst && hasRoom) return buffer.reserve();
+        if (isFirst && this.#hasRoomFor(buffer)) return buffer.reserve();
         await clock.sleep(isFirst ? FIRST_POLL_INTERVAL : POLL_INTERVAL, signal);
       }
     } finally {
       this.#waiters = this.#waiters.filter((other) => other !== waiter);
     }
+  }
+
+  /** Whether the next page of a download has room, or no other download uses any. */
+  #hasRoomFor({ length, expectedLength }: OutputBuffer): boolean {
+    const { used } = this;
+    return used === length || used + expectedLength <= this.#max;
   }
 }
 

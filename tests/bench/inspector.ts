@@ -6,19 +6,10 @@ export class Inspector {
   readonly #pending = new Map<number, (result: Record<string, number>) => void>();
   #lastId = 0;
   peak = 0;
-  chunks: string[] = [];
-  async snapshot() {
-    await this.send("HeapProfiler.enable");
-    await this.send("HeapProfiler.takeHeapSnapshot", { reportProgress: false });
-    return this.chunks.join("");
-  }
-  detail = "";
-
   private constructor(socket: WebSocket) {
     this.#socket = socket;
     socket.onmessage = ({ data }) => {
-      const { id, result, method, params } = JSON.parse(data);
-      if (method === "HeapProfiler.addHeapSnapshotChunk") this.chunks.push(params.chunk);
+      const { id, result } = JSON.parse(data);
       this.#pending.get(id)?.(result);
       this.#pending.delete(id);
     };
@@ -60,6 +51,13 @@ export class Inspector {
       ).join("/");
     }
     return usedSize + embedderHeapUsedSize + backingStorageSize;
+  }
+
+  /** Collects garbage: a heap snapshot does. `HeapProfiler.collectGarbage` never responds. */
+  async collectGarbage(): Promise<void> {
+    await this.send("HeapProfiler.enable");
+    await this.send("HeapProfiler.takeHeapSnapshot");
+    await this.send("HeapProfiler.disable");
   }
 
   close(): void {

@@ -129,7 +129,10 @@ async function measureMemory(
   await using service = await startSandbox(RECORDS, Infinity);
   await using worker = await startWorker(folder, service);
   const { port, inspector } = worker;
-  await (await fetch(`http://127.0.0.1:${port}/healthz`)).text();
+  const warmUp = await connect(port, `${PATH}?limit=${PAGE_ROWS}`);
+  await read(warmUp);
+  warmUp.close();
+  await inspector.collectGarbage();
   const idle = await inspector.heapUsage();
   let heap = 0;
   let isRunning = true;
