@@ -54,9 +54,17 @@ function createBody(
   first: ReadableStreamReadResult<Bytes>,
   { buffer, readerTimeout, clock, onError, onChunk, onEnd }: StreamedDownload,
 ): ReadableStream<Bytes> {
-  let { done: isDone, value: part = NO_BYTES } = first;
-  /** Number of bytes of the part that the client has read. */
+  let { done: isDone, value: part } = first;
+  /** Number of bytes of the part that were passed to the runtime. */
   let taken = 0;
+  /** Frees the part, because the query still refers to it. */
+  const dropPart = () => {
+    if (part === undefined) return;
+    buffer.remove(part.length);
+    releaseBuffer(part);
+    part = undefined;
+    taken = 0;
+  };
   let timeout = new AbortController();
   const startTimeout = (controller: ReadableStreamDefaultController) => {
     const { signal } = timeout = new AbortController();
@@ -66,8 +74,7 @@ function createBody(
     };
     expire().catch((error) => {
       if (signal.aborted) return;
-      releaseBuffer(part);
-      part = NO_BYTES;
+      dropPart();
       controller.error(error);
       void reader.cancel(error);
       onError(error);
@@ -79,31 +86,28 @@ function createBody(
     async pull(controller) {
       timeout.abort();
       try {
-        while (!isDone && taken === part.length) {
-          // The query still refers to the part.
-          releaseBuffer(part);
-          buffer.remove(taken);
-          taken = 0;
-          ({ done: isDone, value: part = NO_BYTES } = await reader.read());
+        if (part === undefined && !isDone) {
+          ({ done: isDone, value: part } = await reader.read());
         }
       } catch (error) {
         onError(error);
         onEnd("failed");
         throw error;
       }
-      if (isDone) {
+      if (part === undefined) {
         controller.close();
         return onEnd("complete");
       }
       const chunk = part.slice(taken, taken + MAX_CHUNK);
       taken += chunk.length;
+      if (taken === part.length) dropPart();
       onChunk(chunk.length);
       controller.enqueue(chunk);
       startTimeout(controller);
     },
     async cancel(reason) {
       timeout.abort();
-      releaseBuffer(part);
+      dropPart();
       onEnd("aborted");
       await reader.cancel(reason);
     },
@@ -115,5 +119,3 @@ function createBody(
  * so it is not disconnected.
  */
 const MAX_CHUNK = 65_536;
-
-const NO_BYTES: Bytes = new Uint8Array();

@@ -2,12 +2,12 @@ import type { Clock } from "../src/clock.ts";
 import type { PageBuffer } from "../src/client/read_ahead.ts";
 import { ExpiringSet } from "./expiring_set.ts";
 
-/** Interval (ms) at which the first waiter checks whether there is room. */
-const FIRST_POLL_INTERVAL = 20;
-/** Interval (ms) at which the other waiters check whether they are the first one. */
-const POLL_INTERVAL = 100;
-/** Time (ms) without a poll after which a waiter is treated as abandoned. */
-const WAITER_TTL = 5_000;
+/** Interval (ms) at which the first download that waits checks whether there is room. */
+const ROOM_POLL_INTERVAL = 20;
+/** Interval (ms) at which the others check whether they are the first one. */
+const TURN_POLL_INTERVAL = 100;
+/** Time (ms) without a poll after which a download that waits is treated as abandoned. */
+const ABANDONED_AFTER = 5_000;
 /** Length (bytes) that is assumed for the first page of a download: 10,000 records are 3 MB of CSV. */
 const FIRST_PAGE_LENGTH = 4_000_000;
 
@@ -62,10 +62,10 @@ export class OutputBudget {
       for (;;) {
         const now = waiter.polledAt = clock.now();
         const isFirst = this.#waiters.find(({ polledAt }) =>
-          now - polledAt <= WAITER_TTL
+          now - polledAt <= ABANDONED_AFTER
         ) === waiter;
         if (isFirst && this.#hasRoomFor(buffer)) return buffer.reserve();
-        await clock.sleep(isFirst ? FIRST_POLL_INTERVAL : POLL_INTERVAL, signal);
+        await clock.sleep(isFirst ? ROOM_POLL_INTERVAL : TURN_POLL_INTERVAL, signal);
       }
     } finally {
       this.#waiters = this.#waiters.filter((other) => other !== waiter);
