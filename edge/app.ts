@@ -98,6 +98,7 @@ import { Metrics, METRICS_TYPE } from "./metrics.ts";
 import { type AppOptions, type Settings, toSettings } from "./options.ts";
 import { addPage } from "./page/page.ts";
 import { problemResponse, requestIdHint, toProblem } from "./problem.ts";
+import { OutputBudget } from "./output_budget.ts";
 import { Readiness } from "./readiness.ts";
 import { RequestLog } from "./request_log.ts";
 
@@ -157,6 +158,7 @@ export function createApp(options: AppOptions): EdgeApp {
     settings,
     accessControl: createAccessControl(settings),
     serviceLimit,
+    outputBudget: new OutputBudget(settings.maxBufferedBytes, settings.clock),
   };
   const recorders: Recorders = {
     settings,

@@ -20,6 +20,7 @@ export const OPTION_VARIABLES = {
   baseUrl: "DATASTREAM_BASE_URL",
   access: "WEIR_ACCESS",
   corsOrigins: "WEIR_CORS_ORIGINS",
+  maxBufferedBytes: "WEIR_MAX_BUFFERED_BYTES",
   maxDownloads: "WEIR_MAX_DOWNLOADS",
   maxRows: "WEIR_MAX_ROWS",
   metricsToken: "WEIR_METRICS_TOKEN",
@@ -110,7 +111,7 @@ export function sandboxOptions(
 
 type Limits = Pick<
   AppOptions,
-  "requestsPerSecond" | "maxRows" | "maxDownloads" | "pageRows" | "corsOrigins"
+  "requestsPerSecond" | "maxRows" | "maxDownloads" | "maxBufferedBytes" | "pageRows" | "corsOrigins"
 >;
 
 function readLimits(environment: Environment): Limits {
@@ -124,6 +125,7 @@ function readLimits(environment: Environment): Limits {
     requestsPerSecond: rate ? Number(rate) : undefined,
     maxRows: whole("WEIR_MAX_ROWS"),
     maxDownloads: whole("WEIR_MAX_DOWNLOADS"),
+    maxBufferedBytes: whole("WEIR_MAX_BUFFERED_BYTES"),
     pageRows: whole("WEIR_PAGE_ROWS", MAXIMUM_TOP),
     corsOrigins: readOrigins(environment.WEIR_CORS_ORIGINS),
   };

@@ -157,13 +157,14 @@ Deno.test("docs/deploying.md lists each access mode", () => {
 Deno.test("docs/deploying.md lists each environment variable and the defaults of limits", () => {
   const rows = rowsOf("deploying", "Environment variables", "variable");
   assertEquals(rows.map(([name]) => textOf(name)).sort(), KNOWN_VARIABLES.toSorted());
-  const { maxRows, maxDownloads, pageRows, corsOrigins } = toSettings({
+  const { maxRows, maxDownloads, maxBufferedBytes, pageRows, corsOrigins } = toSettings({
     access: "public",
     apiKey: "key",
   });
   const defaults = {
     WEIR_MAX_ROWS: maxRows,
     WEIR_MAX_DOWNLOADS: maxDownloads,
+    WEIR_MAX_BUFFERED_BYTES: maxBufferedBytes,
     WEIR_PAGE_ROWS: pageRows,
     WEIR_CORS_ORIGINS: corsOrigins,
     WEIR_SHUTDOWN_TIMEOUT: DEFAULT_SHUTDOWN_TIMEOUT / 1000,

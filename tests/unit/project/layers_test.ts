@@ -131,8 +131,11 @@ const SHARED_NAMES: Record<string, string> = {
   "src/formats/citations.ts citationsText": "text of citations in both programs",
   // A function that the server wraps to count its requests.
   "src/client/transport.ts defaultFetch": "default of the option fetch",
+  // The server limits what the client reads ahead. The option is not public.
+  "src/client/read_ahead.ts PAGE_BUFFER": "option of the bytes of a query",
+  "src/client/read_ahead.ts PageBuffer": "type of that option",
   // A function of bytes.
-  "src/formats/page_writer.ts releaseBuffer": "frees a page after the server has split it",
+  "src/formats/page_writer.ts releaseBuffer": "frees output after the server has copied it",
 };
 
 Deno.test("src/cli and edge import from the library only what mod.ts exports and the listed names", () => {
