@@ -19,7 +19,7 @@ const PLACES: readonly VersionPlace[] = [
 const KEPT: readonly (readonly [path: RegExp, reason: string])[] = [
   [/^CHANGELOG\.md$/, "lists all versions; .ci/changelog.ts adds the new one"],
   [/^docs\/benchmarks\.md$/, "says which version was measured"],
-  [/^docs\/releasing\.md$|^\.ci\/|\/release_test\.ts$/, "has examples of versions"],
+  [/^docs\/releasing\.md$|^\.ci\/|\/(?:release|workflows)_test\.ts$/, "has examples of versions"],
 ];
 
 /** Returns the text of a file with the version replaced in its places. */

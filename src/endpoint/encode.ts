@@ -2,44 +2,89 @@ import { utf8Decoder, utf8Encoder } from "../bytes.ts";
 import type { ValidationError } from "../errors.ts";
 import { invalidValue } from "../validation.ts";
 
-/** Maximum length of a text that is encoded in the buffers below. */
-const MAX_BUFFERED = 1_365;
-/** UTF-8 takes at most three bytes for a UTF-16 code unit, and a triplet three for each byte. */
-const inputBuffer = new Uint8Array(3 * MAX_BUFFERED);
-const outputBuffer = new Uint8Array(3 * inputBuffer.length);
-/** 1 for each byte that is an unreserved character. */
-const UNRESERVED = Uint8Array.from(
-  { length: 256 },
-  (_, byte) => /[\w.~-]/.test(String.fromCharCode(byte)) ? 1 : 0,
-);
-const HEX = utf8Encoder.encode("0123456789ABCDEF");
+/** For each byte: the characters that encode it (little endian) and, in the highest byte, their number. */
+const ENCODED = Int32Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte);
+  const triplet = "%" + byte.toString(16).toUpperCase().padStart(2, "0");
+  const text = /[\w.~-]/.test(character) ? character : triplet;
+  const [first, second, third] = utf8Encoder.encode(text);
+  return text.length << 24 | third! << 16 | second! << 8 | first!;
+});
+const inputBuffer = new Uint8Array(8_192);
+/** A byte is encoded by at most three characters, and a write takes four bytes. */
+const outputBuffer = new Uint8Array(3 * inputBuffer.length + 1);
 
 /**
- * Percent-encodes everything except the unreserved characters (RFC 3986, section 2.3).
+ * Encodes the first bytes of `inputBuffer`. Returns the number of characters in `outputBuffer`.
+ *
+ * Writes four bytes each time, because a branch for each byte takes longer: `encode` takes 3.0 instead
+ * of 4.1 µs for a filter of 4,000 characters. The buffers are parameters of a function, because
+ * bundlers turn constants of a module into variables: with those, the loop takes 2.4 times as long in
+ * Node 20.
+ */
+const encodeBytes = ((table, input, output) => (count: number): number => {
+  let length = 0;
+  for (let index = 0; index < count; index++) {
+    const characters = table[input[index]!]!;
+    output.setInt32(length, characters, true);
+    length += characters >> 24;
+  }
+  return length;
+})(ENCODED, inputBuffer, new DataView(outputBuffer.buffer));
+
+/** Length of text from which `encodeURIComponent` takes longer than `encodeBytes`. */
+const MIN_BUFFERED = 100;
+
+/**
+ * Percent-encodes everything except the unreserved characters (RFC 3986, section 2.3). A lone
+ * surrogate is encoded as U+FFFD.
  *
  * `encodeURIComponent` leaves quotes and parentheses unencoded. An OData filter has many of them:
- * replacing them afterwards takes more than twice as long as encoding each byte.
- *
- * @param text Well-formed text
+ * replacing them afterwards takes three times as long as encoding each byte.
  */
 export function encode(text: string): string {
-  if (/^[\w.~-]*$/.test(text)) return text;
-  if (!/[!'()*]/.test(text)) return encodeURIComponent(text);
-  if (text.length > MAX_BUFFERED) return encodeURIComponent(text).replace(/[!'()*]/g, encode);
-  const { written } = utf8Encoder.encodeInto(text, inputBuffer);
-  let length = 0;
-  for (let index = 0; index < written; index++) {
-    const byte = inputBuffer[index]!;
-    // Most bytes are lower-case letters: they skip the table.
-    if (byte > 0x60 && byte < 0x7b || UNRESERVED[byte] === 1) {
-      outputBuffer[length++] = byte;
-    } else {
-      outputBuffer[length++] = 0x25;
-      outputBuffer[length++] = HEX[byte >> 4]!;
-      outputBuffer[length++] = HEX[byte & 15]!;
-    }
+  if (isUnreserved(text)) return text;
+  if (text.length < MIN_BUFFERED && !/[!'()*]/.test(text)) {
+    return encodeURIComponent(text.toWellFormed());
   }
-  return utf8Decoder.decode(outputBuffer.subarray(0, length));
+  let encoded = "";
+  for (let start = 0; start < text.length;) {
+    // A surrogate pair cut by `slice` is read with the next piece: its half does not fit the buffer.
+    const piece = text.slice(start, start + inputBuffer.length);
+    const { read, written } = utf8Encoder.encodeInto(piece, inputBuffer);
+    encoded += utf8Decoder.decode(outputBuffer.subarray(0, encodeBytes(written)));
+    start += read;
+  }
+  return encoded;
+}
+
+/** Whether a text needs no encoding. Faster than a regular expression for the usual short values. */
+function isUnreserved(text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code > 0x7f || ENCODED[code]! >> 24 !== 1) return false;
+  }
+  return true;
+}
+
+/**
+ * Encodes the items of a list and joins them with commas.
+ *
+ * @param name Name of the parameter, used in the error message
+ * @param list The items; those that are undefined or null are omitted
+ * @returns The text; `undefined` for a list without any value
+ * @throws {ValidationError} If an item cannot be written as text
+ */
+export function encodeList(name: string, list: readonly unknown[]): string | undefined {
+  let encoded: string | undefined;
+  for (const item of list) {
+    if (!isDefined(item)) continue;
+    const text = typeof item === "string" ? encode(item) : Number.isSafeInteger(item) // needs no encoding
+      ? `${item}`
+      : encode(toText(name, item));
+    encoded = encoded === undefined ? text : `${encoded},${text}`;
+  }
+  return encoded;
 }
 
 /** A parameter as text for a URL: one text, a list of texts, or texts by name. */
@@ -57,7 +102,8 @@ export type UrlValue = string | string[] | Record<string, string>;
 export function toUrlValue(name: string, value: unknown): UrlValue | undefined {
   if (!isDefined(value)) return undefined;
   if (Array.isArray(value)) {
-    const items = value.filter(isDefined).map((item) => toText(name, item));
+    const items: string[] = [];
+    for (const item of value) if (isDefined(item)) items.push(toText(name, item));
     return items.length ? items : undefined;
   }
   if (isPlainObject(value)) {

@@ -1,5 +1,5 @@
 import { invalidValue } from "../validation.ts";
-import { encode, toUrlValue, type UrlValue, urlValueError } from "./encode.ts";
+import { encode, encodeList, toUrlValue, type UrlValue, urlValueError } from "./encode.ts";
 import { memoize } from "./memoize.ts";
 import { DEFAULTS, merge } from "./merge.ts";
 import { RESERVED_OPTIONS } from "./route_variable_types.ts";
@@ -179,11 +179,14 @@ function appendQuery(url: string, parameters: readonly [string, unknown][]): str
 }
 
 function toPair([name, value]: readonly [string, unknown]): string | undefined {
-  const texts = toUrlValue(name, value);
-  if (texts === undefined) return undefined;
-  if (typeof texts === "object" && !Array.isArray(texts)) throw urlValueError(name, texts);
-  const text = typeof texts === "string" ? encode(texts) : texts.map(encode).join(",");
-  return `${encodeName(name)}=${text}`;
+  let text: string | undefined;
+  if (Array.isArray(value)) text = encodeList(name, value);
+  else {
+    const converted = toUrlValue(name, value);
+    if (typeof converted === "object") throw urlValueError(name, converted);
+    text = converted && encode(converted);
+  }
+  return text === undefined ? undefined : `${encodeName(name)}=${text}`;
 }
 
-const encodeName = memoize((name) => encode(name.toWellFormed()));
+const encodeName = memoize(encode);

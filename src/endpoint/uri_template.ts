@@ -52,7 +52,7 @@ function readTemplate(text: string): Template {
   const authorityEnd = FULL_URL.exec(text)?.[0].length ?? 0;
   let inPath = true;
   let end = 0;
-  for (const match of text.matchAll(MARK)) {
+  for (let match; (match = MARK.exec(text)) !== null;) {
     const [mark, inner, colonName] = match;
     if (mark === "?" || mark === "#") {
       inPath = false;
@@ -60,12 +60,12 @@ function readTemplate(text: string): Template {
     }
     if (colonName !== undefined && (!inPath || match.index < authorityEnd)) continue;
     const expression = readExpression(inner ?? colonName!);
-    parts.push(encodeLiteral(text.slice(end, match.index)), expression);
+    parts.push(encodeReserved(text.slice(end, match.index)), expression);
     for (const { name } of expression.variables) names.add(name);
     if (/[?&#]/.test(expression.operator)) inPath = false;
     end = match.index + mark.length;
   }
-  parts.push(encodeLiteral(text.slice(end)));
+  parts.push(encodeReserved(text.slice(end)));
   return { parts, names, hostEnd: authorityEnd > 0 ? hostEndOf(parts) : undefined };
 }
 
@@ -75,17 +75,20 @@ function hostEndOf([literal, next]: Template["parts"]): number {
   return isComplete && next !== undefined ? (literal as string).length : 0;
 }
 
-/** Encodes the characters that a URI cannot contain; percent-encoded triplets are kept. */
-function encodeLiteral(text: string): string {
-  return parseUriTemplate(escapeStrayPercent(text.toWellFormed())).expand({});
-}
+const RESERVED_EXPANSION = parseUriTemplate("{+value}");
 
 /**
- * Encodes percent signs that do not begin a triplet. `url-template` would leave them, and the text
- * around them, unencoded.
+ * Encodes the characters that a URI cannot contain; reserved characters and percent-encoded triplets
+ * are kept.
+ *
+ * `url-template` would leave a percent sign that does not begin a triplet, and the text around it,
+ * unencoded. It is called only if something must be encoded: without this test, a call of `endpoint()`
+ * with a new path takes 1.6 times as long.
  */
-function escapeStrayPercent(text: string): string {
-  return text.replace(/%(?![\dA-Fa-f]{2})/g, "%25");
+function encodeReserved(text: string): string {
+  if (/^[\w.~:/?#[\]@!$&'()*+,;=-]*$/.test(text)) return text;
+  const value = text.toWellFormed().replace(/%(?![\dA-Fa-f]{2})/g, "%25");
+  return RESERVED_EXPANSION.expand({ value });
 }
 
 const CHARACTER = "(?:\\w|%[\\dA-Fa-f]{2})";
@@ -131,7 +134,7 @@ function readExpression(inner: string): Expression {
  * Replaces the expressions of a template by the values of their variables ("template expansion" in RFC
  * 6570; not the OData option `$expand`). A variable without a value expands to nothing.
  *
- * `url-template` expands one value at a time. Names, prefixes and exploded values are handled here,
+ * `url-template` expands reserved text only. Names, prefixes and exploded values are handled here,
  * because `url-template` encodes the percent sign in a name again, may cut a prefix inside a
  * character, and leaves the equals sign after an empty exploded value of `;`.
  *
@@ -183,23 +186,14 @@ function expandExpression(
   return expanded;
 }
 
-const SIMPLE_EXPANSION = parseUriTemplate("{value}");
-const RESERVED_EXPANSION = parseUriTemplate("{+value}");
-
 /** Expands one value without its name; the items of a list or an object are joined by commas. */
 function expandValue(value: UrlValue, isReserved: boolean): string {
-  if (isReserved) return RESERVED_EXPANSION.expand({ value: escapePercentIn(value) });
-  // The same text as from `url-template`, in a tenth of the time.
-  return typeof value === "string" ? encode(value) : SIMPLE_EXPANSION.expand({ value });
-}
-
-/** Encodes the stray percent signs of each text, but not of the keys of an object. */
-function escapePercentIn(value: UrlValue): UrlValue {
-  if (typeof value === "string") return escapeStrayPercent(value);
-  if (Array.isArray(value)) return value.map(escapeStrayPercent);
-  return Object.fromEntries(
-    Object.entries(value).map(([key, text]) => [key, escapeStrayPercent(text)]),
-  );
+  const encodeText = isReserved ? encodeReserved : encode;
+  if (typeof value === "string") return encodeText(value);
+  const texts = Array.isArray(value)
+    ? value.map(encodeText)
+    : Object.entries(value).flatMap(([key, text]) => [encode(key), encodeText(text)]);
+  return texts.join(",");
 }
 
 /**

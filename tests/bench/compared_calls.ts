@@ -12,6 +12,8 @@ import {
   callWithDefaults,
   DIRECT_CALLS,
   type EndpointCall,
+  repeatCall,
+  VARIED_CALLS,
   withThreeLevels,
 } from "./endpoint_calls.ts";
 import { logProgress } from "./measurement.ts";
@@ -58,7 +60,8 @@ async function compare(name: string, before: Run, after: Run): Promise<void> {
 function repeat(call: EndpointCall, build: Builder): Run {
   let number = 0;
   return () => {
-    for (let done = 0; done < ENDPOINT_CALLS; done++) call(build, number++);
+    repeatCall(call, build, number, ENDPOINT_CALLS);
+    number += ENDPOINT_CALLS;
   };
 }
 
@@ -66,7 +69,7 @@ const [, , beforeUrl, afterUrl] = process.argv;
 const before: typeof weir = await import(beforeUrl!);
 const after: typeof weir = await import(afterUrl!);
 
-for (const [name, call] of Object.entries(DIRECT_CALLS)) {
+for (const [name, call] of Object.entries({ ...DIRECT_CALLS, ...VARIED_CALLS })) {
   await compare(
     `endpoint(): ${name}`,
     repeat(call, before.endpoint as Builder),

@@ -5,8 +5,8 @@ export const FORMAT_FAULTS: readonly PlantedFault[] = [
   {
     name: "a raw $ is sent",
     file: "src/endpoint/endpoint.ts",
-    find: "encode(name.toWellFormed())",
-    replacement: 'encode(name.toWellFormed()).replaceAll("%24", "$")',
+    find: "memoize(encode)",
+    replacement: 'memoize((name) => encode(name).replaceAll("%24", "$"))',
     test: "tests/unit/endpoint/endpoint_test.ts",
   },
   {

@@ -22,15 +22,15 @@ async function sizeOf(code: string): Promise<number> {
   return size;
 }
 
-Deno.test("endpoint has at most 4,600 bytes when it is bundled alone", async () => {
+Deno.test("endpoint has at most 4,800 bytes when it is bundled alone", async () => {
   const size = await sizeOf('export { endpoint } from "@weir/datastream";');
   // For comparison only: @octokit/endpoint does not validate templates.
   const octokitSize = await sizeOf('export { endpoint } from "@octokit/endpoint";');
-  assert(size <= 4_600, `${size} bytes; @octokit/endpoint has ${octokitSize}`);
+  assert(size <= 4_800, `${size} bytes; @octokit/endpoint has ${octokitSize}`);
 });
 
 // The resumable result (`query.batches()`) and `ValidationError` are 1,900 of them.
-Deno.test("mod.ts has at most 31,500 bytes when it is bundled", async () => {
+Deno.test("mod.ts has at most 31,700 bytes when it is bundled", async () => {
   const size = await sizeOf('export * from "@weir/datastream";');
-  assert(size <= 31_500, `${size} bytes`);
+  assert(size <= 31_700, `${size} bytes`);
 });

@@ -185,6 +185,23 @@ testStranger(`deno check finds no any in the types of jsr:${NAME}`, async (stran
   assertEquals(await stranger.output("deno run program.ts"), "number 200 true number 403\n");
 });
 
+testStranger(
+  "the app of examples/deno-deploy serves every row when deno serve runs its entry point",
+  async (stranger) => {
+    for (const name of ["deno.json", "main.ts"]) {
+      await Deno.copyFile(`${clone}examples/deno-deploy/${name}`, stranger.folder + name);
+    }
+    const { deploy } = JSON.parse(await Deno.readTextFile(`${stranger.folder}deno.json`));
+    const { entrypoint } = deploy.runtime;
+    // The log would have the names of modules such as errors.ts.
+    await stranger.output(`deno cache ${entrypoint}`);
+    const command = `deno serve --host 127.0.0.1 --port 0 --allow-env --allow-net ${entrypoint}`;
+    await using server = await stranger.serve(command, /istening on http:\/\/127\.0\.0\.1:(\d+)\//);
+    await assertServes(server);
+  },
+  { environment: { WEIR_SANDBOX: "1", WEIR_REQUESTS_PER_SECOND: "1000" } },
+);
+
 testStranger(`npx ${NAME} downloads every row`, async (stranger) => {
   assertRecords(await stranger.output(`npx --yes ${NAME} records --sandbox --select Id`));
 }, { isPossible: node !== undefined });

@@ -2,8 +2,10 @@ import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { endpoint } from "../../../mod.ts";
 
-/** Encodes a text as the value of a query parameter. */
-const encode = (text: string) => endpoint("/x", { text }).url.split("?text=")[1];
+/** Encodes a value as the value of a query parameter. */
+function encode(text: unknown, route = "/x"): string {
+  return endpoint(route, { text }).url.replace(/^.*?\?text=/s, "");
+}
 
 /** Encodes each byte of UTF-8 that is not an unreserved character (RFC 3986, section 2.3). */
 function expectedOf(text: string): string {
@@ -27,9 +29,39 @@ Deno.test("endpoint() encodes every byte that is not unreserved when a text has 
 
 Deno.test("endpoint() encodes the whole text when it is longer than the buffers", () => {
   for (const piece of ["'a/b c", "é", "🌊(", "~@*+"]) {
-    for (const length of [1, 682, 683, 1_365, 1_366, 2_048, 4_096, 5_000]) {
+    for (const length of [1, 24, 25, 50, 100, 1_365, 2_730, 2_731, 4_096, 5_000, 8_193]) {
       const text = piece.repeat(length);
       assertEquals(encode(text) === expectedOf(text), true, `${length} times ${piece}`);
     }
   }
+});
+
+Deno.test("endpoint() encodes a character when the border of the buffer is inside it", () => {
+  for (const character of ["'", "é", "水", "🌊", "\ud83c", "\udf0a", "🌊🌊"]) {
+    for (let before = 8_184; before <= 8_194; before++) {
+      for (const start of ["a".repeat(before), "(".repeat(before)]) {
+        const text = start + character + "z".repeat(8_200);
+        assertEquals(encode(text) === expectedOf(text), true, `${character} after ${before}`);
+      }
+    }
+  }
+});
+
+Deno.test("endpoint() encodes an item like a single value when a list has any items", () => {
+  const items = [
+    ...["", "a", "a,b", "it's (5) *", "é", "水 🌊", "\ud800", "x'\udc00", "'a/b é".repeat(100)],
+    ...[0, -7, 1.5, 1e21, -1e21, 1e-7, NaN, -Infinity, Number.MAX_SAFE_INTEGER, 2 ** 53, 12n],
+    ...[true, false, new Date(0)],
+  ];
+  for (const item of items) {
+    const single = encode(item);
+    for (const route of ["/x", "/x{?text}", "/x{?text*}"]) {
+      assertEquals(encode([item], route), single);
+    }
+  }
+  const texts = items.map((item) => encode(item));
+  const list = [null, ...items, undefined];
+  assertEquals(encode(list), texts.join(","));
+  assertEquals(encode(list, "/x{?text}"), texts.join(","));
+  assertEquals(encode(list, "/x{?text*}"), texts.join("&text="));
 });

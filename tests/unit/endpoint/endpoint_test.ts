@@ -577,6 +577,17 @@ Deno.test("endpoint() returns copies when the caller changes a result, merged op
   assertEquals(endpoint.DEFAULTS.headers, headers);
 });
 
+Deno.test("endpoint() copies own properties only when Object.prototype has other ones", () => {
+  const extended = Object.prototype as { extra?: object };
+  extended.extra = { a: 1 };
+  try {
+    const { body } = endpoint("POST /x", { rows: [{ b: null, c: [undefined], d: {} }] });
+    assertEquals(JSON.stringify(body), '{"rows":[{"b":null,"c":[null],"d":{}}]}');
+  } finally {
+    delete extended.extra;
+  }
+});
+
 Deno.test("endpoint() returns the same object when a parameter is a Date", () => {
   const date = new Date(0);
   assertStrictEquals((endpoint("POST /x", { date }).body as { date: Date }).date, date);

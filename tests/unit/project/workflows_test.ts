@@ -152,11 +152,29 @@ Deno.test("each script of a workflow is valid in bash and has no expression of G
   }
 });
 
+Deno.test("the release workflow creates the release on GitHub once, with a label for pre-releases", async () => {
+  const script = workflows.get("release.yml")!.jobs.github!.steps.at(-1)!.run!;
+  const create = async (tag: string, exists: boolean) => {
+    // In place of the program: finds the release or not, and prints how it would create one.
+    const gh = `gh() { if [ "$2" = view ]; then return ${exists ? 0 : 1}; fi; echo "gh $*"; }`;
+    const options = { env: { GITHUB_REF_NAME: tag } };
+    const ran = await runProgramWith(options, "bash", "-e", "-c", `${gh}\n${script}`);
+    assertEquals([ran?.code, ran?.stderr], [0, ""]);
+    return ran!.stdout;
+  };
+  const start = (tag: string) =>
+    `gh release create ${tag} --verify-tag --title ${tag} --notes-file dist/notes.md`;
+  const file = "dist/package/dist/weir.js\n";
+  assertEquals(await create("v1.2.0", false), `${start("v1.2.0")} ${file}`);
+  assertEquals(await create("v1.2.0-rc.1", false), `${start("v1.2.0-rc.1")} --prerelease ${file}`);
+  assertEquals(await create("v1.2.0", true), "The release v1.2.0 exists\n");
+});
+
 Deno.test("no workflow uses a secret", () => {
   for (const [file, text] of texts) assert(!/\bsecrets\b/.test(text), file);
 });
 
-Deno.test("Dependabot updates the actions and the packages of the examples, except this package", async () => {
+Deno.test("Dependabot updates the actions, the base images and the packages of the examples, except this package", async () => {
   interface Update {
     "package-ecosystem": string;
     directory?: string;
@@ -169,7 +187,11 @@ Deno.test("Dependabot updates the actions and the packages of the examples, exce
   const [actions, npm] = updates;
   assertEquals(
     updates.map((update) => [update["package-ecosystem"], update.directory, update.directories]),
-    [["github-actions", "/", undefined], ["npm", undefined, ["/examples/*"]]],
+    [
+      ["github-actions", "/", undefined],
+      ["npm", undefined, ["/examples/*"]],
+      ["docker", "/", undefined],
+    ],
   );
   assertEquals(actions!.ignore, undefined);
   assertEquals(npm!.ignore, [{ "dependency-name": deno.name }]);
