@@ -5,7 +5,8 @@
  *
  * @module
  */
-import { dirname, join, relative } from "node:path/posix";
+import { relative } from "node:path";
+import { dirname, join } from "node:path/posix";
 import { build, type BuildOptions, stop } from "esbuild";
 import deno from "../../deno.json" with { type: "json" };
 import { PROJECT } from "../../tests/helpers/project.ts";
@@ -99,7 +100,9 @@ async function buildBundles(
     target: "esnext",
     write: false,
   });
-  const files = new Map(outputFiles!.map(({ path, text }) => [relative(PROJECT, path), text]));
+  const files = new Map(
+    outputFiles!.map(({ path, text }) => [relative(PROJECT, path).replaceAll("\\", "/"), text]),
+  );
   return Object.entries(metafile!.outputs).filter(([path]) => path.endsWith(".js")).map(
     ([path, { inputs }]) => {
       const names = Object.keys(inputs).map((input) => packageName(input));

@@ -119,8 +119,10 @@ Deno.test("the package imports only its files and modules of Node when npm insta
 
 Deno.test("each entry point loads only the code that it needs when Node imports it", () => {
   const { exports, bin } = manifest();
-  const loaded = (file: string) =>
-    reachedFrom([file], (isDynamic) => !isDynamic).flatMap((module) => sourcesOf(`${module}.map`));
+  const loaded = (file: string, followsDynamic = false) =>
+    reachedFrom([file], (isDynamic) => followsDynamic || !isDynamic).flatMap((module) =>
+      sourcesOf(`${module}.map`)
+    );
   const server = /^edge\/|^npm:@?hono/;
   const none = {
     ".": server,
@@ -133,6 +135,8 @@ Deno.test("each entry point loads only the code that it needs when Node imports 
     assertEquals(sources.filter((source) => unexpected.test(source)), [], entry);
   }
   assertEquals(loaded(bin.weir!).filter((source) => server.test(source)), []);
+  // `weir serve` imports the server when it starts.
+  assert(loaded(bin.weir!, true).some((source) => server.test(source)));
   assert(loaded(exports["./edge"]!.default.slice(2)).some((source) => server.test(source)));
 });
 
@@ -176,6 +180,11 @@ Deno.test("package.json has the version and license of jsr.json when the package
   assertEquals([engines.node, sideEffects], [">=20.19", false]);
   assertEquals(Object.keys(exports), [...Object.keys(jsr.exports), "./package.json"]);
   assert(description.length > 20);
+});
+
+Deno.test("docs/releasing.md gives the package on JSR the description of package.json", async () => {
+  const page = await Deno.readTextFile(`${PROJECT}docs/releasing.md`);
+  assertStringIncludes(page, `| \`${manifest().description}\` |`);
 });
 
 Deno.test("import and require give the same exports when Node loads each entry point", async () => {

@@ -36,9 +36,12 @@ export interface StrangerOptions {
   hasOnlyPrograms?: boolean;
 }
 
-/** Variables that determine how programs reach the registry of npm. */
+/**
+ * Variables that determine how programs reach the registry of npm. Others of npm, which `npx` sets for the
+ * programs that it runs, name the cache and the settings of the machine.
+ */
 const NETWORK_VARIABLES =
-  /^(https?_proxy|no_proxy|all_proxy|npm_config_.*|node_extra_ca_certs|ssl_cert_(file|dir)|deno_(cert|tls_ca_store))$/i;
+  /^((https?|all|no)_proxy|npm_config_(registry|(https_|no)?proxy|ca|cafile|strict_ssl)|node_extra_ca_certs|ssl_cert_(file|dir)|deno_(cert|tls_ca_store))$/i;
 
 /** Registry that npm is configured to use. The files in the empty home do not name it. */
 const npmHost = (await output(PROJECT, "npm", "config", "get", "registry")).trim();
