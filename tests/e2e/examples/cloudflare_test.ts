@@ -1,9 +1,10 @@
 // Runs the Cloudflare Worker of examples/ with the versions of Wrangler that npm installs on Node 20
 // and on Node 22. No test deploys it.
 import "../../helpers/task_permissions.ts";
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DataStream } from "../../../mod.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
+import { documentBlocks } from "../../helpers/documents.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { copyClone, runCommand, startCommand } from "./clone.ts";
 import { commandsFor, EXAMPLES } from "./readme.ts";
@@ -14,6 +15,7 @@ const WRANGLERS: Record<string, string[]> = {
   // It needs Node 22.12 or later. `npx` uses the Node of this package.
   "4.164.0": ["wrangler@4.164.0", "node@22"],
 };
+const DRY_RUN = "npx wrangler deploy --dry-run";
 const [copyVariables, dev] = EXAMPLES.find(({ path }) => path === "cloudflare")!.commands;
 
 /** Path of a copy of the clone with a trailing slash. */
@@ -38,7 +40,7 @@ for (const [version, packages] of Object.entries(WRANGLERS)) {
     await run(`${install} ${packages.join(" ")}`);
     assertEquals((await run("npx wrangler --version")).stdout.trim().split(" ").at(-1), version);
 
-    const { stdout } = await run("npx wrangler deploy --dry-run");
+    const { stdout } = await run(DRY_RUN);
     assertStringIncludes(stdout, 'env.WEIR_ACCESS ("caller")');
     {
       await using server = await startCommand(folder, dev!, environment);
@@ -53,9 +55,15 @@ for (const [version, packages] of Object.entries(WRANGLERS)) {
     // More than one page of 2000 rows.
     const query = client.records({ filter: "CharacteristicName eq 'pH'" });
     const expected = readCsv(await new Response(query.csv()).text());
-    const url_ = `${server.root}/Records.csv?$filter=CharacteristicName%20eq%20%27pH%27`;
-    const response = await fetch(url_);
+    const parameters = new URLSearchParams({ $filter: "CharacteristicName eq 'pH'" });
+    const response = await fetch(`${server.root}/Records.csv?${parameters}`);
     assertEquals([response.status, response.headers.get("x-weir-data")], [200, "synthetic"]);
     assertEquals(readCsv(await response.text()), expected);
   });
 }
+
+Deno.test("docs/deploying.md has the tested commands of Wrangler when it is read", () => {
+  const lines = documentBlocks().filter(({ file }) => file === "docs/deploying.md")
+    .flatMap(({ code }) => code.split("\n"));
+  for (const command of [DRY_RUN, copyVariables!, dev!]) assert(lines.includes(command), command);
+});

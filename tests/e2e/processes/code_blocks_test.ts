@@ -39,7 +39,7 @@ const OTHER_JS: Record<string, string> = {
 const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   [/^(?:npx -y deno@2\.9|deno) task /, "documents_test.ts checks the name; CI runs the tasks"],
   [/^(?:npm (?:install|ci)|bun (?:install|add))\b/, "tests/package installs the package"],
-  [/^npx(?: -y)? wrangler /, "deploys, or needs the npm registry; tests/e2e/examples"],
+  [/^npx(?: -y)? wrangler |^cp \.dev\.vars/, "deploys, or needs npm; tests/e2e/examples"],
   [/^docker /, "needs an engine; tests/package/container_test.ts runs the commands of the image"],
   [/^deno bundle /, "tests/e2e/browser and tests/e2e/examples"],
   [/^weir setup\b/, "asks for a key; tests/unit/cli/key_test.ts"],
