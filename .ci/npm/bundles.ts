@@ -20,8 +20,6 @@ export const BROWSER_BUNDLE = "dist/weir.js";
 
 /** Folder in the project of links to npm packages. */
 const LINKS = "dist/node_modules";
-/** Prefix of names of bundles that the package does not contain. */
-const UNUSED = "unused-";
 
 /** A bundle with its source map. */
 export interface Bundle {
@@ -41,9 +39,6 @@ export interface Bundle {
  * Bundles entry points, and one of them for browsers. Modules that several entry points use go to chunks,
  * so that all entry points share one instance of each module.
  *
- * A module that an entry point re-exports gets a chunk of its own. A bundler of an application can then
- * leave out the modules that the application does not use.
- *
  * @param entries Paths of modules in the project, by the name of their bundle
  * @param browserEntry Path of the module for browsers
  */
@@ -53,10 +48,8 @@ export async function bundle(
 ): Promise<Bundle[]> {
   const packages = await linkPackages(entries);
   try {
-    const reexported = await reexportedModules(Object.values(entries));
-    const chunks = reexported.map((path, index) => [`${UNUSED}${index}`, path]);
     const modules = await buildBundles(packages, {
-      entryPoints: { ...entries, ...Object.fromEntries(chunks) },
+      entryPoints: entries,
       chunkNames: "chunk-[hash]",
       minifySyntax: true,
       outdir: MODULES,
@@ -69,7 +62,7 @@ export async function bundle(
       outfile: BROWSER_BUNDLE,
       platform: "browser",
     });
-    return [...modules.filter(({ path }) => !path.includes(`/${UNUSED}`)), ...forBrowsers];
+    return [...modules, ...forBrowsers];
   } finally {
     await stop();
     await Deno.remove(LINKS, { recursive: true });
@@ -169,14 +162,4 @@ async function linkPackages(entries: Record<string, string>): Promise<Map<string
     await Deno.symlink(npm.localPath, link, { type: "junction" });
   }
   return packages;
-}
-
-/** Returns the paths of the modules from which entry points re-export values. */
-async function reexportedModules(entries: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(entries.map(async (path) => {
-    const code = await Deno.readTextFile(PROJECT + path);
-    return [...code.matchAll(/^export \{[^}]*\} from "(\.[^"]+)";/gm)]
-      .map(([, specifier]) => join(dirname(path), specifier!));
-  }));
-  return [...new Set(found.flat())];
 }
