@@ -7,7 +7,7 @@
  */
 import { relative } from "node:path";
 import { dirname, join } from "node:path/posix";
-import { build, type BuildOptions, stop } from "esbuild";
+import { build, type BuildOptions, type Plugin, stop } from "esbuild";
 import deno from "../../deno.json" with { type: "json" };
 import { PROJECT } from "../../tests/helpers/project.ts";
 import { run } from "../publish_config.ts";
@@ -18,6 +18,8 @@ export const MODULES = "lib";
 /** Path in the package of the bundle for browsers. */
 export const BROWSER_BUNDLE = "dist/weir.js";
 
+/** Modules of the chunk with `src/errors.ts`. */
+const CORE_MODULES = ["bytes", "service_constants", "validation", "version"];
 /** Folder in the project of links to npm packages. */
 const LINKS = "dist/node_modules";
 
@@ -54,6 +56,7 @@ export async function bundle(
       minifySyntax: true,
       outdir: MODULES,
       platform: "neutral",
+      plugins: [oneCoreChunk],
       splitting: true,
     });
     const forBrowsers = await buildBundles(packages, {
@@ -68,6 +71,22 @@ export async function bundle(
     await Deno.remove(LINKS, { recursive: true });
   }
 }
+
+/**
+ * Puts the files directly in `src/` into one chunk, which every entry point loads: each file that Node loads
+ * takes about 0.4 ms. Without it, they are three chunks, because few entry points do not use all of them.
+ */
+const oneCoreChunk: Plugin = {
+  name: "one-core-chunk",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/src\/errors\.ts$/ }, async ({ path }) => {
+      const code = await Deno.readTextFile(path);
+      const imports = CORE_MODULES.map((name) => `import "./${name}.ts";`).join("");
+      // At the end, because the source map refers to the lines of the file.
+      return { contents: `${code}\n${imports}`, loader: "ts" };
+    });
+  },
+};
 
 async function buildBundles(
   packages: ReadonlyMap<string, NpmPackage>,

@@ -144,12 +144,12 @@ Deno.test("each entry point loads only the code that it needs when Node imports 
 
 Deno.test("each entry point loads few files when Node imports it, because each costs time", () => {
   const { exports, bin } = manifest();
-  const limits = { ".": 10, "./endpoint": 5, "./cli": 9, "./edge": 14, "./sandbox": 5 };
+  const limits = { ".": 7, "./endpoint": 3, "./cli": 6, "./edge": 9, "./sandbox": 5 };
   for (const [entry, limit] of Object.entries(limits)) {
     const files = reachedFrom([exports[entry]!.default.slice(2)], (isDynamic) => !isDynamic);
     assert(files.length <= limit, `${entry} loads ${files.length} files`);
   }
-  assert(reachedFrom([bin.weir!], (isDynamic) => !isDynamic).length <= 9);
+  assert(reachedFrom([bin.weir!], (isDynamic) => !isDynamic).length <= 6);
 });
 
 Deno.test("the package has the licence of each npm package that it contains", async () => {
