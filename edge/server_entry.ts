@@ -141,7 +141,9 @@ function failureMessage(error: ValidationError): string {
 
 /** Passes health checks, so that the platform shows the log. */
 function respondNotServing(request: Request): Response {
-  if (new URL(request.url).pathname === "/healthz") return new Response("ok\n");
+  if (URL.canParse(request.url) && new URL(request.url).pathname === "/healthz") {
+    return new Response("ok\n");
+  }
   return problemResponse({
     status: 503,
     title: "Not serving",
