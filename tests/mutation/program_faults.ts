@@ -55,7 +55,7 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
     name: "each request for /readyz sends a probe",
     file: "edge/readiness.ts",
-    find: "while (!this.#isKnown()) {",
+    find: "while (!this.#hasResult()) {",
     replacement: "for (;;) {\n      this.#probeStartedAt = -Infinity;",
     test: "tests/unit/edge/readiness_test.ts",
   },
