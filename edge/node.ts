@@ -157,7 +157,7 @@ export async function serveNode(
     open.add(response);
     response.once("close", () => {
       open.delete(response);
-      // A keep-alive connection would delay the end.
+      // Node would keep the connection open for another request, 5 s by default.
       if (stopping) socket.destroySoon();
     });
   });

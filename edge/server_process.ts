@@ -45,7 +45,7 @@ export function currentProcess(
   { process, Deno, Bun, navigator }: ProcessGlobals = globalThis as ProcessGlobals,
 ): ServerProcess | undefined {
   if (process === undefined || navigator?.userAgent === "Cloudflare-Workers") return undefined;
-  // Without this query, Deno would ask for the permission or throw an error.
+  // Reading a variable without the permission would prompt the user or throw.
   const isPermitted = (variable?: string) => {
     const { state } = Deno?.permissions.querySync({ name: "env", variable }) ??
       { state: "granted" };
