@@ -103,7 +103,7 @@ testPrograms(
     await using server = await start(program, upstream, "1");
     const [body] = await startDownload(server, upstream);
     server.signal("SIGTERM");
-    assertEquals(await body!.then(() => "complete", () => "broken"), "broken");
+    assertEquals(await body!.then(() => "complete", () => "interrupted"), "interrupted");
     assertEquals(await server.exitCode, 1);
     assertStringIncludes(
       server.log(),
@@ -122,7 +122,7 @@ testPrograms(
     server.signal("SIGTERM");
     await waitFor(async () => !await acceptsConnections(server), "the end of listening");
     server.signal("SIGINT");
-    assertEquals(await body!.then(() => "complete", () => "broken"), "broken");
+    assertEquals(await body!.then(() => "complete", () => "interrupted"), "interrupted");
     assertEquals(await server.exitCode, 130);
   },
 );
