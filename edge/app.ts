@@ -51,7 +51,7 @@
  * | `/Citations.txt` | citations of the datasets; also `.json` |
  * | `/` | the web page |
  * | `/healthz` | status 200 |
- * | `/readyz` | status 200 if DataStream answers and accepts the key, else 503 |
+ * | `/readyz` | status 200 if DataStream responds and accepts the key, else 503 |
  * | `/metrics` | metrics for Prometheus, if {@linkcode AppOptions.metricsToken} is set |
  *
  * The parameters are `$select`, `$filter`, `$skiptoken`, `limit`, `$top`, `bbox`, `$format`, `separator`,
@@ -125,8 +125,8 @@ export interface EdgeApp {
  * error aborts the transfer, so that no client mistakes an incomplete file for a complete one.
  *
  * `GET /` returns the web page, `GET /Citations.txt` returns citations, `GET /healthz` returns
- * 200, and `GET /readyz` returns 200 if the service answers. Each response has the header
- * `x-request-id`, which the log contains, too.
+ * 200, and `GET /readyz` returns 200 if the service responds. Each response has the header
+ * `x-request-id`, which is also in the log.
  *
  * @param options Access mode, API key, base URL of the service and limits
  * @returns The app. Deno, Bun and Workers call its `fetch` method

@@ -184,7 +184,7 @@ Deno.test("the entry stops with 0 when the open responses of Deno are complete",
   clearInterval(running);
 });
 
-Deno.test("the entry stops with 1 and reports the number when responses of Deno are open at the deadline", async () => {
+Deno.test("the entry stops with 1 and reports the number when responses of Deno are open after the timeout", async () => {
   const { entry, process, lines } = createInProcess({
     WEIR_SANDBOX: "1",
     WEIR_SHUTDOWN_TIMEOUT: "0",
@@ -195,7 +195,7 @@ Deno.test("the entry stops with 1 and reports the number when responses of Deno 
   assertEquals(await process.stop!(), 1);
   assertEquals(
     lines[1],
-    "Broke off 1 open response after 0 s: to wait longer, set WEIR_SHUTDOWN_TIMEOUT",
+    "Interrupted 1 open response after 0 s: to wait longer, set WEIR_SHUTDOWN_TIMEOUT",
   );
 });
 
@@ -222,7 +222,7 @@ Deno.test("the entry stops Bun's server when Bun passes it with a request", asyn
     assertEquals(await response.text(), "Id\r\n");
     assertEquals([await process.stop!(), server.calls], [code, [...calls]]);
     assertEquals(lines.slice(1).map((line) => line.split(":")[0]), [
-      ...(pending > 0 ? ["Broke off 2 open responses after 0 s"] : []),
+      ...(pending > 0 ? ["Interrupted 2 open responses after 0 s"] : []),
     ]);
   }
 });
