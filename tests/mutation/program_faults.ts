@@ -55,7 +55,7 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
     name: "each request for /readyz sends a probe",
     file: "edge/readiness.ts",
-    find: "while (!this.#isKnown()) {",
+    find: "while (!this.#hasResult()) {",
     replacement: "for (;;) {\n      this.#probeStartedAt = -Infinity;",
     test: "tests/unit/edge/readiness_test.ts",
   },
@@ -83,12 +83,12 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
     name: "the server starts with an invalid value",
     file: "edge/server_entry.ts",
-    find: "    // Without a stack, Deno and Node print only the message.\n    throw",
+    find: "    // Deno and Node print the stack, which is only the message here.\n    throw",
     replacement: "    return { fetch: respondNotServing };\n    throw",
     test: "tests/unit/edge/server_entry_test.ts",
   },
   {
-    name: "downloads that are broken off at the deadline exit with 0",
+    name: "the server exits with 0 after it has interrupted downloads",
     file: "edge/server_entry.ts",
     find: "return 1;",
     replacement: "return 0;",
