@@ -122,7 +122,10 @@ async function buildBundles(
         path,
         code: files.get(path)!.replace(/^\/\/ dist\/node_modules\//gm, "// npm:"),
         map: completeMap(path, files.get(`${path}.map`)!, packages),
-        sources: Object.keys(inputs).filter((input) => packageName(input) === undefined),
+        // A module that only re-exports has no code, and the map does not refer to it.
+        sources: Object.keys(inputs).filter((input) =>
+          packageName(input) === undefined && inputs[input]!.bytesInOutput > 0
+        ),
         packages: [...new Set(names)].flatMap((name) => name ? packages.get(name)! : []),
       };
     },
