@@ -34,7 +34,7 @@ export function readListenOptions(environment: Environment): ListenOptions {
   };
 }
 
-/** Reads the address from the variable `HOST`, without the brackets that an IPv6 address has in a URL. */
+/** Reads the address from the variable `HOST`. Removes the brackets of an IPv6 address. */
 export function readHost(text = ""): string {
   return text.trim().replace(/^\[(.*)\]$/, "$1") || DEFAULT_HOST;
 }
