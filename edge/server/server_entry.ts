@@ -1,7 +1,7 @@
-import { ValidationError } from "../src/errors.ts";
+import { ValidationError } from "../../src/errors.ts";
 import { hideAbortWarning } from "./abort_warning.ts";
-import { createApp, type EdgeApp } from "./app.ts";
-import { type Environment, readConfig, VARIABLE_NAMES } from "./config.ts";
+import { createApp, type EdgeApp } from "../app.ts";
+import { type Environment, readConfig, VARIABLE_NAMES } from "../config.ts";
 import {
   type BunServer,
   interruptedMessage,
@@ -10,7 +10,7 @@ import {
   stopWithin,
 } from "./graceful_stop.ts";
 import { BUN_IDLE_TIMEOUT, DEFAULT_HOST } from "./listening.ts";
-import { problemResponse } from "./problem.ts";
+import { problemResponse } from "../problem.ts";
 import {
   createReport,
   KNOWN_VARIABLES,
