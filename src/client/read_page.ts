@@ -308,8 +308,11 @@ const MIN_SPACE = 1 << 16;
 
 /** Collects a body of JSON. */
 class JsonBody implements ByteTarget {
-  readonly #chunks: Bytes[] = [];
-  /** Own memory that is being filled. A read can replace its buffer, so it is no chunk until it is full. */
+  /** Chunks in memory of the stream. */
+  readonly #chunks: Uint8Array[] = [];
+  /** Full blocks of own memory. */
+  readonly #blocks: Bytes[] = [];
+  /** The block that is being filled. A read can replace its buffer. */
   #block: Bytes = new Uint8Array();
   /** Number of bytes in it. */
   #used = 0;
@@ -327,7 +330,7 @@ class JsonBody implements ByteTarget {
     this.#used += filled.length;
   }
 
-  append(chunk: Bytes): void {
+  append(chunk: Uint8Array): void {
     this.#chunks.push(chunk);
   }
 
@@ -338,10 +341,10 @@ class JsonBody implements ByteTarget {
    */
   parse(): unknown {
     this.#endBlock();
-    const chunks = this.#chunks.splice(0);
-    const bytes = concatBytes(chunks);
+    const blocks = this.#blocks.splice(0);
     // A body is read either into own memory or into that of the stream.
-    if (this.#block.length > 0) { for (const block of chunks) releaseBuffer(block); }
+    const bytes = concatBytes(blocks.length > 0 ? blocks : this.#chunks.splice(0));
+    blocks.forEach(releaseBuffer);
     try {
       const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
       releaseBuffer(bytes);
@@ -353,7 +356,7 @@ class JsonBody implements ByteTarget {
   }
 
   #endBlock(): void {
-    if (this.#used > 0) this.#chunks.push(this.#block.subarray(0, this.#used));
+    if (this.#used > 0) this.#blocks.push(this.#block.subarray(0, this.#used));
     this.#used = 0;
   }
 }
