@@ -33,9 +33,9 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
     name: "a download that fails after the first page ends without an error",
     file: "edge/download_response.ts",
-    find: '        onError(error);\n        onEnd("failed");\n        throw error;',
+    find: '        onError(error);\n        end("failed");\n        throw error;',
     replacement:
-      '        onError(error);\n        onEnd("failed");\n        return controller.close();',
+      '        onError(error);\n        end("failed");\n        return controller.close();',
     test: "tests/unit/edge/problem_test.ts",
   },
   {
