@@ -49,7 +49,7 @@
  * @module
  */
 import { createServerEntry, type ServerEntry } from "./server_entry.ts";
-import { currentProcess } from "./server_process.ts";
+import { currentProcess, type ServerProcess } from "./server_process.ts";
 
 export type { ServerEntry };
 
@@ -61,9 +61,11 @@ export type { ServerEntry };
  * export { default } from "@weir/datastream/serve";
  * ```
  */
+const runtime: ServerProcess | undefined = currentProcess();
 const entry: ServerEntry = createServerEntry(
-  currentProcess(),
+  runtime,
   import.meta.main === true,
-  console.error,
+  // Workers have no standard error: Cloudflare shows the level of each line.
+  runtime === undefined ? console : console.error,
 );
 export default entry;
