@@ -214,7 +214,7 @@ export function createApp(options: AppOptions): EdgeApp {
     const exchange = new Exchange(request, recorders);
     let response: Response;
     try {
-      response = await app.fetch(request, { exchange });
+      response = URL.canParse(request.url) ? await app.fetch(request, { exchange }) : rejectUrl();
     } catch (error) {
       // Hono passes only instances of Error to its handler. In Node, the reason of a request that the
       // client aborted is a text.
@@ -257,6 +257,8 @@ function addCommonHeaders(app: Router, { corsOrigins, synthetic }: Settings): vo
 }
 
 const NO_STORE = { "cache-control": "no-store" };
+// With the type, because Bun would replace the default by application/octet-stream.
+const STATUS_HEADERS = { ...NO_STORE, "content-type": "text/plain; charset=utf-8" };
 
 /** Adds all routes. Returns the value of the header `allow` by path. */
 function addRoutes(
@@ -270,10 +272,10 @@ function addRoutes(
     allowedMethods.set(path, "GET, HEAD");
     app.get(path, ({ env }) => respond(env.exchange));
   };
-  get("/healthz", () => new Response("ok\n", { headers: NO_STORE }));
+  get("/healthz", () => new Response("ok\n", { headers: STATUS_HEADERS }));
   get("/readyz", async (exchange) => {
     await readiness.check(accessControl.serverDataStream, exchange);
-    return new Response("ready\n", { headers: NO_STORE });
+    return new Response("ready\n", { headers: STATUS_HEADERS });
   });
   if (metricsToken !== undefined) {
     get("/metrics", async ({ request }) => {
@@ -297,6 +299,16 @@ function addRoutes(
   }
   addPage(app, allowedMethods, context);
   return allowedMethods;
+}
+
+/** Rejects a request with an invalid `host` header (RFC 9112, 3.2). Not every runtime does. */
+function rejectUrl(): Response {
+  return problemResponse({
+    status: 400,
+    title: "Invalid request",
+    detail: "The host header or the URL of the request is invalid",
+    hint: "send the host and port of this server in the host header",
+  });
 }
 
 /** Returns a hint for an unknown path: near matches, or the valid paths. */

@@ -60,7 +60,8 @@ export function readConfig(given: Environment): AppOptions {
   const access = readAccess(environment.WEIR_ACCESS, sandbox === "1" ? "public" : undefined);
   if (sandbox === "1") {
     if (access === "public") return { ...options, ...sandboxOptions(options) };
-    throw invalidValue("WEIR_ACCESS", "public with synthetic data", access, "omit it");
+    const hint = 'omit it, or omit {WEIR_SANDBOX: "1"}';
+    throw invalidValue("WEIR_ACCESS", "public for synthetic data", access, hint);
   }
   const requireSet = (name: EnvironmentVariable, value: string) => {
     if (environment[name]) return;

@@ -76,7 +76,7 @@ export async function startConfiguredServer(
 /** Serves the metrics of an app on a second port, without a token. */
 function startMetricsServer(app: EdgeApp, options: ListenOptions): Promise<RunningServer> {
   const fetch = ({ url }: Request) =>
-    new URL(url).pathname === "/metrics"
+    URL.canParse(url) && new URL(url).pathname === "/metrics"
       ? new Response(app.metrics(), {
         headers: { "cache-control": "no-store", "content-type": METRICS_TYPE },
       })

@@ -11,6 +11,7 @@ import {
   type FailureLog,
   type RequestLog,
   type RequestOutcome,
+  searchParamsOf,
 } from "./request_log.ts";
 
 /** Objects of an app that its exchanges use. */
@@ -150,12 +151,11 @@ export class Exchange implements FailureLog {
 
 /** Returns the credentials in the headers and the URL of a request. */
 function secretsOf({ headers, url }: Request): Set<string> {
-  const { searchParams } = new URL(url);
   const authorization = headers.get("authorization")?.trim() ?? "";
   return new Set([
     headers.get("x-api-key")?.trim() ?? "",
     authorization,
     authorization.replace(/^\S+\s+/, ""),
-    ...searchParams.getAll("signature"),
+    ...searchParamsOf(url).getAll("signature"),
   ]);
 }

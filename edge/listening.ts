@@ -44,6 +44,7 @@ const DENO_ERROR_CODES: Record<string, string> = {
 /** Creates the error for a server that cannot listen. */
 export function toListenError(host: string, port: number, error: unknown): ListenError {
   const { code = "", name = "" } = (error ?? {}) as { code?: string; name?: string };
-  const problem = LISTEN_PROBLEMS[DENO_ERROR_CODES[name] ?? code] ?? oneLine(error);
+  const problem = LISTEN_PROBLEMS[DENO_ERROR_CODES[name] ?? code] ??
+    `${oneLine(error)}: choose another host or port`;
   return new ListenError(`Cannot listen on ${formatUrl(host, port)}: ${problem}`, { cause: error });
 }

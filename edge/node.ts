@@ -53,7 +53,7 @@
  */
 import { createAdaptorServer } from "@hono/node-server";
 import type { Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { requireOptions, requireType, requireWholeNumber } from "../src/validation.ts";
 import type { EdgeApp } from "./app.ts";
 import {
@@ -151,10 +151,15 @@ export async function serveNode(
   requireWholeNumber("shutdownTimeout", shutdownTimeout, 0, MAX_SHUTDOWN_TIMEOUT);
   requireType("stopsOnSignals", stopsOnSignals, "boolean");
   const server = createHttpServer(app, host);
-  const open = new Set<ServerResponse>();
+  const connections = new Set<Socket>();
+  const open = new Map<ServerResponse, Socket>();
   let stopping: Promise<number> | undefined;
+  server.on("connection", (socket) => {
+    connections.add(socket);
+    socket.once("close", () => connections.delete(socket));
+  });
   server.on("request", ({ socket }, response) => {
-    open.add(response);
+    open.set(response, socket);
     response.once("close", () => {
       open.delete(response);
       // Node would keep the connection open for another request, 5 s by default.
@@ -176,7 +181,10 @@ export async function serveNode(
       shutdownTimeout,
       interrupt,
     );
-    server.closeIdleConnections();
+    // Node would wait for a connection on which no request has arrived yet, such as one that a browser
+    // opened in advance.
+    const busy = new Set(open.values());
+    for (const socket of connections) if (!busy.has(socket)) socket.destroy();
     return stopping;
   };
   if (stopsOnSignals) {

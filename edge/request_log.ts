@@ -215,9 +215,17 @@ const FIELD_NAMES = new Set<string>(
 
 /** Returns the URL parameters to log: known names only, and `[invalid]` for an invalid value. */
 function loggedQuery(url: string): [name: string, value: string][] {
-  const { searchParams } = new URL(url);
+  const searchParams = searchParamsOf(url);
   return Object.entries(LOGGED_PARAMETERS).flatMap(([name, isValid]) => {
     const value = searchParams.get(name);
     return value === null ? [] : [[name, isValid(value) ? value : "[invalid]"]];
   });
+}
+
+/**
+ * Returns the URL parameters of a request; none if its URL is invalid. Deno and Bun make such a URL of an
+ * invalid `host` header.
+ */
+export function searchParamsOf(url: string): URLSearchParams {
+  return URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams();
 }

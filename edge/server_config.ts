@@ -37,10 +37,15 @@ const MAX_PORT = 65_535;
  */
 export function readListenOptions(environment: Environment): ListenOptions {
   return {
-    host: environment.HOST?.trim() || DEFAULT_HOST,
+    host: readHost(environment.HOST),
     port: toWholeNumber("PORT", environment.PORT?.trim() || String(DEFAULT_PORT), 0, MAX_PORT),
     shutdownTimeout: readShutdownTimeout(environment.WEIR_SHUTDOWN_TIMEOUT),
   };
+}
+
+/** Reads the address from the variable `HOST`, without the brackets that an IPv6 address has in a URL. */
+export function readHost(text = ""): string {
+  return text.trim().replace(/^\[(.*)\]$/, "$1") || DEFAULT_HOST;
 }
 
 /**

@@ -15,6 +15,8 @@ import { problemResponse } from "./problem.ts";
 import {
   createReport,
   KNOWN_VARIABLES,
+  readHost,
+  readListenOptions,
   readShutdownTimeout,
   type Report,
   settingsLine,
@@ -65,7 +67,7 @@ export function createServerEntry(
   const onRequest = createRequestListener(runtime, timeout, report);
   return {
     idleTimeout: BUN_IDLE_TIMEOUT,
-    hostname: environment.HOST?.trim() || DEFAULT_HOST,
+    hostname: readHost(environment.HOST),
     fetch(request, context) {
       onRequest(context);
       return app.fetch(request);
@@ -95,6 +97,8 @@ function createAppOfProcess(
   report: Report,
 ): Handler {
   try {
+    // Bun would ignore an invalid port and listen on its default port.
+    if (runtime.isBun) readListenOptions(environment);
     return createReportedApp(environment, runtime.variableNames(), log, report);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
@@ -148,7 +152,9 @@ function failureMessage(error: ValidationError): string {
  * the server and hide its log.
  */
 function respondNotServing(request: Request): Response {
-  if (new URL(request.url).pathname === "/healthz") return new Response("ok\n");
+  if (URL.canParse(request.url) && new URL(request.url).pathname === "/healthz") {
+    return new Response("ok\n");
+  }
   return problemResponse({
     status: 503,
     title: "Not serving",

@@ -60,7 +60,8 @@ function flagNames(
 ): Record<string, string> {
   const given = Object.entries(VARIABLE_FLAGS).filter(([, flag]) => flags.has(flag));
   return {
-    'WEIR_SANDBOX: "1"': "--sandbox",
+    ...((flags.has("sandbox") || !environment.WEIR_SANDBOX) &&
+      { 'WEIR_SANDBOX: "1"': "--sandbox" }),
     ...(!environment.WEIR_ACCESS && { WEIR_ACCESS: "--access or WEIR_ACCESS" }),
     ...Object.fromEntries(given.map(([variable, flag]) => [variable, `--${flag}`])),
   };

@@ -97,6 +97,24 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 
 testPrograms(
   PROGRAMS,
+  "does not wait for a connection without a request when it receives SIGTERM",
+  async (program) => {
+    await using server = await startServer(
+      await program.command({ WEIR_SANDBOX: "1", WEIR_SHUTDOWN_TIMEOUT: "3600" }),
+    );
+    using _connection = await Deno.connect({
+      hostname: "127.0.0.1",
+      port: Number(new URL(server.root).port),
+    });
+    // Later than the connection, so that the server has accepted it.
+    await (await fetch(`${server.root}/healthz`)).text();
+    server.signal("SIGTERM");
+    assertEquals(await server.exitCode, 0);
+  },
+);
+
+testPrograms(
+  PROGRAMS,
   "interrupts a download after the timeout, prints the number and exits with 1",
   async (program) => {
     await using upstream = stallSecondPage(new Stall("before the headers"));

@@ -23,7 +23,12 @@ for (
     [
       ["--access=token", "--sandbox"],
       {},
-      '--access must be public with synthetic data, got "token": omit it',
+      '--access must be public for synthetic data, got "token": omit it, or omit --sandbox',
+    ],
+    [
+      ["--access=token"],
+      { WEIR_SANDBOX: "1" },
+      '--access must be public for synthetic data, got "token": omit it, or omit WEIR_SANDBOX=1',
     ],
     [["--access=public"], {}, "DATASTREAM_API_KEY must be set if WEIR_ACCESS is public"],
     [

@@ -181,7 +181,7 @@ const wrong: [environment: Record<string, string>, message: string][] = [
   [{ WEIR_ACCESS: "caller", WEIR_PAGE_ROWS: "10001" }, "WEIR_PAGE_ROWS must be a whole number"],
   [{ WEIR_SANDBOX: "1", WEIR_PAGE_ROWS: "1e3" }, "WEIR_PAGE_ROWS"],
   [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "everyone" }, 'got "everyone"'],
-  [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "token" }, "WEIR_ACCESS must be public with synthetic data"],
+  [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "token" }, "WEIR_ACCESS must be public for synthetic data"],
 ];
 for (const [environment, message] of wrong) {
   Deno.test(`readConfig() throws a ValidationError when the environment is ${JSON.stringify(environment)}`, () => {

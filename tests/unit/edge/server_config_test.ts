@@ -26,6 +26,11 @@ Deno.test("readListenOptions() returns the values of the variables when they are
   assertEquals(readListenOptions({ WEIR_SHUTDOWN_TIMEOUT: "0" }).shutdownTimeout, 0);
 });
 
+Deno.test("readListenOptions() removes the brackets of an IPv6 address", () => {
+  assertEquals(readListenOptions({ HOST: "[::1]" }).host, "::1");
+  assertEquals(readListenOptions({ HOST: "::1" }).host, "::1");
+});
+
 for (
   const [variable, value, problem] of [
     ["PORT", "http", 'must be a whole number from 0 to 65535, got "http"'],

@@ -131,6 +131,15 @@ for (
   });
 }
 
+Deno.test("the entry exits with 1 in Bun when PORT is invalid", () => {
+  const lines: string[] = [];
+  const process = new FakeProcess({ WEIR_SANDBOX: "1", PORT: "99999" });
+  process.isBun = true;
+  assertThrows(() => createServerEntry(process, true, (line) => lines.push(line)), Error);
+  assertEquals(process.exitCode, 1);
+  assertEquals(lines, ["Not serving: PORT must be a whole number from 0 to 65535, got 99999"]);
+});
+
 Deno.test("the entry says that Deno may not read a variable when it is missing", () => {
   const process = new FakeProcess({});
   process.permissionHint = (name) => ` (not permitted: ${name})`;
