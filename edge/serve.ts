@@ -53,6 +53,8 @@ import { currentProcess, type ServerProcess } from "./server_process.ts";
 
 export type { ServerEntry };
 
+const runtime: ServerProcess | undefined = currentProcess();
+
 /**
  * The server that Deno, Bun and Cloudflare Workers start.
  *
@@ -61,7 +63,6 @@ export type { ServerEntry };
  * export { default } from "@weir/datastream/serve";
  * ```
  */
-const runtime: ServerProcess | undefined = currentProcess();
 const entry: ServerEntry = createServerEntry(
   runtime,
   import.meta.main === true,
