@@ -257,7 +257,7 @@ function addCommonHeaders(app: Router, { corsOrigins, synthetic }: Settings): vo
 }
 
 const NO_STORE = { "cache-control": "no-store" };
-// With the type, because Bun would replace the default by application/octet-stream.
+// Sets the type, because Bun replaces the default type by application/octet-stream.
 const STATUS_HEADERS = { ...NO_STORE, "content-type": "text/plain; charset=utf-8" };
 
 /** Adds all routes. Returns the value of the header `allow` by path. */
@@ -301,7 +301,7 @@ function addRoutes(
   return allowedMethods;
 }
 
-/** Rejects a request with an invalid `host` header (RFC 9112, 3.2). Not every runtime does. */
+/** Responds to a request with an invalid `host` header (RFC 9112, 3.2), which some runtimes do not reject. */
 function rejectUrl(): Response {
   return problemResponse({
     status: 400,

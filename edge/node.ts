@@ -61,9 +61,9 @@ import {
   interruptedMessage,
   MAX_SHUTDOWN_TIMEOUT,
   stopWithin,
-} from "./graceful_stop.ts";
-import { DEFAULT_HOST, DEFAULT_PORT, formatUrl, toListenError } from "./listening.ts";
-import { currentProcess } from "./server_process.ts";
+} from "./server/graceful_stop.ts";
+import { DEFAULT_HOST, DEFAULT_PORT, formatUrl, toListenError } from "./server/listening.ts";
+import { currentProcess } from "./server/server_process.ts";
 
 /**
  * Options of {@linkcode serveNode}.

@@ -115,12 +115,12 @@ export class Readiness {
   }
 
   #requireReady(): void {
-    // A single failure after a recent success is ignored, unless the key was rejected.
+    // Failures after a recent success are ignored, unless the key was rejected.
     const isRejected = this.#lastFailure?.isRejected ?? false;
     if (this.#isRecent(this.#lastSuccess) && !isRejected) return;
     const since = this.#lastSuccess?.time ?? "the server started";
-    const lastResultAt = Math.max(this.#lastFailure?.at ?? -Infinity, this.#probeStartedAt);
-    const nextProbeAt = lastResultAt + RESULT_TTL;
+    const lastAttemptAt = Math.max(this.#lastFailure?.at ?? -Infinity, this.#probeStartedAt);
+    const nextProbeAt = lastAttemptAt + RESULT_TTL;
     const seconds = Math.max(1, Math.ceil((nextProbeAt - this.#now()) / 1000));
     throw new HttpProblem({
       status: 503,

@@ -223,8 +223,8 @@ function loggedQuery(url: string): [name: string, value: string][] {
 }
 
 /**
- * Returns the URL parameters of a request; none if its URL is invalid. Deno and Bun make such a URL of an
- * invalid `host` header.
+ * Returns the URL parameters of a request; none if its URL is invalid. In Deno and Bun, an
+ * invalid `host` header makes the URL invalid.
  */
 export function searchParamsOf(url: string): URLSearchParams {
   return URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams();

@@ -48,8 +48,8 @@
  *
  * @module
  */
-import { createServerEntry, type ServerEntry } from "./server_entry.ts";
-import { currentProcess, type ServerProcess } from "./server_process.ts";
+import { createServerEntry, type ServerEntry } from "./server/server_entry.ts";
+import { currentProcess, type ServerProcess } from "./server/server_process.ts";
 
 export type { ServerEntry };
 

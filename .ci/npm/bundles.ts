@@ -1,7 +1,7 @@
 /**
  * Bundles the code of the npm package with esbuild.
  *
- * `deno bundle` also uses esbuild, but it cannot inline constants without shortening all names.
+ * `deno bundle` also uses esbuild, but has no option that inlines constants and keeps all names.
  *
  * @module
  */
@@ -18,9 +18,9 @@ export const MODULES = "lib";
 /** Path in the package of the bundle for browsers. */
 export const BROWSER_BUNDLE = "dist/weir.js";
 
-/** Folder in the project of links to npm packages. */
+/** Folder with links to npm packages. */
 const LINKS = "dist/node_modules";
-/** Prefix of names of bundles that the package does not contain. */
+/** Prefix of the names of bundles that are not added to the package. */
 const UNUSED = "unused-";
 
 /** A bundle with its source map. */
@@ -38,11 +38,11 @@ export interface Bundle {
 }
 
 /**
- * Bundles entry points, and one of them for browsers. Modules that several entry points use go to chunks,
- * so that all entry points share one instance of each module.
+ * Bundles entry points, and one of them also for browsers. Modules that several entry points use are written
+ * to chunks, so that all entry points share one instance of each module.
  *
- * A module that an entry point re-exports gets a chunk of its own. A bundler of an application can then
- * leave out the modules that the application does not use.
+ * Each module that an entry point re-exports is a separate chunk, so that the bundler of an application can
+ * omit the modules that the application does not use.
  *
  * @param entries Paths of modules in the project, by the name of their bundle
  * @param browserEntry Path of the module for browsers
@@ -54,6 +54,7 @@ export async function bundle(
   const packages = await linkPackages(entries);
   try {
     const reexported = await reexportedModules(Object.values(entries));
+    // esbuild makes a chunk of each module that two bundles contain.
     const chunks = reexported.map((path, index) => [`${UNUSED}${index}`, path]);
     const modules = await buildBundles(packages, {
       entryPoints: { ...entries, ...Object.fromEntries(chunks) },
@@ -94,7 +95,7 @@ async function buildBundles(
     mainFields: ["module", "main"],
     metafile: true,
     nodePaths: [PROJECT + LINKS],
-    // The paths of packages do not depend on the cache of this machine.
+    // Without this option, the paths of packages would contain the cache folder of this machine.
     preserveSymlinks: true,
     sourcemap: "external",
     target: "esnext",
@@ -118,8 +119,8 @@ async function buildBundles(
 }
 
 /**
- * Replaces the sources of a source map: the package contains the project's modules, and the map the
- * code of npm packages.
+ * Changes a source map: omits the code of the project's modules, which the package contains as files, and adds
+ * names and versions to the paths in npm packages.
  */
 function completeMap(
   path: string,
@@ -140,22 +141,22 @@ function completeMap(
   return JSON.stringify(map);
 }
 
-/** Returns the name of the npm package that contains a file, if the file is not the project's. */
+/** Returns the name of the npm package that contains a file; `undefined` for a file of the project. */
 function packageName(input: string): string | undefined {
   return /^dist\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1];
 }
 
-/** Specifiers in the project's modules, and what they are in npm, such as `hono/cors`. */
+/** Import specifiers of the project's modules, with their npm specifiers, such as `hono/cors`. */
 const specifiers = Object.entries(deno.imports).map(([specifier, target]) => ({
   specifier,
   target: target.replace(/^npm:/, "").replace(/(?<=.)@[^/]+/, ""),
 }));
 
-/** Links the npm packages that Deno has installed for the entry points. Returns them by name. */
+/** Creates links to the installed npm packages of entry points. Returns the packages by name. */
 async function linkPackages(entries: Record<string, string>): Promise<Map<string, NpmPackage>> {
   const [first = "", ...others] = Object.values(entries);
   await run(Deno.execPath(), ["cache", "--quiet", "--no-check", first, ...others]);
-  // Lists the packages of the lock file.
+  // Lists all packages of the lock file, not only those of the first entry point.
   const { npmPackages } = JSON.parse(
     await run(Deno.execPath(), ["info", "--quiet", "--json", first]),
   );

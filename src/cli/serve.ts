@@ -17,7 +17,7 @@ const VARIABLE_FLAGS = { HOST: "host", PORT: "port", WEIR_ACCESS: "access" } as 
  */
 export async function serve({ flags }: Arguments, context: Context): Promise<number> {
   // Imports the server only for this command.
-  const server = await import("../../edge/configured_server.ts");
+  const server = await import("../../edge/server/configured_server.ts");
   const fileVariables = await readVariables(flags.get("env-file")?.[0]);
   const environment: Record<string, string | undefined> = { ...fileVariables };
   for (const name of server.KNOWN_VARIABLES) {

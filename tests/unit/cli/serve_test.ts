@@ -1,7 +1,7 @@
 // Command lines of `weir serve` that start no server. tests/e2e/servers starts it.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { KNOWN_VARIABLES } from "../../../edge/server_config.ts";
+import { KNOWN_VARIABLES } from "../../../edge/server/server_config.ts";
 import { weir } from "../../helpers/run_weir.ts";
 
 const HELP = "For help, run weir serve --help";

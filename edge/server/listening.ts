@@ -1,5 +1,5 @@
 // Host and port of a server, and errors of listening.
-import { oneLine } from "../src/errors.ts";
+import { oneLine } from "../../src/errors.ts";
 
 /** Default address to listen on, to which only this computer can connect. */
 export const DEFAULT_HOST = "127.0.0.1";

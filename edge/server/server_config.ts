@@ -1,7 +1,7 @@
 // Environment variables of the server process, and the lines that a server prints when it starts.
-import { MAX_REQUESTS_PER_SECOND, PRODUCTION_URL } from "../src/service_constants.ts";
-import { invalidValue, nearNames } from "../src/validation.ts";
-import { type Environment, toWholeNumber, VARIABLES } from "./config.ts";
+import { MAX_REQUESTS_PER_SECOND, PRODUCTION_URL } from "../../src/service_constants.ts";
+import { invalidValue, nearNames } from "../../src/validation.ts";
+import { type Environment, toWholeNumber, VARIABLES } from "../config.ts";
 import { DEFAULT_SHUTDOWN_TIMEOUT, MAX_SHUTDOWN_TIMEOUT } from "./graceful_stop.ts";
 import { DEFAULT_HOST, DEFAULT_PORT, type ListenOptions } from "./listening.ts";
 import {
@@ -10,8 +10,8 @@ import {
   type LogTarget,
   toSettings,
   writeLine,
-} from "./options.ts";
-import { toIsoTime } from "./request_log.ts";
+} from "../options.ts";
+import { toIsoTime } from "../request_log.ts";
 
 /** Environment variables of the server process, in addition to those of the app. */
 export const SERVER_VARIABLES = [
@@ -43,7 +43,7 @@ export function readListenOptions(environment: Environment): ListenOptions {
   };
 }
 
-/** Reads the address from the variable `HOST`, without the brackets that an IPv6 address has in a URL. */
+/** Reads the address from the variable `HOST`. Removes the brackets of an IPv6 address. */
 export function readHost(text = ""): string {
   return text.trim().replace(/^\[(.*)\]$/, "$1") || DEFAULT_HOST;
 }

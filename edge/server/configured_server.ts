@@ -1,9 +1,9 @@
-import { createApp, type EdgeApp } from "./app.ts";
-import { type Environment, readConfig } from "./config.ts";
+import { createApp, type EdgeApp } from "../app.ts";
+import { type Environment, readConfig } from "../config.ts";
 import { interruptedMessage, type RunningServer, waitingMessage } from "./graceful_stop.ts";
 import { ListenError, type ListenOptions } from "./listening.ts";
-import { METRICS_TYPE } from "./metrics.ts";
-import { startServer } from "./server.ts";
+import { METRICS_TYPE } from "../metrics.ts";
+import { startServer } from "./http_server.ts";
 import {
   createReport,
   readListenOptions,
@@ -12,7 +12,7 @@ import {
   unknownVariables,
 } from "./server_config.ts";
 
-export { VARIABLE_NAMES } from "./config.ts";
+export { VARIABLE_NAMES } from "../config.ts";
 export { ListenError };
 export { KNOWN_VARIABLES } from "./server_config.ts";
 

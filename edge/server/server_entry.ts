@@ -1,7 +1,7 @@
-import { ValidationError } from "../src/errors.ts";
+import { ValidationError } from "../../src/errors.ts";
 import { hideAbortWarning } from "./abort_warning.ts";
-import { createApp, type EdgeApp } from "./app.ts";
-import { type Environment, readConfig, VARIABLE_NAMES } from "./config.ts";
+import { createApp, type EdgeApp } from "../app.ts";
+import { type Environment, readConfig, VARIABLE_NAMES } from "../config.ts";
 import {
   type BunServer,
   interruptedMessage,
@@ -10,8 +10,8 @@ import {
   stopWithin,
 } from "./graceful_stop.ts";
 import { BUN_IDLE_TIMEOUT, DEFAULT_HOST } from "./listening.ts";
-import type { LogTarget } from "./options.ts";
-import { problemResponse } from "./problem.ts";
+import type { LogTarget } from "../options.ts";
+import { problemResponse } from "../problem.ts";
 import {
   createReport,
   KNOWN_VARIABLES,

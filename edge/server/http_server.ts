@@ -1,5 +1,5 @@
 import { hideAbortWarning } from "./abort_warning.ts";
-import type { EdgeApp } from "./app.ts";
+import type { EdgeApp } from "../app.ts";
 import {
   type BunServer,
   OpenResponses,
@@ -35,7 +35,7 @@ export async function startServer(
   const { Bun, Deno: deno } = globalThis as { Bun?: BunRuntime; Deno?: typeof Deno };
   if (deno === undefined && Bun === undefined) {
     // Imports Node's HTTP server only in Node.
-    const { serveNode } = await import("./node.ts");
+    const { serveNode } = await import("../node.ts");
     return await serveNode({ fetch }, { ...options, stopsOnSignals: false });
   }
   try {

@@ -1,7 +1,7 @@
-import "../../helpers/no_permission.ts";
+import "../../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { hideAbortWarning } from "../../../edge/abort_warning.ts";
-import { currentProcess, type ProcessGlobals } from "../../../edge/server_process.ts";
+import { hideAbortWarning } from "../../../../edge/server/abort_warning.ts";
+import { currentProcess, type ProcessGlobals } from "../../../../edge/server/server_process.ts";
 
 /** Globals of a runtime with a process that records exit codes and signal listeners. */
 function fakeGlobals(env: Record<string, string>, missingSignals: string[] = []) {

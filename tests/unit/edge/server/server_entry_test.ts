@@ -1,7 +1,7 @@
-import "../../helpers/no_permission.ts";
+import "../../../helpers/no_permission.ts";
 import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { createServerEntry, type ServerEntry } from "../../../edge/server_entry.ts";
-import type { ServerProcess } from "../../../edge/server_process.ts";
+import { createServerEntry, type ServerEntry } from "../../../../edge/server/server_entry.ts";
+import type { ServerProcess } from "../../../../edge/server/server_process.ts";
 
 /** A process that records what a server does with it. */
 class FakeProcess implements ServerProcess {
