@@ -10,7 +10,7 @@ import { KNOWN_VARIABLES } from "../../../edge/server/server_config.ts";
 import { DOWNLOAD_PARAMETERS } from "../../../edge/search_params.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { FILTER_FLAGS } from "../../../src/cli/flags.ts";
-import { DEFAULT_EXPIRES } from "../../../src/cli/offline_commands.ts";
+import { DEFAULT_EXPIRES } from "../../../src/cli/flags.ts";
 import { FORMATS } from "../../../src/formats/formats.ts";
 import { RESOURCE_NAMES } from "../../../src/odata/resources.ts";
 import { SUITES } from "../../bench/suites.ts";
