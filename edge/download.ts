@@ -39,7 +39,7 @@ export async function respondWithDownload(
   { settings, accessControl, serviceLimit, outputBudget }: AppContext,
 ): Promise<Response> {
   const { request } = exchange;
-  const dataStream = exchange.observe(await accessControl.authorize(request));
+  const dataStream = exchange.countRequests(await accessControl.authorize(request));
   const parameters = readDownloadParameters(
     new URL(request.url),
     accessControl.parameters,

@@ -1,21 +1,14 @@
 import { DataStreamError, ValidationError } from "../errors.ts";
+import type { ResourceName } from "../odata/resources.ts";
 import { KEY_SOURCE } from "../service_constants.ts";
 import { VERSION } from "../version.ts";
-import { setup } from "./api_key.ts";
 import { type Arguments, type Flags, parseArguments, type Syntax } from "./arguments.ts";
-import { CITATION_FORMATS, cite } from "./cite.ts";
 import { CommandError, type Context, INTERRUPTED, UsageError } from "./context.ts";
-import { download } from "./download.ts";
 import {
+  CITATION_FORMATS,
   DEFAULT_EXPIRES,
-  EXPIRES_FORM,
-  printFields,
-  printSignedUrl,
-  printUrl,
-} from "./offline_commands.ts";
-import { serve } from "./serve.ts";
-import {
   downloadFlags,
+  EXPIRES_FORM,
   FILTER_FLAGS,
   messageOf,
   QUERY_FLAGS,
@@ -97,6 +90,8 @@ export interface Command extends Syntax {
   summary: string;
   /** Command lines in the help of the command. */
   examples: readonly string[];
+  /** Environment variables in the help, with their meaning, besides those of the flags. */
+  variables?: Readonly<Record<string, string>>;
   /** Runs the command with parsed arguments. Returns the exit code; 0 without a value. */
   run: (given: Arguments, context: Context) => Promise<number | void>;
 }
@@ -114,7 +109,18 @@ const COMMON_FLAGS = {
   version: { letter: "V", isList: true, help: "print the version of weir" },
 } as const satisfies Flags;
 
-/** The commands by name, in the order of the help. */
+/** Returns the function of the command that downloads a resource. */
+function downloadCommand(resource: ResourceName): Command["run"] {
+  return async (given, context) => {
+    const { download } = await import("./command_functions.ts");
+    return await download(resource, given, context);
+  };
+}
+
+/**
+ * The commands by name, in the order of the help. The modules of a command are loaded when it runs, so that
+ * the help and other commands start faster.
+ */
 export const COMMANDS: Readonly<Record<string, Command>> = {
   records: {
     summary: "download records, with all columns of dataset and location, meant for CSV",
@@ -124,7 +130,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       "weir records --doi 10.25976/xxxx-xx00 --output records.csv --resume",
       "weir records --filter \"MonitoringLocationType eq 'Lake/Pond'\" --select Id,ResultValue | head",
     ],
-    run: (given, context) => download("Records", given, context),
+    run: downloadCommand("Records"),
   },
   observations: {
     summary: "download observations, with the Id of the location",
@@ -133,7 +139,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       "weir observations --region admin.4.ca.pe --count",
       "weir observations --bbox=-64.5,45.9,-62,47.1 --format ndjson --output box.ndjson",
     ],
-    run: (given, context) => download("Observations", given, context),
+    run: downloadCommand("Observations"),
   },
   locations: {
     summary: "download monitoring locations",
@@ -142,13 +148,13 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       "weir locations --region hub.atlantic --output atlantic.geojson",
       "weir locations --doi 10.25976/xxxx-xx00 --select Id,Name,Latitude,Longitude",
     ],
-    run: (given, context) => download("Locations", given, context),
+    run: downloadCommand("Locations"),
   },
   metadata: {
     summary: "download datasets: name, citation, licence, extent",
     flags: { ...downloadFlags("Metadata"), ...COMMON_FLAGS },
     examples: ["weir metadata --select DOI,DatasetName", "weir metadata --characteristic Arsenic"],
-    run: (given, context) => download("Metadata", given, context),
+    run: downloadCommand("Metadata"),
   },
   cite: {
     summary: "print the citations of the datasets that match a filter (required by the licences)",
@@ -163,14 +169,15 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       ...COMMON_FLAGS,
     },
     examples: ["weir cite --characteristic pH --region hub.pacific", "weir cite --format json"],
-    run: cite,
+    run: async (given, context) => (await import("./command_functions.ts")).cite(given, context),
   },
   fields: {
     summary: "print the fields for --select and --filter",
     operand: RESOURCE_OPERAND,
     flags: COMMON_FLAGS,
     examples: ["weir fields records"],
-    run: printFields,
+    run: async (given, context) =>
+      (await import("./command_functions.ts")).printFields(given, context),
   },
   url: {
     summary: "print the encoded URL of the first request, without sending it",
@@ -182,7 +189,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       ...COMMON_FLAGS,
     },
     examples: ["weir url records --doi 10.25976/xxxx-xx00 --select Id,ResultValue"],
-    run: printUrl,
+    run: async (given, context) =>
+      (await import("./command_functions.ts")).printUrl(given, context),
   },
   sign: {
     summary: "print a signed download URL of the server; the secret is WEIR_SIGNING_SECRET",
@@ -197,7 +205,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     examples: [
       "weir sign 'https://weir.example/Records.csv?$filter=DOI eq '\\''10.25976/xxxx-xx00'\\''' --expires 30d",
     ],
-    run: printSignedUrl,
+    run: async (given, context) =>
+      (await import("./command_functions.ts")).printSignedUrl(given, context),
   },
   serve: {
     summary: "start a server of download URLs, with a web page that makes them",
@@ -218,7 +227,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       sandbox: SERVICE_FLAGS.sandbox,
       "env-file": {
         value: "FILE",
-        help: "file with environment variables, such as WEIR_TOKENS=…; set ones have priority",
+        help: "file with lines such as WEIR_TOKENS=…; the environment has priority",
       },
       ...COMMON_FLAGS,
     },
@@ -227,13 +236,28 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       "weir serve --access public --port 8080",
       "weir serve --host 0.0.0.0 --env-file /etc/weir.env",
     ],
-    run: serve,
+    variables: {
+      DATASTREAM_API_KEY: "API key of the server, unless the access mode is caller",
+      WEIR_SIGNING_SECRET: "secret of signed URLs, at least 32 bytes",
+      WEIR_TOKENS: "tokens of at least 16 characters, separated by commas",
+      WEIR_MAX_ROWS: "maximum number of rows of a download",
+      WEIR_MAX_DOWNLOADS: "maximum number of concurrent downloads (default: 20)",
+      WEIR_PAGE_ROWS: "maximum number of rows per page (default: 10000)",
+      WEIR_CORS_ORIGINS: "origins whose web pages may read downloads (default: *)",
+      WEIR_REQUESTS_PER_SECOND: "maximum rate of requests to DataStream (default: 2)",
+      WEIR_LOG: "text, json or errors (default: text)",
+      WEIR_METRICS_PORT: "port of /metrics without a token",
+      WEIR_METRICS_TOKEN: "token of /metrics, at least 16 characters",
+      WEIR_SHUTDOWN_TIMEOUT: "seconds for open downloads after SIGTERM or Ctrl-C (default: 25)",
+      DATASTREAM_BASE_URL: "root address of another service",
+    },
+    run: async (given, context) => (await import("./command_functions.ts")).serve(given, context),
   },
   setup: {
     summary: "save an API key in a file that only you can read",
     flags: COMMON_FLAGS,
     examples: ["weir setup", "weir setup < key.txt"],
-    run: (_given, context) => setup(context),
+    run: async (_given, context) => (await import("./command_functions.ts")).setup(context),
   },
 };
 
@@ -264,7 +288,7 @@ Exit codes: 0 success, 1 failure, 2 invalid command line, 130 interrupted.
 
 /** Returns the help of a command. */
 function commandHelp(name: string): string {
-  const { summary, operand, flags, examples } = COMMANDS[name]!;
+  const { summary, operand, flags, variables = {}, examples } = COMMANDS[name]!;
   return `weir ${name}: ${summary}
 
   weir ${name}${operand ? ` ${operand.name}` : ""} [flags]
@@ -278,7 +302,11 @@ ${
     )
   }
 
-Examples:
+${
+    Object.keys(variables).length === 0
+      ? ""
+      : `Environment variables:\n${formatTable(Object.entries(variables))}\n\n`
+  }Examples:
 ${examples.map((example) => `  ${example}`).join("\n")}
 `;
 }

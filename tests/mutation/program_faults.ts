@@ -55,7 +55,7 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
     name: "each request for /readyz sends a probe",
     file: "edge/readiness.ts",
-    find: "while (!this.#isKnown()) {",
+    find: "while (!this.#hasResult()) {",
     replacement: "for (;;) {\n      this.#probeStartedAt = -Infinity;",
     test: "tests/unit/edge/readiness_test.ts",
   },
@@ -65,6 +65,34 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
     find: "await requireKnownToken(bearerToken(request), [metricsToken]);",
     replacement: "await requireKnownToken(metricsToken, [metricsToken]);",
     test: "tests/unit/edge/metrics_test.ts",
+  },
+  {
+    name: "the line of settings shows the API key",
+    file: "edge/server/server_config.ts",
+    find: '[apiKey ? "API key set" : "no API key"]',
+    replacement: '[apiKey ?? "no API key"]',
+    test: "tests/unit/edge/server/server_config_test.ts",
+  },
+  {
+    name: "the server listens on all addresses without HOST",
+    file: "edge/server/listening.ts",
+    find: 'DEFAULT_HOST = "127.0.0.1"',
+    replacement: 'DEFAULT_HOST = "0.0.0.0"',
+    test: "tests/unit/edge/server/server_config_test.ts",
+  },
+  {
+    name: "the server starts with an invalid value",
+    file: "edge/server/server_entry.ts",
+    find: "    // Deno and Node print the stack, which is only the message here.\n    throw",
+    replacement: "    return { fetch: respondNotServing };\n    throw",
+    test: "tests/unit/edge/server/server_entry_test.ts",
+  },
+  {
+    name: "the server exits with 0 after it has interrupted downloads",
+    file: "edge/server/server_entry.ts",
+    find: "return 1;",
+    replacement: "return 0;",
+    test: "tests/unit/edge/server/server_entry_test.ts",
   },
   {
     name: "a <script> in a cell is not escaped on the page",

@@ -4,6 +4,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { waitFor } from "../../helpers/wait_for.ts";
 import { type Runtime, startApp, testOnEach } from "./runtimes.ts";
 import type { Server } from "./server.ts";
+import { Stall } from "./stall.ts";
 import {
   appOptionsFor,
   DOWNLOAD,
@@ -86,6 +87,30 @@ testOnEach("the app logs a download as aborted when the client leaves", async (r
 });
 
 testOnEach(
+  "the app logs a download as aborted when the client leaves before the first page",
+  async (runtime) => {
+    const stall = new Stall("before the headers");
+    await using upstream = serveUpstream(
+      (request) => stall.respond(request, pageFor(request, shape)),
+      rowsOf(shape),
+    );
+    await using server = await start(runtime, upstream);
+    const leaving = new AbortController();
+    const aborted = fetch(server.root + DOWNLOAD, {
+      headers: { "x-request-id": "early" },
+      signal: leaving.signal,
+    }).then(() => "response", () => "aborted");
+    await waitFor(() => upstream.pages.length === 1, "the request for page 1");
+    leaving.abort();
+    assertEquals(await aborted, "aborted");
+    // In workerd, the abort is detected at the next write.
+    stall.end();
+    const { outcome, level } = await logged(server, "early");
+    assertEquals([outcome, level], ["aborted", "info"]);
+  },
+);
+
+testOnEach(
   "the app logs a download as failed when DataStream fails after a page",
   async (runtime) => {
     await using upstream = serveUpstream(
@@ -147,4 +172,30 @@ testOnEach("GET /metrics gives the metrics of downloads", async (runtime) => {
   const [, startTime] = /^process_start_time_seconds (\S+)$/m.exec(metrics)!;
   assert(Math.abs(Number(startTime) - Date.now() / 1000) < 60);
   assertEquals((await fetch(`${server.root}/metrics`)).status, 401);
+});
+
+testOnEach("the app gives a 400 when the host header is invalid", async (runtime) => {
+  await using upstream = servePages();
+  await using server = await start(runtime, upstream);
+  using connection = await Deno.connect({
+    hostname: "127.0.0.1",
+    port: Number(new URL(server.root).port),
+  });
+  await connection.write(
+    new TextEncoder().encode(
+      "GET /Records.csv?signature=a-secret HTTP/1.1\r\nhost: a b\r\nconnection: close\r\n\r\n",
+    ),
+  );
+  const response = await new Response(connection.readable).text();
+  assertMatch(response, /^HTTP\/1.1 400 /);
+  assertEquals(server.log().includes("a-secret"), false);
+});
+
+testOnEach("GET /healthz and /readyz give plain text", async (runtime) => {
+  await using upstream = servePages();
+  await using server = await start(runtime, upstream);
+  for (const path of ["/healthz", "/readyz"]) {
+    const { headers, status } = await fetch(server.root + path);
+    assertEquals([status, headers.get("content-type")], [200, "text/plain; charset=utf-8"]);
+  }
 });

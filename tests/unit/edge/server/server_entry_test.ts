@@ -1,7 +1,7 @@
-import "../../helpers/no_permission.ts";
+import "../../../helpers/no_permission.ts";
 import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { createServerEntry, type ServerEntry } from "../../../edge/server_entry.ts";
-import type { ServerProcess } from "../../../edge/server_process.ts";
+import { createServerEntry, type ServerEntry } from "../../../../edge/server/server_entry.ts";
+import type { ServerProcess } from "../../../../edge/server/server_process.ts";
 
 /** A process that records what a server does with it. */
 class FakeProcess implements ServerProcess {
@@ -53,7 +53,9 @@ Deno.test("fetch() of the entry serves synthetic data when WEIR_SANDBOX is 1", a
   const response = await get(entry, HEADER_ONLY);
   assertEquals([response.status, await response.text()], [200, "Id\r\n"]);
   assertEquals(response.headers.get("x-weir-data"), "synthetic");
-  assertEquals(lines.map((line) => line.split(",")[0]), ["Settings: access public"]);
+  assertMatch(lines[0]!, /^Settings: access public, /);
+  assertMatch(lines[1]!, / info \S+ GET \/Records\.csv 200 complete/);
+  assertEquals(lines.length, 2);
 });
 
 Deno.test("the entry reports unknown variables when it starts, and starts", async () => {
@@ -129,6 +131,15 @@ for (
   });
 }
 
+Deno.test("the entry exits with 1 in Bun when PORT is invalid", () => {
+  const lines: string[] = [];
+  const process = new FakeProcess({ WEIR_SANDBOX: "1", PORT: "99999" });
+  process.isBun = true;
+  assertThrows(() => createServerEntry(process, true, (line) => lines.push(line)), Error);
+  assertEquals(process.exitCode, 1);
+  assertEquals(lines, ["Not serving: PORT must be a whole number from 0 to 65535, got 99999"]);
+});
+
 Deno.test("the entry says that Deno may not read a variable when it is missing", () => {
   const process = new FakeProcess({});
   process.permissionHint = (name) => ` (not permitted: ${name})`;
@@ -145,7 +156,23 @@ Deno.test("fetch() of the entry uses the environment of the first request when i
   assertEquals(lines[0], "Unknown variable WEIR_ACCES: did you mean WEIR_ACCESS?");
   assertMatch(lines[1]!, /^Settings: access public, synthetic data/);
   await get(entry, "/healthz", { WEIR_SANDBOX: "1" });
-  assertEquals(lines.length, 2);
+  assertEquals(lines.slice(2).map((line) => line.split(" ")[4]), ["/Records.csv", "/healthz"]);
+});
+
+Deno.test("the entry writes each line with its level when it runs on Workers", async () => {
+  for (const WEIR_LOG of ["text", "json"]) {
+    const lines: string[][] = [];
+    const add = (level: string) => (...line: string[]) => void lines.push([level, ...line]);
+    const log = { info: add("info"), warn: add("warn"), error: add("error") };
+    const entry = createServerEntry(undefined, false, log);
+    const environment = { WEIR_SANDBOX: "1", WEIR_X: "1", WEIR_LOG };
+    await get(entry, "/healthz", environment);
+    await get(entry, "/unknown", environment);
+    assertEquals(lines.map(([level]) => level), ["warn", "info", "info", "warn"]);
+    await get(createServerEntry(undefined, false, log), "/healthz", { WEIR_LOG });
+    assertEquals(lines.at(-1)![0], "error");
+    assertEquals(lines.map(({ length }) => length), [2, 2, 2, 2, 2]);
+  }
 });
 
 Deno.test("fetch() of the entry returns 503, and 200 for /healthz, when a value is invalid on Workers", async () => {
@@ -180,11 +207,11 @@ Deno.test("the entry stops with 0 when the open responses of Deno are complete",
   await promise.catch(() => {});
   // Otherwise the process would end before the timer, as it does under `deno serve`.
   const running = setInterval(() => {}, 1_000);
-  assertEquals([await process.stop!(), lines.length], [0, 1]);
+  assertEquals([await process.stop!(), lines.length], [0, 3]);
   clearInterval(running);
 });
 
-Deno.test("the entry stops with 1 and reports the number when responses of Deno are open at the deadline", async () => {
+Deno.test("the entry stops with 1 and reports the number when responses of Deno are open after the timeout", async () => {
   const { entry, process, lines } = createInProcess({
     WEIR_SANDBOX: "1",
     WEIR_SHUTDOWN_TIMEOUT: "0",
@@ -194,8 +221,8 @@ Deno.test("the entry stops with 1 and reports the number when responses of Deno 
   await get(entry, "/healthz", { completed: Promise.resolve() });
   assertEquals(await process.stop!(), 1);
   assertEquals(
-    lines[1],
-    "Broke off 1 open response after 0 s: to wait longer, set WEIR_SHUTDOWN_TIMEOUT",
+    lines.at(-1),
+    "Interrupted 1 open response after 0 s: to wait longer, set WEIR_SHUTDOWN_TIMEOUT",
   );
 });
 
@@ -221,8 +248,8 @@ Deno.test("the entry stops Bun's server when Bun passes it with a request", asyn
     const response = await get(entry, HEADER_ONLY, server);
     assertEquals(await response.text(), "Id\r\n");
     assertEquals([await process.stop!(), server.calls], [code, [...calls]]);
-    assertEquals(lines.slice(1).map((line) => line.split(":")[0]), [
-      ...(pending > 0 ? ["Broke off 2 open responses after 0 s"] : []),
+    assertEquals(lines.slice(2).map((line) => line.split(":")[0]), [
+      ...(pending > 0 ? ["Interrupted 2 open responses after 0 s"] : []),
     ]);
   }
 });
