@@ -242,6 +242,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       WEIR_TOKENS: "tokens of at least 16 characters, separated by commas",
       WEIR_MAX_ROWS: "maximum number of rows of a download",
       WEIR_MAX_DOWNLOADS: "maximum number of concurrent downloads (default: 20)",
+      WEIR_MAX_BUFFERED_BYTES:
+        "maximum number of bytes held for clients that read slowly (default: 32000000)",
       WEIR_PAGE_ROWS: "maximum number of rows per page (default: 10000)",
       WEIR_CORS_ORIGINS: "origins whose web pages may read downloads (default: *)",
       WEIR_REQUESTS_PER_SECOND: "maximum rate of requests to DataStream (default: 2)",
