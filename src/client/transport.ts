@@ -287,13 +287,17 @@ function openBody(body: ReadableStream<Bytes> | null): BodyReader {
   };
 }
 
+/** Whether the runtime is Deno or workerd. */
+const FILLS_MEMORY = /^(Deno|Cloudflare-Workers)\b/.test(
+  (globalThis as { navigator?: { userAgent?: string } }).navigator?.userAgent ?? "",
+);
+
 /**
  * Returns a reader that fills memory; `undefined` in runtimes where that is slower, or if the stream is not a
  * byte stream.
  */
 function openByteStream(body: ReadableStream<Bytes>): ReadableStreamBYOBReader | undefined {
-  const { navigator } = globalThis as { navigator?: { userAgent?: string } };
-  if (!/^(Deno|Cloudflare-Workers)\b/.test(navigator?.userAgent ?? "")) return undefined;
+  if (!FILLS_MEMORY) return undefined;
   try {
     return body.getReader({ mode: "byob" });
   } catch {

@@ -50,7 +50,10 @@ export async function startServer(
     WEIR_LOG: "errors", // lines of requests would be between the lines of the table
     ...environment,
   };
-  return await start([command!, "--host", "127.0.0.1", "--port", "0", ...args], env, project);
+  const address = ["--host", "127.0.0.1", "--port", "0"];
+  // `deno serve` of older versions has flags of the same names, which must come before the file.
+  const all = command === "serve" ? [...address, ...args] : [...args, ...address];
+  return await start([command!, ...all], env, project);
 }
 
 /** Starts Deno and waits until it prints the URL on which it listens. */

@@ -1,80 +1,88 @@
 /**
- * Measures downloads of all columns from the edge app in workerd: memory with concurrent readers that stop,
- * read at full speed or leave, and CPU time per page. Usage: `worker_bench.ts [FOLDER]`, with the folder of
- * another checkout to compare with, which must be installed.
+ * Measures downloads of all columns from the edge app in workerd. Needs the npm package
+ * `@cloudflare/workerd-linux-64`.
+ *
+ * Prints the memory with readers that read at full speed, stop or leave, and the CPU time per 10,000 rows.
+ * The heap of V8 has the limit of a Worker, 128 MB.
+ *
+ * Argument: the folder of another checkout, which is measured in turns with this one.
  */
-import { toCapnp } from "../e2e/servers/capnp.ts";
+import { runBundle } from "../helpers/bundle.ts";
 import { PROJECT } from "../helpers/project.ts";
-import { runProgram } from "../helpers/programs.ts";
 import { workerd } from "../helpers/runtime_programs.ts";
 import { waitFor } from "../helpers/wait_for.ts";
+import { toCapnp } from "../e2e/servers/capnp.ts";
 import { cpuTime } from "./cpu_time.ts";
-import { Inspector } from "./inspector.ts";
 import { median } from "./measurement.ts";
 import { peakMemory } from "./peak_memory.ts";
+import { WorkerInspector } from "./worker_inspector.ts";
 import { baseUrlOf, type ServerProcess, startSandbox } from "./processes.ts";
 
-const PAGE_ROWS = 10_000;
-/** Rows of each download for the memory, and for the CPU time. */
-const RECORDS = 30_000;
-const CPU_RECORDS = 100_000;
-const ROUNDS = 5;
+/** Rows per download, to measure memory and CPU time. */
+const RECORDS = { memory: 30_000, cpu: 100_000 };
 /** Number of readers of each kind. */
 const READERS = 50;
 /** Number of bytes after which a reader stops or leaves. */
 const STOP_AFTER = 100_000;
+/** Time (ms) after which the app disconnects a reader that has stopped. */
 const READER_TIMEOUT = 5_000;
+/** Time (ms) for which readers that have stopped are watched. */
+const WATCH_TIME = 3_000;
+const CPU_ROUNDS = 9;
 const PATH = "/Records.csv";
+/** Bytes at the end of a complete response. */
+const LAST_CHUNK = "\r\n0\r\n\r\n";
+
+/** Numbers of readers. */
+interface Readers {
+  fast: number;
+  stopped: number;
+  leaving: number;
+}
 
 /** A workerd process that serves the app of a checkout. */
 interface Worker extends AsyncDisposable {
   pid: number;
   port: number;
-  inspector: Inspector;
+  inspector: WorkerInspector;
 }
 
 async function startWorker(folder: string, service: ServerProcess): Promise<Worker> {
-  const module = "tests/e2e/servers/app.ts";
-  const bundled = await new Deno.Command(Deno.execPath(), {
-    args: ["bundle", "--quiet", "--platform", "browser", module],
-    cwd: folder,
-  }).output();
-  if (!bundled.success) throw new Error(new TextDecoder().decode(bundled.stderr));
   const options = {
     access: "public",
     apiKey: "sandbox",
     baseUrl: baseUrlOf(service),
-    requestsPerSecond: 1_000_000,
+    requestsPerSecond: 1_000_000, // JSON has no Infinity
     maxDownloads: 3 * READERS,
     readerTimeout: READER_TIMEOUT,
   };
   const wrangler = await Deno.readTextFile(`${PROJECT}examples/cloudflare/wrangler.jsonc`);
+  const config = toCapnp(wrangler, { WEIR_TEST_OPTIONS: JSON.stringify(options) });
   const temporary = await Deno.makeTempDir({ prefix: "weir-worker-" });
-  await Deno.writeFile(`${temporary}/app.js`, bundled.stdout);
+  const app = await runBundle("tests/e2e/servers/app.ts", ["--platform", "browser"], folder);
+  await Deno.writeTextFile(`${temporary}/app.js`, app);
   await Deno.writeTextFile(
     `${temporary}/app.capnp`,
-    toCapnp(wrangler, { WEIR_TEST_OPTIONS: JSON.stringify(options) }),
+    config.replace("services = [", 'v8Flags = ["--max-heap-size=128"],\n  services = ['),
   );
   const child = new Deno.Command(workerd!, {
     args: ["serve", "--control-fd=1", "--inspector-addr=127.0.0.1:0", "app.capnp"],
     cwd: temporary,
     stdout: "piped",
-    stderr: "null",
+    stderr: "null", // the stack of each download that the app aborts
   }).spawn();
   let printed = "";
   const reading = (async () => {
     for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) printed += text;
   })();
-  const portOf = (event: string) =>
-    waitFor(
-      () =>
-        printed.split("\n").find((line) => line.includes(`"${event}"`))?.match(/"port":(\d+)/)?.[1],
-      event,
-    );
-  const inspector = await Inspector.connect(Number(await portOf("listen-inspector")));
+  const portOf = async (event: string) => {
+    const pattern = new RegExp(`"${event}".*"port":(\\d+)`);
+    return Number(await waitFor(() => pattern.exec(printed)?.[1], `the event ${event}`));
+  };
+  const inspector = await WorkerInspector.connect(await portOf("listen-inspector"));
   return {
     pid: child.pid,
-    port: Number(await portOf("listen")),
+    port: await portOf("listen"),
     inspector,
     async [Symbol.asyncDispose]() {
       inspector.close();
@@ -85,141 +93,128 @@ async function startWorker(folder: string, service: ServerProcess): Promise<Work
   };
 }
 
-/** Requests a download over a connection of its own. */
-async function connect(port: number, path: string): Promise<Deno.TcpConn> {
-  const connection = await Deno.connect({ hostname: "127.0.0.1", port });
-  const head = `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`;
-  await connection.write(new TextEncoder().encode(head));
-  return connection;
-}
+/** A download over a connection of its own. `fetch` would read ahead. */
+class Download implements Disposable {
+  readonly #connection: Deno.TcpConn;
+  #end = "";
+  #isClosed = false;
 
-const END = "\r\n0\r\n\r\n";
-
-/** Reads a response. Returns whether its end was reached. */
-async function read(connection: Deno.TcpConn, maxBytes = Infinity): Promise<boolean> {
-  const buffer = new Uint8Array(1 << 18);
-  const decoder = new TextDecoder();
-  for (let bytes = 0, end = ""; bytes < maxBytes;) {
-    const count = await connection.read(buffer).catch(() => null);
-    if (count === null) return false;
-    bytes += count;
-    end = (end + decoder.decode(buffer.subarray(Math.max(0, count - END.length), count)))
-      .slice(-END.length);
-    if (end === END) return true;
+  private constructor(connection: Deno.TcpConn) {
+    this.#connection = connection;
   }
-  return false;
+
+  static async request(port: number, path: string): Promise<Download> {
+    const connection = await Deno.connect({ hostname: "127.0.0.1", port });
+    const request = `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`;
+    await connection.write(new TextEncoder().encode(request));
+    return new Download(connection);
+  }
+
+  /** Reads a number of bytes, or all. Returns whether the response is complete. */
+  async read(bytes = Infinity): Promise<boolean> {
+    const buffer = new Uint8Array(1 << 18);
+    for (let missing = bytes; missing > 0;) {
+      const count = await this.#connection.read(buffer).catch(() => null);
+      if (count === null) return false;
+      missing -= count;
+      const last = buffer.subarray(Math.max(0, count - LAST_CHUNK.length), count);
+      this.#end = (this.#end + new TextDecoder().decode(last)).slice(-LAST_CHUNK.length);
+      if (this.#end === LAST_CHUNK) return true;
+    }
+    return false;
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.#isClosed) this.#connection.close();
+    this.#isClosed = true;
+  }
 }
 
-interface Memory {
-  /** Peak of heap, embedder heap and buffers above the idle worker (bytes). */
-  heap: number;
-  /** Peak of resident memory (bytes). */
-  resident: number;
-  complete: number;
-  seconds: number;
+/** Reads a whole download. */
+async function readDownload(port: number, path: string): Promise<void> {
+  using download = await Download.request(port, path);
+  if (!await download.read()) throw new Error("The download is incomplete");
 }
 
-const formatMegabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
-
-/** Measures the memory of concurrent readers. */
-async function measureMemory(
-  folder: string,
-  kinds: { stopped?: number; fast?: number; leaving?: number },
-): Promise<Memory> {
-  await using service = await startSandbox(RECORDS, Infinity);
+/** Measures the memory of a worker with concurrent readers. Returns a line of the result. */
+async function measureMemory(folder: string, readers: Readers): Promise<string> {
+  await using service = await startSandbox(RECORDS.memory, Infinity);
   await using worker = await startWorker(folder, service);
-  const { port, inspector } = worker;
-  const warmUp = await connect(port, `${PATH}?limit=${PAGE_ROWS}`);
-  await read(warmUp);
-  warmUp.close();
+  const { pid, port, inspector } = worker;
+  await readDownload(port, `${PATH}?limit=10000`);
   await inspector.collectGarbage();
-  const idle = await inspector.heapUsage();
-  let heap = 0;
+  const idle = { heap: await inspector.heapUsage(), resident: peakMemory(pid) };
+  let peak = idle.heap;
   let isRunning = true;
-  const polling = (async () => {
+  const watching = (async () => {
     while (isRunning) {
-      heap = Math.max(heap, await inspector.heapUsage() - idle);
+      peak = Math.max(peak, await inspector.heapUsage());
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   })();
   const started = performance.now();
-  const open: Deno.TcpConn[] = [];
-  const openAll = (count = 0) =>
-    Promise.all(Array.from({ length: count }, () => connect(port, PATH)));
-  const stopped = await openAll(kinds.stopped);
-  open.push(...stopped);
-  await Promise.all(stopped.map((connection) => read(connection, STOP_AFTER)));
-  const fast = await openAll(kinds.fast);
-  const leaving = await openAll(kinds.leaving);
-  open.push(...fast);
-  const leave = async (connection: Deno.TcpConn) => {
-    await read(connection, STOP_AFTER);
-    connection.close();
-  };
-  const results = await Promise.all([
-    ...fast.map((connection) => read(connection)),
-    ...leaving.map((connection) => leave(connection).then(() => false)),
+  using open = new DisposableStack();
+  const request = (count: number) =>
+    Promise.all(
+      Array.from({ length: count }, async () => open.use(await Download.request(port, PATH))),
+    );
+  const stopped = await request(readers.stopped);
+  await Promise.all(stopped.map((download) => download.read(STOP_AFTER)));
+  const others = await Promise.all([
+    ...(await request(readers.fast)).map((download) => download.read()),
+    ...(await request(readers.leaving)).map(async (download) => {
+      await download.read(STOP_AFTER);
+      download[Symbol.dispose]();
+      return false;
+    }),
   ]);
-  if (kinds.fast === undefined) await new Promise((resolve) => setTimeout(resolve, 3_000));
+  if (readers.fast === 0) await new Promise((resolve) => setTimeout(resolve, WATCH_TIME));
   const seconds = (performance.now() - started) / 1000;
-  console.log("used/embedder/backing", inspector.detail);
   isRunning = false;
-  await polling;
-  for (const connection of open) connection.close();
-  const complete = results.filter(Boolean).length;
-  return { heap, resident: peakMemory(worker.pid), complete, seconds };
+  await watching;
+  const complete = others.filter((isComplete) => isComplete).length;
+  if (complete < readers.fast) throw new Error(`Only ${complete} downloads are complete`);
+  const toMegabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
+  return `heap and buffers ${toMegabytes(peak - idle.heap)} above idle, resident memory ` +
+    `${toMegabytes(peakMemory(pid))} (idle ${toMegabytes(idle.resident)}), ${seconds.toFixed(1)} s`;
 }
 
-/** Measures the CPU time (ms) per page of one reader, alternately in each checkout. */
-async function measureCpu(folders: readonly string[]): Promise<number[][]> {
-  await using service = await startSandbox(CPU_RECORDS, Infinity);
-  await using workers = new AsyncDisposableStack();
-  const started = [];
-  for (const folder of folders) started.push(workers.use(await startWorker(folder, service)));
+/** Measures the CPU time (ms) per 10,000 rows of workers in turns: one list for each checkout. */
+async function measureCpu(folders: readonly string[], path: string): Promise<number[][]> {
+  await using service = await startSandbox(RECORDS.cpu, Infinity);
+  await using stack = new AsyncDisposableStack();
+  const workers: Worker[] = [];
+  for (const folder of folders) workers.push(stack.use(await startWorker(folder, service)));
   const times: number[][] = folders.map(() => []);
-  for (let round = -1; round < ROUNDS; round++) {
-    for (const [index, { pid, port }] of started.entries()) {
+  for (let round = 0; round <= CPU_ROUNDS; round++) {
+    for (const [index, { pid, port }] of workers.entries()) {
       const before = cpuTime(pid);
-      const connection = await connect(port, PATH);
-      if (!await read(connection)) throw new Error("The download is incomplete");
-      connection.close();
-      if (round >= 0) times[index]!.push((cpuTime(pid) - before) * PAGE_ROWS / CPU_RECORDS);
+      await readDownload(port, path);
+      // The first round warms up.
+      if (round > 0) times[index]!.push((cpuTime(pid) - before) * 10_000 / RECORDS.cpu);
     }
   }
   return times;
 }
 
-const what = Deno.args[0];
-const folders = [PROJECT, ...Deno.args.slice(1)];
-if (what === "cpu") {
-  const times = await measureCpu(folders);
-  folders.forEach((folder, index) => {
-    console.log(
-      folder,
-      "ms per page",
-      times[index]!.map((t) => t.toFixed(0)).join(" "),
-      "median",
-      median(times[index]!).toFixed(0),
-    );
-  });
-} else {
-  for (
-    const kinds of [
-      { fast: READERS },
-      { stopped: READERS },
-      { stopped: READERS, fast: READERS, leaving: READERS },
-    ]
-  ) {
-    for (const folder of folders) {
-      const { heap, resident, complete, seconds } = await measureMemory(folder, kinds);
-      console.log(
-        folder,
-        JSON.stringify(kinds),
-        `heap ${formatMegabytes(heap)}, resident ${
-          formatMegabytes(resident)
-        }, ${complete} complete, ${seconds.toFixed(1)} s`,
-      );
-    }
+if (workerd === undefined) throw new Error("Install @cloudflare/workerd-linux-64");
+const folders = [PROJECT, ...Deno.args];
+const kinds: Readers[] = [
+  { fast: READERS, stopped: 0, leaving: 0 },
+  { fast: 0, stopped: READERS, leaving: 0 },
+  { fast: READERS, stopped: READERS, leaving: READERS },
+];
+for (const readers of kinds) {
+  const { fast, stopped, leaving } = readers;
+  console.log(`${fast} fast readers, ${stopped} stopped, ${leaving} leaving`);
+  for (const folder of folders) console.log(`  ${folder}: ${await measureMemory(folder, readers)}`);
+}
+for (const [name, path] of [["10,000", PATH], ["2,000", `${PATH}?$top=2000`]] as const) {
+  console.log(`CPU time of 10,000 rows, pages of ${name}`);
+  const times = await measureCpu(folders, path);
+  for (const [index, folder] of folders.entries()) {
+    const ratios = times[index]!.map((time, round) => time / times[0]![round]!);
+    const ratio = index === 0 ? "" : `, ${median(ratios).toFixed(2)} times`;
+    console.log(`  ${folder}: median ${median(times[index]!).toFixed(0)} ms${ratio}`);
   }
 }
-void runProgram;

@@ -1,4 +1,5 @@
-import { runProgram } from "./programs.ts";
+import { PROJECT } from "./project.ts";
+import { runProgramWith } from "./programs.ts";
 
 const bundles = new Map<string, Promise<string>>();
 
@@ -15,9 +16,19 @@ export function bundle(module: string, ...flags: string[]): Promise<string> {
   return bundled;
 }
 
-async function runBundle(module: string, flags: string[]): Promise<string> {
+/**
+ * Bundles a module again.
+ *
+ * @param folder Folder of the project. Default: this one
+ */
+export async function runBundle(
+  module: string,
+  flags: readonly string[],
+  folder: string = PROJECT,
+): Promise<string> {
   // The module comes first because `--external` takes all following arguments.
-  const result = await runProgram(Deno.execPath(), "bundle", "--quiet", module, ...flags);
+  const args = ["bundle", "--quiet", module, ...flags];
+  const result = await runProgramWith({ cwd: folder }, Deno.execPath(), ...args);
   if (!result?.success) throw new Error(`Cannot bundle ${module}: ${result?.stderr}`);
   return result.stdout;
 }

@@ -17,6 +17,41 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
     test: "tests/unit/signing/signed_url_test.ts",
   },
   {
+    name: "a download that has ended keeps its room for output",
+    file: "edge/output_budget.ts",
+    find: "    this.#remove?.();\n",
+    replacement: "",
+    test: "tests/unit/edge/output_budget_test.ts",
+  },
+  {
+    name: "a download overtakes another one that waits for room",
+    file: "edge/output_budget.ts",
+    find: "if (isFirst && this.#hasRoomFor(buffer))",
+    replacement: "if (this.#hasRoomFor(buffer))",
+    test: "tests/unit/edge/output_budget_test.ts",
+  },
+  {
+    name: "a page that is longer than the limit of buffered output waits forever",
+    file: "edge/output_budget.ts",
+    find: "return used === length || used + expectedLength <= this.#max;",
+    replacement: "return used + expectedLength <= this.#max;",
+    test: "tests/unit/edge/output_budget_test.ts",
+  },
+  {
+    name: "output that a client has read is counted as buffered",
+    file: "edge/download_response.ts",
+    find: "    buffer.remove(part.length);\n",
+    replacement: "",
+    test: "tests/unit/edge/download_response_chunks_test.ts",
+  },
+  {
+    name: "a client is disconnected while its download waits for the next page",
+    file: "edge/download_response.ts",
+    find: "      passedAt = undefined;\n",
+    replacement: "",
+    test: "tests/unit/edge/output_budget_test.ts",
+  },
+  {
     name: "tokens are compared by the last byte of their digests",
     file: "edge/access.ts",
     find: "difference |= byte",
@@ -33,9 +68,9 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
     name: "a download that fails after the first page ends without an error",
     file: "edge/download_response.ts",
-    find: '        onError(error);\n        onEnd("failed");\n        throw error;',
+    find: '        onError(error);\n        end("failed");\n        throw error;',
     replacement:
-      '        onError(error);\n        onEnd("failed");\n        return controller.close();',
+      '        onError(error);\n        end("failed");\n        return controller.close();',
     test: "tests/unit/edge/problem_test.ts",
   },
   {

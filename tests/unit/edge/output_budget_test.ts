@@ -167,28 +167,35 @@ const firstReaders: [reason: string, read: (reader: Reader) => Promise<unknown>]
   ["reads on", readAll],
   ["reads on and its download fails", (reader) => assertRejects(() => readAll(reader))],
 ];
+/** Serves downloads of 30,000 rows from an app that buffers output of one client only. */
+function serveOneByOne(failures = 0) {
+  const service = largeService(30_000, 30);
+  const clock = new FakeClock();
+  const log: string[] = [];
+  let missing = failures;
+  const app = createApp({
+    access: "public",
+    apiKey: "k",
+    baseUrl: "https://budget.invalid/v1/odata/v4",
+    clock,
+    maxBufferedBytes: 1,
+    log: (line) => log.push(line),
+    fetch: (request) =>
+      request.url.includes("skiptoken") && missing-- > 0
+        ? Promise.resolve(new Response(null, { status: 400 }))
+        : service.fetch(request),
+  });
+  const open = async () =>
+    (await app.request("/Observations.ndjson?$select=Id,LocationId")).body!.getReader();
+  return { clock, log, open, service };
+}
+
 for (const [reason, read] of firstReaders) {
   Deno.test(
     `EdgeApp.request() requests a page for another client when the first one ${reason}`,
     DEADLINE,
     async () => {
-      const service = largeService(30_000, 30);
-      const clock = new FakeClock();
-      let failures = reason.includes("fails") ? 1 : 0;
-      const app = createApp({
-        access: "public",
-        apiKey: "k",
-        baseUrl: "https://budget.invalid/v1/odata/v4",
-        clock,
-        maxBufferedBytes: 1,
-        log: () => {},
-        fetch: (request) =>
-          request.url.includes("skiptoken") && failures-- > 0
-            ? Promise.resolve(new Response(null, { status: 400 }))
-            : service.fetch(request),
-      });
-      const open = async () =>
-        (await app.request("/Observations.ndjson?$select=Id,LocationId")).body!.getReader();
+      const { clock, open, service } = serveOneByOne(reason.includes("fails") ? 1 : 0);
       const first = await open();
       await first.read();
       const second = open();
@@ -201,3 +208,26 @@ for (const [reason, read] of firstReaders) {
     },
   );
 }
+
+Deno.test(
+  "EdgeApp.request() completes a download when its next page waits longer than 60 s for room",
+  DEADLINE,
+  async () => {
+    const { clock, log, open } = serveOneByOne();
+    const first = await open();
+    const second = open();
+    const reading = readAll(first);
+    const slow = await second; // its first page came before the second page of the first client
+    const started = clock.now();
+    let wasFirstWaiting = true;
+    void reading.then(() => wasFirstWaiting = false);
+    for (let chunk = 0; chunk < 3; chunk++) {
+      await slow.read();
+      await clock.sleep(50_000);
+    }
+    assert(clock.now() - started > 60_000 && wasFirstWaiting);
+    const [bytes, others] = await Promise.all([reading, readAll(slow)]);
+    assert(bytes > others && others > 30_000);
+    assertEquals(log, []);
+  },
+);
