@@ -156,7 +156,7 @@ export async function serveNode(
     open.add(response);
     response.once("close", () => {
       open.delete(response);
-      // A connection that is kept open for another request would delay the end.
+      // Otherwise, Node would keep the connection open for another request, 5 s by default.
       if (stopping) socket.destroySoon();
     });
   });
