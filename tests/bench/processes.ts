@@ -17,8 +17,13 @@ export interface ServiceStats {
 
 /** Starts the sandbox in a separate process. */
 export function startSandbox(records: number, requestsPerSecond: number): Promise<ServerProcess> {
-  const file = `${PROJECT}tests/bench/sandbox_server.ts`;
-  return start(["run", "--allow-net=127.0.0.1", file, `${records}`, `${requestsPerSecond}`]);
+  return startService("tests/bench/sandbox_server.ts", `${records}`, `${requestsPerSecond}`);
+}
+
+/** Starts a file of the project that serves on loopback in a separate process. */
+export function startService(file: string, ...args: string[]): Promise<ServerProcess> {
+  const flags = ["--quiet", "--allow-net=127.0.0.1", PROJECT + file];
+  return startProcess(Deno.execPath(), ["run", ...flags, ...args]);
 }
 
 /** Returns the base URL of the service, for a client's options. */
@@ -50,16 +55,18 @@ export async function startServer(
     WEIR_LOG: "errors", // lines of requests would be between the lines of the table
     ...environment,
   };
-  return await start([command!, "--host", "127.0.0.1", "--port", "0", ...args], env, project);
+  const flags = ["--host", "127.0.0.1", "--port", "0"];
+  return await startProcess(Deno.execPath(), [command!, ...flags, ...args], env, project);
 }
 
-/** Starts Deno and waits until it prints the URL on which it listens. */
-async function start(
+/** Starts a program and waits until it prints its URL, or workerd its port, on standard error. */
+export async function startProcess(
+  program: string,
   args: string[],
   env: Record<string, string> = {},
   cwd: string = PROJECT,
 ): Promise<ServerProcess> {
-  const child = new Deno.Command(Deno.execPath(), {
+  const child = new Deno.Command(program, {
     args,
     cwd,
     env: { ...env, NO_COLOR: "1" },
@@ -71,9 +78,10 @@ async function start(
   let root: string | undefined;
   while (root === undefined) {
     const { done, value } = await reader.read();
-    if (done) throw new Error(`deno ${args[0]} ended before it listened: ${printed}`);
+    if (done) throw new Error(`${program} ${args[0]} ended before it listened: ${printed}`);
     printed += value;
-    root = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)?.[0];
+    const port = /http:\/\/127\.0\.0\.1:(\d+)|"port":(\d+)/.exec(printed);
+    if (port !== null) root = `http://127.0.0.1:${port[1] ?? port[2]}`;
   }
   const logging = (async () => {
     for (;;) {
