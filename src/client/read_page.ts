@@ -159,7 +159,7 @@ async function* readParts<T>(
       const isHeld = !order.isRising;
       if (!isHeld && conversion.takeableLength >= PART_LENGTH) yield takePart();
       const reading = response.readBody(conversion);
-      while (!isHeld && conversion.takeableLength > 0) {
+      while (!isHeld && conversion.takeableLength > 0 && !await isSettled(reading)) {
         delay ??= clock.sleep(MAX_DELAY, stop.signal).then(() => "due");
         if (await Promise.race([reading, delay]) !== "due") break;
         delay = undefined;
@@ -171,8 +171,20 @@ async function* readParts<T>(
     }
   } finally {
     delay?.catch(() => {});
-    stop.abort();
+    stop.abort("the page has ended"); // without a reason, an error with a stack would be created
   }
+}
+
+/** Number of microtasks after which a promise that is not settled probably waits for the network. */
+const MICROTASKS = 10;
+
+/** Whether a promise settles within some microtasks. For a page in memory, this saves a timer. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  const settle = () => void (settled = true);
+  promise.then(settle, settle);
+  for (let count = 0; count < MICROTASKS && !settled; count++) await undefined;
+  return settled;
 }
 
 /**

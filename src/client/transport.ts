@@ -94,7 +94,11 @@ export async function* sendRequest<P, T>(
   const request = toRequest(options, { signal: attempt.signal });
   const permitRequest = { requestsPerSecond, clock, key: apiKey };
   const permit = await acquirePermit(new URL(url).origin, permitRequest, signal);
-  const abort = () => attempt.abort(signal.reason);
+  const abort = () => {
+    attempt.abort(signal.reason);
+    // Not only in `finally`, which workerd does not run after the client of the app has left.
+    permit.release();
+  };
   signal.addEventListener("abort", abort, { once: true });
   const timer = startTimeouts(timeouts, clock, permit.renew, (error) => attempt.abort(error));
   const end = () => {

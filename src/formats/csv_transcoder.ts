@@ -53,8 +53,10 @@ export class RecordWriter implements RowWriter {
   readonly #separator: number;
   /** Number of columns; `undefined` while more may be added. */
   #columns: number | undefined;
-  /** While columns may be added: the end of each record in the output, and its number of columns. */
-  readonly #records: { end: number; columns: number }[] = [];
+  /** While columns may be added: the end of each record in the output. */
+  #recordEnds: number[] = [];
+  /** While columns may be added: the number of columns of each record. */
+  #recordColumns: number[] = [];
   /** Rows of a page with more than `MAX_COLUMNS` columns, after its first rows. */
   readonly #wideRows: RawRow[] = [];
 
@@ -81,7 +83,7 @@ export class RecordWriter implements RowWriter {
     // The row is parsed, and kept.
     if (columns > MAX_COLUMNS || this.#wideRows.length > 0) return false;
     this.#writeRecord(columns, end - at);
-    if (this.#columns === undefined) this.#records.push({ end: this.#output.length, columns });
+    if (this.#columns === undefined) this.#addRecord(columns);
     return true;
   }
 
@@ -95,23 +97,24 @@ export class RecordWriter implements RowWriter {
       return;
     }
     this.#output.append(utf8Encoder.encode(this.#options.toRecord(row, this.fields)));
-    if (this.#columns === undefined) this.#records.push({ end: this.#output.length, columns });
+    if (this.#columns === undefined) this.#addRecord(columns);
   }
 
   seal(): number | undefined {
     if (this.#columns !== undefined) return undefined;
     const columns = this.#columns = this.#reader.columns.length;
-    const records = this.#records.splice(0);
-    if (records.every((record) => record.columns === columns)) return undefined;
+    const [ends, widths] = [this.#recordEnds, this.#recordColumns];
+    this.#recordEnds = this.#recordColumns = [];
+    if (widths.every((width) => width === columns)) return undefined;
     const output = this.#output;
     const written = output.from(0).slice();
     output.length = 0;
     let start = 0;
     let lastRow = 0;
-    for (const record of records) {
+    for (const [index, end] of ends.entries()) {
       lastRow = output.length;
-      this.#pad(written.subarray(start, record.end), columns - Math.max(1, record.columns));
-      start = record.end;
+      this.#pad(written.subarray(start, end), columns - Math.max(1, widths[index]!));
+      start = end;
     }
     return lastRow;
   }
@@ -123,6 +126,11 @@ export class RecordWriter implements RowWriter {
     for (const row of this.#wideRows) {
       this.#output.append(utf8Encoder.encode(this.#options.toRecord(row, fields)));
     }
+  }
+
+  #addRecord(columns: number): void {
+    this.#recordEnds.push(this.#output.length);
+    this.#recordColumns.push(columns);
   }
 
   /**

@@ -125,8 +125,9 @@ export class PageScanner {
     const window = this.#window;
     const { bytes, end } = window;
     let at = window.start;
+    // An incomplete row begins at `at`, so there is no white space to skip.
     for (;;) {
-      if (!this.#rowEnd.isPending) at = skipWhiteSpace(bytes, at);
+      if (bytes[at]! <= SPACE) at = skipWhiteSpace(bytes, at);
       if (at === end) break;
       const byte = bytes[at];
       if (expected === "comma or end") {

@@ -63,6 +63,8 @@ const NULL = new DataView(utf8Encoder.encode("null").buffer).getInt32(0, true);
  * three pages of 10,000 records of `tests/bench/csv_pages.ts`, in alternation, with Deno 2.9.
  */
 export class RowReader {
+  /** Fields of the columns, in order. */
+  readonly columns: readonly string[];
   /** Values of the last row. */
   values: RowValues;
   /** Whether the last row has no white space between its tokens. It can be false for such a row. */
@@ -101,14 +103,10 @@ export class RowReader {
     this.#window = window;
     this.#byteClasses = classifyBytes(separator);
     this.#columns = new ColumnLookup(columns, addsColumns);
+    this.columns = this.#columns.fields;
     this.#shapedValues = createRowValues(columns.length);
     this.#otherValues = createRowValues(columns.length);
     this.values = this.#otherValues;
-  }
-
-  /** Fields of the columns, in order. */
-  get columns(): readonly string[] {
-    return this.#columns.fields;
   }
 
   /** Adds columns for the fields that have none, if the reader adds columns. */

@@ -62,7 +62,7 @@ export const FORMAT_FAULTS: readonly PlantedFault[] = [
   {
     name: "a new field of a later row is missing",
     file: "src/formats/csv_transcoder.ts",
-    find: "if (records.every((record) => record.columns === columns)) return undefined;",
+    find: "if (widths.every((width) => width === columns)) return undefined;",
     replacement: "if (columns > 0) return undefined;",
     test: "tests/unit/formats/new_fields_test.ts",
   },

@@ -68,7 +68,9 @@ for (const point of STALL_POINTS) {
       await noticeAbort(runtime, stall);
       const csv = await waitFor(() => download(server), "a permit", 1_000);
       assert(isComplete(csv, shape));
-      assertEquals(upstream.pages.length, page + shape.pages);
+      // Until the app notices the abort, it may have requested the next page ahead of the client.
+      const pagesAhead = upstream.pages.length - page - shape.pages;
+      assert(pagesAhead === 0 || runtime.detectsAbortOnWrite && pagesAhead === 1, `${pagesAhead}`);
     });
   }
 
