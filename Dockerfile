@@ -1,4 +1,4 @@
-# Container image of the server. It needs no network while it starts, and writes no files.
+# Container image of the server. The server writes no files, and needs no network to start.
 #
 #   docker build --tag weir .
 #   docker run --publish 127.0.0.1:8000:8000 --env WEIR_SANDBOX=1 --read-only --cap-drop ALL --stop-timeout 30 weir
@@ -15,7 +15,7 @@ LABEL org.opencontainers.image.title="Weir" \
   org.opencontainers.image.description="CSV downloads of Canada's open water-quality data" \
   org.opencontainers.image.licenses="MIT"
 COPY --from=build /weir/dist/server.js /weir/
-# A published port reaches only servers that listen on all addresses of the container.
+# A published port reaches the server only if it listens on all addresses of the container.
 ENV HOST=0.0.0.0 PORT=8000
 USER 65532:65532
 EXPOSE 8000

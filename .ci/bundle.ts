@@ -6,7 +6,7 @@
  */
 import { resolve } from "node:path";
 import { PROJECT } from "../tests/helpers/project.ts";
-import { noticesComment, type NpmPackage, readNotices } from "./npm/notices.ts";
+import { formatNoticesComment, type NpmPackage, readNotices } from "./npm/notices.ts";
 import { run } from "./publish_config.ts";
 import { SERVER_BUNDLES } from "./server_bundles.ts";
 
@@ -32,5 +32,5 @@ async function complete(code: string): Promise<string> {
   });
   const own = await Deno.readTextFile(`${PROJECT}LICENSE`);
   const notices = await readNotices(packages, own);
-  return noticesComment([{ name: "@weir/datastream", text: own.trim() }, ...notices]) + paths;
+  return formatNoticesComment([{ name: "@weir/datastream", text: own.trim() }, ...notices]) + paths;
 }

@@ -1,4 +1,4 @@
-/** A version in CHANGELOG.md. */
+/** A section of CHANGELOG.md: a version, or the changes since the last release. */
 export interface ChangelogSection {
   /** `undefined` for the changes since the last release. */
   version: string | undefined;
@@ -10,11 +10,11 @@ export interface ChangelogSection {
 
 const UNRELEASED = "## [Unreleased]";
 const HEADING = /^## \[Unreleased\]$|^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)$/;
-/** Definition of the target of a heading's link. */
+/** Definition of the link of a heading. */
 const LINK = /^\[(?:Unreleased|\d+\.\d+\.\d+)\]: \S+\n/gm;
 
 /**
- * Returns the versions in CHANGELOG.md, in its order: the newest first.
+ * Returns the sections of CHANGELOG.md, newest first.
  *
  * @param changelog Text with headings `## [Unreleased]` and `## [1.2.0] - 2026-12-31`
  * @throws {Error} If a heading has another form
@@ -35,7 +35,7 @@ export function sectionsOf(changelog: string): ChangelogSection[] {
   });
 }
 
-/** Returns the section of a version; of the changes since the last release without a version. */
+/** Returns the section of a version, or of the changes since the last release if there is no argument. */
 export function findSection(changelog: string, version?: string): ChangelogSection | undefined {
   return sectionsOf(changelog).find((section) => section.version === version);
 }
@@ -48,7 +48,7 @@ export function hasEntries(section: ChangelogSection | undefined): boolean {
 /**
  * Moves the changes since the last release below the heading of a version.
  *
- * An empty section for the next changes stays on top, and each heading links to the changes on GitHub.
+ * Leaves an empty section for the next changes, and links each heading to the changes on GitHub.
  *
  * @param date Date of the release, YYYY-MM-DD
  * @param repository Address on GitHub

@@ -1,20 +1,21 @@
 /**
  * Passages of the documents that the first release replaces.
  *
- * A passage has both forms. The comments are not shown, and `deno task release` removes them:
+ * A passage contains the text before and the text after the first release. The comments are not shown, and
+ * `deno task release` removes them:
  *
  * ```md
  * <!-- before the first release -->
- * Shown until then.
+ * Text before the first release.
  * <!-- after the first release:
- * Shown from then on; may be empty.
+ * Text after the first release; may be empty.
  * -->
  * ```
  */
 const PASSAGE =
   /^<!-- before the first release -->\n([^]*?)^<!-- after the first release:\n([^]*?)^-->\n(\n?)/gm;
 
-/** Returns a text as readers see it before the first release. Each line keeps its number. */
+/** Replaces each passage by its text before the first release. Line numbers do not change. */
 export function beforeFirstRelease(text: string): string {
   return text.replace(PASSAGE, (_all, before: string, after: string, end: string) => {
     const lines = after.split("\n").length;
@@ -22,7 +23,7 @@ export function beforeFirstRelease(text: string): string {
   });
 }
 
-/** Returns a text with the passages that the first release brings. */
+/** Replaces each passage by its text after the first release. */
 export function afterFirstRelease(text: string): string {
   return text.replace(
     PASSAGE,
@@ -30,8 +31,8 @@ export function afterFirstRelease(text: string): string {
   );
 }
 
-/** Returns the number of lines that readers see before the first release. */
-export function visibleLines(text: string): number {
+/** Returns the number of lines before the first release, without comments of passages. */
+export function countVisibleLines(text: string): number {
   return text.replace(PASSAGE, "$1$3").trimEnd().split("\n").length;
 }
 

@@ -1,12 +1,12 @@
 import settings from "./project.json" with { type: "json" };
 
-/** Address of the repository on GitHub, without a trailing slash; empty while there is none. */
+/** Address of the repository on GitHub, without a trailing slash; empty while there is no repository. */
 export const REPOSITORY: string = settings.repository;
 
-/** Form of the address. GitHub, because `.github/workflows/release.yml` publishes the releases. */
+/** Pattern of the address. Only GitHub runs `.github/workflows/release.yml`, which publishes releases. */
 const ADDRESS = /^https:\/\/github\.com\/[\w.-]+\/[\w.-]*\w$/;
 
-/** Fields of package.json that follow from the repository. */
+/** Fields of package.json that contain the address of the repository. */
 export interface RepositoryFields {
   repository?: { type: "git"; url: string };
   homepage?: string;
@@ -14,9 +14,9 @@ export interface RepositoryFields {
 }
 
 /**
- * Returns the fields of package.json that follow from the repository.
+ * Returns the fields of package.json that contain the address of the repository.
  *
- * npm publishes with provenance only if `repository.url` is the repository of the workflow.
+ * npm accepts provenance only if `repository.url` is the repository of the workflow.
  *
  * @param repository Address on GitHub; default: that of `.ci/project.json`
  * @returns An empty object while no repository is set
@@ -33,7 +33,7 @@ export function repositoryFields(repository: string = REPOSITORY): RepositoryFie
   };
 }
 
-/** Returns why a release cannot use an address, and what to do; `undefined` if it can. */
+/** Returns why an address is invalid, and what to do; `undefined` if it is valid. */
 export function repositoryProblem(repository: string): string | undefined {
   const example = "such as https://github.com/owner/weir";
   if (repository === "") {

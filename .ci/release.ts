@@ -1,7 +1,7 @@
 /**
  * Releases a version: sets it everywhere, runs all checks, commits and tags.
  *
- * It does not push. Any problem leaves the files as they were. `docs/releasing.md` describes the steps.
+ * It does not push. If a step fails, it restores the files. `docs/releasing.md` describes the steps.
  *
  * Usage: `release.ts VERSION [--dry-run]`.
  */
@@ -16,8 +16,8 @@ import { isPreRelease, versionProblem } from "./semver.ts";
 import { statusOf, withStatus } from "./status.ts";
 import { withVersion } from "./version_places.ts";
 
-/** Tasks that must succeed before the commit. The last one builds the npm package. */
-const GATE = ["test", "publish:check", "pack"];
+/** Tasks that must succeed before the commit. */
+const REQUIRED_TASKS = ["test", "publish:check", "pack"];
 const BRANCH = "main";
 const CHANGELOG = "CHANGELOG.md";
 const USAGE = "Usage: deno task release VERSION [--dry-run], such as: deno task release 1.2.0";
@@ -61,7 +61,7 @@ function readArguments(args: string[]): { version: string; isDryRun: boolean } |
   }
 }
 
-/** Returns what prevents the release of a version. Each message says what to do. */
+/** Returns the problems that prevent the release of a version. Each message says what to do. */
 async function findProblems(version: string): Promise<string[]> {
   const changelog = await Deno.readTextFile(PROJECT + CHANGELOG);
   const isReleased = findSection(changelog, jsr.version) !== undefined || await hasTag(jsr.version);
@@ -80,7 +80,7 @@ async function findProblems(version: string): Promise<string[]> {
       : undefined,
     hasEntries(findSection(changelog))
       ? undefined
-      : `${CHANGELOG} has no entries below "## [Unreleased]": list what has changed for users`,
+      : `${CHANGELOG} has no entries below "## [Unreleased]": describe the changes for users`,
   ];
   return problems.filter((problem) => problem !== undefined);
 }
@@ -99,7 +99,7 @@ async function findChanges(version: string): Promise<Change[]> {
     : changelog;
   const status = statusOf(newChangelog, version);
   const changes: Change[] = [];
-  // Lists the text files.
+  // All text files of the repository: -I omits binary files.
   for (const path of (await git("grep", "-I", "--files-with-matches", "")).trim().split("\n")) {
     const before = await Deno.readTextFile(PROJECT + path);
     let after = withVersion(path, before, jsr.version, version);
@@ -111,7 +111,7 @@ async function findChanges(version: string): Promise<Change[]> {
   return changes;
 }
 
-/** Prints the changes of a release as differences between texts. */
+/** Prints the changes of a release as a diff. */
 async function showChanges(version: string): Promise<void> {
   for (const { path, after } of await findChanges(version)) {
     const args = ["diff", "--no-index", "--unified=0", "--", path, "-"];
@@ -123,23 +123,23 @@ async function showChanges(version: string): Promise<void> {
     }).spawn();
     await new Blob([after]).stream().pipeTo(child.stdin);
     const { stdout } = await child.output();
-    // Git calls the new text, which it reads from standard input, "-".
+    // Git reads the new text from standard input, and prints its path as "-".
     console.log(new TextDecoder().decode(stdout).replace(/^\+\+\+ b\/-$/m, `+++ b/${path}`));
   }
-  console.log(`Then: ${GATE.map((task) => `deno task ${task}`).join(", ")}`);
+  console.log(`Then: ${REQUIRED_TASKS.map((task) => `deno task ${task}`).join(", ")}`);
   console.log(`Then: a commit "Release ${version}" and the tag v${version}`);
 }
 
-/** Changes the files, runs the gate, commits and tags. Takes everything back if a step fails. */
+/** Changes the files, runs the required tasks, commits and tags. Undoes all this if a step fails. */
 async function commitRelease(version: string): Promise<boolean> {
   const changes = await findChanges(version);
   const head = (await git("rev-parse", "HEAD")).trim();
-  // An interrupt also ends the running task, after which the files are restored.
+  // Ctrl-C interrupts only the running task, so that this program can restore the files.
   const ignoreSignal = () => {};
   Deno.addSignalListener("SIGINT", ignoreSignal);
   try {
     for (const { path, after } of changes) await Deno.writeTextFile(PROJECT + path, after);
-    for (const task of GATE) await runTask(task);
+    for (const task of REQUIRED_TASKS) await runTask(task);
     await git("add", "--", ...changes.map(({ path }) => path));
     await git("commit", "--quiet", "--message", `Release ${version}`);
     await git("tag", "--annotate", `v${version}`, "--message", `Weir ${version}`);
@@ -163,5 +163,5 @@ async function commitRelease(version: string): Promise<boolean> {
 async function runTask(task: string): Promise<void> {
   const command = new Deno.Command(Deno.execPath(), { args: ["task", task], cwd: PROJECT });
   const { success } = await command.spawn().status;
-  if (!success) throw new Error(`deno task ${task} failed: correct what it reports`);
+  if (!success) throw new Error(`deno task ${task} failed: correct the errors above`);
 }

@@ -1,19 +1,19 @@
 import { sectionsOf } from "./changelog.ts";
 
-/** Which versions of the package are released. */
+/** Release status of the package. */
 export interface Status {
   /** The newest version in CHANGELOG.md with a date; `undefined` before the first release. */
   version: string | undefined;
   /** Date of that release, YYYY-MM-DD. */
   date: string | undefined;
-  /** The line of README.md that says it. */
+  /** Line of README.md with the status. */
   line: string;
 }
 
 const ON_JSR_AND_NPM =
   "on [JSR](https://jsr.io/@weir/datastream) and [npm](https://www.npmjs.com/package/@weir/datastream)";
 
-/** Phrases that are true only before the first release. No text after the release may have them. */
+/** Phrases that are true only before the first release, and must not remain after it. */
 export const PRE_RELEASE_PHRASES: readonly RegExp[] = [
   /\bunreleased\b/,
   /\bnot (?:yet )?(?:on JSR|on npm|published)\b/,
@@ -25,7 +25,7 @@ export const PRE_RELEASE_PHRASES: readonly RegExp[] = [
  * Returns the status of the package.
  *
  * @param changelog Text of CHANGELOG.md
- * @param current Version in `jsr.json`. CHANGELOG.md does not name pre-releases
+ * @param current Version in `jsr.json`, which can be a pre-release; CHANGELOG.md has no pre-releases
  */
 export function statusOf(changelog: string, current: string): Status {
   const { version, date } = sectionsOf(changelog).find((section) => section.version) ?? {};
@@ -42,7 +42,7 @@ export function statusOf(changelog: string, current: string): Status {
   }
 }
 
-/** Replaces the line in README.md that says the status. */
+/** Replaces the line of README.md with the status. */
 export function withStatus(readme: string, { line }: Status): string {
   return readme.replace(/^\*\*Status:\*\* .*$/m, () => line);
 }

@@ -1,5 +1,5 @@
 /**
- * Checks that a tag can be published: it names the version of the package, on the main branch.
+ * Checks that a tag can be published: it has the version of the package, and its commit is on the main branch.
  *
  * Usage: `verify_tag.ts v1.2.0`. `.github/workflows/release.yml` runs it.
  */
@@ -10,7 +10,7 @@ import { findSection } from "./changelog.ts";
 import { git } from "./git.ts";
 import { isPreRelease } from "./semver.ts";
 
-/** The main branch as it was fetched. */
+/** Main branch of the remote repository. */
 const MAIN = "origin/main";
 
 const [tag = ""] = Deno.args;
@@ -34,7 +34,7 @@ const problems = [
 for (const problem of problems) console.error(`${problem}.`);
 if (problems.length > 0) {
   console.error(
-    "Nothing is published: delete the tag, and release with deno task release VERSION.",
+    "Nothing is published. Delete the tag, then release with deno task release VERSION.",
   );
   Deno.exitCode = 1;
 } else {

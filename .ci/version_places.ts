@@ -15,14 +15,14 @@ const PLACES: readonly VersionPlace[] = [
   { path: /^examples\/.*deno\.json$/, text: "jsr:@weir/datastream@^{}" },
 ];
 
-/** Files that name versions but keep them, and why. */
-const KEPT: readonly (readonly [path: RegExp, reason: string])[] = [
+/** Files with versions that a release does not change, and the reason. */
+const UNCHANGED: readonly (readonly [path: RegExp, reason: string])[] = [
   [/^CHANGELOG\.md$/, "lists all versions; .ci/changelog.ts adds the new one"],
   [/^docs\/benchmarks\.md$/, "says which version was measured"],
   [/^docs\/releasing\.md$|^\.ci\/|\/(?:release|workflows)_test\.ts$/, "has examples of versions"],
 ];
 
-/** Returns the text of a file with the version replaced in its places. */
+/** Replaces the version in all places of a file. */
 export function withVersion(path: string, text: string, from: string, to: string): string {
   return PLACES.filter((place) => place.path.test(path)).reduce(
     (changed, place) => changed.replaceAll(placeText(place, from), placeText(place, to)),
@@ -33,13 +33,13 @@ export function withVersion(path: string, text: string, from: string, to: string
 /**
  * Finds texts that name a version of the package but are not in the list of places.
  *
- * Other packages and the datasets of the sandbox may have the same version, so a text counts only if
- * the version follows the name of the package or is assigned in a file of settings.
+ * Other packages and the datasets of the sandbox may have the same version. A text is therefore reported only if
+ * the version follows the name of the package, or is the value of `version` in a configuration file.
  *
- * @returns `path:line: text` for each
+ * @returns `path:line: text` for each text
  */
 export function unlistedPlaces(path: string, text: string, version: string): string[] {
-  if (KEPT.some(([kept]) => kept.test(path))) return [];
+  if (UNCHANGED.some(([pattern]) => pattern.test(path))) return [];
   const escaped = `${version.replaceAll(".", "\\.")}(?!\\d|\\.\\d)`;
   const named = [
     new RegExp(`weir(?:[-/.](?:datastream|endpoint)[\\w./-]*)?["'\`:@^~/v\\s-]+${escaped}`, "i"),

@@ -51,7 +51,7 @@
  * | `/Citations.txt` | citations of the datasets; also `.json` |
  * | `/` | the web page |
  * | `/healthz` | status 200 |
- * | `/readyz` | status 200 if DataStream answers and accepts the key, else 503 |
+ * | `/readyz` | status 200 if DataStream responds and accepts the key, else 503 |
  * | `/metrics` | metrics for Prometheus, if {@linkcode AppOptions.metricsToken} is set |
  *
  * The parameters are `$select`, `$filter`, `$skiptoken`, `limit`, `$top`, `bbox`, `$format`, `separator`,
@@ -98,6 +98,7 @@ import { Metrics, METRICS_TYPE } from "./metrics.ts";
 import { type AppOptions, type Settings, toSettings } from "./options.ts";
 import { addPage } from "./page/page.ts";
 import { problemResponse, requestIdHint, toProblem } from "./problem.ts";
+import { OutputBudget } from "./output_budget.ts";
 import { Readiness } from "./readiness.ts";
 import { RequestLog } from "./request_log.ts";
 
@@ -125,8 +126,8 @@ export interface EdgeApp {
  * error aborts the transfer, so that no client mistakes an incomplete file for a complete one.
  *
  * `GET /` returns the web page, `GET /Citations.txt` returns citations, `GET /healthz` returns
- * 200, and `GET /readyz` returns 200 if the service answers. Each response has the header
- * `x-request-id`, which the log contains, too.
+ * 200, and `GET /readyz` returns 200 if the service responds. Each response has the header
+ * `x-request-id`, which is also in the log.
  *
  * @param options Access mode, API key, base URL of the service and limits
  * @returns The app. Deno, Bun and Workers call its `fetch` method
@@ -157,6 +158,7 @@ export function createApp(options: AppOptions): EdgeApp {
     settings,
     accessControl: createAccessControl(settings),
     serviceLimit,
+    outputBudget: new OutputBudget(settings.maxBufferedBytes, settings.clock),
   };
   const recorders: Recorders = {
     settings,
@@ -209,7 +211,9 @@ export function createApp(options: AppOptions): EdgeApp {
 
   async function respond(request: Request): Promise<Response> {
     const exchange = new Exchange(request, recorders);
-    const response = await app.fetch(request, { exchange });
+    const response = URL.canParse(request.url)
+      ? await app.fetch(request, { exchange })
+      : rejectUrl();
     return await exchange.respond(response, () => emptyBody(settings));
   }
 }
@@ -247,6 +251,8 @@ function addCommonHeaders(app: Router, { corsOrigins, synthetic }: Settings): vo
 }
 
 const NO_STORE = { "cache-control": "no-store" };
+// Sets the type, because Bun replaces the default type by application/octet-stream.
+const STATUS_HEADERS = { ...NO_STORE, "content-type": "text/plain; charset=utf-8" };
 
 /** Adds all routes. Returns the value of the header `allow` by path. */
 function addRoutes(
@@ -260,10 +266,10 @@ function addRoutes(
     allowedMethods.set(path, "GET, HEAD");
     app.get(path, ({ env }) => respond(env.exchange));
   };
-  get("/healthz", () => new Response("ok\n", { headers: NO_STORE }));
+  get("/healthz", () => new Response("ok\n", { headers: STATUS_HEADERS }));
   get("/readyz", async (exchange) => {
     await readiness.check(accessControl.serverDataStream, exchange);
-    return new Response("ready\n", { headers: NO_STORE });
+    return new Response("ready\n", { headers: STATUS_HEADERS });
   });
   if (metricsToken !== undefined) {
     get("/metrics", async ({ request }) => {
@@ -287,6 +293,16 @@ function addRoutes(
   }
   addPage(app, allowedMethods, context);
   return allowedMethods;
+}
+
+/** Responds to a request with an invalid `host` header (RFC 9112, 3.2), which some runtimes do not reject. */
+function rejectUrl(): Response {
+  return problemResponse({
+    status: 400,
+    title: "Invalid request",
+    detail: "The host header or the URL of the request is invalid",
+    hint: "send the host and port of this server in the host header",
+  });
 }
 
 /** Returns a hint for an unknown path: near matches, or the valid paths. */

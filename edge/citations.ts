@@ -24,7 +24,7 @@ export async function respondWithCitations(
   { accessControl, serviceLimit, settings }: AppContext,
 ): Promise<Response> {
   const { request } = exchange;
-  const dataStream = exchange.observe(await accessControl.authorize(request));
+  const dataStream = exchange.countRequests(await accessControl.authorize(request));
   const url = new URL(request.url);
   const values = readParameters(url, ["$filter", "bbox", ...accessControl.parameters]);
   const filter = values.get("$filter");

@@ -1,10 +1,7 @@
 import type { Clock } from "../src/clock.ts";
+import { ExpiringSet } from "./expiring_set.ts";
 import { HttpProblem } from "./problem.ts";
 
-/** Interval (ms) at which the holder of a permit renews it. */
-const RENEWAL_INTERVAL = 5_000;
-/** Age (ms) after which a permit that was not renewed is reclaimed. */
-const TASK_PERMIT_TTL = 30_000;
 /** Delay (s) after which a rejected client may try again. */
 const RETRY_DELAY = 30;
 
@@ -14,31 +11,24 @@ export interface TaskPermit {
   release(): void;
 }
 
-/**
- * Limits how many tasks run concurrently.
- *
- * Permits expire unless renewed, because workerd can drop a request without running its `finally`
- * blocks or timers; a counter would leak.
- */
+/** Limits how many tasks run concurrently. */
 export class ConcurrencyLimit {
   /** Number of tasks that were refused. */
   refused = 0;
-  readonly #held = new Set<{ renewedAt: number }>();
+  readonly #permits: ExpiringSet<TaskPermit>;
 
   /**
    * @param max Maximum number of concurrent permits
    * @param tasks Plural noun for the tasks, used in the 503 message
    * @param clock Clock for expiry and renewal
    */
-  constructor(readonly max: number, readonly tasks: string, readonly clock: Clock) {}
+  constructor(readonly max: number, readonly tasks: string, clock: Clock) {
+    this.#permits = new ExpiringSet(clock);
+  }
 
   /** Number of permits that are held. */
   get held(): number {
-    const now = this.clock.now();
-    for (const entry of this.#held) {
-      if (now - entry.renewedAt > TASK_PERMIT_TTL) this.#held.delete(entry);
-    }
-    return this.#held.size;
+    return this.#permits.sum(() => 1);
   }
 
   /**
@@ -56,25 +46,9 @@ export class ConcurrencyLimit {
         hint: `try again after ${RETRY_DELAY} s`,
       }, { "retry-after": String(RETRY_DELAY) });
     }
-    const entry = { renewedAt: this.clock.now() };
-    const released = new AbortController();
-    this.#held.add(entry);
-    const renew = async () => {
-      for (;;) {
-        await this.clock.sleep(RENEWAL_INTERVAL, released.signal);
-        if (released.signal.aborted) return;
-        entry.renewedAt = this.clock.now();
-        // The permit may have expired while the whole process was suspended.
-        this.#held.add(entry);
-      }
-    };
-    renew().catch(() => {});
-    return {
-      release: () => {
-        released.abort();
-        this.#held.delete(entry);
-      },
-    };
+    const permit = { release: () => {} };
+    permit.release = this.#permits.add(permit);
+    return permit;
   }
 
   /**

@@ -20,6 +20,7 @@ export const OPTION_VARIABLES = {
   baseUrl: "DATASTREAM_BASE_URL",
   access: "WEIR_ACCESS",
   corsOrigins: "WEIR_CORS_ORIGINS",
+  maxBufferedBytes: "WEIR_MAX_BUFFERED_BYTES",
   maxDownloads: "WEIR_MAX_DOWNLOADS",
   maxRows: "WEIR_MAX_ROWS",
   metricsToken: "WEIR_METRICS_TOKEN",
@@ -59,7 +60,8 @@ export function readConfig(environment: Environment): AppOptions {
   const access = readAccess(environment.WEIR_ACCESS, sandbox === "1" ? "public" : undefined);
   if (sandbox === "1") {
     if (access === "public") return { ...options, ...sandboxOptions(options) };
-    throw invalidValue("WEIR_ACCESS", "public if WEIR_SANDBOX is 1", access, "omit it");
+    const hint = 'omit it, or omit {WEIR_SANDBOX: "1"}';
+    throw invalidValue("WEIR_ACCESS", "public for synthetic data", access, hint);
   }
   const requireSet = (name: EnvironmentVariable, value: string) => {
     if (environment[name]?.trim()) return;
@@ -110,7 +112,7 @@ export function sandboxOptions(
 
 type Limits = Pick<
   AppOptions,
-  "requestsPerSecond" | "maxRows" | "maxDownloads" | "pageRows" | "corsOrigins"
+  "requestsPerSecond" | "maxRows" | "maxDownloads" | "maxBufferedBytes" | "pageRows" | "corsOrigins"
 >;
 
 function readLimits(environment: Environment): Limits {
@@ -124,6 +126,7 @@ function readLimits(environment: Environment): Limits {
     requestsPerSecond: rate ? Number(rate) : undefined,
     maxRows: whole("WEIR_MAX_ROWS"),
     maxDownloads: whole("WEIR_MAX_DOWNLOADS"),
+    maxBufferedBytes: whole("WEIR_MAX_BUFFERED_BYTES"),
     pageRows: whole("WEIR_PAGE_ROWS", MAXIMUM_TOP),
     corsOrigins: readOrigins(environment.WEIR_CORS_ORIGINS),
   };

@@ -7,10 +7,10 @@
 import { ValidationError } from "../src/errors.ts";
 import { createApp } from "./app.ts";
 import { sandboxOptions } from "./config.ts";
-import { DEFAULT_HOST, ListenError } from "./listening.ts";
+import { DEFAULT_HOST, ListenError } from "./server/listening.ts";
 import { createCodeSnippets } from "./page/code_snippets.ts";
-import { startServer } from "./server.ts";
-import { readListenOptions } from "./server_config.ts";
+import { startServer } from "./server/http_server.ts";
+import { readListenOptions } from "./server/server_config.ts";
 
 try {
   const options = readListenOptions({ PORT: Deno.env.get("PORT"), HOST: DEFAULT_HOST });

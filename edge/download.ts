@@ -3,11 +3,13 @@ import { ValidationError } from "../src/errors.ts";
 import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../src/formats/formats.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import type { AccessControl } from "./access.ts";
+import { PAGE_BUFFER } from "../src/client/read_ahead.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { downloadHeaders } from "./download_headers.ts";
 import { streamDownload } from "./download_response.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Settings } from "./options.ts";
+import { type OutputBudget, OutputBuffer } from "./output_budget.ts";
 import { HttpProblem, toServiceProblem } from "./problem.ts";
 import { type DownloadParameters, readDownloadParameters } from "./search_params.ts";
 import { SERVICE_MEDIA_TYPE } from "../src/service_constants.ts";
@@ -18,6 +20,8 @@ export interface AppContext {
   accessControl: AccessControl;
   /** Limit for downloads, counts and requests for citations. The page has its own limit. */
   serviceLimit: ConcurrencyLimit;
+  /** Limit for the output that downloads buffer. */
+  outputBudget: OutputBudget;
 }
 
 /**
@@ -32,10 +36,10 @@ export async function respondWithDownload(
   exchange: Exchange,
   resource: ResourceName,
   formatInPath: FormatName | undefined,
-  { settings, accessControl, serviceLimit }: AppContext,
+  { settings, accessControl, serviceLimit, outputBudget }: AppContext,
 ): Promise<Response> {
   const { request } = exchange;
-  const dataStream = exchange.observe(await accessControl.authorize(request));
+  const dataStream = exchange.countRequests(await accessControl.authorize(request));
   const parameters = readDownloadParameters(
     new URL(request.url),
     accessControl.parameters,
@@ -58,7 +62,9 @@ export async function respondWithDownload(
       exchange.rows = rows;
     },
   });
-  const stream = query.bytes(format, { csv });
+  const buffer = new OutputBuffer(outputBudget);
+  const byteOptions = { csv, [PAGE_BUFFER]: buffer };
+  const stream = query.bytes(format, byteOptions);
   const headers = downloadHeaders(resource, format, parameters, {
     synthetic: settings.synthetic,
     isNegotiated: formatInPath === undefined,
@@ -75,6 +81,7 @@ export async function respondWithDownload(
     }
     const response = await streamDownload({
       stream,
+      buffer,
       headers,
       signal,
       readerTimeout: settings.readerTimeout,
@@ -85,6 +92,7 @@ export async function respondWithDownload(
         exchange.bytes += bytes;
       },
       onEnd(outcome) {
+        buffer.close();
         permit.release();
         exchange.end(outcome);
       },
@@ -92,6 +100,7 @@ export async function respondWithDownload(
     exchange.isStream = true;
     return response;
   } catch (error) {
+    buffer.close();
     permit.release();
     throw toServiceProblem(error, `Download of ${resource}`, settings, exchange);
   }

@@ -2,12 +2,15 @@
 import type { Clock } from "../src/clock.ts";
 import type { Bytes } from "../src/bytes.ts";
 import { releaseBuffer } from "../src/formats/page_writer.ts";
+import type { OutputBuffer } from "./output_budget.ts";
 import type { RequestOutcome } from "./request_log.ts";
 
 /** A stream to send as a download. */
 interface StreamedDownload {
   /** Bytes of the document. */
   stream: ReadableStream<Bytes>;
+  /** Counts the bytes of the stream that the client has not read. */
+  buffer: OutputBuffer;
   headers: Record<string, string>;
   /** Signal of the request. It is ignored after the response is returned. */
   signal: AbortSignal;
@@ -45,14 +48,23 @@ export async function streamDownload(download: StreamedDownload): Promise<Respon
   }
 }
 
-/** Creates a body of smaller chunks. Reads the stream only when the client has read all of them. */
+/** Creates a body of smaller chunks. Reads the stream when the client has read all chunks before. */
 function createBody(
   reader: ReadableStreamDefaultReader<Bytes>,
   first: ReadableStreamReadResult<Bytes>,
-  { readerTimeout, clock, onError, onChunk, onEnd }: StreamedDownload,
+  { buffer, readerTimeout, clock, onError, onChunk, onEnd }: StreamedDownload,
 ): ReadableStream<Bytes> {
-  let chunks = splitChunk(first.value);
-  let isDone = first.done;
+  let { done: isDone, value: part } = first;
+  /** Number of bytes of the part that were passed to the runtime. */
+  let taken = 0;
+  /** Frees the part, because the query still refers to it. */
+  const dropPart = () => {
+    if (part === undefined) return;
+    buffer.remove(part.length);
+    releaseBuffer(part);
+    part = undefined;
+    taken = 0;
+  };
   let timeout = new AbortController();
   const startTimeout = (controller: ReadableStreamDefaultController) => {
     const { signal } = timeout = new AbortController();
@@ -62,7 +74,7 @@ function createBody(
     };
     expire().catch((error) => {
       if (signal.aborted) return;
-      chunks = [];
+      dropPart();
       controller.error(error);
       void reader.cancel(error);
       onError(error);
@@ -74,27 +86,28 @@ function createBody(
     async pull(controller) {
       timeout.abort();
       try {
-        while (!isDone && chunks.length === 0) {
-          const { done, value } = await reader.read();
-          isDone = done;
-          chunks = splitChunk(value);
+        if (part === undefined && !isDone) {
+          ({ done: isDone, value: part } = await reader.read());
         }
       } catch (error) {
         onError(error);
         onEnd("failed");
         throw error;
       }
-      if (isDone) {
+      if (part === undefined) {
         controller.close();
         return onEnd("complete");
       }
-      const chunk = chunks.shift()!;
+      const chunk = part.slice(taken, taken + MAX_CHUNK);
+      taken += chunk.length;
+      if (taken === part.length) dropPart();
       onChunk(chunk.length);
       controller.enqueue(chunk);
       startTimeout(controller);
     },
     async cancel(reason) {
       timeout.abort();
+      dropPart();
       onEnd("aborted");
       await reader.cancel(reason);
     },
@@ -106,16 +119,3 @@ function createBody(
  * so it is not disconnected.
  */
 const MAX_CHUNK = 65_536;
-
-/**
- * Copies a chunk into smaller ones and releases its buffer, so that memory is freed while the client
- * reads.
- */
-function splitChunk(chunk: Bytes = new Uint8Array()): Bytes[] {
-  const chunks = Array.from(
-    { length: Math.ceil(chunk.length / MAX_CHUNK) },
-    (_, index) => chunk.slice(index * MAX_CHUNK, (index + 1) * MAX_CHUNK),
-  );
-  releaseBuffer(chunk);
-  return chunks;
-}

@@ -1,4 +1,4 @@
-// One request and its response: its id, its requests to DataStream, and the facts for the log and metrics.
+// A request and its response: request id, requests to DataStream, and data for the log and metrics.
 import type { Hono } from "hono";
 import type { DataStream } from "../src/client/datastream.ts";
 import { defaultFetch } from "../src/client/transport.ts";
@@ -11,9 +11,10 @@ import {
   type FailureLog,
   type RequestLog,
   type RequestOutcome,
+  searchParamsOf,
 } from "./request_log.ts";
 
-/** Objects that record the exchanges of an app. */
+/** Objects of an app that its exchanges use. */
 export interface Recorders {
   settings: Settings;
   log: RequestLog;
@@ -21,23 +22,23 @@ export interface Recorders {
   readiness: Readiness;
 }
 
-/** Router whose handlers find the exchange in the environment of Hono. */
+/** Hono app whose handlers read the exchange from `env.exchange`. */
 export type Router = Hono<{ Bindings: { exchange: Exchange } }>;
 
 /** Status of a response to a client that has already disconnected, as in nginx. */
 export const CLIENT_CLOSED_REQUEST = 499;
-/** Path in the log and metrics of a request to an unknown path, which may contain a key. */
+/** Path in the log and metrics for an unknown path, because the path itself may contain a key. */
 const UNKNOWN_PATH = "(unknown)";
-/** Methods that are logged. Another one is any text. */
+/** Methods to log. A client can send any other text as a method. */
 const KNOWN_METHODS = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|TRACE|CONNECT)$/;
-/** Request ids of clients that are kept. */
+/** Valid request ids of clients. */
 const REQUEST_ID_PATTERN = /^[A-Za-z0-9\-_.]{1,128}$/;
 
-/** A request that the app handles. */
+/** A request that the app handles, and its response. */
 export class Exchange implements FailureLog {
-  /** Request id: the one of the client if it is valid, else a random UUID. */
+  /** Request id: from the header `x-request-id` if it is valid, else a random UUID. */
   readonly id: string;
-  /** Path of the route. */
+  /** Path, if the app has a route for it. */
   route: string = UNKNOWN_PATH;
   /** Number of rows, or citations, in the response. */
   rows = 0;
@@ -61,13 +62,13 @@ export class Exchange implements FailureLog {
     this.id = isValid ? given : crypto.randomUUID();
   }
 
-  /** Keeps a secret of this request out of the log. */
-  hide(secret: string | undefined): void {
+  /** Adds a secret to replace in the log. */
+  addSecret(secret: string | undefined): void {
     if (secret) this.#secrets.add(secret);
   }
 
-  /** Creates a client that counts its requests as requests of this exchange. */
-  observe(dataStream: DataStream): DataStream {
+  /** Returns a client whose requests are counted as upstream requests of this exchange. */
+  countRequests(dataStream: DataStream): DataStream {
     const { fetch = defaultFetch } = this.#recorders.settings.dataStreamOptions;
     const { metrics, readiness } = this.#recorders;
     return dataStream.with({
@@ -76,7 +77,7 @@ export class Exchange implements FailureLog {
         try {
           const response = await fetch(request);
           metrics.addUpstreamRequest(String(response.status));
-          readiness.observe(response);
+          readiness.recordResponse(response);
           return response;
         } catch (error) {
           metrics.addUpstreamRequest(request.signal.aborted ? "aborted" : "failed");
@@ -87,13 +88,13 @@ export class Exchange implements FailureLog {
   }
 
   logFailure(failure: string, error: unknown): void {
-    if (error instanceof DataStreamError) this.#recorders.readiness.fail(error);
+    if (error instanceof DataStreamError) this.#recorders.readiness.recordError(error);
     const message = error instanceof Error ? error.message : String(error);
     this.#recorders.log.addError(this.id, `${failure}: ${message}`, this.#redact);
   }
 
   /**
-   * Completes a response: adds the request id and, unless the body is a stream, ends the exchange.
+   * Adds the request id to a response. Ends the exchange unless the body is a stream.
    *
    * @param emptyBody Creates the body of a response to `HEAD`
    */
@@ -105,7 +106,7 @@ export class Exchange implements FailureLog {
     if (this.request.method === "HEAD") {
       body = emptyBody();
     } else if (response.body !== null) {
-      // These bodies are short texts.
+      // Only streams are long.
       body = await response.arrayBuffer();
       this.bytes = body.byteLength;
     }
@@ -113,7 +114,7 @@ export class Exchange implements FailureLog {
     return new Response(body, response);
   }
 
-  /** Adds the exchange to the log and metrics. Further calls have no effect. */
+  /** Writes the exchange to the log and metrics. Later calls have no effect. */
   end(outcome: RequestOutcome): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -134,11 +135,11 @@ export class Exchange implements FailureLog {
     this.#recorders.log.addRequest(facts, this.#redact);
   }
 
-  /** Replaces the secrets of the server and of this request. */
+  /** Replaces the secrets of the server and of this request in a text. */
   readonly #redact = (text: string): string =>
     createRedactor([...this.#recorders.settings.secrets, ...this.#secrets])(text);
 
-  /** Returns the time (ms). A clock that fails must not change the response. */
+  /** Returns the time (ms), or 0 if the clock fails, so that logging never throws. */
   #now(): number {
     try {
       return this.#recorders.settings.clock.now();
@@ -150,12 +151,11 @@ export class Exchange implements FailureLog {
 
 /** Returns the credentials in the headers and the URL of a request. */
 function secretsOf({ headers, url }: Request): Set<string> {
-  const { searchParams } = new URL(url);
   const authorization = headers.get("authorization")?.trim() ?? "";
   return new Set([
     headers.get("x-api-key")?.trim() ?? "",
     authorization,
     authorization.replace(/^\S+\s+/, ""),
-    ...searchParams.getAll("signature"),
+    ...searchParamsOf(url).getAll("signature"),
   ]);
 }

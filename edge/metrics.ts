@@ -6,14 +6,14 @@ import type { RequestFacts } from "./request_log.ts";
 /** Content type of the metrics: version 0.0.4 of the Prometheus text exposition format. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Upper bounds (s) of the histogram of durations. A download takes half a second per page, or more. */
+/** Upper bounds (s) of the buckets for durations. A download takes at least half a second per page. */
 const DURATION_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
 
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * Counts the requests of an app. Labels have few values, because each combination is kept in memory:
- * routes, known methods and statuses.
+ * Counts the requests of an app. Labels have few values (routes, known methods, statuses), because each
+ * combination uses memory.
  */
 export class Metrics {
   readonly #requests = new Counter();
@@ -40,7 +40,7 @@ export class Metrics {
   addRequest(
     { method, path: route, status, outcome, rows, bytes, milliseconds }: RequestFacts,
   ): void {
-    // At the start of a Worker, the time is 0.
+    // On Workers, the clock returns 0 until the first request.
     this.#startedAt ||= this.#readTime();
     this.#requests.add({ route, method, status: String(status) });
     if (rows > 0) this.#rows.add({ route }, rows);
@@ -60,7 +60,7 @@ export class Metrics {
     this.#upstreamRequests.add({ status });
   }
 
-  /** Formats all metrics. */
+  /** Formats all metrics in the Prometheus text format. */
   toText(): string {
     const limit = this.#limit;
     const durationsByRoute = [...this.#durations];
@@ -94,7 +94,7 @@ export class Metrics {
       ...family(
         "weir_interrupted_responses_total",
         "counter",
-        "Responses that the client aborted or that failed after their start.",
+        "Responses that the client aborted or that failed after their first byte.",
         this.#interrupted.samples,
       ),
       ...family(
@@ -119,7 +119,7 @@ export class Metrics {
     ].join("\n");
   }
 
-  /** Returns the time, or 0 if it cannot be read. A clock that fails must not change the response. */
+  /** Returns the time (ms), or 0 if the clock fails, so that counting never throws. */
   #readTime(): number {
     try {
       return this.#now();
@@ -131,7 +131,7 @@ export class Metrics {
 
 type Sample = readonly [labels: Labels, value: number];
 
-/** Sums by labels. */
+/** A sum for each combination of labels. */
 class Counter {
   readonly #sums = new Map<string, { labels: Labels; sum: number }>();
 

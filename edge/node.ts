@@ -1,6 +1,6 @@
 /**
  * Serves the app of Weir with Node's HTTP server: CSV downloads of water-quality data from
- * [DataStream](https://datastream.org), and a web page that makes their URLs.
+ * [DataStream](https://datastream.org), and a web page that creates download URLs.
  *
  * ## Start
  *
@@ -24,7 +24,7 @@
  * console.error(`Weir listens on ${server.url}`);
  * ```
  *
- * For a server that environment variables configure, run `npx @weir/datastream serve`.
+ * To configure a server by environment variables, run `npx @weir/datastream serve` instead.
  *
  * ## Options
  *
@@ -32,37 +32,38 @@
  * |---|---|---|
  * | `host` | address to listen on; `0.0.0.0` is all addresses | `127.0.0.1` |
  * | `port` | port to listen on; 0 is any free port | 8000 |
- * | `shutdownTimeout` | time in milliseconds that open downloads get after a signal to stop | 25000 |
+ * | `shutdownTimeout` | time in milliseconds that open downloads get to complete when the server stops | 25000 |
+ * | `stopsOnSignals` | whether SIGTERM and SIGINT stop the server and end the process | `true` |
  *
  * Importing this module starts nothing.
  *
  * ## Stopping
  *
  * After SIGTERM or SIGINT, the server accepts no connections, and the process ends when the open downloads
- * are complete. Downloads that take longer than `shutdownTimeout` are broken off, so that no program takes
- * an incomplete file for a complete one; the exit code is then 1. A second signal ends the process
- * immediately.
+ * are complete. Downloads that take longer than `shutdownTimeout` are interrupted with a connection error, so
+ * that no program takes an incomplete file for a complete one. The exit code is then 1. A second signal ends
+ * the process immediately.
  *
  * ## Runtimes
  *
- * Node 20.19 or later. The module also works in Deno and Bun, but there `export default createApp(options)`
- * with `deno serve` or `bun` needs no HTTP server of Node.
+ * Node 20.19 or later. The module also works in Deno and Bun, but their own servers are simpler:
+ * `export default createApp(options)` with `deno serve` or `bun`.
  *
  * @module
  */
 import { createAdaptorServer } from "@hono/node-server";
 import type { Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { requireOptions, requireType, requireWholeNumber } from "../src/validation.ts";
 import type { EdgeApp } from "./app.ts";
 import {
-  brokenMessage,
   DEFAULT_SHUTDOWN_TIMEOUT,
+  interruptedMessage,
   MAX_SHUTDOWN_TIMEOUT,
   stopWithin,
-} from "./graceful_stop.ts";
-import { DEFAULT_HOST, DEFAULT_PORT, formatUrl, toListenError } from "./listening.ts";
-import { currentProcess } from "./server_process.ts";
+} from "./server/graceful_stop.ts";
+import { DEFAULT_HOST, DEFAULT_PORT, formatUrl, toListenError } from "./server/listening.ts";
+import { currentProcess } from "./server/server_process.ts";
 
 /**
  * Options of {@linkcode serveNode}.
@@ -81,8 +82,8 @@ export interface NodeServerOptions {
   /** Port to listen on, 0 to 65535; 0 is any free port. Default 8000. */
   port?: number | undefined;
   /**
-   * Time in milliseconds that open downloads get to complete after the server was told to stop, 0 to
-   * 3600000. Default 25000.
+   * Time in milliseconds that open downloads get to complete when the server stops, 0 to 3600000.
+   * Default 25000.
    */
   shutdownTimeout?: number | undefined;
   /** Whether SIGTERM and SIGINT stop the server and end the process. Default true. */
@@ -96,15 +97,15 @@ export interface NodeServer {
   /** Returns the number of requests whose responses are not complete. */
   openResponses(): number;
   /**
-   * Stops accepting connections and waits for the open responses, at most `shutdownTimeout`. The rest are
-   * broken off.
+   * Stops accepting connections, waits for the open responses, and interrupts those that are not complete
+   * after `shutdownTimeout`.
    *
-   * @returns Number of responses that were broken off
+   * @returns Number of interrupted responses
    */
   stop(): Promise<number>;
 }
 
-/** Names of all options; the type makes a missing or extra name an error. */
+/** Names of all options. The type requires each name exactly once. */
 const NODE_SERVER_OPTIONS: Record<keyof NodeServerOptions, undefined> = {
   host: undefined,
   port: undefined,
@@ -116,8 +117,8 @@ const NODE_SERVER_OPTIONS: Record<keyof NodeServerOptions, undefined> = {
  * Serves an app with Node's HTTP server.
  *
  * @param app App of `createApp()`, or the default export of `@weir/datastream/serve`
- * @param options Host, port, and time for open downloads
- * @returns The server, when it listens
+ * @param options Host, port and shutdown timeout
+ * @returns The server, as soon as it listens
  * @throws {ValidationError} If an option is unknown or invalid
  * @throws {Error} If the server cannot listen, for example because the port is in use
  *
@@ -150,13 +151,18 @@ export async function serveNode(
   requireWholeNumber("shutdownTimeout", shutdownTimeout, 0, MAX_SHUTDOWN_TIMEOUT);
   requireType("stopsOnSignals", stopsOnSignals, "boolean");
   const server = createHttpServer(app, host);
-  const open = new Set<ServerResponse>();
+  const connections = new Set<Socket>();
+  const open = new Map<ServerResponse, Socket>();
   let stopping: Promise<number> | undefined;
+  server.on("connection", (socket) => {
+    connections.add(socket);
+    socket.once("close", () => connections.delete(socket));
+  });
   server.on("request", ({ socket }, response) => {
-    open.add(response);
+    open.set(response, socket);
     response.once("close", () => {
       open.delete(response);
-      // Otherwise, Node would keep the connection open for another request, 5 s by default.
+      // Node would keep the connection open for another request, 5 s by default.
       if (stopping) socket.destroySoon();
     });
   });
@@ -164,7 +170,7 @@ export async function serveNode(
     server.once("error", (error) => reject(toListenError(host, port, error)));
     server.listen(port, host, resolve);
   });
-  const breakOff = () => {
+  const interrupt = () => {
     const { size } = open;
     server.closeAllConnections();
     return size;
@@ -173,16 +179,20 @@ export async function serveNode(
     stopping ??= stopWithin(
       new Promise((resolve) => void server.close(resolve)),
       shutdownTimeout,
-      breakOff,
+      interrupt,
     );
-    server.closeIdleConnections();
+    // Node would wait for a connection on which no request has arrived yet, such as one that a browser
+    // opened in advance.
+    const busy = new Set(open.values());
+    for (const socket of connections) if (!busy.has(socket)) socket.destroy();
     return stopping;
   };
   if (stopsOnSignals) {
     currentProcess()?.onStopSignal(async () => {
-      const broken = await stop();
-      if (broken > 0) console.error(brokenMessage(broken, shutdownTimeout, "shutdownTimeout"));
-      return broken > 0 ? 1 : 0;
+      const interrupted = await stop();
+      if (interrupted === 0) return 0;
+      console.error(interruptedMessage(interrupted, shutdownTimeout, "shutdownTimeout"));
+      return 1;
     });
   }
   const { port: actualPort } = server.address() as AddressInfo;
@@ -190,11 +200,11 @@ export async function serveNode(
 }
 
 function createHttpServer(app: Pick<EdgeApp, "fetch">, hostname: string): Server {
-  // Passes only the request: the second argument of this server is not the environment of Workers.
+  // Passes only the request. `fetch()` of `./serve` would take the second argument for that of its runtime.
   const fetch = async (request: Request) => {
     const response = await app.fetch(request);
-    // Without this header, the server reads the first chunks before it sends the headers. It would
-    // respond to an error in these chunks with the error's message.
+    // Without this header, the server reads the first chunks before it sends the status, and responds to
+    // an error in these chunks with the error's message.
     if (response.headers.has("content-disposition")) {
       response.headers.set("transfer-encoding", "chunked");
     }

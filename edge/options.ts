@@ -69,6 +69,11 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
    * Default 10000.
    */
   pageRows?: number | undefined;
+  /**
+   * Maximum number of bytes that all downloads together hold for clients that read slowly. While it is
+   * reached, no further page is requested. It can be exceeded by a part of one page. Default 32000000.
+   */
+  maxBufferedBytes?: number | undefined;
   /** Origins whose web pages may read responses, or `*` for all. Default `*`. */
   corsOrigins?: "*" | readonly string[] | undefined;
   /** Time in milliseconds after which a client that reads nothing is disconnected. Default 60000. */
@@ -105,6 +110,7 @@ const APP_OPTIONS: Record<keyof AppOptions, undefined> = {
   maxRows: undefined,
   maxDownloads: undefined,
   pageRows: undefined,
+  maxBufferedBytes: undefined,
   corsOrigins: undefined,
   readerTimeout: undefined,
   now: undefined,
@@ -131,6 +137,7 @@ export interface Settings {
   maxRows: number;
   maxDownloads: number;
   pageRows: number;
+  maxBufferedBytes: number;
   corsOrigins: "*" | readonly string[];
   readerTimeout: number;
   clock: Clock;
@@ -167,6 +174,7 @@ export function toSettings(options: AppOptions): Settings {
     maxRows = access === "public" ? PUBLIC_MAX_ROWS : Infinity,
     maxDownloads = 20,
     pageRows = MAXIMUM_TOP,
+    maxBufferedBytes = 32_000_000,
     corsOrigins = "*",
     readerTimeout = 60_000,
     now = Date.now,
@@ -192,6 +200,7 @@ export function toSettings(options: AppOptions): Settings {
   requireWholeNumber("maxRows", maxRows, 1);
   requireWholeNumber("maxDownloads", maxDownloads, 1);
   requireWholeNumber("pageRows", pageRows, 1, MAXIMUM_TOP);
+  requireWholeNumber("maxBufferedBytes", maxBufferedBytes, 1);
   requireWholeNumber("readerTimeout", readerTimeout, 1, MAX_READER_TIMEOUT);
   requireType("synthetic", synthetic, "boolean");
   requireType("signingSecret", signingSecret, "string");
@@ -212,6 +221,7 @@ export function toSettings(options: AppOptions): Settings {
     maxRows,
     maxDownloads,
     pageRows,
+    maxBufferedBytes,
     corsOrigins,
     readerTimeout,
     clock: dataStreamOptions.clock ?? systemClock,

@@ -4,135 +4,138 @@ import type { Settings } from "./options.ts";
 import { HttpProblem } from "./problem.ts";
 import { type FailureLog, toIsoTime } from "./request_log.ts";
 
-/** Age (ms) at which an answer of DataStream, or the lack of one, is out of date. */
-const ANSWER_TTL = 60_000;
-/** Maximum time (ms) that a request for `/readyz` waits for an answer. */
+/** Age (ms) at which a success or a failure is out of date, and minimum interval between probes. */
+const RESULT_TTL = 60_000;
+/** Maximum time (ms) that a request for `/readyz` waits for the result of a probe. */
 const PROBE_TIMEOUT = 10_000;
-/** Interval (ms) at which a request looks for the result of another request's probe. */
+/** Interval (ms) at which a request checks whether another request's probe has a result. */
 const PROBE_POLL_INTERVAL = 100;
 
-/** An exchange that can send a probe. */
-interface Prober extends FailureLog {
-  /** Creates a client that counts its requests. */
-  observe(dataStream: DataStream): DataStream;
+/** Methods of an exchange that a probe uses. */
+interface ProbeExchange extends FailureLog {
+  /** Returns a client whose requests are counted. */
+  countRequests(dataStream: DataStream): DataStream;
 }
 
-/** A moment. */
-interface Moment {
-  /** Time (ms) of the app's clock, to measure an age. */
+/** A response that shows that the service works and accepts the API key. */
+interface Success {
+  /** Time (ms) of the app's clock, for its age. */
   at: number;
-  /** Time (ISO 8601), to show. */
+  /** Time (ISO 8601), for messages. */
   time: string;
 }
 
 /**
- * Whether the service answers and accepts the API key.
+ * Whether the service works and accepts the API key.
  *
- * Every response to a download is an answer, so only a server without downloads sends probes. At most
- * one probe starts per `ANSWER_TTL`. Requests share its result, not its promise: workerd cancels a request
- * that waits for the I/O of another one.
+ * The responses to downloads show this too, so a server with downloads sends no probes. At most one probe
+ * starts per `RESULT_TTL`. Concurrent requests poll for its result instead of waiting for its promise, because
+ * workerd cancels a request that waits for the I/O of another one.
  */
 export class Readiness {
   readonly #settings: Settings;
-  #answer: Moment | undefined;
-  #failure: { at: number; isRejected: boolean } | undefined;
+  #lastSuccess: Success | undefined;
+  #lastFailure: { at: number; isRejected: boolean } | undefined;
   #probeStartedAt = -Infinity;
 
   constructor(settings: Settings) {
     this.#settings = settings;
   }
 
-  /** Records a response of the service, if it proves that the service answers and accepts the key. */
-  observe({ status, headers }: Response): void {
+  /** Records a response of the service if it is a success. */
+  recordResponse({ status, headers }: Response): void {
     const isPage = status === 200 && /\bjson\b/i.test(headers.get("content-type") ?? "");
-    // Without a key of the server, a rejected key is an answer, too.
-    const isAnswer = isPage ||
+    // With `caller` access, the server has no key, and these statuses show that the service works.
+    const isSuccess = isPage ||
       this.#settings.access === "caller" && (status === 401 || status === 403);
-    if (!isAnswer) return;
-    this.#answer = { at: this.#now(), time: toIsoTime(this.#settings.now) };
-    this.#failure = undefined;
+    if (!isSuccess) return;
+    this.#lastSuccess = { at: this.#now(), time: toIsoTime(this.#settings.now) };
+    this.#lastFailure = undefined;
   }
 
-  /** Records an error that remains after all retries, if it shows that the service does not answer. */
-  fail({ kind, status }: DataStreamError): void {
+  /** Records an error after the last retry if it shows that the service does not work, or rejects the key. */
+  recordError({ kind, status }: DataStreamError): void {
     const isRejected = status === 401 || status === 403;
     const isOutage = kind === "network" || kind === "page" || status !== undefined && status >= 500;
     // The service responds with status 504 to a query that takes too long.
-    if (isRejected || isOutage && status !== 504) this.#failure = { at: this.#now(), isRejected };
+    if (isRejected || isOutage && status !== 504) {
+      this.#lastFailure = { at: this.#now(), isRejected };
+    }
   }
 
   /**
-   * Checks that the service has answered in the last minute. Sends a probe if this is not known.
+   * Checks that the last success is recent. Sends a probe if there is neither a recent success nor failure.
    *
    * @param dataStream Client with the API key of the server, or without a key for `caller` access
    * @throws {HttpProblem} 503 with the reason if the server is not ready
    */
-  async check(dataStream: DataStream, prober: Prober): Promise<void> {
+  async check(dataStream: DataStream, exchange: ProbeExchange): Promise<void> {
     const { clock } = this.#settings;
     const deadline = this.#now() + PROBE_TIMEOUT;
-    while (!this.#isKnown()) {
+    while (!this.#hasResult()) {
       const now = this.#now();
-      if (now - this.#probeStartedAt >= ANSWER_TTL) {
+      if (now - this.#probeStartedAt >= RESULT_TTL) {
         this.#probeStartedAt = now;
-        await this.#probe(prober.observe(dataStream), prober);
+        await this.#probe(exchange.countRequests(dataStream), exchange);
         break;
       }
       if (now >= deadline) break;
       await clock.sleep(PROBE_POLL_INTERVAL);
     }
-    this.#requireAnswer();
+    this.#requireReady();
   }
 
   /** Sends the cheapest request for which the service checks the key: one row with one field. */
-  async #probe(dataStream: DataStream, prober: Prober): Promise<void> {
+  async #probe(dataStream: DataStream, exchange: ProbeExchange): Promise<void> {
     const { clock } = this.#settings;
     const timeout = new AbortController();
     const finished = new AbortController();
     const expire = async () => {
       await clock.sleep(PROBE_TIMEOUT, finished.signal);
-      timeout.abort(new Error(`no answer within ${PROBE_TIMEOUT / 1000} s`));
+      timeout.abort(new Error(`no response within ${PROBE_TIMEOUT / 1000} s`));
     };
     expire().catch(() => {});
     try {
-      // The timeout includes the wait for the rate limiter. Another request can get the answer meanwhile.
+      // The timeout includes the wait for the rate limiter. Meanwhile, a download can succeed.
       const { signal } = timeout;
       await dataStream.with({ retry: { attempts: 1 } })
         .metadata({ select: ["DOI"], limit: 1, signal }).toArray();
     } catch (error) {
-      if (this.#isRecent(this.#answer)) return;
-      prober.logFailure("Readiness probe failed", error);
-      // A probe must not be repeated, whatever the error was.
-      this.#failure ??= { at: this.#now(), isRejected: false };
+      if (this.#isRecent(this.#lastSuccess)) return;
+      exchange.logFailure("Readiness probe failed", error);
+      // Also for errors that `recordError()` ignores, so that the waiting requests get a result.
+      this.#lastFailure ??= { at: this.#now(), isRejected: false };
     } finally {
       finished.abort();
     }
   }
 
-  #isKnown(): boolean {
-    return this.#isRecent(this.#failure) || this.#isRecent(this.#answer);
+  #hasResult(): boolean {
+    return this.#isRecent(this.#lastFailure) || this.#isRecent(this.#lastSuccess);
   }
 
-  #requireAnswer(): void {
-    // After an answer, an error can be an exception. A rejected key is none.
-    const isRejected = this.#failure?.isRejected ?? false;
-    if (this.#isRecent(this.#answer) && !isRejected) return;
-    const since = this.#answer?.time ?? "the server started";
-    const nextProbeAt = Math.max(this.#failure?.at ?? -Infinity, this.#probeStartedAt) + ANSWER_TTL;
+  #requireReady(): void {
+    // Failures after a recent success are ignored, unless the key was rejected.
+    const isRejected = this.#lastFailure?.isRejected ?? false;
+    if (this.#isRecent(this.#lastSuccess) && !isRejected) return;
+    const since = this.#lastSuccess?.time ?? "the server started";
+    const lastAttemptAt = Math.max(this.#lastFailure?.at ?? -Infinity, this.#probeStartedAt);
+    const nextProbeAt = lastAttemptAt + RESULT_TTL;
     const seconds = Math.max(1, Math.ceil((nextProbeAt - this.#now()) / 1000));
     throw new HttpProblem({
       status: 503,
       title: "Not ready",
       detail: isRejected
         ? "DataStream rejects the API key of this server"
-        : `DataStream has not answered since ${since}`,
+        : `DataStream has sent no valid response since ${since}`,
       hint: isRejected
         ? "set another API key (the log has the details)"
-        : `the server asks again after ${seconds} s (the log has the details)`,
+        : `the server tries again after ${seconds} s (the log has the details)`,
     }, { "retry-after": String(seconds) });
   }
 
-  #isRecent(moment: { at: number } | undefined): boolean {
-    return moment !== undefined && this.#now() - moment.at < ANSWER_TTL;
+  #isRecent(result: { at: number } | undefined): boolean {
+    return result !== undefined && this.#now() - result.at < RESULT_TTL;
   }
 
   #now(): number {

@@ -7,8 +7,8 @@ import { fieldNames, FILTER_FIELDS, type ResourceName, RESOURCES } from "../src/
 import type { Settings } from "./options.ts";
 
 /**
- * How a response ended: sent completely, whatever its status is; aborted by the client; or failed
- * after its start, so that the server broke the connection.
+ * How a response ended: `complete` with any status, `aborted` by the client, or `failed` after its first
+ * byte.
  */
 export type RequestOutcome = "complete" | "aborted" | "failed";
 
@@ -18,7 +18,7 @@ export interface RequestFacts {
   id: string;
   /** HTTP method; `OTHER` for an unknown one. */
   method: string;
-  /** Path of the route; `(unknown)` for other paths. */
+  /** Path, if the app has a route for it; else `(unknown)`. */
   path: string;
   /** URL of the request. It can contain a secret. */
   url: string;
@@ -34,24 +34,25 @@ export interface RequestFacts {
   upstreamRequests: number;
 }
 
-/** Where errors are logged. */
+/** Writes errors of one request to the log. */
 export interface FailureLog {
-  /** Request id, which is in each line. */
+  /** Request id, which each line contains. */
   readonly id: string;
   /**
    * Logs an error that the client did not cause.
    *
-   * @param failure What failed, such as "Download of Records failed"
+   * @param failure Start of the message, such as "Download of Records failed"
+   * @param error Error whose message follows
    */
   logFailure(failure: string, error: unknown): void;
 }
 
 type LogLevel = "info" | "warn" | "error";
 
-/** Replaces secrets in a text. */
+/** Replaces secrets in a text by `[secret]`. */
 export type Redact = (text: string) => string;
 
-/** Writes the lines of the log. A line is text for people, or one JSON object. */
+/** Writes the log. Each line is plain text or one JSON object. */
 export class RequestLog {
   readonly #settings: Settings;
 
@@ -59,7 +60,7 @@ export class RequestLog {
     this.#settings = settings;
   }
 
-  /** Writes the line of a request that has ended, unless only errors are logged. */
+  /** Writes a line about a request that has ended, unless only errors are logged. */
   addRequest(facts: RequestFacts, redact: Redact): void {
     if (!this.#settings.logRequests) return;
     const query = Object.fromEntries(
@@ -81,12 +82,12 @@ export class RequestLog {
   }
 
   /**
-   * Writes the line of an error.
+   * Writes a line about an error.
    *
-   * @param id Id of the request that the error belongs to
+   * @param id Id of the request that caused the error
    */
   addError(id: string, text: string, redact: Redact): void {
-    // Redacted first, because a secret can contain white space.
+    // Redacts first: `oneLine()` changes white space, which a secret can contain.
     const message = limitLength(oneLine(redact(text)));
     this.#write("error", id, message, { message, requestId: id });
   }
@@ -101,30 +102,32 @@ export class RequestLog {
   }
 }
 
-/** Describes a request in the text format. The part that a client chooses comes last, in quotes. */
+/**
+ * Formats a request as text. The query comes last and in quotes, because the client chooses its content.
+ */
 function describeRequest(
   { method, path, status, outcome, rows, bytes, milliseconds, upstreamRequests }: RequestFacts,
   query: Readonly<Record<string, string>>,
 ): string {
   const parameters = Object.entries(query).map(([name, value]) => `${name}=${value}`).join("&");
   const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;
-  const facts = [
+  const parts = [
     `${method} ${path} ${status} ${outcome}: ${count(rows, "row")}`,
     count(bytes, "byte"),
     `${milliseconds} ms`,
     count(upstreamRequests, "upstream request"),
     ...(parameters === "" ? [] : [`query ${JSON.stringify(parameters)}`]),
   ];
-  return facts.join(", ");
+  return parts.join(", ");
 }
 
 function levelOf({ status, outcome }: RequestFacts): LogLevel {
-  // 503 means that a limit was reached. What else it means has a line of its own.
+  // 503 is the normal response at a limit. For its other causes, `addError()` writes a second line.
   if (outcome === "failed" || status >= 500 && status !== 503) return "error";
   return status >= 400 && outcome === "complete" ? "warn" : "info";
 }
 
-/** Formats the current time. A clock that fails must not change the response. */
+/** Formats the current time as ISO 8601. Uses the system clock if `now` fails, so that logging never throws. */
 export function toIsoTime(now: () => number): string {
   try {
     return new Date(now()).toISOString();
@@ -141,8 +144,8 @@ function limitLength(text: string): string {
 }
 
 /**
- * Escapes characters that could end a line or change the order of the text on a screen: controls,
- * direction marks, line separators. `JSON.stringify()` escapes only some of them.
+ * Escapes characters that could end a line or change the order of the text on a screen: control
+ * characters, direction marks, line separators. `JSON.stringify()` escapes only some of them.
  */
 function escapeInvisible(line: string): string {
   return line.replace(
@@ -160,17 +163,17 @@ const REDACTED = "[secret]";
 export function createRedactor(secrets: Iterable<string>): Redact {
   const forms = new Set([...secrets].flatMap(formsOf).filter((form) => form !== ""));
   if (forms.size === 0) return (text) => text;
-  // The longest first, because one secret can begin with another.
+  // Longest first, because one secret can be the beginning of another.
   const alternatives = [...forms].sort((a, b) => b.length - a.length)
     .map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
   const pattern = new RegExp(alternatives.join("|"), "g");
   return (text) => text.replace(pattern, REDACTED);
 }
 
-/** Returns the texts into which URLs, messages, filters and JSON turn a secret. */
+/** Returns the forms of a secret in a URL, a message, a filter and JSON. */
 function formsOf(secret: string): string[] {
   const decoded = new URLSearchParams(`secret=${secret.replaceAll("&", "%26")}`).get("secret")!;
-  // A key that a caller put into a URL without encoding it is decoded like any other value.
+  // A secret that was put into a URL unencoded, after the server has decoded it.
   return [secret, decoded].flatMap((text) => [
     text,
     oneLine(text),
@@ -184,8 +187,8 @@ const isBooleanText = (text: string) => /^(true|false|1|0)$/.test(text);
 const isDigits = (text: string) => /^\d{1,15}$/.test(text);
 
 /**
- * URL parameters whose values are logged, with the check of a value. A value that fails it is not
- * logged, because it may be a key in the wrong place. `filename` is any text, so it is never logged.
+ * URL parameters to log, each with a function that validates its value. An invalid value is not logged,
+ * because it may be a key in the wrong place. `filename` can be any text, so it is never logged.
  */
 export const LOGGED_PARAMETERS: Readonly<Record<string, (value: string) => boolean>> = {
   $select: (value) => value.split(",").every((name) => FIELD_NAMES.has(name.trim())),
@@ -214,9 +217,17 @@ const FIELD_NAMES = new Set<string>(
 
 /** Returns the URL parameters to log: known names only, and `[invalid]` for an invalid value. */
 function loggedQuery(url: string): [name: string, value: string][] {
-  const { searchParams } = new URL(url);
+  const searchParams = searchParamsOf(url);
   return Object.entries(LOGGED_PARAMETERS).flatMap(([name, isValid]) => {
     const value = searchParams.get(name);
     return value === null ? [] : [[name, isValid(value) ? value : "[invalid]"]];
   });
+}
+
+/**
+ * Returns the URL parameters of a request; none if its URL is invalid. In Deno and Bun, an
+ * invalid `host` header makes the URL invalid.
+ */
+export function searchParamsOf(url: string): URLSearchParams {
+  return URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams();
 }

@@ -1,6 +1,6 @@
 /**
  * The server of Weir, configured by environment variables: CSV downloads of water-quality data from
- * [DataStream](https://datastream.org), and a web page that makes their URLs. Deno, Deno Deploy, Bun and
+ * [DataStream](https://datastream.org), and a web page that creates download URLs. Deno, Deno Deploy, Bun and
  * Cloudflare Workers serve the default export of this module.
  *
  * ## Start
@@ -11,8 +11,7 @@
  * WEIR_SANDBOX=1 deno serve --host 127.0.0.1 --allow-env --allow-net jsr:@weir/datastream/serve
  * ```
  *
- * For real data, say who may download, and set the
- * [API key](https://github.com/datastreamapp/api-docs):
+ * For real data, choose who may download, and set the [API key](https://github.com/datastreamapp/api-docs):
  *
  * ```sh
  * WEIR_ACCESS=public DATASTREAM_API_KEY=your-key \
@@ -31,8 +30,8 @@
  * | Cloudflare Workers | `export { default } from "@weir/datastream/serve";` | `npx wrangler deploy` |
  * | Node | none | `npx @weir/datastream serve` |
  *
- * `deno serve` and Bun listen on all addresses by default; `--host 127.0.0.1` of Deno restricts them to this
- * computer.
+ * `deno serve` listens on all addresses by default; with `--host 127.0.0.1`, only this computer can connect. Bun
+ * listens on the address in the variable `HOST`, by default `127.0.0.1`.
  *
  * ## Configuration
  *
@@ -44,18 +43,18 @@
  * | `WEIR_TOKENS` | tokens, for `token` |
  * | `WEIR_SANDBOX` | `1` serves synthetic data to everyone |
  *
- * The page `docs/deploying.md` in the repository lists all variables, and describes each platform.
- * The entry `@weir/datastream/edge` has a function that creates the app with options instead.
+ * The page `docs/deploying.md` in the repository lists all variables, and describes each platform. To set options
+ * in code instead, use `createApp()` of the entry `@weir/datastream/edge`.
  *
  * @module
  */
-import { createServerEntry, type ServerEntry } from "./server_entry.ts";
-import { currentProcess } from "./server_process.ts";
+import { createServerEntry, type ServerEntry } from "./server/server_entry.ts";
+import { currentProcess } from "./server/server_process.ts";
 
 export type { ServerEntry };
 
 /**
- * The server, as Deno, Bun and Cloudflare Workers start it.
+ * The server that Deno, Bun and Cloudflare Workers start.
  *
  * @example A module for Deno Deploy, Bun or Workers
  * ```ts ignore

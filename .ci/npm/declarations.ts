@@ -7,7 +7,7 @@ import { join } from "node:path/posix";
 import ts from "typescript";
 import { PROJECT } from "../../tests/helpers/project.ts";
 
-/** A specifier of a module in TypeScript. The replacement has the same length, as the maps require. */
+/** Relative specifier of a module. Its replacement has the same length, so that the maps stay valid. */
 const SPECIFIER = /(?<=\bfrom |\bimport\()"(\.[^"]+)\.ts"/g;
 
 /** The type declarations of a module. */
@@ -22,7 +22,7 @@ export interface Declarations {
 }
 
 /**
- * Creates the type declarations of entry points and of the modules that these refer to.
+ * Creates the type declarations of entry points, and of the modules that these declarations import.
  *
  * @param entries Paths of the entry points in the project
  * @param folder Folder in the package
@@ -37,7 +37,7 @@ export function emitDeclarations(entries: readonly string[], folder: string): De
     lib: ["lib.esnext.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts", "lib.dom.asynciterable.d.ts"],
     module: ts.ModuleKind.ESNext,
     moduleResolution: ts.ModuleResolutionKind.Bundler,
-    // `deno task check` checks the types.
+    // `deno task check` has checked the types.
     noCheck: true,
     outDir: PROJECT + folder,
     rootDir: PROJECT,

@@ -35,7 +35,7 @@ export function createManifest(): object {
     license,
     ...repositoryFields(),
     type: "module",
-    // From this version on, `require()` loads ECMAScript modules.
+    // First version in which `require()` loads ECMAScript modules.
     engines: { node: ">=20.19" },
     sideEffects: false,
     bin: { weir: `${MODULES}/${EXECUTABLE}.js` },

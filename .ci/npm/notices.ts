@@ -20,17 +20,17 @@ export interface Notice {
 }
 
 /**
- * npm package with builds of @std, which has no licence file. Its licence differs from the project's only
- * in the copyright.
+ * npm package that contains @std and has no licence file. Its licence (MIT) is that of the project with another
+ * copyright line.
  */
 const STD = "deno-std";
 
 /**
- * Reads the licences of npm packages, in the order of their names.
+ * Reads the licences of npm packages, sorted by name.
  *
- * @param packages Packages; repeated ones count once
+ * @param packages Packages, possibly repeated
  * @param own Text of the project's licence
- * @throws {Error} If a package has none
+ * @throws {Error} If a package has no licence file
  */
 export async function readNotices(packages: readonly NpmPackage[], own: string): Promise<Notice[]> {
   const unique = new Map(packages.map((npm) => [npm.name, npm]));
@@ -45,8 +45,8 @@ export async function readNotices(packages: readonly NpmPackage[], own: string):
   }));
 }
 
-/** Formats the file of the package that contains the licences. */
-export function noticesFile(notices: readonly Notice[]): string {
+/** Formats the content of `THIRD-PARTY-LICENSES.txt`. */
+export function formatNoticesFile(notices: readonly Notice[]): string {
   const sections = notices.map(({ name, text }) =>
     `${name}\n${"-".repeat(name.length)}\n\n${text}\n`
   );
@@ -54,7 +54,7 @@ export function noticesFile(notices: readonly Notice[]): string {
 }
 
 /** Formats licences as a comment that minifiers keep. */
-export function noticesComment(notices: readonly Notice[]): string {
+export function formatNoticesComment(notices: readonly Notice[]): string {
   const sections = notices.map(({ name, text }) => `${name}\n\n${text}`);
   return `/*!\n${sections.join("\n\n")}\n*/\n`;
 }

@@ -19,7 +19,7 @@ import { run } from "../publish_config.ts";
 import { BROWSER_BUNDLE, bundle } from "./bundles.ts";
 import { emitDeclarations } from "./declarations.ts";
 import { bundleName, createManifest, EXECUTABLE, TYPES } from "./manifest.ts";
-import { noticesComment, noticesFile, readNotices } from "./notices.ts";
+import { formatNoticesComment, formatNoticesFile, readNotices } from "./notices.ts";
 import { packageReadme } from "./readme.ts";
 
 /** Folder of the package's files. */
@@ -35,9 +35,9 @@ const bundles = await bundle(
   jsr.exports["."],
 );
 for (const { path, code, map, sources: modules, packages } of bundles) {
-  // The file for browsers is used without the rest of the package.
+  // Sites copy the file for browsers without THIRD-PARTY-LICENSES.txt.
   const notices = path === BROWSER_BUNDLE
-    ? noticesComment([
+    ? formatNoticesComment([
       { name: `${jsr.name}@${jsr.version}`, text: license.trim() },
       ...await readNotices(packages, license),
     ])
@@ -53,7 +53,7 @@ for (const path of [...sources, "CHANGELOG.md", "LICENSE"]) {
   await write(path, await Deno.readTextFile(PROJECT + path));
 }
 const notices = await readNotices(bundles.flatMap(({ packages }) => packages), license);
-await write("THIRD-PARTY-LICENSES.txt", noticesFile(notices));
+await write("THIRD-PARTY-LICENSES.txt", formatNoticesFile(notices));
 const readme = await Deno.readTextFile(`${PROJECT}README.md`);
 await write("README.md", packageReadme(readme, REPOSITORY, jsr.version));
 await write("package.json", `${JSON.stringify(createManifest(), null, 2)}\n`);

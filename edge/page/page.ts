@@ -57,7 +57,7 @@ export function addPage(
     async ({ req, env: { exchange } }) => {
       const parameters = new URLSearchParams(await req.text());
       const token = parameters.get("token")?.trim() || undefined;
-      exchange.hide(token);
+      exchange.addSecret(token);
       return respond(exchange, parameters, token);
     },
   );
@@ -174,7 +174,7 @@ function createPageHandler({ settings, accessControl }: AppContext): PageHandler
     const isSubmitted = parameters.has("endpoint");
     const alerts = new Alerts();
     const authorized = await alerts.capture(() => accessControl.authorizePage(request, token));
-    const dataStream = authorized && exchange.observe(authorized);
+    const dataStream = authorized && exchange.countRequests(authorized);
     const datasets = dataStream && await loadDatasets(dataStream, exchange, alerts);
     const mayShowLinks = dataStream !== undefined || settings.access === "caller";
     const results = isSubmitted && alerts.isEmpty

@@ -7,6 +7,7 @@ import { type Arguments, formatFlag, formatFlags } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
 import { explainingErrors, FileError, writeText } from "./output.ts";
 import {
+  CITATION_FORMATS,
   FILTER_FLAGS,
   type FlagValues,
   messageOf,
@@ -16,9 +17,6 @@ import {
   SERVICE_FLAGS,
 } from "./flags.ts";
 import { valueHints } from "./value_hints.ts";
-
-/** Values of `--format` for citations, the default first. */
-export const CITATION_FORMATS: readonly string[] = ["txt", "json"];
 
 /** Prints the citations of the datasets that match a filter. */
 export async function cite({ flags }: Arguments, context: Context): Promise<void> {

@@ -1,21 +1,14 @@
 import { DataStreamError, ValidationError } from "../errors.ts";
+import type { ResourceName } from "../odata/resources.ts";
 import { KEY_SOURCE } from "../service_constants.ts";
 import { VERSION } from "../version.ts";
-import { setup } from "./api_key.ts";
 import { type Arguments, type Flags, parseArguments, type Syntax } from "./arguments.ts";
-import { CITATION_FORMATS, cite } from "./cite.ts";
 import { CommandError, type Context, INTERRUPTED, UsageError } from "./context.ts";
-import { download } from "./download.ts";
 import {
+  CITATION_FORMATS,
   DEFAULT_EXPIRES,
-  EXPIRES_FORM,
-  printFields,
-  printSignedUrl,
-  printUrl,
-} from "./offline_commands.ts";
-import { serve } from "./serve.ts";
-import {
   downloadFlags,
+  EXPIRES_FORM,
   FILTER_FLAGS,
   messageOf,
   QUERY_FLAGS,
@@ -114,7 +107,18 @@ const COMMON_FLAGS = {
   version: { letter: "V", isList: true, help: "print the version of weir" },
 } as const satisfies Flags;
 
-/** The commands by name, in the order of the help. */
+/** Returns the function of the command that downloads a resource. */
+function downloadCommand(resource: ResourceName): Command["run"] {
+  return async (given, context) => {
+    const { download } = await import("./command_functions.ts");
+    return await download(resource, given, context);
+  };
+}
+
+/**
+ * The commands by name, in the order of the help. The modules of a command are loaded when it runs, so that
+ * the help and other commands start faster.
+ */
 export const COMMANDS: Readonly<Record<string, Command>> = {
   records: {
     summary: "download records, with all columns of dataset and location, meant for CSV",
@@ -124,7 +128,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       "weir records --doi 10.25976/xxxx-xx00 --output records.csv --resume",
       "weir records --filter \"MonitoringLocationType eq 'Lake/Pond'\" --select Id,ResultValue | head",
     ],
-    run: (given, context) => download("Records", given, context),
+    run: downloadCommand("Records"),
   },
   observations: {
     summary: "download observations, with the Id of the location",
@@ -133,7 +137,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       "weir observations --region admin.4.ca.pe --count",
       "weir observations --bbox=-64.5,45.9,-62,47.1 --format ndjson --output box.ndjson",
     ],
-    run: (given, context) => download("Observations", given, context),
+    run: downloadCommand("Observations"),
   },
   locations: {
     summary: "download monitoring locations",
@@ -142,13 +146,13 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       "weir locations --region hub.atlantic --output atlantic.geojson",
       "weir locations --doi 10.25976/xxxx-xx00 --select Id,Name,Latitude,Longitude",
     ],
-    run: (given, context) => download("Locations", given, context),
+    run: downloadCommand("Locations"),
   },
   metadata: {
     summary: "download datasets: name, citation, licence, extent",
     flags: { ...downloadFlags("Metadata"), ...COMMON_FLAGS },
     examples: ["weir metadata --select DOI,DatasetName", "weir metadata --characteristic Arsenic"],
-    run: (given, context) => download("Metadata", given, context),
+    run: downloadCommand("Metadata"),
   },
   cite: {
     summary: "print the citations of the datasets that match a filter (required by the licences)",
@@ -163,14 +167,15 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       ...COMMON_FLAGS,
     },
     examples: ["weir cite --characteristic pH --region hub.pacific", "weir cite --format json"],
-    run: cite,
+    run: async (given, context) => (await import("./command_functions.ts")).cite(given, context),
   },
   fields: {
     summary: "print the fields for --select and --filter",
     operand: RESOURCE_OPERAND,
     flags: COMMON_FLAGS,
     examples: ["weir fields records"],
-    run: printFields,
+    run: async (given, context) =>
+      (await import("./command_functions.ts")).printFields(given, context),
   },
   url: {
     summary: "print the encoded URL of the first request, without sending it",
@@ -182,7 +187,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       ...COMMON_FLAGS,
     },
     examples: ["weir url records --doi 10.25976/xxxx-xx00 --select Id,ResultValue"],
-    run: printUrl,
+    run: async (given, context) =>
+      (await import("./command_functions.ts")).printUrl(given, context),
   },
   sign: {
     summary: "print a signed download URL of the server; the secret is WEIR_SIGNING_SECRET",
@@ -197,7 +203,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     examples: [
       "weir sign 'https://weir.example/Records.csv?$filter=DOI eq '\\''10.25976/xxxx-xx00'\\''' --expires 30d",
     ],
-    run: printSignedUrl,
+    run: async (given, context) =>
+      (await import("./command_functions.ts")).printSignedUrl(given, context),
   },
   serve: {
     summary: "start a server of download URLs, with a web page that makes them",
@@ -227,13 +234,13 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       "weir serve --access public --port 8080",
       "weir serve --host 0.0.0.0 --env-file /etc/weir.env",
     ],
-    run: serve,
+    run: async (given, context) => (await import("./command_functions.ts")).serve(given, context),
   },
   setup: {
     summary: "save an API key in a file that only you can read",
     flags: COMMON_FLAGS,
     examples: ["weir setup", "weir setup < key.txt"],
-    run: (_given, context) => setup(context),
+    run: async (_given, context) => (await import("./command_functions.ts")).setup(context),
   },
 };
 

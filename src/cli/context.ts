@@ -18,8 +18,8 @@ export interface Context {
   permissionHint: (name: string) => string;
   /** Returns a hint for a failed connection if the runtime ignores the proxy variables. */
   networkHint: () => string | undefined;
-  /** Standard output. */
-  stdout: WritableStream<Uint8Array>;
+  /** Writes bytes to standard output. */
+  write: (bytes: Uint8Array) => Promise<void>;
   /** Whether standard output is a terminal. If so, rows would overwrite the progress line. */
   isStdoutTerminal: boolean;
   /** Writes text to standard output. */

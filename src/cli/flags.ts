@@ -23,7 +23,6 @@ import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../odata/boun
 import { commonFilter } from "../odata/filter.ts";
 import type { Partition } from "../odata/query_options.ts";
 import { isMeasured, MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
-import { createSandbox } from "../sandbox/service.ts";
 import { QA_URL } from "../service_constants.ts";
 import { parseWholeNumber } from "../validation.ts";
 import { readKey } from "./api_key.ts";
@@ -133,6 +132,13 @@ export function downloadFlags(resource: ResourceName): Flags {
     ...SERVICE_FLAGS,
   };
 }
+
+/** Values of `--format` for citations, the default first. */
+export const CITATION_FORMATS: readonly string[] = ["txt", "json"];
+/** Forms of the value of `--expires`. */
+export const EXPIRES_FORM = "date, such as 2027-01-31, or time from now, such as 12h, 7d or 4w";
+/** Default of `--expires`. */
+export const DEFAULT_EXPIRES = "7d";
 
 /**
  * Names of flags and variables by the option of the client that they set, for messages of errors. An
@@ -371,6 +377,7 @@ export async function readClientOptions(
   }
   const limits = rate ? { requestsPerSecond: Number(rate) } : {};
   if (flags.has("sandbox")) {
+    const { createSandbox } = await import("../sandbox/service.ts");
     const { apiKey, url, fetch } = createSandbox(limits);
     return { ...limits, apiKey, baseUrl: url, fetch };
   }

@@ -82,13 +82,10 @@
  * @module
  */
 import process from "node:process";
-import { createInterface } from "node:readline/promises";
-import { Writable } from "node:stream";
-import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
 import { oneLine } from "../errors.ts";
 import { run } from "./commands.ts";
-import { CommandError, INTERRUPTED, setExitCode } from "./context.ts";
+import { INTERRUPTED, setExitCode } from "./context.ts";
 import { explainWriteError } from "./output.ts";
 import { ignoredProxyHint } from "./proxy.ts";
 
@@ -136,13 +133,14 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
       if (++signals === 2) process.exit(INTERRUPTED);
     },
   };
-  const output = new WritableStream<Uint8Array>({
-    write: (bytes) =>
-      writeOutput(bytes).catch((error) => {
-        handlers.onOutputError(error);
-        throw error;
-      }),
-  });
+  const write = async (bytes: Uint8Array) => {
+    try {
+      await writeOutput(bytes);
+    } catch (error) {
+      handlers.onOutputError(error as Error);
+      throw error;
+    }
+  };
   addHandlers(handlers);
   try {
     exitCode = await run(args, {
@@ -152,20 +150,19 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
       permissionHint: (name) =>
         isAllowed(name) ? "" : ` and permit reading it (--allow-env=${name})`,
       networkHint: ignoredProxyHint,
-      stdout: output,
+      write,
       isStdoutTerminal: stdout.isTTY === true,
-      async print(text) {
-        const writer = output.getWriter();
-        await writer.write(new TextEncoder().encode(text));
-        writer.releaseLock();
-      },
+      print: (text) => write(new TextEncoder().encode(text)),
       printError(line) {
         if (outputError === undefined) writeMessage(`${line}\n`);
       },
       terminal: stderr.isTTY && environmentIfAllowed("TERM") !== "dumb"
         ? { columns: () => stderr.columns || 80, write: writeMessage }
         : undefined,
-      promptSecret: (prompt) => promptSecret(prompt, stop.signal),
+      async promptSecret(prompt) {
+        const { promptSecret } = await import("./command_functions.ts");
+        return await promptSecret(prompt, stop.signal);
+      },
       endProcess: () => void (endsProcess = true),
       signal: stop.signal,
     });
@@ -271,36 +268,6 @@ async function writeOutput(bytes: Uint8Array): Promise<void> {
   }
   // In Deno, process.stdout blocks the event loop, and thus signals, while a reader is slow.
   for (let at = 0; at < bytes.length;) at += await deno.stdout.write(bytes.subarray(at));
-}
-
-/**
- * Asks for a line without showing it; without a terminal, returns the first line of standard input
- * that is not blank.
- *
- * @param signal Aborts the prompt
- * @throws {CommandError} If the input ends first
- */
-async function promptSecret(prompt: string, signal: AbortSignal): Promise<string> {
-  const { stdin, stderr } = process;
-  if (stdin.isTTY !== true) return (await text(stdin)).trim().split("\n")[0] ?? "";
-  stderr.write(prompt);
-  // readline echoes to its output, which discards everything.
-  const discard = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input: stdin, output: discard, terminal: true });
-  const ended = new AbortController();
-  // In raw mode, Ctrl-C sends no signal. Ctrl-D closes the input.
-  lines.once("SIGINT", () => process.emit("SIGINT"));
-  lines.once("close", () => ended.abort(new CommandError("No key was typed")));
-  try {
-    return await lines.question("", { signal: AbortSignal.any([signal, ended.signal]) })
-      .catch((error) => {
-        // readline rejects with its own AbortError.
-        throw signal.aborted ? error : ended.signal.reason ?? error;
-      });
-  } finally {
-    lines.close();
-    stderr.write("\n");
-  }
 }
 
 // Without `await`, because require() cannot load a module with a top-level await.

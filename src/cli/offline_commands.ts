@@ -1,10 +1,10 @@
 // Commands that send no request: fields, url and sign.
 import { DataStream } from "../client/datastream.ts";
 import { FILTER_FIELDS, RESOURCES } from "../odata/resources.ts";
-import { DEFAULT_LIFETIME_DAYS, signUrl } from "../signing/signed_url.ts";
+import { signUrl } from "../signing/signed_url.ts";
 import type { Arguments } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
-import { readBaseUrl, readQuery, readResource } from "./flags.ts";
+import { DEFAULT_EXPIRES, EXPIRES_FORM, readBaseUrl, readQuery, readResource } from "./flags.ts";
 
 /** Prints the fields of a resource for `--select` and `--filter`. */
 export async function printFields({ operand }: Arguments, context: Context): Promise<void> {
@@ -56,10 +56,6 @@ export async function printSignedUrl(
   await context.print(`${await signUrl(operand ?? "", { secret, expires })}\n`);
 }
 
-/** Forms of the value of `--expires`. */
-export const EXPIRES_FORM = "date, such as 2027-01-31, or time from now, such as 12h, 7d or 4w";
-/** Default of `--expires`. */
-export const DEFAULT_EXPIRES = `${DEFAULT_LIFETIME_DAYS}d`;
 /** Number of seconds in each unit of `--expires`: hours, days, weeks. */
 const SECONDS_PER_UNIT: Record<string, number> = { h: 3_600, d: 86_400, w: 604_800 };
 

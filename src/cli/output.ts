@@ -42,12 +42,11 @@ export interface Output {
 }
 
 /** Opens standard output. */
-export function openStandardOutput({ stdout, signal }: Context): Output {
-  const writer = stdout.getWriter();
+export function openStandardOutput({ write, signal }: Context): Output {
   return {
-    write: ({ data }) => unlessAborted(writer.write(data), signal),
-    finish: () => Promise.resolve(void writer.releaseLock()),
-    abandon: () => Promise.resolve(void writer.releaseLock()),
+    write: ({ data }) => unlessAborted(write(data), signal),
+    finish: () => Promise.resolve(undefined),
+    abandon: () => Promise.resolve(undefined),
   };
 }
 

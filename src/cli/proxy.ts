@@ -34,8 +34,8 @@ function isIgnored(): boolean {
   const { versions, env } = process;
   // Deno is ruled out first, because reading its environment needs a permission.
   if (versions.deno || versions.bun || configured === "used") return false;
-  if (canSetVariable() && env.NODE_USE_ENV_PROXY === "1") return false;
-  return Boolean(env.HTTPS_PROXY || env.https_proxy || env.HTTP_PROXY || env.http_proxy);
+  const isSet = env.HTTPS_PROXY || env.https_proxy || env.HTTP_PROXY || env.http_proxy;
+  return Boolean(isSet) && !(env.NODE_USE_ENV_PROXY === "1" && canSetVariable());
 }
 
 /** Whether Node supports `NODE_USE_ENV_PROXY=1`: since 22.21 and 24.5. */

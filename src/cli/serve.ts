@@ -5,46 +5,46 @@ import type { Arguments } from "./arguments.ts";
 import { CommandError, type Context, UsageError } from "./context.ts";
 import type { FlagValues } from "./flags.ts";
 
-/** Flags with a value, by the environment variable that they replace. */
+/** Flags that replace an environment variable, by variable. */
 const VARIABLE_FLAGS = { HOST: "host", PORT: "port", WEIR_ACCESS: "access" } as const;
 
 /**
  * Runs the server until the process receives a signal, then waits for the open responses.
  *
- * @returns The exit code: 1 if responses were broken off
+ * @returns The exit code: 1 if responses were interrupted
  * @throws {UsageError} If a flag or a variable is missing or invalid
  * @throws {CommandError} If the file of variables cannot be read, or the server cannot listen
  */
 export async function serve({ flags }: Arguments, context: Context): Promise<number> {
-  // Loaded here, because the other commands do not need the server.
-  const server = await import("../../edge/configured_server.ts");
-  const file = await readVariables(flags.get("env-file")?.[0]);
-  const environment: Record<string, string | undefined> = { ...file };
+  // Imports the server only for this command.
+  const server = await import("../../edge/server/configured_server.ts");
+  const fileVariables = await readVariables(flags.get("env-file")?.[0]);
+  const environment: Record<string, string | undefined> = { ...fileVariables };
   for (const name of server.KNOWN_VARIABLES) {
     environment[name] = context.environmentIfAllowed(name) ?? environment[name];
   }
   applyFlags(flags, environment);
-  const names = new Set([...Object.keys(file), ...context.environmentNames()]);
+  const names = new Set([...Object.keys(fileVariables), ...context.environmentNames()]);
   try {
     const running = await server.startConfiguredServer(environment, names, context.printError);
-    await abortOf(context.signal);
+    await untilAborted(context.signal);
     const isComplete = await running.stop();
     context.endProcess();
     return isComplete ? 0 : 1;
   } catch (error) {
     if (error instanceof server.ListenError) throw new CommandError(error.message);
     if (!(error instanceof ValidationError)) throw error;
-    const names = { ...server.VARIABLE_NAMES, ...flagNames(flags, environment) };
+    const inputNames = { ...server.VARIABLE_NAMES, ...flagNames(flags, environment) };
     const variable = server.VARIABLE_NAMES[error.option] ?? error.option;
-    throw new UsageError(error.messageFor(names) + context.permissionHint(variable));
+    throw new UsageError(error.messageFor(inputNames) + context.permissionHint(variable));
   }
 }
 
-/** Replaces variables by the values of flags. */
+/** Sets the variables that flags replace. */
 function applyFlags(flags: FlagValues, environment: Record<string, string | undefined>): void {
   if (flags.has("sandbox")) {
     environment.WEIR_SANDBOX = "1";
-    // A mode in the environment is that of the server with real data.
+    // Ignores the access mode in the environment, which is meant for real data.
     environment.WEIR_ACCESS = undefined;
   }
   for (const [variable, flag] of Object.entries(VARIABLE_FLAGS)) {
@@ -53,14 +53,15 @@ function applyFlags(flags: FlagValues, environment: Record<string, string | unde
   }
 }
 
-/** Returns the flags to name in messages in place of variables. */
+/** Returns names of flags for messages, by the variable that they replace. */
 function flagNames(
   flags: FlagValues,
   environment: Record<string, string | undefined>,
 ): Record<string, string> {
   const given = Object.entries(VARIABLE_FLAGS).filter(([, flag]) => flags.has(flag));
   return {
-    'WEIR_SANDBOX: "1"': "--sandbox",
+    ...((flags.has("sandbox") || !environment.WEIR_SANDBOX) &&
+      { 'WEIR_SANDBOX: "1"': "--sandbox" }),
     ...(!environment.WEIR_ACCESS && { WEIR_ACCESS: "--access or WEIR_ACCESS" }),
     ...Object.fromEntries(given.map(([variable, flag]) => [variable, `--${flag}`])),
   };
@@ -75,8 +76,8 @@ async function readVariables(path: string | undefined): Promise<Record<string, s
   return parseEnv(text) as Record<string, string>;
 }
 
-/** Waits until a signal is aborted. */
-function abortOf(signal: AbortSignal): Promise<void> {
+/** Resolves when a signal is aborted. */
+function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
     signal.addEventListener("abort", () => resolve(), { once: true });

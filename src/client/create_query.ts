@@ -27,7 +27,7 @@ import {
   requestBatches,
 } from "./batches.ts";
 import { iterate, toIterableStream } from "./iterable_stream.ts";
-import { readAhead } from "./read_ahead.ts";
+import { PAGE_BUFFER, type PageBuffer, readAhead } from "./read_ahead.ts";
 import type { PageWriter } from "../formats/page_writer.ts";
 
 /** Names of the query options; `checkQuery` adds the defaults. The type requires each name. */
@@ -122,8 +122,9 @@ export function createQuery<R extends object>(
   // A page is enqueued in one pull. One pull per row takes 1.5 times as long for rows of three fields.
   const rows = () => streamBatches(rowConverter<R>(), ({ data }) => data);
 
-  const bytes = (format: FormatName, options: { csv?: CsvOptions | undefined } = {}) => {
-    const { csv } = requireOptions("bytes()", options, { csv: undefined });
+  const bytes = (format: FormatName, options: ByteOptions & InternalByteOptions = {}) => {
+    const given: ByteOptions = options;
+    const { csv } = requireOptions("bytes()", given, { csv: undefined });
     const converter = byteConverter(createFormatWriter(format, { csv }));
     const toChunks = ({ data }: Batch<Bytes>) => data.length > 0 ? [data] : [];
     // With a limit, fewer rows may be left than the next page would have.
@@ -133,6 +134,7 @@ export function createQuery<R extends object>(
         isPageEnd: ({ isPageEnd }) => isPageEnd,
         lengthOf: ({ batch }) => batch.data.length,
         readsNextPage,
+        buffer: options[PAGE_BUFFER],
       }));
   };
 
@@ -189,6 +191,15 @@ export function createQuery<R extends object>(
     },
     [Symbol.asyncIterator]: () => iterate(pages(), signal, (rows) => rows),
   };
+}
+
+interface ByteOptions {
+  csv?: CsvOptions | undefined;
+}
+
+/** Options of `bytes()` that are not public. */
+interface InternalByteOptions {
+  [PAGE_BUFFER]?: PageBuffer;
 }
 
 /** Requests the next batch; returns `undefined` after the last one. */

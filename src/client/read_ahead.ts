@@ -1,3 +1,16 @@
+/** Limits the output that is buffered for the reader of a stream. */
+export interface PageBuffer {
+  /** Resolves when the next page may be requested. */
+  startPage(): Promise<void>;
+  /** Counts bytes of the page that have arrived. */
+  add(bytes: number): void;
+  /** Called at the end of the page. */
+  endPage(): void;
+}
+
+/** Key of an internal option of `bytes()`: the `PageBuffer` of the stream. */
+export const PAGE_BUFFER: unique symbol = Symbol("PAGE_BUFFER");
+
 /** How far to read ahead. */
 interface ReadAheadOptions<T> {
   /** Whether an item ends a page. */
@@ -6,6 +19,8 @@ interface ReadAheadOptions<T> {
   lengthOf: (item: T) => number;
   /** Whether to request the next page when the reader has taken all of a page. */
   readsNextPage: boolean;
+  /** Limits the items that are buffered. Default: no limit. */
+  buffer: PageBuffer | undefined;
 }
 
 /** Maximum length (bytes) of a page after which the next one is read ahead. It is probably as long. */
@@ -20,7 +35,7 @@ const MAX_PAGE_LENGTH = 1 << 25;
  */
 export function readAhead<T>(
   next: () => Promise<T | undefined>,
-  { isPageEnd, lengthOf, readsNextPage }: ReadAheadOptions<T>,
+  { isPageEnd, lengthOf, readsNextPage, buffer }: ReadAheadOptions<T>,
 ): () => Promise<T | undefined> {
   const queue: (T | undefined)[] = [];
   let failure: { error: unknown } | undefined;
@@ -31,14 +46,17 @@ export function readAhead<T>(
     isReading = true;
     pageLength = 0;
     try {
+      await buffer?.startPage();
       for (;;) {
         const item = await next();
+        if (item !== undefined) buffer?.add(lengthOf(item));
         queue.push(item);
         wake();
         if (item === undefined) break;
         pageLength += lengthOf(item);
         if (isPageEnd(item)) break;
       }
+      buffer?.endPage();
     } catch (error) {
       failure = { error };
     }

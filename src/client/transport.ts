@@ -257,9 +257,10 @@ interface BodyReader {
 /**
  * Opens a body for reading.
  *
- * In Deno, a byte stream is read into the memory of the target ("bring your own buffer"). Otherwise Deno
- * allocates a buffer for each 4 KB of a compressed body: reading 180 MB takes 189 MB of memory instead of
- * 59 MB. In Node, the memory is the same, and moving the buffer for each read takes 1.1 times the CPU time.
+ * In Deno and workerd, a byte stream is read into the memory of the target ("bring your own buffer").
+ * Otherwise Deno allocates a buffer for each 4 KB of a compressed body: reading 180 MB takes 189 MB of memory
+ * instead of 59 MB. Workerd reads each body in pieces of 4 KB: a page takes 3.5 times the CPU time. In Node,
+ * the memory is the same, and moving the buffer for each read takes 1.1 times the CPU time.
  */
 function openBody(body: ReadableStream<Bytes> | null): BodyReader {
   if (body === null) return { read: () => Promise.resolve(undefined), cancel() {} };
@@ -286,9 +287,13 @@ function openBody(body: ReadableStream<Bytes> | null): BodyReader {
   };
 }
 
-/** Returns a reader that fills memory; `undefined` outside of Deno, or if the stream is not a byte stream. */
+/**
+ * Returns a reader that fills memory; `undefined` in runtimes where that is slower, or if the stream is not a
+ * byte stream.
+ */
 function openByteStream(body: ReadableStream<Bytes>): ReadableStreamBYOBReader | undefined {
-  if (!("Deno" in globalThis)) return undefined;
+  const { navigator } = globalThis as { navigator?: { userAgent?: string } };
+  if (!/^(Deno|Cloudflare-Workers)\b/.test(navigator?.userAgent ?? "")) return undefined;
   try {
     return body.getReader({ mode: "byob" });
   } catch {

@@ -1,5 +1,5 @@
 /**
- * The request builder of Weir without the client. It turns a route and parameters of
+ * The request builder of Weir, without the client. It turns a route and parameters of
  * [DataStream](https://datastream.org), or of any other HTTP API, into options for `fetch` or another
  * HTTP client. It sends no request.
  *
@@ -18,7 +18,7 @@
  *
  * const request = toRequest(options);
  * console.log(request.method); // GET
- * // In a program: const response = await fetch(request);
+ * // To send it: const response = await fetch(request);
  * ```
  *
  * ## Exports
@@ -27,13 +27,13 @@
  * |---|---|
  * | {@linkcode endpoint} | turns a route and parameters into a method, a URL, headers and a body |
  * | `endpoint.defaults(options)` | returns an `endpoint` with other defaults |
- * | `endpoint.merge(route, options)` | adds the defaults without building the URL |
+ * | `endpoint.merge(route, options)` | merges options with the defaults, without building the URL |
  * | `endpoint.parse(options)` | builds the URL of merged options |
  * | {@linkcode toRequest} | turns these options into a `Request` |
  * | {@linkcode ValidationError} | the error for an invalid option |
  *
- * The entry `@weir/datastream` exports the same names, and the client, which also has paging, retries and
- * the rate limit.
+ * The entry `@weir/datastream` exports the same names and the client, which adds paging, retries and the rate
+ * limit.
  *
  * ## Runtimes
  *

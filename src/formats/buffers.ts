@@ -53,6 +53,11 @@ export class PageWindow {
     this.bytes.fill(0, this.end, this.end + SENTINEL_LENGTH);
   }
 
+  /** Frees the memory. The window cannot be used after this. */
+  release(): void {
+    releaseBuffer(this.bytes);
+  }
+
   #grow(): void {
     const larger = new Uint8Array(2 * this.bytes.length);
     larger.set(this.bytes.subarray(0, this.end));
@@ -87,6 +92,7 @@ export class ByteBuffer {
     if (needed > this.bytes.length) {
       const larger = new Uint8Array(2 * needed);
       larger.set(this.bytes.subarray(0, this.length));
+      releaseBuffer(this.bytes);
       this.bytes = larger;
     }
     return this.bytes;
@@ -101,6 +107,11 @@ export class ByteBuffer {
   /** Returns the bytes from an offset on; the buffer is not copied. */
   from(start: number, end: number = this.length): Bytes {
     return this.bytes.subarray(start, end);
+  }
+
+  /** Frees the memory. The buffer cannot be used after this. */
+  release(): void {
+    releaseBuffer(this.bytes);
   }
 
   /** Removes the first `count` bytes. */

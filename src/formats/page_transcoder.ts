@@ -146,7 +146,11 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
       takeRows: () => {
         this.#writer.complete?.();
         this.#writer.seal?.();
-        return this.#take(this.#output.length, this.#written);
+        const rows = this.#take(this.#output.length, this.#written);
+        // A download that waits for its next page still refers to this one.
+        this.#window.release();
+        this.#output.release();
+        return rows;
       },
     };
   }

@@ -312,8 +312,14 @@ export function phaseOf(location: number, ordinal: number): number {
   return mixed * CHARACTERISTICS.length + characteristic;
 }
 
-/** All phases, by number. */
-export const PHASE_TABLE: readonly Phase[] = Array.from({ length: PHASES }, (_, number) => {
+let phases: readonly Phase[] | undefined;
+
+/** Returns all phases, by number. The first call creates them, because it takes several milliseconds. */
+export function phaseTable(): readonly Phase[] {
+  return phases ??= Array.from({ length: PHASES }, (_, number) => createPhase(number));
+}
+
+function createPhase(number: number): Phase {
   const visit = Math.floor(number / CHARACTERISTICS.length);
   const characteristic = characteristicOf(visit, number % CHARACTERISTICS.length);
   const date = new Date(Date.UTC(2012, 0, 9 + visit * 22)).toISOString().slice(0, 10);
@@ -327,7 +333,7 @@ export const PHASE_TABLE: readonly Phase[] = Array.from({ length: PHASES }, (_, 
       : "Surface Water",
     activity: activityOf(visit, characteristic),
   };
-});
+}
 
 function characteristicOf(visit: number, index: number): Characteristic {
   const characteristic = CHARACTERISTICS[index]!;

@@ -4,9 +4,9 @@ import { type Location, locationAt } from "./locations.ts";
 import type { FieldTest, TestedValue } from "./query.ts";
 import {
   type Phase,
-  PHASE_TABLE,
   phaseOf,
   PHASES,
+  phaseTable,
   recordAfter,
   type RecordRow,
   recordRow,
@@ -72,8 +72,9 @@ function search(world: World, tests: readonly FieldTest[]): Search {
   const matchesPhase = combineTests(PHASE_VALUES, tests);
   const testsLocations = tests.some(({ field }) => field in LOCATION_VALUES);
   const testsRecords = tests.some(({ field }) => field in PHASE_VALUES);
+  const table = phaseTable();
   /** 1 for each phase that matches, otherwise 0. */
-  const phases = Uint8Array.from(PHASE_TABLE, (phase) => matchesPhase(phase) ? 1 : 0);
+  const phases = Uint8Array.from(table, (phase) => matchesPhase(phase) ? 1 : 0);
   const matchingPhases = phases.reduce((sum, matches) => sum + matches, 0);
 
   /** Counts the matching records of a location: whole cycles by multiplication, then the rest. */
@@ -133,7 +134,7 @@ function search(world: World, tests: readonly FieldTest[]): Search {
           if (index >= world.records) return;
           const { location, ordinal } = placeOf(world, index);
           const phase = phaseOf(location, ordinal);
-          if (phases[phase]) yield recordRow(index, found.get(location)!, PHASE_TABLE[phase]!);
+          if (phases[phase]) yield recordRow(index, found.get(location)!, table[phase]!);
         }
       }
     },
@@ -174,12 +175,13 @@ function combineTests<T>(
 
 /** Returns the first and last start date of a dataset's records, or `null` if none has a date. */
 function temporalExtent(world: World, dataset: Dataset): [string, string] | null {
+  const table = phaseTable();
   let first: string | undefined;
   let last: string | undefined;
   for (let index = 0; index < world.locations; index++) {
     if (locationAt(index).row.DOI !== dataset.DOI) continue;
     for (let ordinal = 0; ordinal < Math.min(recordsAt(world, index), PHASES); ordinal++) {
-      const date = PHASE_TABLE[phaseOf(index, ordinal)]!.startDate;
+      const date = table[phaseOf(index, ordinal)]!.startDate;
       if (date === null) continue;
       if (first === undefined || date < first) first = date;
       if (last === undefined || date > last) last = date;

@@ -14,7 +14,9 @@ interface Path {
   failsAfter?: number;
 }
 
-const CLI = `const { main } = await import("{root}src/cli/main.ts");`;
+// `main()` imports the functions of the commands.
+const CLI = `const { main } = await import("{root}src/cli/main.ts");
+  await import("{root}src/cli/command_functions.ts");`;
 // As a user types it: with progress and citations on standard error.
 const WEIR = `await main(["records", "--output", "{folder}/records.csv"]);`;
 const PATHS: Record<string, Path> = {

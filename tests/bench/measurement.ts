@@ -17,8 +17,14 @@ export interface Measurement {
 /** The runtime that runs this module. */
 export const CURRENT_RUNTIME: RuntimeName = "Deno" in globalThis ? "Deno" : "Node";
 
-/** Writes a measurement to standard output as a line of JSON, which `bench.ts` reads. */
-export function report(measurement: Omit<Measurement, "runtime">): void {
+/**
+ * Writes a measurement to standard output as a line of JSON, which `bench.ts` reads.
+ *
+ * @param measurement Its runtime is by default the one that runs this module
+ */
+export function report(
+  measurement: Omit<Measurement, "runtime"> & { runtime?: RuntimeName },
+): void {
   console.log(JSON.stringify({ runtime: CURRENT_RUNTIME, ...measurement }));
 }
 

@@ -44,6 +44,12 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     programs: ["bash", "curl", "jq"],
     packages: [],
   },
+  startup: {
+    files: ["startup_bench.ts"],
+    runtimes: ["Deno"],
+    programs: ["node", "bash"],
+    packages: ["@octokit/endpoint"],
+  },
 };
 
 /**

@@ -40,11 +40,11 @@ Deno.test("median() compares numerically and keeps the list when the values are 
 
 Deno.test("parseSuiteNames() throws when a name is unknown and returns all without a name", () => {
   assertEquals(parseSuiteNames(["edge", "csv"]), ["csv", "edge"]);
-  assertEquals(parseSuiteNames([]), ["endpoint", "csv", "query", "edge", "cli"]);
+  assertEquals(parseSuiteNames([]), ["endpoint", "csv", "query", "edge", "cli", "startup"]);
   assertThrows(
     () => parseSuiteNames(["csv", "load"]),
     Error,
-    'Unknown suite "load": use endpoint, csv, query, edge, cli',
+    'Unknown suite "load": use endpoint, csv, query, edge, cli, startup',
   );
 });
 

@@ -52,7 +52,7 @@ export async function weir(line: readonly string[], given: RunOptions = {}): Pro
     permissionHint: () => "",
     networkHint: given.networkHint ?? (() => undefined),
     isStdoutTerminal: given.isStdoutTerminal ?? false,
-    stdout: new WritableStream({ write: (chunk) => void chunks.push(decoder.decode(chunk)) }),
+    write: (bytes) => Promise.resolve(void chunks.push(decoder.decode(bytes))),
     print: given.print ?? ((text) => Promise.resolve(void chunks.push(text))),
     printError: (text) => errors.push(text),
     terminal: given.isTerminal ? { columns: () => 80, write: (text) => drawn += text } : undefined,

@@ -7,7 +7,7 @@ import { parse } from "@std/yaml/parse";
 import { validate } from "dockerfile-utils";
 import { basename, dirname } from "node:path";
 import { readConfig } from "../../edge/config.ts";
-import { DEFAULT_SHUTDOWN_TIMEOUT } from "../../edge/graceful_stop.ts";
+import { DEFAULT_SHUTDOWN_TIMEOUT } from "../../edge/server/graceful_stop.ts";
 import { DataStream } from "../../mod.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 import { runProgram, runProgramWith } from "../helpers/programs.ts";

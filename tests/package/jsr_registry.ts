@@ -1,5 +1,5 @@
-// A registry in JSR's role on loopback: the API that `deno publish` calls, and the files that Deno
-// downloads. Real versions also have `moduleGraph2`, with which Deno requests the same files earlier.
+// A JSR registry on loopback, with the API of `deno publish` and the files that Deno downloads. Unlike jsr.io,
+// it does not send `moduleGraph2`, a list of imports with which Deno requests the same files earlier.
 import { assert } from "@std/assert";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,11 +8,11 @@ import { childCommand } from "../helpers/programs.ts";
 import { PROJECT } from "../helpers/project.ts";
 import { filesIn, importsOf, resolve } from "../helpers/tree.ts";
 
-/** A registry in JSR's role. */
+/** A JSR registry on loopback. */
 export interface JsrRegistry extends AsyncDisposable {
   /**
-   * Returns the value of the variable `JSR_URL` for a program. Each program has an address of its own, by
-   * which its requests are counted.
+   * Returns the value of the variable `JSR_URL` for a program. Each program has its own URL, so that the
+   * registry can tell its requests apart.
    */
   urlFor(program: string): string;
   /** Returns the paths that a program requested, for example `/@weir/datastream/meta.json`. */
@@ -35,7 +35,7 @@ interface PublishedVersion {
 /** Token that the publish API accepts. */
 export const PUBLISH_TOKEN = "token-of-the-loopback-registry";
 
-/** Media types that JSR sends, by the ending of the path. */
+/** Media types of responses, by extension of the path. */
 const MEDIA_TYPES: Record<string, string> = {
   ts: "text/typescript",
   js: "text/javascript",
@@ -54,7 +54,7 @@ export async function startJsrRegistry(stdVersion?: string): Promise<JsrRegistry
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     async (request) => {
       const { pathname } = new URL(request.url);
-      // Deno requests the API at the root of the host.
+      // Deno requests the API at the root, not below the path of `JSR_URL`.
       if (pathname.startsWith("/api/")) return await respondToApi(packages, request, pathname);
       const [, program, path] = /^\/([^/]+)(\/.*)$/.exec(pathname) ?? [];
       if (program === undefined || path === undefined) return notFound();
@@ -70,7 +70,7 @@ export async function startJsrRegistry(stdVersion?: string): Promise<JsrRegistry
   };
 }
 
-/** Responds as the publish API of JSR does. */
+/** Responds to a request for the publish API. */
 async function respondToApi(
   packages: Map<string, Versions>,
   request: Request,
@@ -124,13 +124,13 @@ async function respondWithFile(
       versions: Object.fromEntries(entries),
     });
   }
-  const metadataOf = versions.get(/^([^/]+)_meta\.json$/.exec(rest)?.[1] ?? "");
-  if (metadataOf !== undefined) {
+  const published = versions.get(/^([^/]+)_meta\.json$/.exec(rest)?.[1] ?? "");
+  if (published !== undefined) {
     const manifest: Record<string, { size: number; checksum: string }> = {};
-    for (const [file, bytes] of metadataOf.files) {
+    for (const [file, bytes] of published.files) {
       manifest[file] = { size: bytes.length, checksum: `sha256-${await sha256(bytes)}` };
     }
-    return Response.json({ manifest, exports: metadataOf.exports });
+    return Response.json({ manifest, exports: published.exports });
   }
   const slash = rest.indexOf("/");
   const bytes = versions.get(rest.slice(0, slash))?.files.get(rest.slice(slash));
@@ -143,7 +143,7 @@ function notFound(): Response {
   return Response.json({ code: "notFound", message: "Not found" }, { status: 404 });
 }
 
-/** Returns the @std packages of `jsr.json`, with the modules that its development build resolves to. */
+/** Returns the @std packages of `jsr.json`, with the modules of the npm package that development uses. */
 async function stdPackages(stdVersion: string | undefined): Promise<Map<string, Versions>> {
   const packages = new Map<string, Versions>();
   const types = await stdTypes();
@@ -155,7 +155,7 @@ async function stdPackages(stdVersion: string | undefined): Promise<Map<string, 
       new Map([[version, { files: new Map(), exports: {} }]]);
     packages.set(name, versions);
     const { files, exports } = versions.get(version)!;
-    // The npm package deno-std holds all of @std, so the package has its paths.
+    // The npm package deno-std contains all of @std, so the paths include the name of the @std package.
     const module = fileURLToPath(import.meta.resolve(specifier));
     const root = dirname(dirname(module));
     const add = async (path: string) => {

@@ -1,16 +1,16 @@
-// A registry in npm's role on loopback, for the scope @weir alone. Programs get all other packages from
-// the registry that npm is configured to use.
+// An npm registry on loopback, only for the scope @weir. Programs get all other packages from the registry
+// in the configuration of npm.
 import { assert } from "@std/assert";
 import { output } from "./project.ts";
 
-/** A registry in npm's role with one version of one package. */
+/** An npm registry on loopback with one version of one package. */
 export interface NpmRegistry extends AsyncDisposable {
   /** Text of an `.npmrc` that uses this registry for the scope of the package. */
   npmrc: string;
 }
 
 /**
- * Starts a registry with the package of a tarball.
+ * Starts a registry that serves a tarball.
  *
  * @param tarball Path of the file that `npm pack` wrote
  */

@@ -134,10 +134,22 @@ Deno.test("each entry point loads only the code that it needs when Node imports 
     assert(sources.length > 5);
     assertEquals(sources.filter((source) => unexpected.test(source)), [], entry);
   }
-  assertEquals(loaded(bin.weir!).filter((source) => server.test(source)), []);
+  // A command imports the client when it runs.
+  const notForHelp = /^edge\/|^npm:@?hono|^src\/(client|sandbox)\//;
+  assertEquals(loaded(bin.weir!).filter((source) => notForHelp.test(source)), []);
   // `weir serve` imports the server when it starts.
   assert(loaded(bin.weir!, true).some((source) => server.test(source)));
   assert(loaded(exports["./edge"]!.default.slice(2)).some((source) => server.test(source)));
+});
+
+Deno.test("each entry point loads few files when Node imports it, because each costs time", () => {
+  const { exports, bin } = manifest();
+  const limits = { ".": 7, "./endpoint": 3, "./cli": 6, "./edge": 9, "./sandbox": 5 };
+  for (const [entry, limit] of Object.entries(limits)) {
+    const files = reachedFrom([exports[entry]!.default.slice(2)], (isDynamic) => !isDynamic);
+    assert(files.length <= limit, `${entry} loads ${files.length} files`);
+  }
+  assert(reachedFrom([bin.weir!], (isDynamic) => !isDynamic).length <= 6);
 });
 
 Deno.test("the package has the licence of each npm package that it contains", async () => {

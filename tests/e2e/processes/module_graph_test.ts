@@ -20,9 +20,12 @@ const ROOT = new URL("../../../", import.meta.url).href;
 /**
  * Returns the files, npm modules and npm packages that a module imports when it is loaded, directly or not;
  * sorted.
+ *
+ * @param withTypes Whether to follow imports of types, which only a compiler loads
  */
 async function reachedBy(
   entry: string,
+  withTypes = true,
 ): Promise<{ files: string[]; npm: string[]; packages: string[] }> {
   const printed = await runProgram(Deno.execPath(), "info", "--json", entry);
   assert(printed?.success, printed?.stderr);
@@ -36,7 +39,7 @@ async function reachedBy(
     for (const { code, type, isDynamic } of dependencies ?? []) {
       if (isDynamic) continue;
       if (code) visit(code.specifier);
-      if (type) visit(type.specifier);
+      if (type && withTypes) visit(type.specifier);
     }
   };
   visit(ROOT + entry);
@@ -83,10 +86,19 @@ Deno.test("each entry point imports only the packages that it needs", async () =
   assertEquals(await packages("src/sandbox/service.ts"), []);
 });
 
-Deno.test("src/cli/main.ts loads no module of the server before the command serve runs", async () => {
-  const { files } = await reachedBy("src/cli/main.ts");
-  assert(files.includes("src/cli/serve.ts"));
-  assertEquals(files.filter((path) => path.startsWith("edge/")), []);
+Deno.test("src/cli/main.ts loads neither client, sandbox nor server before a command runs", async () => {
+  const { files, npm } = await reachedBy("src/cli/main.ts", false);
+  assert(files.includes("src/cli/commands.ts"));
+  const unexpected =
+    /^(edge|src\/(client|endpoint|sandbox|signing))\/|^src\/cli\/(cite|download|prompt|serve)/;
+  assertEquals(files.filter((path) => unexpected.test(path)), []);
+  assertEquals(npm, ["deno-std/csv/stringify.js"]);
+});
+
+Deno.test("src/cli/command_functions.ts loads neither sandbox nor server before a command runs", async () => {
+  const { files } = await reachedBy("src/cli/command_functions.ts", false);
+  assert(files.includes("src/cli/serve.ts") && files.includes("src/client/datastream.ts"));
+  assertEquals(files.filter((path) => /^(edge|src\/sandbox)\//.test(path)), []);
 });
 
 Deno.test("edge/serve.ts imports no module of Node, which workerd lacks", async () => {

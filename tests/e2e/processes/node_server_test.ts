@@ -46,7 +46,7 @@ Deno.test("stop() waits for an open response when the time suffices", async () =
   assertEquals([await response.text(), await stopping], ["first", 0]);
 });
 
-Deno.test("stop() breaks off an open response and counts it when the time is over", async () => {
+Deno.test("stop() interrupts an open response and counts it when the timeout expires", async () => {
   const app = createSlowApp();
   const server = await serveNode(app, { ...options, shutdownTimeout: 0 });
   const response = await fetch(server.url);

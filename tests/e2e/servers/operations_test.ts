@@ -148,3 +148,29 @@ testOnEach("GET /metrics gives the metrics of downloads", async (runtime) => {
   assert(Math.abs(Number(startTime) - Date.now() / 1000) < 60);
   assertEquals((await fetch(`${server.root}/metrics`)).status, 401);
 });
+
+testOnEach("the app gives a 400 when the host header is invalid", async (runtime) => {
+  await using upstream = servePages();
+  await using server = await start(runtime, upstream);
+  using connection = await Deno.connect({
+    hostname: "127.0.0.1",
+    port: Number(new URL(server.root).port),
+  });
+  await connection.write(
+    new TextEncoder().encode(
+      "GET /Records.csv?signature=a-secret HTTP/1.1\r\nhost: a b\r\nconnection: close\r\n\r\n",
+    ),
+  );
+  const response = await new Response(connection.readable).text();
+  assertMatch(response, /^HTTP\/1.1 400 /);
+  assertEquals(server.log().includes("a-secret"), false);
+});
+
+testOnEach("GET /healthz and /readyz give plain text", async (runtime) => {
+  await using upstream = servePages();
+  await using server = await start(runtime, upstream);
+  for (const path of ["/healthz", "/readyz"]) {
+    const { headers, status } = await fetch(server.root + path);
+    assertEquals([status, headers.get("content-type")], [200, "text/plain; charset=utf-8"]);
+  }
+});

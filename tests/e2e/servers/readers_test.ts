@@ -61,6 +61,27 @@ testOnEach(
   },
 );
 
+testOnEach(
+  "the app completes other downloads when clients that read nothing have filled the buffer",
+  async (runtime) => {
+    await using upstream = serveUpstream(
+      (request) => jsonResponse(pageFor(request, LARGE)),
+      rowsOf(LARGE),
+    );
+    const options = { readerTimeout, maxBufferedBytes: LARGE.rows * LARGE.width };
+    await using server = await startApp(runtime, appOptionsFor(upstream, options));
+    const stopped = Array.from({ length: 4 }, () => fetch(server.root + DOWNLOAD));
+    await stopped[0];
+    // The page of the first client, and the one that arrives, are longer than expected.
+    await waitFor(() => upstream.pages.length >= 2, "the pages of two clients");
+    const others = Array.from({ length: 8 }, () => canDownload(server.root));
+    assertEquals(await Promise.all(others), others.map(() => true));
+    const responses = await Promise.all(stopped);
+    await Promise.all(responses.map((response) => assertRejects(() => response.bytes())));
+    assert(server.log().includes("the client read nothing for 1 s"));
+  },
+);
+
 /** One page, which the client takes three times the timeout to read. */
 const SLOW = { rows: 1_000, width: 24 * MIB / 1_000, pages: 1 };
 const BYTES_PER_MILLISECOND = 24 * MIB / (3 * readerTimeout);

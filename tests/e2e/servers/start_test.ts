@@ -104,6 +104,13 @@ testPrograms(
   },
 );
 
+testPrograms(COMMAND_LINES, "says what to do when the host is unknown", async (program) => {
+  const environment = { WEIR_SANDBOX: "1", HOST: "host.invalid" };
+  const { code, lines } = await runToEnd(program, environment);
+  assertEquals([code, lines.length], [1, 1], lines.join("\n"));
+  assertMatch(lines[0]!, /^Cannot listen on http:\/\/host\.invalid:0\/: .+: choose /);
+});
+
 testPrograms(
   COMMAND_LINES,
   "listens only on the address of HOST or --host, by default 127.0.0.1",

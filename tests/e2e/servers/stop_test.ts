@@ -1,4 +1,4 @@
-// Servers that receive a signal, with the time that open downloads get.
+// Servers that receive a signal: open downloads complete, or are interrupted after the shutdown timeout.
 import "../../helpers/task_permissions.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { waitFor } from "../../helpers/wait_for.ts";
@@ -89,7 +89,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
       stall.end();
       assert(isComplete(await body!, shape));
       assertEquals(await server.exitCode, 0);
-      assertEquals(server.log().includes("Broke off"), false);
+      assertEquals(server.log().includes("Interrupted"), false);
       assertEquals(server.log().includes("a-secret-key"), false);
     },
   );
@@ -97,24 +97,42 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 
 testPrograms(
   PROGRAMS,
-  "breaks off a download at the deadline, prints the number and exits with 1",
+  "does not wait for a connection without a request when it receives SIGTERM",
+  async (program) => {
+    await using server = await startServer(
+      await program.command({ WEIR_SANDBOX: "1", WEIR_SHUTDOWN_TIMEOUT: "3600" }),
+    );
+    using _connection = await Deno.connect({
+      hostname: "127.0.0.1",
+      port: Number(new URL(server.root).port),
+    });
+    // Later than the connection, so that the server has accepted it.
+    await (await fetch(`${server.root}/healthz`)).text();
+    server.signal("SIGTERM");
+    assertEquals(await server.exitCode, 0);
+  },
+);
+
+testPrograms(
+  PROGRAMS,
+  "interrupts a download after the timeout, prints the number and exits with 1",
   async (program) => {
     await using upstream = stallSecondPage(new Stall("before the headers"));
     await using server = await start(program, upstream, "1");
     const [body] = await startDownload(server, upstream);
     server.signal("SIGTERM");
-    assertEquals(await body!.then(() => "complete", () => "broken"), "broken");
+    assertEquals(await body!.then(() => "complete", () => "interrupted"), "interrupted");
     assertEquals(await server.exitCode, 1);
     assertStringIncludes(
       server.log(),
-      "Broke off 1 open response after 1 s: to wait longer, set WEIR_SHUTDOWN_TIMEOUT",
+      "Interrupted 1 open response after 1 s: to wait longer, set WEIR_SHUTDOWN_TIMEOUT",
     );
   },
 );
 
 testPrograms(
   PROGRAMS,
-  "exits with 130 and breaks off a download when it receives a second signal",
+  "exits with 130 and interrupts a download when it receives a second signal",
   async (program) => {
     await using upstream = stallSecondPage(new Stall("before the headers"));
     await using server = await start(program, upstream, "3600");
@@ -122,7 +140,7 @@ testPrograms(
     server.signal("SIGTERM");
     await waitFor(async () => !await acceptsConnections(server), "the end of listening");
     server.signal("SIGINT");
-    assertEquals(await body!.then(() => "complete", () => "broken"), "broken");
+    assertEquals(await body!.then(() => "complete", () => "interrupted"), "interrupted");
     assertEquals(await server.exitCode, 130);
   },
 );

@@ -3,6 +3,7 @@ import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { signUrl } from "../../../edge/app.ts";
 import { RESOURCES } from "../../../mod.ts";
+import { DEFAULT_LIFETIME_DAYS } from "../../../src/signing/signed_url.ts";
 import { formatsOf } from "../../helpers/formats.ts";
 import { READ_ROWS } from "../../helpers/read_rows.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
@@ -201,6 +202,13 @@ Deno.test("weir sign prints a URL that is valid until --expires", async () => {
   const dated = await weir(["sign", target, "--expires=2999-01-31"], { environment });
   const at = Date.parse("2999-01-31T00:00:00Z") / 1000;
   assertEquals(new URL(dated.output).searchParams.get("expires"), String(at));
+});
+
+Deno.test("weir sign prints a URL with the default lifetime of signUrl() when --expires is missing", async () => {
+  const environment = { WEIR_SIGNING_SECRET: secret };
+  const { output } = await weir(["sign", target], { environment });
+  const left = Number(new URL(output.trim()).searchParams.get("expires")) - Date.now() / 1000;
+  assertEquals(Math.round(left / 86_400), DEFAULT_LIFETIME_DAYS);
 });
 
 Deno.test("weir prints the help or the version when there is no command", async () => {

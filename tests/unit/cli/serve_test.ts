@@ -22,7 +22,12 @@ for (
     [
       ["--access=token", "--sandbox"],
       {},
-      '--access must be public if WEIR_SANDBOX is 1, got "token": omit it',
+      '--access must be public for synthetic data, got "token": omit it, or omit --sandbox',
+    ],
+    [
+      ["--access=token"],
+      { WEIR_SANDBOX: "1" },
+      '--access must be public for synthetic data, got "token": omit it, or omit WEIR_SANDBOX=1',
     ],
     [["--access=public"], {}, "DATASTREAM_API_KEY must be set if WEIR_ACCESS is public"],
     [

@@ -23,6 +23,7 @@ Deno.test("readConfig() reads every variable", () => {
     WEIR_CORS_ORIGINS: "https://a.example, https://b.example",
     WEIR_LOG: "json",
     WEIR_MAX_ROWS: "1000000",
+    WEIR_MAX_BUFFERED_BYTES: "64000000",
     WEIR_MAX_DOWNLOADS: "5",
     WEIR_METRICS_TOKEN: "metrics-token-of-a-test\n",
     WEIR_PAGE_ROWS: "2000",
@@ -39,6 +40,7 @@ Deno.test("readConfig() reads every variable", () => {
     logFormat: "json",
     logRequests: true,
     maxRows: 1_000_000,
+    maxBufferedBytes: 64_000_000,
     maxDownloads: 5,
     metricsToken: "metrics-token-of-a-test",
     pageRows: 2_000,
@@ -162,10 +164,14 @@ const wrong: [environment: Record<string, string>, message: string][] = [
   [{ WEIR_ACCESS: "token", WEIR_TOKENS: "a-token-of-sixteen" }, "DATASTREAM_API_KEY must be set"],
   [{ WEIR_ACCESS: "caller", WEIR_MAX_ROWS: "many" }, "WEIR_MAX_ROWS must be a whole number"],
   [{ WEIR_ACCESS: "caller", WEIR_MAX_DOWNLOADS: "0" }, "of at least 1, got 0"],
+  [
+    { WEIR_ACCESS: "caller", WEIR_MAX_BUFFERED_BYTES: "32MB" },
+    'whole number of at least 1, got "32MB"',
+  ],
   [{ WEIR_ACCESS: "caller", WEIR_PAGE_ROWS: "10001" }, "WEIR_PAGE_ROWS must be a whole number"],
   [{ WEIR_SANDBOX: "1", WEIR_PAGE_ROWS: "1e3" }, "WEIR_PAGE_ROWS"],
   [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "everyone" }, 'got "everyone"'],
-  [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "token" }, "WEIR_ACCESS must be public if WEIR_SANDBOX is 1"],
+  [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "token" }, "WEIR_ACCESS must be public for synthetic data"],
 ];
 for (const [environment, message] of wrong) {
   Deno.test(`readConfig() throws a ValidationError when the environment is ${JSON.stringify(environment)}`, () => {

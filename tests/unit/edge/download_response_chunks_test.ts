@@ -2,13 +2,20 @@
 // Tests `streamDownload()` directly: the app does not give access to the chunks of the client.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
+import { OutputBudget, OutputBuffer } from "../../../edge/output_budget.ts";
 import { streamDownload } from "../../../edge/download_response.ts";
 
 const CHUNK = Uint8Array.from({ length: 200_000 }, (_, index) => index % 251);
 
-Deno.test("streamDownload() releases the buffer of a chunk and returns copies of at most 64 KiB", async () => {
+Deno.test("streamDownload() returns copies of at most 64 KiB and frees each chunk after its last copy", async () => {
   const chunks = [CHUNK.slice(), CHUNK.slice()];
   let given = 0;
+  const clock = { now: () => 0, sleep: () => new Promise<void>(() => {}) };
+  const budget = new OutputBudget(1, clock);
+  const buffer = new OutputBuffer(budget);
+  await buffer.startPage();
+  for (const { length } of chunks) buffer.add(length);
+  buffer.endPage();
   const response = await streamDownload({
     stream: new ReadableStream({
       pull(controller) {
@@ -17,22 +24,34 @@ Deno.test("streamDownload() releases the buffer of a chunk and returns copies of
         else controller.close();
       },
     }, { highWaterMark: 0 }),
+    buffer,
     headers: {},
     signal: new AbortController().signal,
     readerTimeout: 1,
-    clock: { now: () => 0, sleep: () => new Promise(() => {}) },
+    clock,
     onError: () => {},
     onChunk: () => {},
     onEnd: () => {},
   });
   const received: Uint8Array[] = [];
+  const buffered: number[] = [];
   for await (const part of response.body!) {
-    if (received.length === 0) {
-      assertEquals(chunks.map(({ length }) => length), [0, CHUNK.length]);
-    }
+    buffered.push(budget.used);
+    assertEquals(chunks.reduce((sum, { length }) => sum + length, 0), budget.used);
     assertEquals(part.buffer.byteLength, part.length);
     received.push(part);
   }
+  const both = 2 * CHUNK.length;
+  assertEquals(buffered, [
+    both,
+    both,
+    both,
+    CHUNK.length,
+    CHUNK.length,
+    CHUNK.length,
+    CHUNK.length,
+    0,
+  ]);
   assert(received.every(({ length }) => length <= 65_536));
   const whole = new Uint8Array(
     await new Blob(received as Uint8Array<ArrayBuffer>[]).arrayBuffer(),

@@ -1,4 +1,4 @@
-// The path /readyz: what counts as an answer of the service, and when a probe is sent.
+// The path /readyz: which responses count as a success, and when a probe is sent.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { AppOptions, EdgeApp } from "../../../edge/app.ts";
@@ -61,7 +61,7 @@ Deno.test("EdgeApp.request() probes at most once a minute for /readyz when the s
   assertEquals([await statusOf(app), requests.length], [200, 3]);
 });
 
-Deno.test("EdgeApp.request() sends no probe for /readyz when a download was answered in the last minute", async () => {
+Deno.test("EdgeApp.request() sends no probe for /readyz when a download has succeeded in the last minute", async () => {
   const { app, stats, clock } = overSandbox();
   await download(app);
   const before = stats.requests;
@@ -78,7 +78,7 @@ Deno.test("EdgeApp.request() returns 503 for /readyz without a probe when a down
   assertEquals([await statusOf(app), requests.length, log.length], [503, 1, 1]);
 });
 
-Deno.test("EdgeApp.request() returns 200 for /readyz when a download fails soon after an answer", async () => {
+Deno.test("EdgeApp.request() returns 200 for /readyz when a download fails soon after a success", async () => {
   const { app, requests, clock } = overUpstream([page([]), broken(), broken()]);
   await download(app);
   clock.advance(30_000);
@@ -113,23 +113,26 @@ Deno.test("EdgeApp.request() returns 503 with the reason for /readyz when the ke
   }
 });
 
-Deno.test("EdgeApp.request() returns 503 for /readyz when the key was rejected after an answer", async () => {
+Deno.test("EdgeApp.request() returns 503 for /readyz when the key was rejected after a success", async () => {
   const { app } = overUpstream([page([]), rejected()]);
   await download(app);
   await download(app);
   assertEquals(await statusOf(app), 503);
 });
 
-Deno.test("EdgeApp.request() says since when the service has not answered for /readyz", async () => {
+Deno.test("EdgeApp.request() returns the time of the last success for /readyz when the service fails", async () => {
   const { app, clock } = overUpstream([broken(), page([]), new Error("reset")], {
     now: () => NOW,
   });
   const detailOf = async () => (await problemOf(await app.request("/readyz"))).detail;
-  assertEquals(await detailOf(), "DataStream has not answered since the server started");
+  assertEquals(await detailOf(), "DataStream has sent no valid response since the server started");
   clock.advance(60_001);
   assertEquals(await statusOf(app), 200);
   clock.advance(60_001);
-  assertEquals(await detailOf(), "DataStream has not answered since 2026-11-22T13:48:47.000Z");
+  assertEquals(
+    await detailOf(),
+    "DataStream has sent no valid response since 2026-11-22T13:48:47.000Z",
+  );
 });
 
 Deno.test("EdgeApp.request() returns 503 for /readyz when the response is not a page", async () => {
@@ -138,14 +141,14 @@ Deno.test("EdgeApp.request() returns 503 for /readyz when the response is not a 
 });
 
 Deno.test(
-  "EdgeApp.request() returns 503 for /readyz when no answer arrives within 10 s, and aborts the probe",
+  "EdgeApp.request() returns 503 for /readyz when no response arrives within 10 s, and aborts the probe",
   DEADLINE,
   async () => {
     const { app, requests, clock, log } = overUpstream([() => new Promise<Response>(() => {})]);
     const response = await app.request("/readyz");
     assertEquals([response.status, clock.now()], [503, 10_000]);
     assertEquals(requests[0]!.signal.aborted, true);
-    assertStringIncludes(log.join(), "Readiness probe failed: no answer within 10 s");
+    assertStringIncludes(log.join(), "Readiness probe failed: no response within 10 s");
   },
 );
 
@@ -195,7 +198,7 @@ Deno.test("EdgeApp.request() sends a probe without a key for /readyz when access
   assertEquals(await statusOf(app), 503);
 });
 
-Deno.test("EdgeApp.request() counts a rejected key of a caller as an answer for /readyz", async () => {
+Deno.test("EdgeApp.request() counts a rejected key of a caller as a success for /readyz", async () => {
   const { app, requests } = overUpstream([rejected()], { access: "caller" });
   const headers = { "x-api-key": "of-the-caller" };
   assertEquals((await app.request("/Records.csv", { headers })).status, 403);

@@ -316,6 +316,21 @@ Deno.test("EdgeApp.request() does not keep a request id when it is a key or a to
   }
 });
 
+Deno.test("EdgeApp.fetch() gives a 400 and logs no URL when the URL is invalid", async () => {
+  const { app, log } = overSandbox({ records: 1 }, text);
+  const request = new Request("http://localhost/", { headers });
+  // As Deno and Bun pass on a request with such a host header.
+  Object.defineProperty(request, "url", { value: "http://a b/Records.csv?signature=secret" });
+  const response = await app.fetch(request);
+  assertEquals(response.status, 400);
+  assertMatch(
+    (await response.json()).detail,
+    /^The host header or the URL of the request is invalid$/,
+  );
+  assertEquals(response.headers.get("x-request-id"), ID);
+  assertMatch(log.join("\n"), / GET \(unknown\) 400 complete: 0 rows, \d+ bytes, [^"\n]*$/);
+});
+
 Deno.test("EdgeApp.request() logs only known methods and paths", async () => {
   const { app, log } = overSandbox({}, text);
   await get(app, "/key-of-a-caller/Records.csv", { method: "KEY-OF-A-CALLER" });

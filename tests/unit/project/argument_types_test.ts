@@ -471,6 +471,7 @@ const FUNCTIONS: Record<string, Record<string, Argument>> = {
       synthetic: ["undefined", "boolean"],
       maxRows: ["undefined", "number"],
       maxDownloads: ["undefined", "number"],
+      maxBufferedBytes: ["undefined", "number"],
       pageRows: ["undefined", "number"],
       corsOrigins: ["undefined", "array"],
       readerTimeout: ["undefined", "number"],

@@ -3,14 +3,14 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
 import { createApp } from "../../../edge/app.ts";
 import { sandboxOptions } from "../../../edge/config.ts";
-import { DEFAULT_SHUTDOWN_TIMEOUT } from "../../../edge/graceful_stop.ts";
-import { DEFAULT_HOST, DEFAULT_PORT } from "../../../edge/listening.ts";
+import { DEFAULT_SHUTDOWN_TIMEOUT } from "../../../edge/server/graceful_stop.ts";
+import { DEFAULT_HOST, DEFAULT_PORT } from "../../../edge/server/listening.ts";
 import { ACCESS_MODES, toSettings } from "../../../edge/options.ts";
-import { KNOWN_VARIABLES } from "../../../edge/server_config.ts";
+import { KNOWN_VARIABLES } from "../../../edge/server/server_config.ts";
 import { DOWNLOAD_PARAMETERS } from "../../../edge/search_params.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { FILTER_FLAGS } from "../../../src/cli/flags.ts";
-import { DEFAULT_EXPIRES } from "../../../src/cli/offline_commands.ts";
+import { DEFAULT_EXPIRES } from "../../../src/cli/flags.ts";
 import { FORMATS } from "../../../src/formats/formats.ts";
 import { RESOURCE_NAMES } from "../../../src/odata/resources.ts";
 import { SUITES } from "../../bench/suites.ts";
@@ -157,13 +157,14 @@ Deno.test("docs/deploying.md lists each access mode", () => {
 Deno.test("docs/deploying.md lists each environment variable and the defaults of limits", () => {
   const rows = rowsOf("deploying", "Environment variables", "variable");
   assertEquals(rows.map(([name]) => textOf(name)).sort(), KNOWN_VARIABLES.toSorted());
-  const { maxRows, maxDownloads, pageRows, corsOrigins } = toSettings({
+  const { maxRows, maxDownloads, maxBufferedBytes, pageRows, corsOrigins } = toSettings({
     access: "public",
     apiKey: "key",
   });
   const defaults = {
     WEIR_MAX_ROWS: maxRows,
     WEIR_MAX_DOWNLOADS: maxDownloads,
+    WEIR_MAX_BUFFERED_BYTES: maxBufferedBytes,
     WEIR_PAGE_ROWS: pageRows,
     WEIR_CORS_ORIGINS: corsOrigins,
     WEIR_SHUTDOWN_TIMEOUT: DEFAULT_SHUTDOWN_TIMEOUT / 1000,

@@ -1,7 +1,7 @@
 // Checks the form of the documents: code fences, links and the status of the release.
 // tests/e2e/processes/code_blocks_test.ts runs the code.
 import { assert, assertEquals } from "@std/assert";
-import { afterFirstRelease, passageProblems, visibleLines } from "../../../.ci/passages.ts";
+import { afterFirstRelease, countVisibleLines, passageProblems } from "../../../.ci/passages.ts";
 import { PRE_RELEASE_PHRASES, statusOf, withStatus } from "../../../.ci/status.ts";
 import maps from "../../../deno.json" with { type: "json" };
 import jsr from "../../../jsr.json" with { type: "json" };
@@ -236,7 +236,7 @@ async function exists(path: string): Promise<boolean> {
 Deno.test("README.md has at most 200 lines before and after the first release", () => {
   const text = DOCUMENT_FILES.get("README.md")!;
   const after = afterFirstRelease(text).trimEnd().split("\n").length;
-  assertEquals([visibleLines(text), after].filter((count) => count > 200), []);
+  assertEquals([countVisibleLines(text), after].filter((count) => count > 200), []);
 });
 
 Deno.test("Git and deno task test ignore the files that README.md makes in the clone", async () => {

@@ -4,8 +4,8 @@ import { findSection, hasEntries, releaseChangelog, sectionsOf } from "../../../
 import {
   afterFirstRelease,
   beforeFirstRelease,
+  countVisibleLines,
   passageProblems,
-  visibleLines,
 } from "../../../.ci/passages.ts";
 import { REPOSITORY, repositoryFields, repositoryProblem } from "../../../.ci/project.ts";
 import { isPreRelease, versionProblem } from "../../../.ci/semver.ts";
@@ -185,7 +185,7 @@ Deno.test("beforeFirstRelease() hides the later text and keeps the numbers of th
     assertEquals(shown!.indexOf(text), lines!.indexOf(text), text);
   }
   assertEquals(shown!.filter((line) => /<!--|-->|Install/.test(line)), []);
-  assertEquals(visibleLines(PASSAGE), 9);
+  assertEquals(countVisibleLines(PASSAGE), 9);
 });
 
 Deno.test("passageProblems() reports a passage that has another form", () => {

@@ -1,9 +1,9 @@
-// Stopping a server: open responses get some time to complete, and the rest are broken off.
+// Stopping a server: open responses get the shutdown timeout to complete, then are interrupted.
 
-/** Default time (ms) that open responses get. Container platforms kill a process after 30 s. */
+/** Default shutdown timeout (ms). Kubernetes kills a process 30 s after SIGTERM. */
 export const DEFAULT_SHUTDOWN_TIMEOUT = 25_000;
 
-/** Maximum time (ms) that open responses can get. */
+/** Maximum shutdown timeout (ms). */
 export const MAX_SHUTDOWN_TIMEOUT = 3_600_000;
 
 /** A running server. */
@@ -13,10 +13,10 @@ export interface RunningServer {
   /** Returns the number of requests whose responses are not complete. */
   openResponses(): number;
   /**
-   * Stops accepting connections and waits for the open responses until the deadline. The rest are broken
-   * off; in Deno, they are broken off when the process exits.
+   * Stops accepting connections, waits for the open responses, and interrupts those that are not complete
+   * after the shutdown timeout. Deno interrupts them when the process exits.
    *
-   * @returns Number of responses that are broken off
+   * @returns Number of interrupted responses
    */
   stop(): Promise<number>;
 }
@@ -41,48 +41,50 @@ export class OpenResponses {
     completed.then(remove, remove);
   }
 
-  /** Waits for all responses. */
+  /** Resolves when no response is open. */
   async complete(): Promise<void> {
     while (this.count > 0) await Promise.allSettled(this.#open);
   }
 }
 
 /**
- * Waits until a server has stopped.
+ * Waits until a server has stopped, at most for the shutdown timeout.
  *
  * @param stopped Resolves when the open responses are complete
- * @param timeout Maximum time (ms)
- * @param breakOff Called at the deadline. Returns the number of responses that are broken off
- * @returns Number of responses that are broken off
+ * @param timeout Shutdown timeout (ms)
+ * @param interrupt Interrupts the open responses after the timeout, and returns their number
+ * @returns Number of interrupted responses
  */
 export async function stopWithin(
   stopped: Promise<unknown>,
   timeout: number,
-  breakOff: () => number,
+  interrupt: () => number,
 ): Promise<number> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const deadline = new Promise<number>((resolve) => {
-    timer = setTimeout(() => resolve(breakOff()), timeout);
+  const interrupted = new Promise<number>((resolve) => {
+    timer = setTimeout(() => resolve(interrupt()), timeout);
   });
   try {
-    return await Promise.race([stopped.then(() => 0), deadline]);
+    return await Promise.race([stopped.then(() => 0), interrupted]);
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** Returns a message about the responses for which a stopping server waits. */
+/** Returns a message about the open responses of a server that stops. */
 export function waitingMessage(count: number, timeout: number): string {
   return `Stopping: waiting up to ${timeout / 1000} s for ${responses(count)}`;
 }
 
 /**
- * Returns a message about responses that were broken off.
+ * Returns a message about interrupted responses.
  *
  * @param setting Name of the option or variable that sets the timeout
  */
-export function brokenMessage(count: number, timeout: number, setting: string): string {
-  return `Broke off ${responses(count)} after ${timeout / 1000} s: to wait longer, set ${setting}`;
+export function interruptedMessage(count: number, timeout: number, setting: string): string {
+  return `Interrupted ${responses(count)} after ${
+    timeout / 1000
+  } s: to wait longer, set ${setting}`;
 }
 
 function responses(count: number): string {
@@ -93,11 +95,11 @@ function responses(count: number): string {
 export interface BunServer {
   /** Number of requests whose responses are not complete. */
   pendingRequests: number;
-  /** Stops accepting connections. Resolves when the open ones are closed. */
+  /** Stops accepting connections. Resolves when the open connections are closed. */
   stop(closeActiveConnections?: boolean): Promise<void>;
 }
 
-/** Stops a server of Bun, as {@linkcode RunningServer.stop} describes. */
+/** Stops a server of Bun. See {@linkcode RunningServer.stop}. */
 export function stopBunServer(server: BunServer, timeout: number): Promise<number> {
   return stopWithin(server.stop(), timeout, () => {
     const count = server.pendingRequests;

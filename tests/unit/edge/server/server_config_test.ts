@@ -1,6 +1,6 @@
-import "../../helpers/no_permission.ts";
+import "../../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
-import { readConfig } from "../../../edge/config.ts";
+import { readConfig } from "../../../../edge/config.ts";
 import {
   createReport,
   KNOWN_VARIABLES,
@@ -8,8 +8,8 @@ import {
   readMetricsPort,
   settingsLine,
   unknownVariables,
-} from "../../../edge/server_config.ts";
-import { ValidationError } from "../../../mod.ts";
+} from "../../../../edge/server/server_config.ts";
+import { ValidationError } from "../../../../mod.ts";
 
 Deno.test("readListenOptions() returns a loopback address and the defaults when no variable is set", () => {
   const defaults = { host: "127.0.0.1", port: 8000, shutdownTimeout: 25_000 };
@@ -24,6 +24,11 @@ Deno.test("readListenOptions() returns the values of the variables when they are
     shutdownTimeout: 90_000,
   });
   assertEquals(readListenOptions({ WEIR_SHUTDOWN_TIMEOUT: "0" }).shutdownTimeout, 0);
+});
+
+Deno.test("readListenOptions() removes the brackets of an IPv6 address", () => {
+  assertEquals(readListenOptions({ HOST: "[::1]" }).host, "::1");
+  assertEquals(readListenOptions({ HOST: "::1" }).host, "::1");
 });
 
 for (

@@ -1,6 +1,6 @@
-// What a stranger can run from an empty folder, with an empty home and empty caches, once the package is
-// published: `deno publish` uploads it to a registry in JSR's role, and `deno task pack` makes the package
-// of a registry in npm's role. Both registries are on loopback; other packages come from npm.
+// Installs the published packages in empty folders, with an empty home and empty caches, and runs them.
+// `deno publish` uploads to a JSR registry on loopback. An npm registry on loopback serves the file of
+// `deno task pack`. Other packages come from npm.
 import "../helpers/task_permissions.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
@@ -13,7 +13,7 @@ import { importsIn, resolve } from "../helpers/tree.ts";
 import { type JsrRegistry, PUBLISH_TOKEN, startJsrRegistry } from "./jsr_registry.ts";
 import { type NpmRegistry, startNpmRegistry } from "./npm_registry.ts";
 import { packPackage, run } from "./project.ts";
-import { createStranger, type Stranger, type StrangerOptions } from "./stranger.ts";
+import { createWorkspace, type Workspace, type WorkspaceOptions } from "./workspace.ts";
 
 const NAME = "@weir/datastream";
 /** Paths of the entry points by their names. */
@@ -52,11 +52,11 @@ for (const [name, program] of Object.entries({ Node: node, Bun: bun, workerd }))
 }
 
 /** Registers a test in an empty folder; skips it if a program is not installed. */
-function testStranger(
+function testInWorkspace(
   name: string,
-  fn: (stranger: Stranger, requests: () => string[]) => Promise<void>,
+  fn: (workspace: Workspace, requests: () => string[]) => Promise<void>,
   { isPossible = true, ...options }:
-    & Partial<Pick<StrangerOptions, "environment" | "programs" | "hasOnlyPrograms">>
+    & Partial<Pick<WorkspaceOptions, "environment" | "programs" | "hasOnlyPrograms">>
     & { isPossible?: boolean } = {},
 ): void {
   Deno.test({
@@ -65,8 +65,8 @@ function testStranger(
     fn: async () => {
       const id = name.replaceAll(/\W+/g, "-");
       const registries = { jsr: registry, npm: npmRegistry };
-      await using stranger = await createStranger({ ...registries, name: id, ...options });
-      await fn(stranger, () => registry.requestsOf(id));
+      await using workspace = await createWorkspace({ ...registries, name: id, ...options });
+      await fn(workspace, () => registry.requestsOf(id));
     },
   });
 }
@@ -123,11 +123,11 @@ const PROGRAMS: Record<string, { code: string; printed: () => string }> = {
 };
 
 for (const [entry, { code, printed }] of Object.entries(PROGRAMS)) {
-  testStranger(
+  testInWorkspace(
     `deno run checks and runs a program when it imports jsr:${NAME}${entry.slice(1)}`,
-    async (stranger) => {
-      await Deno.writeTextFile(`${stranger.folder}main.ts`, code);
-      assertEquals(await stranger.output("deno run --check main.ts"), printed());
+    async (workspace) => {
+      await Deno.writeTextFile(`${workspace.folder}main.ts`, code);
+      assertEquals(await workspace.output("deno run --check main.ts"), printed());
     },
   );
 }
@@ -137,10 +137,10 @@ const MAX_REQUESTS: Record<string, number> = { "./endpoint": 20 };
 
 for (const [entry, path] of Object.entries(ENTRIES)) {
   const specifier = `jsr:${NAME}${entry.slice(1)}`;
-  testStranger(
+  testInWorkspace(
     `deno cache requests only the modules that ${specifier} imports`,
-    async (stranger, requests) => {
-      await stranger.output(`deno cache ${specifier}`);
+    async (workspace, requests) => {
+      await workspace.output(`deno cache ${specifier}`);
       const prefix = `/${NAME}/${jsr.version}/`;
       const modules = requests().filter((request) => request.startsWith(prefix))
         .map((request) => request.slice(prefix.length));
@@ -153,40 +153,43 @@ for (const [entry, path] of Object.entries(ENTRIES)) {
   );
 }
 
-testStranger(
+testInWorkspace(
   `deno run jsr:${NAME}/cli downloads every row when it has no permissions`,
-  async (stranger) => {
-    assertRecords(await stranger.output(`deno run jsr:${NAME}/cli records --sandbox --select Id`));
+  async (workspace) => {
+    assertRecords(await workspace.output(`deno run jsr:${NAME}/cli records --sandbox --select Id`));
   },
 );
 
-testStranger(`deno install --global installs weir from jsr:${NAME}/cli`, async (stranger) => {
-  const { home } = stranger;
-  await stranger.output(
+testInWorkspace(`deno install --global installs weir from jsr:${NAME}/cli`, async (workspace) => {
+  const { home } = workspace;
+  await workspace.output(
     `deno install --global --name weir --allow-env --allow-read=. --allow-write=. jsr:${NAME}/cli`,
   );
-  await stranger.output(`${home}.deno/bin/weir records --sandbox --select Id --output a.csv`);
-  assertRecords(await Deno.readTextFile(`${stranger.folder}a.csv`));
+  await workspace.output(`${home}.deno/bin/weir records --sandbox --select Id --output a.csv`);
+  assertRecords(await Deno.readTextFile(`${workspace.folder}a.csv`));
 });
 
-testStranger(
+testInWorkspace(
   `deno add jsr:${NAME} lets programs import the package by its name`,
-  async (stranger) => {
-    await stranger.output(`deno add jsr:${NAME}`);
+  async (workspace) => {
+    await workspace.output(`deno add jsr:${NAME}`);
     const code = PROGRAMS["."]!.code.replaceAll("jsr:", "");
-    await Deno.writeTextFile(`${stranger.folder}main.ts`, code);
-    assertEquals(await stranger.output("deno run --check main.ts"), PROGRAMS["."]!.printed());
-    assertEquals(await Deno.stat(`${stranger.folder}deno.lock`).then(({ isFile }) => isFile), true);
+    await Deno.writeTextFile(`${workspace.folder}main.ts`, code);
+    assertEquals(await workspace.output("deno run --check main.ts"), PROGRAMS["."]!.printed());
+    assertEquals(
+      await Deno.stat(`${workspace.folder}deno.lock`).then(({ isFile }) => isFile),
+      true,
+    );
   },
 );
 
-testStranger(`deno check finds no any in the types of jsr:${NAME}`, async (stranger) => {
-  await stranger.output(`deno add jsr:${NAME}`);
+testInWorkspace(`deno check finds no any in the types of jsr:${NAME}`, async (workspace) => {
+  await workspace.output(`deno add jsr:${NAME}`);
   for (const name of ["program.ts", "no_any.ts"]) {
-    await Deno.copyFile(new URL(`consumer/${name}`, import.meta.url), stranger.folder + name);
+    await Deno.copyFile(new URL(`consumer/${name}`, import.meta.url), workspace.folder + name);
   }
-  await stranger.output("deno check program.ts no_any.ts");
-  assertEquals(await stranger.output("deno run program.ts"), "number 200 true number 403\n");
+  await workspace.output("deno check program.ts no_any.ts");
+  assertEquals(await workspace.output("deno run program.ts"), "number 200 true number 403\n");
 });
 
 /** Output of `weir serve` when it listens. */
@@ -196,10 +199,10 @@ const FAST = { WEIR_REQUESTS_PER_SECOND: "1000" };
 const DENO_SERVE = "deno serve --host 127.0.0.1 --port 0 --allow-env --allow-net";
 const DENO_PORT = /Listening on http:\/\/127\.0\.0\.1:(\d+)/;
 
-testStranger(
+testInWorkspace(
   `deno serve jsr:${NAME}/serve serves every row when WEIR_SANDBOX is 1`,
-  async (stranger) => {
-    await using server = await stranger.serve(`${DENO_SERVE} jsr:${NAME}/serve`, DENO_PORT);
+  async (workspace) => {
+    await using server = await workspace.serve(`${DENO_SERVE} jsr:${NAME}/serve`, DENO_PORT);
     await assertServes(server);
   },
   { environment: { WEIR_SANDBOX: "1", ...FAST } },
@@ -207,12 +210,12 @@ testStranger(
 
 const WRONG: Record<string, string>[] = [{}, { WEIR_SANDBOX: "yes" }];
 for (const environment of WRONG) {
-  testStranger(
+  testInWorkspace(
     `deno serve jsr:${NAME}/serve exits with 1 when the environment is ${
       JSON.stringify(environment)
     }`,
-    async (stranger) => {
-      const { code, stderr } = await stranger.run(`${DENO_SERVE} jsr:${NAME}/serve`);
+    async (workspace) => {
+      const { code, stderr } = await workspace.run(`${DENO_SERVE} jsr:${NAME}/serve`);
       assertEquals(code, 1);
       assertMatch(stderr, /\bWEIR_(SANDBOX|ACCESS) must be /);
       assert(!stderr.includes("    at "), stderr);
@@ -221,50 +224,50 @@ for (const environment of WRONG) {
   );
 }
 
-testStranger(
+testInWorkspace(
   "the app of examples/deno-deploy serves every row when deno serve runs its entry point",
-  async (stranger) => {
+  async (workspace) => {
     for (const name of ["deno.json", "main.ts"]) {
-      await Deno.copyFile(`${clone}examples/deno-deploy/${name}`, stranger.folder + name);
+      await Deno.copyFile(`${clone}examples/deno-deploy/${name}`, workspace.folder + name);
     }
-    const { deploy } = JSON.parse(await Deno.readTextFile(`${stranger.folder}deno.json`));
+    const { deploy } = JSON.parse(await Deno.readTextFile(`${workspace.folder}deno.json`));
     const command = `${DENO_SERVE} ${deploy.runtime.entrypoint}`;
-    await using server = await stranger.serve(command, DENO_PORT);
+    await using server = await workspace.serve(command, DENO_PORT);
     await assertServes(server);
   },
   { environment: { WEIR_SANDBOX: "1", ...FAST } },
 );
 
-testStranger(`npx ${NAME} downloads every row`, async (stranger) => {
-  assertRecords(await stranger.output(`npx --yes ${NAME} records --sandbox --select Id`));
+testInWorkspace(`npx ${NAME} downloads every row`, async (workspace) => {
+  assertRecords(await workspace.output(`npx --yes ${NAME} records --sandbox --select Id`));
 }, { isPossible: node !== undefined });
 
 const SERVE = `${NAME} serve --sandbox --port 0`;
-testStranger(
+testInWorkspace(
   `deno run jsr:${NAME}/cli serve --sandbox serves every row`,
-  async (stranger) => {
+  async (workspace) => {
     const command = `deno run --allow-env --allow-net jsr:${SERVE.replace(" ", "/cli ")}`;
-    await using server = await stranger.serve(command, WEIR_PORT);
+    await using server = await workspace.serve(command, WEIR_PORT);
     await assertServes(server);
   },
   { environment: FAST },
 );
 
-testStranger(`npx ${NAME} serve --sandbox serves every row`, async (stranger) => {
-  await using server = await stranger.serve(`npx --yes ${SERVE}`, WEIR_PORT);
+testInWorkspace(`npx ${NAME} serve --sandbox serves every row`, async (workspace) => {
+  await using server = await workspace.serve(`npx --yes ${SERVE}`, WEIR_PORT);
   await assertServes(server);
 }, { isPossible: node !== undefined, environment: FAST });
 
-testStranger(`npx ${NAME} serve exits with 2 when a variable is invalid`, async (stranger) => {
-  const { code, stderr } = await stranger.run(`npx --yes ${SERVE}`);
+testInWorkspace(`npx ${NAME} serve exits with 2 when a variable is invalid`, async (workspace) => {
+  const { code, stderr } = await workspace.run(`npx --yes ${SERVE}`);
   assertEquals(code, 2);
   assertMatch(stderr, /\bWEIR_MAX_ROWS must be .*"many"/);
 }, { isPossible: node !== undefined, environment: { WEIR_MAX_ROWS: "many" } });
 
-testStranger(
+testInWorkspace(
   `bunx ${NAME} serve --sandbox serves every row when Node is missing`,
-  async (stranger) => {
-    await using server = await stranger.serve(`bunx ${SERVE}`, WEIR_PORT);
+  async (workspace) => {
+    await using server = await workspace.serve(`bunx ${SERVE}`, WEIR_PORT);
     await assertServes(server);
   },
   {
@@ -275,9 +278,11 @@ testStranger(
   },
 );
 
-testStranger(`a Node program serves every row when it imports ${NAME}/node`, async (stranger) => {
-  await stranger.output(`npm install ${NAME}`);
-  const code = `import { createApp } from "${NAME}/edge";
+testInWorkspace(
+  `a Node program serves every row when it imports ${NAME}/node`,
+  async (workspace) => {
+    await workspace.output(`npm install ${NAME}`);
+    const code = `import { createApp } from "${NAME}/edge";
     import { serveNode } from "${NAME}/node";
     import { createSandbox } from "${NAME}/sandbox";
     const { apiKey, url, fetch } = createSandbox({ requestsPerSecond: Infinity });
@@ -285,20 +290,22 @@ testStranger(`a Node program serves every row when it imports ${NAME}/node`, asy
     const app = createApp({ ...options, requestsPerSecond: Infinity });
     const server = await serveNode(app, { port: 0 });
     console.error("Weir listens on " + server.url);`;
-  await Deno.writeTextFile(`${stranger.folder}main.mjs`, code);
-  await using server = await stranger.serve("node main.mjs", WEIR_PORT);
-  await assertServes(server);
-}, { isPossible: node !== undefined });
+    await Deno.writeTextFile(`${workspace.folder}main.mjs`, code);
+    await using server = await workspace.serve("node main.mjs", WEIR_PORT);
+    await assertServes(server);
+  },
+  { isPossible: node !== undefined },
+);
 
-testStranger(
+testInWorkspace(
   `a Worker of one line serves every row when it exports ${NAME}/serve`,
-  async (stranger) => {
-    await stranger.output(`npm install ${NAME} esbuild`);
-    const { folder } = stranger;
+  async (workspace) => {
+    await workspace.output(`npm install ${NAME} esbuild`);
+    const { folder } = workspace;
     const worker = `export { default } from "${NAME}/serve";\n`;
     await Deno.writeTextFile(`${folder}worker.js`, worker);
     // The conditions and the platform with which Wrangler bundles a Worker.
-    await stranger.output(
+    await workspace.output(
       "npx esbuild worker.js --bundle --format=esm --platform=browser " +
         "--conditions=workerd,worker,browser --outfile=app.js",
     );
@@ -307,7 +314,7 @@ testStranger(
     const capnp = toCapnp(JSON.stringify(settings), environment);
     await Deno.writeTextFile(`${folder}app.capnp`, capnp);
     const serve = `${workerd} serve --control-fd=1 app.capnp`;
-    await using server = await stranger.serve(serve, /"port":(\d+)/);
+    await using server = await workspace.serve(serve, /"port":(\d+)/);
     await assertServes(server);
   },
   { isPossible: node !== undefined && workerd !== undefined },

@@ -1,5 +1,5 @@
-// Commands of a stranger: in an empty folder, with an empty home, empty caches and the packages of two
-// registries.
+// Runs commands as after a first installation: in an empty folder, with an empty home, empty caches and the
+// packages of two registries.
 import { assert } from "@std/assert";
 import { type Server, startServer } from "../e2e/servers/server.ts";
 import { type ProgramResult, runProgram, runProgramWith } from "../helpers/programs.ts";
@@ -8,50 +8,50 @@ import type { JsrRegistry } from "./jsr_registry.ts";
 import type { NpmRegistry } from "./npm_registry.ts";
 import { output } from "./project.ts";
 
-/** A person who knows the package by its name alone. */
-export interface Stranger extends AsyncDisposable {
+/** An empty folder with its own home, caches and environment variables. */
+export interface Workspace extends AsyncDisposable {
   /** Path of the empty folder with a trailing slash. */
   folder: string;
   /** Path of the home with a trailing slash. */
   home: string;
-  /** Runs a command in the folder. Its words are separated by single spaces. */
+  /** Runs a command in the folder. A single space separates two words of it. */
   run(command: string): Promise<ProgramResult>;
   /** Runs a command in the folder, asserts that it succeeds, and returns its standard output. */
   output(command: string): Promise<string>;
-  /** Starts a server in the folder. The group of `port` is the port in its output. */
+  /** Starts a server in the folder. The group in `port` matches the port number in its output. */
   serve(command: string, port: RegExp): Promise<Server>;
 }
 
-/** Options of `createStranger()`. */
-export interface StrangerOptions {
+/** Options of `createWorkspace()`. */
+export interface WorkspaceOptions {
   jsr: JsrRegistry;
   npm: NpmRegistry;
-  /** Name by which the registry counts the requests. */
+  /** Name under which the JSR registry records requests. */
   name: string;
-  /** Environment variables in addition to those that the programs need. */
+  /** More environment variables. */
   environment?: Record<string, string>;
-  /** Programs by their names, which precede those of the machine. */
+  /** Paths of programs to put first on the `PATH`, by name. */
   programs?: Record<string, string>;
-  /** Whether the programs of the machine are missing. Default false */
+  /** Whether the `PATH` has only Deno and these programs. Default false. */
   hasOnlyPrograms?: boolean;
 }
 
 /**
- * Variables that determine how programs reach the registry of npm. Others of npm, which `npx` sets for the
- * programs that it runs, name the cache and the settings of the machine.
+ * Variables that programs need to reach the npm registry. Other variables of npm, which `npx` sets for the
+ * programs that it starts, would make them use the cache and settings of this machine.
  */
 const NETWORK_VARIABLES =
   /^((https?|all|no)_proxy|npm_config_(registry|(https_|no)?proxy|ca|cafile|strict_ssl)|node_extra_ca_certs|ssl_cert_(file|dir)|deno_(cert|tls_ca_store))$/i;
 
-/** Registry that npm is configured to use. The files in the empty home do not name it. */
-const npmHost = (await output(PROJECT, "npm", "config", "get", "registry")).trim();
-/** Programs that start and end the programs of strangers. */
+/** URL of the npm registry of this machine, which the empty home does not configure. */
+const npmRegistryUrl = (await output(PROJECT, "npm", "config", "get", "registry")).trim();
+/** Programs with which the tests start and end programs. */
 const TOOLS = ["setpriv", "setsid"];
 
-/** Creates a stranger. */
-export async function createStranger(options: StrangerOptions): Promise<Stranger> {
+/** Creates a workspace. */
+export async function createWorkspace(options: WorkspaceOptions): Promise<Workspace> {
   const { programs = {}, hasOnlyPrograms = false } = options;
-  const root = `${await Deno.makeTempDir({ prefix: "weir-stranger-" })}/`;
+  const root = `${await Deno.makeTempDir({ prefix: "weir-workspace-" })}/`;
   const folder = `${root}project/`;
   for (const name of ["project", "home", "temporary", "bin"]) await Deno.mkdir(root + name);
   await Deno.writeTextFile(`${root}home/.npmrc`, options.npm.npmrc);
@@ -65,7 +65,7 @@ export async function createStranger(options: StrangerOptions): Promise<Stranger
   const variables = Deno.env.toObject();
   const network = Object.entries(variables).filter(([name]) => NETWORK_VARIABLES.test(name));
   const env = {
-    NPM_CONFIG_REGISTRY: npmHost,
+    NPM_CONFIG_REGISTRY: npmRegistryUrl,
     ...Object.fromEntries(network),
     HOME: `${root}home`,
     JSR_URL: options.jsr.urlFor(options.name),
@@ -75,9 +75,9 @@ export async function createStranger(options: StrangerOptions): Promise<Stranger
     TMPDIR: `${root}temporary`,
     ...options.environment,
   };
-  const run: Stranger["run"] = async (command) => {
+  const run: Workspace["run"] = async (command) => {
     const [program, ...args] = command.split(" ");
-    // A command that does not end, such as a server, fails the test instead of stopping it.
+    // A command that does not end fails the test instead of blocking it.
     const signal = AbortSignal.timeout(60_000);
     const settings = { cwd: folder, env, clearEnv: true, signal };
     const result = await runProgramWith(settings, program!, ...args);

@@ -1,21 +1,21 @@
-// Where the servers of all runtimes listen, and errors of listening.
-import { oneLine } from "../src/errors.ts";
+// Host and port of a server, and errors of listening.
+import { oneLine } from "../../src/errors.ts";
 
-/** Default address to listen on: only this computer can connect. */
+/** Default address to listen on, to which only this computer can connect. */
 export const DEFAULT_HOST = "127.0.0.1";
 /** Default port to listen on. */
 export const DEFAULT_PORT = 8000;
 
-/** Idle timeout (s) of Bun, at its maximum. The default of 10 s would interrupt slow downloads. */
+/** Idle timeout (s) of Bun: the maximum. The default of 10 s would interrupt slow downloads. */
 export const BUN_IDLE_TIMEOUT = 255;
 
-/** Where a server listens, and how it stops. */
+/** Options for listening and stopping. */
 export interface ListenOptions {
   /** Address or host name to listen on. */
   host: string;
   /** Port to listen on; 0 is any free port. */
   port: number;
-  /** Time (ms) that open responses get after `stop()`. */
+  /** Shutdown timeout (ms): time that open responses get to complete after `stop()`. */
   shutdownTimeout: number;
 }
 
@@ -24,17 +24,17 @@ export function formatUrl(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}/`;
 }
 
-/** A server that cannot listen. The message says why, and what to do. */
+/** Error of a server that cannot listen. The message says why, and what to do. */
 export class ListenError extends Error {}
 
-/** Problems by the code of an error of the operating system. */
+/** End of the message, by error code of the operating system. */
 const LISTEN_PROBLEMS: Record<string, string> = {
   EADDRINUSE: "another program uses this port: choose another port, or stop that program",
   EADDRNOTAVAIL: "this computer does not have this address: choose another host",
   EACCES: "the system does not permit this port: choose one above 1023",
   ENOTFOUND: "the host is unknown: choose an address, such as 127.0.0.1",
 };
-/** Codes of Deno's errors, by name. */
+/** Error codes of the operating system, by name of Deno's error class. */
 const DENO_ERROR_CODES: Record<string, string> = {
   AddrInUse: "EADDRINUSE",
   AddrNotAvailable: "EADDRNOTAVAIL",
@@ -44,6 +44,7 @@ const DENO_ERROR_CODES: Record<string, string> = {
 /** Creates the error for a server that cannot listen. */
 export function toListenError(host: string, port: number, error: unknown): ListenError {
   const { code = "", name = "" } = (error ?? {}) as { code?: string; name?: string };
-  const problem = LISTEN_PROBLEMS[DENO_ERROR_CODES[name] ?? code] ?? oneLine(error);
+  const problem = LISTEN_PROBLEMS[DENO_ERROR_CODES[name] ?? code] ??
+    `${oneLine(error)}: choose another host or port`;
   return new ListenError(`Cannot listen on ${formatUrl(host, port)}: ${problem}`, { cause: error });
 }

@@ -1,11 +1,11 @@
-// The server's own environment variables, and what it reports about all variables when it starts.
-import { MAX_REQUESTS_PER_SECOND, PRODUCTION_URL } from "../src/service_constants.ts";
-import { nearNames } from "../src/validation.ts";
-import { type Environment, toWholeNumber, VARIABLES } from "./config.ts";
+// Environment variables of the server process, and the lines that a server prints when it starts.
+import { MAX_REQUESTS_PER_SECOND, PRODUCTION_URL } from "../../src/service_constants.ts";
+import { nearNames } from "../../src/validation.ts";
+import { type Environment, toWholeNumber, VARIABLES } from "../config.ts";
 import { DEFAULT_SHUTDOWN_TIMEOUT, MAX_SHUTDOWN_TIMEOUT } from "./graceful_stop.ts";
 import { DEFAULT_HOST, DEFAULT_PORT, type ListenOptions } from "./listening.ts";
-import { type AppOptions, toSettings } from "./options.ts";
-import { toIsoTime } from "./request_log.ts";
+import { type AppOptions, toSettings } from "../options.ts";
+import { toIsoTime } from "../request_log.ts";
 
 /** Environment variables of the server process, in addition to those of the app. */
 export const SERVER_VARIABLES = [
@@ -22,16 +22,21 @@ export const KNOWN_VARIABLES: readonly string[] = [...VARIABLES, ...SERVER_VARIA
 const MAX_PORT = 65_535;
 
 /**
- * Reads from environment variables where a server listens, and how long it waits when it stops.
+ * Reads the options for listening and stopping from environment variables.
  *
  * @throws {ValidationError} If a variable is invalid; its `option` is the variable's name
  */
 export function readListenOptions(environment: Environment): ListenOptions {
   return {
-    host: environment.HOST?.trim() || DEFAULT_HOST,
+    host: readHost(environment.HOST),
     port: toWholeNumber("PORT", environment.PORT?.trim() || String(DEFAULT_PORT), 0, MAX_PORT),
     shutdownTimeout: readShutdownTimeout(environment.WEIR_SHUTDOWN_TIMEOUT),
   };
+}
+
+/** Reads the address from the variable `HOST`. Removes the brackets of an IPv6 address. */
+export function readHost(text = ""): string {
+  return text.trim().replace(/^\[(.*)\]$/, "$1") || DEFAULT_HOST;
 }
 
 /**
@@ -44,16 +49,16 @@ export function readMetricsPort(text: string | undefined): number | undefined {
 }
 
 /**
- * Reads the time (ms) that open responses get from the variable `WEIR_SHUTDOWN_TIMEOUT` (s).
+ * Reads the shutdown timeout (ms) from the variable `WEIR_SHUTDOWN_TIMEOUT` (s).
  *
- * @throws {ValidationError} If it is not a whole number, or above one hour
+ * @throws {ValidationError} If it is not a whole number from 0 to 3600
  */
 export function readShutdownTimeout(text: string | undefined): number {
   if (!text?.trim()) return DEFAULT_SHUTDOWN_TIMEOUT;
   return 1000 * toWholeNumber("WEIR_SHUTDOWN_TIMEOUT", text.trim(), 0, MAX_SHUTDOWN_TIMEOUT / 1000);
 }
 
-/** Returns a message for each name that begins with `WEIR_` and is not a variable of the server. */
+/** Returns a message for each unknown variable whose name begins with `WEIR_`. */
 export function unknownVariables(names: Iterable<string>): string[] {
   const known = KNOWN_VARIABLES.filter((name) => name.startsWith("WEIR_"));
   return [...names].filter((name) => /^WEIR_/i.test(name) && !known.includes(name)).sort()
@@ -71,9 +76,9 @@ export function settingsLine(options: AppOptions): string {
     options,
   );
   const { logFormat, logRequests, metricsToken, signingSecret, synthetic, tokens } = settings;
-  const facts = [
+  const parts = [
     `access ${access}`,
-    // Only the host: a path or a password may be confidential.
+    // Only the host, because the rest of the URL can contain a secret.
     synthetic ? "synthetic data" : `data of ${new URL(baseUrl).host}`,
     ...(synthetic ? [] : [apiKey ? "API key set" : "no API key"]),
     ...(signingSecret ? ["signing secret set"] : []),
@@ -86,20 +91,23 @@ export function settingsLine(options: AppOptions): string {
     ...(metricsToken === undefined ? [] : ["metrics token set"]),
     `CORS for ${corsOrigins === "*" ? "all origins" : corsOrigins.join(" ") || "no origin"}`,
   ];
-  return `Settings: ${facts.join(", ")}`;
+  return `Settings: ${parts.join(", ")}`;
 }
 
-/** Receives a line about the server process. */
+/** Writes a line about the server process. */
 export type Report = (line: string, level?: "info" | "warn" | "error") => void;
 
 /**
- * Returns a function that writes lines in the format of the log: text, or one JSON object each.
+ * Returns a function that writes lines in the format of the log: plain text, or one JSON object per line.
  *
  * @param write Writes a line
- * @param log Value of the variable `WEIR_LOG`
+ * @param logVariable Value of the variable `WEIR_LOG`
  */
-export function createReport(write: (line: string) => void, log: string | undefined): Report {
-  if (log !== "json") return (line) => write(line);
+export function createReport(
+  write: (line: string) => void,
+  logVariable: string | undefined,
+): Report {
+  if (logVariable !== "json") return (line) => write(line);
   return (message, level = "info") =>
     write(JSON.stringify({ time: toIsoTime(Date.now), level, message }));
 }

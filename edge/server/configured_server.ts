@@ -1,9 +1,9 @@
-import { createApp, type EdgeApp } from "./app.ts";
-import { type Environment, readConfig } from "./config.ts";
-import { brokenMessage, type RunningServer, waitingMessage } from "./graceful_stop.ts";
+import { createApp, type EdgeApp } from "../app.ts";
+import { type Environment, readConfig } from "../config.ts";
+import { interruptedMessage, type RunningServer, waitingMessage } from "./graceful_stop.ts";
 import type { ListenOptions } from "./listening.ts";
-import { METRICS_TYPE } from "./metrics.ts";
-import { startServer } from "./server.ts";
+import { METRICS_TYPE } from "../metrics.ts";
+import { startServer } from "./http_server.ts";
 import {
   createReport,
   readListenOptions,
@@ -12,25 +12,24 @@ import {
   unknownVariables,
 } from "./server_config.ts";
 
-export { VARIABLE_NAMES } from "./config.ts";
+export { VARIABLE_NAMES } from "../config.ts";
 export { ListenError } from "./listening.ts";
 export { KNOWN_VARIABLES } from "./server_config.ts";
 
-/** A running server that reports its events. */
+/** A running server of {@linkcode startConfiguredServer}. */
 export interface ConfiguredServer {
-  /** Stops the server. Returns whether all responses were complete. */
+  /** Stops the server. Resolves to whether all responses were complete. */
   stop(): Promise<boolean>;
 }
 
 /**
- * Starts a server that environment variables configure. Reports its URL, its settings and unknown
- * variables.
+ * Starts a server from environment variables. Reports its URL, its settings and unknown variables.
  *
  * @param environment Values of the known variables
  * @param names Names of all variables that can be listed
- * @param write Receives each line
- * @throws {ValidationError} If a variable is missing or invalid; its `option` is the name of the variable or
- *   of an option of the app
+ * @param write Writes a line of the log
+ * @throws {ValidationError} If a variable is missing or invalid; its `option` names the variable, or the option
+ *   of `createApp()`
  * @throws {ListenError} If the server cannot listen
  */
 export async function startConfiguredServer(
@@ -62,21 +61,21 @@ export async function startConfiguredServer(
     async stop() {
       const open = server.openResponses();
       if (open > 0) report(waitingMessage(open, shutdownTimeout));
-      const broken = await server.stop();
-      // Until now, so that the metrics contain the last downloads.
+      const interrupted = await server.stop();
+      // Stops last, so that Prometheus can read the metrics of the last downloads.
       await metricsServer?.stop();
-      if (broken > 0) {
-        report(brokenMessage(broken, shutdownTimeout, "WEIR_SHUTDOWN_TIMEOUT"), "error");
+      if (interrupted > 0) {
+        report(interruptedMessage(interrupted, shutdownTimeout, "WEIR_SHUTDOWN_TIMEOUT"), "error");
       }
-      return broken === 0;
+      return interrupted === 0;
     },
   };
 }
 
-/** Serves the metrics of an app on a port of their own, without a token. */
+/** Serves the metrics of an app on a second port, without a token. */
 function startMetricsServer(app: EdgeApp, options: ListenOptions): Promise<RunningServer> {
   const fetch = ({ url }: Request) =>
-    new URL(url).pathname === "/metrics"
+    URL.canParse(url) && new URL(url).pathname === "/metrics"
       ? new Response(app.metrics(), {
         headers: { "cache-control": "no-store", "content-type": METRICS_TYPE },
       })

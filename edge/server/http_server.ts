@@ -1,5 +1,5 @@
 import { hideAbortWarning } from "./abort_warning.ts";
-import type { EdgeApp } from "./app.ts";
+import type { EdgeApp } from "../app.ts";
 import {
   type BunServer,
   OpenResponses,
@@ -11,7 +11,7 @@ import { BUN_IDLE_TIMEOUT, formatUrl, type ListenOptions, toListenError } from "
 
 type Fetch = EdgeApp["fetch"];
 
-/** The part of Bun that is used here. */
+/** The members of Bun that are used here. */
 interface BunRuntime {
   serve(options: {
     hostname: string;
@@ -25,7 +25,7 @@ interface BunRuntime {
 /**
  * Serves an app with the HTTP server of the runtime: Deno, Bun or Node.
  *
- * @returns The server, when it listens
+ * @returns The server, as soon as it listens
  * @throws {ListenError} If it cannot listen
  */
 export async function startServer(
@@ -34,8 +34,8 @@ export async function startServer(
 ): Promise<RunningServer> {
   const { Bun, Deno: deno } = globalThis as { Bun?: BunRuntime; Deno?: typeof Deno };
   if (deno === undefined && Bun === undefined) {
-    // Loaded here, because Node's HTTP server is not needed in other runtimes.
-    const { serveNode } = await import("./node.ts");
+    // Imports Node's HTTP server only in Node.
+    const { serveNode } = await import("../node.ts");
     return await serveNode({ fetch }, { ...options, stopsOnSignals: false });
   }
   try {
@@ -62,7 +62,7 @@ function serveWithDeno(
   return {
     url: formatUrl(host, server.addr.port),
     openResponses: () => open.count,
-    // At the deadline, all responses can be complete but one that a slow client still reads.
+    // If the timeout expires, at least one client is still reading, although `completed` may have settled.
     stop: () => stopWithin(server.shutdown(), shutdownTimeout, () => Math.max(1, open.count)),
   };
 }

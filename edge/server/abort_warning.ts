@@ -1,10 +1,10 @@
-/** Part of the warning of Deno. */
+/** Part of Deno's warning. */
 const WARNING = "request.signal aborts on successful responses";
 
 /**
- * Hides a warning that Deno prints once, unless `--unstable-no-legacy-abort` is set: it aborts
- * `request.signal` after each response. The app is right in both cases, because it uses the signal only until
- * it returns the response.
+ * Hides a warning that Deno prints once: without `--unstable-no-legacy-abort`, it aborts `request.signal` after
+ * each response. The app works with and without this flag, because it uses the signal only until it returns
+ * the response.
  */
 export function hideAbortWarning(): void {
   const { warn } = console;

@@ -1,9 +1,9 @@
-import "../../helpers/no_permission.ts";
+import "../../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { hideAbortWarning } from "../../../edge/abort_warning.ts";
-import { currentProcess, type ProcessGlobals } from "../../../edge/server_process.ts";
+import { hideAbortWarning } from "../../../../edge/server/abort_warning.ts";
+import { currentProcess, type ProcessGlobals } from "../../../../edge/server/server_process.ts";
 
-/** Globals of a runtime, whose process records its exit codes and its listeners of signals. */
+/** Globals of a runtime with a process that records exit codes and signal listeners. */
 function fakeGlobals(env: Record<string, string>, missingSignals: string[] = []) {
   const listeners = new Map<string, () => void>();
   const exitCodes: number[] = [];
@@ -29,7 +29,7 @@ const denoWith = (allowed: string[] | undefined): ProcessGlobals["Deno"] => ({
   },
 });
 
-Deno.test("currentProcess() returns nothing on Workers, also with a process of nodejs_compat", () => {
+Deno.test("currentProcess() returns undefined on Workers, with and without nodejs_compat", () => {
   assertEquals(currentProcess({}), undefined);
   const { process } = fakeGlobals({});
   assertEquals(
@@ -38,7 +38,7 @@ Deno.test("currentProcess() returns nothing on Workers, also with a process of n
   );
 });
 
-Deno.test("variable() reads only permitted variables when Deno permits a list", () => {
+Deno.test("variable() returns only permitted variables when Deno permits some", () => {
   const { process } = fakeGlobals({ HOST: "a", PORT: "1" });
   const limited = currentProcess({ process, Deno: denoWith(["HOST"]) })!;
   assertEquals([limited.variable("HOST"), limited.variable("PORT")], ["a", undefined]);
@@ -47,7 +47,7 @@ Deno.test("variable() reads only permitted variables when Deno permits a list", 
   assertEquals(limited.permissionHint("PORT"), " (Deno may not read PORT: pass --allow-env)");
 });
 
-Deno.test("variableNames() lists all variables in Node, in Bun, and with all permissions of Deno", () => {
+Deno.test("variableNames() returns all names in Node and Bun, and in Deno when all variables are permitted", () => {
   const { process } = fakeGlobals({ HOST: "a", PORT: "1" });
   for (const others of [{}, { Bun: {} }, { Deno: denoWith(undefined) }]) {
     const current = currentProcess({ process, ...others })!;
@@ -56,7 +56,7 @@ Deno.test("variableNames() lists all variables in Node, in Bun, and with all per
   }
 });
 
-Deno.test("onStopSignal() exits with the result of the first signal, and immediately with 130 at the second", async () => {
+Deno.test("onStopSignal() exits with the result of its function, and with 130 when a second signal arrives", async () => {
   const { process, listeners, exitCodes } = fakeGlobals({});
   const stopped = Promise.withResolvers<number>();
   currentProcess({ process })!.onStopSignal(() => stopped.promise);
@@ -71,7 +71,7 @@ Deno.test("onStopSignal() exits with the result of the first signal, and immedia
   assertEquals(exitCodes, [130, 1]);
 });
 
-Deno.test("onStopSignal() adds the other listeners when the system lacks a signal", () => {
+Deno.test("onStopSignal() adds the remaining listeners when the system lacks a signal", () => {
   const { process, listeners } = fakeGlobals({}, ["SIGTERM"]);
   currentProcess({ process })!.onStopSignal(() => Promise.resolve(0));
   assertEquals([...listeners.keys()], ["SIGINT", "SIGBREAK"]);

@@ -1,4 +1,4 @@
-// The process that a server runs in, with the same functions in Deno, Node and Bun.
+// Environment and signals of the server's process, with one interface for Deno, Node and Bun.
 
 /** Signals that stop a server. Windows has SIGBREAK (Ctrl-Break) and no SIGTERM. */
 const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGBREAK"];
@@ -7,19 +7,19 @@ const INTERRUPTED_EXIT_CODE = 130;
 
 /** The process of a server. */
 export interface ServerProcess {
-  /** Whether the runtime is Bun, which a signal ends without waiting for responses. */
+  /** Whether the runtime is Bun, which exits on a signal without waiting for open responses. */
   isBun: boolean;
-  /** Returns an environment variable; `undefined` if it is not set, or Deno does not permit reading it. */
+  /** Returns an environment variable; `undefined` if it is not set, or Deno may not read it. */
   variable(name: string): string | undefined;
-  /** Returns the names of all variables; none if Deno does not permit listing them. */
+  /** Returns the names of all variables; none if Deno may not list them. */
   variableNames(): string[];
-  /** Returns the end of a sentence about setting a variable; empty if reading it is permitted. */
+  /** Returns a hint to append to an error about a variable that Deno may not read; else an empty text. */
   permissionHint(name: string): string;
   /**
-   * Calls a function on the first signal that stops a server, and exits with its result. The second signal
-   * exits immediately.
+   * Handles signals. At the first one, calls a function and exits with its result. At the second one, exits
+   * immediately.
    *
-   * @param stop Stops the server. Returns the exit code
+   * @param stop Stops the server and returns the exit code
    */
   onStopSignal(stop: () => Promise<number>): void;
   /** Ends the process. */
@@ -45,7 +45,7 @@ export function currentProcess(
   { process, Deno, Bun, navigator }: ProcessGlobals = globalThis as ProcessGlobals,
 ): ServerProcess | undefined {
   if (process === undefined || navigator?.userAgent === "Cloudflare-Workers") return undefined;
-  // Without this query, Deno would ask for the permission or throw an error.
+  // Reading a variable without the permission would prompt the user or throw.
   const isPermitted = (variable?: string) => {
     const { state } = Deno?.permissions.querySync({ name: "env", variable }) ??
       { state: "granted" };

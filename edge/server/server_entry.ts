@@ -1,19 +1,21 @@
-import { ValidationError } from "../src/errors.ts";
+import { ValidationError } from "../../src/errors.ts";
 import { hideAbortWarning } from "./abort_warning.ts";
-import { createApp, type EdgeApp } from "./app.ts";
-import { type Environment, readConfig, VARIABLE_NAMES } from "./config.ts";
+import { createApp, type EdgeApp } from "../app.ts";
+import { type Environment, readConfig, VARIABLE_NAMES } from "../config.ts";
 import {
-  brokenMessage,
   type BunServer,
+  interruptedMessage,
   OpenResponses,
   stopBunServer,
   stopWithin,
 } from "./graceful_stop.ts";
 import { BUN_IDLE_TIMEOUT, DEFAULT_HOST } from "./listening.ts";
-import { problemResponse } from "./problem.ts";
+import { problemResponse } from "../problem.ts";
 import {
   createReport,
   KNOWN_VARIABLES,
+  readHost,
+  readListenOptions,
   readShutdownTimeout,
   type Report,
   settingsLine,
@@ -30,9 +32,9 @@ export interface ServerEntry {
   /**
    * Responds to a request.
    *
-   * @param request Request for a download or for the web page
-   * @param context What the runtime passes: Workers the environment, Bun its server, Deno facts about
-   *   the request
+   * @param request Request for a path of the app
+   * @param context Second argument of the runtime: the environment on Workers, the server in Bun, and
+   *   information about the request in Deno
    * @returns The response
    */
   fetch(request: Request, context?: unknown): Response | Promise<Response>;
@@ -41,14 +43,14 @@ export interface ServerEntry {
 type Handler = Pick<EdgeApp, "fetch">;
 
 /**
- * Creates the server that environment variables configure, for runtimes that serve the default export of a
- * module.
+ * Creates a server from environment variables, for runtimes that serve the default export of a module.
  *
- * @param runtime Process of the server; `undefined` on Workers, where each request brings the environment
- * @param isMain Whether the runtime was started with this module. If so, an invalid value ends the process
- * @param write Receives each line
- * @throws {Error} If a variable is missing or invalid, except on Workers, where the server then responds with
- *   status 503
+ * On Workers, a missing or invalid variable does not throw: the server responds with status 503.
+ *
+ * @param runtime Process of the server; `undefined` on Workers, which pass the environment with each request
+ * @param isMain Whether this module is the program. If so, an invalid variable ends the process
+ * @param write Writes a line of the log
+ * @throws {Error} If a variable is missing or invalid, and this module is not the program
  */
 export function createServerEntry(
   runtime: ServerProcess | undefined,
@@ -59,41 +61,43 @@ export function createServerEntry(
   const entries = KNOWN_VARIABLES.map((name) => [name, runtime.variable(name)] as const);
   const environment = Object.fromEntries(entries);
   const report = createReport(write, environment.WEIR_LOG);
-  const app = createInProcess(runtime, environment, isMain, report);
+  const app = createAppOfProcess(runtime, environment, isMain, report);
   const timeout = readShutdownTimeout(environment.WEIR_SHUTDOWN_TIMEOUT);
-  const observe = createObserver(runtime, timeout, report);
+  const onRequest = createRequestListener(runtime, timeout, report);
   return {
     idleTimeout: BUN_IDLE_TIMEOUT,
-    hostname: environment.HOST?.trim() || DEFAULT_HOST,
+    hostname: readHost(environment.HOST),
     fetch(request, context) {
-      observe(context);
+      onRequest(context);
       return app.fetch(request);
     },
   };
 }
 
-/** Creates the entry for Workers, where the first request brings the environment. */
+/** Creates the entry for Workers. The app is created at the first request, which has the environment. */
 function createWorkersEntry(write: (line: string) => void): ServerEntry {
   let app: Handler | undefined;
   return {
     idleTimeout: BUN_IDLE_TIMEOUT,
     hostname: DEFAULT_HOST,
     fetch(request, bindings) {
-      app ??= createOnWorkers(bindings as Environment | undefined ?? {}, write);
+      app ??= createAppOfWorker(bindings as Environment | undefined ?? {}, write);
       return app.fetch(request);
     },
   };
 }
 
-/** Creates the app at start, so that an invalid value is reported then. */
-function createInProcess(
+/** Creates the app of a process. Ends the process or throws if a variable is missing or invalid. */
+function createAppOfProcess(
   runtime: ServerProcess,
   environment: Environment,
   isMain: boolean,
   report: Report,
 ): Handler {
   try {
-    return createReported(environment, runtime.variableNames(), report);
+    // Bun would ignore an invalid port and listen on its default port.
+    if (runtime.isBun) readListenOptions(environment);
+    return createReportedApp(environment, runtime.variableNames(), report);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     const name = VARIABLE_NAMES[error.option] ?? error.option;
@@ -102,16 +106,16 @@ function createInProcess(
       report(message, "error");
       runtime.exit(1);
     }
-    // Without a stack, Deno and Node print only the message.
+    // Deno and Node print the stack, which is only the message here.
     throw Object.assign(new Error(message), { stack: `Error: ${message}` });
   }
 }
 
-/** Creates the app, or a handler that responds with status 503: there is no process to end. */
-function createOnWorkers(bindings: Environment, write: (line: string) => void): Handler {
+/** Creates the app of a Worker. Returns a handler with status 503 if a variable is missing or invalid. */
+function createAppOfWorker(bindings: Environment, write: (line: string) => void): Handler {
   const report = createReport(write, bindings.WEIR_LOG);
   try {
-    return createReported(bindings, Object.keys(bindings), report);
+    return createReportedApp(bindings, Object.keys(bindings), report);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     report(failureMessage(error), "error");
@@ -119,7 +123,8 @@ function createOnWorkers(bindings: Environment, write: (line: string) => void): 
   }
 }
 
-function createReported(
+/** Creates the app. Reports its settings, and variables without effect. */
+function createReportedApp(
   environment: Environment,
   names: Iterable<string>,
   report: Report,
@@ -139,9 +144,14 @@ function failureMessage(error: ValidationError): string {
   return `Not serving: ${error.messageFor(VARIABLE_NAMES)}`;
 }
 
-/** Passes health checks, so that the platform shows the log. */
+/**
+ * Responds with status 503, and with 200 to `/healthz`: a platform that sees a failed health check can stop
+ * the server and hide its log.
+ */
 function respondNotServing(request: Request): Response {
-  if (new URL(request.url).pathname === "/healthz") return new Response("ok\n");
+  if (URL.canParse(request.url) && new URL(request.url).pathname === "/healthz") {
+    return new Response("ok\n");
+  }
   return problemResponse({
     status: 503,
     title: "Not serving",
@@ -151,10 +161,10 @@ function respondNotServing(request: Request): Response {
 }
 
 /**
- * Returns a function that observes what the runtime passes with each request, and stops the server after a
- * signal.
+ * Returns a function to call with the context of each request. It records the open responses of Deno and the
+ * server of Bun, which are needed to stop the server after a signal.
  */
-function createObserver(
+function createRequestListener(
   runtime: ServerProcess,
   timeout: number,
   report: Report,
@@ -162,21 +172,21 @@ function createObserver(
   const open = new OpenResponses();
   let bun: BunServer | undefined;
   const stop = async () => {
-    const broken = bun
+    const interrupted = bun
       ? await stopBunServer(bun, timeout)
       : await stopWithin(open.complete(), timeout, () => open.count);
-    if (broken > 0) {
-      report(brokenMessage(broken, timeout, "WEIR_SHUTDOWN_TIMEOUT"), "error");
+    if (interrupted > 0) {
+      report(interruptedMessage(interrupted, timeout, "WEIR_SHUTDOWN_TIMEOUT"), "error");
       return 1;
     }
-    // `deno serve` stops accepting connections, and exits when they are closed. This may be later than
-    // the last response is complete, because a slow client still reads it.
+    // `deno serve` exits when all connections are closed. This can be after the last response is complete,
+    // while a slow client still reads it.
     if (!runtime.isBun) await sleepUnlessIdle(timeout);
     return 0;
   };
-  let isHandled = false;
+  let handlesSignals = false;
   const handleSignals = () => {
-    isHandled = true;
+    handlesSignals = true;
     runtime.onStopSignal(stop);
   };
   if (runtime.isBun) handleSignals();
@@ -185,22 +195,22 @@ function createObserver(
     if (pendingRequests !== undefined) bun = context as BunServer;
     if (completed === undefined) return;
     open.add(completed);
-    if (isHandled) return;
-    // Not earlier: until then, no response can be open, and Deno ends by itself.
+    if (handlesSignals) return;
+    // Before the first request, no response is open, and Deno handles signals itself.
     handleSignals();
     hideAbortWarning();
   };
 }
 
-/** What Deno and Bun pass with a request. */
+/** Properties of the second argument of `fetch()` in Deno or Bun. */
 interface RequestContext {
-  /** In Deno: settles when the response was sent or has failed. */
+  /** Deno: settles when the response was sent or has failed. */
   completed: Promise<void>;
-  /** In Bun: number of requests whose responses are not complete. */
+  /** Bun: number of requests whose responses are not complete. */
   pendingRequests: number;
 }
 
-/** Waits, but does not keep the process running. */
+/** Waits without keeping the process running. */
 function sleepUnlessIdle(milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds) as { unref?: () => void };

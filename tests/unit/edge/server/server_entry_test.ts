@@ -1,7 +1,7 @@
-import "../../helpers/no_permission.ts";
+import "../../../helpers/no_permission.ts";
 import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { createServerEntry, type ServerEntry } from "../../../edge/server_entry.ts";
-import type { ServerProcess } from "../../../edge/server_process.ts";
+import { createServerEntry, type ServerEntry } from "../../../../edge/server/server_entry.ts";
+import type { ServerProcess } from "../../../../edge/server/server_process.ts";
 
 /** A process that records what a server does with it. */
 class FakeProcess implements ServerProcess {
@@ -129,6 +129,15 @@ for (
   });
 }
 
+Deno.test("the entry exits with 1 in Bun when PORT is invalid", () => {
+  const lines: string[] = [];
+  const process = new FakeProcess({ WEIR_SANDBOX: "1", PORT: "99999" });
+  process.isBun = true;
+  assertThrows(() => createServerEntry(process, true, (line) => lines.push(line)), Error);
+  assertEquals(process.exitCode, 1);
+  assertEquals(lines, ["Not serving: PORT must be a whole number from 0 to 65535, got 99999"]);
+});
+
 Deno.test("the entry says that Deno may not read a variable when it is missing", () => {
   const process = new FakeProcess({});
   process.permissionHint = (name) => ` (not permitted: ${name})`;
@@ -184,7 +193,7 @@ Deno.test("the entry stops with 0 when the open responses of Deno are complete",
   clearInterval(running);
 });
 
-Deno.test("the entry stops with 1 and reports the number when responses of Deno are open at the deadline", async () => {
+Deno.test("the entry stops with 1 and reports the number when responses of Deno are open after the timeout", async () => {
   const { entry, process, lines } = createInProcess({
     WEIR_SANDBOX: "1",
     WEIR_SHUTDOWN_TIMEOUT: "0",
@@ -195,7 +204,7 @@ Deno.test("the entry stops with 1 and reports the number when responses of Deno 
   assertEquals(await process.stop!(), 1);
   assertEquals(
     lines[1],
-    "Broke off 1 open response after 0 s: to wait longer, set WEIR_SHUTDOWN_TIMEOUT",
+    "Interrupted 1 open response after 0 s: to wait longer, set WEIR_SHUTDOWN_TIMEOUT",
   );
 });
 
@@ -222,7 +231,7 @@ Deno.test("the entry stops Bun's server when Bun passes it with a request", asyn
     assertEquals(await response.text(), "Id\r\n");
     assertEquals([await process.stop!(), server.calls], [code, [...calls]]);
     assertEquals(lines.slice(1).map((line) => line.split(":")[0]), [
-      ...(pending > 0 ? ["Broke off 2 open responses after 0 s"] : []),
+      ...(pending > 0 ? ["Interrupted 2 open responses after 0 s"] : []),
     ]);
   }
 });

@@ -1,0 +1,51 @@
+import type { Clock } from "../src/clock.ts";
+
+/** Interval (ms) at which an entry is renewed. */
+const RENEWAL_INTERVAL = 5_000;
+/** Age (ms) after which an entry that was not renewed is removed. */
+const ENTRY_TTL = 30_000;
+
+/**
+ * A set whose entries belong to requests, and are removed unless renewed.
+ *
+ * Workerd can drop a request without running its `finally` blocks or timers. Its entries would otherwise
+ * stay in the set.
+ */
+export class ExpiringSet<T extends object> {
+  readonly #renewedAt = new Map<T, number>();
+
+  /** @param clock Clock for expiry and renewal */
+  constructor(readonly clock: Clock) {}
+
+  /** Returns the sum of a number over all entries. */
+  sum(valueOf: (entry: T) => number): number {
+    const now = this.clock.now();
+    let sum = 0;
+    this.#renewedAt.forEach((renewedAt, entry) => {
+      if (now - renewedAt > ENTRY_TTL) this.#renewedAt.delete(entry);
+      else sum += valueOf(entry);
+    });
+    return sum;
+  }
+
+  /**
+   * Adds an entry and renews it until it is deleted.
+   *
+   * @returns A function that deletes the entry. Further calls have no effect
+   */
+  add(entry: T): () => void {
+    const deleted = new AbortController();
+    const renew = async () => {
+      while (!deleted.signal.aborted) {
+        // This adds an entry again that has expired while the whole process was suspended.
+        this.#renewedAt.set(entry, this.clock.now());
+        await this.clock.sleep(RENEWAL_INTERVAL, deleted.signal);
+      }
+    };
+    renew().catch(() => {});
+    return () => {
+      deleted.abort();
+      this.#renewedAt.delete(entry);
+    };
+  }
+}

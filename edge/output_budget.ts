@@ -1,0 +1,145 @@
+import type { Clock } from "../src/clock.ts";
+import type { PageBuffer } from "../src/client/read_ahead.ts";
+import { ExpiringSet } from "./expiring_set.ts";
+
+/** Interval (ms) at which the first download that waits checks whether there is room. */
+const ROOM_POLL_INTERVAL = 20;
+/** Interval (ms) at which the others check whether they are the first one. */
+const TURN_POLL_INTERVAL = 100;
+/** Time (ms) without a poll after which a download that waits is treated as abandoned. */
+const ABANDONED_AFTER = 5_000;
+/** Length (bytes) that is assumed for the first page of a download: 10,000 records are 3 MB of CSV. */
+const FIRST_PAGE_LENGTH = 4_000_000;
+
+/**
+ * Limits the output that all open downloads buffer for their clients.
+ *
+ * A download reserves room for a page before the page is requested, first come, first served. The page then
+ * arrives at full speed, because it blocks the other requests to the service. Pages arrive one after
+ * another, so the limit is exceeded at most by the part of one page that is longer than expected.
+ *
+ * A waiter polls, because workerd ends a request that awaits a promise of another request.
+ */
+export class OutputBudget {
+  readonly #max: number;
+  readonly #clock: Clock;
+  readonly #buffers: ExpiringSet<OutputBuffer>;
+  /** Downloads that wait for room, in the order of arrival. */
+  #waiters: { polledAt: number }[] = [];
+
+  /** @param max Maximum number of bytes */
+  constructor(max: number, clock: Clock) {
+    this.#max = max;
+    this.#clock = clock;
+    this.#buffers = new ExpiringSet(clock);
+  }
+
+  /** Number of bytes that are buffered or reserved. */
+  get used(): number {
+    return this.#buffers.sum(({ length }) => length);
+  }
+
+  /**
+   * Adds the buffer of a download.
+   *
+   * @returns A function that removes it
+   */
+  add(buffer: OutputBuffer): () => void {
+    return this.#buffers.add(buffer);
+  }
+
+  /**
+   * Reserves room for the next page of a download, and waits for it. A page that is longer than the limit
+   * waits until no other download buffers anything.
+   *
+   * @param signal Ends the wait; the promise rejects with its reason
+   */
+  async reservePage(buffer: OutputBuffer, signal: AbortSignal): Promise<void> {
+    const clock = this.#clock;
+    const waiter = { polledAt: clock.now() };
+    this.#waiters.push(waiter);
+    try {
+      for (;;) {
+        const now = waiter.polledAt = clock.now();
+        const isFirst = this.#waiters.find(({ polledAt }) =>
+          now - polledAt <= ABANDONED_AFTER
+        ) === waiter;
+        if (isFirst && this.#hasRoomFor(buffer)) return buffer.reserve();
+        await clock.sleep(isFirst ? ROOM_POLL_INTERVAL : TURN_POLL_INTERVAL, signal);
+      }
+    } finally {
+      this.#waiters = this.#waiters.filter((other) => other !== waiter);
+    }
+  }
+
+  /** Whether the next page of a download has room, or no other download uses any. */
+  #hasRoomFor({ length, expectedLength }: OutputBuffer): boolean {
+    const { used } = this;
+    return used === length || used + expectedLength <= this.#max;
+  }
+}
+
+/** Counts the output that one download buffers. */
+export class OutputBuffer implements PageBuffer {
+  readonly #budget: OutputBudget;
+  readonly #closed = new AbortController();
+  #remove: (() => void) | undefined;
+  /** Number of bytes that have arrived, and that the client has not read. */
+  #unread = 0;
+  /** Length (bytes) of the longest page so far. */
+  #longestPage = 0;
+  /** Number of bytes of the current page that are expected, and have not arrived. */
+  #missing = 0;
+  /** Number of bytes of the current page that have arrived. */
+  #arrived = 0;
+
+  /** @param budget The limit that all downloads share */
+  constructor(budget: OutputBudget) {
+    this.#budget = budget;
+  }
+
+  /** Length (bytes) that is expected of the next page. */
+  get expectedLength(): number {
+    return this.#longestPage || FIRST_PAGE_LENGTH;
+  }
+
+  /** Number of bytes that are buffered or reserved. */
+  get length(): number {
+    return this.#unread + this.#missing;
+  }
+
+  /** Reserves room for the next page. */
+  reserve(): void {
+    this.#missing = this.expectedLength;
+    this.#arrived = 0;
+  }
+
+  async startPage(): Promise<void> {
+    const { signal } = this.#closed;
+    signal.throwIfAborted();
+    this.#remove ??= this.#budget.add(this);
+    await this.#budget.reservePage(this, signal);
+  }
+
+  add(bytes: number): void {
+    this.#arrived += bytes;
+    this.#missing = Math.max(0, this.#missing - bytes);
+    this.#unread += bytes;
+  }
+
+  endPage(): void {
+    this.#missing = 0;
+    this.#longestPage = Math.max(this.#longestPage, this.#arrived);
+  }
+
+  /** Removes bytes that the client has read. */
+  remove(bytes: number): void {
+    this.#unread -= bytes;
+  }
+
+  /** Returns the room to the budget, and ends the wait for more. Further calls have no effect. */
+  close(): void {
+    this.#closed.abort();
+    this.#remove?.();
+  }
+}

@@ -1,0 +1,35 @@
+import process from "node:process";
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { CommandError } from "./context.ts";
+
+/**
+ * Asks for a line without showing it; without a terminal, returns the first line of standard input
+ * that is not blank.
+ *
+ * @param signal Aborts the prompt
+ * @throws {CommandError} If the input ends first
+ */
+export async function promptSecret(prompt: string, signal: AbortSignal): Promise<string> {
+  const { stdin, stderr } = process;
+  if (stdin.isTTY !== true) return (await text(stdin)).trim().split("\n")[0] ?? "";
+  stderr.write(prompt);
+  // readline echoes to its output, which discards everything.
+  const discard = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: stdin, output: discard, terminal: true });
+  const ended = new AbortController();
+  // In raw mode, Ctrl-C sends no signal. Ctrl-D closes the input.
+  lines.once("SIGINT", () => process.emit("SIGINT"));
+  lines.once("close", () => ended.abort(new CommandError("No key was typed")));
+  try {
+    return await lines.question("", { signal: AbortSignal.any([signal, ended.signal]) })
+      .catch((error) => {
+        // readline rejects with its own AbortError.
+        throw signal.aborted ? error : ended.signal.reason ?? error;
+      });
+  } finally {
+    lines.close();
+    stderr.write("\n");
+  }
+}

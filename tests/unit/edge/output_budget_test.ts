@@ -1,0 +1,203 @@
+// Limit for the output that downloads buffer.
+// Most tests use `OutputBuffer` directly: the app does not tell how many bytes wait for a client.
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { createApp } from "../../../edge/app.ts";
+import { OutputBudget, OutputBuffer } from "../../../edge/output_budget.ts";
+import { DEADLINE } from "../../helpers/deadline.ts";
+import { FakeClock } from "../../helpers/fake_clock.ts";
+import { largeService } from "../../helpers/large_service.ts";
+
+/** Reserved for the first page of a download. */
+const FIRST_PAGE = 4_000_000;
+
+function over(max: number) {
+  const clock = new FakeClock();
+  const budget = new OutputBudget(max, clock);
+  const started: string[] = [];
+  /** Opens a buffer that starts a page, and records when it may. */
+  const start = (name: string) => {
+    const buffer = new OutputBuffer(budget);
+    const page = buffer.startPage().then(() => void started.push(name));
+    page.catch(() => {});
+    return { buffer, page };
+  };
+  return { budget, clock, started, start };
+}
+
+/** Ends the page of a buffer with a number of bytes, which the client has not read. */
+function endPage(buffer: OutputBuffer, bytes: number): void {
+  buffer.add(bytes);
+  buffer.endPage();
+}
+
+Deno.test(
+  "OutputBudget starts pages in the order of the calls when room becomes free",
+  DEADLINE,
+  async () => {
+    const { clock, started, start } = over(2 * FIRST_PAGE);
+    const [a, b, c, d] = ["a", "b", "c", "d"].map(start);
+    await clock.sleep(1_000);
+    assertEquals(started, ["a", "b"]);
+    endPage(b!.buffer, 3_000_000);
+    await clock.sleep(1_000);
+    assertEquals(started, ["a", "b"]);
+    b!.buffer.remove(3_000_000);
+    await clock.sleep(1_000);
+    assertEquals(started, ["a", "b", "c"]);
+    a!.buffer.close();
+    await clock.sleep(1_000);
+    assertEquals(started, ["a", "b", "c", "d"]);
+    for (const { buffer } of [b!, c!, d!]) buffer.close();
+  },
+);
+
+Deno.test(
+  "OutputBudget reserves the length of the longest page when a download starts a further one",
+  DEADLINE,
+  async () => {
+    const { budget, started, start } = over(2 * FIRST_PAGE);
+    const { buffer, page } = start("a");
+    await page;
+    endPage(buffer, 500_000);
+    assertEquals(budget.used, 500_000);
+    buffer.remove(500_000);
+    await buffer.startPage();
+    assertEquals(budget.used, 500_000);
+    buffer.add(200_000);
+    assertEquals(budget.used, 500_000);
+    buffer.add(400_000);
+    assertEquals([budget.used, started], [600_000, ["a"]]);
+    buffer.close();
+    assertEquals(budget.used, 0);
+  },
+);
+
+Deno.test(
+  "OutputBudget starts a page that is longer than the limit when no other download uses room",
+  DEADLINE,
+  async () => {
+    const { clock, started, start } = over(1_000);
+    const a = start("a");
+    const b = start("b");
+    await clock.sleep(1_000);
+    assertEquals(started, ["a"]);
+    endPage(a.buffer, 5_000_000);
+    await clock.sleep(1_000);
+    assertEquals(started, ["a"]);
+    a.buffer.remove(5_000_000);
+    await clock.sleep(1_000);
+    assertEquals(started, ["a", "b"]);
+    a.buffer.close();
+    b.buffer.close();
+  },
+);
+
+Deno.test(
+  "OutputBuffer.close() ends a wait for room, and the next download starts",
+  DEADLINE,
+  async () => {
+    const { clock, started, start } = over(FIRST_PAGE);
+    const [a, b, c] = ["a", "b", "c"].map(start);
+    await clock.sleep(1_000);
+    b!.buffer.close();
+    await assertRejects(() => b!.page);
+    await assertRejects(() => b!.buffer.startPage());
+    a!.buffer.close();
+    await clock.sleep(1_000);
+    assertEquals(started, ["a", "c"]);
+    c!.buffer.close();
+  },
+);
+
+Deno.test(
+  "OutputBudget takes room back after 30 s when the runtime has dropped a request",
+  DEADLINE,
+  async () => {
+    const { budget, clock, started, start } = over(FIRST_PAGE);
+    start("dropped");
+    await clock.sleep(1_000);
+    clock.dropTimers();
+    const b = start("b");
+    await clock.sleep(20_000);
+    assertEquals([started, budget.used], [["dropped"], FIRST_PAGE]);
+    await clock.sleep(20_000);
+    assertEquals(started, ["dropped", "b"]);
+    b.buffer.close();
+  },
+);
+
+Deno.test(
+  "OutputBudget passes over a download that waits when the runtime has dropped its request",
+  DEADLINE,
+  async () => {
+    const { clock, started, start } = over(FIRST_PAGE);
+    const a = start("a");
+    start("dropped");
+    await clock.sleep(1_000);
+    clock.dropTimers();
+    const c = start("c");
+    a.buffer.close();
+    await clock.sleep(1_000);
+    assertEquals(started, ["a"]);
+    await clock.sleep(10_000);
+    assertEquals(started, ["a", "c"]);
+    c.buffer.close();
+  },
+);
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+/** Reads a body to its end, and returns the number of its bytes. */
+async function readAll(reader: Reader): Promise<number> {
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return bytes;
+    bytes += value.length;
+  }
+}
+
+const firstReaders: [reason: string, read: (reader: Reader) => Promise<unknown>][] = [
+  [
+    "is disconnected because it reads nothing",
+    (reader) => assertRejects(() => reader.closed, Error, "read nothing for 60 s"),
+  ],
+  ["leaves", (reader) => reader.cancel()],
+  ["reads on", readAll],
+  ["reads on and its download fails", (reader) => assertRejects(() => readAll(reader))],
+];
+for (const [reason, read] of firstReaders) {
+  Deno.test(
+    `EdgeApp.request() requests a page for another client when the first one ${reason}`,
+    DEADLINE,
+    async () => {
+      const service = largeService(30_000, 30);
+      const clock = new FakeClock();
+      let failures = reason.includes("fails") ? 1 : 0;
+      const app = createApp({
+        access: "public",
+        apiKey: "k",
+        baseUrl: "https://budget.invalid/v1/odata/v4",
+        clock,
+        maxBufferedBytes: 1,
+        log: () => {},
+        fetch: (request) =>
+          request.url.includes("skiptoken") && failures-- > 0
+            ? Promise.resolve(new Response(null, { status: 400 }))
+            : service.fetch(request),
+      });
+      const open = async () =>
+        (await app.request("/Observations.ndjson?$select=Id,LocationId")).body!.getReader();
+      const first = await open();
+      await first.read();
+      const second = open();
+      await clock.sleep(30_000);
+      const requests = service.requests.length;
+      await clock.sleep(20_000);
+      assertEquals(service.requests.length, requests);
+      const [, bytes] = await Promise.all([read(first), second.then(readAll)]);
+      assert(bytes > 30_000);
+    },
+  );
+}
