@@ -5,7 +5,7 @@ export class Inspector {
   readonly #socket: WebSocket;
   readonly #pending = new Map<number, (result: Record<string, number>) => void>();
   #lastId = 0;
-  peak = 0;
+
   private constructor(socket: WebSocket) {
     this.#socket = socket;
     socket.onmessage = ({ data }) => {
@@ -43,13 +43,6 @@ export class Inspector {
   async heapUsage(): Promise<number> {
     const usage = await this.send("Runtime.getHeapUsage");
     const { usedSize, embedderHeapUsedSize, backingStorageSize } = usage;
-    const total = usedSize + embedderHeapUsedSize + backingStorageSize;
-    if (total > this.peak) {
-      this.peak = total;
-      this.detail = [usedSize, embedderHeapUsedSize, backingStorageSize].map((n) =>
-        Math.round(n / 1e6)
-      ).join("/");
-    }
     return usedSize + embedderHeapUsedSize + backingStorageSize;
   }
 

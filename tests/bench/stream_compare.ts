@@ -10,6 +10,8 @@ import { bundleProgram, INSTALLED, startProgram } from "./stream_runtimes.ts";
 import { type Delivery, DRIP_TIME, pageUrls, streamUrl } from "./stream_service.ts";
 import type { StreamRow, StreamRuntime } from "./stream_table.ts";
 
+import { measureReaders, readResponse, startWorker } from "./stream_worker.ts";
+
 /** Folders of both checkouts, with a trailing slash. */
 export interface Checkouts {
   before: string;
@@ -24,10 +26,12 @@ interface Scale {
   records: readonly [few: number, many: number, most: number];
   /** Number of pages in a measurement of CPU time. */
   pages: number;
+  /** Number of concurrent downloads of each kind. */
+  readers: number;
 }
 
-const FULL: Scale = { rounds: 7, records: [100_000, 1_000_000, 5_000_000], pages: 6 };
-const QUICK: Scale = { rounds: 1, records: [20_000, 40_000, 60_000], pages: 2 };
+const FULL: Scale = { rounds: 7, records: [100_000, 1_000_000, 5_000_000], pages: 6, readers: 50 };
+const QUICK: Scale = { rounds: 1, records: [20_000, 40_000, 60_000], pages: 2, readers: 5 };
 const PAGE_ROWS = 10_000;
 const KINDS: readonly ValueKind[] = ["typical values", "mostly nulls", "long texts"];
 /** Time (ms) for which a reader stops. */
@@ -35,6 +39,8 @@ const STOP_TIME = 3_000;
 
 /** The service and the bundled programs. */
 interface Context extends Scale {
+  /** Temporary folder. */
+  folder: string;
   runtimes: readonly StreamRuntime[];
   service: ServerProcess;
   folders: Checkouts;
@@ -207,35 +213,83 @@ async function* compareMemoryIn(
   }
 }
 
+/** Compares downloads from the edge app in workerd. */
+async function* compareWorker(context: Context): AsyncGenerator<StreamRow> {
+  const { service, checkouts, runtimes, rounds, pages, readers } = context;
+  if (!runtimes.includes("workerd")) return;
+  const runtime = "workerd";
+  const start = (version: keyof Checkouts, records: number) => {
+    const baseUrl = streamUrl(service.root, "typical values", "plain", records);
+    return startWorker(checkouts[version], baseUrl, 3 * readers);
+  };
+  for (
+    const kinds of [
+      { stopped: readers, fast: 0, leaving: 0 },
+      { stopped: 0, fast: readers, leaving: 0 },
+      { stopped: readers, fast: readers, leaving: readers },
+    ]
+  ) {
+    const counts = Object.entries(kinds).filter(([, count]) => count > 0);
+    const name = `edge, readers: ${counts.map(([kind, count]) => `${count} ${kind}`).join(", ")}`;
+    logProgress(name);
+    const results = await alternate(Math.min(rounds, 3), async (version) => {
+      await using worker = await start(version, 3 * PAGE_ROWS);
+      return await measureReaders(worker, kinds);
+    });
+    const peaks = (value: "heap" | "resident") => ({
+      before: results.before.map((result) => result[value]),
+      after: results.after.map((result) => result[value]),
+    });
+    yield { name: `${name}: heap`, runtime, unit: "MB", ...peaks("heap"), limit: 64 };
+    yield { name: `${name}: peak memory`, runtime, unit: "MB", ...peaks("resident") };
+  }
+  await using before = await start("before", pages * PAGE_ROWS);
+  await using after = await start("after", pages * PAGE_ROWS);
+  const workers = { before, after };
+  const measure = async (version: keyof Checkouts) => {
+    const { pid, open } = workers[version];
+    const started = cpuTime(pid);
+    const connection = await open();
+    if (!await readResponse(connection)) throw new Error("The download is incomplete");
+    connection.close();
+    return (cpuTime(pid) - started) / pages;
+  };
+  await alternate(2, measure); // warm-up
+  const times = await alternate(rounds, measure);
+  yield { name: "edge, csv: CPU time of a page", runtime, unit: "ms", ...times };
+}
+
 const IMPORT_PROGRAM = `
 const started = process.cpuUsage();
-await import(process.argv[1]);
+await import("@weir/datastream");
 const { user, system } = process.cpuUsage(started);
 console.log((user + system) / 1000);`;
 
 /** Measures the CPU time of the import of the npm package in Node. */
-async function* compareImport({ checkouts, rounds }: Context): AsyncGenerator<StreamRow> {
-  if (node === undefined) return;
-  const packages = {
-    before: await packageOf(checkouts.before),
-    after: await packageOf(checkouts.after),
+async function* compareImport(context: Context): AsyncGenerator<StreamRow> {
+  const { checkouts, folder, runtimes, rounds } = context;
+  if (!runtimes.includes("Node")) return;
+  const installed = {
+    before: await installPackage(checkouts.before, `${folder}/import-before`),
+    after: await installPackage(checkouts.after, `${folder}/import-after`),
   };
   const times = await alternate(3 * rounds, async (version) => {
-    const args = ["--input-type=module", "--eval", IMPORT_PROGRAM, packages[version]];
-    return Number(await outputOf(node!, args, checkouts[version]));
+    const args = ["--input-type=module", "--eval", IMPORT_PROGRAM];
+    return Number(await outputOf(node!, args, installed[version]));
   });
   yield { name: "import of the npm package: CPU time", runtime: "Node", unit: "ms", ...times };
 }
 
-/** Packs a copy of a checkout, and returns the URL of the entry point `.` in the package. */
-async function packageOf(checkout: string): Promise<string> {
-  const folder = await Deno.makeTempDir({ prefix: "weir-package-" });
-  await outputOf("cp", ["-r", `${checkout}.`, folder], folder);
-  await outputOf(Deno.execPath(), ["task", "--quiet", "pack"], folder);
-  const packed = `${folder}/dist/package`;
-  const { exports } = JSON.parse(await Deno.readTextFile(`${packed}/package.json`));
-  const entry = exports["."];
-  return `file://${packed}/${entry.import?.default ?? entry.import ?? entry.default ?? entry}`;
+/** Packs a copy of a checkout, and installs the package in a new folder. Returns the folder. */
+async function installPackage(checkout: string, folder: string): Promise<string> {
+  const copy = `${folder}-copy`;
+  await Deno.mkdir(folder);
+  await outputOf("cp", ["-r", checkout, copy], checkout);
+  const printed = await outputOf(Deno.execPath(), ["task", "--quiet", "pack"], copy);
+  const path = /dist\/\S+\.tgz/.exec(printed)?.[0];
+  await Deno.writeTextFile(`${folder}/package.json`, "{}");
+  await outputOf("npm", ["install", "--silent", `${copy}/${path}`], folder);
+  return folder;
 }
 
 async function outputOf(program: string, args: string[], cwd: string): Promise<string> {
@@ -258,6 +312,7 @@ export const STREAM_SUITES = {
   "stream-cpu": compareCpu,
   "stream-drip": compareDrip,
   "stream-memory": compareMemory,
+  "stream-worker": compareWorker,
   "stream-import": compareImport,
 } as const satisfies Record<string, (context: Context) => AsyncGenerator<StreamRow>>;
 
@@ -278,6 +333,6 @@ export async function* compareStream(
   await bundleProgram(checkouts.before, folders.before);
   await bundleProgram(checkouts.after, folders.after);
   const scale = isQuick ? QUICK : FULL;
-  const context: Context = { ...scale, runtimes, service, folders, checkouts };
+  const context: Context = { ...scale, folder, runtimes, service, folders, checkouts };
   for (const name of names) yield* STREAM_SUITES[name](context);
 }

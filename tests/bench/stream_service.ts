@@ -17,8 +17,6 @@ export const DRIP_TIME = 2_000;
 /** Number of the parts of a dripped page. */
 const DRIP_PARTS = 100;
 const PAGE_ROWS = 10_000;
-/** Number of different rows; they are repeated with other Ids. */
-const HELD_ROWS = 20_000;
 
 /** Returns the base URL of a part of the service. */
 export function streamUrl(
@@ -39,8 +37,12 @@ export function pageUrls(baseUrl: string, records: number): string[] {
   );
 }
 
-/** Creates the service. */
-export function createStreamService(): (request: Request) => Promise<Response> {
+/**
+ * Creates the service.
+ *
+ * @param heldRows Number of different rows; they are repeated with other Ids
+ */
+export function createStreamService(heldRows = 20_000): (request: Request) => Promise<Response> {
   const rows = new Map<string, Promise<RecordedRows>>();
   const compressed = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
   let requests = 0;
@@ -55,7 +57,7 @@ export function createStreamService(): (request: Request) => Promise<Response> {
     }
     requests++;
     const recorded = rows.get(kind) ??
-      RecordedRows.create(HELD_ROWS, kind.replace("-", " ") as ValueKind);
+      RecordedRows.create(heldRows, kind.replace("-", " ") as ValueKind);
     rows.set(kind, recorded);
     const response = (await recorded).respond(request, Number(records));
     if (response === undefined) return new Response("unknown path", { status: 404 });

@@ -35,16 +35,13 @@ export function isMet(row: StreamRow): boolean {
 export function formatStreamTable(rows: readonly StreamRow[]): string {
   const format = (values: readonly number[]) =>
     values.length === 0 ? "" : formatNumber(median(values));
-  const lines = rows.map((row) => [
-    row.name,
-    row.runtime,
-    format(row.before),
-    format(row.after),
-    row.unit,
-    row.before.length === 0 ? "" : median(ratiosOf(row)).toFixed(2),
-    row.limit === undefined ? `ratio at least ${MIN_RATIO}` : `at most ${row.limit}`,
-    isMet(row) ? "yes" : "no",
-  ]);
+  const lines = rows.map((row) => {
+    const { name, runtime, unit, before, after, limit } = row;
+    const cells = [name, runtime, format(before), format(after), unit];
+    if (before.length === 0) return [...cells, "", "", ""];
+    const target = limit === undefined ? `ratio at least ${MIN_RATIO}` : `at most ${limit}`;
+    return [...cells, median(ratiosOf(row)).toFixed(2), target, isMet(row) ? "yes" : "no"];
+  });
   const head = ["benchmark", "runtime", "before", "after", "unit", "ratio", "target", "met"];
   return alignColumns([head, ...lines]);
 }
