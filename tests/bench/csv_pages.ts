@@ -13,6 +13,29 @@ const LONG_TEXTS = [
   "First line of a note\nand its second line",
 ];
 
+/** Replaces the value of a cell; the index is the number of its row plus that of its column. */
+export type ChangeValue = (value: unknown, index: number) => unknown;
+
+/** Changes of the sandbox's values, by the kind of the values. */
+export const VALUE_KINDS = {
+  "typical values": (value) => value,
+  "mostly nulls": (value, index) => index % 5 === 0 ? value : null,
+  "long texts": (value, index) =>
+    typeof value === "number" || index % 3 !== 0 ? value : LONG_TEXTS[index % 4],
+} as const satisfies Record<string, ChangeValue>;
+
+/** Kind of the values of a page. */
+export type ValueKind = keyof typeof VALUE_KINDS;
+
+/** Returns a row with changed values. */
+export function changeRow(row: object, rowIndex: number, kind: ValueKind): object {
+  const change: ChangeValue = VALUE_KINDS[kind];
+  const cells = Object.entries(row);
+  return Object.fromEntries(
+    cells.map(([name, value], column) => [name, change(value, rowIndex + column)]),
+  );
+}
+
 /** Creates pages of 10,000 records with 44 columns, by the kind of their values. */
 export async function csvPages(): Promise<Record<string, Uint8Array>> {
   const { apiKey, url, fetch } = createSandbox({ records: ROWS, requestsPerSecond: Infinity });
@@ -21,23 +44,14 @@ export async function csvPages(): Promise<Record<string, Uint8Array>> {
   });
   const typical = new Uint8Array(await response.arrayBuffer());
   const { value, ...envelope } = JSON.parse(new TextDecoder().decode(typical));
-  const rows: Record<string, unknown>[] = value;
-  const pageWith = (change: (value: unknown, index: number) => unknown) => {
-    const changed = rows.map((row, rowIndex) =>
-      Object.fromEntries(
-        Object.entries(row).map((
-          [name, value],
-          column,
-        ) => [name, change(value, rowIndex + column)]),
-      )
-    );
+  const rows: object[] = value;
+  const pageOf = (kind: ValueKind) => {
+    const changed = rows.map((row, index) => changeRow(row, index, kind));
     return new TextEncoder().encode(JSON.stringify({ ...envelope, value: changed }));
   };
   return {
     "typical values": typical,
-    "mostly nulls": pageWith((value, index) => index % 5 === 0 ? value : null),
-    "long texts": pageWith((value, index) =>
-      typeof value === "number" || index % 3 !== 0 ? value : LONG_TEXTS[index % 4]
-    ),
+    "mostly nulls": pageOf("mostly nulls"),
+    "long texts": pageOf("long texts"),
   };
 }

@@ -17,8 +17,13 @@ export interface ServiceStats {
 
 /** Starts the sandbox in a separate process. */
 export function startSandbox(records: number, requestsPerSecond: number): Promise<ServerProcess> {
-  const file = `${PROJECT}tests/bench/sandbox_server.ts`;
-  return start(["run", "--allow-net=127.0.0.1", file, `${records}`, `${requestsPerSecond}`]);
+  return startService("tests/bench/sandbox_server.ts", `${records}`, `${requestsPerSecond}`);
+}
+
+/** Starts a file of the project that serves on loopback in a separate process. */
+export function startService(file: string, ...args: string[]): Promise<ServerProcess> {
+  const flags = ["--quiet", "--allow-net=127.0.0.1", PROJECT + file];
+  return startProcess(Deno.execPath(), ["run", ...flags, ...args]);
 }
 
 /** Returns the base URL of the service, for a client's options. */
@@ -53,16 +58,17 @@ export async function startServer(
   const address = ["--host", "127.0.0.1", "--port", "0"];
   // `deno serve` of older versions has flags of the same names, which must come before the file.
   const all = command === "serve" ? [...address, ...args] : [...args, ...address];
-  return await start([command!, ...all], env, project);
+  return await startProcess(Deno.execPath(), [command!, ...all], env, project);
 }
 
-/** Starts Deno and waits until it prints the URL on which it listens. */
-async function start(
+/** Starts a program and waits until it prints its URL, or workerd its port, on standard error. */
+export async function startProcess(
+  program: string,
   args: string[],
   env: Record<string, string> = {},
   cwd: string = PROJECT,
 ): Promise<ServerProcess> {
-  const child = new Deno.Command(Deno.execPath(), {
+  const child = new Deno.Command(program, {
     args,
     cwd,
     env: { ...env, NO_COLOR: "1" },
@@ -74,9 +80,10 @@ async function start(
   let root: string | undefined;
   while (root === undefined) {
     const { done, value } = await reader.read();
-    if (done) throw new Error(`deno ${args[0]} ended before it listened: ${printed}`);
+    if (done) throw new Error(`${program} ${args[0]} ended before it listened: ${printed}`);
     printed += value;
-    root = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)?.[0];
+    const port = /http:\/\/127\.0\.0\.1:(\d+)|"port":(\d+)/.exec(printed);
+    if (port !== null) root = `http://127.0.0.1:${port[1] ?? port[2]}`;
   }
   const logging = (async () => {
     for (;;) {

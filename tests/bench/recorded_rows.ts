@@ -1,9 +1,10 @@
 import { createSandbox } from "../../src/sandbox/service.ts";
+import { changeRow, type ValueKind } from "./csv_pages.ts";
 
 /** Maximum number of rows to hold. A larger result repeats them with other Ids. */
 const MAX_ROWS = 100_000;
 /** Number before the first Id, so that all Ids have eight digits and can be overwritten in place. */
-const ID_BASE = 10_000_000;
+export const ID_BASE = 10_000_000;
 const ID_DIGITS = 8;
 
 /**
@@ -31,8 +32,11 @@ export class RecordedRows {
     encoded.forEach((row, index) => this.#rows.set(row, this.#starts[index]));
   }
 
-  /** Reads a number of records from a sandbox. */
-  static async create(records: number): Promise<RecordedRows> {
+  /** Reads a number of records from a sandbox, and changes their values to a kind. */
+  static async create(
+    records: number,
+    kind: ValueKind = "typical values",
+  ): Promise<RecordedRows> {
     const { apiKey, url, fetch } = createSandbox({
       records: Math.min(records, MAX_ROWS),
       requestsPerSecond: Infinity,
@@ -44,30 +48,34 @@ export class RecordedRows {
       rows.push(...page.value);
       next = page["@odata.nextLink"]?.replaceAll("$", "%24");
     }
-    return new RecordedRows(records, rows);
+    return new RecordedRows(
+      records,
+      rows.map((row, index) => changeRow(row as object, index, kind)),
+    );
   }
 
   /**
    * Responds to a request for a page or a count of Records. Ignores the filter.
    *
+   * @param records Number of records of the service, which may be greater than the number of those read
    * @returns The response; `undefined` for other resources
    */
-  respond({ url }: Request): Response | undefined {
+  respond({ url }: Request, records = this.#records): Response | undefined {
     const { origin, pathname, searchParams } = new URL(url);
     if (!pathname.endsWith("/Records")) return undefined;
-    if (searchParams.has("$count")) return Response.json({ value: this.#records });
+    if (searchParams.has("$count")) return Response.json({ value: records });
     const position = searchParams.get("$skiptoken")?.slice("Id:".length);
     const done = position === undefined ? 0 : Number(position) - ID_BASE;
     const top = Number(searchParams.get("$top"));
     const held = this.#starts.length - 1;
     const start = done % held;
-    const end = Math.min(held, start + top, start + this.#records - done);
+    const end = Math.min(held, start + top, start + records - done);
     const reached = done + end - start;
     const next = `${origin}${pathname}?$skiptoken=Id:${ID_BASE + reached}&$top=${top}`;
     const body = new Blob([
       '{"value":[',
       this.#rowsWithIds(start, end, done),
-      reached < this.#records ? `],"@odata.nextLink":"${next}"}` : "]}",
+      reached < records ? `],"@odata.nextLink":"${next}"}` : "]}",
     ]);
     return new Response(body, { headers: { "content-type": "application/json" } });
   }
