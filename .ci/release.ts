@@ -135,11 +135,16 @@ async function commitRelease(version: string): Promise<boolean> {
   const changes = await findChanges(version);
   const head = (await git("rev-parse", "HEAD")).trim();
   // Ctrl-C interrupts only the running task, so that this program can restore the files.
-  const ignoreSignal = () => {};
-  Deno.addSignalListener("SIGINT", ignoreSignal);
+  let isInterrupted = false;
+  const interrupt = () => void (isInterrupted = true);
+  Deno.addSignalListener("SIGINT", interrupt);
   try {
     for (const { path, after } of changes) await Deno.writeTextFile(PROJECT + path, after);
-    for (const task of REQUIRED_TASKS) await runTask(task);
+    for (const task of REQUIRED_TASKS) {
+      const isSuccessful = await runTask(task);
+      if (isInterrupted) throw new Error("Interrupted");
+      if (!isSuccessful) throw new Error(`deno task ${task} failed: correct the errors above`);
+    }
     await git("add", "--", ...changes.map(({ path }) => path));
     await git("commit", "--quiet", "--message", `Release ${version}`);
     await git("tag", "--annotate", `v${version}`, "--message", `Weir ${version}`);
@@ -152,7 +157,7 @@ async function commitRelease(version: string): Promise<boolean> {
     console.error(`${version} is not released. The files are as before.`);
     return false;
   } finally {
-    Deno.removeSignalListener("SIGINT", ignoreSignal);
+    Deno.removeSignalListener("SIGINT", interrupt);
   }
   console.log(
     `Committed and tagged ${version}. To publish it: git push --atomic origin ${BRANCH} v${version}`,
@@ -160,8 +165,8 @@ async function commitRelease(version: string): Promise<boolean> {
   return true;
 }
 
-async function runTask(task: string): Promise<void> {
+/** Runs a task. Returns whether it succeeded. */
+async function runTask(task: string): Promise<boolean> {
   const command = new Deno.Command(Deno.execPath(), { args: ["task", task], cwd: PROJECT });
-  const { success } = await command.spawn().status;
-  if (!success) throw new Error(`deno task ${task} failed: correct the errors above`);
+  return (await command.spawn().status).success;
 }

@@ -10,7 +10,7 @@ interface VersionPlace {
 const PLACES: readonly VersionPlace[] = [
   { path: /^jsr\.json$/, text: '"version": "{}"' },
   { path: /^src\/version\.ts$/, text: 'VERSION = "{}"' },
-  { path: /\.md$/, text: "weir-datastream-{}.tgz" },
+  { path: /^(?!docs\/releasing\.md$).*\.md$/, text: "weir-datastream-{}.tgz" },
   { path: /^examples\/.*package\.json$/, text: '"@weir/datastream": "^{}"' },
   { path: /^examples\/.*deno\.json$/, text: "jsr:@weir/datastream@^{}" },
 ];

@@ -191,18 +191,21 @@ export function createApp(options: AppOptions): EdgeApp {
       hint: pathHint(path, [...allowedMethods.keys()]),
     });
   });
-  app.onError((error, { req, env }) => {
+  const respondToError = (error: unknown, exchange: Exchange): Response => {
     const problem = toProblem(error);
     if (problem !== undefined) return problemResponse(problem.details, problem.headers);
-    if (req.raw.signal.aborted) return new Response(null, { status: CLIENT_CLOSED_REQUEST });
-    env.exchange.logFailure("Internal error", error.stack ?? error);
+    if (exchange.request.signal.aborted) {
+      return new Response(null, { status: CLIENT_CLOSED_REQUEST });
+    }
+    exchange.logFailure("Internal error", (error as Error | undefined)?.stack ?? error);
     return problemResponse({
       status: 500,
       title: "Internal error",
       detail: "The server could not process the request",
-      hint: requestIdHint(env.exchange.id),
+      hint: requestIdHint(exchange.id),
     });
-  });
+  };
+  app.onError((error, { env }) => respondToError(error, env.exchange));
   return {
     fetch: respond,
     request: (input, init) => respond(new Request(toUrl(input), init)),
@@ -211,9 +214,14 @@ export function createApp(options: AppOptions): EdgeApp {
 
   async function respond(request: Request): Promise<Response> {
     const exchange = new Exchange(request, recorders);
-    const response = URL.canParse(request.url)
-      ? await app.fetch(request, { exchange })
-      : rejectUrl();
+    let response: Response;
+    try {
+      response = URL.canParse(request.url) ? await app.fetch(request, { exchange }) : rejectUrl();
+    } catch (error) {
+      // Hono passes only instances of Error to its handler. In Node, the reason of a request that the
+      // client aborted is a text.
+      response = respondToError(error, exchange);
+    }
     return await exchange.respond(response, () => emptyBody(settings));
   }
 }

@@ -47,11 +47,12 @@ type EnvironmentVariable = typeof VARIABLES[number];
  *
  * @throws {ValidationError} If a variable is missing or invalid; its `option` is the variable's name
  */
-export function readConfig(environment: Environment): AppOptions {
+export function readConfig(given: Environment): AppOptions {
+  const environment = normalizeValues(given);
   const options = {
     ...readLimits(environment),
     ...readLog(environment.WEIR_LOG),
-    metricsToken: environment.WEIR_METRICS_TOKEN?.trim() || undefined,
+    metricsToken: environment.WEIR_METRICS_TOKEN || undefined,
   };
   const sandbox = environment.WEIR_SANDBOX || "0";
   if (sandbox !== "0" && sandbox !== "1") {
@@ -64,7 +65,7 @@ export function readConfig(environment: Environment): AppOptions {
     throw invalidValue("WEIR_ACCESS", "public for synthetic data", access, hint);
   }
   const requireSet = (name: EnvironmentVariable, value: string) => {
-    if (environment[name]?.trim()) return;
+    if (environment[name]) return;
     throw new ValidationError(name, `must be set if WEIR_ACCESS is ${access}`, {
       hint: `set it to ${value}`,
     });
@@ -75,12 +76,20 @@ export function readConfig(environment: Environment): AppOptions {
   return {
     access,
     ...options,
-    // Trimmed, because a value that was read from a file ends with a line feed.
-    apiKey: environment.DATASTREAM_API_KEY?.trim() || undefined,
-    baseUrl: environment.DATASTREAM_BASE_URL?.trim() || undefined,
-    signingSecret: environment.WEIR_SIGNING_SECRET?.trim() || undefined,
+    apiKey: environment.DATASTREAM_API_KEY || undefined,
+    baseUrl: environment.DATASTREAM_BASE_URL || undefined,
+    signingSecret: environment.WEIR_SIGNING_SECRET || undefined,
     tokens: readList(environment.WEIR_TOKENS),
   };
+}
+
+/** Removes white space around the values: a line of a file can end with a space or a carriage return. */
+function normalizeValues(given: Environment): Environment {
+  return Object.fromEntries(VARIABLES.map((name) => {
+    const value: unknown = given[name];
+    // In the configuration of Workers, a value can be a number.
+    return [name, value === undefined ? undefined : String(value).trim()];
+  }));
 }
 
 function readAccess(text: string | undefined, fallback: AccessMode | undefined): AccessMode {

@@ -18,7 +18,8 @@ try {
   console.log(introduction(url));
 } catch (error) {
   if (!(error instanceof ValidationError || error instanceof ListenError)) throw error;
-  console.error(`${error.message} (the variable PORT sets the port)`);
+  const hint = error instanceof ListenError ? " (the variable PORT sets the port)" : "";
+  console.error(error.message + hint);
   Deno.exit(1);
 }
 

@@ -20,6 +20,13 @@ export type LogFormat = "text" | "json";
 /** All formats of the log. */
 export const LOG_FORMATS: readonly LogFormat[] = ["text", "json"];
 
+/** Levels of the lines of the log. */
+const LOG_LEVELS = ["info", "warn", "error"] as const;
+export type LogLevel = typeof LOG_LEVELS[number];
+
+/** Where lines of the log are written; see {@linkcode AppOptions.log}. */
+export type LogTarget = NonNullable<AppOptions["log"]>;
+
 /** All access modes. */
 export const ACCESS_MODES: readonly AccessMode[] = ["caller", "signed", "token", "public"];
 
@@ -83,9 +90,13 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
   /**
    * Called with one line for each internal error, each error of the service that the client did not
    * cause, each download that fails after its first page and, with `logRequests`, each request. The
-   * line never contains a key, token, secret or signature. Default `console.error`.
+   * line never contains a key, token, secret or signature. An object such as `console` has a function
+   * for each level. Default `console.error`.
    */
-  log?: ((line: string) => void) | undefined;
+  log?:
+    | ((line: string) => void)
+    | Readonly<Record<"info" | "warn" | "error", (line: string) => void>>
+    | undefined;
   /**
    * Whether to log a line when a request ends: method, path, status, rows, bytes, duration and the known
    * URL parameters. Default false.
@@ -143,7 +154,7 @@ export interface Settings {
   clock: Clock;
   now: () => number;
   /** Writes a line to the log. Never throws. */
-  log: (line: string) => void;
+  log: (line: string, level: LogLevel) => void;
   logRequests: boolean;
   logFormat: LogFormat;
   metricsToken: string | undefined;
@@ -204,7 +215,7 @@ export function toSettings(options: AppOptions): Settings {
   requireWholeNumber("readerTimeout", readerTimeout, 1, MAX_READER_TIMEOUT);
   requireType("synthetic", synthetic, "boolean");
   requireType("signingSecret", signingSecret, "string");
-  requireType("log", log, "function");
+  requireLog(log);
   requireType("logRequests", logRequests, "boolean");
   requireOneOf("logFormat", logFormat, LOG_FORMATS);
   requireType("now", now, "function");
@@ -235,11 +246,28 @@ export function toSettings(options: AppOptions): Settings {
   };
 }
 
+/** Checks the option `log`. */
+function requireLog(log: LogTarget): void {
+  try {
+    if (typeof log === "function") return;
+    if (LOG_LEVELS.every((level) => typeof log[level] === "function")) return;
+  } catch {
+    // Null, or an object whose properties cannot be read.
+  }
+  throw invalidValue("log", "a function, or an object with info, warn and error", log);
+}
+
+/** Writes a line to a log, whose functions may depend on `this`. */
+export function writeLine(log: LogTarget, line: string, level: LogLevel): void {
+  if (typeof log === "function") log(line);
+  else log[level](line);
+}
+
 /** Returns a log that never throws. */
-function safeLog(log: (line: string) => void): (line: string) => void {
-  return (line) => {
+function safeLog(log: LogTarget): Settings["log"] {
+  return (line, level) => {
     try {
-      log(line);
+      writeLine(log, line, level);
     } catch (error) {
       // A log that fails must not change the response.
       console.error(line);

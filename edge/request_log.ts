@@ -4,7 +4,7 @@ import { FORMAT_NAMES, FORMATS } from "../src/formats/formats.ts";
 import { parseBox } from "../src/odata/bounding_box.ts";
 import { clausesOf } from "../src/odata/query_options.ts";
 import { fieldNames, FILTER_FIELDS, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
-import type { Settings } from "./options.ts";
+import type { LogLevel, Settings } from "./options.ts";
 
 /**
  * How a response ended: `complete` with any status, `aborted` by the client, or `failed` after its first
@@ -46,8 +46,6 @@ export interface FailureLog {
    */
   logFailure(failure: string, error: unknown): void;
 }
-
-type LogLevel = "info" | "warn" | "error";
 
 /** Replaces secrets in a text by `[secret]`. */
 export type Redact = (text: string) => string;
@@ -98,7 +96,7 @@ export class RequestLog {
     const line = logFormat === "json"
       ? JSON.stringify({ time, level, ...members })
       : `${time} ${level} ${id} ${text}`;
-    log(escapeInvisible(line));
+    log(escapeInvisible(line), level);
   }
 }
 

@@ -49,9 +49,11 @@
  * @module
  */
 import { createServerEntry, type ServerEntry } from "./server/server_entry.ts";
-import { currentProcess } from "./server/server_process.ts";
+import { currentProcess, type ServerProcess } from "./server/server_process.ts";
 
 export type { ServerEntry };
+
+const runtime: ServerProcess | undefined = currentProcess();
 
 /**
  * The server that Deno, Bun and Cloudflare Workers start.
@@ -62,8 +64,9 @@ export type { ServerEntry };
  * ```
  */
 const entry: ServerEntry = createServerEntry(
-  currentProcess(),
+  runtime,
   import.meta.main === true,
-  console.error,
+  // Workers have no standard error: Cloudflare shows the level of each line.
+  runtime === undefined ? console : console.error,
 );
 export default entry;

@@ -40,7 +40,7 @@ export const KEY_SOURCE = "https://github.com/datastreamapp/api-docs";
 export const MAX_REQUESTS_PER_SECOND = 2;
 
 /** An API key: visible ASCII characters, which a header can carry. */
-export const API_KEY_PATTERN = /^[\x21-\x7e]+$/;
+export const API_KEY_PATTERN = /^(?!["'])[\x21-\x7e]+$/;
 
 /** Media type that clients of the service request. It answers with plain JSON. */
 export const SERVICE_MEDIA_TYPE = "application/vnd.api+json";

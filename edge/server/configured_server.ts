@@ -1,7 +1,7 @@
 import { createApp, type EdgeApp } from "../app.ts";
 import { type Environment, readConfig } from "../config.ts";
 import { interruptedMessage, type RunningServer, waitingMessage } from "./graceful_stop.ts";
-import type { ListenOptions } from "./listening.ts";
+import { ListenError, type ListenOptions } from "./listening.ts";
 import { METRICS_TYPE } from "../metrics.ts";
 import { startServer } from "./http_server.ts";
 import {
@@ -13,7 +13,7 @@ import {
 } from "./server_config.ts";
 
 export { VARIABLE_NAMES } from "../config.ts";
-export { ListenError } from "./listening.ts";
+export { ListenError };
 export { KNOWN_VARIABLES } from "./server_config.ts";
 
 /** A running server of {@linkcode startConfiguredServer}. */
@@ -40,7 +40,7 @@ export async function startConfiguredServer(
   const report = createReport(write, environment.WEIR_LOG);
   for (const message of unknownVariables(names)) report(message, "warn");
   const listenOptions = readListenOptions(environment);
-  const metricsPort = readMetricsPort(environment.WEIR_METRICS_PORT);
+  const metricsPort = readMetricsPort(environment.WEIR_METRICS_PORT, listenOptions.port);
   const options = { log: write, ...readConfig(environment) };
   const app = createApp(options);
   const server = await startServer(app, listenOptions);
@@ -51,7 +51,8 @@ export async function startConfiguredServer(
       : await startMetricsServer(app, { ...listenOptions, port: metricsPort });
   } catch (error) {
     await server.stop();
-    throw error;
+    if (!(error instanceof ListenError)) throw error;
+    throw new ListenError(`${error.message} (WEIR_METRICS_PORT sets this port)`, { cause: error });
   }
   report(`Weir listens on ${server.url}`);
   if (metricsServer) report(`Metrics: ${metricsServer.url}metrics`);

@@ -1,10 +1,16 @@
 // Environment variables of the server process, and the lines that a server prints when it starts.
 import { MAX_REQUESTS_PER_SECOND, PRODUCTION_URL } from "../../src/service_constants.ts";
-import { nearNames } from "../../src/validation.ts";
+import { invalidValue, nearNames } from "../../src/validation.ts";
 import { type Environment, toWholeNumber, VARIABLES } from "../config.ts";
 import { DEFAULT_SHUTDOWN_TIMEOUT, MAX_SHUTDOWN_TIMEOUT } from "./graceful_stop.ts";
 import { DEFAULT_HOST, DEFAULT_PORT, type ListenOptions } from "./listening.ts";
-import { type AppOptions, toSettings } from "../options.ts";
+import {
+  type AppOptions,
+  type LogLevel,
+  type LogTarget,
+  toSettings,
+  writeLine,
+} from "../options.ts";
 import { toIsoTime } from "../request_log.ts";
 
 /** Environment variables of the server process, in addition to those of the app. */
@@ -17,6 +23,9 @@ export const SERVER_VARIABLES = [
 
 /** All environment variables that configure a server. */
 export const KNOWN_VARIABLES: readonly string[] = [...VARIABLES, ...SERVER_VARIABLES];
+
+/** Beginning of the names of all variables that only Weir has. */
+const PREFIX = "WEIR_";
 
 /** Maximum port number. */
 const MAX_PORT = 65_535;
@@ -42,10 +51,19 @@ export function readHost(text = ""): string {
 /**
  * Reads the port of the metrics from the variable `WEIR_METRICS_PORT`; `undefined` if it is not set.
  *
- * @throws {ValidationError} If it is not a port number
+ * @param serverPort Port of the server
+ * @throws {ValidationError} If it is not a port number, or it is the port of the server
  */
-export function readMetricsPort(text: string | undefined): number | undefined {
-  return text?.trim() ? toWholeNumber("WEIR_METRICS_PORT", text.trim(), 0, MAX_PORT) : undefined;
+export function readMetricsPort(text: string | undefined, serverPort: number): number | undefined {
+  if (!text?.trim()) return undefined;
+  const port = toWholeNumber("WEIR_METRICS_PORT", text.trim(), 0, MAX_PORT);
+  if (port === 0 || port !== serverPort) return port;
+  throw invalidValue(
+    "WEIR_METRICS_PORT",
+    "different from the port of the server",
+    port,
+    "choose another port",
+  );
 }
 
 /**
@@ -60,11 +78,17 @@ export function readShutdownTimeout(text: string | undefined): number {
 
 /** Returns a message for each unknown variable whose name begins with `WEIR_`. */
 export function unknownVariables(names: Iterable<string>): string[] {
-  const known = KNOWN_VARIABLES.filter((name) => name.startsWith("WEIR_"));
-  return [...names].filter((name) => /^WEIR_/i.test(name) && !known.includes(name)).sort()
+  const known = KNOWN_VARIABLES.filter((name) => name.startsWith(PREFIX));
+  // A name with other characters comes from a malformed file, and can contain a value.
+  return [...names].filter((name) => /^WEIR_\w*$/i.test(name) && !known.includes(name)).sort()
     .map((name) => {
-      const [near] = nearNames(name, known);
-      const hint = near === undefined ? `use ${known.join(", ")}` : `did you mean ${near}?`;
+      const [near] = nearNames(
+        name.slice(PREFIX.length),
+        known.map((one) => one.slice(PREFIX.length)),
+      );
+      const hint = near === undefined
+        ? `use ${known.join(", ")}`
+        : `did you mean ${PREFIX}${near}?`;
       return `Unknown variable ${name}: ${hint}`;
     });
 }
@@ -95,19 +119,22 @@ export function settingsLine(options: AppOptions): string {
 }
 
 /** Writes a line about the server process. */
-export type Report = (line: string, level?: "info" | "warn" | "error") => void;
+export type Report = (line: string, level?: LogLevel) => void;
 
 /**
  * Returns a function that writes lines in the format of the log: plain text, or one JSON object per line.
  *
- * @param write Writes a line
+ * @param log Receives the lines
  * @param logVariable Value of the variable `WEIR_LOG`
  */
 export function createReport(
-  write: (line: string) => void,
+  log: LogTarget,
   logVariable: string | undefined,
 ): Report {
-  if (logVariable !== "json") return (line) => write(line);
-  return (message, level = "info") =>
-    write(JSON.stringify({ time: toIsoTime(Date.now), level, message }));
+  return (message, level = "info") => {
+    const line = logVariable?.trim() === "json"
+      ? JSON.stringify({ time: toIsoTime(Date.now), level, message })
+      : message;
+    writeLine(log, line, level);
+  };
 }

@@ -10,6 +10,7 @@ import {
   stopWithin,
 } from "./graceful_stop.ts";
 import { BUN_IDLE_TIMEOUT, DEFAULT_HOST } from "./listening.ts";
+import type { LogTarget } from "../options.ts";
 import { problemResponse } from "../problem.ts";
 import {
   createReport,
@@ -49,19 +50,19 @@ type Handler = Pick<EdgeApp, "fetch">;
  *
  * @param runtime Process of the server; `undefined` on Workers, which pass the environment with each request
  * @param isMain Whether this module is the program. If so, an invalid variable ends the process
- * @param write Writes a line of the log
+ * @param log Receives the lines of the log
  * @throws {Error} If a variable is missing or invalid, and this module is not the program
  */
 export function createServerEntry(
   runtime: ServerProcess | undefined,
   isMain: boolean,
-  write: (line: string) => void,
+  log: LogTarget,
 ): ServerEntry {
-  if (runtime === undefined) return createWorkersEntry(write);
+  if (runtime === undefined) return createWorkersEntry(log);
   const entries = KNOWN_VARIABLES.map((name) => [name, runtime.variable(name)] as const);
   const environment = Object.fromEntries(entries);
-  const report = createReport(write, environment.WEIR_LOG);
-  const app = createAppOfProcess(runtime, environment, isMain, report);
+  const report = createReport(log, environment.WEIR_LOG);
+  const app = createAppOfProcess(runtime, environment, isMain, log, report);
   const timeout = readShutdownTimeout(environment.WEIR_SHUTDOWN_TIMEOUT);
   const onRequest = createRequestListener(runtime, timeout, report);
   return {
@@ -75,13 +76,13 @@ export function createServerEntry(
 }
 
 /** Creates the entry for Workers. The app is created at the first request, which has the environment. */
-function createWorkersEntry(write: (line: string) => void): ServerEntry {
+function createWorkersEntry(log: LogTarget): ServerEntry {
   let app: Handler | undefined;
   return {
     idleTimeout: BUN_IDLE_TIMEOUT,
     hostname: DEFAULT_HOST,
     fetch(request, bindings) {
-      app ??= createAppOfWorker(bindings as Environment | undefined ?? {}, write);
+      app ??= createAppOfWorker(bindings as Environment | undefined ?? {}, log);
       return app.fetch(request);
     },
   };
@@ -92,12 +93,13 @@ function createAppOfProcess(
   runtime: ServerProcess,
   environment: Environment,
   isMain: boolean,
+  log: LogTarget,
   report: Report,
 ): Handler {
   try {
     // Bun would ignore an invalid port and listen on its default port.
     if (runtime.isBun) readListenOptions(environment);
-    return createReportedApp(environment, runtime.variableNames(), report);
+    return createReportedApp(environment, runtime.variableNames(), log, report);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     const name = VARIABLE_NAMES[error.option] ?? error.option;
@@ -112,10 +114,10 @@ function createAppOfProcess(
 }
 
 /** Creates the app of a Worker. Returns a handler with status 503 if a variable is missing or invalid. */
-function createAppOfWorker(bindings: Environment, write: (line: string) => void): Handler {
-  const report = createReport(write, bindings.WEIR_LOG);
+function createAppOfWorker(bindings: Environment, log: LogTarget): Handler {
+  const report = createReport(log, bindings.WEIR_LOG);
   try {
-    return createReportedApp(bindings, Object.keys(bindings), report);
+    return createReportedApp(bindings, Object.keys(bindings), log, report);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     report(failureMessage(error), "error");
@@ -127,6 +129,7 @@ function createAppOfWorker(bindings: Environment, write: (line: string) => void)
 function createReportedApp(
   environment: Environment,
   names: Iterable<string>,
+  log: LogTarget,
   report: Report,
 ): Handler {
   for (const message of unknownVariables(names)) report(message, "warn");
@@ -134,7 +137,7 @@ function createReportedApp(
     report("WEIR_METRICS_PORT has no effect: run weir serve, or set WEIR_METRICS_TOKEN", "warn");
   }
   readShutdownTimeout(environment.WEIR_SHUTDOWN_TIMEOUT);
-  const options = readConfig(environment);
+  const options = { log, ...readConfig(environment) };
   const app = createApp(options);
   report(settingsLine(options));
   return app;

@@ -75,7 +75,7 @@ async function writeKey(key: string, context: Context): Promise<string> {
 function requireKeyFrom(key: string, source: string): string {
   if (API_KEY_PATTERN.test(key)) return key;
   throw new UsageError(
-    `${source} must consist of visible ASCII characters without spaces (value not shown)`,
+    `${source} must consist of visible ASCII characters, without spaces and quotes (value not shown)`,
   );
 }
 

@@ -90,6 +90,8 @@ export interface Command extends Syntax {
   summary: string;
   /** Command lines in the help of the command. */
   examples: readonly string[];
+  /** Environment variables in the help, with their meaning, besides those of the flags. */
+  variables?: Readonly<Record<string, string>>;
   /** Runs the command with parsed arguments. Returns the exit code; 0 without a value. */
   run: (given: Arguments, context: Context) => Promise<number | void>;
 }
@@ -225,7 +227,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       sandbox: SERVICE_FLAGS.sandbox,
       "env-file": {
         value: "FILE",
-        help: "file with environment variables, such as WEIR_TOKENS=…; set ones have priority",
+        help: "file with lines such as WEIR_TOKENS=…; the environment has priority",
       },
       ...COMMON_FLAGS,
     },
@@ -234,6 +236,21 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       "weir serve --access public --port 8080",
       "weir serve --host 0.0.0.0 --env-file /etc/weir.env",
     ],
+    variables: {
+      DATASTREAM_API_KEY: "API key of the server, unless the access mode is caller",
+      WEIR_SIGNING_SECRET: "secret of signed URLs, at least 32 bytes",
+      WEIR_TOKENS: "tokens of at least 16 characters, separated by commas",
+      WEIR_MAX_ROWS: "maximum number of rows of a download",
+      WEIR_MAX_DOWNLOADS: "maximum number of concurrent downloads (default: 20)",
+      WEIR_PAGE_ROWS: "maximum number of rows per page (default: 10000)",
+      WEIR_CORS_ORIGINS: "origins whose web pages may read downloads (default: *)",
+      WEIR_REQUESTS_PER_SECOND: "maximum rate of requests to DataStream (default: 2)",
+      WEIR_LOG: "text, json or errors (default: text)",
+      WEIR_METRICS_PORT: "port of /metrics without a token",
+      WEIR_METRICS_TOKEN: "token of /metrics, at least 16 characters",
+      WEIR_SHUTDOWN_TIMEOUT: "seconds for open downloads after SIGTERM or Ctrl-C (default: 25)",
+      DATASTREAM_BASE_URL: "root address of another service",
+    },
     run: async (given, context) => (await import("./command_functions.ts")).serve(given, context),
   },
   setup: {
@@ -271,7 +288,7 @@ Exit codes: 0 success, 1 failure, 2 invalid command line, 130 interrupted.
 
 /** Returns the help of a command. */
 function commandHelp(name: string): string {
-  const { summary, operand, flags, examples } = COMMANDS[name]!;
+  const { summary, operand, flags, variables = {}, examples } = COMMANDS[name]!;
   return `weir ${name}: ${summary}
 
   weir ${name}${operand ? ` ${operand.name}` : ""} [flags]
@@ -285,7 +302,11 @@ ${
     )
   }
 
-Examples:
+${
+    Object.keys(variables).length === 0
+      ? ""
+      : `Environment variables:\n${formatTable(Object.entries(variables))}\n\n`
+  }Examples:
 ${examples.map((example) => `  ${example}`).join("\n")}
 `;
 }

@@ -71,9 +71,17 @@ function flagNames(
 async function readVariables(path: string | undefined): Promise<Record<string, string>> {
   if (path === undefined) return {};
   const text = await readFile(path, "utf8").catch((error) => {
-    throw new CommandError(`Cannot read ${path}: ${oneLine(error)}`);
+    throw new CommandError(`Cannot read ${path}: ${oneLine(error)}: check the path of --env-file`);
   });
-  return parseEnv(text) as Record<string, string>;
+  // Editors of Windows can write a byte order mark, which would become part of the first name.
+  const variables = parseEnv(text.replace(/^\uFEFF/, "")) as Record<string, string>;
+  const isEmpty = text.split("\n").every((line) => /^\s*(#|$)/.test(line));
+  if (!isEmpty && !Object.keys(variables).some((name) => /^\w+$/.test(name))) {
+    throw new CommandError(
+      `${path} has no variables: write lines such as WEIR_ACCESS=public, in UTF-8`,
+    );
+  }
+  return variables;
 }
 
 /** Resolves when a signal is aborted. */

@@ -4,6 +4,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { waitFor } from "../../helpers/wait_for.ts";
 import { type Runtime, startApp, testOnEach } from "./runtimes.ts";
 import type { Server } from "./server.ts";
+import { Stall } from "./stall.ts";
 import {
   appOptionsFor,
   DOWNLOAD,
@@ -84,6 +85,30 @@ testOnEach("the app logs a download as aborted when the client leaves", async (r
   assertEquals([outcome, status, level], ["aborted", 200, "info"]);
   assert(Number(rows) > 0 && Number(rows) < rowsOf(large));
 });
+
+testOnEach(
+  "the app logs a download as aborted when the client leaves before the first page",
+  async (runtime) => {
+    const stall = new Stall("before the headers");
+    await using upstream = serveUpstream(
+      (request) => stall.respond(request, pageFor(request, shape)),
+      rowsOf(shape),
+    );
+    await using server = await start(runtime, upstream);
+    const leaving = new AbortController();
+    const aborted = fetch(server.root + DOWNLOAD, {
+      headers: { "x-request-id": "early" },
+      signal: leaving.signal,
+    }).then(() => "response", () => "aborted");
+    await waitFor(() => upstream.pages.length === 1, "the request for page 1");
+    leaving.abort();
+    assertEquals(await aborted, "aborted");
+    // In workerd, the abort is detected at the next write.
+    stall.end();
+    const { outcome, level } = await logged(server, "early");
+    assertEquals([outcome, level], ["aborted", "info"]);
+  },
+);
 
 testOnEach(
   "the app logs a download as failed when DataStream fails after a page",

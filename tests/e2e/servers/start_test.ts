@@ -84,11 +84,15 @@ testPrograms(
     using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const { port } = taken.addr as Deno.NetAddr;
     for (
-      const [environment, flags] of [
-        [{ PORT: String(port) }, []],
-        [{ PORT: "0", WEIR_METRICS_PORT: String(port) }, []],
-        [{ PORT: "0" }, ["--port", String(port)]],
-      ] as [Record<string, string>, string[]][]
+      const [environment, flags, source] of [
+        [{ PORT: String(port) }, [], ""],
+        [
+          { PORT: "0", WEIR_METRICS_PORT: String(port) },
+          [],
+          " (WEIR_METRICS_PORT sets this port)",
+        ],
+        [{ PORT: "0" }, ["--port", String(port)], ""],
+      ] as [Record<string, string>, string[], string][]
     ) {
       const { code, lines } = await runToEnd(
         program,
@@ -98,7 +102,7 @@ testPrograms(
       assertEquals([code, lines.length], [1, 1], lines.join("\n"));
       assertEquals(
         lines[0],
-        `Cannot listen on http://127.0.0.1:${port}/: another program uses this port: choose another port, or stop that program`,
+        `Cannot listen on http://127.0.0.1:${port}/: another program uses this port: choose another port, or stop that program${source}`,
       );
     }
   },
@@ -151,7 +155,8 @@ testPrograms(
       args: [...command.args, "--env-file", "server.env", "--access", "public"],
       files: {
         ...command.files,
-        "server.env": "# Settings\nWEIR_ACCESS=signed\nDATASTREAM_API_KEY='a-secret-key'\n" +
+        "server.env":
+          "\uFEFFDATASTREAM_API_KEY='a-secret-key'\r\n# Settings\nWEIR_ACCESS=signed\n" +
           "WEIR_MAX_ROWS=11\nexport WEIR_MAX_DOWNLOADS=3\nWEIR_TOKKENS=a-secret-token-0\n",
       },
     });
@@ -162,6 +167,29 @@ testPrograms(
     );
     assertStringIncludes(server.log(), "Unknown variable WEIR_TOKKENS: did you mean WEIR_TOKENS?");
     assertEquals(/a-secret/.test(server.log()), false);
+  },
+);
+
+testPrograms(
+  COMMAND_LINES,
+  "exits with 1 and prints no value when the file of --env-file has no variables",
+  async (program) => {
+    const command = await program.command({ WEIR_SANDBOX: "1" });
+    for (const text of ["WEIR_TOKENS a-secret-token-00\n", "\uFFFDW\0E\0I\0R\0_\0X\0=\0x\0\n"]) {
+      const ended = await runToEnd(
+        {
+          ...program,
+          command: () =>
+            Promise.resolve({ ...command, files: { ...command.files, "no.env": text } }),
+        },
+        {},
+        "--env-file",
+        "no.env",
+      );
+      assertEquals([ended.code, ended.lines], [1, [
+        "no.env has no variables: write lines such as WEIR_ACCESS=public, in UTF-8",
+      ]]);
+    }
   },
 );
 

@@ -1,6 +1,7 @@
 // Command lines of `weir serve` that start no server. tests/e2e/servers starts it.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { KNOWN_VARIABLES } from "../../../edge/server/server_config.ts";
 import { weir } from "../../helpers/run_weir.ts";
 
 const HELP = "For help, run weir serve --help";
@@ -74,4 +75,11 @@ Deno.test("weir serve exits with 1 when it cannot read the file of variables", a
   const { code, errors } = await weir(["serve", "--sandbox", "--env-file", "no.env"]);
   assertEquals([code, errors.length], [1, 1]);
   assertStringIncludes(errors[0]!, "Cannot read no.env: ");
+  assertStringIncludes(errors[0]!, ": check the path of --env-file");
+});
+
+Deno.test("weir serve --help names every environment variable of the server", async () => {
+  const { output } = await weir(["serve", "--help"]);
+  const names = KNOWN_VARIABLES.filter((name) => name !== "WEIR_SANDBOX");
+  assertEquals(names.filter((name) => !output.includes(name)), []);
 });

@@ -207,25 +207,37 @@ Deno.test(
   },
 );
 
-Deno.test(
-  "EdgeApp.request() logs a request as aborted when the client leaves before the first page",
-  DEADLINE,
-  async () => {
-    const { promise: sent, resolve } = Promise.withResolvers<void>();
-    const never = () => {
-      resolve();
-      return new Promise<Response>(() => {});
-    };
-    const { app, log } = overUpstream([never], json);
-    const client = new AbortController();
-    const answer = app.request("/Records.csv", { signal: client.signal, headers });
-    await sent;
-    client.abort();
-    await answer;
-    const { outcome, status, upstreamRequests, level } = only(log);
-    assertEquals([outcome, status, upstreamRequests, level], ["aborted", 499, 1, "info"]);
-  },
-);
+// The server of Node aborts with a text, not with an error.
+for (const reason of [undefined, "Error: aborted"]) {
+  Deno.test(
+    `EdgeApp.request() logs a request as aborted when the client leaves before the first page (reason: ${reason})`,
+    DEADLINE,
+    async () => {
+      for (
+        const path of [
+          "/Records.csv",
+          "/Records?$count=true",
+          "/Citations.txt",
+          "/?endpoint=Records",
+        ]
+      ) {
+        const { promise: sent, resolve } = Promise.withResolvers<void>();
+        const never = () => {
+          resolve();
+          return new Promise<Response>(() => {});
+        };
+        const { app, log } = overUpstream([never], json);
+        const client = new AbortController();
+        const answer = app.request(path, { signal: client.signal, headers });
+        await sent;
+        client.abort(reason);
+        assertEquals((await answer).status, 499, path);
+        const { outcome, status, upstreamRequests, level } = only(log);
+        assertEquals([outcome, status, upstreamRequests, level], ["aborted", 499, 1, "info"], path);
+      }
+    },
+  );
+}
 
 Deno.test("EdgeApp.request() logs a download that breaks as failed, and its error, with the same id", async () => {
   const { app, log } = overUpstream([

@@ -25,6 +25,7 @@ const LANGUAGES: Record<string, string> = {
   json: "parsed by this file",
   yaml: "configuration of another program, not tested",
   text: "output; not run",
+  ini: "not run: a unit of systemd",
   powershell: "not run: paired with a block for POSIX shells",
 };
 

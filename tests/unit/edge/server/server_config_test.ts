@@ -1,5 +1,5 @@
 import "../../../helpers/no_permission.ts";
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { readConfig } from "../../../../edge/config.ts";
 import {
   createReport,
@@ -65,6 +65,14 @@ Deno.test("unknownVariables() lists the known names when none is near", () => {
   }
 });
 
+Deno.test("unknownVariables() compares only the part after WEIR_ when it suggests a name", () => {
+  assertMatch(unknownVariables(["WEIR_FOO"])[0]!, /^Unknown variable WEIR_FOO: use WEIR_ACCESS, /);
+});
+
+Deno.test("unknownVariables() ignores names that contain other characters, which may be part of a value", () => {
+  assertEquals(unknownVariables(["WEIR_TOKENS: a-secret-token-00\nHOST", "WEIR_LOG "]), []);
+});
+
 Deno.test("unknownVariables() returns nothing when all names are known", () => {
   assertEquals(unknownVariables(KNOWN_VARIABLES), []);
 });
@@ -116,12 +124,30 @@ Deno.test("settingsLine() says that there is no key when callers send their own"
 });
 
 Deno.test("readMetricsPort() returns the port, or nothing when the variable is empty", () => {
-  assertEquals(["9100", "0", " ", undefined].map(readMetricsPort), [9100, 0, undefined, undefined]);
-  assertThrows(() => readMetricsPort("on"), ValidationError, "WEIR_METRICS_PORT must be a whole");
+  assertEquals(["9100", "0", " ", undefined].map((text) => readMetricsPort(text, 8000)), [
+    9100,
+    0,
+    undefined,
+    undefined,
+  ]);
+  assertThrows(
+    () => readMetricsPort("on", 8000),
+    ValidationError,
+    "WEIR_METRICS_PORT must be a whole",
+  );
+});
+
+Deno.test("readMetricsPort() throws when the port is that of the server", () => {
+  assertThrows(
+    () => readMetricsPort("9100", 9100),
+    ValidationError,
+    "WEIR_METRICS_PORT must be different from the port of the server, got 9100: choose another port",
+  );
+  assertEquals(readMetricsPort("0", 0), 0);
 });
 
 Deno.test("createReport() writes text, or JSON objects when WEIR_LOG is json", () => {
-  const lines = [undefined, "errors", "json"].map((log) => {
+  const lines = [undefined, "errors", "json "].map((log) => {
     const written: unknown[] = [];
     // All arguments, as of console.error().
     const report = createReport((...line) => written.push(...line), log);

@@ -53,7 +53,9 @@ Deno.test("fetch() of the entry serves synthetic data when WEIR_SANDBOX is 1", a
   const response = await get(entry, HEADER_ONLY);
   assertEquals([response.status, await response.text()], [200, "Id\r\n"]);
   assertEquals(response.headers.get("x-weir-data"), "synthetic");
-  assertEquals(lines.map((line) => line.split(",")[0]), ["Settings: access public"]);
+  assertMatch(lines[0]!, /^Settings: access public, /);
+  assertMatch(lines[1]!, / info \S+ GET \/Records\.csv 200 complete/);
+  assertEquals(lines.length, 2);
 });
 
 Deno.test("the entry reports unknown variables when it starts, and starts", async () => {
@@ -154,7 +156,23 @@ Deno.test("fetch() of the entry uses the environment of the first request when i
   assertEquals(lines[0], "Unknown variable WEIR_ACCES: did you mean WEIR_ACCESS?");
   assertMatch(lines[1]!, /^Settings: access public, synthetic data/);
   await get(entry, "/healthz", { WEIR_SANDBOX: "1" });
-  assertEquals(lines.length, 2);
+  assertEquals(lines.slice(2).map((line) => line.split(" ")[4]), ["/Records.csv", "/healthz"]);
+});
+
+Deno.test("the entry writes each line with its level when it runs on Workers", async () => {
+  for (const WEIR_LOG of ["text", "json"]) {
+    const lines: string[][] = [];
+    const add = (level: string) => (...line: string[]) => void lines.push([level, ...line]);
+    const log = { info: add("info"), warn: add("warn"), error: add("error") };
+    const entry = createServerEntry(undefined, false, log);
+    const environment = { WEIR_SANDBOX: "1", WEIR_X: "1", WEIR_LOG };
+    await get(entry, "/healthz", environment);
+    await get(entry, "/unknown", environment);
+    assertEquals(lines.map(([level]) => level), ["warn", "info", "info", "warn"]);
+    await get(createServerEntry(undefined, false, log), "/healthz", { WEIR_LOG });
+    assertEquals(lines.at(-1)![0], "error");
+    assertEquals(lines.map(({ length }) => length), [2, 2, 2, 2, 2]);
+  }
 });
 
 Deno.test("fetch() of the entry returns 503, and 200 for /healthz, when a value is invalid on Workers", async () => {
@@ -189,7 +207,7 @@ Deno.test("the entry stops with 0 when the open responses of Deno are complete",
   await promise.catch(() => {});
   // Otherwise the process would end before the timer, as it does under `deno serve`.
   const running = setInterval(() => {}, 1_000);
-  assertEquals([await process.stop!(), lines.length], [0, 1]);
+  assertEquals([await process.stop!(), lines.length], [0, 3]);
   clearInterval(running);
 });
 
@@ -203,7 +221,7 @@ Deno.test("the entry stops with 1 and reports the number when responses of Deno 
   await get(entry, "/healthz", { completed: Promise.resolve() });
   assertEquals(await process.stop!(), 1);
   assertEquals(
-    lines[1],
+    lines.at(-1),
     "Interrupted 1 open response after 0 s: to wait longer, set WEIR_SHUTDOWN_TIMEOUT",
   );
 });
@@ -230,7 +248,7 @@ Deno.test("the entry stops Bun's server when Bun passes it with a request", asyn
     const response = await get(entry, HEADER_ONLY, server);
     assertEquals(await response.text(), "Id\r\n");
     assertEquals([await process.stop!(), server.calls], [code, [...calls]]);
-    assertEquals(lines.slice(1).map((line) => line.split(":")[0]), [
+    assertEquals(lines.slice(2).map((line) => line.split(":")[0]), [
       ...(pending > 0 ? ["Interrupted 2 open responses after 0 s"] : []),
     ]);
   }
