@@ -97,7 +97,7 @@ export interface SeenPages {
  */
 const PART_LENGTH = 1 << 20;
 
-/** Maximum time (ms) for which rows wait for further ones, to be delivered together. */
+/** Maximum time (ms) for which rows that have arrived are kept to deliver them with further ones. */
 const MAX_DELAY = 10;
 
 /**
@@ -265,9 +265,9 @@ export function readBytes(writer: PageWriter, collectsDois: boolean): PageReader
 
 /** Collects a body of JSON. */
 class JsonBody implements ByteTarget {
-  /** Bytes that were read into its own memory. */
+  /** Bytes in the own memory. */
   readonly #window = new PageWindow();
-  /** Chunks that were received in other memory. */
+  /** Chunks in other memory. */
   readonly #chunks: Uint8Array[] = [];
 
   space(): Bytes {
@@ -289,7 +289,7 @@ class JsonBody implements ByteTarget {
    */
   parse(): unknown {
     const { bytes: own, end } = this.#window;
-    // A body is read either into its own memory or in chunks, never both.
+    // A body is read either into the own memory or into chunks.
     const isOwn = this.#chunks.length === 0;
     const bytes = isOwn ? own.subarray(0, end) : concatBytes(this.#chunks.splice(0));
     try {
