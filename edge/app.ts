@@ -69,7 +69,7 @@
  *
  * ## Errors
  *
- * An error before the first page is a response with a problem details object (RFC 9457), such as status 400
+ * An error before the first row is a response with a problem details object (RFC 9457), such as status 400
  * for an invalid parameter or 503 if DataStream is busy. A later error breaks the connection, so that no
  * program takes an incomplete file for a complete one.
  *
@@ -119,10 +119,9 @@ export interface EdgeApp {
  * Creates an app that serves downloads and a web page.
  *
  * `GET /Records.csv` returns records as CSV. Each resource and format has such a path. Query options
- * are URL parameters, whose `$` may be percent-encoded. The response is sent page by page, as the
- * pages arrive from the service.
+ * are URL parameters, whose `$` may be percent-encoded. Rows are sent while they arrive from the service.
  *
- * An error before the first page is an HTTP error with a problem details object (RFC 9457). A later
+ * An error before the first row is an HTTP error with a problem details object (RFC 9457). A later
  * error aborts the transfer, so that no client mistakes an incomplete file for a complete one.
  *
  * `GET /` returns the web page, `GET /Citations.txt` returns citations, `GET /healthz` returns

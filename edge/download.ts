@@ -29,7 +29,7 @@ export interface AppContext {
  *
  * @param formatInPath Format of the extension in the path; `undefined` to negotiate it
  * @throws {HttpProblem} If the request is not authorized, its `accept` header excludes every format,
- *   the server is at its limit, or the service fails before the first page
+ *   the server is at its limit, or the service fails before the first row
  * @throws {ValidationError} If a URL parameter is invalid
  */
 export async function respondWithDownload(
@@ -87,7 +87,7 @@ export async function respondWithDownload(
       readerTimeout: settings.readerTimeout,
       clock: settings.clock,
       onError: (error) =>
-        exchange.logFailure(`Download of ${resource} failed after its first page`, error),
+        exchange.logFailure(`Download of ${resource} failed after its first rows`, error),
       onChunk(bytes) {
         exchange.bytes += bytes;
       },

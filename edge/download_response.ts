@@ -17,7 +17,7 @@ interface StreamedDownload {
   /** Time (ms) after which a client that reads nothing is disconnected. */
   readerTimeout: number;
   clock: Clock;
-  /** Called if the download fails after its first page, or the client reads nothing for too long. */
+  /** Called if the download fails after its first rows, or the client reads nothing for too long. */
   onError: (error: unknown) => void;
   /** Called with the number of bytes of each chunk that is passed to the runtime. */
   onChunk: (bytes: number) => void;
@@ -48,7 +48,10 @@ export async function streamDownload(download: StreamedDownload): Promise<Respon
   }
 }
 
-/** Creates a body of smaller chunks. Reads the stream when the client has read all chunks before. */
+/**
+ * Creates a body that divides each part of the stream into small chunks. Reads the next part when the client has
+ * read the part before it.
+ */
 function createBody(
   reader: ReadableStreamDefaultReader<Bytes>,
   first: ReadableStreamReadResult<Bytes>,
@@ -57,7 +60,7 @@ function createBody(
   let { done: isDone, value: part } = first;
   /** Number of bytes of the part that were passed to the runtime. */
   let taken = 0;
-  /** Frees the part, because the query still refers to it. */
+  /** Frees the memory of the part. Garbage collection cannot, because the query still references it. */
   const dropPart = () => {
     if (part === undefined) return;
     buffer.remove(part.length);

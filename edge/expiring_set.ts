@@ -6,7 +6,7 @@ const RENEWAL_INTERVAL = 5_000;
 const ENTRY_TTL = 30_000;
 
 /**
- * A set whose entries belong to requests, and are removed unless renewed.
+ * A set of entries that belong to requests. An entry that is not renewed is removed.
  *
  * Workerd can drop a request without running its `finally` blocks or timers. Its entries would otherwise
  * stay in the set.
@@ -37,7 +37,7 @@ export class ExpiringSet<T extends object> {
     const deleted = new AbortController();
     const renew = async () => {
       while (!deleted.signal.aborted) {
-        // This adds an entry again that has expired while the whole process was suspended.
+        // This also restores an entry that expired while the process was suspended.
         this.#renewedAt.set(entry, this.clock.now());
         await this.clock.sleep(RENEWAL_INTERVAL, deleted.signal);
       }

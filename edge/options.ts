@@ -72,13 +72,14 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
    */
   maxDownloads?: number | undefined;
   /**
-   * Maximum number of rows per page, 1 to 10000. A running download holds one page in memory.
+   * Maximum number of rows per page, 1 to 10000. A running download can hold two pages in memory.
    * Default 10000.
    */
   pageRows?: number | undefined;
   /**
-   * Maximum number of bytes that all downloads together hold for clients that read slowly. While it is
-   * reached, no further page is requested. It can be exceeded by a part of one page. Default 32000000.
+   * Maximum number of bytes that all downloads together hold for clients that read slowly. A page is requested
+   * only if there is room for it, or no other download holds any bytes. A page that is longer than expected can
+   * exceed the limit. Default 32000000.
    */
   maxBufferedBytes?: number | undefined;
   /** Origins whose web pages may read responses, or `*` for all. Default `*`. */
@@ -89,7 +90,7 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
   now?: (() => number) | undefined;
   /**
    * Called with one line for each internal error, each error of the service that the client did not
-   * cause, each download that fails after its first page and, with `logRequests`, each request. The
+   * cause, each download that fails after its first rows and, with `logRequests`, each request. The
    * line never contains a key, token, secret or signature. An object such as `console` has a function
    * for each level. Default `console.error`.
    */

@@ -8,15 +8,16 @@ const ROOM_POLL_INTERVAL = 20;
 const TURN_POLL_INTERVAL = 100;
 /** Time (ms) without a poll after which a download that waits is treated as abandoned. */
 const ABANDONED_AFTER = 5_000;
-/** Length (bytes) that is assumed for the first page of a download: 10,000 records are 3 MB of CSV. */
+/** Length (bytes) that is reserved for the first page of a download; 10,000 records take about 3 MB as CSV. */
 const FIRST_PAGE_LENGTH = 4_000_000;
 
 /**
  * Limits the output that all open downloads buffer for their clients.
  *
- * A download reserves room for a page before the page is requested, first come, first served. The page then
- * arrives at full speed, because it blocks the other requests to the service. Pages arrive one after
- * another, so the limit is exceeded at most by the part of one page that is longer than expected.
+ * A download reserves room for a page before it requests the page, first come, first served. The page is then
+ * read without waiting for the client, because a page that is being received blocks the other requests to the
+ * service. Pages arrive one after another, and a page can be longer than expected: the limit is exceeded at most
+ * by this difference.
  *
  * A waiter polls, because workerd ends a request that awaits a promise of another request.
  */
@@ -72,7 +73,7 @@ export class OutputBudget {
     }
   }
 
-  /** Whether the next page of a download has room, or no other download uses any. */
+  /** Whether there is room for the next page of a download, or no other download buffers anything. */
   #hasRoomFor({ length, expectedLength }: OutputBuffer): boolean {
     const { used } = this;
     return used === length || used + expectedLength <= this.#max;
@@ -84,11 +85,11 @@ export class OutputBuffer implements PageBuffer {
   readonly #budget: OutputBudget;
   readonly #closed = new AbortController();
   #remove: (() => void) | undefined;
-  /** Number of bytes that have arrived, and that the client has not read. */
+  /** Number of bytes that have arrived and that the client has not read. */
   #unread = 0;
   /** Length (bytes) of the longest page so far. */
   #longestPage = 0;
-  /** Number of bytes of the current page that are expected, and have not arrived. */
+  /** Number of bytes of the current page that are expected and have not arrived. */
   #missing = 0;
   /** Number of bytes of the current page that have arrived. */
   #arrived = 0;
@@ -98,7 +99,7 @@ export class OutputBuffer implements PageBuffer {
     this.#budget = budget;
   }
 
-  /** Length (bytes) that is expected of the next page. */
+  /** Expected length (bytes) of the next page: that of the longest page so far. */
   get expectedLength(): number {
     return this.#longestPage || FIRST_PAGE_LENGTH;
   }
@@ -132,7 +133,7 @@ export class OutputBuffer implements PageBuffer {
     this.#longestPage = Math.max(this.#longestPage, this.#arrived);
   }
 
-  /** Removes bytes that the client has read. */
+  /** Subtracts bytes that the client has read. */
   remove(bytes: number): void {
     this.#unread -= bytes;
   }

@@ -3,13 +3,13 @@ import type { PageRequest } from "./fetch_page.ts";
 import { toIdNumber } from "./next_link.ts";
 
 /**
- * The rows of one page that are delivered before the page is complete, over all attempts at the page.
+ * Records the rows of one page that are delivered before the page is complete, in all attempts at the page.
  *
  * Only rows with rising integer Ids are delivered early, because a page that breaks is continued after the
  * last delivered Id.
  */
 export class DeliveredRows {
-  /** Whether a request for the page has continued after its first rows. */
+  /** Whether an attempt has requested only the rows after the last delivered one. */
   isContinued = false;
   readonly #page: PageRequest;
   readonly #mayDeliver: boolean;
@@ -26,7 +26,7 @@ export class DeliveredRows {
 
   /**
    * @param page Request for the whole page
-   * @param mayDeliver Whether rows may be delivered early; otherwise all checks are left to the complete page
+   * @param mayDeliver Whether rows may be delivered early; otherwise only the complete page is checked
    */
   constructor(page: PageRequest, mayDeliver: boolean) {
     this.#page = page;
@@ -36,8 +36,8 @@ export class DeliveredRows {
   /**
    * Returns the request of the next attempt.
    *
-   * It continues after the last delivered row. If the rows were not in order, a row before it may not be
-   * delivered. The whole page is then requested again, without the delivered rows.
+   * It begins after the last delivered row. If the rows were not in order, a row with a lower Id may not have
+   * been delivered, so the whole page is requested again. The delivered rows are then left out of the result.
    */
   nextRequest(): PageRequest {
     const page = this.#page;
@@ -51,7 +51,7 @@ export class DeliveredRows {
     return { ...page, position: this.#position, top, rowsWanted, hasRows: true };
   }
 
-  /** Starts an attempt. Returns the order of its rows. */
+  /** Starts an attempt. Returns the check of the order of its rows. */
   startAttempt({ position, omittedIds, top }: PageRequest): RowOrder {
     const after = position === undefined ? -1 : Number(toIdNumber(position) ?? NaN);
     const isRising = this.#mayDeliver && omittedIds === undefined && !Number.isNaN(after);
@@ -89,7 +89,7 @@ export class DeliveredRows {
 
 /** Checks the order of the rows of one attempt while they arrive. */
 class RowOrder {
-  /** Whether the rows can be delivered before the page is complete. */
+  /** Whether the Ids have risen so far, so that the rows can be delivered before the page is complete. */
   isRising: boolean;
   #last: number;
   readonly #top: number;
@@ -97,10 +97,11 @@ class RowOrder {
   #checked = 0;
 
   /**
-   * @param isRising Whether rows may be delivered early
+   * @param isRising Whether rows may be delivered early; otherwise no row is checked
    * @param last Id before the first row
    * @param top Maximum number of rows
-   * @param onFault Called if the rows cannot be delivered early. Returns whether some were already delivered
+   * @param onFault Called for the first row that is not in order, without an integer Id or beyond `top`.
+   *   Its argument says whether the row is not in order. Returns whether rows were already delivered
    */
   constructor(
     isRising: boolean,
@@ -118,8 +119,8 @@ class RowOrder {
    * Checks the rows that have arrived since the last call.
    *
    * @param ids Ids of all rows
-   * @returns The fault of the page, if rows of it were already delivered; otherwise the rows are held until
-   *   the page is complete
+   * @returns The fault of the page, if rows of it were already delivered. Otherwise `undefined`; if the Ids do
+   *   not rise, the rows are held until the page is complete
    */
   check(ids: readonly (RowId | undefined)[]): string | undefined {
     if (!this.isRising) return undefined;

@@ -28,7 +28,7 @@ export interface PageRequest {
   rowsWanted: number;
   /** Ids of rows that were already delivered, and are left out. Default: none. */
   omittedIds?: ReadonlySet<number>;
-  /** Whether rows after the position have already been received, so that an empty page is wrong. */
+  /** Whether a row after the position has already arrived, so that an empty page is wrong. */
   hasRows?: boolean;
 }
 
@@ -121,7 +121,7 @@ export class Execution {
     return this.#pageSizes.get(resource)?.limit(top) ?? top;
   }
 
-  /** Reports the delivery of a page, or adds the rows of a part of a page. */
+  /** Adds delivered rows to the progress, and reports it if they are the last of their page. */
   deliver(rows: number, isPageEnd: boolean): void {
     const { pages, rows: delivered } = this.#progress;
     this.#update({ rows: delivered + rows });

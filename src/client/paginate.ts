@@ -21,11 +21,11 @@ export interface Page<T> {
   hasLink: boolean;
   /** Whether the content is the last part of its page. */
   isPageEnd: boolean;
-  /** Whether the page broke, and was continued by another request after rows of it were delivered. */
+  /** Whether the page broke, and another request continued it after its delivered rows. Set on the last part. */
   isContinued: boolean;
 }
 
-/** Functions that return numbers that change while pages are delivered. */
+/** Functions whose results change while pages are delivered. */
 interface Expectations {
   /** Returns the number of rows still wanted. Default: no limit. */
   rowsWanted?: () => number;
@@ -63,7 +63,7 @@ export async function* paginate<T>(
     mayDeliverEarly = () => false,
   }: Expectations = {},
 ): AsyncGenerator<Page<T>, void, void> {
-  // Integer Ids must ascend. Other Ids must be new; only small resources have them.
+  // Integer Ids must rise from page to page. Other Ids must be new; only small resources have them.
   const seen = { tokens: new Set<string>(), ids: new Set<string>() };
   let { position } = first;
   let isLinked = false;

@@ -41,7 +41,7 @@ export interface QueryPage<T> {
   isPageEnd: boolean;
 }
 
-/** Position after the rows that were delivered so far. */
+/** Position after the delivered rows. It is updated before each delivery. */
 interface CurrentPosition {
   /** Shards that are still to be requested; `undefined` before the first page of the query. */
   remaining: readonly Shard[] | undefined;
@@ -107,6 +107,7 @@ async function* readFirstShard<T>(
   }
   const rowsWanted = () => query.limit - position.rows;
   const rowsMissing = () => later[0]?.isJoined ? undefined : missingRows(shard);
+  // `maxRows` must be checked before the first row is delivered.
   const needsCountFirst = () => position.remaining === undefined && query.limit > query.maxRows;
   const mayDeliverEarly = () => deliversEarly && !needsCountFirst();
   const request = toPageRequest(query, shard);
@@ -132,7 +133,7 @@ async function* readFirstShard<T>(
     const pageRows = earlyRows + rows;
     earlyRows = isPageEnd ? 0 : pageRows;
     if (isContinued && skipToken === undefined && shard.isUncounted && rowsWanted() > rows) {
-      // A continued page consists of several responses, so its rows are counted like those of several pages.
+      // A continued page consists of several responses, so it is compared with a count, as several pages are.
       const count = await countShard(execution, query, shard);
       shard = withCount(query, { ...shard, isUncounted: false }, count);
     }

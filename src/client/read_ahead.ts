@@ -1,34 +1,34 @@
-/** Limits the output that is buffered for the reader of a stream. */
+/** Limit for the output that is buffered for the reader of a stream. */
 export interface PageBuffer {
   /** Resolves when the next page may be requested. */
   startPage(): Promise<void>;
   /** Counts bytes of the page that have arrived. */
   add(bytes: number): void;
-  /** Called at the end of the page. */
+  /** Ends the page. It may be shorter or longer than expected. */
   endPage(): void;
 }
 
 /** Key of an internal option of `bytes()`: the `PageBuffer` of the stream. */
 export const PAGE_BUFFER: unique symbol = Symbol("PAGE_BUFFER");
 
-/** How far to read ahead. */
+/** Options of `readAhead()`. */
 interface ReadAheadOptions<T> {
-  /** Whether an item ends a page. */
+  /** Whether an item is the last one of its page. */
   isPageEnd: (item: T) => boolean;
   /** Length (bytes) of an item. */
   lengthOf: (item: T) => number;
-  /** Whether to request the next page when the reader has taken all of a page. */
+  /** Whether to request the next page as soon as the reader has taken the last item of a page. */
   readsNextPage: boolean;
-  /** Limits the items that are buffered. Default: no limit. */
+  /** Limit for the items that are buffered. Default: no limit. */
   buffer: PageBuffer | undefined;
 }
 
-/** Maximum length (bytes) of a page after which the next one is read ahead. It is probably as long. */
+/** Length (bytes) of a page above which the next one, which is probably as long, is not read ahead. */
 const MAX_PAGE_LENGTH = 1 << 25;
 
 /**
- * Reads the items of a page without waiting for the reader, so that the service is free for the next request as
- * soon as possible. Buffers the rest of one page.
+ * Reads all items of a page without waiting for the reader, because a page that is being received blocks other
+ * requests to the service. Buffers at most the items of one page.
  *
  * @param next Returns the next item, `undefined` after the last one. It is not called concurrently
  * @returns A function like `next`

@@ -36,11 +36,11 @@ export interface CheckedPage<T> {
   take: () => T;
   /** Number of these rows. */
   rows: number;
-  /** Ids of all rows of the page; `undefined` if a row has no Id. */
+  /** Ids of all rows of the response; `undefined` if a row has no Id. */
   ids: readonly RowId[] | undefined;
   /** Skip token of the next page; `undefined` if the page has no link to a next one. */
   skipToken: string | undefined;
-  /** Whether the page has as many rows as were requested. */
+  /** Whether the response has as many rows as were requested. */
   isFull: boolean;
 }
 
@@ -94,7 +94,10 @@ export interface SeenPages {
   ids: ReadonlySet<string>;
 }
 
-/** Length (bytes) of a part of a page. Shorter parts take more time per row, longer ones more memory. */
+/**
+ * Length (bytes) from which the rows that have arrived are delivered immediately. Shorter parts of a page take
+ * more time per row, longer ones more memory.
+ */
 const PART_LENGTH = 1 << 20;
 
 /**
@@ -108,13 +111,13 @@ const MAX_DELAY = 10;
 
 /**
  * Reads a response as a page, checks its rows and reads the skip token of the next page. Yields rows before
- * the page is complete, if their Ids rise.
+ * the page is complete if their Ids are integers that rise.
  *
  * Source: DataStream Public API, "Response Format"; OData JSON Format 4.01, section 19.5
  * (an error in a page).
  *
  * @param sent The request, for the checks
- * @param delivered The rows of the page that were delivered before, in any attempt. It is updated
+ * @param delivered The rows of the page that were delivered in any attempt. It is updated
  * @throws {DataStreamError} If the response is not the requested page, or its next link is invalid
  */
 export async function* readPage<T>(

@@ -1,10 +1,10 @@
-// Buffers that grow: the part of a page that is being scanned, and bytes that are written.
+// Growing buffers for the input and the output of a page.
 import type { Bytes } from "../bytes.ts";
 import { releaseBuffer } from "./page_writer.ts";
 
 /**
- * Number of zero bytes after the unread bytes. No scanner reads further than eight bytes past a byte that
- * is not zero, and JSON has no zero bytes.
+ * Number of zero bytes after the unread bytes. JSON has no zero bytes, so a scanner stops there: it reads at most
+ * eight bytes past a byte that is not zero.
  *
  * V8 compiles a loop that has read past the end of a typed array to code that is 2 to 3 times slower.
  */
@@ -13,7 +13,7 @@ const SENTINEL_LENGTH = 16;
 /** Default capacity (bytes). A larger one is not faster, and a smaller one takes more reads. */
 const WINDOW_LENGTH = 1 << 18;
 
-/** The part of a page that has arrived and is not yet scanned. It grows only for a row longer than itself. */
+/** The part of a page that has arrived and is not yet read. It grows if less than a quarter of it is free. */
 export class PageWindow {
   /** The buffer. Reading a stream can replace it. */
   bytes: Bytes;
@@ -101,7 +101,7 @@ const INITIAL_CAPACITY = 1 << 18;
 /** Number of bytes after those that were reserved, which `copyWords()` may overwrite. */
 const SPARE_LENGTH = 8;
 
-/** Bytes that are written one after the other. */
+/** Growing buffer to which bytes are appended. */
 export class ByteBuffer {
   /** Buffer of the bytes, with room after them. `reserve()` can replace it. */
   bytes: Bytes;
@@ -135,7 +135,7 @@ export class ByteBuffer {
     this.length += bytes.length;
   }
 
-  /** Returns the bytes from an offset on; the buffer is not copied. */
+  /** Returns a view of the bytes from an offset to another. `reserve()` and `append()` can make it invalid. */
   from(start: number, end: number = this.length): Bytes {
     return this.bytes.subarray(start, end);
   }

@@ -48,8 +48,8 @@ export type CsvColumn = string | readonly [field: string, header: string];
 export interface CsvOptions {
   /**
    * Columns in order, each with an optional name for the header row. Default: the selected fields;
-   * without a selection, all fields in the documented order, followed by new fields of the rows that
-   * arrive first.
+   * without a selection, all fields in the documented order, followed by other fields of the rows that are
+   * delivered first. A field that first appears in a later row is an error.
    */
   columns?: readonly CsvColumn[] | undefined;
   /** Separator between cells: `,`, `;`, a tab, or another ASCII punctuation mark. Default `,`. */
@@ -162,7 +162,7 @@ const BYTE_ORDER_MARK = "\ufeff";
 /** Writes pages as one CSV document. */
 export class CsvWriter implements PageWriter, RowFormat {
   state: WriterState & { fields: readonly string[] };
-  /** Whether fields of the first page that are not in `fields` become columns. */
+  /** Whether fields of the rows that are not in `fields` become columns until rows are taken. */
   readonly addsColumns: boolean;
   readonly #csv: CheckedCsvOptions;
   /** Writer of the open page. */
@@ -221,7 +221,8 @@ export class CsvWriter implements PageWriter, RowFormat {
   }
 
   /**
-   * The first rows with columns set the columns. Without rows or columns, there are no bytes.
+   * Returns records, after the header if they are the first ones. The header fixes the columns. Without rows or
+   * columns, it returns no bytes.
    */
   append(records: Bytes, count: number): Bytes {
     const { fields } = this.#records!;
@@ -264,7 +265,7 @@ export function toCell(
   return escapeFormulas ? escapeFormula(text) : text;
 }
 
-/** Converts the JSON bytes of an array or object to a field (RFC 4180), quoted if necessary. */
+/** Converts the JSON bytes of an array or object to a cell, quoted if necessary. */
 export function toNestedCell(json: Uint8Array, csv: CheckedCsvOptions): Uint8Array<ArrayBuffer> {
   const text = toCell(parseRawJson(utf8Decoder.decode(json)), csv);
   return utf8Encoder.encode(quoteCell(text, csv.separator));

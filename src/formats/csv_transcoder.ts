@@ -50,7 +50,7 @@ export class RecordWriter implements RowWriter {
   #recordEnds: number[] = [];
   /** While columns may be added: the number of columns of each record. */
   #recordColumns: number[] = [];
-  /** Rows of a page with more than `MAX_COLUMNS` columns, after its first rows. */
+  /** Rows that are kept until the page is complete: the first one with too many columns, and all after it. */
   readonly #wideRows: RawRow[] = [];
 
   constructor({ window, reader, output }: RowSource, options: RecordOptions) {
@@ -73,7 +73,7 @@ export class RecordWriter implements RowWriter {
 
   write(at: number, end: number): boolean {
     const columns = this.#countColumns();
-    // The row is parsed, and kept.
+    // The caller parses the row, and `writeParsed()` keeps it.
     if (columns > MAX_COLUMNS || this.#wideRows.length > 0) return false;
     this.#writeRecord(columns, end - at);
     if (this.#columns === undefined) this.#addRecord(columns);
@@ -144,8 +144,13 @@ export class RecordWriter implements RowWriter {
     return known;
   }
 
-  /** Writes a record with more cells, which are empty. */
+  /**
+   * Writes a record, and empty cells at its end.
+   *
+   * @param cells Number of empty cells to add
+   */
   #pad(record: Uint8Array, cells: number): void {
+    // A record with one empty cell has quotes, which a record of several cells does not need.
     const isEmptyQuoted = record.length === '""\r\n'.length && record[0] === QUOTE && cells > 0;
     const length = isEmptyQuoted ? 0 : record.length - "\r\n".length;
     this.#output.append(record.subarray(0, length));

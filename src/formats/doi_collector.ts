@@ -13,8 +13,9 @@ export const DOI_FIELD = "DOI";
 export class DoiCollector {
   /** The last DOI with each hash, as JSON bytes without quotes. */
   readonly #known = new Map<number, Uint8Array>();
-  /** The DOIs that were found, and the number of the row of each. */
+  /** The distinct DOIs, in order of appearance, and the number of the first row with each. */
   readonly #found = new Map<string, number>();
+  /** Number of DOIs that `take()` has returned. */
   #taken = 0;
 
   /**
@@ -47,7 +48,11 @@ export class DoiCollector {
     if (!this.#found.has(doi)) this.#found.set(doi, row);
   }
 
-  /** Returns the DOIs of the rows before a number, except those returned before. */
+  /**
+   * Returns the DOIs of the first rows, except those that an earlier call has returned.
+   *
+   * @param rows Number of these rows
+   */
   take(rows: number): string[] {
     const dois = [...this.#found].slice(this.#taken);
     const taken = dois.filter(([, row]) => row < rows).map(([doi]) => doi);

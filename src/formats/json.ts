@@ -22,7 +22,7 @@ import {
  * Converts one page of the service to NDJSON, for callers that request pages themselves.
  *
  * @param page Bytes of a page: a JSON object with its rows under `value`
- * @returns One line per row. Each line is the row's own bytes minus white space, so 7.10 stays 7.10
+ * @returns One line per row: the bytes of the row without white space between tokens, so 7.10 stays 7.10
  * @throws {SyntaxError} If the bytes are not a page
  * @throws {ValidationError} If the page is not a `Uint8Array`
  *
@@ -65,7 +65,7 @@ export interface JsonDocumentParts {
   separator: string;
   /** Text after the last item. */
   tail: string;
-  /** Creates the writer of the rows of a page. It writes the separator after each item, or ends lines. */
+  /** Creates the writer of the rows of a page. It writes the separator, or else a line feed, after each item. */
   write: (source: RowSource) => RowWriter;
 }
 
@@ -99,7 +99,7 @@ export class JsonDocumentWriter implements PageWriter, RowFormat {
     const { isBegun, hasRows = false } = this.state;
     const { head, separator } = this.#parts;
     const start = !isBegun ? head : hasRows && count > 0 ? separator : "";
-    // Drop the last separator; the next rows write it first.
+    // Drop the separator after the last item. The next call writes it before its items.
     const end = Math.max(0, items.length - separator.length);
     // NDJSON has no separator, so its state never changes.
     if (separator !== "") this.state = { isBegun: true, hasRows: hasRows || count > 0 };

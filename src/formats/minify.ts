@@ -40,7 +40,7 @@ export class MinifiedRowWriter implements RowWriter {
 /**
  * Finds the member `Id` of a row, with one adjacent comma.
  *
- * @returns Its offsets; -1 if its value is neither a number nor a string
+ * @returns Its offsets; -1 if it is missing, or its value is null, an empty string, an array or an object
  */
 function findIdMember(
   page: Uint8Array,

@@ -38,7 +38,7 @@ export interface RowHandler {
 /** Maximum number of bytes that are copied to the envelope before they are searched for rows. */
 const ENVELOPE_STEP = 512;
 
-/** What the scanner expects next in the array of rows. */
+/** Token that the scanner expects next in the array of rows. */
 type Expected = "row or end" | "row" | "comma or end";
 
 /**
@@ -54,7 +54,7 @@ export class PageScanner {
   readonly #envelope = new ByteBuffer();
   readonly #position = new EnvelopePosition(this.#envelope);
   readonly #rowEnd = new RowEnd();
-  /** Set while rows are scanned; `undefined` in the envelope. */
+  /** Expected token in the array of rows; `undefined` in the envelope. */
   #expected: Expected | undefined;
   /** Whether an item of the last member `value` is not an object. */
   #hasOtherItems = false;
@@ -84,8 +84,8 @@ export class PageScanner {
   /**
    * Parses the members of the complete page other than its rows.
    *
-   * @returns The members, and the fault of the page if its member `value` is not a list of rows or it is
-   *   nested too deep
+   * @returns The members, and the fault of the page if its member `value` is not a list of rows, or another
+   *   member is nested too deep
    * @throws {PageFault} If the page is malformed or incomplete
    */
   end(): { envelope: Record<string, unknown>; fault?: PageFault } {
@@ -103,7 +103,7 @@ export class PageScanner {
       return { envelope: {}, fault: new PageFault(NO_ROW_LIST) };
     }
     const { value, ...envelope } = page as Record<string, unknown>;
-    // Every array `value` was scanned for rows, so it is the last one.
+    // `JSON.parse()` keeps the last of several members `value`. If it is an array, its rows were scanned last.
     if (!Array.isArray(value) || this.#hasOtherItems) {
       return { envelope, fault: new PageFault(NO_ROW_LIST) };
     }
@@ -125,7 +125,7 @@ export class PageScanner {
     const window = this.#window;
     const { bytes, end } = window;
     let at = window.start;
-    // An incomplete row begins at `at`, so there is no white space to skip.
+    // An incomplete row is still unread, so its brace is at `at`, and no white space is skipped.
     for (;;) {
       if (bytes[at]! <= SPACE) at = skipWhiteSpace(bytes, at);
       if (at === end) break;
@@ -174,7 +174,7 @@ export class PageScanner {
     const { bytes, end: available } = this.#window;
     const end = rowEnd.find(bytes, at, available);
     if (end < 0) return -1;
-    // The row was incomplete when it was read before.
+    // The row was incomplete in an earlier call, and now is complete.
     if (wasPending && this.#rows.readRow(at) >= 0) return end;
     this.#rows.parseRow(bytes.subarray(at, end));
     return end;
@@ -191,7 +191,7 @@ class EnvelopePosition {
   #isEscaped = false;
   /** Offset in the envelope of the last string. */
   #stringStart = 0;
-  /** The last tokens: the name of the rows, and the colon after it. */
+  /** Whether the last token is the name of the rows, or the colon after this name. */
   #last: "name" | "colon" | undefined;
 
   constructor(envelope: ByteBuffer) {

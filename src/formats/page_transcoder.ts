@@ -15,7 +15,7 @@ import {
 import { parseRow, type RawRow, rowIdOf, textOf } from "./raw_json.ts";
 import { readRowId, RowReader } from "./row_reader.ts";
 
-/** The part of a document writer that depends on its format. */
+/** The format-specific part of a document writer. */
 export interface RowFormat {
   /** Fields of the columns of the row reader, in order. `Id` and `DOI` are added if they are needed. */
   readonly fields: readonly string[];
@@ -28,13 +28,13 @@ export interface RowFormat {
   /**
    * Returns rows as the next bytes of the document, and advances the state of the document.
    *
-   * @param rows The written rows. They must be copied
+   * @param rows The written rows, in a buffer that is reused: copy them
    * @param count Number of rows
    */
   append(rows: Bytes, count: number): Bytes;
 }
 
-/** What a `RowWriter` reads and writes. */
+/** Input and output of a {@linkcode RowWriter}. */
 export interface RowSource {
   readonly window: PageWindow;
   /** Reader that has read the row to write. */
@@ -59,10 +59,10 @@ export interface RowWriter {
   write(at: number, end: number): boolean;
   /** Writes a parsed row. */
   writeParsed(row: RawRow): void;
-  /** Whether no rows can be taken until the page is complete. Default false. */
+  /** Whether the rows that were written so far cannot be taken yet. Default false. */
   readonly isHeld?: boolean;
   /**
-   * Called before rows are taken. It can change the rows in the output.
+   * Called before rows are taken. It can rewrite the rows in the output, for example to add columns.
    *
    * @returns The offset of the last row in the output; `undefined` if nothing has changed
    */
@@ -87,12 +87,13 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
   #columns = -1;
   #idColumn = -1;
   #doiColumn = -1;
-  /** Number of rows that were written, and that were taken. */
+  /** Number of rows that were written. */
   #written = 0;
+  /** Number of written rows that were taken. */
   #taken = 0;
   /** Offset of the last row in the output. */
   #lastRow = 0;
-  /** Why the rows after the written ones cannot be added to the document. */
+  /** Fault of the first row that cannot be added to the document. No later row is written. */
   #fault: PageFault | undefined;
 
   constructor(format: RowFormat, options: PageOptions = {}) {
@@ -157,7 +158,7 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
         this.#writer.complete?.();
         this.#writer.seal?.();
         const rows = this.#take(this.#output.length, this.#written);
-        // A download that waits for its next page still refers to this one.
+        // Released here, because a download that waits for its next page still references this one.
         this.#window.release();
         this.#output.release();
         return rows;
@@ -250,14 +251,18 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
     this.#writer.writeParsed(row);
   }
 
-  /** Keeps a fault until the page is complete, unless another copy of the page may not have it. */
+  /** Keeps a fault that a new request would not remove until the page is complete; throws any other error. */
   #setFault(error: unknown): void {
     if (!(error instanceof PageFault) || error.hint === undefined) throw error;
     this.#fault ??= error;
     this.#output.length = this.#lastRow;
   }
 
-  /** Takes the rows before an offset in the output. */
+  /**
+   * Takes the rows before an offset in the output.
+   *
+   * @param written Number of rows of the page before this offset, including those taken before
+   */
   #take(end: number, written: number): TakenRows {
     const rows = written - this.#taken;
     const bytes = this.#format.append(this.#output.from(0, end), rows);

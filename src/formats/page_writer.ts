@@ -5,7 +5,7 @@ import { parseWholeNumber } from "../validation.ts";
 /**
  * Writes the JSON pages of the service as one document of another format.
  *
- * If a page is rejected, the state does not change, so another copy of the page can be written.
+ * The state changes only when rows are taken. A page that is rejected before that can be written again.
  */
 export interface PageWriter {
   /** Progress of the document. */
@@ -44,12 +44,12 @@ export interface ByteTarget {
   /** Returns memory to fill with the next bytes. It is invalid after the next call. */
   space(): Bytes;
   /**
-   * Adds bytes that are in this memory.
+   * Adds bytes that were read into the memory of `space()`.
    *
    * @param filled The start of the last `space()`; a stream may have moved it to another buffer
    */
   add(filled: Bytes): void;
-  /** Adds bytes that are elsewhere. */
+  /** Adds bytes that are in other memory. */
   append(chunk: Uint8Array): void;
 }
 
@@ -102,7 +102,7 @@ export interface CompletePage {
   takeRows(): TakenRows;
 }
 
-/** Writes a page that has arrived. */
+/** Writes a page that has arrived completely. */
 export function writeWholePage(
   writer: Pick<PageWriter, "openPage">,
   page: Uint8Array,
@@ -174,7 +174,7 @@ export function completeIds(ids: readonly (RowId | undefined)[]): readonly RowId
   return ids.every((id) => id !== undefined) ? ids : undefined;
 }
 
-/** What was received instead of a page whose member `value` is an array of objects. */
+/** Fault of a page whose member `value` is not an array of objects. */
 export const NO_ROW_LIST = 'no list of rows under "value"';
 
 /** A page that cannot be written: it is malformed, or has a field that cannot become a column. */

@@ -35,7 +35,7 @@ export const ESCAPED_STRING = 4;
 /** An array or an object. */
 export const NESTED = 5;
 
-/** The values of a row by column. If columns are not added, an extra entry holds any other field. */
+/** The values of a row by column. The entry after the columns is for fields without a column, and is ignored. */
 export interface RowValues {
   /** Offset in the window of the first byte of each value; of a string, the byte after the quote. */
   starts: Int32Array;
@@ -67,7 +67,7 @@ export class RowReader {
   readonly columns: readonly string[];
   /** Values of the last row. */
   values: RowValues;
-  /** Whether the last row has no white space between its tokens. It can be false for such a row. */
+  /** Whether the last row is known to have no white space between its tokens. */
   isCompact = false;
   readonly #window: PageWindow;
   readonly #byteClasses: Uint8Array;
@@ -129,7 +129,7 @@ export class RowReader {
       this.isCompact = this.#shape!.isCompact && !this.#hasNested;
       return end;
     }
-    // A single row of another shape keeps the shape; two in succession replace it.
+    // A single row of another shape does not replace the learned shape; two in succession do.
     if (!this.#wasShaped && this.#learnedShapes < MAX_SHAPES) this.#learnShape(at);
     this.#wasShaped = false;
     this.values = this.#otherValues;

@@ -23,7 +23,7 @@ export const PAUSE = 50;
 /**
  * Returns a body that sends its parts with pauses between them.
  *
- * @param end Event after a further pause. Default: the body is closed without one
+ * @param end Event after a further pause. Default: the body is closed without a further pause
  */
 export function pausingBody(
   parts: readonly Uint8Array<ArrayBuffer>[],
@@ -78,24 +78,24 @@ function brokenBody(
   }
 }
 
-/** A service whose first page breaks, and a query of it. */
+/** A query of a service whose first page breaks, and the requests that it sends. */
 export interface BrokenPage {
   query: Query<object>;
   /** Skip tokens and page sizes of the requests for rows. */
   requests: string[];
 }
 
-/** A result of a sandbox, the query for it, and the length of its first page. */
+/** A result of several pages, and queries for it with and without a broken page. */
 export interface BreakableResult {
-  /** Reads the result in a format from a service whose first page breaks. */
+  /** Creates a query of a service whose first page breaks at an offset. */
   break: (at: number, way: Break) => BrokenPage;
-  /** The query without faults. */
+  /** Creates a query of the service without faults. */
   intact: () => Query<object>;
-  /** The first page. */
+  /** The first page, in JSON. */
   page: Uint8Array<ArrayBuffer>;
 }
 
-/** Fields of the rows, so that pages are short. */
+/** Fields to request: few, so that pages are short. */
 const SELECT: Record<ResourceName, readonly string[]> = {
   Records: ["Id", "DOI", "ResultValue"],
   Observations: ["Id", "DOI", "ResultValue"],

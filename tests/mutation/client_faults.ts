@@ -161,7 +161,7 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
     find: "if (this.#isDisordered) return",
     replacement: "if (page === undefined) return",
     test: "tests/unit/client/early_rows_test.ts",
-    only: "csv() gives each row once when Id",
+    only: "csv() returns each row once when Id",
   },
   {
     name: "rows whose Ids fall are delivered early",
@@ -169,7 +169,7 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
     find: 'typeof id === "number" && id > this.#last',
     replacement: 'typeof id === "number"',
     test: "tests/unit/client/early_rows_test.ts",
-    only: "csv() gives each row once when Id",
+    only: "csv() returns each row once when Id",
   },
   {
     name: "an empty page is accepted after rows after its position were received",

@@ -7,7 +7,7 @@ import { RESOURCE_NAMES } from "../helpers/resources.ts";
 for (const resource of RESOURCE_NAMES) {
   for (const format of formatsOf(resource)) {
     for (const way of BREAKS) {
-      Deno.test(`${format}() gives each row of ${resource} once when a page has a ${way} at any byte`, async () => {
+      Deno.test(`${format}() returns each row of ${resource} once when a page has a ${way} at any byte`, async () => {
         const result = await breakableResult(resource);
         const wanted = (await readChunks(result.intact(), format)).join("");
         for (let at = 0; at <= result.page.length; at++) {

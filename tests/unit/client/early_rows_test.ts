@@ -1,4 +1,4 @@
-// Rows that are delivered before their page is complete: order, faults, and how a page is continued.
+// Rows that are delivered before their page is complete: their order, faults, and continued pages.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, type DataStreamOptions } from "../../../mod.ts";
@@ -20,16 +20,16 @@ const decoder = new TextDecoder();
 
 for (const resource of RESOURCE_NAMES) {
   for (const format of formatsOf(resource)) {
-    Deno.test(`${format}() gives each row of ${resource} once when a page breaks at any byte`, async () => {
+    Deno.test(`${format}() returns each row of ${resource} once when a page breaks at any byte`, async () => {
       const result = await breakableResult(resource);
-      const wanted = (await readChunks(result.intact(), format)).join("");
+      const expected = (await readChunks(result.intact(), format)).join("");
       let index = 0;
       let continued = 0;
       for (const at of cutPoints(result.page)) {
         // One way to break at each offset; `deno task test:properties` tries all of them.
         const way = BREAKS[index++ % BREAKS.length]!;
         const { query, requests } = result.break(at, way);
-        assertEquals((await readChunks(query, format)).join(""), wanted, `${way} at ${at}`);
+        assertEquals((await readChunks(query, format)).join(""), expected, `${way} at ${at}`);
         if (requests[1]?.startsWith("Id:")) continued++;
       }
       // Ids of Metadata are not integers, so its pages are held.
@@ -101,7 +101,7 @@ async function readIds(
   }
 }
 
-Deno.test("csv() gives rows before their page ends, without the last row that has arrived", async () => {
+Deno.test("csv() returns rows before their page ends, except the last row that has arrived", async () => {
   const clock = new FakeClock();
   let controller!: ReadableStreamDefaultController<Uint8Array>;
   const body = new ReadableStream<Uint8Array>({ start: (given) => void (controller = given) });
@@ -122,7 +122,7 @@ Deno.test("csv() gives rows before their page ends, without the last row that ha
 });
 
 for (const end of ["reset", "close", "hang"] as const) {
-  Deno.test(`csv() continues after the last delivered row when a page has a ${end} before its end`, async () => {
+  Deno.test(`csv() continues after the last delivered row when a page ends early with ${end}`, async () => {
     const [start] = split(pageOf([2, 4, 6, 8]), '"Id":6,"DOI":"d6"}');
     const { client, requests } = clientOf([
       { texts: [start!], end },
@@ -134,7 +134,7 @@ for (const end of ["reset", "close", "hang"] as const) {
   });
 }
 
-Deno.test("csv() continues a page with as many rows as the limit leaves", async () => {
+Deno.test("csv() requests only the rows that the limit leaves when it continues a page", async () => {
   const [start] = split(pageOf([2, 4, 6, 8, 10]), '"Id":6,"DOI":"d6"}');
   const { client, requests } = clientOf([
     { texts: [start!], end: "reset" },
@@ -144,7 +144,7 @@ Deno.test("csv() continues a page with as many rows as the limit leaves", async 
   assertEquals([chunks.join("|"), requests], ["2 4 |6 8 10 ", ["null 5", "Id:4 3"]]);
 });
 
-Deno.test("csv() counts all attempts at a page together when it breaks after each row", async () => {
+Deno.test("csv() limits the attempts at a page when each of them delivers a row", async () => {
   const start = (id: number) => split(pageOf([id, id + 1, id + 2]), `"d${id + 1}"}`)[0]!;
   const replies = Array.from({ length: 6 }, (_, index): Reply => ({
     texts: [start(index + 1)],
@@ -189,9 +189,7 @@ const held: [name: string, text: string, ids: string][] = [
 ];
 for (const [name, text, ids] of held) {
   Deno.test(`csv() holds a page until it is complete when its Ids ${name}`, async () => {
-    const texts = [...text].map((_, index) => text.slice(index * 10, index * 10 + 10)).filter(
-      Boolean,
-    );
+    const texts = text.match(/.{1,10}/g)!;
     const { client } = clientOf([{ texts }], { retry: { attempts: 1 } });
     const { chunks, error } = await readIds(client);
     assertEquals(chunks, ids === "" ? [] : [ids]);
@@ -200,7 +198,7 @@ for (const [name, text, ids] of held) {
 }
 
 for (const later of [3, 1, 2]) {
-  Deno.test(`csv() gives each row once when Id ${later} comes after rows with greater Ids were delivered`, async () => {
+  Deno.test(`csv() returns each row once when Id ${later} comes after rows with greater Ids were delivered`, async () => {
     const sorted = [...new Set([2, 4, later, 6, 8])].toSorted((a, b) => a - b);
     const { client, requests } = clientOf([
       { texts: split(pageOf([2, 4, 6, later, 8]), `"d6"}`) },
@@ -225,7 +223,7 @@ Deno.test("csv() fails when a page that is not in order lacks a delivered row in
   assert(String(error).includes("no row with Id 2"), String(error));
 });
 
-Deno.test("csv() fails when a page has more rows than requested after some were delivered", async () => {
+Deno.test("csv() continues a page when it has more rows than requested after some were delivered", async () => {
   const { client, requests } = clientOf([
     { texts: split(pageOf([1, 2, 3, 4, 5]), `"d2"}`, `"d4"}`) },
     { texts: [pageOf([2, 3, 4], { "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:4` })] },
@@ -248,14 +246,14 @@ Deno.test("csv() fails when a field is new after the header was delivered, and n
   );
 });
 
-Deno.test("csv() delivers no row before the count when maxRows may be exceeded", async () => {
+Deno.test("csv() delivers no row before maxRows is checked", async () => {
   const { client, clock } = clientOf([{ texts: split(pageOf([1, 2, 3]), `"d2"}`) }]);
   const reader = client.records({ select: ["Id"], maxRows: 2 }).csv().getReader();
   await assertRejects(() => reader.read(), DataStreamError, "3 rows");
   assert(clock.now() >= PAUSE);
 });
 
-Deno.test("batches() give whole pages, and continue after each cursor, when pages arrive slowly", async () => {
+Deno.test("batches() returns whole pages when pages arrive slowly", async () => {
   const replies = [
     {
       texts: split(
@@ -272,7 +270,7 @@ Deno.test("batches() give whole pages, and continue after each cursor, when page
   assertEquals(batches.map(({ rows }) => rows), [3, 2, 0]);
 });
 
-Deno.test("csv() reads a page completely when its reader has taken only the first rows", async () => {
+Deno.test("csv() receives a whole page when its reader has taken only the first rows", async () => {
   const link = { "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:3` };
   const { client, clock, requests } = clientOf([
     { texts: split(pageOf([1, 2, 3], link), `"d2"}`) },

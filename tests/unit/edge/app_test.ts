@@ -172,7 +172,7 @@ Deno.test("EdgeApp.request() breaks the transfer and logs the error when clock.s
   assertEquals(response.status, 200);
   clock.sleep = fail as unknown as FakeClock["sleep"];
   await assertRejects(() => response.text());
-  assertStringIncludes(log.join(), "Download of Records failed after its first page");
+  assertStringIncludes(log.join(), "Download of Records failed after its first rows");
   assertStringIncludes(log.join(), BUG);
 });
 

@@ -160,7 +160,7 @@ for (const [name, reply] of faults) {
         assertEquals(response.status, 200);
         await assertRejects(() => response.text());
         assertEquals(log.length, 1);
-        assertStringIncludes(log[0]!, "Download of Records failed after its first page");
+        assertStringIncludes(log[0]!, "Download of Records failed after its first rows");
       },
     );
   }

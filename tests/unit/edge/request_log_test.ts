@@ -250,7 +250,7 @@ Deno.test("EdgeApp.request() logs a download that breaks as failed, and its erro
   const [error, request] = log.map((line) => JSON.parse(line));
   assertEquals(log.length, 2);
   assertEquals([error.level, error.requestId], ["error", ID]);
-  assertStringIncludes(error.message, "Download of Records failed after its first page");
+  assertStringIncludes(error.message, "Download of Records failed after its first rows");
   assertEquals([request.level, request.outcome, request.status], ["error", "failed", 200]);
   assertEquals([request.requestId, request.rows, request.bytes], [ID, 1, "Id\r\n1\r\n".length]);
 });
