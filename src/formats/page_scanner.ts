@@ -51,7 +51,7 @@ export class PageScanner {
   readonly #window: PageWindow;
   readonly #rows: RowHandler;
   /** The bytes of the page outside of the rows. */
-  readonly #envelope = new ByteBuffer();
+  readonly #envelope = new ByteBuffer(2 * ENVELOPE_STEP);
   readonly #position = new EnvelopePosition(this.#envelope);
   readonly #rowEnd = new RowEnd();
   /** Expected token in the array of rows; `undefined` in the envelope. */
