@@ -13,11 +13,16 @@ export class DeliveredRows {
   isContinued = false;
   readonly #page: PageRequest;
   readonly #mayDeliver: boolean;
-  readonly #ids: number[] = [];
+  /** Ids of the rows of earlier attempts. */
+  #earlierIds: RowId[] = [];
+  /** Ids of all rows of the current attempt. Those of the delivered ones are not copied: a page has 10,000. */
+  #ids: readonly (RowId | undefined)[] = [];
   /** Whether a row of the page came after a row with a greater Id that was already delivered. */
   #isDisordered = false;
   /** Number of rows of the current attempt that were delivered. */
   #ofAttempt = 0;
+  /** Id of the last row that was delivered; `undefined` if none was. */
+  #last: RowId | undefined;
 
   /**
    * @param page Request for the whole page
@@ -36,23 +41,23 @@ export class DeliveredRows {
    */
   nextRequest(): PageRequest {
     const page = this.#page;
-    const delivered = this.#ids.length;
-    if (delivered === 0) return page;
-    if (this.#isDisordered) return { ...page, omittedIds: new Set(this.#ids) };
+    this.#endAttempt();
+    if (this.#last === undefined) return page;
+    const delivered = this.#earlierIds;
+    if (this.#isDisordered) return { ...page, omittedIds: new Set(delivered as number[]) };
     this.isContinued = true;
-    const rowsWanted = page.rowsWanted - delivered;
+    const rowsWanted = page.rowsWanted - delivered.length;
     const top = Math.min(page.top, rowsWanted);
     return { ...page, position: this.#position, top, rowsWanted, hasRows: true };
   }
 
   /** Starts an attempt. Returns the order of its rows. */
   startAttempt({ position, omittedIds, top }: PageRequest): RowOrder {
-    this.#ofAttempt = 0;
     const after = position === undefined ? -1 : Number(toIdNumber(position) ?? NaN);
     const isRising = this.#mayDeliver && omittedIds === undefined && !Number.isNaN(after);
     return new RowOrder(isRising, after, top, (isDisordered) => {
       this.#isDisordered ||= isDisordered;
-      return this.#ids.length > 0;
+      return this.#last !== undefined;
     });
   }
 
@@ -64,13 +69,21 @@ export class DeliveredRows {
    * @returns The skip token after the rows
    */
   add(ids: readonly (RowId | undefined)[], rows: number): string {
-    const end = this.#ofAttempt + rows;
-    for (; this.#ofAttempt < end; this.#ofAttempt++) this.#ids.push(ids[this.#ofAttempt] as number);
+    this.#ids = ids;
+    this.#ofAttempt += rows;
+    if (this.#ofAttempt > 0) this.#last = ids[this.#ofAttempt - 1];
     return this.#position;
   }
 
   get #position(): string {
-    return `Id:${this.#ids.at(-1)}`;
+    return `Id:${this.#last}`;
+  }
+
+  #endAttempt(): void {
+    const ids = this.#ids.slice(0, this.#ofAttempt);
+    this.#earlierIds = [...this.#earlierIds, ...ids as RowId[]];
+    this.#ids = [];
+    this.#ofAttempt = 0;
   }
 }
 
@@ -109,7 +122,8 @@ class RowOrder {
    *   the page is complete
    */
   check(ids: readonly (RowId | undefined)[]): string | undefined {
-    for (; this.isRising && this.#checked < ids.length; this.#checked++) {
+    if (!this.isRising) return undefined;
+    for (; this.#checked < ids.length; this.#checked++) {
       const id = ids[this.#checked];
       const isAfter = typeof id === "number" && id > this.#last;
       if (isAfter && this.#checked < this.#top) {

@@ -14,7 +14,6 @@ import {
   type TakenRows,
   toRowId,
 } from "../formats/page_writer.ts";
-import { PageWindow } from "../formats/buffers.ts";
 import type { DeliveredRows } from "./delivered_rows.ts";
 import { type PageRequest, requestedFields, toSystemQueryOptions } from "./fetch_page.ts";
 import { FailedAttempt } from "./http_error.ts";
@@ -58,11 +57,15 @@ export type PageReader<T> = (options: ConversionOptions) => PageConversion<T>;
 
 /** Converts a page while it arrives. */
 interface PageConversion<T> extends ByteTarget {
-  /** Ids of the rows that have arrived. */
+  /** Number of bytes that are not yet scanned. */
+  readonly unscanned: number;
+  /** Converts the rows that have arrived completely. */
+  scan(): void;
+  /** Ids of the rows that were scanned. */
   readonly ids: readonly (RowId | undefined)[];
   /** Number of bytes that `take()` would return; 0 if it must not be called. */
   readonly takeableLength: number;
-  /** Returns the rows that have arrived since the last call, except the last one. */
+  /** Returns the rows that were scanned since the last call, except the last one. */
   take(): TakenContent<T>;
   /**
    * Ends the page.
@@ -93,6 +96,12 @@ export interface SeenPages {
 
 /** Length (bytes) of a part of a page. Shorter parts take more time per row, longer ones more memory. */
 const PART_LENGTH = 1 << 20;
+
+/**
+ * Number of bytes that are scanned together. Each scan ends in the middle of a row, which is read again with the next
+ * bytes, and a compressed body arrives in Node in pieces of 16 KB, which are only a few rows.
+ */
+const SCAN_LENGTH = 1 << 16;
 
 /** Maximum time (ms) for which rows that have arrived are kept to deliver them with further ones. */
 const MAX_DELAY = 10;
@@ -152,40 +161,62 @@ async function* readParts<T>(
     const { content, rows } = conversion.take();
     return { content, rows, position: delivered.add(conversion.ids, rows) };
   };
+  const check = () => {
+    const fault = order.check(conversion.ids);
+    if (fault !== undefined) throw rowError(response, fault);
+  };
+  const scan = () => {
+    conversion.scan();
+    check();
+  };
   const stop = new AbortController();
-  let delay: Promise<"due"> | undefined;
+  let isDelayed = false;
+  let isDue = false;
+  let isRead = false;
+  let wake = () => {};
+  const onDue = () => {
+    isDue = true;
+    wake();
+  };
+  const onRead = () => {
+    isRead = true;
+    wake();
+  };
+  // Whether rows, or bytes that may contain rows, wait for further ones.
+  const isWaiting = () =>
+    order.isRising && (conversion.unscanned > 0 || conversion.takeableLength > 0);
   try {
     for (;;) {
-      const isHeld = !order.isRising;
-      if (!isHeld && conversion.takeableLength >= PART_LENGTH) yield takePart();
       const reading = response.readBody(conversion);
-      while (!isHeld && conversion.takeableLength > 0 && !await isSettled(reading)) {
-        delay ??= clock.sleep(MAX_DELAY, stop.signal).then(() => "due");
-        if (await Promise.race([reading, delay]) !== "due") break;
-        delay = undefined;
-        yield takePart();
+      if (isWaiting()) {
+        isRead = false;
+        reading.then(onRead, onRead);
+        // A read that takes longer probably waits for the network. For a page in memory, this saves a timer.
+        for (let count = 0; count < MICROTASKS && !isRead && !isDelayed; count++) await undefined;
+        // Not `Promise.race`: a compressed page has thousands of reads, and each race creates several promises.
+        while (!isRead && isWaiting()) {
+          if (!isDelayed) clock.sleep(MAX_DELAY, stop.signal).then(onDue, onDue);
+          isDelayed = true;
+          if (!isDue) await new Promise<void>((resolve) => wake = resolve);
+          if (!isDue) continue;
+          isDelayed = isDue = false;
+          scan();
+          if (isWaiting()) yield takePart();
+        }
       }
-      if (!await reading) return;
-      const fault = order.check(conversion.ids);
-      if (fault !== undefined) throw rowError(response, fault);
+      if (!await reading) break;
+      if (conversion.unscanned >= SCAN_LENGTH) scan();
+      else check();
+      if (order.isRising && conversion.takeableLength >= PART_LENGTH) yield takePart();
     }
+    scan();
   } finally {
-    delay?.catch(() => {});
     stop.abort("the page has ended"); // without a reason, an error with a stack would be created
   }
 }
 
 /** Number of microtasks after which a promise that is not settled probably waits for the network. */
 const MICROTASKS = 10;
-
-/** Whether a promise settles within some microtasks. For a page in memory, this saves a timer. */
-async function isSettled(promise: Promise<unknown>): Promise<boolean> {
-  let settled = false;
-  const settle = () => void (settled = true);
-  promise.then(settle, settle);
-  for (let count = 0; count < MICROTASKS && !settled; count++) await undefined;
-  return settled;
-}
 
 /**
  * Reads a page as rows.
@@ -202,6 +233,8 @@ export function readRows<R, T = R[]>(
     get ids() {
       return ids;
     },
+    unscanned: 0,
+    scan() {},
     takeableLength: 0,
     space: () => body.space(),
     add: (filled) => body.add(filled),
@@ -242,6 +275,10 @@ export function readBytes(writer: PageWriter, collectsDois: boolean): PageReader
   return ({ dropsId, omittedIds }) => {
     const page = writer.openPage({ dropsId, collectsDois, omittedIds });
     return {
+      get unscanned() {
+        return page.unscanned;
+      },
+      scan: () => page.scan(),
       get ids() {
         return page.ids;
       },
@@ -260,19 +297,37 @@ export function readBytes(writer: PageWriter, collectsDois: boolean): PageReader
   };
 }
 
+/**
+ * Size (bytes) of the blocks of a body. One buffer that is doubled when it is full takes 1.1 times as long for a page
+ * of records.
+ */
+const BLOCK_LENGTH = 1 << 20;
+
+/** Minimum length (bytes) of the part of a block to read into. */
+const MIN_SPACE = 1 << 16;
+
 /** Collects a body of JSON. */
 class JsonBody implements ByteTarget {
-  /** Bytes in the own memory. */
-  readonly #window = new PageWindow();
-  /** Chunks in other memory. */
+  /** Chunks in memory of the stream. */
   readonly #chunks: Uint8Array[] = [];
+  /** Full blocks of own memory. */
+  readonly #blocks: Bytes[] = [];
+  /** The block that is being filled. A read can replace its buffer. */
+  #block: Bytes = new Uint8Array();
+  /** Number of bytes in it. */
+  #used = 0;
 
   space(): Bytes {
-    return this.#window.space();
+    if (this.#block.length - this.#used < MIN_SPACE) {
+      this.#endBlock();
+      this.#block = new Uint8Array(BLOCK_LENGTH);
+    }
+    return this.#block.subarray(this.#used);
   }
 
   add(filled: Bytes): void {
-    this.#window.add(filled);
+    this.#block = new Uint8Array(filled.buffer);
+    this.#used += filled.length;
   }
 
   append(chunk: Uint8Array): void {
@@ -285,10 +340,11 @@ class JsonBody implements ByteTarget {
    * @throws {PageFault} If it is malformed
    */
   parse(): unknown {
-    const { bytes: own, end } = this.#window;
-    // A body is read either into the own memory or into chunks.
-    const isOwn = this.#chunks.length === 0;
-    const bytes = isOwn ? own.subarray(0, end) : concatBytes(this.#chunks.splice(0));
+    this.#endBlock();
+    const blocks = this.#blocks.splice(0);
+    // A body is read either into own memory or into that of the stream.
+    const bytes = concatBytes(blocks.length > 0 ? blocks : this.#chunks.splice(0));
+    blocks.forEach(releaseBuffer);
     try {
       const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
       releaseBuffer(bytes);
@@ -297,6 +353,11 @@ class JsonBody implements ByteTarget {
       // The message of `JSON.parse` would quote the response, which may contain the API key.
       throw new PageFault("broken JSON");
     }
+  }
+
+  #endBlock(): void {
+    if (this.#used > 0) this.#blocks.push(this.#block.subarray(0, this.#used));
+    this.#used = 0;
   }
 }
 

@@ -217,7 +217,7 @@ export function startTimeouts(
       timeout = bytes;
       missing = "bytes";
     },
-    stop: () => stopped.abort(),
+    stop: () => stopped.abort("stopped"), // without a reason, an error with a stack would be created
   };
 }
 

@@ -49,13 +49,34 @@ export class PageWindow {
    */
   add(filled: Bytes): void {
     if (filled.buffer !== this.bytes.buffer) this.#use(filled.buffer);
-    this.end += filled.length;
-    this.bytes.fill(0, this.end, this.end + SENTINEL_LENGTH);
+    this.#advance(filled.length);
+  }
+
+  /**
+   * Copies bytes into the free part of the buffer.
+   *
+   * @param chunk The bytes
+   * @param start Offset of the first byte to copy
+   * @returns The number of bytes that were copied; there may be no room for all of them
+   */
+  append(chunk: Uint8Array, start: number): number {
+    const space = this.space();
+    const isWhole = start === 0 && chunk.length <= space.length;
+    // A part of an array is a new object.
+    const part = isWhole ? chunk : chunk.subarray(start, start + space.length);
+    space.set(part);
+    this.#advance(part.length);
+    return part.length;
   }
 
   /** Frees the memory. The window cannot be used after this. */
   release(): void {
     releaseBuffer(this.bytes);
+  }
+
+  #advance(length: number): void {
+    this.end += length;
+    this.bytes.fill(0, this.end, this.end + SENTINEL_LENGTH);
   }
 
   #grow(): void {
@@ -71,29 +92,39 @@ export class PageWindow {
   }
 }
 
-/** Initial capacity (bytes). */
-const INITIAL_CAPACITY = 1 << 14;
+/**
+ * Initial capacity (bytes). The system commits only what is written, so it is larger than most pages of few fields.
+ * From 16 KB, a buffer would be copied five times while such a page is written.
+ */
+const INITIAL_CAPACITY = 1 << 18;
+
+/** Number of bytes after those that were reserved, which `copyWords()` may overwrite. */
+const SPARE_LENGTH = 8;
 
 /** Bytes that are written one after the other. */
 export class ByteBuffer {
   /** Buffer of the bytes, with room after them. `reserve()` can replace it. */
   bytes: Bytes;
+  /** View of the same buffer. */
+  view: DataView;
   /** Number of bytes written. */
   length = 0;
 
   /** @param capacity Number of bytes for which there is room. The system commits only what is written */
   constructor(capacity: number = INITIAL_CAPACITY) {
     this.bytes = new Uint8Array(capacity);
+    this.view = new DataView(this.bytes.buffer);
   }
 
   /** Returns the buffer after making room for `count` more bytes. */
   reserve(count: number): Bytes {
-    const needed = this.length + count;
+    const needed = this.length + count + SPARE_LENGTH;
     if (needed > this.bytes.length) {
       const larger = new Uint8Array(2 * needed);
       larger.set(this.bytes.subarray(0, this.length));
       releaseBuffer(this.bytes);
       this.bytes = larger;
+      this.view = new DataView(larger.buffer);
     }
     return this.bytes;
   }
@@ -119,4 +150,31 @@ export class ByteBuffer {
     this.bytes.copyWithin(0, count, this.length);
     this.length -= count;
   }
+}
+
+/**
+ * Copies bytes of a window to a buffer, eight at a time, and up to seven further bytes. A loop of single bytes
+ * takes 1.1 to 1.25 times as long for a page of records, and `TypedArray.set` creates an object for each call.
+ *
+ * Doubles keep all bits except those of a NaN, which valid UTF-8 does not contain: its bytes would end with 0xff, or
+ * with 0x7f after a byte from 0xf0 on.
+ *
+ * @param page View of the window
+ * @param start Offset of the first byte
+ * @param end Offset after the last byte
+ * @param out View of a buffer with enough reserved bytes
+ * @param outOffset Offset at which to write
+ * @returns The offset after the written bytes
+ */
+export function copyWords(
+  page: DataView,
+  start: number,
+  end: number,
+  out: DataView,
+  outOffset: number,
+): number {
+  for (let at = start, outAt = outOffset; at < end; at += 8, outAt += 8) {
+    out.setFloat64(outAt, page.getFloat64(at, true), true);
+  }
+  return outOffset + end - start;
 }

@@ -51,7 +51,7 @@ export class PageScanner {
   readonly #window: PageWindow;
   readonly #rows: RowHandler;
   /** The bytes of the page outside of the rows. */
-  readonly #envelope = new ByteBuffer();
+  readonly #envelope = new ByteBuffer(2 * ENVELOPE_STEP);
   readonly #position = new EnvelopePosition(this.#envelope);
   readonly #rowEnd = new RowEnd();
   /** Set while rows are scanned; `undefined` in the envelope. */

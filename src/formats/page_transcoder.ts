@@ -73,6 +73,7 @@ export interface RowWriter {
 
 /** Transcodes a page from JSON to another format while it arrives, from bytes to bytes. */
 export class PageTranscoder implements ArrivingPage, RowHandler {
+  unscanned = 0;
   readonly #format: RowFormat;
   readonly #options: PageOptions;
   readonly #window: PageWindow;
@@ -117,17 +118,25 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
 
   add(filled: Bytes): void {
     this.#window.add(filled);
+    // Not later: the next read takes the memory away.
     this.#scanner.scan();
   }
 
   append(chunk: Uint8Array): void {
-    for (let start = 0; start < chunk.length;) {
-      const space = this.space();
-      const part = chunk.subarray(start, start + space.length);
-      space.set(part);
-      this.add(space.subarray(0, part.length));
-      start += part.length;
+    let start = 0;
+    for (;;) {
+      const count = this.#window.append(chunk, start);
+      this.unscanned += count;
+      start += count;
+      if (start === chunk.length) return;
+      this.scan();
     }
+  }
+
+  scan(): void {
+    if (this.unscanned === 0) return;
+    this.unscanned = 0;
+    this.#scanner.scan();
   }
 
   takeRows(): TakenRows {
@@ -137,6 +146,7 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
   }
 
   end(): CompletePage {
+    this.scan();
     const { envelope, fault = this.#fault } = this.#scanner.end();
     return {
       envelope,

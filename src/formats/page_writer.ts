@@ -54,16 +54,20 @@ export interface ByteTarget {
 }
 
 /**
- * A page that is written while it arrives. Adding bytes writes the rows that have arrived completely, and
- * throws a `PageFault` if the page is malformed, possibly after further bytes.
+ * A page that is written while it arrives. `add()` scans the bytes; `append()` may keep them until the next `scan()`.
+ * Scanning throws a `PageFault` if the page is malformed, possibly after further bytes.
  */
 export interface ArrivingPage extends ByteTarget {
-  /** Ids of the rows that have arrived; `undefined` for a row without one. */
+  /** Number of bytes that are not yet scanned. */
+  readonly unscanned: number;
+  /** Writes the rows that have arrived completely. */
+  scan(): void;
+  /** Ids of the rows that were scanned; `undefined` for a row without one. */
   readonly ids: readonly (RowId | undefined)[];
   /** Number of bytes that `takeRows()` would return; 0 if it must not be called. */
   readonly takeableLength: number;
   /**
-   * Returns the rows that have arrived since the last call, except the last one, as the next bytes of the
+   * Returns the rows that were scanned since the last call, except the last one, as the next bytes of the
    * document. The last row is kept back until the page is complete, because it may be damaged: such a row can
    * end too early, and what follows it is malformed.
    */

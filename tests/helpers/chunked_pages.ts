@@ -48,6 +48,7 @@ function write(
     let start = 0;
     for (const end of [...cuts, page.length]) {
       arriving.append(page.subarray(start, end));
+      arriving.scan();
       start = end;
       if (!takesEarly || arriving.takeableLength === 0) continue;
       const taken = arriving.takeRows();
