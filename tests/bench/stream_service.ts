@@ -9,7 +9,7 @@ import { constants, gzip } from "node:zlib";
 import type { ValueKind } from "./csv_pages.ts";
 import { ID_BASE, RecordedRows } from "./recorded_rows.ts";
 
-/** How a page is sent: as a whole, compressed, or slowly in equal parts. */
+/** How pages are sent: as a whole, compressed, or the first one slowly in equal parts. */
 export type Delivery = "plain" | "gzip" | "dripped";
 
 /** Time (ms) in which a dripped page of 15 MB arrives. */
@@ -61,14 +61,16 @@ export function createStreamService(heldRows = 20_000): (request: Request) => Pr
     rows.set(kind, recorded);
     const response = (await recorded).respond(request, Number(records));
     if (response === undefined) return new Response("unknown path", { status: 404 });
-    if (searchParams.has("$count")) return response;
+    const isFirstPage = !searchParams.has("$count") && !searchParams.has("$skiptoken");
     const headers = { "content-type": "application/json" };
     if (delivery === "gzip") {
       const body = compressed.get(request.url) ?? compress(response);
       compressed.set(request.url, body);
       return new Response(await body, { headers: { ...headers, "content-encoding": "gzip" } });
     }
-    if (delivery === "dripped") return new Response(drip(await response.bytes()), { headers });
+    if (delivery === "dripped" && isFirstPage) {
+      return new Response(drip(await response.bytes()), { headers });
+    }
     return response;
   };
 }
