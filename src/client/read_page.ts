@@ -163,6 +163,8 @@ async function* readParts<T>(
         delay ??= clock.sleep(MAX_DELAY, stop.signal).then(() => "due");
         if (await Promise.race([reading, delay]) !== "due") break;
         delay = undefined;
+        // Rows may have arrived in the same moment. They are delivered after their check.
+        if (!order.hasChecked(conversion.ids)) break;
         yield takePart();
       }
       if (!await reading) return;
