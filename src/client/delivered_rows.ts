@@ -91,9 +91,12 @@ export class DeliveredRows {
 class RowOrder {
   /** Whether the Ids have risen so far, so that the rows can be delivered before the page is complete. */
   isRising: boolean;
+  readonly #first: number;
   #last: number;
   readonly #top: number;
   readonly #onFault: (isDisordered: boolean) => boolean;
+  /** Ids of which the first ones are checked. */
+  #ids: readonly (RowId | undefined)[] = [];
   #checked = 0;
 
   /**
@@ -110,7 +113,7 @@ class RowOrder {
     onFault: (isDisordered: boolean) => boolean,
   ) {
     this.isRising = isRising;
-    this.#last = last;
+    this.#first = this.#last = last;
     this.#top = top;
     this.#onFault = onFault;
   }
@@ -118,12 +121,17 @@ class RowOrder {
   /**
    * Checks the rows that have arrived since the last call.
    *
-   * @param ids Ids of all rows
+   * @param ids Ids of all rows. Another array contains the rows of another list, which replaces the first one
    * @returns The fault of the page, if rows of it were already delivered. Otherwise `undefined`; if the Ids do
    *   not rise, the rows are held until the page is complete
    */
   check(ids: readonly (RowId | undefined)[]): string | undefined {
     if (!this.isRising) return undefined;
+    if (ids !== this.#ids) {
+      this.#ids = ids;
+      this.#checked = 0;
+      this.#last = this.#first;
+    }
     for (; this.#checked < ids.length; this.#checked++) {
       const id = ids[this.#checked];
       const isAfter = typeof id === "number" && id > this.#last;

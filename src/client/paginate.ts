@@ -85,11 +85,13 @@ export async function* paginate<T>(
     }
     const page = part.value;
     const { rows, ids } = page;
+    // Rows of the page that were delivered by an earlier attempt are not in `rows`.
+    const isEmpty = ids?.length === 0;
     const missing = rowsMissing();
     let next = page.skipToken;
     const isLast = next === undefined;
     const isAnnounced = isLinked || !isLast || (missing ?? 0) > 0;
-    if (rows === 0 && (isLast ? isLinkCheck || isAnnounced : !isRepeated)) {
+    if (isEmpty && (isLast ? isLinkCheck || isAnnounced : !isRepeated)) {
       if (isLinkCheck && isLast) return;
       isLinkCheck = isRepeated = true;
       continue;
@@ -100,7 +102,7 @@ export async function* paginate<T>(
     isLinkCheck = isLast && mayHaveMore(page, missing);
     const end = positionAfter(ids, position);
     const areNumbers = toIdNumber(next) !== undefined && toIdNumber(end) !== undefined;
-    if (isLinkCheck || (rows > 0 && areNumbers)) next = end;
+    if (isLinkCheck || (!isEmpty && areNumbers)) next = end;
     const { isContinued } = delivered;
     const content = page.take();
     yield { content, rows, skipToken: next, hasLink: !isLast, isPageEnd: true, isContinued };
@@ -116,7 +118,7 @@ function mayHaveMore(
   missing: number | undefined,
 ): boolean {
   // Without Ids, no position after the rows can be requested.
-  if (rows === 0 || ids === undefined) return false;
+  if (ids === undefined || ids.length === 0) return false;
   // A count below the number of received rows is wrong, so it is ignored.
   return missing === undefined || missing < rows ? isFull : missing > rows;
 }
