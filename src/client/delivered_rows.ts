@@ -140,7 +140,9 @@ class RowOrder {
         continue;
       }
       this.isRising = false;
-      if (!this.#onFault(typeof id === "number" && !isAfter)) return undefined;
+      // If the first row is not after the position, the service ignored the position.
+      const isDisordered = typeof id === "number" && !isAfter && this.#checked > 0;
+      if (!this.#onFault(isDisordered)) return undefined;
       if (isAfter) return `more than ${this.#top} rows`;
       if (typeof id !== "number") return "a row without an integer Id";
       return `the row with Id ${id} after the row with Id ${this.#last}`;

@@ -288,6 +288,18 @@ Deno.test("csv() checks rows before their delivery when they arrive at the momen
   }
 });
 
+Deno.test("csv() requests the same rows again when the service ignores the position of a continued page", async () => {
+  const { client, requests } = clientOf([
+    { texts: split(pageOf([2, 4]), `"d4"}`).slice(0, 1), end: "reset" },
+    { texts: split(pageOf([4, 6]), `"d6"}`).slice(0, 1), end: "reset" },
+    { texts: [pageOf([2, 4])] },
+    { texts: [pageOf([6])] },
+  ]);
+  const { chunks, error } = await readIds(client, { top: 2, partition: "never" });
+  assertEquals([chunks.join(""), error], ["2 4 6 ", undefined]);
+  assertEquals(requests, ["null 2", "Id:2 2", "Id:4 2", "Id:4 2"]);
+});
+
 Deno.test("csv() fails when a page that is not in order lacks a delivered row in the next attempt", async () => {
   const { client } = clientOf([
     { texts: split(pageOf([2, 4, 6, 3]), `"d6"}`) },
