@@ -17,7 +17,7 @@ export class DeliveredRows {
   #earlierIds: RowId[] = [];
   /** Ids of all rows of the current attempt. Those of the delivered ones are not copied: a page has 10,000. */
   #ids: readonly (RowId | undefined)[] = [];
-  /** Whether a row of the page came after a row with a greater Id that was already delivered. */
+  /** Whether a row of the page came after a row with an equal or greater Id. */
   #isDisordered = false;
   /** Number of rows of the current attempt that were delivered. */
   #ofAttempt = 0;
@@ -31,6 +31,11 @@ export class DeliveredRows {
   constructor(page: PageRequest, mayDeliver: boolean) {
     this.#page = page;
     this.#mayDeliver = mayDeliver;
+  }
+
+  /** Whether rows were delivered, and rows before the last of them may be missing. */
+  get mayHaveGaps(): boolean {
+    return this.#isDisordered && this.#last !== undefined;
   }
 
   /**

@@ -1,3 +1,4 @@
+import { amendError, DataStreamError } from "../errors.ts";
 import { DeliveredRows } from "./delivered_rows.ts";
 import type { Execution, PageRequest } from "./fetch_page.ts";
 import { toIdNumber } from "./next_link.ts";
@@ -78,10 +79,14 @@ export async function* paginate<T>(
       (sent) => (response) =>
         readPage(response, read, sent, seen, delivered, execution.settings.clock),
     );
-    let part = await parts.next();
-    for (; !part.done; part = await parts.next()) {
-      const { content, rows, position: skipToken } = part.value;
-      yield { content, rows, skipToken, hasLink: true, isPageEnd: false, isContinued: false };
+    let part;
+    try {
+      for (part = await parts.next(); !part.done; part = await parts.next()) {
+        const { content, rows, position: skipToken } = part.value;
+        yield { content, rows, skipToken, hasLink: true, isPageEnd: false, isContinued: false };
+      }
+    } catch (error) {
+      throw delivered.mayHaveGaps ? gapError(error) : error;
     }
     const page = part.value;
     const { rows, ids } = page;
@@ -110,6 +115,16 @@ export async function* paginate<T>(
     isLinked = !isLast;
     position = next;
   }
+}
+
+/**
+ * Converts the last error of a page whose rows were not in order after some of them were delivered. It has no
+ * status, because no request after the last delivered row, as for a split query, would get all other rows.
+ */
+function gapError(error: unknown): unknown {
+  if (!(error instanceof DataStreamError)) return error;
+  const hint = `${error.hint}; rows before the last delivered one may be missing, so start again`;
+  return amendError(error, { kind: "page", status: undefined, hint });
 }
 
 /** Whether a next page may exist although the page has no link to it. */

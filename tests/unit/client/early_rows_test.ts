@@ -46,6 +46,7 @@ const pageOf = (ids: readonly unknown[], members: object = {}) =>
 interface Reply {
   texts: readonly string[];
   end?: "close" | "reset" | "hang";
+  status?: number;
 }
 
 /** Creates a client of a service that sends the given replies, and records the requests for rows. */
@@ -66,6 +67,7 @@ function clientOf(replies: readonly Reply[], options: DataStreamOptions = {}) {
       if (reply === undefined) throw new Error("More requests than replies");
       const parts = reply.texts.map((text) => encoder.encode(text));
       return new Response(pausingBody(parts, clock, reply.end), {
+        status: reply.status ?? 200,
         headers: { "content-type": "application/json" },
       });
     },
@@ -398,3 +400,19 @@ for (const [name, query, ahead] of [["no limit", {}, 2], ["a limit", { limit: 9 
     await reader.cancel();
   });
 }
+
+Deno.test("csv() fails without splitting the query when a page that is not in order is then refused", async () => {
+  const refused = { texts: ["{}"], status: 413 };
+  const { client, requests } = clientOf([
+    { texts: split(pageOf([5, 6, 3]), `"d5"}`, `"d6"}`) },
+    ...Array.from({ length: 20 }, () => refused),
+  ]);
+  const query = client.records({ select: ["Id"], top: 4 });
+  const error = await assertRejects(() => readChunks(query, "csv"), DataStreamError);
+  assertEquals([error.kind, error.rows], ["page", 1]);
+  assert(
+    error.message.includes("rows before the last delivered one may be missing"),
+    error.message,
+  );
+  assert(requests.every((request) => request.startsWith("null")), requests.join());
+});
