@@ -1,4 +1,4 @@
-import type { RowId } from "../formats/page_writer.ts";
+import type { RowId, RowIds } from "../formats/page_writer.ts";
 import type { PageRequest } from "./fetch_page.ts";
 import { toIdNumber } from "./next_link.ts";
 
@@ -16,7 +16,7 @@ export class DeliveredRows {
   /** Ids of the rows of earlier attempts. */
   #earlierIds: RowId[] = [];
   /** Ids of all rows of the current attempt. Those of the delivered ones are not copied: a page has 10,000. */
-  #ids: readonly (RowId | undefined)[] = [];
+  #ids: RowIds = [];
   /** Whether a row of the page came after a row with a greater Id that was already delivered. */
   #isDisordered = false;
   /** Number of rows of the current attempt that were delivered. */
@@ -68,7 +68,7 @@ export class DeliveredRows {
    * @param rows Number of rows to add
    * @returns The skip token after the rows
    */
-  add(ids: readonly (RowId | undefined)[], rows: number): string {
+  add(ids: RowIds, rows: number): string {
     this.#ids = ids;
     this.#ofAttempt += rows;
     if (this.#ofAttempt > 0) this.#last = ids[this.#ofAttempt - 1];
@@ -121,7 +121,7 @@ class RowOrder {
    * @returns The fault of the page, if rows of it were already delivered; otherwise the rows are held until
    *   the page is complete
    */
-  check(ids: readonly (RowId | undefined)[]): string | undefined {
+  check(ids: RowIds): string | undefined {
     if (!this.isRising) return undefined;
     for (; this.#checked < ids.length; this.#checked++) {
       const id = ids[this.#checked];

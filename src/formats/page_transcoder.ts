@@ -10,9 +10,11 @@ import {
   PageFault,
   type PageOptions,
   type RowId,
+  type RowIds,
   type TakenRows,
 } from "./page_writer.ts";
 import { parseRow, type RawRow, rowIdOf, textOf } from "./raw_json.ts";
+import { RowIdList } from "./row_ids.ts";
 import { readRowId, RowReader } from "./row_reader.ts";
 
 /** The part of a document writer that depends on its format. */
@@ -78,7 +80,7 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
   readonly #options: PageOptions;
   readonly #window: PageWindow;
   readonly #scanner: PageScanner;
-  #ids: (RowId | undefined)[] = [];
+  #ids = new RowIdList();
   #dois: DoiCollector | undefined;
   readonly #output: ByteBuffer;
   #reader!: RowReader;
@@ -104,8 +106,8 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
     this.#startRows();
   }
 
-  get ids(): readonly (RowId | undefined)[] {
-    return this.#ids;
+  get ids(): RowIds {
+    return this.#ids.ids;
   }
 
   get takeableLength(): number {
@@ -152,7 +154,7 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
       envelope,
       fault,
       rows: this.#written - this.#taken,
-      ids: completeIds(this.#ids),
+      ids: completeIds(this.ids),
       takeRows: () => {
         this.#writer.complete?.();
         this.#writer.seal?.();
@@ -212,7 +214,7 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
   #startRows(): void {
     const { fields, addsColumns, separator } = this.#format;
     const { dropsId = false, collectsDois = false } = this.#options;
-    this.#ids = [];
+    this.#ids = new RowIdList();
     this.#dois = collectsDois ? new DoiCollector() : undefined;
     this.#written = this.#lastRow = this.#output.length = 0;
     this.#fault = undefined;
