@@ -1,4 +1,4 @@
-import type { RowId } from "../formats/page_writer.ts";
+import type { RowId, RowIds } from "../formats/page_writer.ts";
 import type { PageRequest } from "./fetch_page.ts";
 import { toIdNumber } from "./next_link.ts";
 
@@ -16,7 +16,7 @@ export class DeliveredRows {
   /** Ids of the rows of earlier attempts. */
   #earlierIds: RowId[] = [];
   /** Ids of all rows of the current attempt. Those of the delivered ones are not copied: a page has 10,000. */
-  #ids: readonly (RowId | undefined)[] = [];
+  #ids: RowIds = [];
   /** Whether a row of the page came after a row with an equal or greater Id. */
   #isDisordered = false;
   /** Number of rows of the current attempt that were delivered. */
@@ -73,7 +73,7 @@ export class DeliveredRows {
    * @param rows Number of rows to add
    * @returns The skip token after the rows
    */
-  add(ids: readonly (RowId | undefined)[], rows: number): string {
+  add(ids: RowIds, rows: number): string {
     this.#ids = ids;
     this.#ofAttempt += rows;
     if (this.#ofAttempt > 0) this.#last = ids[this.#ofAttempt - 1];
@@ -100,8 +100,9 @@ class RowOrder {
   #last: number;
   readonly #top: number;
   readonly #onFault: (isDisordered: boolean) => boolean;
-  /** Ids of which the first ones are checked. */
-  #ids: readonly (RowId | undefined)[] = [];
+  /** Number of the list that is checked. */
+  #list = 0;
+  /** Number of its rows that are checked. */
   #checked = 0;
 
   /**
@@ -126,14 +127,15 @@ class RowOrder {
   /**
    * Checks the rows that have arrived since the last call.
    *
-   * @param ids Ids of all rows. Another array contains the rows of another list, which replaces the first one
+   * @param ids Ids of all rows of the last list
+   * @param lists Number of lists of rows. Each replaces the earlier ones
    * @returns The fault of the page, if rows of it were already delivered. Otherwise `undefined`; if the Ids do
    *   not rise, the rows are held until the page is complete
    */
-  check(ids: readonly (RowId | undefined)[]): string | undefined {
+  check(ids: RowIds, lists: number): string | undefined {
     if (!this.isRising) return undefined;
-    if (ids !== this.#ids) {
-      this.#ids = ids;
+    if (lists !== this.#list) {
+      this.#list = lists;
       this.#checked = 0;
       this.#last = this.#first;
     }

@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import { DataStreamError, oneLine } from "../errors.ts";
 import {
   type ByteTarget,
+  type CompleteIds,
   completeIds,
   type CompletePage,
   concatBytes,
@@ -10,10 +11,11 @@ import {
   PageFault,
   type PageWriter,
   releaseBuffer,
-  type RowId,
+  type RowIds,
   type TakenRows,
   toRowId,
 } from "../formats/page_writer.ts";
+import { RowIdList } from "../formats/row_ids.ts";
 import type { DeliveredRows } from "./delivered_rows.ts";
 import { type PageRequest, requestedFields, toSystemQueryOptions } from "./fetch_page.ts";
 import { FailedAttempt } from "./http_error.ts";
@@ -37,7 +39,7 @@ export interface CheckedPage<T> {
   /** Number of these rows. */
   rows: number;
   /** Ids of all rows of the response; `undefined` if a row has no Id. */
-  ids: readonly RowId[] | undefined;
+  ids: CompleteIds | undefined;
   /** Skip token of the next page; `undefined` if the page has no link to a next one. */
   skipToken: string | undefined;
   /** Whether the response has as many rows as were requested. */
@@ -61,8 +63,10 @@ interface PageConversion<T> extends ByteTarget {
   readonly unscanned: number;
   /** Converts the rows that have arrived completely. */
   scan(): void;
+  /** Number of lists of rows that have begun. Each replaces the earlier ones. */
+  readonly lists: number;
   /** Ids of the rows that were scanned. */
-  readonly ids: readonly (RowId | undefined)[];
+  readonly ids: RowIds;
   /** Number of bytes that `take()` would return; 0 if it must not be called. */
   readonly takeableLength: number;
   /** Returns the rows that were scanned since the last call, except the last one. */
@@ -165,7 +169,7 @@ async function* readParts<T>(
     return { content, rows, position: delivered.add(conversion.ids, rows) };
   };
   const check = () => {
-    const fault = order.check(conversion.ids);
+    const fault = order.check(conversion.ids, conversion.lists);
     if (fault !== undefined) throw rowError(response, fault);
   };
   const scan = () => {
@@ -231,12 +235,13 @@ export function readRows<R, T = R[]>(
   toContent: (rows: R[]) => T = (rows) => rows as T,
 ): PageConversion<T> {
   const body = new JsonBody();
-  let ids: (RowId | undefined)[] = [];
+  const list = new RowIdList();
   return {
     get ids() {
-      return ids;
+      return list.ids;
     },
     unscanned: 0,
+    lists: 1,
     scan() {},
     takeableLength: 0,
     space: () => body.space(),
@@ -250,13 +255,13 @@ export function readRows<R, T = R[]>(
         const fault = new PageFault(NO_ROW_LIST);
         return { envelope, fault, rows: 0, ids: undefined, take: () => toContent([]) };
       }
-      ids = value.map(({ Id }) => toRowId(Id));
+      for (const { Id } of value) list.push(toRowId(Id));
       if (dropsId) { for (const row of value) delete row.Id; }
       return {
         envelope,
         fault: undefined,
         rows: value.length,
-        ids: completeIds(ids),
+        ids: completeIds(list.ids),
         take: () => toContent(value as R[]),
       };
     },
@@ -282,6 +287,9 @@ export function readBytes(writer: PageWriter, collectsDois: boolean): PageReader
         return page.unscanned;
       },
       scan: () => page.scan(),
+      get lists() {
+        return page.lists;
+      },
       get ids() {
         return page.ids;
       },
@@ -436,7 +444,7 @@ function errorIn({ error, errors }: Record<string, unknown>): string | undefined
  * @returns The error in the rows, for a message; `undefined` if the rows are correct
  */
 function findRowFault(
-  ids: readonly RowId[] | undefined,
+  ids: CompleteIds | undefined,
   rows: number,
   { top, position, hasRows, omittedIds }: PageRequest,
   seenIds: ReadonlySet<string>,
@@ -476,7 +484,7 @@ function findRowFault(
  * @param position Position of the page. It is returned if the page has no rows
  */
 export function positionAfter(
-  ids: readonly RowId[] | undefined,
+  ids: CompleteIds | undefined,
   position: string | undefined,
 ): string | undefined {
   if (ids === undefined) return undefined;
@@ -486,11 +494,11 @@ export function positionAfter(
 }
 
 /** Whether all Ids are integers. The pages of a result are then in ascending order of Ids. */
-export function areIntegers(ids: readonly RowId[]): ids is readonly number[] {
-  return ids.every((id) => typeof id === "number");
+export function areIntegers(ids: CompleteIds): ids is Float64Array {
+  return ids instanceof Float64Array;
 }
 
-function isAscending(ids: readonly number[]): boolean {
+function isAscending(ids: Float64Array): boolean {
   return ids.every((id, index) => index === 0 || ids[index - 1]! < id);
 }
 

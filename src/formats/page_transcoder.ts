@@ -10,9 +10,11 @@ import {
   PageFault,
   type PageOptions,
   type RowId,
+  type RowIds,
   type TakenRows,
 } from "./page_writer.ts";
 import { parseRow, type RawRow, rowIdOf, textOf } from "./raw_json.ts";
+import { RowIdList } from "./row_ids.ts";
 import { readRowId, RowReader } from "./row_reader.ts";
 
 /** The format-specific part of a document writer. */
@@ -74,11 +76,12 @@ export interface RowWriter {
 /** Transcodes a page from JSON to another format while it arrives, from bytes to bytes. */
 export class PageTranscoder implements ArrivingPage, RowHandler {
   unscanned = 0;
+  lists = 0;
   readonly #format: RowFormat;
   readonly #options: PageOptions;
   readonly #window: PageWindow;
   readonly #scanner: PageScanner;
-  #ids: (RowId | undefined)[] = [];
+  #ids = new RowIdList();
   #dois: DoiCollector | undefined;
   readonly #output: ByteBuffer;
   #reader!: RowReader;
@@ -105,8 +108,8 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
     this.#startRows();
   }
 
-  get ids(): readonly (RowId | undefined)[] {
-    return this.#ids;
+  get ids(): RowIds {
+    return this.#ids.ids;
   }
 
   get takeableLength(): number {
@@ -153,7 +156,7 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
       envelope,
       fault,
       rows: this.#written - this.#taken,
-      ids: completeIds(this.#ids),
+      ids: completeIds(this.ids),
       takeRows: () => {
         this.#writer.complete?.();
         this.#writer.seal?.();
@@ -211,9 +214,10 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
   }
 
   #startRows(): void {
+    this.lists++;
     const { fields, addsColumns, separator } = this.#format;
     const { dropsId = false, collectsDois = false } = this.#options;
-    this.#ids = [];
+    this.#ids = new RowIdList();
     this.#dois = collectsDois ? new DoiCollector() : undefined;
     this.#written = this.#lastRow = this.#output.length = 0;
     this.#fault = undefined;

@@ -62,8 +62,10 @@ export interface ArrivingPage extends ByteTarget {
   readonly unscanned: number;
   /** Writes the rows that have arrived completely. */
   scan(): void;
+  /** Number of lists of rows that have begun. Each replaces the earlier ones. */
+  readonly lists: number;
   /** Ids of the rows that were scanned; `undefined` for a row without one. */
-  readonly ids: readonly (RowId | undefined)[];
+  readonly ids: RowIds;
   /** Number of bytes that `takeRows()` would return; 0 if it must not be called. */
   readonly takeableLength: number;
   /**
@@ -97,7 +99,7 @@ export interface CompletePage {
   /** Number of rows that are not yet taken. */
   rows: number;
   /** Ids of all rows of the page; `undefined` if a row has no Id. */
-  ids: readonly RowId[] | undefined;
+  ids: CompleteIds | undefined;
   /** Returns the rows that are not yet taken, as the next bytes of the document. Call it at most once. */
   takeRows(): TakenRows;
 }
@@ -133,7 +135,7 @@ export interface WrittenPage {
   /** Number of rows. */
   rows: number;
   /** Ids of the rows; `undefined` if a row has no Id. */
-  ids: readonly RowId[] | undefined;
+  ids: CompleteIds | undefined;
   /** Members of the page other than its rows, such as the link to the next page. */
   envelope: Record<string, unknown>;
 }
@@ -154,6 +156,12 @@ export interface WriterState {
 /** Id of a row: an integer, or a string such as the UUIDs of Metadata. */
 export type RowId = number | string;
 
+/** Ids of rows, in order; `undefined` for a row without one. If all are integers, a typed array. */
+export type RowIds = Float64Array | readonly (RowId | undefined)[];
+
+/** Ids of rows that all have one. */
+export type CompleteIds = Float64Array | readonly RowId[];
+
 /** Name of the field that identifies a row. */
 export const ID_FIELD = "Id";
 
@@ -170,7 +178,8 @@ export function toRowId(value: unknown): RowId | undefined {
 }
 
 /** Returns the Ids if every row has one, otherwise `undefined`. */
-export function completeIds(ids: readonly (RowId | undefined)[]): readonly RowId[] | undefined {
+export function completeIds(ids: RowIds): CompleteIds | undefined {
+  if (ids instanceof Float64Array) return ids;
   return ids.every((id) => id !== undefined) ? ids : undefined;
 }
 

@@ -1,9 +1,9 @@
 import {
+  type CompleteIds,
   completeIds,
   ID_FIELD,
   NO_ROW_LIST,
   PageFault,
-  type RowId,
 } from "../../src/formats/page_writer.ts";
 import {
   membersOf,
@@ -14,12 +14,13 @@ import {
   stringifyRaw,
   tooLarge,
 } from "../../src/formats/raw_json.ts";
+import { RowIdList } from "../../src/formats/row_ids.ts";
 
 /** A page as parsed rows. */
 export interface ParsedPage {
   rows: RawRow[];
   /** Ids of the rows; `undefined` if a row has no Id. */
-  ids: readonly RowId[] | undefined;
+  ids: CompleteIds | undefined;
   /** Members of the page other than its rows. */
   envelope: Record<string, unknown>;
 }
@@ -45,6 +46,7 @@ export function parsePage(page: Uint8Array): ParsedPage {
   members.delete("value");
   const rows = value.map(membersOf);
   const envelope = [...members].map(([name, member]) => [name, JSON.parse(stringifyRaw(member))]);
-  const ids = completeIds(rows.map((row) => rowIdOf(row.get(ID_FIELD))));
-  return { rows, ids, envelope: Object.fromEntries(envelope) };
+  const list = new RowIdList();
+  for (const row of rows) list.push(rowIdOf(row.get(ID_FIELD)));
+  return { rows, ids: completeIds(list.ids), envelope: Object.fromEntries(envelope) };
 }

@@ -29,8 +29,8 @@ Deno.test("endpoint has at most 4,800 bytes when it is bundled alone", async () 
   assert(size <= 4_800, `${size} bytes; @octokit/endpoint has ${octokitSize}`);
 });
 
-// Writing pages while they arrive takes 3,900 of them; the resumable result (`query.batches()`) and `ValidationError` are 1,900 of them.
-Deno.test("mod.ts has at most 35,700 bytes when it is bundled", async () => {
+// Writing pages while they arrive takes 4,100 of them; the resumable result (`query.batches()`) and `ValidationError` are 1,900 of them.
+Deno.test("mod.ts has at most 35,900 bytes when it is bundled", async () => {
   const size = await sizeOf('export * from "@weir/datastream";');
-  assert(size <= 35_700, `${size} bytes`);
+  assert(size <= 35_900, `${size} bytes`);
 });
