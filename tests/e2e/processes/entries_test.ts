@@ -1,7 +1,8 @@
 // The programs that users start: the demo, the server for Node, and the command line of the npm package.
+import { pathToFileURL } from "node:url";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { childCommand } from "../../helpers/programs.ts";
-import { VERSION } from "../../helpers/project.ts";
+import { PROJECT, VERSION } from "../../helpers/project.ts";
 import { sandboxRequests } from "../../helpers/sandbox.ts";
 
 /** Starts a program of the project. The test reads the stream `output`. */
@@ -144,4 +145,16 @@ Deno.test("src/cli/serve_bin.ts runs weir serve and sets the exit code", async (
   const invalid = startEntry([...program, "--port", "none"], {}, "stderr");
   assertStringIncludes(await new Response(invalid.stderr).text(), '"none"');
   assertEquals((await invalid.status).code, 2);
+});
+
+Deno.test("edge/serve.ts responds when a program imports it", async () => {
+  const { href } = pathToFileURL(`${PROJECT}edge/serve.ts`);
+  const program = `import server from ${JSON.stringify(href)};
+    const response = await server.fetch(new Request("http://127.0.0.1/Locations.csv?$select=Id&limit=2"));
+    console.log((await response.text()).split("\\r\\n").length);`;
+  const module = `data:application/javascript,${encodeURIComponent(program)}`;
+  const environment = { WEIR_SANDBOX: "1" };
+  const child = startEntry(["--config=deno.json", "--allow-env", module], environment, "stdout");
+  assertEquals(await new Response(child.stdout).text(), `${1 + 2 + 1}\n`);
+  assert((await child.status).success);
 });
