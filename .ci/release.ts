@@ -19,6 +19,8 @@ import { withVersion } from "./version_places.ts";
 /** Tasks that must succeed before the commit. */
 const REQUIRED_TASKS = ["test", "publish:check", "pack"];
 const BRANCH = "main";
+/** Exit code after SIGINT: 128 plus its number. */
+const INTERRUPTED = 130;
 const CHANGELOG = "CHANGELOG.md";
 const USAGE = "Usage: deno task release VERSION [--dry-run], such as: deno task release 1.2.0";
 
@@ -141,9 +143,11 @@ async function commitRelease(version: string): Promise<boolean> {
   try {
     for (const { path, after } of changes) await Deno.writeTextFile(PROJECT + path, after);
     for (const task of REQUIRED_TASKS) {
-      const isSuccessful = await runTask(task);
+      const { success, code, signal } = await runTask(task);
+      // The task can end before this program has received the signal.
+      isInterrupted ||= signal === "SIGINT" || code === INTERRUPTED;
       if (isInterrupted) throw new Error("Interrupted");
-      if (!isSuccessful) throw new Error(`deno task ${task} failed: correct the errors above`);
+      if (!success) throw new Error(`deno task ${task} failed: correct the errors above`);
     }
     await git("add", "--", ...changes.map(({ path }) => path));
     await git("commit", "--quiet", "--message", `Release ${version}`);
@@ -165,8 +169,8 @@ async function commitRelease(version: string): Promise<boolean> {
   return true;
 }
 
-/** Runs a task. Returns whether it succeeded. */
-async function runTask(task: string): Promise<boolean> {
+/** Runs a task. Returns how it ended. */
+async function runTask(task: string): Promise<Deno.CommandStatus> {
   const command = new Deno.Command(Deno.execPath(), { args: ["task", task], cwd: PROJECT });
-  return (await command.spawn().status).success;
+  return await command.spawn().status;
 }
