@@ -207,12 +207,10 @@ type NextBatch<T> = ReturnType<typeof requestBatches<T>>;
 
 /** Creates a converter of pages to rows. */
 function rowConverter<R extends object>(collectsDois = false): PageConverter<R[]> {
+  const last = { length: 0 };
+  const toContent = (data: R[]) => ({ data, dois: collectsDois ? data.flatMap(doiOf) : [] });
   return {
-    read: (options) =>
-      readRows(options, (data: R[]) => ({
-        data,
-        dois: collectsDois ? data.flatMap(doiOf) : [],
-      })),
+    read: (options) => readRows(options, toContent, last),
     end: () => [],
   };
 }

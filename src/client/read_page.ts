@@ -229,12 +229,15 @@ const MICROTASKS = 10;
  * Reads a page as rows.
  *
  * @param toContent Converts the rows. Default: no conversion
+ * @param last Length (bytes) of the last page. It is updated. A buffer that begins with it need not grow: in Deno, that
+ *   takes 0.9 times the time, and less memory than joining blocks
  */
 export function readRows<R, T = R[]>(
   { dropsId }: ConversionOptions,
   toContent: (rows: R[]) => T = (rows) => rows as T,
+  last = { length: 0 },
 ): PageConversion<T> {
-  const body = new JsonBody();
+  const body = new JsonBody(last.length);
   const list = new RowIdList();
   return {
     get ids() {
@@ -250,6 +253,7 @@ export function readRows<R, T = R[]>(
     take: () => ({ content: toContent([]), rows: 0 }),
     end() {
       const page = body.parse();
+      last.length = body.length;
       const { value, ...envelope } = isObject(page) ? page : {};
       if (!Array.isArray(value) || !value.every(isObject)) {
         const fault = new PageFault(NO_ROW_LIST);
@@ -308,41 +312,46 @@ export function readBytes(writer: PageWriter, collectsDois: boolean): PageReader
   };
 }
 
-/**
- * Size (bytes) of the blocks of a body. One buffer that is doubled when it is full takes 1.1 times as long for a page
- * of records.
- */
-const BLOCK_LENGTH = 1 << 20;
-
-/** Minimum length (bytes) of the part of a block to read into. */
+/** Minimum length (bytes) of the memory to read into. */
 const MIN_SPACE = 1 << 16;
 
 /** Collects a body of JSON. */
 class JsonBody implements ByteTarget {
   /** Chunks in memory of the stream. */
   readonly #chunks: Uint8Array[] = [];
-  /** Full blocks of own memory. */
-  readonly #blocks: Bytes[] = [];
-  /** The block that is being filled. A read can replace its buffer. */
-  #block: Bytes = new Uint8Array();
-  /** Number of bytes in it. */
-  #used = 0;
+  /** Bytes in own memory. A read can replace the buffer. */
+  #own: Bytes = new Uint8Array();
+  /** Number of these bytes. */
+  #length = 0;
+  readonly #capacity: number;
+
+  /** @param expected Length (bytes) that the body probably has */
+  constructor(expected = 0) {
+    this.#capacity = expected * 9 / 8 + MIN_SPACE;
+  }
 
   space(): Bytes {
-    if (this.#block.length - this.#used < MIN_SPACE) {
-      this.#endBlock();
-      this.#block = new Uint8Array(BLOCK_LENGTH);
+    if (this.#own.length - this.#length < MIN_SPACE) {
+      const larger = new Uint8Array(Math.max(this.#capacity, 2 * this.#own.length));
+      larger.set(this.#own.subarray(0, this.#length));
+      releaseBuffer(this.#own);
+      this.#own = larger;
     }
-    return this.#block.subarray(this.#used);
+    return this.#own.subarray(this.#length);
   }
 
   add(filled: Bytes): void {
-    this.#block = new Uint8Array(filled.buffer);
-    this.#used += filled.length;
+    this.#own = new Uint8Array(filled.buffer);
+    this.#length += filled.length;
   }
 
   append(chunk: Uint8Array): void {
     this.#chunks.push(chunk);
+  }
+
+  /** Length of the body (bytes), if it is in own memory. */
+  get length(): number {
+    return this.#length;
   }
 
   /**
@@ -351,11 +360,9 @@ class JsonBody implements ByteTarget {
    * @throws {PageFault} If it is malformed
    */
   parse(): unknown {
-    this.#endBlock();
-    const blocks = this.#blocks.splice(0);
     // A body is read either into own memory or into that of the stream.
-    const bytes = concatBytes(blocks.length > 0 ? blocks : this.#chunks.splice(0));
-    blocks.forEach(releaseBuffer);
+    const isOwn = this.#length > 0;
+    const bytes = isOwn ? this.#own.subarray(0, this.#length) : concatBytes(this.#chunks.splice(0));
     try {
       const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
       releaseBuffer(bytes);
@@ -364,11 +371,6 @@ class JsonBody implements ByteTarget {
       // The message of `JSON.parse` would quote the response, which may contain the API key.
       throw new PageFault("broken JSON");
     }
-  }
-
-  #endBlock(): void {
-    if (this.#used > 0) this.#blocks.push(this.#block.subarray(0, this.#used));
-    this.#used = 0;
   }
 }
 
