@@ -11,11 +11,11 @@ import {
   PageFault,
   type PageWriter,
   releaseBuffer,
+  RowIdList,
   type RowIds,
   type TakenRows,
   toRowId,
 } from "../formats/page_writer.ts";
-import { RowIdList } from "../formats/row_ids.ts";
 import type { DeliveredRows } from "./delivered_rows.ts";
 import { type PageRequest, requestedFields, toSystemQueryOptions } from "./fetch_page.ts";
 import { FailedAttempt } from "./http_error.ts";

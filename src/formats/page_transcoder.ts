@@ -10,11 +10,11 @@ import {
   PageFault,
   type PageOptions,
   type RowId,
+  RowIdList,
   type RowIds,
   type TakenRows,
 } from "./page_writer.ts";
 import { parseRow, type RawRow, rowIdOf, textOf } from "./raw_json.ts";
-import { RowIdList } from "./row_ids.ts";
 import { readRowId, RowReader } from "./row_reader.ts";
 
 /** The format-specific part of a document writer. */

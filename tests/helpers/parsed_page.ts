@@ -4,6 +4,7 @@ import {
   ID_FIELD,
   NO_ROW_LIST,
   PageFault,
+  RowIdList,
 } from "../../src/formats/page_writer.ts";
 import {
   membersOf,
@@ -14,7 +15,6 @@ import {
   stringifyRaw,
   tooLarge,
 } from "../../src/formats/raw_json.ts";
-import { RowIdList } from "../../src/formats/row_ids.ts";
 
 /** A page as parsed rows. */
 export interface ParsedPage {
