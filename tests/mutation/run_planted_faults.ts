@@ -12,7 +12,7 @@ import { PROGRAM_FAULTS } from "./program_faults.ts";
 /** Number of copies of the project that are tested concurrently. */
 const COPIES = 2;
 /** Time limit (ms) of a test run. A test that hangs does not count as a detection. */
-const TIMEOUT = 60_000;
+const TIMEOUT = 180_000;
 
 interface TestResult {
   passed: boolean;
