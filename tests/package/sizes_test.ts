@@ -30,7 +30,7 @@ Deno.test("endpoint has at most 4,800 bytes when it is bundled alone", async () 
 });
 
 // Writing pages while they arrive takes 4,100 of them; the resumable result (`query.batches()`) and `ValidationError` are 1,900 of them.
-Deno.test("mod.ts has at most 35,900 bytes when it is bundled", async () => {
+Deno.test("mod.ts has at most 36,100 bytes when it is bundled", async () => {
   const size = await sizeOf('export * from "@weir/datastream";');
-  assert(size <= 35_900, `${size} bytes`);
+  assert(size <= 36_100, `${size} bytes`);
 });
