@@ -57,7 +57,7 @@ export const FORMAT_FAULTS: readonly PlantedFault[] = [
     find: '[^"\\\\]*)*"?|',
     replacement: '[^"\\\\]*)*"|',
     test: "tests/unit/formats/linear_time_test.ts",
-    only: "escaped quotes",
+    only: "escaped quotes outside",
   },
   {
     name: "a new field of a later row is missing",

@@ -28,6 +28,7 @@ const malformed: Record<string, Text> = {
   "n unknown escapes in an unclosed string": (n) => `{"value":[{"a":"${"\\x".repeat(n)}`,
   "n quotes": (n) => `{"value":[{"a":${'"'.repeat(n)}`,
   "n escaped quotes in an unclosed string": (n) => `{"value":[{"a":"${'\\"'.repeat(n)}`,
+  "n escaped quotes outside of a string": (n) => `{"value":[{${'\\"'.repeat(n)}}]}`,
   "n strings that end in a backslash": (n) => `{"value":[{"a":${'"\\'.repeat(n)}`,
   "n opening brackets": (n) => `{"value":[{"a":${"[".repeat(n)}`,
   "n opening braces": (n) => `{"value":[{"a":${'{"a":'.repeat(n)}`,
