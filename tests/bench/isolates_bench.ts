@@ -5,7 +5,8 @@
  * The sandbox runs in another process, and records when requests arrive.
  */
 import { workerd } from "../helpers/runtime_programs.ts";
-import { type Isolates, startIsolates } from "../e2e/servers/isolates.ts";
+import type { ObjectUse } from "../e2e/servers/cloudflare_worker.ts";
+import { createStorage, type Isolates, sendToObject, startIsolates } from "../e2e/servers/isolates.ts";
 import { logProgress } from "./measurement.ts";
 import { baseUrlOf, type ServiceStats, startSandbox, statsOf } from "./processes.ts";
 import { alignColumns } from "./table.ts";
@@ -16,10 +17,11 @@ const DOWNLOADS_PER_ISOLATE = 3;
 const RECORDS = 40_000;
 /** Time (ms) before the service responds. */
 const LATENCY = 100;
+const API_KEY = "sandbox";
 const PATH = "/Records.csv?$select=Id,ResultValue";
 
 /** Result of the experiment with one kind of rate limiter. */
-interface Result extends ServiceStats {
+interface Result extends ServiceStats, ObjectUse {
   complete: number;
   seconds: number;
 }
@@ -28,12 +30,13 @@ interface Result extends ServiceStats {
 async function measure(storage?: string): Promise<Result> {
   await using service = await startSandbox(RECORDS, 2, LATENCY);
   await using isolates = await startIsolates({
-    module: "edge/serve.ts",
     environment: {
-      DATASTREAM_API_KEY: "sandbox",
+      DATASTREAM_API_KEY: API_KEY,
       DATASTREAM_BASE_URL: baseUrlOf(service),
       WEIR_ACCESS: "public",
       WEIR_LOG: "errors",
+      WEIR_MAX_DOWNLOADS_PER_CLIENT: `${DOWNLOADS_PER_ISOLATE}`,
+      WEIR_PAGE_CACHE: "none",
     },
     count: ISOLATES,
     ...(storage !== undefined && { storage }),
@@ -41,7 +44,10 @@ async function measure(storage?: string): Promise<Result> {
   const started = performance.now();
   const complete = await countComplete(isolates);
   const seconds = (performance.now() - started) / 1000;
-  return { ...await statsOf(service), complete, seconds };
+  const use = storage === undefined
+    ? { messages: 0, writes: 0 }
+    : await (await sendToObject(isolates, "/use", service.root, API_KEY)).json();
+  return { ...await statsOf(service), ...use, complete, seconds };
 }
 
 /** Downloads concurrently from all isolates. Returns the number of complete downloads. */
@@ -62,13 +68,15 @@ async function countComplete({ roots }: Isolates): Promise<number> {
 if (workerd === undefined) throw new Error("Install @cloudflare/workerd-linux-64");
 logProgress("a rate limiter in each isolate");
 const separate = await measure();
-const columns = [separate];
+logProgress("a rate limiter in a Durable Object");
+await using storage = await createStorage();
+const shared = await measure(storage.path);
 const row = (name: string, value: (result: Result) => number, digits = 0) => [
   name,
-  ...columns.map((result) => value(result).toFixed(digits)),
+  ...[separate, shared].map((result) => value(result).toFixed(digits)),
 ];
 console.log(alignColumns([
-  ["", "in each isolate"],
+  ["four isolates, twelve downloads", "a limiter in each isolate", "a Durable Object"],
   row("requests to the service", ({ requests }) => requests),
   row("early starts", ({ early }) => early),
   row("overlapping requests", ({ overlapping }) => overlapping),
@@ -76,4 +84,6 @@ console.log(alignColumns([
   row("smallest time between two arrivals (ms)", ({ smallestGap }) => smallestGap ?? NaN),
   row("complete downloads", ({ complete }) => complete),
   row("time (s)", ({ seconds }) => seconds, 1),
+  row("messages to the object per request", ({ messages, requests }) => messages / requests, 1),
+  row("rows written per request", ({ writes, requests }) => writes / requests, 1),
 ]));

@@ -31,7 +31,9 @@ export function startSandbox(
 
 /** Starts a file of the project that serves on loopback in a separate process. */
 export function startService(file: string, ...args: string[]): Promise<ServerProcess> {
-  const flags = ["--quiet", "--allow-net=127.0.0.1", PROJECT + file];
+  // Without the last flag, Deno warns about requests whose signal the sandbox reads.
+  const allow = ["--allow-net=127.0.0.1", "--unstable-no-legacy-abort"];
+  const flags = ["--quiet", ...allow, PROJECT + file];
   return startProcess(Deno.execPath(), ["run", ...flags, ...args]);
 }
 

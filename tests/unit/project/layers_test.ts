@@ -24,6 +24,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "edge/page",
   ],
   "edge/server": ["src", "edge"],
+  "edge/cloudflare": ["src", "src/client", "edge", "edge/server"],
   "edge/page": [
     "src",
     "src/client",
