@@ -1,9 +1,10 @@
 /**
- * The server of Weir for Cloudflare Workers, with one rate limit for all isolates.
+ * The server of CSV downloads from [DataStream](https://datastream.org) for Cloudflare Workers, with one rate
+ * limit for all isolates.
  *
- * Cloudflare runs a Worker in many isolates. Each of them would send two requests per second to
- * [DataStream](https://datastream.org), whose limit is two per second for an API key. With this module, a
- * Durable Object gives the permits to all isolates.
+ * Cloudflare runs a Worker in many isolates. Each of them would send two requests per second to DataStream,
+ * whose limit is two per second for an API key. With this module, a Durable Object permits the requests of all
+ * isolates.
  *
  * ## Use
  *
@@ -26,6 +27,12 @@
  * }
  * ```
  *
+ * ## Runtimes
+ *
+ * Cloudflare Workers. Other runtimes can import the module, but not serve its default export.
+ *
+ * ## Configuration
+ *
  * The default export is the server of `@weir/datastream/serve`, configured by environment variables. Without
  * the binding, each isolate has a rate limit of its own.
  *
@@ -42,7 +49,11 @@ export {
   type ObjectNamespace,
   type ObjectStub,
 } from "./object_rate_limiter.ts";
-export { type ObjectContext, type ObjectStorage, RateLimiterObject } from "./rate_limiter_object.ts";
+export {
+  type ObjectContext,
+  type ObjectStorage,
+  RateLimiterObject,
+} from "./rate_limiter_object.ts";
 export type { ServerEntry };
 
 /** Module of Workers. Its name is not a literal, so that other runtimes and bundlers do not load it. */
@@ -70,7 +81,7 @@ const server: ServerEntry = createWorkersEntry(console, ({ RATE_LIMITER: namespa
  * export { default, RateLimiterObject } from "@weir/datastream/cloudflare";
  * ```
  */
-const entry: ServerEntry = {
+const worker: ServerEntry = {
   ...server,
   async fetch(request, bindings) {
     // Here, because a module with a top-level await cannot be loaded with `require()`.
@@ -78,4 +89,4 @@ const entry: ServerEntry = {
     return await server.fetch(request, bindings);
   },
 };
-export default entry;
+export default worker;

@@ -5,6 +5,7 @@ import {
   type RateLimitStore,
   type RateLimitTarget,
 } from "../../src/client/rate_limiter.ts";
+import type { PollResult } from "../../src/client/rate_limit_state.ts";
 import type { ObjectMessages } from "./rate_limiter_object.ts";
 
 /** The part of a Durable Object's stub that the rate limiter uses. */
@@ -25,7 +26,18 @@ export interface ObjectNamespace<Id = unknown> {
   get(id: Id): ObjectStub;
 }
 
-/** Options of {@linkcode durableObjectRateLimiter}. */
+/**
+ * Options of {@linkcode durableObjectRateLimiter}.
+ *
+ * @example The function of a Worker
+ * ```ts ignore
+ * import { durableObjectRateLimiter, type ObjectLimiterOptions } from "@weir/datastream/cloudflare";
+ * import { env, waitUntil } from "cloudflare:workers";
+ *
+ * const options: ObjectLimiterOptions = { waitUntil };
+ * const rateLimiter = durableObjectRateLimiter(env.RATE_LIMITER, options);
+ * ```
+ */
 export interface ObjectLimiterOptions {
   /**
    * Keeps a request of the Worker running until a promise settles, so that a permit is released although
@@ -45,7 +57,7 @@ const RETRY_DELAYS = [100, 200, 400, 800, 1_600, 3_200];
  * Creates a rate limiter that all isolates of a Worker share: a Durable Object for each origin and API key.
  *
  * A request to DataStream takes two messages to the object, one to get a permit and one to release it, and
- * another for each 2.5 s of waiting, or for each 1.25 s of a page that arrives slowly. Each message is a
+ * another for each 2.5 s of waiting and for each second of a page that arrives slowly. Each message is a
  * subrequest of the Worker.
  *
  * If the object does not respond, messages are sent again for some seconds; then the request fails.
@@ -72,7 +84,11 @@ export function durableObjectRateLimiter<Id>(
     const name = `${origin} ${keyHash ?? "without a key"}`;
     // A stub belongs to one request of the Worker, and is not usable after an error.
     const createStub = () => namespace.get(namespace.idFromName(name));
-    return createStore((path, body) => sendWithRetries(createStub, path, body, clock), clock, waitUntil);
+    return createStore(
+      (path, body) => sendWithRetries(createStub, path, body, clock),
+      clock,
+      waitUntil,
+    );
   };
   return createPollingLimiter(storeOf, () => crypto.randomUUID(), clock);
 }
@@ -89,6 +105,7 @@ function createStore(
   waitUntil: ObjectLimiterOptions["waitUntil"],
 ): RateLimitStore {
   const start = clock.now();
+  // The client does not wait for these messages.
   const sendDetached: SendMessage = (path, body) => {
     const sent = send(path, body);
     waitUntil?.(sent.catch(() => {}));
@@ -101,7 +118,7 @@ function createStore(
         requestsPerSecond: requestsPerSecond === Infinity ? null : requestsPerSecond,
         maxWait,
         waited: clock.now() - start,
-      }) as Awaited<ReturnType<RateLimitStore["poll"]>>;
+      }) as PollResult;
     },
     extend: async (id) => await send("/extend", { id }) as boolean,
     release: async (id, release) => void await sendDetached("/release", { id, ...release }),

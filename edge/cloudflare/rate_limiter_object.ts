@@ -1,16 +1,12 @@
 import type { Clock } from "../../src/clock.ts";
 import {
   createRateLimitState,
-  extendPermit,
-  leaveQueue,
-  penalizeKey,
   type Poll,
-  pollPermit,
   type PollResult,
   type RateLimitState,
   type Release,
-  releasePermit,
 } from "../../src/client/rate_limit_state.ts";
+import { createMemoryStore, type RateLimitStore } from "../../src/client/rate_limiter.ts";
 
 /** Maximum time (ms) for which the object holds a poll. It then answers that the request still waits. */
 export const MAX_POLL_TIME = 2_500;
@@ -48,11 +44,17 @@ export interface PollMessage extends Pick<Poll, "id" | "maxWait"> {
   waited: number;
 }
 
-/** A waiter in the queue. */
-type Waiter = RateLimitState["waiters"][number] & {
+/** A request that waits for the permit. */
+type QueuedRequest = RateLimitState["waiters"][number] & {
   /** Time at which the request began to wait. */
   since: number;
 };
+
+/** A state, and the functions that change it. */
+interface LoadedState {
+  state: RateLimitState;
+  store: RateLimitStore;
+}
 
 /** Clock of objects: that of the day, because a state outlives the process. */
 const objectClock: Clock = {
@@ -62,7 +64,7 @@ const objectClock: Clock = {
 
 /**
  * Durable Object that limits the rate of the requests with one API key to one origin. Export it from a
- * Worker; `durableObjectRateLimiter()` sends its messages.
+ * Worker; {@linkcode durableObjectRateLimiter} sends its messages.
  *
  * It survives a restart: the permit, the time of the last request and the penalties are in its storage, and
  * requests that wait return to their places with their next poll.
@@ -75,9 +77,11 @@ const objectClock: Clock = {
 export class RateLimiterObject {
   readonly #storage: ObjectStorage;
   readonly #clock: Clock;
-  #loading: Promise<RateLimitState> | undefined;
+  #loading: Promise<LoadedState> | undefined;
 
   /**
+   * Creates the object. The runtime calls the constructor.
+   *
    * @param context State of the object, from the runtime
    * @param _environment Bindings of the Worker; not used
    * @param clock Clock for tests. Default: the time of the day
@@ -88,28 +92,28 @@ export class RateLimiterObject {
   }
 
   /**
-   * Responds to a message of `durableObjectRateLimiter()`.
+   * Responds to a message of {@linkcode durableObjectRateLimiter}.
    *
    * @param request Message; the path is its type
    * @returns The result as JSON
    */
   async fetch(request: Request): Promise<Response> {
-    const state = await this.#load();
+    const { state, store } = await this.#load();
     const body = await request.json();
     switch (new URL(request.url).pathname as keyof ObjectMessages) {
       case "/poll":
-        return Response.json(await this.#poll(state, body, request.signal));
+        return Response.json(await this.#poll({ state, store }, body, request.signal));
       case "/extend":
-        return Response.json(await this.#extend(state, body));
+        return Response.json(await this.#extend({ state, store }, body.id));
       case "/release":
+        await store.release(body.id, body);
         // Not stored: after a restart, the permit expires.
-        releasePermit(state, body.id, body, this.#clock.now());
         return Response.json(null);
       case "/leave":
-        leaveQueue(state, body.id, this.#clock.now());
+        await store.leave(body.id);
         return Response.json(null);
       case "/penalize":
-        penalizeKey(state, undefined, body.blockTime, this.#clock.now());
+        await store.penalize(undefined, body.blockTime);
         await this.#save(state);
         return Response.json(null);
       default:
@@ -117,49 +121,54 @@ export class RateLimiterObject {
     }
   }
 
-  /** Waits for the permit. */
+  /** Waits for the permit, but not longer than `MAX_POLL_TIME`. */
   async #poll(
-    state: RateLimitState,
+    { state, store }: LoadedState,
     { id, maxWait, waited, ...message }: PollMessage,
     signal: AbortSignal,
   ): Promise<PollResult> {
-    const start = this.#clock.now();
     const requestsPerSecond = message.requestsPerSecond ?? Infinity;
     const isWaiting = () => state.waiters.some((waiter) => waiter.id === id);
     // The response to the poll that got the permit was lost.
-    if (await this.#extend(state, { id })) return { status: "granted" };
-    if (!isWaiting()) insertWaiter(state, { id, key: undefined, polledAt: start, since: start - waited });
-    for (let now = start; isWaiting(); now = this.#clock.now()) {
+    if (await this.#extend({ state, store }, id)) return { status: "granted" };
+    const start = this.#clock.now();
+    if (!isWaiting()) insertRequest(state, id, start, start - waited);
+    for (let heldFor = 0; isWaiting(); heldFor = this.#clock.now() - start) {
       if (signal.aborted) {
-        leaveQueue(state, id, now);
+        await store.leave(id);
         break;
       }
-      const result = pollPermit(state, {
+      const result = await store.poll({
         id,
         requestsPerSecond,
         isFirst: false,
-        maxWait: maxWait === undefined ? undefined : maxWait - (now - start),
-      }, now);
-      if (result.status === "granted") await this.#save(state);
-      if (result.status !== "waiting") return result;
-      const remaining = start + MAX_POLL_TIME - now;
-      if (remaining <= 0) break;
-      await this.#clock.sleep(Math.min(result.delay, remaining));
+        maxWait: maxWait === undefined ? undefined : maxWait - heldFor,
+      });
+      if (result.status === "granted") {
+        await this.#save(state);
+        return { ...result, heldFor };
+      }
+      if (result.status === "refused") return result;
+      if (heldFor >= MAX_POLL_TIME) break;
+      await this.#clock.sleep(Math.min(result.delay, MAX_POLL_TIME - heldFor));
     }
+    // A later poll of the same request may have got the permit.
     return state.holder?.id === id ? { status: "granted" } : { status: "waiting", delay: 0 };
   }
 
   /** Extends the permit of a request. Returns whether the request has it. */
-  async #extend(state: RateLimitState, { id }: { id: string }): Promise<boolean> {
-    const isHolder = extendPermit(state, id, this.#clock.now());
+  async #extend({ state, store }: LoadedState, id: string): Promise<boolean> {
+    const isHolder = await store.extend(id);
     if (isHolder) await this.#save(state);
     return isHolder;
   }
 
-  #load(): Promise<RateLimitState> {
+  #load(): Promise<LoadedState> {
     const load = async () => {
       try {
-        return await this.#storage.get<RateLimitState>(STATE) ?? createRateLimitState(true);
+        const stored = await this.#storage.get<RateLimitState>(STATE);
+        const state = stored ?? createRateLimitState(true);
+        return { state, store: createMemoryStore(state, () => this.#clock.now()) };
       } catch (error) {
         this.#loading = undefined; // the next message tries again
         throw error;
@@ -168,15 +177,20 @@ export class RateLimiterObject {
     return this.#loading ??= load();
   }
 
-  /** Stores the state. Waiters are not stored: they poll again. */
+  /** Stores the state. Requests that wait are not stored: they poll again. */
   #save(state: RateLimitState): Promise<void> {
     return this.#storage.put(STATE, { ...state, waiters: [] });
   }
 }
 
-/** Adds a waiter in the order in which the requests began to wait. */
-function insertWaiter(state: RateLimitState, waiter: Waiter): void {
-  const waiters = state.waiters as Waiter[];
-  const next = waiters.findIndex(({ since }) => since > waiter.since);
-  waiters.splice(next < 0 ? waiters.length : next, 0, waiter);
+/** Adds a request to the queue, in the order in which the requests began to wait. */
+function insertRequest(
+  { waiters }: RateLimitState,
+  id: string,
+  polledAt: number,
+  since: number,
+): void {
+  const request: QueuedRequest = { id, key: undefined, polledAt, since };
+  const next = (waiters as QueuedRequest[]).findIndex((other) => other.since > since);
+  waiters.splice(next < 0 ? waiters.length : next, 0, request);
 }

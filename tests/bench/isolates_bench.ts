@@ -6,7 +6,12 @@
  */
 import { workerd } from "../helpers/runtime_programs.ts";
 import type { ObjectUse } from "../e2e/servers/cloudflare_worker.ts";
-import { createStorage, type Isolates, sendToObject, startIsolates } from "../e2e/servers/isolates.ts";
+import {
+  createStorage,
+  type Isolates,
+  sendToObject,
+  startIsolates,
+} from "../e2e/servers/isolates.ts";
 import { logProgress } from "./measurement.ts";
 import { baseUrlOf, type ServiceStats, startSandbox, statsOf } from "./processes.ts";
 import { alignColumns } from "./table.ts";

@@ -39,7 +39,9 @@ export function toIsolatesCapnp(
   const limiter = { className: "RateLimiterObject", serviceName: "limiter" };
   if (storage !== undefined) {
     bindings.push(
-      `(name = "RATE_LIMITER", durableObjectNamespace = (className = ${quote(limiter.className)}, ` +
+      `(name = "RATE_LIMITER", durableObjectNamespace = (className = ${
+        quote(limiter.className)
+      }, ` +
         `serviceName = ${quote(limiter.serviceName)}))`,
     );
   }

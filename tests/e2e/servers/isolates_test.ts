@@ -7,7 +7,13 @@ import { hashKey } from "../../../src/client/rate_limiter.ts";
 import { workerd } from "../../helpers/runtime_programs.ts";
 import { waitFor } from "../../helpers/wait_for.ts";
 import { baseUrlOf, type ServerProcess, startSandbox, statsOf } from "../../bench/processes.ts";
-import { createStorage, type Isolates, objectsOf, sendToObject, startIsolates } from "./isolates.ts";
+import {
+  createStorage,
+  type Isolates,
+  objectsOf,
+  sendToObject,
+  startIsolates,
+} from "./isolates.ts";
 
 const ignore = workerd === undefined;
 /** A download of one page. */
@@ -60,7 +66,8 @@ async function acquirePermit(workers: Isolates, service: ServerProcess): Promise
 }
 
 Deno.test({
-  name: "four isolates complete three rounds of 20 downloads within the limits when a Durable Object gives the permits",
+  name:
+    "four isolates complete three rounds of 20 downloads within the limits when a Durable Object gives the permits",
   ignore,
   async fn() {
     await using service = await startSandbox(5, 2);

@@ -40,7 +40,11 @@ Deno.test("the other entries export only the listed values when they are importe
   assertEquals(Object.keys(cli), ["main"]);
   assertEquals(Object.keys(edge), ["createApp", "signUrl"]);
   assertEquals(Object.keys(node), ["serveNode"]);
-  assertEquals(Object.keys(cloudflare), ["RateLimiterObject", "default", "durableObjectRateLimiter"]);
+  assertEquals(Object.keys(cloudflare), [
+    "RateLimiterObject",
+    "default",
+    "durableObjectRateLimiter",
+  ]);
   assertEquals(Object.keys(sandbox), ["createSandbox"]);
 });
 

@@ -1,4 +1,5 @@
 // A rate limiter whose state is in Durable Objects, here in this process.
+import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { durableObjectRateLimiter, RateLimiterObject } from "../../../../edge/cloudflare/mod.ts";
 import type { Permit, PermitRefusal, RateLimiter } from "../../../../mod.ts";
@@ -49,7 +50,7 @@ Deno.test("durableObjectRateLimiter() sends no message to extend a permit when i
   const { limiter, objects, clock } = createLimiter();
   const first = await acquire(limiter);
   const second = acquire(limiter);
-  await clock.sleep(2_000);
+  await clock.sleep(1_500);
   await first.release();
   await (await second).extend();
   assertEquals(pathsOf(objects), ["/poll", "/poll", "/release"]);
@@ -88,6 +89,23 @@ Deno.test("durableObjectRateLimiter() uses an object for each origin and key whe
     "https://other.invalid without a key",
   ]);
   for (const { body } of objects.messages) assert(!/0123|4567/.test(body), body);
+});
+
+Deno.test("durableObjectRateLimiter() resolves to a refusal when maxWait ends during a poll", async () => {
+  const { limiter, objects, clock } = createLimiter();
+  const first = await acquire(limiter);
+  const { get } = objects;
+  objects.get = (name) => ({
+    async fetch(url, init) {
+      await clock.sleep(100); // latency of the network
+      return await get.call(objects, name).fetch(url, init);
+    },
+  });
+  const second = limiter.acquire({ ...REQUEST, maxWait: 1_000 });
+  await clock.sleep(900);
+  await first.extend();
+  const result = await second;
+  assert("retryAfter" in result && result.retryAfter > 0);
 });
 
 Deno.test("durableObjectRateLimiter() does not wait when requests are unlimited", async () => {
@@ -166,7 +184,11 @@ Deno.test("durableObjectRateLimiter() retries when the object fails for some sec
 Deno.test("durableObjectRateLimiter() rejects when the object does not respond", async () => {
   const { limiter, objects } = createLimiter();
   objects.failure = new Error("overloaded");
-  await assertRejects(() => acquire(limiter), Error, "The Durable Object of the rate limiter did not respond: overloaded");
+  await assertRejects(
+    () => acquire(limiter),
+    Error,
+    "The Durable Object of the rate limiter did not respond: overloaded",
+  );
 });
 
 Deno.test("durableObjectRateLimiter() passes messages without a waiting request to waitUntil when it releases or leaves", async () => {
@@ -188,7 +210,7 @@ Deno.test("durableObjectRateLimiter() passes messages without a waiting request 
   await Promise.all(promises);
   assertEquals(promises.length, 2);
   objects.failure = new Error("overloaded");
-  const released = (await acquire(durableObjectRateLimiter(new MemoryObjects(clock), { clock })));
+  const released = await acquire(durableObjectRateLimiter(new MemoryObjects(clock), { clock }));
   await released.release();
 });
 
