@@ -27,6 +27,8 @@ export type Router = Hono<{ Bindings: { exchange: Exchange } }>;
 
 /** Status of a response to a client that has already disconnected, as in nginx. */
 export const CLIENT_CLOSED_REQUEST = 499;
+/** Status of a response without a body, also to HEAD (RFC 9110, section 15.4.5). */
+const NOT_MODIFIED = 304;
 /** Path in the log and metrics for an unknown path, because the path itself may contain a key. */
 const UNKNOWN_PATH = "(unknown)";
 /** Methods to log. A client can send any other text as a method. */
@@ -103,7 +105,9 @@ export class Exchange implements FailureLog {
     response.headers.set("x-request-id", this.id);
     if (this.isStream) return response;
     let body: BodyInit | null = null;
-    if (this.request.method === "HEAD") {
+    if (response.status === NOT_MODIFIED) {
+      body = null; // a response with this status cannot have a body
+    } else if (this.request.method === "HEAD") {
       body = emptyBody();
     } else if (response.body !== null) {
       // Only streams are long.
