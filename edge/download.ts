@@ -67,13 +67,13 @@ export async function respondWithDownload(
     // A skip token is an Id, so rows must be in the order of Ids. Rows of a split query are not.
     ...(isMeasured(resource) && parameters.query.skipToken !== undefined &&
       { partition: "never" }),
-    // Only a count needs the signal here; streamDownload() handles it for a download.
-    ...(count && { signal }),
+    // streamDownload() handles the signal of the client's request for a download.
+    signal: count ? exchange.signal : exchange.deadline.signal,
     onProgress: ({ rows }) => {
       exchange.rows = rows;
     },
   });
-  const buffer = new OutputBuffer(outputBudget);
+  const buffer = new OutputBuffer(outputBudget, () => exchange.deadline.maxWait());
   const byteOptions = { csv, [PAGE_BUFFER]: buffer };
   const stream = query.bytes(format, byteOptions);
   const headers = downloadHeaders(resource, format, parameters, {
@@ -142,7 +142,7 @@ async function findDatasets(
   { settings, datasetStates, serviceLimit }: AppContext,
 ): Promise<DatasetState | undefined> {
   if (settings.access === "caller") return undefined;
-  const { method, signal } = exchange.request;
+  const { request: { method }, signal } = exchange;
   // HEAD sends no requests to the service.
   if (method === "HEAD") return datasetStates.find(query);
   return await datasetStates.load(dataStream, query, {

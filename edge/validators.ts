@@ -73,8 +73,8 @@ export class DatasetStates {
    * Returns the state of the datasets of a query. Sends a request unless the state is cached or is being
    * requested by another call.
    *
-   * @returns `undefined` if the request fails for another reason than the API key
-   * @throws {DataStreamError} If the service rejects the API key
+   * @returns `undefined` if the request fails for another reason than the API key or the rate limit
+   * @throws {DataStreamError} If the service rejects the API key, or the rate limiter the request
    * @throws {HttpProblem} 503 if the server is at its limit
    * @throws The reason of the signal
    */
@@ -124,7 +124,7 @@ export class DatasetStates {
     } catch (error) {
       signal.throwIfAborted();
       const isServiceError = error instanceof DataStreamError || error === timeout.signal.reason;
-      if (!isServiceError || isKeyRejected(error)) throw error;
+      if (!isServiceError || isFinal(error)) throw error;
       log.logFailure("Request for the versions of the datasets failed", error);
       return undefined;
     } finally {
@@ -138,8 +138,10 @@ function keyOf(query: DownloadQuery): string {
   return toWiderMetadataFilter(query) ?? "";
 }
 
-function isKeyRejected(error: unknown): boolean {
-  return error instanceof DataStreamError && (error.status === 401 || error.status === 403);
+/** Whether the requests for rows would fail for the same reason: the API key, or the rate limit. */
+function isFinal(error: unknown): boolean {
+  return error instanceof DataStreamError &&
+    (error.status === 401 || error.status === 403 || error.kind === "rate-limit");
 }
 
 async function toState(versions: readonly DatasetVersion[]): Promise<DatasetState> {
