@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { type ProgramResult, runProgramWith } from "../../helpers/programs.ts";
 import { PROJECT } from "../../helpers/project.ts";
 import { waitFor } from "../../helpers/wait_for.ts";
+import { commandsFor } from "./readme.ts";
 
 /** Keeps Wrangler from sending requests, except those of the Worker. */
 const OFFLINE_WRANGLER = {
@@ -20,11 +21,26 @@ export interface RunningServer extends AsyncDisposable {
 }
 
 /**
- * Copies the files of the clone, without those that git ignores, to a temporary folder.
+ * Copies the clone before the tests of a file, and builds its npm package. Removes the copy after them.
  *
- * @returns Path of the folder with a trailing slash
+ * @returns Returns the path of the copy with a trailing slash, once the tests run
  */
-export async function copyClone(): Promise<string> {
+export function provideClone(): () => string {
+  let clone = "";
+  Deno.test.beforeAll(async () => {
+    clone = await copyClone();
+    const [pack] = commandsFor("package");
+    await runCommand(clone, pack!);
+  });
+  Deno.test.afterAll(async () => {
+    // Empty if the copy failed, whose error this one would hide.
+    if (clone !== "") await Deno.remove(clone, { recursive: true });
+  });
+  return () => clone;
+}
+
+/** Copies the files of the clone, without those that git ignores, to a temporary folder. */
+async function copyClone(): Promise<string> {
   const list = ["ls-files", "--cached", "--others", "--exclude-standard"];
   const { stdout } = (await runProgramWith({ cwd: PROJECT }, "git", ...list))!;
   const folder = `${await Deno.makeTempDir({ prefix: "weir-examples-" })}/`;
