@@ -13,6 +13,7 @@ import {
   type TakenRows,
   toRowId,
 } from "../formats/page_writer.ts";
+import { brokenJson } from "../formats/raw_json.ts";
 import { isObject } from "../validation.ts";
 
 /** How to convert a page. */
@@ -203,7 +204,7 @@ export class JsonBody implements ByteTarget {
       return JSON.parse(text);
     } catch {
       // The message of `JSON.parse` would quote the response, which may contain the API key.
-      throw new PageFault("broken JSON");
+      throw brokenJson();
     }
   }
 }

@@ -1,4 +1,4 @@
-import { startsWith } from "./json_scanner.ts";
+import { hashOf, startsWith } from "./json_scanner.ts";
 
 /** Maximum number of names whose bytes are kept. Further names are parsed each time. */
 const MAX_KNOWN_NAMES = 1_000;
@@ -54,10 +54,4 @@ export class ColumnLookup {
     }
     return column;
   }
-}
-
-function hashOf(page: Uint8Array, start: number, end: number): number {
-  let hash = 0;
-  for (let at = start; at < end; at++) hash = Math.imul(hash, 31) + page[at]! | 0;
-  return hash;
 }
