@@ -39,8 +39,12 @@ export function provideClone(): () => string {
   return () => clone;
 }
 
-/** Copies the files of the clone, without those that git ignores, to a temporary folder. */
-async function copyClone(): Promise<string> {
+/**
+ * Copies the files of the clone, without those that git ignores, to a temporary folder.
+ *
+ * @returns Path of the folder with a trailing slash
+ */
+export async function copyClone(): Promise<string> {
   const list = ["ls-files", "--cached", "--others", "--exclude-standard"];
   const { stdout } = (await runProgramWith({ cwd: PROJECT }, "git", ...list))!;
   const folder = `${await Deno.makeTempDir({ prefix: "weir-examples-" })}/`;
