@@ -1,7 +1,8 @@
 // A copy of the clone, in which the commands of examples/README.md run.
 import { assert } from "@std/assert";
 import { dirname } from "node:path";
-import { type ProgramResult, runProgramWith } from "../../helpers/programs.ts";
+import { findFreePort } from "../../helpers/free_port.ts";
+import { killGroup, type ProgramResult, runProgramWith } from "../../helpers/programs.ts";
 import { PROJECT } from "../../helpers/project.ts";
 import { waitFor } from "../../helpers/wait_for.ts";
 import { commandsFor } from "./readme.ts";
@@ -111,8 +112,7 @@ export async function startCommand(
   const ended = Promise.all([child.status, read(child.stdout), read(child.stderr)])
     .then(() => hasEnded = true);
   const stop = async () => {
-    await new Deno.Command("kill", { args: ["-KILL", "--", `-${child.pid}`], stderr: "null" })
-      .output();
+    await killGroup(child);
     await Promise.all([ended, child.stdin.close().catch(() => {})]);
   };
   const root = `http://127.0.0.1:${port}`;
@@ -138,9 +138,4 @@ export async function startCommand(
 function wordsOf(command: string): string[] {
   const words = command.replace(/^((?:\w+=\S+ )*)deno(?= )/, `$1${Deno.execPath()}`).split(" ");
   return words[0]!.includes("=") ? ["env", ...words] : words;
-}
-
-function findFreePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
