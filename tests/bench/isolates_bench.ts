@@ -26,7 +26,11 @@ const API_KEY = "sandbox";
 const PATH = "/Records.csv?$select=Id,ResultValue";
 
 /** Result of the experiment with one kind of rate limiter. */
-interface Result extends ServiceStats, ObjectUse {
+interface Result extends ServiceStats {
+  /** Number of messages to the Durable Object. */
+  messages: number;
+  /** Number of writes to its storage. */
+  writes: number;
   complete: number;
   seconds: number;
 }
@@ -49,10 +53,11 @@ async function measure(storage?: string): Promise<Result> {
   const started = performance.now();
   const complete = await countComplete(isolates);
   const seconds = (performance.now() - started) / 1000;
-  const use = storage === undefined
-    ? { messages: 0, writes: 0 }
+  const { messages, writes }: ObjectUse = storage === undefined
+    ? { messages: {}, writes: 0 }
     : await (await sendToObject(isolates, "/use", service.root, API_KEY)).json();
-  return { ...await statsOf(service), ...use, complete, seconds };
+  const sent = Object.values(messages).reduce((sum, count) => sum + count, 0);
+  return { ...await statsOf(service), messages: sent, writes, complete, seconds };
 }
 
 /** Downloads concurrently from all isolates. Returns the number of complete downloads. */

@@ -7,7 +7,8 @@ import entry, {
 
 /** Use of the Durable Object since its start. */
 export interface ObjectUse {
-  messages: number;
+  /** Number of messages by path. */
+  messages: Record<string, number>;
   /** Number of writes to the storage. */
   writes: number;
 }
@@ -20,7 +21,7 @@ export class RateLimiterObject extends PublishedObject {
   readonly #use: ObjectUse;
 
   constructor(context: TestContext) {
-    const use = { messages: 0, writes: 0 };
+    const use: ObjectUse = { messages: {}, writes: 0 };
     const { storage } = context;
     super({
       storage: {
@@ -39,7 +40,7 @@ export class RateLimiterObject extends PublishedObject {
     const { pathname } = new URL(request.url);
     if (pathname === "/abort") this.#context.abort("restart of a test");
     if (pathname === "/use") return Response.json(this.#use);
-    this.#use.messages++;
+    this.#use.messages[pathname] = (this.#use.messages[pathname] ?? 0) + 1;
     return await super.fetch(request);
   }
 }

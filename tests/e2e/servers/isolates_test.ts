@@ -7,6 +7,7 @@ import { hashKey } from "../../../src/client/rate_limiter.ts";
 import { workerd } from "../../helpers/runtime_programs.ts";
 import { waitFor } from "../../helpers/wait_for.ts";
 import { baseUrlOf, type ServerProcess, startSandbox, statsOf } from "../../bench/processes.ts";
+import type { ObjectUse } from "./cloudflare_worker.ts";
 import {
   createStorage,
   type Isolates,
@@ -14,6 +15,7 @@ import {
   sendToObject,
   startIsolates,
 } from "./isolates.ts";
+import { DOWNLOAD, jsonResponse, serveUpstream } from "./upstream.ts";
 
 const ignore = workerd === undefined;
 /** A download of one page. */
@@ -21,13 +23,14 @@ const PATH = "/Records.csv?$select=Id&limit=5";
 /** Time (ms) after which a permit that is not extended expires. */
 const PERMIT_TTL = 5_000;
 const API_KEY = "sandbox";
+const encoder = new TextEncoder();
 
 /** Starts isolates that share a Durable Object. */
-function startWorkers(service: ServerProcess, storage: string, count?: number): Promise<Isolates> {
+function startWorkers(baseUrl: string, storage: string, count?: number): Promise<Isolates> {
   return startIsolates({
     environment: {
       DATASTREAM_API_KEY: API_KEY,
-      DATASTREAM_BASE_URL: baseUrlOf(service),
+      DATASTREAM_BASE_URL: baseUrl,
       WEIR_ACCESS: "public",
     },
     storage,
@@ -72,7 +75,7 @@ Deno.test({
   async fn() {
     await using service = await startSandbox(5, 2);
     await using storage = await createStorage();
-    await using workers = await startWorkers(service, storage.path);
+    await using workers = await startWorkers(baseUrlOf(service), storage.path);
     for (let round = 0; round < 3; round++) assertEquals(await download(workers, 20), 20);
     await requireWithinLimits(service, 60);
   },
@@ -84,7 +87,7 @@ Deno.test({
   async fn() {
     await using service = await startSandbox(5, 2);
     await using storage = await createStorage();
-    await using workers = await startWorkers(service, storage.path);
+    await using workers = await startWorkers(baseUrlOf(service), storage.path);
     const start = performance.now();
     await acquirePermit(workers, service);
     assertEquals(await download(workers, 4), 4);
@@ -99,7 +102,7 @@ Deno.test({
   async fn() {
     await using service = await startSandbox(5, 2);
     await using storage = await createStorage();
-    await using workers = await startWorkers(service, storage.path);
+    await using workers = await startWorkers(baseUrlOf(service), storage.path);
     const downloads = download(workers, 8);
     await waitFor(async () => (await statsOf(service)).requests >= 3, "three requests");
     const { status } = await sendToObject(workers, "/abort", service.root, API_KEY);
@@ -117,11 +120,44 @@ Deno.test({
     await using storage = await createStorage();
     const start = performance.now();
     {
-      await using workers = await startWorkers(service, storage.path, 1);
+      await using workers = await startWorkers(baseUrlOf(service), storage.path, 1);
       await acquirePermit(workers, service);
     }
-    await using workers = await startWorkers(service, storage.path, 1);
+    await using workers = await startWorkers(baseUrlOf(service), storage.path, 1);
     await acquirePermit(workers, service);
     assert(performance.now() - start >= PERMIT_TTL);
+  },
+});
+
+Deno.test({
+  name: "an isolate releases its permit when the client leaves before the page is complete",
+  ignore,
+  async fn() {
+    // Rows without end: 10 kB every 100 ms.
+    await using service = serveUpstream(() => {
+      let id = 0;
+      return jsonResponse(
+        new ReadableStream({
+          start: (controller) => controller.enqueue(encoder.encode('{"value":[')),
+          async pull(controller) {
+            await new Promise((resolve) => setTimeout(resolve, 100));
+            const row = `{"Id":${++id},"ResultComment":"${"x".repeat(10_000)}"}`;
+            controller.enqueue(encoder.encode(id === 1 ? row : `,${row}`));
+          },
+        }, { highWaterMark: 0 }),
+      );
+    }, 1_000_000);
+    await using storage = await createStorage();
+    await using workers = await startWorkers(service.baseUrl, storage.path, 1);
+    const client = new AbortController();
+    const response = await fetch(`${workers.roots[0]}${DOWNLOAD}&limit=10000`, { signal: client.signal });
+    await response.body!.getReader().read();
+    client.abort();
+    await response.body?.cancel().catch(() => {});
+    await waitFor(async () => {
+      const origin = new URL(service.baseUrl).origin;
+      const use: ObjectUse = await (await sendToObject(workers, "/use", origin, API_KEY)).json();
+      return use.messages["/release"] === 1;
+    }, "the release of the permit");
   },
 });
