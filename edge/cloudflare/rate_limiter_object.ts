@@ -146,7 +146,7 @@ export class RateLimiterObject {
       });
       if (result.status === "granted") {
         await this.#save(state);
-        return { ...result, heldFor };
+        return result;
       }
       if (result.status === "refused") return result;
       if (heldFor >= MAX_POLL_TIME) break;

@@ -195,8 +195,6 @@ export function createMemoryStore(
 const LOST_AGE = PERMIT_TTL - 2_000;
 /** Maximum time (ms) to wait for the answer of a store. */
 const STORE_TIMEOUT = 10_000;
-/** Maximum time (ms) for a message to a store and its answer. */
-const STORE_LATENCY = 1_000;
 /** Age (ms) from which a permit is extended in its store. */
 const EXTENSION_AGE = 900;
 
@@ -226,7 +224,7 @@ export function createPollingLimiter(
           polling = store.poll({ id, key, requestsPerSecond, isFirst, maxWait: remaining });
           const result = isPromise(polling)
             ? await answerWithin(
-              Math.min(STORE_TIMEOUT, Math.max(0, remaining ?? Infinity) + STORE_LATENCY),
+              Math.min(STORE_TIMEOUT, Math.max(0, remaining ?? Infinity)),
               polling,
               clock,
               signal,
@@ -234,13 +232,9 @@ export function createPollingLimiter(
             : polling;
           if (result.status === "refused") return { retryAfter: result.retryAfter };
           if (result.status === "waiting") await clock.sleep(result.delay, signal);
-          else {
-            const grantedAt = polledAt + (result.heldFor ?? 0);
-            if (clock.now() - grantedAt < LOST_AGE) {
-              return createPermit(store, id, clock, grantedAt);
-            }
-            await store.leave(id); // the permit arrived too late to be used
-          }
+          else if (clock.now() - polledAt < LOST_AGE) {
+            return createPermit(store, id, clock, polledAt);
+          } else await store.leave(id); // the permit arrived too late to be used
         }
       } catch (error) {
         const leave = () => store.leave(id);
@@ -254,7 +248,7 @@ export function createPollingLimiter(
   };
 }
 
-/** Creates the permit of a request. `extendedAt` is the time at which the store gave it, or an earlier one. */
+/** Creates the permit of a request. `extendedAt` is the time of the poll that granted it. */
 function createPermit(
   store: RateLimitStore,
   id: string,

@@ -150,7 +150,9 @@ Deno.test({
     await using storage = await createStorage();
     await using workers = await startWorkers(service.baseUrl, storage.path, 1);
     const client = new AbortController();
-    const response = await fetch(`${workers.roots[0]}${DOWNLOAD}&limit=10000`, { signal: client.signal });
+    const response = await fetch(`${workers.roots[0]}${DOWNLOAD}&limit=10000`, {
+      signal: client.signal,
+    });
     await response.body!.getReader().read();
     client.abort();
     await response.body?.cancel().catch(() => {});
