@@ -155,6 +155,8 @@ export function pollPermit(
   { id, key, requestsPerSecond, isFirst, maxWait }: Poll,
   now: number,
 ): PollResult {
+  // The answer to an earlier poll was lost.
+  if (extendPermit(state, id, now)) return { status: "granted" };
   recordInterval(state, 1000 * INTERVAL_MARGIN / requestsPerSecond, now);
   let waiter = state.waiters.find((other) => other.id === id);
   // If this request overslept, the whole process may have been suspended, so no other is removed.

@@ -193,8 +193,10 @@ export function createMemoryStore(
  * within a second, and so before the permit expires in the store.
  */
 const LOST_AGE = PERMIT_TTL - 2_000;
-/** Maximum time (ms) to wait for the answer of a store. */
+/** Maximum time (ms) without an answer of a store. */
 const STORE_TIMEOUT = 10_000;
+/** Delay (ms) before a poll after one that failed. */
+const STORE_RETRY_DELAY = 500;
 /** Age (ms) from which a permit is extended in its store. */
 const EXTENSION_AGE = 900;
 
@@ -212,24 +214,27 @@ export function createPollingLimiter(
   return {
     async acquire(request, signal) {
       signal?.throwIfAborted();
-      const { keyHash: key, requestsPerSecond, maxWait } = request;
+      const { keyHash: key, requestsPerSecond, maxWait = Infinity } = request;
       const store = storeOf(request);
       const id = createId();
-      const start = clock.now();
-      let polling: MaybePromise<PollResult> | undefined;
+      const deadline = clock.now() + maxWait;
+      let answeredAt = clock.now();
+      let answer: MaybePromise<PollResult> | undefined;
       try {
         for (let isFirst = true;; isFirst = false) {
           const polledAt = clock.now();
-          const remaining = maxWait === undefined ? undefined : start + maxWait - polledAt;
-          polling = store.poll({ id, key, requestsPerSecond, isFirst, maxWait: remaining });
-          const result = isPromise(polling)
-            ? await answerWithin(
-              Math.min(STORE_TIMEOUT, Math.max(0, remaining ?? Infinity)),
-              polling,
-              clock,
-              signal,
-            )
-            : polling;
+          const end = Math.min(deadline, answeredAt + STORE_TIMEOUT);
+          const remaining = deadline === Infinity ? undefined : deadline - polledAt;
+          let result: PollResult;
+          try {
+            answer = store.poll({ id, key, requestsPerSecond, isFirst, maxWait: remaining });
+            result = isPromise(answer) ? await answerBefore(end, answer, clock, signal) : answer;
+            answeredAt = clock.now();
+          } catch (error) {
+            // The request keeps its place in the queue if the store fails for a short time.
+            if (signal?.aborted || clock.now() + STORE_RETRY_DELAY >= end) throw error;
+            result = { status: "waiting", delay: STORE_RETRY_DELAY };
+          }
           if (result.status === "refused") return { retryAfter: result.retryAfter };
           if (result.status === "waiting") await clock.sleep(result.delay, signal);
           else if (clock.now() - polledAt < LOST_AGE) {
@@ -238,8 +243,8 @@ export function createPollingLimiter(
         }
       } catch (error) {
         const leave = () => store.leave(id);
-        if (isPromise(polling)) polling.then(leave, leave).then(undefined, () => {});
-        else leave();
+        const left = isPromise(answer) ? answer.then(leave, leave) : leave();
+        if (isPromise(left)) left.then(undefined, () => {});
         throw error;
       }
     },
@@ -327,20 +332,20 @@ export async function hashKey(apiKey: string): Promise<string> {
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-function isPromise<T>(value: MaybePromise<T> | undefined): value is PromiseLike<T> {
+export function isPromise<T>(value: MaybePromise<T> | undefined): value is PromiseLike<T> {
   return typeof (value as PromiseLike<T> | undefined)?.then === "function";
 }
 
-/** Waits for a store, and rejects when a time (ms) has passed or the signal aborts. */
-async function answerWithin<T>(
-  timeout: number,
+/** Waits for the answer of a store, and rejects at a time or when the signal aborts. */
+async function answerBefore<T>(
+  end: number,
   answer: PromiseLike<T>,
   clock: Clock,
   signal: AbortSignal | undefined,
 ): Promise<T> {
   const stopped = new AbortController();
-  const late = clock.sleep(timeout, stopped.signal).then(() => {
-    throw new Error(`its store did not answer within ${timeout / 1000} s`);
+  const late = clock.sleep(Math.max(0, end - clock.now()), stopped.signal).then(() => {
+    throw new Error("its store did not answer in time");
   });
   late.catch(() => {});
   try {

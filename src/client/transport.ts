@@ -13,7 +13,7 @@ import {
   permitRefusal,
   statusError,
 } from "./http_error.ts";
-import type { Permit, RateLimiter } from "./rate_limiter.ts";
+import { isPromise, type Permit, type PermitRefusal, type RateLimiter } from "./rate_limiter.ts";
 
 /**
  * Timeouts of each request, in milliseconds.
@@ -191,13 +191,14 @@ async function acquirePermit(
   signal: AbortSignal,
 ): Promise<Permit> {
   const { origin } = new URL(url);
-  let permit;
+  let permit: Permit | PermitRefusal;
   try {
     const request = { origin, keyHash: await keyHash(), requestsPerSecond, maxWait: maxWait?.() };
     permit = await rateLimiter.acquire(request, signal);
   } catch (error) {
     signal.throwIfAborted();
-    throw limiterFailure(error, url);
+    const isLate = (maxWait?.() ?? Infinity) <= 0;
+    throw limiterFailure(error, url, isLate);
   }
   if ("retryAfter" in permit) throw permitRefusal(permit.retryAfter, url);
   return permit;
@@ -208,13 +209,13 @@ async function acquirePermit(
  * not affect the request.
  */
 function callLimiter<T>(
-  call: () => T | Promise<T>,
+  call: () => T | PromiseLike<T>,
   onResult: (result: T) => void = () => {},
   onError: () => void = () => {},
 ): void {
   try {
     const result = call();
-    if (result instanceof Promise) result.then(onResult, onError);
+    if (isPromise(result)) result.then(onResult, onError);
     else onResult(result);
   } catch {
     onError();
