@@ -1,5 +1,5 @@
 // Tests that every implementation of `RateLimiter` must pass.
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { Clock, Permit, PermitRefusal, PermitRequest, RateLimiter } from "../../mod.ts";
 
 /** Limiters of one implementation. */
