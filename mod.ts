@@ -79,6 +79,7 @@
  * | server of download URLs, with a web page | `@weir/datastream/edge` | all but browsers |
  * | this server, configured by environment variables | `@weir/datastream/serve` | Deno, Bun, Cloudflare Workers |
  * | an HTTP server for it in Node | `@weir/datastream/node` | Node |
+ * | one rate limit for several processes | `@weir/datastream/deno-kv` | Deno |
  * | synthetic data for tests | `@weir/datastream/sandbox` | all |
  *
  * This command saves a CSV file. With the flag `--sandbox`, it uses synthetic data, and needs neither a key

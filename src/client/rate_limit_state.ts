@@ -239,6 +239,41 @@ export function penalizeKey(
   });
 }
 
+/**
+ * Copies a state with other times, for a store whose users have different clocks.
+ *
+ * @param convert Returns the new time. The name of a time is unique in the state, and stays the same when the time
+ *   changes
+ */
+export function mapTimes(
+  state: RateLimitState,
+  convert: (time: number, name: string) => number,
+): RateLimitState {
+  const { intervalStart, intervals, penalties, holder, waiters } = state;
+  return {
+    ...state,
+    intervalStart: intervalStart === undefined ? undefined : convert(intervalStart, "start"),
+    intervals: intervals.map(({ interval, requestedAt }) => ({
+      interval,
+      requestedAt: convert(requestedAt, `interval ${interval}`),
+    })),
+    penalties: penalties.map((penalty) => ({
+      ...penalty,
+      blockedUntil: convert(penalty.blockedUntil, `blocked ${penalty.key}`),
+      lastUsed: convert(penalty.lastUsed, `used ${penalty.key}`),
+    })),
+    holder: holder && {
+      ...holder,
+      since: convert(holder.since, `held ${holder.id}`),
+      expiresAt: convert(holder.expiresAt, `expires ${holder.id}`),
+    },
+    waiters: waiters.map((waiter) => ({
+      ...waiter,
+      polledAt: convert(waiter.polledAt, `polled ${waiter.id}`),
+    })),
+  };
+}
+
 /** What determines when a waiter may start. */
 interface Conditions {
   penalty: Penalty | undefined;

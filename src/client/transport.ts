@@ -13,7 +13,7 @@ import {
   permitRefusal,
   statusError,
 } from "./http_error.ts";
-import { isPromise, type Permit, type PermitRefusal, type RateLimiter } from "./rate_limiter.ts";
+import type { Permit, PermitRefusal, RateLimiter } from "./rate_limiter.ts";
 
 /**
  * Timeouts of each request, in milliseconds.
@@ -214,9 +214,7 @@ function callLimiter<T>(
   onError: () => void = () => {},
 ): void {
   try {
-    const result = call();
-    if (isPromise(result)) result.then(onResult, onError);
-    else onResult(result);
+    Promise.resolve(call()).then(onResult, onError);
   } catch {
     onError();
   }

@@ -1,6 +1,7 @@
 // Has a type error for each exported value that is `any`, takes `any` or returns it. It is compiled only.
 import type * as mod from "@weir/datastream";
 import type * as cli from "@weir/datastream/cli";
+import type * as denoKv from "@weir/datastream/deno-kv";
 import type * as edge from "@weir/datastream/edge";
 import type * as builder from "@weir/datastream/endpoint";
 import type * as node from "@weir/datastream/node";
@@ -36,6 +37,7 @@ type NamesWithAny<Module> = {
 export type Found = [
   NamesWithAny<typeof mod>,
   NamesWithAny<typeof cli>,
+  NamesWithAny<typeof denoKv>,
   NamesWithAny<typeof edge>,
   NamesWithAny<typeof builder>,
   NamesWithAny<typeof node>,
@@ -44,7 +46,7 @@ export type Found = [
 ];
 
 declare const found: Found;
-const none: [never, never, never, never, never, never, never] = found;
+const none: [never, never, never, never, never, never, never, never] = found;
 void none;
 
 /** Shows that these types detect `any`. */

@@ -23,6 +23,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/signing",
     "edge/page",
   ],
+  "edge/deno": ["src", "src/client"],
   "edge/server": ["src", "edge"],
   "edge/page": [
     "src",
@@ -48,6 +49,7 @@ const ENTRIES = [
   "edge/demo.ts",
   "edge/serve.ts",
   "edge/node.ts",
+  "edge/deno/kv_rate_limiter.ts",
   "edge/server/http_server.ts",
   "edge/server/server_process.ts",
 ];
@@ -134,6 +136,17 @@ const SHARED_NAMES: Record<string, string> = {
   "src/odata/dataset_filter.ts toMetadataFilter": "checks a filter for citations before a request",
   "src/odata/dataset_filter.ts toWiderMetadataFilter": "datasets whose versions --resume compares",
   "src/formats/citations.ts citationsText": "text of citations in both programs",
+  // The parts of a rate limiter with a shared store. The interface is public, its implementation is not.
+  "src/client/polling_limiter.ts createPollingLimiter": "loop of a request that waits",
+  "src/client/polling_limiter.ts RateLimitStore": "type of the store",
+  "src/client/rate_limit_state.ts RateLimitState": "type of the queue",
+  "src/client/rate_limit_state.ts createRateLimitState": "change of the queue",
+  "src/client/rate_limit_state.ts extendPermit": "change of the queue",
+  "src/client/rate_limit_state.ts leaveQueue": "change of the queue",
+  "src/client/rate_limit_state.ts mapTimes": "change of the queue",
+  "src/client/rate_limit_state.ts penalizeKey": "change of the queue",
+  "src/client/rate_limit_state.ts pollPermit": "change of the queue",
+  "src/client/rate_limit_state.ts releasePermit": "change of the queue",
   // A function that the server wraps to count its requests.
   "src/client/transport.ts defaultFetch": "default of the option fetch",
   // The server limits what the client reads ahead. The option is not public.

@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import * as cli from "../../../src/cli/main.ts";
 import * as edge from "../../../edge/app.ts";
 import * as endpoint from "../../../src/endpoint/mod.ts";
+import * as denoKv from "../../../edge/deno/kv_rate_limiter.ts";
 import * as node from "../../../edge/node.ts";
 import * as mod from "../../../mod.ts";
 import * as sandbox from "../../../src/sandbox/service.ts";
@@ -39,6 +40,7 @@ Deno.test("the other entries export only the listed values when they are importe
   assertEquals(Object.keys(cli), ["main"]);
   assertEquals(Object.keys(edge), ["createApp", "signUrl"]);
   assertEquals(Object.keys(node), ["serveNode"]);
+  assertEquals(Object.keys(denoKv), ["createKvRateLimiter"]);
   assertEquals(Object.keys(sandbox), ["createSandbox"]);
 });
 
