@@ -15,7 +15,7 @@
  * });
  * ```
  *
- * Deno KV needs the flag `--unstable-kv`. On one computer, all processes must open the same file:
+ * On one computer, all processes must open the same file:
  * `Deno.openKv("/var/lib/weir/kv.sqlite")`.
  *
  * ## Store
@@ -23,6 +23,11 @@
  * The limiter has one entry for each origin and API key: `["weir", "rate-limit", origin, hash of the key]`. It contains
  * the queue and no key, and expires. If the store cannot be reached, requests wait for up to 10 seconds, and then
  * fail.
+ *
+ * ## Runtimes
+ *
+ * Deno with the flag `--unstable-kv`, and Deno Deploy. In other runtimes, a store with the methods of
+ * {@linkcode KvStore} can replace Deno KV.
  *
  * The page `docs/rate-limiting.md` in the repository describes the guarantees of rate limiters, and their
  * costs.
@@ -48,14 +53,52 @@ import { invalidValue, requireOptions, requireType } from "../../src/validation.
 const CLOCK_TOLERANCE = 5_000;
 /** Time (ms) after which an unchanged entry expires. A penalty lasts for an hour at most. */
 const EXPIRY = 2 * 3_600_000;
-/** Maximum delay (ms) before a change is tried again because another process has changed the entry. */
-const MAX_CONFLICT_DELAY = 20;
+/** Maximum delay (ms) before a change is tried again after a concurrent change or an error. */
+const MAX_RETRY_DELAY = 20;
+/** Time (ms) during which a change is tried again after errors. */
+const RETRY_TIME = 1_000;
 /** Maximum number of entries whose times a process remembers. */
 const MAX_STORES = 1_000;
 /** Version of the format of an entry. */
 const ENTRY_FORMAT = 1;
 
-/** The methods of `Deno.Kv` that the limiter uses. Another store can implement them. */
+/**
+ * The methods of `Deno.Kv` that the limiter uses. Another store can implement them.
+ *
+ * @example A store in memory
+ * ```ts
+ * import { createKvRateLimiter, type KvStore, type KvTransaction } from "@weir/datastream/deno-kv";
+ * import { assert } from "@std/assert";
+ *
+ * type Key = readonly string[];
+ * const entries = new Map<string, { value: unknown; versionstamp: string }>();
+ * const versionOf = (key: Key) => entries.get(key.join())?.versionstamp ?? null;
+ * const store: KvStore = {
+ *   get: (key) =>
+ *     Promise.resolve(entries.get(key.join()) ?? { value: null, versionstamp: null }),
+ *   atomic() {
+ *     const checks: { key: Key; versionstamp: string | null }[] = [];
+ *     const writes: [key: Key, value: unknown][] = [];
+ *     const transaction: KvTransaction = {
+ *       check: (entry) => (checks.push(entry), transaction),
+ *       set: (key, value) => (writes.push([key, value]), transaction),
+ *       commit() {
+ *         const ok = checks.every(({ key, versionstamp }) => versionOf(key) === versionstamp);
+ *         for (const [key, value] of ok ? writes : []) {
+ *           entries.set(key.join(), { value, versionstamp: crypto.randomUUID() });
+ *         }
+ *         return Promise.resolve({ ok });
+ *       },
+ *     };
+ *     return transaction;
+ *   },
+ * };
+ * const limiter = createKvRateLimiter(store);
+ * const origin = "https://api.datastream.org";
+ * const permit = await limiter.acquire({ origin, keyHash: undefined, requestsPerSecond: 2 });
+ * assert("release" in permit);
+ * ```
+ */
 export interface KvStore {
   /** Reads an entry, with strong consistency. */
   get(key: readonly string[]): Promise<{ value: unknown; versionstamp: string | null }>;
@@ -63,7 +106,21 @@ export interface KvStore {
   atomic(): KvTransaction;
 }
 
-/** The methods of `Deno.AtomicOperation` that the limiter uses. */
+/**
+ * The methods of `Deno.AtomicOperation` that the limiter uses.
+ *
+ * @example A transaction that always fails
+ * ```ts
+ * import type { KvTransaction } from "@weir/datastream/deno-kv";
+ *
+ * const transaction: KvTransaction = {
+ *   check: () => transaction,
+ *   set: () => transaction,
+ *   commit: () => Promise.resolve({ ok: false }),
+ * };
+ * console.log(await transaction.commit());
+ * ```
+ */
 export interface KvTransaction {
   /** Requires that an entry has not changed; `versionstamp` is `null` if there must be none. */
   check(entry: { key: readonly string[]; versionstamp: string | null }): KvTransaction;
@@ -73,7 +130,21 @@ export interface KvTransaction {
   commit(): Promise<{ ok: boolean }>;
 }
 
-/** Options of {@linkcode createKvRateLimiter}, for tests. */
+/**
+ * Options of {@linkcode createKvRateLimiter}, for tests.
+ *
+ * @example A clock that does not wait
+ * ```ts
+ * import type { KvRateLimiterOptions } from "@weir/datastream/deno-kv";
+ *
+ * let now = 0;
+ * const options: KvRateLimiterOptions = {
+ *   clock: { now: () => now, sleep: (wait) => Promise.resolve(void (now += wait)) },
+ *   now: () => now,
+ * };
+ * console.log(options.now?.());
+ * ```
+ */
 export interface KvRateLimiterOptions {
   /** Clock by which to wait. Default: the clock of the process. */
   clock?: Clock | undefined;
@@ -111,7 +182,17 @@ type KnownTimes = Record<string, { age: Age; time: number }>;
  *
  * @param kv The database: the result of `Deno.openKv()`, or another store with the same methods
  * @returns A limiter for the option `rateLimiter` of `DataStream` and `createApp()`
- * @throws {ValidationError} If the value is not a database
+ * @throws {ValidationError} If the value is not a database, or an option is invalid
+ *
+ * @example A client that shares the limit with the other processes of a computer
+ * ```ts ignore
+ * import { DataStream } from "@weir/datastream";
+ * import { createKvRateLimiter } from "@weir/datastream/deno-kv";
+ *
+ * const rateLimiter = createKvRateLimiter(await Deno.openKv("kv.sqlite"));
+ * const client = new DataStream({ apiKey: Deno.env.get("DATASTREAM_API_KEY"), rateLimiter });
+ * console.log(await client.metadata().count());
+ * ```
  */
 export function createKvRateLimiter(kv: KvStore, options: KvRateLimiterOptions = {}): RateLimiter {
   const { clock, now } = requireOptions("createKvRateLimiter()", options, {
@@ -173,31 +254,42 @@ function createKvStore(
     return { state, times, versionstamp, changes: entry?.changes ?? 0, time, wallTime };
   }
 
-  /** Changes the state, and tries again if another process changes it concurrently. */
+  /** Changes the state, unless another process changes it concurrently. */
+  async function tryUpdate<T>(
+    change: (state: RateLimitState, now: number) => T,
+  ): Promise<{ ok: true; result: T } | { ok: false }> {
+    const { state, times, versionstamp, changes, time, wallTime } = await read();
+    const before = JSON.stringify(state);
+    const result = change(state, time);
+    if (JSON.stringify(state) === before) return { ok: true, result };
+    const written: KnownTimes = {};
+    const stored = mapTimes(state, (value, name) => {
+      written[name] = times[name]?.time === value
+        ? times[name]!
+        : { age: [changes + 1, wallTime, time - value], time: value };
+      return 0;
+    });
+    const ages = Object.fromEntries(Object.entries(written).map(([name, { age }]) => [name, age]));
+    const entry: Entry = { format: ENTRY_FORMAT, state: stored, changes: changes + 1, ages };
+    const { ok } = await kv.atomic().check({ key, versionstamp })
+      .set(key, entry, { expireIn: EXPIRY }).commit();
+    if (!ok) return { ok };
+    known = written;
+    return { ok, result };
+  }
+
+  /** Changes the state. Repeating a change whose result was lost has no effect. */
   async function update<T>(change: (state: RateLimitState, now: number) => T): Promise<T> {
+    const end = clock.now() + RETRY_TIME;
     for (;;) {
-      const { state, times, versionstamp, changes, time, wallTime } = await read();
-      const before = JSON.stringify(state);
-      const result = change(state, time);
-      if (JSON.stringify(state) === before) return result;
-      const written: KnownTimes = {};
-      const stored = mapTimes(state, (value, name) => {
-        written[name] = times[name]?.time === value
-          ? times[name]!
-          : { age: [changes + 1, wallTime, time - value], time: value };
-        return 0;
-      });
-      const ages = Object.fromEntries(
-        Object.entries(written).map(([name, { age }]) => [name, age]),
-      );
-      const entry: Entry = { format: ENTRY_FORMAT, state: stored, changes: changes + 1, ages };
-      const { ok } = await kv.atomic().check({ key, versionstamp })
-        .set(key, entry, { expireIn: EXPIRY }).commit();
-      if (ok) {
-        known = written;
-        return result;
+      try {
+        const attempt = await tryUpdate(change);
+        if (attempt.ok) return attempt.result;
+      } catch (error) {
+        // Processes that share a file can get the error "database is locked".
+        if (clock.now() >= end) throw error;
       }
-      await clock.sleep(MAX_CONFLICT_DELAY * Math.random());
+      await clock.sleep(MAX_RETRY_DELAY * Math.random());
     }
   }
 

@@ -77,6 +77,7 @@ export function createPollingLimiter(
       const id = createId();
       const deadline = clock.now() + maxWait;
       let answeredAt = clock.now();
+      let failure: unknown;
       let answer: Promise<PollResult> | undefined;
       try {
         for (let isFirst = true;; isFirst = false) {
@@ -89,9 +90,12 @@ export function createPollingLimiter(
             answer = Promise.resolve(store.poll(poll));
             result = await answerBefore(end, answer, clock, signal);
             answeredAt = clock.now();
+            failure = undefined;
           } catch (error) {
+            signal?.throwIfAborted();
+            failure ??= error;
             // The request keeps its place in the queue if the store fails for a short time.
-            if (signal?.aborted || clock.now() + STORE_RETRY_DELAY >= end) throw error;
+            if (clock.now() + STORE_RETRY_DELAY >= end) throw failure;
             result = { status: "waiting", delay: STORE_RETRY_DELAY };
           }
           if (result.status === "refused") return { retryAfter: result.retryAfter };

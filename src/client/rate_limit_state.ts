@@ -291,7 +291,10 @@ function delayOf(
   const pollInterval = state.isDistributed ? REMOTE_POLL_INTERVAL : POLL_INTERVAL;
   const blockedFor = (penalty?.blockedUntil ?? now) - now;
   if (blockedFor > 0) return Math.min(blockedFor, MAX_SLEEP);
-  if (firstWaiter(state, now) !== waiter) {
+  const [first, second] = state.waiters.filter(({ key }) => !isBlocked(state, key, now));
+  if (first !== waiter) {
+    // A process sees a release when it polls, and counts the interval from then. The next one must see it early.
+    if (state.isDistributed && second === waiter) return 2 * pollInterval;
     // If the first waiter starts, this one has to wait for at least one interval. If the first waiter
     // leaves the queue instead, this one may start earlier, so it polls after half an interval.
     return Math.max(pollInterval, Math.min(interval / 2, MAX_SLEEP));
