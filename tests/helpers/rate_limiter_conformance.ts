@@ -233,7 +233,10 @@ const TESTS: Record<string, ConformanceTest> = {
     assert("retryAfter" in await limiters[1].acquire({ ...REQUEST, maxWait: 1_000 }));
     assert(clock.now() - start <= 1_500, `refused after ${clock.now() - start} ms`);
     await running;
-    await service.send(limiters[2]); // the refused request has left the queue
+    const ended = clock.now();
+    await service.send(limiters[2]);
+    // The refused request has left the queue.
+    assert(service.arrivals[1]! - ended < 2 * INTERVAL, `arrivals at ${service.arrivals}`);
   },
 
   async "gives a permit when the estimated wait is at most maxWait"({ limiters, clock }) {
@@ -282,6 +285,20 @@ const STORE_TESTS: Record<string, ConformanceTest> = {
     }
     // The client needs up to a second to notice it.
     assert(lostAt + 1_000 < await next, `lost at ${lostAt}, given at ${await next}`);
+  },
+
+  async "counts the interval from the expiry of a permit that was not released"({
+    limiters,
+    clock,
+    disconnect,
+  }) {
+    await acquire(limiters[0]);
+    const start = clock.now();
+    disconnect!(0);
+    await (await acquire(limiters[1])).release();
+    // Its isolate may have sent the request at any time while the permit was valid.
+    const waited = clock.now() - start;
+    assert(waited >= TTL + INTERVAL - 100, `waited ${waited} ms`);
   },
 
   async "skips the requests of an isolate that has died"({ limiters, clock, disconnect }) {

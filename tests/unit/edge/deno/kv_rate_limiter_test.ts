@@ -2,10 +2,11 @@
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { createKvRateLimiter, type KvStore } from "../../../../edge/deno/kv_rate_limiter.ts";
-import { type Clock, ValidationError } from "../../../../mod.ts";
+import { type Clock, DataStream, DataStreamError, ValidationError } from "../../../../mod.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
 import { MemoryKv } from "../../../helpers/memory_kv.ts";
+import { page, upstream } from "../../../helpers/upstream.ts";
 import { type LimiterSetup, testRateLimiter } from "../../../helpers/rate_limiter_conformance.ts";
 
 const REQUEST = {
@@ -87,6 +88,53 @@ Deno.test("createKvRateLimiter() shares the limit fairly when six processes send
   assertEquals(starts.length, 30);
   const { commits, conflicts } = kv.stats;
   assert(commits - conflicts <= 400 && conflicts <= 400, JSON.stringify(kv.stats));
+});
+
+Deno.test("createKvRateLimiter() gives one permit to a request when the answer to its poll is lost", async () => {
+  const clock = new FakeClock();
+  const kv = new MemoryKv();
+  const connection = kv.connect(clock);
+  let isLost = true;
+  const losing: KvStore = {
+    get: (key) => connection.get(key),
+    atomic() {
+      const transaction = connection.atomic();
+      const { commit } = transaction;
+      transaction.commit = async () => {
+        const result = await commit();
+        if (isLost) {
+          isLost = false;
+          throw new Error("connection reset");
+        }
+        return result;
+      };
+      return transaction;
+    },
+  };
+  const limiter = createKvRateLimiter(losing, { clock });
+  await limiter.acquire(REQUEST);
+  assert(clock.now() < 100, `waited ${clock.now()} ms`);
+});
+
+Deno.test("DataStream sends no request and fails when the database of its limiter cannot be reached", async () => {
+  const { options, requests } = upstream(page([]));
+  const connection = new MemoryKv().connect(options.clock, () => false);
+  const rateLimiter = createKvRateLimiter(connection, { clock: options.clock });
+  const client = new DataStream({ ...options, rateLimiter });
+  const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
+  assertEquals([error.kind, requests.length], ["rate-limit", 0]);
+  assert(error.message.startsWith("The rate limiter failed (the database cannot be reached)"));
+});
+
+Deno.test("DataStream continues when the database of its limiter can be reached again", async () => {
+  const { options } = upstream(page([]));
+  const { clock } = options;
+  const connection = new MemoryKv().connect(clock, () => clock.now() > 7_000);
+  const client = new DataStream({
+    ...options,
+    rateLimiter: createKvRateLimiter(connection, { clock }),
+  });
+  assertEquals(await client.metadata().toArray(), []);
 });
 
 Deno.test("createKvRateLimiter() counts the rest of a penalty when a process starts after it", async () => {
