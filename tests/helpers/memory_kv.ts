@@ -27,8 +27,8 @@ export class MemoryKv {
         return structuredClone(this.entries.get(key.join())) ?? { value: null, versionstamp: null };
       },
       atomic: () => {
-        let checked: () => boolean;
-        let write: () => void;
+        let checked = () => true;
+        let write = () => {};
         const transaction: KvTransaction = {
           check: ({ key, versionstamp }) => {
             checked = () => (this.entries.get(key.join())?.versionstamp ?? null) === versionstamp;
@@ -36,8 +36,9 @@ export class MemoryKv {
           },
           set: (key, value) => {
             const copy = structuredClone(value);
-            write = () =>
+            write = () => {
               this.entries.set(key.join(), { value: copy, versionstamp: `${++this.#version}` });
+            };
             return transaction;
           },
           commit: async () => {
