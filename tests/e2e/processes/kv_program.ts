@@ -4,7 +4,20 @@ import { createKvRateLimiter } from "../../../edge/deno/kv_rate_limiter.ts";
 import { createApp } from "../../../edge/app.ts";
 
 const [baseUrl, database, downloads] = Deno.args;
-const kv = await Deno.openKv(database);
+
+/** Opens the database, which is locked while another process creates it. */
+async function openDatabase(): Promise<Deno.Kv> {
+  for (;;) {
+    try {
+      return await Deno.openKv(database);
+    } catch (error) {
+      if (!String(error).includes("database is locked")) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+const kv = await openDatabase();
 const app = createApp({
   access: "public",
   apiKey: "sandbox",
