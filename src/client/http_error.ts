@@ -146,12 +146,8 @@ export function permitRefusal(retryAfter: number, url: string): FailedAttempt {
   return new FailedAttempt(error, true);
 }
 
-/**
- * Creates the error for a request to which the rate limiter gives no permit because it fails.
- *
- * @param isPermanent Whether there is no time for a retry
- */
-export function limiterFailure(error: unknown, url: string, isPermanent: boolean): FailedAttempt {
+/** Creates the error for a request to which the rate limiter gives no permit because it fails. */
+export function limiterFailure(error: unknown, url: string): FailedAttempt {
   return new FailedAttempt(
     new DataStreamError(`The rate limiter failed (${messagesOf(error)})`, {
       kind: "rate-limit",
@@ -159,7 +155,6 @@ export function limiterFailure(error: unknown, url: string, isPermanent: boolean
       hint: "check that its store can be reached, then try again",
       cause: error,
     }),
-    isPermanent,
   );
 }
 

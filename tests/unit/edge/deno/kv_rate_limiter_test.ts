@@ -4,6 +4,7 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { createKvRateLimiter, type KvStore } from "../../../../edge/deno/kv_rate_limiter.ts";
 import { type Clock, DataStream, DataStreamError, ValidationError } from "../../../../mod.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
+import { overUpstream } from "../../../helpers/edge.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
 import { MemoryKv } from "../../../helpers/memory_kv.ts";
 import { page, upstream } from "../../../helpers/upstream.ts";
@@ -124,6 +125,16 @@ Deno.test("DataStream sends no request and fails when the database of its limite
   const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
   assertEquals([error.kind, requests.length], ["rate-limit", 0]);
   assert(error.message.startsWith("The rate limiter failed (the database cannot be reached)"));
+});
+
+Deno.test("createApp() responds with 503 within 25 s when the database of its limiter cannot be reached", async () => {
+  const clock = new FakeClock();
+  const rateLimiter = createKvRateLimiter(new MemoryKv().connect(clock, () => false), { clock });
+  const { app } = overUpstream([], { clock, rateLimiter, retry: {} });
+  const response = await app.request("/Locations.csv");
+  assertEquals(response.status, 503);
+  await response.text();
+  assert(clock.now() < 25_000, `after ${clock.now()} ms`);
 });
 
 Deno.test("DataStream continues when the database of its limiter can be reached again", async () => {
