@@ -8,6 +8,7 @@ import {
   type RateLimiter,
   type RateLimitTarget,
 } from "../../../mod.ts";
+import { type InternalOptions, START_LIMITS } from "../../../src/client/start_limits.ts";
 import { createPollingLimiter, type RateLimitStore } from "../../../src/client/polling_limiter.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { overUpstream, problemOf } from "../../helpers/edge.ts";
@@ -147,6 +148,24 @@ test("a query fails with the reason when the limiter fails each time", async () 
       "check that its store can be reached, then try again",
   );
   assertEquals(requests.length, 6);
+});
+
+test("a query of a server fails after its maximum wait when the limiter fails slowly", async () => {
+  const acquire = async () => {
+    await clock.sleep(8_000);
+    return unreachable();
+  };
+  const { limiter, requests } = recordingLimiter({ acquire });
+  const options: InternalOptions = {
+    [START_LIMITS]: { maxWait: () => 20_000, onRequest() {}, onBytes() {} },
+  };
+  const { client, clock } = retryingClient([], { rateLimiter: limiter, ...options });
+  const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
+  assertEquals(error.kind, "rate-limit");
+  // The waits and delays so far reduce the wait of the next attempt.
+  const waits = requests.map(({ maxWait }) => maxWait!);
+  assert(waits[1]! <= 12_000 && waits[2]! <= 4_000, `waits of ${waits}`);
+  assertEquals(waits.length, 3);
 });
 
 for (
