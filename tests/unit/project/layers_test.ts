@@ -25,6 +25,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   ],
   "edge/deno": ["src", "src/client"],
   "edge/server": ["src", "edge"],
+  "edge/cloudflare": ["src", "src/client", "edge", "edge/server"],
   "edge/page": [
     "src",
     "src/client",
@@ -143,10 +144,10 @@ const SHARED_NAMES: Record<string, string> = {
   "src/client/polling_limiter.ts createPollingLimiter": "loop of a request that waits",
   "src/client/polling_limiter.ts RateLimitStore": "type of the store",
   "src/client/rate_limit_state.ts RateLimitState": "type of the queue",
-  "src/client/rate_limit_state.ts createRateLimitState": "change of the queue",
+  "src/client/rate_limit_state.ts createRateLimitState": "empty queue",
   "src/client/rate_limit_state.ts extendPermit": "change of the queue",
   "src/client/rate_limit_state.ts leaveQueue": "change of the queue",
-  "src/client/rate_limit_state.ts mapTimes": "change of the queue",
+  "src/client/rate_limit_state.ts mapTimes": "times of another clock",
   "src/client/rate_limit_state.ts penalizeKey": "change of the queue",
   "src/client/rate_limit_state.ts pollPermit": "change of the queue",
   "src/client/rate_limit_state.ts releasePermit": "change of the queue",
@@ -158,6 +159,11 @@ const SHARED_NAMES: Record<string, string> = {
   "src/client/start_limits.ts StartLimits": "value of that option",
   "src/client/start_limits.ts InternalOptions": "type of that option",
   "src/client/read_ahead.ts PageBuffer": "type of that option",
+  // The limiter in a Durable Object has the queue and the waiters of the limiter of a process.
+  "src/client/polling_limiter.ts createMemoryStore": "rate limit in the memory of the object",
+  "src/client/rate_limit_state.ts Poll": "message to the object",
+  "src/client/rate_limit_state.ts PollResult": "response of the object",
+  "src/client/rate_limit_state.ts Release": "message to the object",
   // A function of bytes.
   "src/formats/page_writer.ts releaseBuffer": "frees output after the server has copied it",
 };
