@@ -1,10 +1,6 @@
 import { type Clock, systemClock } from "../../src/clock.ts";
-import {
-  createPollingLimiter,
-  type RateLimiter,
-  type RateLimitStore,
-  type RateLimitTarget,
-} from "../../src/client/rate_limiter.ts";
+import { createPollingLimiter, type RateLimitStore } from "../../src/client/polling_limiter.ts";
+import type { RateLimiter, RateLimitTarget } from "../../src/client/rate_limiter.ts";
 import type { PollResult } from "../../src/client/rate_limit_state.ts";
 import type { ObjectMessages } from "./rate_limiter_object.ts";
 

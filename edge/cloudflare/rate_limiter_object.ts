@@ -6,7 +6,7 @@ import {
   type RateLimitState,
   type Release,
 } from "../../src/client/rate_limit_state.ts";
-import { createMemoryStore, type RateLimitStore } from "../../src/client/rate_limiter.ts";
+import { createMemoryStore, type RateLimitStore } from "../../src/client/polling_limiter.ts";
 
 /** Maximum time (ms) for which the object holds a poll. It then answers that the request still waits. */
 export const MAX_POLL_TIME = 2_500;

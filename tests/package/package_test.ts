@@ -144,7 +144,8 @@ Deno.test("each entry point loads only the code that it needs when Node imports 
 
 Deno.test("each entry point loads few files when Node imports it, because each costs time", () => {
   const { exports, bin } = manifest();
-  const limits = { ".": 7, "./endpoint": 3, "./cli": 6, "./edge": 9, "./sandbox": 5 };
+  // `./deno-kv` shares a file with `.`: the queue of a rate limit.
+  const limits = { ".": 8, "./endpoint": 3, "./cli": 6, "./edge": 9, "./sandbox": 5 };
   for (const [entry, limit] of Object.entries(limits)) {
     const files = reachedFrom([exports[entry]!.default.slice(2)], (isDynamic) => !isDynamic);
     assert(files.length <= limit, `${entry} loads ${files.length} files`);
@@ -373,7 +374,7 @@ async function reexportAllTypes(): Promise<string> {
   const lines = Object.entries(jsr.exports).map(async ([entry, path]) => {
     // Entry points share names.
     const names = (await publicSymbols(path)).map(({ name }) =>
-      `${name} as ${entry.slice(2)}_${name}`
+      `${name} as ${entry.slice(2).replaceAll("-", "_")}_${name}`
     );
     return `export type { ${names.join(", ")} } from "${jsr.name}${entry.slice(1)}";`;
   });
