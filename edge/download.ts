@@ -4,6 +4,8 @@ import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../src/forma
 import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import type { AccessControl } from "./access.ts";
 import { PAGE_BUFFER } from "../src/client/read_ahead.ts";
+import type { IdentifyClient } from "./client_limit.ts";
+import { ClientReader } from "./client_reader.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { downloadHeaders } from "./download_headers.ts";
 import { streamDownload } from "./download_response.ts";
@@ -20,6 +22,7 @@ export interface AppContext {
   accessControl: AccessControl;
   /** Limit for downloads, counts and requests for citations. The page has its own limit. */
   serviceLimit: ConcurrencyLimit;
+  identifyClient: IdentifyClient;
   /** Limit for the output that downloads buffer. */
   outputBudget: OutputBudget;
 }
@@ -36,7 +39,7 @@ export async function respondWithDownload(
   exchange: Exchange,
   resource: ResourceName,
   formatInPath: FormatName | undefined,
-  { settings, accessControl, serviceLimit, outputBudget }: AppContext,
+  { settings, accessControl, serviceLimit, identifyClient, outputBudget }: AppContext,
 ): Promise<Response> {
   const { request } = exchange;
   const dataStream = exchange.countRequests(await accessControl.authorize(request));
@@ -72,7 +75,9 @@ export async function respondWithDownload(
   });
   // For HEAD, Hono calls this handler and drops the body, so the download must not start.
   if (request.method === "HEAD") return new Response(null, { headers });
-  const permit = serviceLimit.acquire();
+  const client = await identifyClient(exchange);
+  const reader = new ClientReader(settings.clock);
+  const permit = serviceLimit.acquire({ client, ...(!count && { reader }) });
   try {
     if (count) {
       const body = { count: await query.count() };
@@ -82,6 +87,7 @@ export async function respondWithDownload(
     const response = await streamDownload({
       stream,
       buffer,
+      reader,
       headers,
       signal,
       readerTimeout: settings.readerTimeout,

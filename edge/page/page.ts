@@ -103,7 +103,7 @@ type PageHandler = (
 
 function createPageHandler({ settings, accessControl }: AppContext): PageHandler {
   const { clock } = settings;
-  const limit = new ConcurrencyLimit(MAX_CONCURRENT, "requests for the page", clock);
+  const limit = new ConcurrencyLimit({ max: MAX_CONCURRENT }, "requests for the page", clock);
   const datasetsCache = new TtlCache<readonly DatasetChoice[]>({ ttl: DATASETS_TTL, clock });
   const previewCache = new TtlCache<Preview>({
     ttl: PREVIEW_TTL,
