@@ -156,6 +156,7 @@ const APP_OPTIONS: Record<keyof AppOptions, undefined> = {
   retry: undefined,
   timeouts: undefined,
   fetch: undefined,
+  rateLimiter: undefined,
   clock: undefined,
 };
 

@@ -149,6 +149,11 @@ export function isListOfStrings(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
+/** Whether a value is an object, and not an array or `null`. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Creates the error for a value: `<option> must be <expected>, got <value>`. Not for secrets. */
 export function invalidValue(
   option: string,

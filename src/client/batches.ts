@@ -5,10 +5,10 @@ import type { FormatName } from "../formats/formats.ts";
 import type { PageWriter, WriterState } from "../formats/page_writer.ts";
 import type { Clause, Literal } from "../odata/clause.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
-import { isCount, isListOfStrings } from "../validation.ts";
+import { isCount, isListOfStrings, isObject } from "../validation.ts";
+import type { PageData, PageReader } from "./convert_page.ts";
 import type { Execution } from "./fetch_page.ts";
 import { readPages } from "./query_pages.ts";
-import { isObject, type PageData, type PageReader } from "./read_page.ts";
 import type { Shard } from "./shards.ts";
 
 /**

@@ -7,7 +7,7 @@ import {
   type WriterOptions,
 } from "../formats/formats.ts";
 import { ValidationError } from "../errors.ts";
-import { readBytes, readRows } from "./read_page.ts";
+import { readBytes, readRows } from "./convert_page.ts";
 import type { Clause } from "../odata/clause.ts";
 import type { Bytes } from "../bytes.ts";
 import { invalidValue, requireOptions, requireType } from "../validation.ts";

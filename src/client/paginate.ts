@@ -1,4 +1,5 @@
 import { amendError, DataStreamError } from "../errors.ts";
+import type { PageReader } from "./convert_page.ts";
 import { DeliveredRows } from "./delivered_rows.ts";
 import type { Execution, PageRequest } from "./fetch_page.ts";
 import { toIdNumber } from "./next_link.ts";
@@ -6,7 +7,6 @@ import {
   areIntegers,
   type CheckedPage,
   type PagePart,
-  type PageReader,
   positionAfter,
   readPage,
 } from "./read_page.ts";

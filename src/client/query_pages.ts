@@ -4,7 +4,7 @@ import type { Execution } from "./fetch_page.ts";
 import { toIdNumber } from "./next_link.ts";
 import { YEAR_FIELD } from "./shard_keys.ts";
 import { paginate } from "./paginate.ts";
-import type { PageReader } from "./read_page.ts";
+import type { PageReader } from "./convert_page.ts";
 import {
   countQuery,
   countShard,

@@ -6,7 +6,7 @@ import type { CheckedQuery } from "../odata/query_options.ts";
 import { MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { type Execution, type PageRequest, toRequestOptions } from "./fetch_page.ts";
 import { paginate } from "./paginate.ts";
-import { readRows } from "./read_page.ts";
+import { readRows } from "./convert_page.ts";
 
 /** Returns the first request for the locations that rows of a query can have. */
 export function locationsRequest(query: CheckedQuery): PageRequest {

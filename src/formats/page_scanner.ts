@@ -15,6 +15,7 @@ import {
 } from "./json_scanner.ts";
 import { NO_ROW_LIST, PageFault } from "./page_writer.ts";
 import { membersOf, parseRawJson, stringifyRaw, tooLarge } from "./raw_json.ts";
+import { isObject } from "../validation.ts";
 
 /** Receives the rows of a page from a {@linkcode PageScanner}. */
 export interface RowHandler {
@@ -99,10 +100,10 @@ export class PageScanner {
       // A JSON string or a nesting beyond the limits of the JavaScript engine.
       throw error instanceof RangeError ? tooLarge() : brokenJson();
     }
-    if (typeof page !== "object" || page === null || Array.isArray(page)) {
+    if (!isObject(page)) {
       return { envelope: {}, fault: new PageFault(NO_ROW_LIST) };
     }
-    const { value, ...envelope } = page as Record<string, unknown>;
+    const { value, ...envelope } = page;
     // `JSON.parse()` keeps the last of several members `value`. If it is an array, its rows were scanned last.
     if (!Array.isArray(value) || this.#hasOtherItems) {
       return { envelope, fault: new PageFault(NO_ROW_LIST) };
