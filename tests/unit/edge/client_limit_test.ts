@@ -1,6 +1,7 @@
 // Limit of concurrent downloads per client.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { systemClock } from "../../../src/clock.ts";
 import { signUrl } from "../../../edge/app.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { overSandbox, problemOf, SECRET } from "../../helpers/edge.ts";
@@ -10,7 +11,12 @@ const SERVICE = { requestsPerSecond: Infinity, records: 100 };
 
 /** Creates an app, and a function that starts a download over a connection. */
 function overConnections(options: Parameters<typeof overSandbox>[1] = {}) {
-  const { app, log } = overSandbox(SERVICE, { requestsPerSecond: Infinity, ...options });
+  // Not the fake clock, which would jump over the reader timeout while Web Crypto works.
+  const { app, log } = overSandbox(SERVICE, {
+    clock: systemClock,
+    requestsPerSecond: Infinity,
+    ...options,
+  });
   const responses: Response[] = [];
   const open = async (
     connection: unknown,
