@@ -43,6 +43,7 @@ function pageOfRows({ url }: Request): Response {
 }
 
 async function slowPageOfOneRow({ url }: Request, clock: FakeClock): Promise<Response> {
+  if (url.includes("/Metadata")) return Response.json({ value: [] });
   if (url.includes("count=true")) return Response.json({ value: 10 });
   await clock.sleep(20_000);
   const Id = 1 + Number(/Id(?:%3A|:)(\d+)/.exec(url)?.[1] ?? 0);
