@@ -115,8 +115,10 @@ export function createPollingLimiter(
         throw error;
       }
     },
-    penalize: async (target, blockTime) =>
-      await storeOf(target).penalize(target.keyHash, blockTime),
+    async penalize(target, blockTime) {
+      const answer = Promise.resolve(storeOf(target).penalize(target.keyHash, blockTime));
+      await answerBefore(clock.now() + STORE_TIMEOUT, answer, clock, undefined);
+    },
   };
 }
 

@@ -248,7 +248,7 @@ function pollingLimiter(poll: RateLimitStore["poll"]) {
       extend: () => true,
       release: () => {},
       leave: () => void calls.push("leave"),
-      penalize: () => {},
+      penalize: () => new Promise<never>(() => {}),
     }),
     () => "1",
     clock,
@@ -259,6 +259,12 @@ function pollingLimiter(poll: RateLimitStore["poll"]) {
 test("createPollingLimiter() rejects when its store does not answer within 10 s", async () => {
   const { limiter, clock } = pollingLimiter(() => new Promise<never>(() => {}));
   await assertRejects(() => limiter.acquire(REQUEST), Error, "not answer in time");
+  assertEquals(clock.now(), 10_000);
+});
+
+test("createPollingLimiter() rejects a penalty when its store does not answer within 10 s", async () => {
+  const { limiter, clock } = pollingLimiter(unreachable);
+  await assertRejects(async () => await limiter.penalize(REQUEST, 1), Error, "not answer in time");
   assertEquals(clock.now(), 10_000);
 });
 
