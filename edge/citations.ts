@@ -21,7 +21,7 @@ export const CITATION_PATHS = ["/Citations.txt", "/Citations.json"] as const;
 export async function respondWithCitations(
   exchange: Exchange,
   path: typeof CITATION_PATHS[number],
-  { accessControl, serviceLimit, settings }: AppContext,
+  { accessControl, serviceLimit, sharedCitations, settings }: AppContext,
 ): Promise<Response> {
   const { request } = exchange;
   const dataStream = exchange.countRequests(await accessControl.authorize(request));
@@ -37,7 +37,10 @@ export async function respondWithCitations(
     ...(accessControl.vary && { vary: accessControl.vary }),
   };
   if (request.method === "HEAD") return new Response(null, { headers });
-  const citations = await serviceLimit.run(findCitations).catch((error) => {
+  const find = () => serviceLimit.run(findCitations);
+  const key = JSON.stringify([filter, within]);
+  const finding = sharedCitations?.run(key, find, request.signal) ?? find();
+  const citations = await finding.catch((error) => {
     throw toServiceProblem(error, "Request for citations", settings, exchange);
   });
   exchange.rows = citations.length;

@@ -4,6 +4,8 @@ import { HttpProblem } from "./problem.ts";
 
 /** Delay (s) after which a rejected client may try again. */
 const RETRY_DELAY = 30;
+/** Interval (ms) at which a task that waits for a permit checks whether one is free. */
+const PERMIT_POLL_INTERVAL = 100;
 
 /** Permission to run one task under a {@linkcode ConcurrencyLimit}. */
 export interface TaskPermit {
@@ -15,6 +17,7 @@ export interface TaskPermit {
 export class ConcurrencyLimit {
   /** Number of tasks that were refused. */
   refused = 0;
+  readonly #clock: Clock;
   readonly #permits: ExpiringSet<TaskPermit>;
 
   /**
@@ -23,6 +26,7 @@ export class ConcurrencyLimit {
    * @param clock Clock for expiry and renewal
    */
   constructor(readonly max: number, readonly tasks: string, clock: Clock) {
+    this.#clock = clock;
     this.#permits = new ExpiringSet(clock);
   }
 
@@ -49,6 +53,16 @@ export class ConcurrencyLimit {
     const permit = { release: () => {} };
     permit.release = this.#permits.add(permit);
     return permit;
+  }
+
+  /**
+   * Waits for a permit, acquires it and renews it until it is released.
+   *
+   * @param signal Ends the wait; the promise rejects with its reason
+   */
+  async wait(signal: AbortSignal): Promise<TaskPermit> {
+    while (this.held >= this.max) await this.#clock.sleep(PERMIT_POLL_INTERVAL, signal);
+    return this.acquire();
   }
 
   /**

@@ -8,7 +8,13 @@ import {
   requireWholeNumber,
   suggestBySpelling,
 } from "../src/validation.ts";
-import { ACCESS_MODES, type AccessMode, type AppOptions } from "./options.ts";
+import {
+  ACCESS_MODES,
+  type AccessMode,
+  type AppOptions,
+  MAX_CACHE_TTL,
+  PAGE_CACHE_MODES,
+} from "./options.ts";
 import { MAX_REQUESTS_PER_SECOND } from "../src/service_constants.ts";
 
 /** Environment variables by name. */
@@ -20,10 +26,13 @@ export const OPTION_VARIABLES = {
   baseUrl: "DATASTREAM_BASE_URL",
   access: "WEIR_ACCESS",
   corsOrigins: "WEIR_CORS_ORIGINS",
+  cacheTtl: "WEIR_CACHE_TTL",
   maxBufferedBytes: "WEIR_MAX_BUFFERED_BYTES",
+  maxCachedBytes: "WEIR_MAX_CACHED_BYTES",
   maxDownloads: "WEIR_MAX_DOWNLOADS",
   maxRows: "WEIR_MAX_ROWS",
   metricsToken: "WEIR_METRICS_TOKEN",
+  pageCache: "WEIR_PAGE_CACHE",
   pageRows: "WEIR_PAGE_ROWS",
   requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
   signingSecret: "WEIR_SIGNING_SECRET",
@@ -121,7 +130,15 @@ export function sandboxOptions(
 
 type Limits = Pick<
   AppOptions,
-  "requestsPerSecond" | "maxRows" | "maxDownloads" | "maxBufferedBytes" | "pageRows" | "corsOrigins"
+  | "requestsPerSecond"
+  | "maxRows"
+  | "maxDownloads"
+  | "maxBufferedBytes"
+  | "pageCache"
+  | "maxCachedBytes"
+  | "cacheTtl"
+  | "pageRows"
+  | "corsOrigins"
 >;
 
 function readLimits(environment: Environment): Limits {
@@ -131,14 +148,25 @@ function readLimits(environment: Environment): Limits {
     const text = environment[name];
     return text ? toWholeNumber(name, text, 1, max) : undefined;
   };
+  const ttl = whole("WEIR_CACHE_TTL", MAX_CACHE_TTL / 1_000);
   return {
     requestsPerSecond: rate ? Number(rate) : undefined,
     maxRows: whole("WEIR_MAX_ROWS"),
     maxDownloads: whole("WEIR_MAX_DOWNLOADS"),
     maxBufferedBytes: whole("WEIR_MAX_BUFFERED_BYTES"),
+    pageCache: readPageCache(environment.WEIR_PAGE_CACHE),
+    maxCachedBytes: whole("WEIR_MAX_CACHED_BYTES"),
+    cacheTtl: ttl === undefined ? undefined : 1_000 * ttl,
     pageRows: whole("WEIR_PAGE_ROWS", MAXIMUM_TOP),
     corsOrigins: readOrigins(environment.WEIR_CORS_ORIGINS),
   };
+}
+
+function readPageCache(text: string | undefined): AppOptions["pageCache"] {
+  const mode = PAGE_CACHE_MODES.find((name) => name === text);
+  if (mode !== undefined || !text) return mode;
+  const hint = suggestBySpelling(text, PAGE_CACHE_MODES, "");
+  throw invalidValue("WEIR_PAGE_CACHE", `one of ${PAGE_CACHE_MODES.join(", ")}`, text, hint);
 }
 
 /** What `WEIR_LOG` selects. */

@@ -3,7 +3,13 @@ import { ValidationError } from "../src/errors.ts";
 import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../src/formats/formats.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import type { AccessControl } from "./access.ts";
+import { type BatchPart, PAGE_PARTS } from "../src/client/batches.ts";
+import type { Bytes } from "../src/bytes.ts";
 import { PAGE_BUFFER } from "../src/client/read_ahead.ts";
+import type { CsvOptions } from "../src/formats/csv.ts";
+import type { Citation } from "../src/formats/citations.ts";
+import type { DataStream } from "../src/client/datastream.ts";
+import { releaseBuffer } from "../src/formats/page_writer.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { downloadHeaders } from "./download_headers.ts";
 import { streamDownload } from "./download_response.ts";
@@ -11,7 +17,10 @@ import type { Exchange } from "./exchange.ts";
 import type { Settings } from "./options.ts";
 import { type OutputBudget, OutputBuffer } from "./output_budget.ts";
 import { HttpProblem, toServiceProblem } from "./problem.ts";
+import type { PageCache } from "./page_cache.ts";
 import { type DownloadParameters, readDownloadParameters } from "./search_params.ts";
+import { shareDownload } from "./shared_download.ts";
+import type { SharedTasks } from "./shared_tasks.ts";
 import { SERVICE_MEDIA_TYPE } from "../src/service_constants.ts";
 
 /** Objects that the request handlers of an app share. */
@@ -22,6 +31,12 @@ export interface AppContext {
   serviceLimit: ConcurrencyLimit;
   /** Limit for the output that downloads buffer. */
   outputBudget: OutputBudget;
+  /** Pages that downloads share; `undefined` if they share none. */
+  pageCache: PageCache | undefined;
+  /** Counts that concurrent requests share; `undefined` if they share none. */
+  sharedCounts: SharedTasks<number> | undefined;
+  /** Citations that concurrent requests share; `undefined` if they share none. */
+  sharedCitations: SharedTasks<Citation[]> | undefined;
 }
 
 /**
@@ -36,8 +51,9 @@ export async function respondWithDownload(
   exchange: Exchange,
   resource: ResourceName,
   formatInPath: FormatName | undefined,
-  { settings, accessControl, serviceLimit, outputBudget }: AppContext,
+  context: AppContext,
 ): Promise<Response> {
+  const { settings, accessControl, serviceLimit, pageCache, sharedCounts } = context;
   const { request } = exchange;
   const dataStream = exchange.countRequests(await accessControl.authorize(request));
   const parameters = readDownloadParameters(
@@ -49,22 +65,25 @@ export async function respondWithDownload(
   requireValidCombination(parameters, resource);
   const { count, csv } = parameters;
   const { signal } = request;
+  const { maxRows } = settings;
+  const top = pageSize(resource, parameters.query, settings.pageRows);
   const query = dataStream.query(resource, {
     ...parameters.query,
-    top: pageSize(resource, parameters.query, settings.pageRows),
-    maxRows: settings.maxRows,
+    top,
+    maxRows,
     // A skip token is an Id, so rows must be in the order of Ids. Rows of a split query are not.
     ...(isMeasured(resource) && parameters.query.skipToken !== undefined &&
       { partition: "never" }),
     // Only a count needs the signal here; streamDownload() handles it for a download.
     ...(count && { signal }),
-    onProgress: ({ rows }) => {
-      exchange.rows = rows;
-    },
+    // A download with shared pages counts the rows that it delivers.
+    ...(pageCache === undefined && {
+      onProgress: ({ rows }) => {
+        exchange.rows = rows;
+      },
+    }),
   });
-  const buffer = new OutputBuffer(outputBudget);
-  const byteOptions = { csv, [PAGE_BUFFER]: buffer };
-  const stream = query.bytes(format, byteOptions);
+  query.batches({ format, csv }); // throws if an option is invalid
   const headers = downloadHeaders(resource, format, parameters, {
     synthetic: settings.synthetic,
     isNegotiated: formatInPath === undefined,
@@ -72,38 +91,115 @@ export async function respondWithDownload(
   });
   // For HEAD, Hono calls this handler and drops the body, so the download must not start.
   if (request.method === "HEAD") return new Response(null, { headers });
-  const permit = serviceLimit.acquire();
+  const document = [query.url, parameters.query, { top, maxRows }];
+  if (count) {
+    const countRows = () => serviceLimit.run(() => query.count());
+    const counting = sharedCounts?.run(JSON.stringify(document), countRows, signal) ?? countRows();
+    const body = {
+      count: await counting.catch((error) => {
+        throw toServiceProblem(error, `Download of ${resource}`, settings, exchange);
+      }),
+    };
+    return new Response(`${JSON.stringify(body)}\n`, { headers });
+  }
+  const { stream, onRead, close } = openDocument(exchange, context, {
+    document: [...document, format, csv],
+    query,
+    format,
+    csv,
+    readsNextPage: parameters.query.limit === undefined,
+  });
   try {
-    if (count) {
-      const body = { count: await query.count() };
-      permit.release();
-      return new Response(`${JSON.stringify(body)}\n`, { headers });
-    }
     const response = await streamDownload({
       stream,
-      buffer,
       headers,
       signal,
       readerTimeout: settings.readerTimeout,
       clock: settings.clock,
       onError: (error) =>
         exchange.logFailure(`Download of ${resource} failed after its first rows`, error),
+      onRead,
       onChunk(bytes) {
         exchange.bytes += bytes;
       },
       onEnd(outcome) {
-        buffer.close();
-        permit.release();
+        close();
         exchange.end(outcome);
       },
     });
     exchange.isStream = true;
     return response;
   } catch (error) {
-    buffer.close();
-    permit.release();
+    close();
     throw toServiceProblem(error, `Download of ${resource}`, settings, exchange);
   }
+}
+
+/** A document that is sent to a client. */
+interface OpenDocument {
+  stream: ReadableStream<Bytes>;
+  /** Frees a part of the stream that the client has read. */
+  onRead: (part: Bytes) => void;
+  /** Returns the permit and the room. */
+  close: () => void;
+}
+
+/** What to send. */
+interface DocumentOptions {
+  /** Value of JSON that identifies the document. */
+  document: unknown;
+  query: ReturnType<DataStream["query"]>;
+  format: FormatName;
+  csv: CsvOptions;
+  readsNextPage: boolean;
+}
+
+/**
+ * Opens a document: with its own requests, which need a permit, or with shared pages.
+ *
+ * @throws {HttpProblem} 503 if the server is at its limit
+ */
+function openDocument(
+  exchange: Exchange,
+  { settings: { clock }, serviceLimit, outputBudget, pageCache: cache }: AppContext,
+  { document, query, format, csv, readsNextPage }: DocumentOptions,
+): OpenDocument {
+  const buffer = new OutputBuffer(outputBudget);
+  if (cache === undefined) {
+    const permit = serviceLimit.acquire();
+    const byteOptions = { csv, [PAGE_BUFFER]: buffer };
+    return {
+      stream: query.bytes(format, byteOptions),
+      onRead(part) {
+        buffer.remove(part.length);
+        // Garbage collection cannot free it, because the query still references it.
+        releaseBuffer(part);
+      },
+      close() {
+        buffer.close();
+        permit.release();
+      },
+    };
+  }
+  const { stream, release, close } = shareDownload({
+    cache,
+    buffer,
+    permits: serviceLimit,
+    document,
+    validators: undefined,
+    request(after) {
+      const batchOptions = { format, csv, after, [PAGE_PARTS]: true };
+      const parts = query.batches(batchOptions) as AsyncIterable<BatchPart<Bytes>>;
+      return parts[Symbol.asyncIterator]();
+    },
+    readsNextPage,
+    clock,
+    onRows(rows) {
+      exchange.rows += rows;
+    },
+    onStoreError: (error) => cache.reportStoreError(error, exchange),
+  });
+  return { stream, onRead: release, close };
 }
 
 /**

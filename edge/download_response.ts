@@ -1,16 +1,12 @@
 // Streams a download, and disconnects a client that reads nothing.
 import type { Clock } from "../src/clock.ts";
 import type { Bytes } from "../src/bytes.ts";
-import { releaseBuffer } from "../src/formats/page_writer.ts";
-import type { OutputBuffer } from "./output_budget.ts";
 import type { RequestOutcome } from "./request_log.ts";
 
 /** A stream to send as a download. */
 interface StreamedDownload {
   /** Bytes of the document. */
   stream: ReadableStream<Bytes>;
-  /** Counts the bytes of the stream that the client has not read. */
-  buffer: OutputBuffer;
   headers: Record<string, string>;
   /** Signal of the request. It is ignored after the response is returned. */
   signal: AbortSignal;
@@ -19,6 +15,8 @@ interface StreamedDownload {
   clock: Clock;
   /** Called if the download fails after its first rows, or the client reads nothing for too long. */
   onError: (error: unknown) => void;
+  /** Called with each part of the stream that the client has read, or will not read. */
+  onRead: (part: Bytes) => void;
   /** Called with the number of bytes of each chunk that is passed to the runtime. */
   onChunk: (bytes: number) => void;
   /** Called when the response has ended, has failed or was cancelled. May be called again. */
@@ -55,16 +53,14 @@ export async function streamDownload(download: StreamedDownload): Promise<Respon
 function createBody(
   reader: ReadableStreamDefaultReader<Bytes>,
   first: ReadableStreamReadResult<Bytes>,
-  { buffer, readerTimeout, clock, onError, onChunk, onEnd }: StreamedDownload,
+  { readerTimeout, clock, onError, onRead, onChunk, onEnd }: StreamedDownload,
 ): ReadableStream<Bytes> {
   let { done: isDone, value: part } = first;
   /** Number of bytes of the part that were passed to the runtime. */
   let taken = 0;
-  /** Frees the memory of the part. Garbage collection cannot, because the query still references it. */
   const dropPart = () => {
     if (part === undefined) return;
-    buffer.remove(part.length);
-    releaseBuffer(part);
+    onRead(part);
     part = undefined;
     taken = 0;
   };

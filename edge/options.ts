@@ -11,6 +11,8 @@ import {
   requireWholeNumber,
 } from "../src/validation.ts";
 
+import { standardCaches } from "./standard_page_store.ts";
+
 /** Who may download; see {@linkcode AppOptions.access}. */
 export type AccessMode = "caller" | "signed" | "token" | "public";
 
@@ -26,6 +28,12 @@ export type LogLevel = typeof LOG_LEVELS[number];
 
 /** Where lines of the log are written; see {@linkcode AppOptions.log}. */
 export type LogTarget = NonNullable<AppOptions["log"]>;
+
+/** Where downloads share pages; see {@linkcode AppOptions.pageCache}. */
+export type PageCacheMode = "standard" | "memory" | "none";
+
+/** All values of the option `pageCache`. */
+export const PAGE_CACHE_MODES: readonly PageCacheMode[] = ["standard", "memory", "none"];
 
 /** All access modes. */
 export const ACCESS_MODES: readonly AccessMode[] = ["caller", "signed", "token", "public"];
@@ -82,6 +90,22 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
    * exceed the limit. Default 32000000.
    */
   maxBufferedBytes?: number | undefined;
+  /**
+   * Where downloads share pages. Identical downloads that run concurrently then share their requests to the
+   * service, and a page is reused until `cacheTtl` has passed or a dataset is published again.
+   *
+   * - `standard`: `caches` of the runtime, such as of Deno or Workers;
+   * - `memory`: the memory of the process;
+   * - `none`: nowhere, each download sends its own requests.
+   *
+   * Default for `public` access: `standard` if the runtime has `caches` and the option `fetch` is not set, else
+   * `memory`. Default for `token` and `signed` access: `none`. With `caller` access, pages are never shared.
+   */
+  pageCache?: PageCacheMode | undefined;
+  /** Maximum number of bytes of shared pages that no download is using. Default 32000000. */
+  maxCachedBytes?: number | undefined;
+  /** Time in milliseconds for which a page is reused. Default 300000. */
+  cacheTtl?: number | undefined;
   /** Origins whose web pages may read responses, or `*` for all. Default `*`. */
   corsOrigins?: "*" | readonly string[] | undefined;
   /** Time in milliseconds after which a client that reads nothing is disconnected. Default 60000. */
@@ -123,6 +147,9 @@ const APP_OPTIONS: Record<keyof AppOptions, undefined> = {
   maxDownloads: undefined,
   pageRows: undefined,
   maxBufferedBytes: undefined,
+  pageCache: undefined,
+  maxCachedBytes: undefined,
+  cacheTtl: undefined,
   corsOrigins: undefined,
   readerTimeout: undefined,
   now: undefined,
@@ -150,6 +177,9 @@ export interface Settings {
   maxDownloads: number;
   pageRows: number;
   maxBufferedBytes: number;
+  pageCache: PageCacheMode;
+  maxCachedBytes: number;
+  cacheTtl: number;
   corsOrigins: "*" | readonly string[];
   readerTimeout: number;
   clock: Clock;
@@ -167,6 +197,8 @@ export interface Settings {
 
 /** Default of `maxRows` for public access, so that no download occupies the service for hours. */
 const PUBLIC_MAX_ROWS = 5_000_000;
+/** Maximum of `cacheTtl` (ms): a day. */
+export const MAX_CACHE_TTL = 86_400_000;
 /** Maximum of `readerTimeout` (ms). */
 const MAX_READER_TIMEOUT = 3_600_000;
 
@@ -187,6 +219,9 @@ export function toSettings(options: AppOptions): Settings {
     maxDownloads = 20,
     pageRows = MAXIMUM_TOP,
     maxBufferedBytes = 32_000_000,
+    pageCache: givenPageCache,
+    maxCachedBytes = 32_000_000,
+    cacheTtl = 300_000,
     corsOrigins = "*",
     readerTimeout = 60_000,
     now = Date.now,
@@ -213,6 +248,9 @@ export function toSettings(options: AppOptions): Settings {
   requireWholeNumber("maxDownloads", maxDownloads, 1);
   requireWholeNumber("pageRows", pageRows, 1, MAXIMUM_TOP);
   requireWholeNumber("maxBufferedBytes", maxBufferedBytes, 1);
+  requireWholeNumber("maxCachedBytes", maxCachedBytes, 1);
+  requireWholeNumber("cacheTtl", cacheTtl, 1, MAX_CACHE_TTL);
+  const pageCache = toPageCacheMode(givenPageCache, access, dataStreamOptions);
   requireWholeNumber("readerTimeout", readerTimeout, 1, MAX_READER_TIMEOUT);
   requireType("synthetic", synthetic, "boolean");
   requireType("signingSecret", signingSecret, "string");
@@ -234,6 +272,9 @@ export function toSettings(options: AppOptions): Settings {
     maxDownloads,
     pageRows,
     maxBufferedBytes,
+    pageCache,
+    maxCachedBytes,
+    cacheTtl,
     corsOrigins,
     readerTimeout,
     clock: dataStreamOptions.clock ?? systemClock,
@@ -245,6 +286,26 @@ export function toSettings(options: AppOptions): Settings {
     secrets: [apiKey, signingSecret, metricsToken, ...tokens].filter((secret) => !!secret),
     dataStreamOptions,
   };
+}
+
+/** Checks the option `pageCache`, and returns it or its default. */
+function toPageCacheMode(
+  mode: PageCacheMode | undefined,
+  access: AccessMode,
+  { fetch }: Pick<DataStreamOptions, "fetch">,
+): PageCacheMode {
+  if (mode !== undefined) requireOneOf("pageCache", mode, PAGE_CACHE_MODES);
+  const hasStandard = standardCaches() !== undefined;
+  if (mode === "standard" && !hasStandard) {
+    const hint = "use memory: this runtime has no caches";
+    throw invalidValue("pageCache", "memory or none", mode, hint);
+  }
+  // The requests of different callers can return different results.
+  if (access === "caller") return "none";
+  if (mode !== undefined) return mode;
+  if (access !== "public") return "none";
+  // Entries of `caches` outlive the process, and a service in process can have other data each time.
+  return hasStandard && fetch === undefined ? "standard" : "memory";
 }
 
 /** Checks the option `log`. */

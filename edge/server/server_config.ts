@@ -99,6 +99,7 @@ export function settingsLine(options: AppOptions): string {
   const { access, apiKey, corsOrigins, maxDownloads, maxRows, pageRows, ...settings } = toSettings(
     options,
   );
+  const { pageCache, maxCachedBytes, cacheTtl } = settings;
   const { logFormat, logRequests, metricsToken, signingSecret, synthetic, tokens } = settings;
   const parts = [
     `access ${access}`,
@@ -111,6 +112,9 @@ export function settingsLine(options: AppOptions): string {
     `${maxDownloads} concurrent downloads`,
     maxRows === Infinity ? "unlimited rows" : `at most ${maxRows} rows per download`,
     `${pageRows} rows per page`,
+    pageCache === "none"
+      ? "no page cache"
+      : `page cache ${pageCache} of ${maxCachedBytes} bytes for ${cacheTtl / 1000} s`,
     logRequests ? `log of requests as ${logFormat}` : "log of errors",
     ...(metricsToken === undefined ? [] : ["metrics token set"]),
     `CORS for ${corsOrigins === "*" ? "all origins" : corsOrigins.join(" ") || "no origin"}`,

@@ -352,6 +352,9 @@ const refused: [name: string, options: Partial<AppOptions>, message: string][] =
   ["a maxRows of 0", { maxRows: 0 }, "maxRows"],
   ["a maxDownloads of 0.5", { maxDownloads: 0.5 }, "maxDownloads"],
   ["a maxBufferedBytes of 0", { maxBufferedBytes: 0 }, "maxBufferedBytes"],
+  ["a pageCache of disk", { pageCache: "disk" as "memory" }, "pageCache"],
+  ["a maxCachedBytes of 0", { maxCachedBytes: 0 }, "maxCachedBytes"],
+  ["a cacheTtl of more than a day", { cacheTtl: 86_400_001 }, "cacheTtl"],
   ["a pageRows of 10001", { pageRows: 10_001 }, "pageRows"],
   ["a readerTimeout of 0", { readerTimeout: 0 }, "readerTimeout"],
 ];

@@ -3,6 +3,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { OutputBudget, OutputBuffer } from "../../../edge/output_budget.ts";
+import { releaseBuffer } from "../../../src/formats/page_writer.ts";
 import { streamDownload } from "../../../edge/download_response.ts";
 
 const CHUNK = Uint8Array.from({ length: 200_000 }, (_, index) => index % 251);
@@ -24,12 +25,15 @@ Deno.test("streamDownload() returns copies of at most 64 KiB and frees each chun
         else controller.close();
       },
     }, { highWaterMark: 0 }),
-    buffer,
     headers: {},
     signal: new AbortController().signal,
     readerTimeout: 1,
     clock,
     onError: () => {},
+    onRead(part) {
+      buffer.remove(part.length);
+      releaseBuffer(part);
+    },
     onChunk: () => {},
     onEnd: () => {},
   });

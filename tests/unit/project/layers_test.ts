@@ -139,7 +139,12 @@ const SHARED_NAMES: Record<string, string> = {
   // The server limits what the client reads ahead. The option is not public.
   "src/client/read_ahead.ts PAGE_BUFFER": "option of the bytes of a query",
   "src/client/read_ahead.ts PageBuffer": "type of that option",
-  // A function of bytes.
+  "src/client/read_ahead.ts readAhead": "reads pages that downloads share ahead",
+  // Pages that downloads share are delivered while they arrive. The option is not public.
+  "src/client/batches.ts PAGE_PARTS": "option of the batches of a query",
+  "src/client/batches.ts BatchPart": "type of the batches with that option",
+  // Functions of bytes.
+  "src/formats/page_writer.ts concatBytes": "joins the parts of a page",
   "src/formats/page_writer.ts releaseBuffer": "frees output after the server has copied it",
 };
 

@@ -82,6 +82,7 @@ Deno.test("settingsLine() has the settings in force when the server has syntheti
     settingsLine(readConfig({ WEIR_SANDBOX: "1" })),
     "Settings: access public, synthetic data, 2 requests per second, 20 concurrent downloads, " +
       "at most 5000000 rows per download, 10000 rows per page, " +
+      "page cache memory of 32000000 bytes for 300 s, " +
       "log of requests as text, CORS for all origins",
   );
 });
@@ -106,7 +107,7 @@ Deno.test("settingsLine() contains no secret when the server has all of them", (
   assertEquals(
     line,
     "Settings: access signed, data of example.org, API key set, signing secret set, 2 tokens, " +
-      "5 requests per second, 3 concurrent downloads, unlimited rows, 2000 rows per page, " +
+      "5 requests per second, 3 concurrent downloads, unlimited rows, 2000 rows per page, no page cache, " +
       "log of errors, metrics token set, CORS for https://a.example https://b.example",
   );
   for (const secret of Object.values(secrets).flatMap((text) => text.split(","))) {

@@ -1,0 +1,45 @@
+import type { Bytes } from "../src/bytes.ts";
+import type { Cursor } from "../src/client/batches.ts";
+import type { DataStreamError } from "../src/errors.ts";
+import type { Lease } from "./lease.ts";
+import type { HeldPage } from "./output_budget.ts";
+
+/** Some rows of a page, in the format of its document. */
+export interface DocumentPart {
+  /** Bytes that downloads share: they must not be changed or transferred. */
+  readonly data: Bytes;
+  readonly rows: number;
+}
+
+/** Where a page ends. */
+export interface PageEnd {
+  /** Cursor to continue after the page. */
+  readonly cursor: Cursor;
+  /** Whether the document ends with the page. */
+  readonly isLast: boolean;
+}
+
+/**
+ * A page of a document that downloads share, while it is fetched and afterwards. Plain data, which downloads poll,
+ * because workerd ends a request that awaits a promise of another request.
+ */
+export interface SharedPage extends HeldPage {
+  /** Everything that determines the page. */
+  readonly key: string;
+  /** Time (ms since 1970) at which the fetch began. */
+  fetchedAt: number;
+  /** Lease of the download that fetches the page. */
+  readonly lease: Lease;
+  readonly parts: DocumentPart[];
+  length: number;
+  /** Set when the page is complete. */
+  end?: PageEnd;
+  /** Set when the fetch has failed or was abandoned. */
+  failure?: PageFailure;
+}
+
+/** Why a page was not fetched. */
+interface PageFailure {
+  /** Error of the service; `undefined` if the download that fetched the page has ended. */
+  error: DataStreamError | undefined;
+}
