@@ -15,7 +15,7 @@ export const SECRET = "a secret of a test, of thirty-two bytes and more";
 export function overSandbox(
   options: SandboxOptions = {},
   appOptions: Partial<AppOptions> = {},
-): { app: EdgeApp; stats: SandboxStats; clock: FakeClock; log: string[] } {
+): { app: EdgeApp; apiKey: string; stats: SandboxStats; clock: FakeClock; log: string[] } {
   const clock = new FakeClock();
   const log: string[] = [];
   const { apiKey, url, fetch, stats } = createSandbox({ now: () => clock.now(), ...options });
@@ -29,7 +29,7 @@ export function overSandbox(
     log: (line) => log.push(line),
     ...appOptions,
   });
-  return { app, stats, clock, log };
+  return { app, apiKey, stats, clock, log };
 }
 
 /** Creates an app over a service with scripted responses. */
