@@ -284,6 +284,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
     close() {
       buffer.close();
       stop.abort();
+      cache.evict();
     },
   };
 }

@@ -151,8 +151,8 @@ export class StandardPageStore {
       const response = await cache.match(url);
       const facts = response && factsOf(response);
       await response?.body?.cancel();
-      // A stale entry without a time is removed first.
-      this.#entries.set(url, facts ?? { length: 0, fetchedAt: 0 });
+      // An entry without a time is stale.
+      this.#entries.set(url, facts ?? { length: 0, fetchedAt: -Infinity });
     }
   }
 
@@ -196,8 +196,11 @@ function readEntry(
   const lineEnd = body.indexOf(0x0a);
   if (body.length !== length || lineEnd < 0) return undefined;
   try {
-    const head: EntryHead = JSON.parse(utf8Decoder.decode(body.subarray(0, lineEnd)));
+    const head: Partial<EntryHead> = JSON.parse(utf8Decoder.decode(body.subarray(0, lineEnd)));
     const { cursor, isLast, rows } = head;
+    if (typeof cursor !== "object" || typeof isLast !== "boolean" || typeof rows !== "number") {
+      return undefined;
+    }
     return { cursor, isLast, rows, data: body.subarray(lineEnd + 1), fetchedAt };
   } catch {
     return undefined;
