@@ -6,7 +6,7 @@ import { Lease } from "./lease.ts";
 import type { OutputBudget } from "./output_budget.ts";
 import type { FailureLog } from "./request_log.ts";
 import type { Settings } from "./options.ts";
-import type { PageEnd, SharedPage } from "./shared_page.ts";
+import { isFresh, type PageEnd, type SharedPage } from "./shared_page.ts";
 import { StandardPageStore } from "./standard_page_store.ts";
 
 /** Options of a {@linkcode PageCache}. */
@@ -74,7 +74,7 @@ export class PageCache {
     if (failure !== undefined) return undefined;
     const isUsable = end === undefined
       ? !lease.isExpired
-      : fetchedAt >= notBefore && fetchedAt <= this.#options.now();
+      : isFresh(fetchedAt, notBefore, this.#options.now());
     if (!isUsable) return undefined;
     this.#pages.delete(key);
     this.#pages.set(key, page);

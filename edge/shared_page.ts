@@ -38,6 +38,19 @@ export interface SharedPage extends HeldPage {
   failure?: PageFailure;
 }
 
+/** Maximum difference (ms) by which the clock of another process can be ahead. */
+const MAX_CLOCK_SKEW = 1_000;
+
+/**
+ * Whether a page can be used.
+ *
+ * @param fetchedAt Time at which its fetch began
+ * @param notBefore Time before which the fetch must not have begun
+ */
+export function isFresh(fetchedAt: number, notBefore: number, now: number): boolean {
+  return fetchedAt >= notBefore && fetchedAt <= now + MAX_CLOCK_SKEW;
+}
+
 /** Why a page was not fetched. */
 interface PageFailure {
   /** Error of the service; `undefined` if the download that fetched the page has ended. */

@@ -1,6 +1,6 @@
 import type { Bytes } from "../src/bytes.ts";
 import { utf8Decoder, utf8Encoder } from "../src/bytes.ts";
-import type { DocumentPart, PageEnd, SharedPage } from "./shared_page.ts";
+import { type DocumentPart, isFresh, type PageEnd, type SharedPage } from "./shared_page.ts";
 
 /** Name of the cache. A change of the form of its entries needs another name. */
 const CACHE_NAME = "weir-pages-1";
@@ -91,9 +91,7 @@ export class StandardPageStore {
     const response = await (await this.#open()).match(url);
     if (response === undefined) return undefined;
     const facts = factsOf(response);
-    const isFresh = facts !== undefined && facts.fetchedAt >= notBefore &&
-      facts.fetchedAt <= this.#options.now();
-    if (!isFresh) {
+    if (facts === undefined || !isFresh(facts.fetchedAt, notBefore, this.#options.now())) {
       await response.body?.cancel();
       return undefined;
     }

@@ -1,4 +1,4 @@
-import { type Bytes } from "../../src/bytes.ts";
+import type { Bytes } from "../../src/bytes.ts";
 import { DataStream, type DataStreamOptions } from "../../mod.ts";
 import { type BatchPart, PAGE_PARTS } from "../../src/client/batches.ts";
 import type { Clock } from "../../src/clock.ts";
