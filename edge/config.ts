@@ -169,7 +169,7 @@ function readPageCache(text: string | undefined): AppOptions["pageCache"] {
   throw invalidValue("WEIR_PAGE_CACHE", `one of ${PAGE_CACHE_MODES.join(", ")}`, text, hint);
 }
 
-/** What `WEIR_LOG` selects. */
+/** Options of the log by value of `WEIR_LOG`. */
 const LOG_OPTIONS: Record<string, Pick<AppOptions, "logRequests" | "logFormat">> = {
   text: { logRequests: true, logFormat: "text" },
   json: { logRequests: true, logFormat: "json" },
