@@ -25,7 +25,10 @@ interface ShareOptions {
   now?: () => number;
   store?: StandardPageStore;
   /** Replaces `fetch` of the sandbox. */
-  wrapFetch?: (fetch: NonNullable<DataStreamOptions["fetch"]>) => DataStreamOptions["fetch"];
+  wrapFetch?: (
+    fetch: NonNullable<DataStreamOptions["fetch"]>,
+    clock: FakeClock,
+  ) => DataStreamOptions["fetch"];
 }
 
 /** A download of a test. */
@@ -33,6 +36,8 @@ interface DownloadOptions {
   top?: number;
   limit?: number;
   filter?: string;
+  /** The query is then not split. */
+  skipToken?: string;
   /** State of the datasets. Default: none. */
   validators?: string | undefined;
   format?: FormatName;
@@ -68,7 +73,7 @@ export function shareOver({
   const client = new DataStream({
     apiKey,
     baseUrl: url,
-    fetch: wrapFetch(fetch),
+    fetch: wrapFetch(fetch, clock),
     clock,
     retry: { attempts: 1 },
   });
@@ -84,7 +89,12 @@ export function shareOver({
   const permits = new ConcurrencyLimit(maxDownloads, "downloads", clock);
   const storeErrors: unknown[] = [];
   const open = ({ validators, format = "csv", ...options }: DownloadOptions = {}) => {
-    const query = client.query("Records", { select: ["Id", "DOI"], top: 1_000, ...options });
+    const query = client.query("Records", {
+      select: ["Id", "DOI"],
+      top: 1_000,
+      ...options,
+      ...(options.skipToken !== undefined && { partition: "never" }),
+    });
     return shareDownload({
       cache,
       buffer: new OutputBuffer(budget),
