@@ -102,6 +102,7 @@ import { OutputBudget } from "./output_budget.ts";
 import { createPageCache } from "./page_cache.ts";
 import { Readiness } from "./readiness.ts";
 import { RequestLog } from "./request_log.ts";
+import { DatasetStates } from "./validators.ts";
 
 import { SharedTasks } from "./shared_tasks.ts";
 
@@ -167,6 +168,7 @@ export function createApp(options: AppOptions): EdgeApp {
     pageCache,
     sharedCounts: isShared ? new SharedTasks(settings.clock) : undefined,
     sharedCitations: isShared ? new SharedTasks(settings.clock) : undefined,
+    datasetStates: new DatasetStates(settings),
   };
   const recorders: Recorders = {
     settings,
@@ -255,8 +257,15 @@ function addCommonHeaders(app: Router, { corsOrigins, synthetic }: Settings): vo
   app.use(cors({
     origin: corsOrigins === "*" ? "*" : [...corsOrigins],
     allowMethods: ["GET", "HEAD"],
-    allowHeaders: ["x-api-key", "authorization", "x-request-id"],
-    exposeHeaders: ["content-disposition", "link", "retry-after", "x-request-id", "x-weir-data"],
+    allowHeaders: ["x-api-key", "authorization", "if-none-match", "x-request-id"],
+    exposeHeaders: [
+      "content-disposition",
+      "etag",
+      "link",
+      "retry-after",
+      "x-request-id",
+      "x-weir-data",
+    ],
     maxAge: 86_400,
   }));
   if (!synthetic) return;

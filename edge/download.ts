@@ -1,4 +1,5 @@
 import { accepts } from "@std/http/negotiation";
+import type { DataStream } from "../src/client/datastream.ts";
 import { ValidationError } from "../src/errors.ts";
 import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../src/formats/formats.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
@@ -8,7 +9,6 @@ import type { Bytes } from "../src/bytes.ts";
 import { PAGE_BUFFER } from "../src/client/read_ahead.ts";
 import type { CsvOptions } from "../src/formats/csv.ts";
 import type { Citation } from "../src/formats/citations.ts";
-import type { DataStream } from "../src/client/datastream.ts";
 import { releaseBuffer } from "../src/formats/page_writer.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { downloadHeaders } from "./download_headers.ts";
@@ -22,6 +22,13 @@ import { type DownloadParameters, readDownloadParameters } from "./search_params
 import { shareDownload } from "./shared_download.ts";
 import type { SharedTasks } from "./shared_tasks.ts";
 import { SERVICE_MEDIA_TYPE } from "../src/service_constants.ts";
+import {
+  type DatasetState,
+  type DatasetStates,
+  matchesETag,
+  notModified,
+  validatorsOf,
+} from "./validators.ts";
 
 /** Objects that the request handlers of an app share. */
 export interface AppContext {
@@ -37,6 +44,8 @@ export interface AppContext {
   sharedCounts: SharedTasks<number> | undefined;
   /** Citations that concurrent requests share; `undefined` if they share none. */
   sharedCitations: SharedTasks<Citation[]> | undefined;
+  /** States of the datasets, for the validators of downloads. */
+  datasetStates: DatasetStates;
 }
 
 /**
@@ -74,8 +83,8 @@ export async function respondWithDownload(
     // A skip token is an Id, so rows must be in the order of Ids. Rows of a split query are not.
     ...(isMeasured(resource) && parameters.query.skipToken !== undefined &&
       { partition: "never" }),
-    // Only a count needs the signal here; streamDownload() handles it for a download.
-    ...(count && { signal }),
+    // streamDownload() handles the signal of the client's request for a download.
+    signal: count ? exchange.signal : exchange.deadline.signal,
     // A download with shared pages counts the rows that it delivers.
     ...(pageCache === undefined && {
       onProgress: ({ rows }) => {
@@ -89,21 +98,32 @@ export async function respondWithDownload(
     isNegotiated: formatInPath === undefined,
     accessControl,
   });
+  const failed = (error: unknown) =>
+    toServiceProblem(error, `Download of ${resource}`, settings, exchange);
+  const datasets = await findDatasets(dataStream, parameters.query, exchange, context)
+    .catch((error) => {
+      throw failed(error);
+    });
+  const form = { ...parameters, resource, format };
+  if (datasets) Object.assign(headers, await validatorsOf(form, datasets, settings));
+  if (matchesETag(request.headers.get("if-none-match"), headers.etag)) return notModified(headers);
   // For HEAD, Hono calls this handler and drops the body, so the download must not start.
   if (request.method === "HEAD") return new Response(null, { headers });
   const document = [query.url, parameters.query, { top, maxRows }];
   if (count) {
     const countRows = () => serviceLimit.run(() => query.count());
-    const counting = sharedCounts?.run(JSON.stringify(document), countRows, signal) ?? countRows();
+    const counting = sharedCounts?.run(JSON.stringify(document), countRows, exchange.signal) ??
+      countRows();
     const body = {
       count: await counting.catch((error) => {
-        throw toServiceProblem(error, `Download of ${resource}`, settings, exchange);
+        throw failed(error);
       }),
     };
     return new Response(`${JSON.stringify(body)}\n`, { headers });
   }
   const { stream, onRead, close } = openDocument(exchange, context, {
     document: [...document, format, csv],
+    validators: datasets?.digest,
     query,
     format,
     csv,
@@ -131,7 +151,7 @@ export async function respondWithDownload(
     return response;
   } catch (error) {
     close();
-    throw toServiceProblem(error, `Download of ${resource}`, settings, exchange);
+    throw failed(error);
   }
 }
 
@@ -148,6 +168,8 @@ interface OpenDocument {
 interface DocumentOptions {
   /** Value of JSON that identifies the document. */
   document: unknown;
+  /** State of the datasets; `undefined` if it is not known. */
+  validators: string | undefined;
   query: ReturnType<DataStream["query"]>;
   format: FormatName;
   csv: CsvOptions;
@@ -162,9 +184,9 @@ interface DocumentOptions {
 function openDocument(
   exchange: Exchange,
   { settings: { clock }, serviceLimit, outputBudget, pageCache: cache }: AppContext,
-  { document, query, format, csv, readsNextPage }: DocumentOptions,
+  { document, validators, query, format, csv, readsNextPage }: DocumentOptions,
 ): OpenDocument {
-  const buffer = new OutputBuffer(outputBudget);
+  const buffer = new OutputBuffer(outputBudget, () => exchange.deadline.maxWait());
   if (cache === undefined) {
     const permit = serviceLimit.acquire();
     const byteOptions = { csv, [PAGE_BUFFER]: buffer };
@@ -186,7 +208,8 @@ function openDocument(
     buffer,
     permits: serviceLimit,
     document,
-    validators: undefined,
+    validators,
+    deadline: exchange.deadline,
     request(after) {
       const batchOptions = { format, csv, after, [PAGE_PARTS]: true };
       const parts = query.batches(batchOptions) as AsyncIterable<BatchPart<Bytes>>;
@@ -200,6 +223,32 @@ function openDocument(
     onStoreError: (error) => cache.reportStoreError(error, exchange),
   });
   return { stream, onRead: release, close };
+}
+
+/**
+ * Returns the state of the datasets of a download, for its validators; `undefined` if it is not known.
+ *
+ * With `caller` access, there are no validators: responses must not be stored, and each key would need its own
+ * request.
+ *
+ * @throws {HttpProblem} 503 if the server is at its limit
+ * @throws {DataStreamError} If the service rejects the API key
+ */
+async function findDatasets(
+  dataStream: DataStream,
+  query: DownloadParameters["query"],
+  exchange: Exchange,
+  { settings, datasetStates, serviceLimit }: AppContext,
+): Promise<DatasetState | undefined> {
+  if (settings.access === "caller") return undefined;
+  const { request: { method }, signal } = exchange;
+  // HEAD sends no requests to the service.
+  if (method === "HEAD") return datasetStates.find(query);
+  return await datasetStates.load(dataStream, query, {
+    limit: serviceLimit,
+    signal,
+    log: exchange,
+  });
 }
 
 /**

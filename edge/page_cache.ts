@@ -34,6 +34,8 @@ export class PageCache {
   hits = 0;
   /** Number of pages that were fetched. */
   misses = 0;
+  /** Number of pages of which the fetch has begun. */
+  started = 0;
   readonly store: StandardPageStore | undefined;
   readonly #options: PageCacheOptions;
   #hasReported = false;
@@ -52,11 +54,6 @@ export class PageCache {
     return bytes;
   }
 
-  /** Returns the time in milliseconds since 1970. */
-  now(): number {
-    return this.#options.now();
-  }
-
   /** Time (ms since 1970) before which a page that was fetched is stale. */
   get staleBefore(): number {
     return this.#options.now() - this.#options.ttl;
@@ -65,26 +62,29 @@ export class PageCache {
   /**
    * Returns a page that is complete or is being fetched.
    *
-   * @param notBefore Time (ms since 1970) before which the fetch of a complete page must not have begun
+   * @param first Number of the first page that can be used if it is complete. Default: all that are not stale
    */
-  find(key: string, notBefore: number): SharedPage | undefined {
+  find(key: string, first?: number): SharedPage | undefined {
     const page = this.#pages.get(key);
-    if (page === undefined) return undefined;
-    const { end, failure, lease, fetchedAt } = page;
-    if (failure !== undefined) return undefined;
-    const isUsable = end === undefined
-      ? !lease.isExpired
-      : isFresh(fetchedAt, notBefore, this.#options.now());
-    if (!isUsable) return undefined;
+    if (page === undefined || page.failure !== undefined) return undefined;
+    const { end, lease, fetchedAt, number } = page;
+    const isUsable = () => {
+      if (end === undefined) return !lease.isExpired;
+      if (first !== undefined) return number >= first;
+      return isFresh(fetchedAt, this.staleBefore, this.#options.now());
+    };
+    if (!isUsable()) return undefined;
     this.#pages.delete(key);
     this.#pages.set(key, page);
     return page;
   }
 
   /** Adds a page that the caller fetches. It must end with `complete()` or `fail()`. */
-  start(key: string): SharedPage {
+  start(key: string, arrival: SharedPage["arrival"]): SharedPage {
     const { now, clock } = this.#options;
-    const page = { key, fetchedAt: now(), lease: new Lease(clock), parts: [], length: 0 };
+    const lease = new Lease(clock);
+    const number = this.started++;
+    const page = { key, number, fetchedAt: now(), lease, arrival, parts: [], length: 0 };
     this.#pages.delete(key);
     this.#pages.set(key, page);
     return page;

@@ -8,6 +8,7 @@ import { concatBytes } from "../src/formats/page_writer.ts";
 import type { TaskPermit } from "./concurrency_limit.ts";
 import type { OutputBuffer } from "./output_budget.ts";
 import { keyOfPage, type PageCache } from "./page_cache.ts";
+import type { StartDeadline } from "./start_deadline.ts";
 import type { DocumentPart, PageEnd, SharedPage } from "./shared_page.ts";
 
 /** Interval (ms) at which a download checks whether a page that another one fetches has grown. */
@@ -40,6 +41,8 @@ export interface SharedDownloadOptions {
    * began, or began later, and stores none.
    */
   validators: string | undefined;
+  /** Limits of the time until the response has its first content. Its signal ends the download. */
+  deadline: Pick<StartDeadline, "signal" | "lastByteAt" | "followRequests">;
   /** Requests the pages after a cursor, or all pages. */
   request: (after: Cursor | undefined) => AsyncIterator<BatchPart<Bytes>>;
   /** Whether to request the next page while the client reads the end of a page. */
@@ -68,11 +71,11 @@ interface PageItem extends DocumentPart {
 
 /** Streams a document page by page. A download that has to fetch a page shares it. */
 export function shareDownload(options: SharedDownloadOptions): SharedDownload {
-  const { cache, buffer, permits, document, validators, request, clock } = options;
+  const { cache, buffer, permits, document, validators, deadline, request, clock } = options;
   const { readsNextPage, onRows, onStoreError } = options;
   const stop = new AbortController();
   const { signal } = stop;
-  const startedAt = cache.now();
+  const firstPage = validators === undefined ? cache.started : undefined;
   const store = validators === undefined ? undefined : cache.store;
   /** Permit of the server. It is held as long as no other download fetches the pages. */
   let permit: TaskPermit | undefined;
@@ -99,6 +102,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
     if (fetched !== undefined) cache.fail(fetched);
     stopFetching();
   });
+  deadline.signal.addEventListener("abort", () => stop.abort(deadline.signal.reason));
   const dropUnusedPages = () => {
     for (const page of buffer.pages) {
       if (page === current || unread.some((other) => other === page)) continue;
@@ -202,6 +206,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
       if (page.end !== undefined) return yield { data: new Uint8Array(), rows: 0, isPageEnd: true };
       if (page.lease.isExpired && page.failure === undefined) cache.fail(page);
       if (page.failure !== undefined) return;
+      deadline.followRequests(page.arrival);
       await clock.sleep(GROWTH_POLL_INTERVAL, signal);
     }
   }
@@ -210,8 +215,8 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
     const key = keyOfPage([document, validators], after);
     for (let failures = 0;;) {
       signal.throwIfAborted();
-      const found = cache.find(key, validators === undefined ? startedAt : cache.staleBefore);
-      const page = found ?? cache.start(key);
+      const found = cache.find(key, firstPage);
+      const page = found ?? cache.start(key, deadline);
       current = page;
       buffer.hold(page);
       dropUnusedPages();

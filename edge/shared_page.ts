@@ -2,7 +2,6 @@ import type { Bytes } from "../src/bytes.ts";
 import type { Cursor } from "../src/client/batches.ts";
 import type { DataStreamError } from "../src/errors.ts";
 import type { Lease } from "./lease.ts";
-import type { HeldPage } from "./output_budget.ts";
 
 /** Some rows of a page, in the format of its document. */
 export interface DocumentPart {
@@ -23,14 +22,19 @@ export interface PageEnd {
  * A page of a document that downloads share, while it is fetched and afterwards. Plain data, which downloads poll,
  * because workerd ends a request that awaits a promise of another request.
  */
-export interface SharedPage extends HeldPage {
+export interface SharedPage {
   /** Everything that determines the page. */
   readonly key: string;
+  /** Number of pages that were started before. */
+  readonly number: number;
   /** Time (ms since 1970) at which the fetch began. */
   fetchedAt: number;
   /** Lease of the download that fetches the page. */
   readonly lease: Lease;
+  /** Tells when the last byte of the service arrived. */
+  readonly arrival: { readonly lastByteAt: number };
   readonly parts: DocumentPart[];
+  /** Number of bytes so far. */
   length: number;
   /** Set when the page is complete. */
   end?: PageEnd;

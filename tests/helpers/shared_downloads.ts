@@ -6,6 +6,7 @@ import { ConcurrencyLimit } from "../../edge/concurrency_limit.ts";
 import { OutputBudget, OutputBuffer } from "../../edge/output_budget.ts";
 import { PageCache } from "../../edge/page_cache.ts";
 import { type SharedDownload, shareDownload } from "../../edge/shared_download.ts";
+import { StartDeadline } from "../../edge/start_deadline.ts";
 import type { StandardPageStore } from "../../edge/standard_page_store.ts";
 import type { FormatName } from "../../src/formats/formats.ts";
 import { createSandbox, type SandboxStats } from "../../src/sandbox/service.ts";
@@ -101,6 +102,7 @@ export function shareOver({
       permits,
       document: [query.url, options, format],
       validators,
+      deadline: new StartDeadline(clock, url),
       request(after) {
         const batchOptions = { format, after, [PAGE_PARTS]: true };
         const parts = query.batches(batchOptions) as AsyncIterable<BatchPart<Bytes>>;
