@@ -81,8 +81,6 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
   let permit: TaskPermit | undefined;
   /** Parts of the pages that this download requests, after the last page that it has read. */
   let source: AsyncIterator<BatchPart<Bytes>> | undefined;
-  /** Page that this download fetches. */
-  let fetched: SharedPage | undefined;
   /** Page that this download reads. */
   let current: SharedPage | undefined;
   /** Page of each chunk that the client has not read. */
@@ -98,10 +96,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
     source?.return?.().catch(() => {});
     source = undefined;
   };
-  signal.addEventListener("abort", () => {
-    if (fetched !== undefined) cache.fail(fetched);
-    stopFetching();
-  });
+  signal.addEventListener("abort", stopFetching);
   deadline.signal.addEventListener("abort", () => stop.abort(deadline.signal.reason));
   const dropUnusedPages = () => {
     for (const page of buffer.pages) {
@@ -125,7 +120,6 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
   };
   const complete = (page: SharedPage, end: PageEnd) => {
     buffer.endPage();
-    fetched = undefined;
     cache.complete(page, end);
   };
 
@@ -154,7 +148,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
     page: SharedPage,
     after: Cursor | undefined,
   ): AsyncGenerator<PageItem, void, void> {
-    fetched = page;
+    let failure: DataStreamError | undefined;
     try {
       const stored = await load(page);
       if (stored !== undefined) {
@@ -185,12 +179,11 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
         yield { data, rows, isPageEnd: false };
       }
     } catch (error) {
-      if (page.end === undefined) {
-        cache.fail(page, error instanceof DataStreamError ? error : undefined);
-      }
+      if (error instanceof DataStreamError) failure = error;
       throw error;
     } finally {
-      fetched = undefined;
+      // Also if the client has left.
+      if (page.end === undefined) cache.fail(page, failure);
     }
   }
 
