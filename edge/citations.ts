@@ -21,8 +21,9 @@ export const CITATION_PATHS = ["/Citations.txt", "/Citations.json"] as const;
 export async function respondWithCitations(
   exchange: Exchange,
   path: typeof CITATION_PATHS[number],
-  { accessControl, serviceLimit, sharedCitations, settings }: AppContext,
+  context: AppContext,
 ): Promise<Response> {
+  const { accessControl, serviceLimit, identifyClient, sharedCitations, settings } = context;
   const { request } = exchange;
   const dataStream = exchange.countRequests(await accessControl.authorize(request));
   const url = new URL(request.url);
@@ -37,9 +38,10 @@ export async function respondWithCitations(
     ...(accessControl.vary && { vary: accessControl.vary }),
   };
   if (request.method === "HEAD") return new Response(null, { headers });
-  const find = () => serviceLimit.run(findCitations);
+  const client = await identifyClient(exchange);
+  const find = () => serviceLimit.run(findCitations, { client });
   const key = JSON.stringify([filter, within]);
-  const finding = sharedCitations?.run(key, find, request.signal) ?? find();
+  const finding = sharedCitations?.run(key, find, exchange.signal) ?? find();
   const citations = await finding.catch((error) => {
     throw toServiceProblem(error, "Request for citations", settings, exchange);
   });

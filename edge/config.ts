@@ -25,14 +25,17 @@ export const OPTION_VARIABLES = {
   apiKey: "DATASTREAM_API_KEY",
   baseUrl: "DATASTREAM_BASE_URL",
   access: "WEIR_ACCESS",
+  clientAddressHeader: "WEIR_CLIENT_ADDRESS_HEADER",
   corsOrigins: "WEIR_CORS_ORIGINS",
   cacheTtl: "WEIR_CACHE_TTL",
   maxBufferedBytes: "WEIR_MAX_BUFFERED_BYTES",
   maxCachedBytes: "WEIR_MAX_CACHED_BYTES",
   maxDownloads: "WEIR_MAX_DOWNLOADS",
+  maxDownloadsPerClient: "WEIR_MAX_DOWNLOADS_PER_CLIENT",
   maxRows: "WEIR_MAX_ROWS",
   metricsToken: "WEIR_METRICS_TOKEN",
   pageCache: "WEIR_PAGE_CACHE",
+  minReaderRate: "WEIR_MIN_READER_RATE",
   pageRows: "WEIR_PAGE_ROWS",
   requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
   signingSecret: "WEIR_SIGNING_SECRET",
@@ -137,6 +140,10 @@ type Limits = Pick<
   | "pageCache"
   | "maxCachedBytes"
   | "cacheTtl"
+  | "maxDownloadsPerClient"
+  | "clientAddressHeader"
+  | "minReaderRate"
+  | "maxBufferedBytes"
   | "pageRows"
   | "corsOrigins"
 >;
@@ -144,15 +151,18 @@ type Limits = Pick<
 function readLimits(environment: Environment): Limits {
   const rate = environment.WEIR_REQUESTS_PER_SECOND;
   if (rate) requirePositive("WEIR_REQUESTS_PER_SECOND", Number(rate) > 0 ? Number(rate) : rate);
-  const whole = (name: EnvironmentVariable, max?: number) => {
+  const whole = (name: EnvironmentVariable, max?: number, min = 1) => {
     const text = environment[name];
-    return text ? toWholeNumber(name, text, 1, max) : undefined;
+    return text ? toWholeNumber(name, text, min, max) : undefined;
   };
   const ttl = whole("WEIR_CACHE_TTL", MAX_CACHE_TTL / 1_000);
   return {
     requestsPerSecond: rate ? Number(rate) : undefined,
     maxRows: whole("WEIR_MAX_ROWS"),
     maxDownloads: whole("WEIR_MAX_DOWNLOADS"),
+    maxDownloadsPerClient: whole("WEIR_MAX_DOWNLOADS_PER_CLIENT"),
+    clientAddressHeader: environment.WEIR_CLIENT_ADDRESS_HEADER || undefined,
+    minReaderRate: whole("WEIR_MIN_READER_RATE", undefined, 0),
     maxBufferedBytes: whole("WEIR_MAX_BUFFERED_BYTES"),
     pageCache: readPageCache(environment.WEIR_PAGE_CACHE),
     maxCachedBytes: whole("WEIR_MAX_CACHED_BYTES"),

@@ -10,7 +10,9 @@ import { PAGE_BUFFER } from "../src/client/read_ahead.ts";
 import type { CsvOptions } from "../src/formats/csv.ts";
 import type { Citation } from "../src/formats/citations.ts";
 import { releaseBuffer } from "../src/formats/page_writer.ts";
-import type { ConcurrencyLimit } from "./concurrency_limit.ts";
+import type { IdentifyClient } from "./client_limit.ts";
+import { ClientReader } from "./client_reader.ts";
+import type { ConcurrencyLimit, PermitHolder } from "./concurrency_limit.ts";
 import { downloadHeaders } from "./download_headers.ts";
 import { streamDownload } from "./download_response.ts";
 import type { Exchange } from "./exchange.ts";
@@ -36,6 +38,7 @@ export interface AppContext {
   accessControl: AccessControl;
   /** Limit for downloads, counts and requests for citations. The page has its own limit. */
   serviceLimit: ConcurrencyLimit;
+  identifyClient: IdentifyClient;
   /** Limit for the output that downloads buffer. */
   outputBudget: OutputBudget;
   /** Pages that downloads share; `undefined` if they share none. */
@@ -62,7 +65,8 @@ export async function respondWithDownload(
   formatInPath: FormatName | undefined,
   context: AppContext,
 ): Promise<Response> {
-  const { settings, accessControl, serviceLimit, pageCache, sharedCounts } = context;
+  const { settings, accessControl, serviceLimit, identifyClient, pageCache, sharedCounts } =
+    context;
   const { request } = exchange;
   const dataStream = exchange.countRequests(await accessControl.authorize(request));
   const parameters = readDownloadParameters(
@@ -109,9 +113,10 @@ export async function respondWithDownload(
   if (matchesETag(request.headers.get("if-none-match"), headers.etag)) return notModified(headers);
   // For HEAD, Hono calls this handler and drops the body, so the download must not start.
   if (request.method === "HEAD") return new Response(null, { headers });
+  const client = await identifyClient(exchange);
   const document = [query.url, parameters.query, { top, maxRows }];
   if (count) {
-    const countRows = () => serviceLimit.run(() => query.count());
+    const countRows = () => serviceLimit.run(() => query.count(), { client });
     const counting = sharedCounts?.run(JSON.stringify(document), countRows, exchange.signal) ??
       countRows();
     const body = {
@@ -121,6 +126,7 @@ export async function respondWithDownload(
     };
     return new Response(`${JSON.stringify(body)}\n`, { headers });
   }
+  const reader = new ClientReader(settings.clock);
   const { stream, onRead, close } = openDocument(exchange, context, {
     document: [...document, format, csv],
     validators: datasets?.digest,
@@ -128,10 +134,12 @@ export async function respondWithDownload(
     format,
     csv,
     readsNextPage: parameters.query.limit === undefined,
+    holder: { client, reader },
   });
   try {
     const response = await streamDownload({
       stream,
+      reader,
       headers,
       signal,
       readerTimeout: settings.readerTimeout,
@@ -174,6 +182,8 @@ interface DocumentOptions {
   format: FormatName;
   csv: CsvOptions;
   readsNextPage: boolean;
+  /** For whom a permit is acquired. */
+  holder: PermitHolder;
 }
 
 /**
@@ -184,11 +194,11 @@ interface DocumentOptions {
 function openDocument(
   exchange: Exchange,
   { settings: { clock }, serviceLimit, outputBudget, pageCache: cache }: AppContext,
-  { document, validators, query, format, csv, readsNextPage }: DocumentOptions,
+  { document, validators, query, format, csv, readsNextPage, holder }: DocumentOptions,
 ): OpenDocument {
   const buffer = new OutputBuffer(outputBudget, () => exchange.deadline.maxWait());
   if (cache === undefined) {
-    const permit = serviceLimit.acquire();
+    const permit = serviceLimit.acquire(holder);
     const byteOptions = { csv, [PAGE_BUFFER]: buffer };
     return {
       stream: query.bytes(format, byteOptions),
@@ -206,7 +216,10 @@ function openDocument(
   const { stream, release, close } = shareDownload({
     cache,
     buffer,
-    permits: serviceLimit,
+    permits: {
+      acquire: () => serviceLimit.acquire(holder),
+      wait: (signal) => serviceLimit.wait(signal, holder),
+    },
     document,
     validators,
     deadline: exchange.deadline,

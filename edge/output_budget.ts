@@ -44,12 +44,7 @@ export class OutputBudget {
 
   /** Shared pages that clients still read. */
   get sharedPages(): Set<HeldPage> {
-    const pages = new Set<HeldPage>();
-    this.#buffers.sum((buffer) => {
-      for (const page of buffer.pages) pages.add(page);
-      return 0;
-    });
-    return pages;
+    return new Set(this.#buffers.entries().flatMap(({ pages }) => [...pages]));
   }
 
   /**

@@ -87,7 +87,7 @@ export function shareOver({
     budget,
     store,
   });
-  const permits = new ConcurrencyLimit(maxDownloads, "downloads", clock);
+  const permits = new ConcurrencyLimit({ max: maxDownloads }, "downloads", clock);
   const storeErrors: unknown[] = [];
   const open = ({ validators, format = "csv", ...options }: DownloadOptions = {}) => {
     const query = client.query("Records", {

@@ -82,7 +82,7 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
     name: "a client is disconnected while its download waits for the next page",
     file: "edge/download_response.ts",
-    find: "      passedAt = undefined;\n",
+    find: "      client.stopWaiting();\n",
     replacement: "",
     test: "tests/unit/edge/output_budget_test.ts",
   },

@@ -374,6 +374,13 @@ const refused: [name: string, options: Partial<AppOptions>, message: string][] =
   ],
   ["a maxRows of 0", { maxRows: 0 }, "maxRows"],
   ["a maxDownloads of 0.5", { maxDownloads: 0.5 }, "maxDownloads"],
+  ["a maxDownloadsPerClient of 0", { maxDownloadsPerClient: 0 }, "maxDownloadsPerClient"],
+  ["a minReaderRate of -1", { minReaderRate: -1 }, "minReaderRate"],
+  [
+    "a clientAddressHeader with a colon",
+    { clientAddressHeader: "x-forwarded-for:" },
+    "clientAddressHeader must be the name of a header",
+  ],
   ["a maxBufferedBytes of 0", { maxBufferedBytes: 0 }, "maxBufferedBytes"],
   ["a pageCache of disk", { pageCache: "disk" as "memory" }, "pageCache"],
   ["a maxCachedBytes of 0", { maxCachedBytes: 0 }, "maxCachedBytes"],

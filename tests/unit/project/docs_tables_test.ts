@@ -157,21 +157,16 @@ Deno.test("docs/deploying.md lists each access mode", () => {
 Deno.test("docs/deploying.md lists each environment variable and the defaults of limits", () => {
   const rows = rowsOf("deploying", "Environment variables", "variable");
   assertEquals(rows.map(([name]) => textOf(name)).sort(), KNOWN_VARIABLES.toSorted());
-  const {
-    maxRows,
-    maxDownloads,
-    maxBufferedBytes,
-    maxCachedBytes,
-    cacheTtl,
-    pageRows,
-    corsOrigins,
-  } = toSettings({ access: "public", apiKey: "key" });
+  const settings = toSettings({ access: "public", apiKey: "key" });
+  const { maxRows, maxDownloads, maxBufferedBytes, pageRows, corsOrigins } = settings;
   const defaults = {
     WEIR_MAX_ROWS: maxRows,
     WEIR_MAX_DOWNLOADS: maxDownloads,
+    WEIR_MAX_DOWNLOADS_PER_CLIENT: settings.maxDownloadsPerClient,
+    WEIR_MIN_READER_RATE: settings.minReaderRate,
     WEIR_MAX_BUFFERED_BYTES: maxBufferedBytes,
-    WEIR_MAX_CACHED_BYTES: maxCachedBytes,
-    WEIR_CACHE_TTL: cacheTtl / 1000,
+    WEIR_MAX_CACHED_BYTES: settings.maxCachedBytes,
+    WEIR_CACHE_TTL: settings.cacheTtl / 1000,
     WEIR_PAGE_ROWS: pageRows,
     WEIR_CORS_ORIGINS: corsOrigins,
     WEIR_SHUTDOWN_TIMEOUT: DEFAULT_SHUTDOWN_TIMEOUT / 1000,
