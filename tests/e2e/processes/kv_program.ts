@@ -22,6 +22,7 @@ const app = createApp({
   access: "public",
   apiKey: "sandbox",
   baseUrl: baseUrl!,
+  pageCache: "none", // the downloads have the same URL
   rateLimiter: createKvRateLimiter(kv),
 });
 const lines = await Promise.all(
