@@ -263,13 +263,25 @@ function findRowFault(
     return repeated === undefined ? undefined : `the row with Id ${repeated} again`;
   }
   const after = Number(toIdNumber(position) ?? -Infinity);
-  const early = ids.find((id) => id <= after);
+  const early = findId(ids, (id) => id <= after);
   if (early !== undefined) {
     return `the row with Id ${early} after the position ${position}`;
   }
-  const sorted = isAscending(ids) ? ids : ids.toSorted((a, b) => a - b);
-  const repeated = sorted.find((id, index) => id === sorted[index + 1]);
+  const isFalling = findId(ids, (id, index) => id < ids[index - 1]!) !== undefined;
+  const sorted = isFalling ? ids.toSorted((a, b) => a - b) : ids;
+  const repeated = findId(sorted, (id, index) => id === sorted[index + 1]);
   return repeated === undefined ? undefined : `the row with Id ${repeated} twice`;
+}
+
+/** Like `ids.find()`, which creates an object for each Id: together 160 KB for a page. */
+function findId(
+  ids: Float64Array,
+  isFound: (id: number, index: number) => boolean,
+): number | undefined {
+  for (let index = 0; index < ids.length; index++) {
+    if (isFound(ids[index]!, index)) return ids[index];
+  }
+  return undefined;
 }
 
 /**
@@ -284,17 +296,18 @@ export function positionAfter(
 ): string | undefined {
   if (ids === undefined) return undefined;
   if (ids.length === 0) return position;
-  const last = areIntegers(ids) ? ids.reduce((a, b) => Math.max(a, b)) : ids.at(-1);
-  return `Id:${last}`;
+  return `Id:${areIntegers(ids) ? greatestOf(ids) : ids.at(-1)}`;
+}
+
+function greatestOf(ids: Float64Array): number {
+  let greatest = -Infinity;
+  for (let index = 0; index < ids.length; index++) greatest = Math.max(greatest, ids[index]!);
+  return greatest;
 }
 
 /** Whether all Ids are integers. The pages of a result are then in ascending order of Ids. */
 export function areIntegers(ids: CompleteIds): ids is Float64Array {
   return ids instanceof Float64Array;
-}
-
-function isAscending(ids: Float64Array): boolean {
-  return ids.every((id, index) => index === 0 || ids[index - 1]! < id);
 }
 
 function requireJson(response: ServiceResponse): void {

@@ -25,6 +25,8 @@ export interface RowFormat {
   readonly addsColumns: boolean;
   /** Byte that a cell cannot contain without quotes; 0 if there are no cells. */
   readonly separator: number;
+  /** Reader of the rows of the last page. It is kept, because it has learned their names and shape. */
+  reader?: RowReader;
   /** Creates the writer of the rows of a page. */
   createRowWriter(page: RowSource): RowWriter;
   /**
@@ -210,12 +212,12 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
 
   forgetRows(): void {
     if (this.#taken > 0) throw new PageFault("a second list of rows");
-    this.#startRows();
+    if (this.ids.length > 0) this.#startRows();
   }
 
   #startRows(): void {
     this.lists++;
-    const { fields, addsColumns, separator } = this.#format;
+    const { fields, addsColumns } = this.#format;
     const { dropsId = false, collectsDois = false } = this.#options;
     this.#ids = new RowIdList();
     this.#dois = collectsDois ? new DoiCollector() : undefined;
@@ -225,7 +227,7 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
     // fields become columns, because Id would then be written.
     const needed = addsColumns ? [] : collectsDois ? [ID_FIELD, DOI_FIELD] : [ID_FIELD];
     const columns = [...fields, ...needed.filter((field) => !fields.includes(field))];
-    this.#reader = new RowReader(this.#window, separator, columns, addsColumns);
+    this.#reader = this.#format.reader = this.#openReader(columns);
     this.#findColumns();
     this.#writer = this.#format.createRowWriter({
       window: this.#window,
@@ -234,6 +236,15 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
       idColumn: this.#idColumn,
       dropsId,
     });
+  }
+
+  #openReader(columns: readonly string[]): RowReader {
+    const { separator, addsColumns, reader } = this.#format;
+    const isSame = reader?.columns.length === columns.length &&
+      columns.every((field, column) => field === reader.columns[column]);
+    if (!isSame) return new RowReader(this.#window, separator, columns, addsColumns);
+    reader.startPage(this.#window);
+    return reader;
   }
 
   #findColumns(): void {
