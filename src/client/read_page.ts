@@ -118,45 +118,52 @@ async function* readParts<T>(
     conversion.scan();
     check();
   };
+  // Whether rows, or bytes that may contain rows, wait for further ones.
+  const isWaiting = () =>
+    order.isRising && (conversion.unscanned > 0 || conversion.takeableLength > 0);
   const stop = new AbortController();
   let isDelayed = false;
   let isDue = false;
   let isRead = false;
   let wake = () => {};
-  const onDue = () => {
-    isDue = true;
-    wake();
+  const delay = () => {
+    isDelayed = true;
+    const onDue = () => {
+      isDue = true;
+      wake();
+    };
+    clock.sleep(MAX_DELAY, stop.signal).then(onDue, onDue);
+  };
+  /** Reads until a part is long enough. Returns false at the end of the body. */
+  const readPart = async () => {
+    for (;;) {
+      const reading = response.readBody(conversion);
+      if (isWaiting() && !isDelayed && !await isSettledSoon(reading)) delay();
+      if (!await reading) return false;
+      if (conversion.unscanned >= SCAN_LENGTH) scan();
+      else check();
+      if (order.isRising && conversion.takeableLength >= PART_LENGTH) return true;
+    }
   };
   const onRead = () => {
     isRead = true;
     wake();
   };
-  // Whether rows, or bytes that may contain rows, wait for further ones.
-  const isWaiting = () =>
-    order.isRising && (conversion.unscanned > 0 || conversion.takeableLength > 0);
   try {
     for (;;) {
-      const reading = response.readBody(conversion);
-      if (isWaiting()) {
-        isRead = false;
-        reading.then(onRead, onRead);
-        // A read that takes longer probably waits for the network. For a page in memory, this saves a timer.
-        for (let count = 0; count < MICROTASKS && !isRead && !isDelayed; count++) await undefined;
-        // Not `Promise.race`: a compressed page has thousands of reads, and each race creates several promises.
-        while (!isRead && isWaiting()) {
-          if (!isDelayed) clock.sleep(MAX_DELAY, stop.signal).then(onDue, onDue);
-          isDelayed = true;
-          if (!isDue) await new Promise<void>((resolve) => wake = resolve);
-          if (!isDue) continue;
-          isDelayed = isDue = false;
-          scan();
-          if (isWaiting()) yield takePart();
-        }
+      // Not a wait for each read: a compressed page has thousands, and each would create several objects.
+      const reading = readPart();
+      isRead = false;
+      reading.then(onRead, onRead);
+      while (!isRead) {
+        if (!isDue) await new Promise<void>((resolve) => wake = resolve);
+        if (!isDue || isRead) continue;
+        isDelayed = isDue = false;
+        scan();
+        if (isWaiting()) yield takePart();
       }
       if (!await reading) break;
-      if (conversion.unscanned >= SCAN_LENGTH) scan();
-      else check();
-      if (order.isRising && conversion.takeableLength >= PART_LENGTH) yield takePart();
+      yield takePart();
     }
     scan();
   } finally {
@@ -166,6 +173,15 @@ async function* readParts<T>(
 
 /** Number of microtasks after which a promise that is not settled probably waits for the network. */
 const MICROTASKS = 10;
+
+/** Whether a read does not wait for the network. For a page in memory, this saves a timer. */
+async function isSettledSoon(reading: Promise<unknown>): Promise<boolean> {
+  let isSettled = false;
+  const settle = () => isSettled = true;
+  reading.then(settle, settle);
+  for (let count = 0; count < MICROTASKS && !isSettled; count++) await undefined;
+  return isSettled;
+}
 
 /**
  * Reads the response to `$count=true`: a number or a string of digits, under `value` or the count
