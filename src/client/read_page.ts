@@ -44,7 +44,7 @@ export interface SeenPages {
  * Length (bytes) from which the rows that have arrived are delivered immediately. Shorter parts of a page take
  * more time per row, longer ones more memory.
  */
-const PART_LENGTH = 1 << 20;
+const PART_LENGTH = 1 << 18;
 
 /**
  * Number of bytes that are scanned together. Each scan ends in the middle of a row, which is read again with the next
@@ -124,8 +124,10 @@ async function* readParts<T>(
   const stop = new AbortController();
   let isDelayed = false;
   let isDue = false;
+  let isSettled = false;
   let isRead = false;
   let wake = () => {};
+  const onSettled = () => isSettled = true;
   const delay = () => {
     isDelayed = true;
     const onDue = () => {
@@ -138,7 +140,13 @@ async function* readParts<T>(
   const readPart = async () => {
     for (;;) {
       const reading = response.readBody(conversion);
-      if (isWaiting() && !isDelayed && !await isSettledSoon(reading)) delay();
+      if (isWaiting() && !isDelayed) {
+        isSettled = false;
+        reading.then(onSettled, onSettled);
+        // A read that takes longer probably waits for the network. For a page in memory, this saves a timer.
+        for (let count = 0; count < MICROTASKS && !isSettled; count++) await undefined;
+        if (!isSettled) delay();
+      }
       if (!await reading) return false;
       if (conversion.unscanned >= SCAN_LENGTH) scan();
       else check();
@@ -173,15 +181,6 @@ async function* readParts<T>(
 
 /** Number of microtasks after which a promise that is not settled probably waits for the network. */
 const MICROTASKS = 10;
-
-/** Whether a read does not wait for the network. For a page in memory, this saves a timer. */
-async function isSettledSoon(reading: Promise<unknown>): Promise<boolean> {
-  let isSettled = false;
-  const settle = () => isSettled = true;
-  reading.then(settle, settle);
-  for (let count = 0; count < MICROTASKS && !isSettled; count++) await undefined;
-  return isSettled;
-}
 
 /**
  * Reads the response to `$count=true`: a number or a string of digits, under `value` or the count

@@ -75,6 +75,12 @@ export interface RowWriter {
   complete?(): void;
 }
 
+/**
+ * Length (bytes) below which chunks are copied to the window, to scan many of them together: each scan ends in the
+ * middle of a row, which is read again. A compressed body arrives in Deno in pieces of 4 KB.
+ */
+const SHORT_LENGTH = 1 << 14;
+
 /** Transcodes a page from JSON to another format while it arrives, from bytes to bytes. */
 export class PageTranscoder implements ArrivingPage, RowHandler {
   unscanned = 0;
@@ -98,6 +104,8 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
   #taken = 0;
   /** Offset of the last row in the output. */
   #lastRow = 0;
+  /** Memory to read into, if the last chunk was short. */
+  #shortSpace: Bytes | undefined;
   /** Fault of the first row that cannot be added to the document. No later row is written. */
   #fault: PageFault | undefined;
 
@@ -119,13 +127,20 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
   }
 
   space(): Bytes {
-    return this.#window.space();
+    return this.#shortSpace ?? this.#window.space();
   }
 
   add(filled: Bytes): void {
-    this.#window.add(filled);
-    // Not later: the next read takes the memory away.
-    this.#scanner.scan();
+    if (this.#shortSpace === undefined) {
+      this.#window.add(filled);
+      this.unscanned += filled.length;
+      if (filled.length < SHORT_LENGTH) this.#shortSpace = new Uint8Array(SHORT_LENGTH);
+    } else {
+      this.append(filled);
+      this.#shortSpace = filled.length < SHORT_LENGTH ? new Uint8Array(filled.buffer) : undefined;
+    }
+    // The next read takes the memory of the window away.
+    if (this.#shortSpace === undefined) this.scan();
   }
 
   append(chunk: Uint8Array): void {
