@@ -162,6 +162,13 @@ export type { Progress } from "./src/client/progress.ts";
 export type { Batch, BatchOptions, Cursor } from "./src/client/batches.ts";
 export type { AnyResourceQuery, LocationsQuery, Query } from "./src/client/query.ts";
 export type { QueryInput, ResourceQuery, ResourceRow } from "./src/client/query.ts";
+export type {
+  Permit,
+  PermitRefusal,
+  PermitRequest,
+  RateLimiter,
+  RateLimitTarget,
+} from "./src/client/rate_limiter.ts";
 export type { RetryPolicy } from "./src/client/retry.ts";
 export type { Timeouts } from "./src/client/transport.ts";
 export type {

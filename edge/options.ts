@@ -136,6 +136,7 @@ const APP_OPTIONS: Record<keyof AppOptions, undefined> = {
   retry: undefined,
   timeouts: undefined,
   fetch: undefined,
+  rateLimiter: undefined,
   clock: undefined,
 };
 

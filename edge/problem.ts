@@ -144,7 +144,8 @@ export function toServiceProblem(
   const status = statusFor(error, access);
   if (status >= 500) exchange.logFailure(`${task} failed`, error);
   const title = TITLES[status]!;
-  const hidesDetails = error.status === undefined || status === 502;
+  const isSilent = error.status === undefined && error.retryAfter === undefined;
+  const hidesDetails = isSilent || status === 502;
   if (hidesDetails) {
     const detail = "DataStream did not return a complete response";
     return new HttpProblem({ status, title, detail, hint: requestIdHint(exchange.id) });
@@ -162,10 +163,11 @@ export function toServiceProblem(
 }
 
 /** Returns the status to send for an error of the service. */
-function statusFor({ status, cause }: DataStreamError, access: AccessMode): number {
+function statusFor({ kind, status, cause }: DataStreamError, access: AccessMode): number {
   // The key is the client's own, so the client can correct it.
   if (access === "caller" && (status === 401 || status === 403)) return status;
   if (cause instanceof Error && cause.name === "TimeoutError") return 504;
+  if (kind === "rate-limit") return 503;
   if (status === undefined) return 502;
   return GATEWAY_STATUS[status] ?? 502;
 }

@@ -3,6 +3,8 @@
  *
  * - `status`: the service responded with a status other than 200;
  * - `network`: no complete response arrived;
+ * - `rate-limit`: the rate limiter gave no permit to send the request, because its store failed or the wait
+ *   would be too long;
  * - `page`: the response is not a page of the service (HTML, invalid JSON, no array of rows), or its
  *   rows have a field that the header of the CSV does not have;
  * - `next-link`: the link to the next page has another origin or does not advance;
@@ -12,6 +14,7 @@
 export type DataStreamErrorKind =
   | "status"
   | "network"
+  | "rate-limit"
   | "page"
   | "next-link"
   | "incomplete"

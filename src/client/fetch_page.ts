@@ -9,7 +9,7 @@ import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { FailedAttempt } from "./http_error.ts";
 import type { Progress } from "./progress.ts";
 import type { ClientSettings } from "./options.ts";
-import { penalize } from "./rate_limiter.ts";
+import { abortable } from "./rate_limiter.ts";
 import { type ResponseReader, sendRequest } from "./transport.ts";
 
 /** One HTTP request for one page. */
@@ -77,7 +77,6 @@ export class Execution {
   ): AsyncGenerator<P, T, void> {
     const { settings, signal } = this;
     const { clock } = settings;
-    const { origin } = new URL(settings.baseUrl);
     let decide: RetryDecider | undefined;
     for (;;) {
       const next = request();
@@ -99,7 +98,7 @@ export class Execution {
         decide ??= createRetryDecider(settings.retry);
         const decision = decide(failed, top);
         const { blockTime } = decision;
-        if (blockTime !== undefined) penalize(origin, { clock, key: settings.apiKey }, blockTime);
+        const isPenalized = blockTime !== undefined && await this.#penalize(blockTime);
         if (decision.action === "fail") throw decision.error;
         const { delay, top: nextTop } = decision;
         if (nextTop !== undefined && nextTop !== top) {
@@ -110,7 +109,7 @@ export class Execution {
         const retrying = { fault: failed.error, wait: delay };
         this.#report({ retries: this.#progress.retries + 1, retrying });
         // After a 429, the rate limiter delays the next request, and `onStart` adds that wait.
-        if (blockTime === undefined) await this.#sleep(delay);
+        if (!isPenalized) await this.#sleep(delay);
         this.#update({ retrying: undefined });
       }
     }
@@ -136,6 +135,18 @@ export class Execution {
   /** Reports counted rows that were not received and are accepted. */
   acceptMissing(rows: number): void {
     this.#report({ missingRows: (this.#progress.missingRows ?? 0) + rows });
+  }
+
+  /** Applies a penalty to the key. Returns false if the rate limiter fails: this request then waits itself. */
+  async #penalize(blockTime: number): Promise<boolean> {
+    const { baseUrl, keyHash, rateLimiter } = this.settings;
+    try {
+      const target = { origin: new URL(baseUrl).origin, keyHash: await keyHash() };
+      await abortable(Promise.resolve(rateLimiter.penalize(target, blockTime)), this.signal);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   async #sleep(milliseconds: number): Promise<void> {

@@ -130,6 +130,45 @@ export function networkFailure(
   );
 }
 
+/**
+ * Creates the error for a request to which the rate limiter gives no permit in time.
+ *
+ * @param retryAfter Estimated time (ms) until it can give one
+ */
+export function permitRefusal(retryAfter: number, url: string): FailedAttempt {
+  const seconds = Math.ceil(retryAfter / 1000);
+  const error = new DataStreamError("Too many requests are waiting for DataStream", {
+    kind: "rate-limit",
+    url,
+    retryAfter,
+    hint: `try again in ${seconds} s`,
+  });
+  return new FailedAttempt(error, true);
+}
+
+/** Creates the error for a request to which the rate limiter gives no permit because it fails. */
+export function limiterFailure(error: unknown, url: string): FailedAttempt {
+  return new FailedAttempt(
+    new DataStreamError(`The rate limiter failed (${messagesOf(error)})`, {
+      kind: "rate-limit",
+      url,
+      hint: "check that its store can be reached, then try again",
+      cause: error,
+    }),
+  );
+}
+
+/** Creates the error for a request that was aborted because its permit may have been given to another one. */
+export function lostPermit(url: string): FailedAttempt {
+  return new FailedAttempt(
+    new DataStreamError("The rate limiter did not extend the permit of a running request", {
+      kind: "rate-limit",
+      url,
+      hint: "check that its store can be reached, then try again",
+    }),
+  );
+}
+
 /** Maximum number of causes to follow, because an error may be its own cause. */
 const MAX_CAUSES = 5;
 

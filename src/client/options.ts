@@ -18,6 +18,7 @@ import {
 } from "../validation.ts";
 import { VERSION } from "../version.ts";
 import { type Clock, systemClock } from "../clock.ts";
+import { hashKey, processLimiter, type RateLimiter } from "./rate_limiter.ts";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";
 import {
   DEFAULT_TIMEOUTS,
@@ -77,6 +78,11 @@ export interface DataStreamOptions {
    * breaks, which would exceed the rate limit.
    */
   fetch?: ((request: Request) => Promise<Response>) | undefined;
+  /**
+   * Rate limiter that several processes share, such as the one of `@weir/datastream/deno-kv`. It is given a
+   * hash of the API key, never the key. Default: the limiter of this process.
+   */
+  rateLimiter?: RateLimiter | undefined;
   /** Clock, for tests. Default: the clock of the process. */
   clock?: Clock | undefined;
 }
@@ -98,6 +104,7 @@ const DEFAULT_OPTIONS = {
   retry: DEFAULT_RETRY,
   timeouts: DEFAULT_TIMEOUTS,
   fetch: defaultFetch,
+  rateLimiter: undefined,
   clock: systemClock,
 } satisfies Record<keyof DataStreamOptions, unknown>;
 
@@ -108,13 +115,14 @@ const DEFAULT_OPTIONS = {
  */
 export function toClientSettings(options: DataStreamOptions): ClientSettings {
   const given = requireOptions("DataStream", options, DEFAULT_OPTIONS);
-  const { apiKey, baseUrl, requestsPerSecond, userAgent, fetch, clock } = given;
+  const { apiKey, baseUrl, requestsPerSecond, userAgent, fetch, rateLimiter, clock } = given;
   requireBaseUrl(baseUrl, apiKey !== undefined);
   requireRate(requestsPerSecond, baseUrl);
   requireType("fetch", fetch, "function");
   const { now, sleep } = readMembers("clock", clock, { now: null, sleep: null });
   requireType("clock.now", now, "function");
   requireType("clock.sleep", sleep, "function");
+  if (rateLimiter !== undefined) requireLimiter(rateLimiter);
   if (apiKey !== undefined) requireApiKey(apiKey);
   const retry = requireOptions("DataStream", given.retry as RetryPolicy, DEFAULT_RETRY, "retry");
   const timeouts = requireOptions(
@@ -136,12 +144,31 @@ export function toClientSettings(options: DataStreamOptions): ClientSettings {
     timeouts,
     fetch,
     clock,
+    rateLimiter: rateLimiter ?? processLimiter(clock),
+    keyHash: rateLimiter ? createKeyHash(apiKey) : () => apiKey,
     headers: {
       accept: SERVICE_MEDIA_TYPE,
       "user-agent": toUserAgent(userAgent),
       ...(apiKey !== undefined && { "x-api-key": apiKey }),
     },
   };
+}
+
+/** Checks the option `rateLimiter`. */
+function requireLimiter(rateLimiter: RateLimiter): void {
+  const limiter = readMembers("rateLimiter", rateLimiter, { acquire: null, penalize: null });
+  requireType("rateLimiter.acquire", limiter.acquire, "function");
+  requireType("rateLimiter.penalize", limiter.penalize, "function");
+}
+
+/**
+ * Returns a function that hashes an API key on its first call. The limiter of the process needs no hash: its
+ * state never leaves the process, and a request takes its place in the queue without waiting for Web Crypto.
+ */
+function createKeyHash(apiKey: string | undefined): ClientSettings["keyHash"] {
+  // Not the promise: workerd ends a request that awaits a promise of another one.
+  let hash: string | undefined;
+  return apiKey === undefined ? () => undefined : async () => hash ??= await hashKey(apiKey);
 }
 
 function requireTime(option: string, value: unknown, min: number): void {

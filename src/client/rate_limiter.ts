@@ -1,264 +1,365 @@
 import type { Clock } from "../clock.ts";
+import {
+  createRateLimitState,
+  extendPermit,
+  leaveQueue,
+  penalizeKey,
+  PERMIT_TTL,
+  type Poll,
+  pollPermit,
+  type PollResult,
+  type RateLimitState,
+  type Release,
+  releasePermit,
+} from "./rate_limit_state.ts";
 
 /**
- * Factor that lengthens the interval between requests: 530 ms instead of 500 ms at 2 per second. The
- * network delays requests unequally, so they can arrive closer together than they were sent.
+ * Requests that share a rate limit: those with the same API key to the same origin.
+ *
+ * @example
+ * ```ts
+ * import type { RateLimitTarget } from "@weir/datastream";
+ *
+ * // SHA-256 of the key "example", in hexadecimal digits
+ * const target: RateLimitTarget = {
+ *   origin: "https://api.datastream.org",
+ *   keyHash: "50d858e0985ecc7f60418aaf0cc5ab587f42c2570a884095a9e8ccacd0f6545c",
+ * };
+ * console.log(target.origin);
+ * ```
  */
-const INTERVAL_MARGIN = 1.06;
-/** Interval (ms) at which the first waiter checks whether the permit is free. Others poll at most this often. */
-const POLL_INTERVAL = 10;
-/** Age (ms) after which a permit that was not renewed is reclaimed. */
-const PERMIT_TTL = 5_000;
-/** Time (ms) without a poll after which a waiter is treated as abandoned. */
-const WAITER_TTL = 5_000;
-/** Maximum time (ms) that a waiter sleeps between two polls. */
-const MAX_SLEEP = WAITER_TTL / 2;
-/**
- * Time (ms) without a request after which connections are assumed to be closed. The next request
- * reaches the service later than usual, because it opens a new connection.
- */
-const CONNECTION_TTL = 5_000;
-/** One minute, in milliseconds. */
-const MINUTE = 60_000;
-/** How long (ms) after its last request a client's rate still slows the other clients. */
-const RATE_TTL = MINUTE;
-/** Multiplier on the slowdown of a key for each penalty. */
-const SLOWDOWN_PER_PENALTY = 2;
-/** Maximum slowdown of a key. */
-const MAX_SLOWDOWN = 8;
-/** Multiplier on the slowdown of a key for each successful response. */
-const SLOWDOWN_PER_SUCCESS = 0.9;
-/** Multiplier on the slowdown of a key for each minute without a request. */
-const SLOWDOWN_PER_IDLE_MINUTE = 0.5;
-/**
- * Minimum interval (ms) that a slowdown multiplies. Without it, a slowdown would have no effect on a client
- * without a rate limit, whose interval is 0.
- */
-const MIN_SLOWED_INTERVAL = 500;
+export interface RateLimitTarget {
+  /** Origin of the requests, such as `https://api.datastream.org`. */
+  origin: string;
+  /** SHA-256 of the API key in hexadecimal digits; `undefined` for requests without a key. */
+  keyHash: string | undefined;
+}
 
-/** Request for a permit. */
-interface PermitRequest {
+/**
+ * A request for permission to send one HTTP request.
+ *
+ * @example
+ * ```ts
+ * import type { PermitRequest } from "@weir/datastream";
+ *
+ * const request: PermitRequest = {
+ *   origin: "https://api.datastream.org",
+ *   keyHash: undefined,
+ *   requestsPerSecond: 2,
+ *   maxWait: 20_000,
+ * };
+ * console.log(request.maxWait);
+ * ```
+ */
+export interface PermitRequest extends RateLimitTarget {
   /** Maximum number of requests that start per second; `Infinity` for no limit. */
   requestsPerSecond: number;
-  /** Clock by which to wait. Only callers with the same clock share a queue. */
-  clock: Clock;
-  /** API key of the HTTP request. Penalties apply per key. */
-  key: string | undefined;
+  /** Maximum time (ms) to wait for the permit. Default: no maximum. */
+  maxWait?: number | undefined;
 }
 
-/** Permission to send one HTTP request. The next permit is given when this one is released or expires. */
-interface Permit {
+/**
+ * Response to a {@linkcode PermitRequest} whose permit cannot be given within `maxWait`.
+ *
+ * @example
+ * ```ts
+ * import type { PermitRefusal } from "@weir/datastream";
+ *
+ * const refusal: PermitRefusal = { retryAfter: 5_000 };
+ * console.log(`try again in ${refusal.retryAfter / 1000} s`);
+ * ```
+ */
+export interface PermitRefusal {
+  /** Estimated time (ms) until a permit can be given. */
+  retryAfter: number;
+}
+
+/**
+ * Permission to send one HTTP request. The next permit is given when this one is released or expires.
+ *
+ * The client calls the methods while the request runs, and does not wait for their promises. An error of
+ * `responded` or `release` has no effect on the request: a permit that is not released expires.
+ *
+ * @example A permit that never expires
+ * ```ts
+ * import type { Permit } from "@weir/datastream";
+ *
+ * let isFree = false;
+ * const permit: Permit = {
+ *   responded() {},
+ *   extend() {},
+ *   release() {
+ *     isFree = true;
+ *   },
+ * };
+ * permit.release("success");
+ * console.log(isFree); // true
+ * ```
+ */
+export interface Permit {
   /** Records that the headers of the response have arrived. */
-  responded(): void;
-  /** Records a successful response, which reduces the slowdown of the key. */
-  succeeded(): void;
-  /** Records that the request is still running, so that the permit is not reclaimed. */
-  renew(): void;
-  /** Releases the permit. Releasing it again has no effect. */
-  release(): void;
-}
-
-/** A caller in the queue. */
-interface Waiter {
-  /** Time of its last poll. */
-  polledAt: number;
-  /** Whether it was removed from the queue as abandoned. */
-  wasRemoved: boolean;
-  key: string | undefined;
-}
-
-/** Delays of one API key, after the service has reported too many requests. */
-interface Penalty {
-  /** Time before which no request with the key starts. */
-  blockedUntil: number;
-  /** Factor by which the interval between two requests is lengthened. */
-  slowdown: number;
-  /** Time of the last request with the key, or of the last penalty if that is later. */
-  lastUsed: number;
-}
-
-/**
- * State of one origin, shared by all clients of the process.
- *
- * Waiters poll it instead of awaiting a promise, and every entry expires unless renewed. The reason is
- * that an edge runtime may drop a request without running its `finally` blocks or timers, and may end
- * a request that awaits a promise of another request.
- */
-interface Queue {
+  responded(): void | Promise<void>;
   /**
-   * Time from which the next interval counts: the start of the last request, or the arrival of its
-   * response headers if it opened a connection.
+   * Records that the request is still running, so that the permit does not expire. It is called at least
+   * once a second.
+   *
+   * If the result is `false` or an error, another request may get the permit soon. The client then aborts
+   * this request and sends it again with another permit.
    */
-  intervalStart: number;
-  /** Map from each requested interval (ms) between requests to the time at which it was last requested. */
-  intervals: Map<number, number>;
-  /** Penalties by key. */
-  penalties: Map<string | undefined, Penalty>;
-  /** The caller that holds the permit; `undefined` if the permit is free. */
-  holder: Waiter | undefined;
-  /** Time at which the permit expires unless renewed. */
-  expiresAt: number;
-  /** Callers that wait for a permit, in the order of arrival. */
-  waiters: Waiter[];
+  extend(): void | boolean | Promise<void | boolean>;
+  /**
+   * Releases the permit. Releasing it again has no effect.
+   *
+   * @param outcome `success` if the response was complete and its status 200. Default: any other outcome
+   */
+  release(outcome?: "success"): void | Promise<void>;
 }
 
-/** Queues by clock and origin. All clients share them, because the service limits them together. */
-const queues = new WeakMap<Clock, Map<string, Queue>>();
+/**
+ * Limits the rate of requests. All clients with the same API key must share one limiter, because
+ * DataStream limits their requests together. `docs/rate-limiting.md` in the repository describes what an
+ * implementation must do.
+ *
+ * @example A limiter that reports each wait
+ * ```ts
+ * import { DataStream, type RateLimiter } from "@weir/datastream";
+ *
+ * function withLog(limiter: RateLimiter): RateLimiter {
+ *   return {
+ *     async acquire(request, signal) {
+ *       const start = performance.now();
+ *       const permit = await limiter.acquire(request, signal);
+ *       console.log(`waited ${performance.now() - start} ms`);
+ *       return permit;
+ *     },
+ *     penalize: (target, blockTime) => limiter.penalize(target, blockTime),
+ *   };
+ * }
+ * const createClient = (rateLimiter: RateLimiter) =>
+ *   new DataStream({ rateLimiter: withLog(rateLimiter) });
+ * console.log(createClient.length);
+ * ```
+ */
+export interface RateLimiter {
+  /**
+   * Waits for permission to send one request: until no other request with the key is in flight, and the
+   * interval since the last one has passed. Requests are served in the order of the calls.
+   *
+   * @param request Origin and key of the request, rate, and maximum wait
+   * @param signal Ends the wait; the promise rejects with its reason
+   * @returns The permit, or a refusal as soon as the estimated wait exceeds `maxWait`
+   */
+  acquire(request: PermitRequest, signal?: AbortSignal): Promise<Permit | PermitRefusal>;
+  /**
+   * Delays every request with a key after a response with status 429.
+   *
+   * @param target Origin and key of the request
+   * @param blockTime Time (ms) during which no request with the key may start
+   */
+  penalize(target: RateLimitTarget, blockTime: number): void | Promise<void>;
+}
+
+type MaybePromise<T> = T | PromiseLike<T>;
 
 /**
- * Waits for permission to send a request to an origin.
- *
- * Requests are sent one at a time, in the order of the calls, and at the lowest rate that any caller
- * requested in the last minute. A caller whose key is blocked is overtaken by the others.
- *
- * @param signal Ends the wait; the promise rejects with its reason
- * @returns The permit, to be released when the response has been read
- *
- * Source: DataStream Public API, "Errors", status 429.
+ * Stores one rate limit: each method calls the function of `rate_limit_state.ts` that has the same purpose. A
+ * store on another machine returns promises.
  */
-export async function acquirePermit(
-  origin: string,
-  { requestsPerSecond, clock, key }: PermitRequest,
-  signal?: AbortSignal,
-): Promise<Permit> {
-  signal?.throwIfAborted();
-  const queue = queueOf(origin, clock);
-  const interval = 1000 * INTERVAL_MARGIN / requestsPerSecond;
-  const waiter: Waiter = { polledAt: clock.now(), wasRemoved: false, key };
-  queue.waiters.push(waiter);
-  try {
-    for (;;) {
-      queue.intervals.set(interval, clock.now());
-      const delay = poll(queue, waiter, clock.now());
-      if (delay <= 0) break;
-      await clock.sleep(delay, signal);
-    }
-  } finally {
-    queue.waiters = queue.waiters.filter((other) => other !== waiter);
-  }
-  const start = clock.now();
-  const penalty = currentPenalty(queue, key, start);
-  if (penalty !== undefined) queue.penalties.set(key, { ...penalty, lastUsed: start });
-  const opensConnection = start - queue.intervalStart > CONNECTION_TTL;
-  queue.holder = waiter;
-  queue.expiresAt = start + PERMIT_TTL;
-  queue.intervalStart = start;
+export interface RateLimitStore {
+  poll(request: Poll): MaybePromise<PollResult>;
+  extend(id: string): MaybePromise<boolean>;
+  release(id: string, release: Release): MaybePromise<void>;
+  /** Removes a request from the queue, and releases its permit if it has one. */
+  leave(id: string): MaybePromise<void>;
+  penalize(key: string | undefined, blockTime: number): MaybePromise<void>;
+}
+
+/** Creates a store over a state in memory. */
+export function createMemoryStore(
+  state: RateLimitState,
+  now: () => number,
+): RateLimitStore {
   return {
-    responded() {
-      // Opening the connection delayed this request. If the next request reuses the connection, it is
-      // not delayed, and would arrive too early after an interval that counts from the start.
-      if (opensConnection && queue.holder === waiter) queue.intervalStart = clock.now();
-    },
-    succeeded() {
-      const current = queue.penalties.get(key);
-      if (current !== undefined) current.slowdown *= SLOWDOWN_PER_SUCCESS;
-    },
-    renew() {
-      if (queue.holder === waiter) queue.expiresAt = clock.now() + PERMIT_TTL;
-    },
-    release() {
-      if (queue.holder === waiter) queue.holder = undefined;
-    },
+    poll: (request) => pollPermit(state, request, now()),
+    extend: (id) => extendPermit(state, id, now()),
+    release: (id, release) => releasePermit(state, id, release, now()),
+    leave: (id) => leaveQueue(state, id, now()),
+    penalize: (key, blockTime) => penalizeKey(state, key, blockTime, now()),
   };
 }
 
 /**
- * Applies a penalty after a 429 (RFC 6585): blocks the requests with a key to an origin for some time, and
- * then lengthens the interval between them.
- *
- * @param blockTime Time (ms) during which no request with the key starts
- *
- * Source: DataStream Public API, "Errors", status 429.
+ * Age (ms) from which a permit that could not be extended is treated as lost. Its request is then aborted
+ * within a second, and so before the permit expires in the store.
  */
-export function penalize(
-  origin: string,
-  { clock, key }: Pick<PermitRequest, "clock" | "key">,
-  blockTime: number,
-): void {
-  const queue = queueOf(origin, clock);
-  const now = clock.now();
-  const { blockedUntil = now, slowdown = 1 } = currentPenalty(queue, key, now) ?? {};
-  queue.penalties.set(key, {
-    blockedUntil: Math.max(blockedUntil, now + blockTime),
-    slowdown: Math.min(MAX_SLOWDOWN, slowdown * SLOWDOWN_PER_PENALTY),
-    lastUsed: now,
-  });
+const LOST_AGE = PERMIT_TTL - 2_000;
+/** Maximum time (ms) to wait for the answer of a store. */
+const STORE_TIMEOUT = 10_000;
+/** Age (ms) from which a permit is extended in its store. */
+const EXTENSION_AGE = 900;
+
+/**
+ * Creates a rate limiter whose waiters poll a store.
+ *
+ * @param storeOf Returns the store of an origin and a key
+ * @param createId Returns an identifier that no other request to the store has
+ */
+export function createPollingLimiter(
+  storeOf: (target: RateLimitTarget) => RateLimitStore,
+  createId: () => string,
+  clock: Clock,
+): RateLimiter {
+  return {
+    async acquire(request, signal) {
+      signal?.throwIfAborted();
+      const { keyHash: key, requestsPerSecond, maxWait } = request;
+      const store = storeOf(request);
+      const id = createId();
+      const start = clock.now();
+      let polling: MaybePromise<PollResult> | undefined;
+      try {
+        for (let isFirst = true;; isFirst = false) {
+          const polledAt = clock.now();
+          const remaining = maxWait === undefined ? undefined : start + maxWait - polledAt;
+          polling = store.poll({ id, key, requestsPerSecond, isFirst, maxWait: remaining });
+          const result = isPromise(polling)
+            ? await answerWithin(
+              Math.min(STORE_TIMEOUT, Math.max(0, remaining ?? Infinity)),
+              polling,
+              clock,
+              signal,
+            )
+            : polling;
+          if (result.status === "refused") return { retryAfter: result.retryAfter };
+          if (result.status === "waiting") await clock.sleep(result.delay, signal);
+          else if (clock.now() - polledAt < LOST_AGE) {
+            return createPermit(store, id, clock, polledAt);
+          } else await store.leave(id); // the permit arrived too late to be used
+        }
+      } catch (error) {
+        const leave = () => store.leave(id);
+        if (isPromise(polling)) polling.then(leave, leave).then(undefined, () => {});
+        else leave();
+        throw error;
+      }
+    },
+    penalize: (target, blockTime) =>
+      storeOf(target).penalize(target.keyHash, blockTime) as void | Promise<void>,
+  };
 }
 
-/** Returns the time (ms) until a waiter should poll again; 0 or less if it may start now. */
-function poll(queue: Queue, waiter: Waiter, now: number): number {
-  // If this waiter overslept, the whole process may have been suspended, so no waiter is removed.
-  const overslept = now - waiter.polledAt >= WAITER_TTL;
-  waiter.polledAt = now;
-  let next = nextWaiter(queue, now);
-  while (!overslept && next && now - next.polledAt >= WAITER_TTL) {
-    next.wasRemoved = true;
-    queue.waiters.splice(queue.waiters.indexOf(next), 1);
-    next = nextWaiter(queue, now);
-  }
-  if (waiter.wasRemoved) {
-    waiter.wasRemoved = false;
-    queue.waiters.push(waiter);
-  }
-  const penalty = currentPenalty(queue, waiter.key, now);
-  const blockedFor = (penalty?.blockedUntil ?? now) - now;
-  if (blockedFor > 0) return Math.min(blockedFor, MAX_SLEEP);
-  const interval = currentInterval(queue, penalty, now);
-  if (next !== waiter) {
-    // If the first waiter starts, this one has to wait for at least one interval. If the first waiter
-    // leaves the queue instead, this one may start earlier, so it polls after half an interval.
-    return Math.max(POLL_INTERVAL, Math.min(interval / 2, MAX_SLEEP));
-  }
-  // An expired permit is not reclaimed by a waiter that overslept: if the process was suspended, the
-  // holder had no opportunity to renew it.
-  if (queue.holder !== undefined && (overslept || queue.expiresAt > now)) return POLL_INTERVAL;
-  return Math.min(queue.intervalStart + interval - now, MAX_SLEEP);
+/** Creates the permit of a request. `extendedAt` is the time of the poll that granted it. */
+function createPermit(
+  store: RateLimitStore,
+  id: string,
+  clock: Clock,
+  extendedAt: number,
+): Permit {
+  let respondedAt: number | undefined;
+  let isExtending = false;
+  let isReleased = false;
+  return {
+    responded() {
+      respondedAt = clock.now();
+    },
+    extend() {
+      const now = clock.now();
+      const isValid = () => clock.now() - extendedAt < LOST_AGE;
+      if (isExtending) return isValid();
+      if (now - extendedAt < EXTENSION_AGE) return true;
+      const extension = store.extend(id);
+      const finish = (isHeld: boolean) => {
+        isExtending = false;
+        extendedAt = now;
+        return isHeld;
+      };
+      if (!isPromise(extension)) return finish(extension);
+      isExtending = true;
+      return Promise.resolve(extension).then(finish, () => {
+        isExtending = false;
+        return isValid();
+      });
+    },
+    release(outcome) {
+      if (isReleased) return;
+      isReleased = true;
+      const responseAge = respondedAt === undefined ? undefined : clock.now() - respondedAt;
+      return store.release(id, {
+        responseAge,
+        succeeded: outcome === "success",
+      }) as void | Promise<void>;
+    },
+  };
 }
 
-/** Returns the first waiter whose key is not blocked; the others keep their places. */
-function nextWaiter({ waiters, penalties }: Queue, now: number): Waiter | undefined {
-  return waiters.find(({ key }) => (penalties.get(key)?.blockedUntil ?? now) <= now);
-}
+/** Limiters of this process by clock. All clients share them, because the service limits them together. */
+const processLimiters = new WeakMap<Clock, RateLimiter>();
 
-/** Returns the longest interval requested recently, lengthened by the slowdown of a key. */
-function currentInterval({ intervals }: Queue, penalty: Penalty | undefined, now: number): number {
-  for (const [interval, requestedAt] of intervals) {
-    if (now - requestedAt > Math.max(RATE_TTL, interval)) intervals.delete(interval);
-  }
-  const longest = Math.max(...intervals.keys());
-  return penalty === undefined
-    ? longest
-    : Math.max(longest, MIN_SLOWED_INTERVAL) * penalty.slowdown;
-}
-
-/** Returns the penalty of a key with its current slowdown. Deletes it when it has no more effect. */
-function currentPenalty(
-  { penalties }: Queue,
-  key: string | undefined,
-  now: number,
-): Penalty | undefined {
-  const penalty = penalties.get(key);
-  if (penalty === undefined) return undefined;
-  const { blockedUntil, slowdown, lastUsed } = penalty;
-  const idleMinutes = Math.floor((now - Math.max(lastUsed, blockedUntil)) / MINUTE);
-  const decayed = slowdown * SLOWDOWN_PER_IDLE_MINUTE ** Math.max(0, idleMinutes);
-  if (blockedUntil > now || decayed > 1) return { ...penalty, slowdown: Math.max(1, decayed) };
-  penalties.delete(key);
-  return undefined;
-}
-
-function queueOf(origin: string, clock: Clock): Queue {
-  const byOrigin = queues.get(clock) ?? new Map<string, Queue>();
-  queues.set(clock, byOrigin);
-  const queue = byOrigin.get(origin) ??
-    {
-      intervalStart: -Infinity,
-      intervals: new Map<number, number>(),
-      penalties: new Map(),
-      holder: undefined,
-      expiresAt: -Infinity,
-      waiters: [],
+/**
+ * Returns the rate limiter of this process. It has one queue for each origin, whatever the key.
+ *
+ * @param clock Clock by which to wait. Only callers with the same clock share a limiter
+ */
+export function processLimiter(clock: Clock): RateLimiter {
+  let limiter = processLimiters.get(clock);
+  if (limiter === undefined) {
+    const stores = new Map<string, RateLimitStore>();
+    let lastId = 0;
+    const storeOf = ({ origin }: RateLimitTarget) => {
+      let store = stores.get(origin);
+      if (store === undefined) {
+        const memory = createMemoryStore(createRateLimitState(false), () => clock.now());
+        // A request whose permit has expired continues: its process was suspended, and so were the others.
+        store = { ...memory, extend: (id) => (memory.extend(id), true) };
+        stores.set(origin, store);
+      }
+      return store;
     };
-  byOrigin.set(origin, queue);
-  return queue;
+    limiter = createPollingLimiter(storeOf, () => `${++lastId}`, clock);
+    processLimiters.set(clock, limiter);
+  }
+  return limiter;
+}
+
+/** Returns the SHA-256 of an API key in hexadecimal digits. */
+export async function hashKey(apiKey: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(apiKey));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function isPromise<T>(value: MaybePromise<T> | undefined): value is PromiseLike<T> {
+  return typeof (value as PromiseLike<T> | undefined)?.then === "function";
+}
+
+/** Waits for a store, and rejects when a time (ms) has passed or the signal aborts. */
+async function answerWithin<T>(
+  timeout: number,
+  answer: PromiseLike<T>,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  const stopped = new AbortController();
+  const late = clock.sleep(timeout, stopped.signal).then(() => {
+    throw new Error(`its store did not answer within ${timeout / 1000} s`);
+  });
+  late.catch(() => {});
+  try {
+    return await abortable(Promise.race([answer, late]), signal);
+  } finally {
+    stopped.abort("stopped"); // without a reason, an error with a stack would be created
+  }
+}
+
+/** Waits for a promise, and rejects immediately when the signal aborts. */
+export function abortable<T>(
+  promise: PromiseLike<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal?.reason);
+    signal?.addEventListener("abort", abort, { once: true });
+    const finish = () => signal?.removeEventListener("abort", abort);
+    promise.then(resolve, reject).then(finish, finish);
+    if (signal?.aborted) abort();
+  });
 }

@@ -69,6 +69,7 @@ const RULES_BY_STATUS: Record<number, readonly RetryRule[]> = {
 const RULES_BY_KIND: Record<DataStreamError["kind"], readonly RetryRule[]> = {
   status: [],
   network: BACKOFF_RULES,
+  "rate-limit": BACKOFF_RULES,
   page: BACKOFF_RULES,
   "next-link": [],
   incomplete: [],

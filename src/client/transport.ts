@@ -4,8 +4,16 @@ import type { RequestOptions } from "../endpoint/types.ts";
 import { type Bytes, utf8Decoder } from "../bytes.ts";
 import { type ByteTarget, concatBytes } from "../formats/page_writer.ts";
 import type { Clock } from "../clock.ts";
-import { FailedAttempt, isRedirect, networkFailure, statusError } from "./http_error.ts";
-import { acquirePermit } from "./rate_limiter.ts";
+import {
+  FailedAttempt,
+  isRedirect,
+  limiterFailure,
+  lostPermit,
+  networkFailure,
+  permitRefusal,
+  statusError,
+} from "./http_error.ts";
+import type { Permit, RateLimiter } from "./rate_limiter.ts";
 
 /**
  * Timeouts of each request, in milliseconds.
@@ -38,6 +46,11 @@ export interface TransportOptions {
   requestsPerSecond: number;
   timeouts: Timeouts;
   clock: Clock;
+  rateLimiter: RateLimiter;
+  /** Returns the name of the API key for the rate limiter. */
+  keyHash: () => string | undefined | Promise<string>;
+  /** Returns the maximum time (ms) that the next request may wait for its permit. Default: no maximum. */
+  maxWait?: () => number | undefined;
   /** API key. Error messages that quote the service show `[key]` instead of it. */
   apiKey: string | undefined;
 }
@@ -80,45 +93,51 @@ const MAX_ERROR_BODY = 2_000;
  */
 export async function* sendRequest<P, T>(
   options: RequestOptions,
-  { fetch, requestsPerSecond, timeouts, clock, apiKey }: TransportOptions,
+  transport: TransportOptions,
   signal: AbortSignal,
   onStart: () => void,
   read: ResponseReader<P, T>,
 ): AsyncGenerator<P, T, void> {
   const { url } = options;
+  const { fetch, timeouts, clock, apiKey } = transport;
   const redact = (text: string) =>
     apiKey
       ? text.replaceAll(apiKey, "[key]").replaceAll(encodeURIComponent(apiKey), "[key]")
       : text;
   const attempt = new AbortController();
   const request = toRequest(options, { signal: attempt.signal });
-  const permitRequest = { requestsPerSecond, clock, key: apiKey };
-  const permit = await acquirePermit(new URL(url).origin, permitRequest, signal);
+  const permit = await acquirePermit(url, transport, signal);
   const abort = () => {
     attempt.abort(signal.reason);
     // Not only in `finally`, which workerd does not run after the client of the app has left.
-    permit.release();
+    callLimiter(() => permit.release());
   };
   signal.addEventListener("abort", abort, { once: true });
-  const timer = startTimeouts(timeouts, clock, permit.renew, (error) => attempt.abort(error));
-  const end = () => {
+  const loseUnless = (isHeld: boolean | void) => {
+    if (isHeld === false) attempt.abort(lostPermit(url));
+  };
+  const extend = () => callLimiter(() => permit.extend(), loseUnless, () => loseUnless(false));
+  const timer = startTimeouts(timeouts, clock, extend, (error) => attempt.abort(error));
+  const end = (outcome?: "success") => {
     timer.stop();
     signal.removeEventListener("abort", abort);
     attempt.signal.removeEventListener("abort", cancel);
-    permit.release();
+    callLimiter(() => permit.release(outcome));
   };
   let body: BodyReader | undefined;
   let isReading = false;
   let isEnded = false;
   const failure = (error: unknown) =>
-    networkFailure(error, url, apiKey === undefined ? undefined : redact);
+    error instanceof FailedAttempt
+      ? error
+      : networkFailure(error, url, apiKey === undefined ? undefined : redact);
   // A body may ignore the signal of its request.
   const cancel = () => body?.cancel(attempt.signal.reason);
   try {
     signal.throwIfAborted(); // it may have aborted after the permit was given
     onStart();
     const response = await rejectOnAbort(fetch(request), attempt.signal);
-    permit.responded();
+    callLimiter(() => permit.responded());
     timer.restart();
     body = openBody(response.body);
     attempt.signal.addEventListener("abort", cancel, { once: true });
@@ -141,8 +160,7 @@ export async function* sendRequest<P, T>(
       const { done, value } = result;
       if (done) {
         isEnded = true;
-        permit.succeeded();
-        end();
+        end("success");
       } else timer.restart();
       if (value !== undefined) add(target, value);
       return !done;
@@ -151,13 +169,54 @@ export async function* sendRequest<P, T>(
     return yield* read({ url, headers: response.headers, readBody, redact });
   } catch (error) {
     signal.throwIfAborted();
-    throw isReading || error instanceof FailedAttempt ? error : failure(error);
+    throw isReading ? error : failure(error);
   } finally {
     if (!isEnded) body?.cancel();
     end();
     // Keeps the request and its signal referenced until here. Node may otherwise garbage-collect them
     // while the request is in flight, and an abort then has no effect (nodejs/node#55428).
     void request.signal;
+  }
+}
+
+/**
+ * Waits for the permit to send a request.
+ *
+ * @throws {FailedAttempt} If the rate limiter refuses it, or fails
+ */
+async function acquirePermit(
+  url: string,
+  { rateLimiter, keyHash, requestsPerSecond, maxWait }: TransportOptions,
+  signal: AbortSignal,
+): Promise<Permit> {
+  const { origin } = new URL(url);
+  let permit;
+  try {
+    const request = { origin, keyHash: await keyHash(), requestsPerSecond, maxWait: maxWait?.() };
+    permit = await rateLimiter.acquire(request, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw limiterFailure(error, url);
+  }
+  if ("retryAfter" in permit) throw permitRefusal(permit.retryAfter, url);
+  return permit;
+}
+
+/**
+ * Calls a function of a rate limiter, which may be on another machine, without waiting for it. Its errors do
+ * not affect the request.
+ */
+function callLimiter<T>(
+  call: () => T | Promise<T>,
+  onResult: (result: T) => void = () => {},
+  onError: () => void = () => {},
+): void {
+  try {
+    const result = call();
+    if (result instanceof Promise) result.then(onResult, onError);
+    else onResult(result);
+  } catch {
+    onError();
   }
 }
 

@@ -40,25 +40,23 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "the interval between requests has no margin",
-    file: "src/client/rate_limiter.ts",
+    file: "src/client/rate_limit_state.ts",
     find: "const INTERVAL_MARGIN = 1.06;",
     replacement: "const INTERVAL_MARGIN = 1;",
     test: "tests/unit/client/rate_limiter_test.ts",
   },
   {
     name: "a request starts before the previous one has ended",
-    file: "src/client/rate_limiter.ts",
-    find:
-      "if (queue.holder !== undefined && (overslept || queue.expiresAt > now)) return POLL_INTERVAL;",
+    file: "src/client/rate_limit_state.ts",
+    find: "if (holder !== undefined && (overslept || holder.expiresAt > now)) return pollInterval;",
     replacement: "",
     test: "tests/unit/client/rate_limiter_test.ts",
   },
   {
     name: "requests continue without a delay after a 429",
     file: "src/client/fetch_page.ts",
-    find:
-      "if (blockTime !== undefined) penalize(origin, { clock, key: settings.apiKey }, blockTime);",
-    replacement: "",
+    find: "blockTime !== undefined && await this.#penalize(blockTime)",
+    replacement: "blockTime !== undefined",
     test: "tests/unit/client/retry_test.ts",
   },
   {
@@ -210,7 +208,7 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "a held-back request sleeps until the penalty ends",
-    file: "src/client/rate_limiter.ts",
+    file: "src/client/rate_limit_state.ts",
     find: "if (blockedFor > 0) return Math.min(blockedFor, MAX_SLEEP);",
     replacement: "if (blockedFor > 0) return blockedFor;",
     test: "tests/unit/client/wire_log_test.ts",

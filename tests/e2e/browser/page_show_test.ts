@@ -64,14 +64,24 @@ class LoadingStates {
 class Latch {
   #isOpen = Promise.resolve();
   #open = (): void => {};
+  /** Number of responses that were delayed since it was closed. */
+  #delayed = 0;
   close(): void {
     this.#isOpen = new Promise((resolve) => this.#open = resolve);
+    this.#delayed = 0;
   }
   open(): void {
     this.#open();
     this.#isOpen = Promise.resolve();
   }
-  readonly hold = (): Promise<void> => this.#isOpen;
+  readonly hold = (): Promise<void> => {
+    this.#delayed++;
+    return this.#isOpen;
+  };
+  /** Waits until a response is delayed. */
+  delaysResponse(): Promise<void> {
+    return waitFor(() => this.#delayed > 0, "a delayed response");
+  }
 }
 
 for (const [device, viewport] of [["phone", PHONE], ["desktop", DESKTOP]] as const) {
@@ -206,13 +216,17 @@ browserTest("Show stops reporting loading when the form changes after Stop", () 
   const states = new LoadingStates();
   return onPage({}, async (page) => {
     // Not every browser tells a script that the user pressed Stop.
-    await page.addInitScript("Object.defineProperty(globalThis, 'navigation', {})");
+    await page.addInitScript(
+      "Object.defineProperty(globalThis, 'navigation', { value: undefined })",
+    );
     await states.follow(page);
     const session = await page.context().newCDPSession(page);
     const press = await showPresser(page);
     latch.close();
     press();
     await states.are(true);
+    // Before the browser has sent the request, it has nothing to stop.
+    await latch.delaysResponse();
     await session.send("Page.stopLoading");
     // A locator would wait for the navigation that was stopped.
     await page.evaluate(`{

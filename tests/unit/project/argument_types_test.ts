@@ -26,6 +26,7 @@ import {
   lte,
   ndjsonFromPage,
   ne,
+  type RateLimiter,
   type RequestOptions,
   type RetryPolicy,
   type Timeouts,
@@ -189,12 +190,23 @@ const CLIENT_OPTIONS: Record<Exclude<keyof DataStreamOptions, "apiKey">, readonl
   retry: ["undefined", ...OBJECTS],
   timeouts: ["undefined", ...OBJECTS],
   fetch: ["undefined", "function"],
+  rateLimiter: ["undefined"],
   clock: ["undefined"],
 };
 
 /** Types of the members of a clock. */
 const CLOCK: Record<keyof Clock, readonly TypeName[]> = { now: ["function"], sleep: ["function"] };
 const clock: Clock = { now: () => 0, sleep: () => Promise.resolve() };
+
+/** Types of the members of a rate limiter. */
+const LIMITER: Record<keyof RateLimiter, readonly TypeName[]> = {
+  acquire: ["function"],
+  penalize: ["function"],
+};
+const rateLimiter: RateLimiter = {
+  acquire: () => Promise.resolve({ retryAfter: 0 }),
+  penalize() {},
+};
 
 /** Types of the sides of a box. */
 const BOX: Record<keyof BoundingBox, readonly TypeName[]> = {
@@ -227,6 +239,11 @@ const FUNCTIONS: Record<string, Record<string, Argument>> = {
       "timeouts.",
     ),
     ...members<Clock>(CLOCK, (part) => new DataStream({ clock: { ...clock, ...part } }), "clock."),
+    ...members<RateLimiter>(
+      LIMITER,
+      (part) => new DataStream({ rateLimiter: { ...rateLimiter, ...part } }),
+      "rateLimiter.",
+    ),
   },
   "query()": {
     resource: { accepts: [], call: (resource) => client.query(resource) },
