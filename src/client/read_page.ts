@@ -321,7 +321,7 @@ function greatestOf(ids: Float64Array): number {
 }
 
 /** Whether all Ids are integers. The pages of a result are then in ascending order of Ids. */
-export function areIntegers(ids: CompleteIds): ids is Float64Array {
+export function areIntegers(ids: CompleteIds): ids is Float64Array<ArrayBuffer> {
   return ids instanceof Float64Array;
 }
 
