@@ -26,11 +26,12 @@ for (const [name, { module, platform }] of Object.entries(SERVER_BUNDLES)) {
 /** Adds the licences of the bundled packages, and removes paths of this computer from comments. */
 async function complete(code: string): Promise<string> {
   const packages: NpmPackage[] = [];
-  const paths = code.replace(CACHED_MODULE, (_, folder, name, version, rest) => {
+  const withoutPaths = code.replace(CACHED_MODULE, (_, folder, name, version, rest) => {
     packages.push({ name, version, localPath: resolve(PROJECT, folder) });
     return `npm:${name}@${version}/${rest}`;
   });
   const own = await Deno.readTextFile(`${PROJECT}LICENSE`);
   const notices = await readNotices(packages, own);
-  return formatNoticesComment([{ name: "@weir/datastream", text: own.trim() }, ...notices]) + paths;
+  return formatNoticesComment([{ name: "@weir/datastream", text: own.trim() }, ...notices]) +
+    withoutPaths;
 }

@@ -3,6 +3,11 @@ import settings from "./project.json" with { type: "json" };
 /** Address of the repository on GitHub, without a trailing slash; empty while there is no repository. */
 export const REPOSITORY: string = settings.repository;
 
+/** Folder in which `deno task pack` builds the npm package. */
+export const PACKAGE_FOLDER = "dist/package/";
+/** Path in the npm package of the bundle for browsers. */
+export const BROWSER_BUNDLE = "dist/weir.js";
+
 /** Pattern of the address. Only GitHub runs `.github/workflows/release.yml`, which publishes releases. */
 const ADDRESS = /^https:\/\/github\.com\/[\w.-]+\/[\w.-]*\w$/;
 

@@ -7,17 +7,15 @@ import { createHash } from "node:crypto";
 import jsr from "../jsr.json" with { type: "json" };
 import { PROJECT } from "../tests/helpers/project.ts";
 import { findSection } from "./changelog.ts";
+import { BROWSER_BUNDLE, PACKAGE_FOLDER } from "./project.ts";
 import { isPreRelease } from "./semver.ts";
-
-/** Path in the npm package of the file for `<script type="module">`. */
-const BROWSER_FILE = "dist/weir.js";
-/** Folder in which `deno task pack` builds the npm package. */
-const PACKAGE = "dist/package/";
 
 const { name, version } = jsr;
 const changelog = await Deno.readTextFile(`${PROJECT}CHANGELOG.md`);
 const section = findSection(changelog, isPreRelease(version) ? undefined : version);
-const hash = createHash("sha384").update(await Deno.readFile(PROJECT + PACKAGE + BROWSER_FILE));
+const hash = createHash("sha384").update(
+  await Deno.readFile(PROJECT + PACKAGE_FOLDER + BROWSER_BUNDLE),
+);
 
 console.log(`${section?.text ?? ""}
 
@@ -25,5 +23,5 @@ console.log(`${section?.text ?? ""}
 
 - JSR: https://jsr.io/${name}@${version}
 - npm: https://www.npmjs.com/package/${name}/v/${version}
-- Browsers: https://unpkg.com/${name}@${version}/${BROWSER_FILE}, with
+- Browsers: https://unpkg.com/${name}@${version}/${BROWSER_BUNDLE}, with
   \`integrity="sha384-${hash.digest("base64")}"\``);

@@ -101,6 +101,7 @@ import { problemResponse, requestIdHint, toProblem } from "./problem.ts";
 import { OutputBudget } from "./output_budget.ts";
 import { Readiness } from "./readiness.ts";
 import { RequestLog } from "./request_log.ts";
+import { DatasetStates } from "./validators.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
 export type { AccessMode, AppOptions, LogFormat } from "./options.ts";
@@ -158,6 +159,7 @@ export function createApp(options: AppOptions): EdgeApp {
     accessControl: createAccessControl(settings),
     serviceLimit,
     outputBudget: new OutputBudget(settings.maxBufferedBytes, settings.clock),
+    datasetStates: new DatasetStates(settings),
   };
   const recorders: Recorders = {
     settings,
@@ -246,8 +248,15 @@ function addCommonHeaders(app: Router, { corsOrigins, synthetic }: Settings): vo
   app.use(cors({
     origin: corsOrigins === "*" ? "*" : [...corsOrigins],
     allowMethods: ["GET", "HEAD"],
-    allowHeaders: ["x-api-key", "authorization", "x-request-id"],
-    exposeHeaders: ["content-disposition", "link", "retry-after", "x-request-id", "x-weir-data"],
+    allowHeaders: ["x-api-key", "authorization", "if-none-match", "x-request-id"],
+    exposeHeaders: [
+      "content-disposition",
+      "etag",
+      "link",
+      "retry-after",
+      "x-request-id",
+      "x-weir-data",
+    ],
     maxAge: 86_400,
   }));
   if (!synthetic) return;

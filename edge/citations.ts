@@ -29,7 +29,7 @@ export async function respondWithCitations(
   const values = readParameters(url, ["$filter", "bbox", ...accessControl.parameters]);
   const filter = values.get("$filter");
   const within = readBoundingBox(values.get("bbox"));
-  const findCitations = prepareCitations(dataStream, filter, within, request.signal);
+  const findCitations = prepareCitations(dataStream, filter, within, exchange.signal);
   const isText = path.endsWith(".txt");
   const headers = {
     "content-type": `${isText ? "text/plain" : "application/json"}; charset=utf-8`,

@@ -141,7 +141,7 @@ function readLimits(environment: Environment): Limits {
   };
 }
 
-/** What `WEIR_LOG` selects. */
+/** Options of the log by value of `WEIR_LOG`. */
 const LOG_OPTIONS: Record<string, Pick<AppOptions, "logRequests" | "logFormat">> = {
   text: { logRequests: true, logFormat: "text" },
   json: { logRequests: true, logFormat: "json" },

@@ -1,4 +1,5 @@
 import { accepts } from "@std/http/negotiation";
+import type { DataStream } from "../src/client/datastream.ts";
 import { ValidationError } from "../src/errors.ts";
 import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../src/formats/formats.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
@@ -13,6 +14,13 @@ import { type OutputBudget, OutputBuffer } from "./output_budget.ts";
 import { HttpProblem, toServiceProblem } from "./problem.ts";
 import { type DownloadParameters, readDownloadParameters } from "./search_params.ts";
 import { SERVICE_MEDIA_TYPE } from "../src/service_constants.ts";
+import {
+  type DatasetState,
+  type DatasetStates,
+  matchesETag,
+  notModified,
+  validatorsOf,
+} from "./validators.ts";
 
 /** Objects that the request handlers of an app share. */
 export interface AppContext {
@@ -22,6 +30,8 @@ export interface AppContext {
   serviceLimit: ConcurrencyLimit;
   /** Limit for the output that downloads buffer. */
   outputBudget: OutputBudget;
+  /** States of the datasets, for the validators of downloads. */
+  datasetStates: DatasetStates;
 }
 
 /**
@@ -36,8 +46,9 @@ export async function respondWithDownload(
   exchange: Exchange,
   resource: ResourceName,
   formatInPath: FormatName | undefined,
-  { settings, accessControl, serviceLimit, outputBudget }: AppContext,
+  context: AppContext,
 ): Promise<Response> {
+  const { settings, accessControl, serviceLimit, outputBudget } = context;
   const { request } = exchange;
   const dataStream = exchange.countRequests(await accessControl.authorize(request));
   const parameters = readDownloadParameters(
@@ -56,13 +67,13 @@ export async function respondWithDownload(
     // A skip token is an Id, so rows must be in the order of Ids. Rows of a split query are not.
     ...(isMeasured(resource) && parameters.query.skipToken !== undefined &&
       { partition: "never" }),
-    // Only a count needs the signal here; streamDownload() handles it for a download.
-    ...(count && { signal }),
+    // streamDownload() handles the signal of the client's request for a download.
+    signal: count ? exchange.signal : exchange.deadline.signal,
     onProgress: ({ rows }) => {
       exchange.rows = rows;
     },
   });
-  const buffer = new OutputBuffer(outputBudget);
+  const buffer = new OutputBuffer(outputBudget, () => exchange.deadline.maxWait());
   const byteOptions = { csv, [PAGE_BUFFER]: buffer };
   const stream = query.bytes(format, byteOptions);
   const headers = downloadHeaders(resource, format, parameters, {
@@ -70,6 +81,15 @@ export async function respondWithDownload(
     isNegotiated: formatInPath === undefined,
     accessControl,
   });
+  const failed = (error: unknown) =>
+    toServiceProblem(error, `Download of ${resource}`, settings, exchange);
+  const datasets = await findDatasets(dataStream, parameters.query, exchange, context)
+    .catch((error) => {
+      throw failed(error);
+    });
+  const form = { ...parameters, resource, format };
+  if (datasets) Object.assign(headers, await validatorsOf(form, datasets, settings));
+  if (matchesETag(request.headers.get("if-none-match"), headers.etag)) return notModified(headers);
   // For HEAD, Hono calls this handler and drops the body, so the download must not start.
   if (request.method === "HEAD") return new Response(null, { headers });
   const permit = serviceLimit.acquire();
@@ -102,8 +122,34 @@ export async function respondWithDownload(
   } catch (error) {
     buffer.close();
     permit.release();
-    throw toServiceProblem(error, `Download of ${resource}`, settings, exchange);
+    throw failed(error);
   }
+}
+
+/**
+ * Returns the state of the datasets of a download, for its validators; `undefined` if it is not known.
+ *
+ * With `caller` access, there are no validators: responses must not be stored, and each key would need its own
+ * request.
+ *
+ * @throws {HttpProblem} 503 if the server is at its limit
+ * @throws {DataStreamError} If the service rejects the API key
+ */
+async function findDatasets(
+  dataStream: DataStream,
+  query: DownloadParameters["query"],
+  exchange: Exchange,
+  { settings, datasetStates, serviceLimit }: AppContext,
+): Promise<DatasetState | undefined> {
+  if (settings.access === "caller") return undefined;
+  const { request: { method }, signal } = exchange;
+  // HEAD sends no requests to the service.
+  if (method === "HEAD") return datasetStates.find(query);
+  return await datasetStates.load(dataStream, query, {
+    limit: serviceLimit,
+    signal,
+    log: exchange,
+  });
 }
 
 /**

@@ -29,7 +29,11 @@ export function downloadHeaders(
   return {
     "content-type": `${count ? "application/json" : FORMATS[format].mediaType}; charset=utf-8`,
     "cache-control": cacheControl,
-    ...(!count && { "content-disposition": contentDisposition(name) }),
+    ...(!count && {
+      "content-disposition": contentDisposition(name),
+      // Tells clients such as curl that they cannot continue a file by a range of bytes.
+      "accept-ranges": "none",
+    }),
     ...(varies.length > 0 && { vary: varies.join(", ") }),
     ...(link && { link }),
   };

@@ -1,8 +1,11 @@
 // A request and its response: request id, requests to DataStream, and data for the log and metrics.
 import type { Hono } from "hono";
 import type { DataStream } from "../src/client/datastream.ts";
+import type { DataStreamOptions } from "../src/client/options.ts";
+import { type InternalOptions, START_LIMITS } from "../src/client/start_limits.ts";
 import { defaultFetch } from "../src/client/transport.ts";
 import { DataStreamError } from "../src/errors.ts";
+import { PRODUCTION_URL } from "../src/service_constants.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Settings } from "./options.ts";
 import type { Readiness } from "./readiness.ts";
@@ -13,6 +16,7 @@ import {
   type RequestOutcome,
   searchParamsOf,
 } from "./request_log.ts";
+import { StartDeadline } from "./start_deadline.ts";
 
 /** Objects of an app that its exchanges use. */
 export interface Recorders {
@@ -27,6 +31,8 @@ export type Router = Hono<{ Bindings: { exchange: Exchange } }>;
 
 /** Status of a response to a client that has already disconnected, as in nginx. */
 export const CLIENT_CLOSED_REQUEST = 499;
+/** Status of a response without a body, also to HEAD (RFC 9110, section 15.4.5). */
+const NOT_MODIFIED = 304;
 /** Path in the log and metrics for an unknown path, because the path itself may contain a key. */
 const UNKNOWN_PATH = "(unknown)";
 /** Methods to log. A client can send any other text as a method. */
@@ -49,12 +55,16 @@ export class Exchange implements FailureLog {
   #status = 200;
   #upstreamRequests = 0;
   #hasEnded = false;
+  /** Limits of the time until the response has its first content. */
+  readonly deadline: StartDeadline;
   readonly #startedAt: number;
   readonly #secrets: Set<string>;
   readonly #recorders: Recorders;
 
   constructor(readonly request: Request, recorders: Recorders) {
     this.#recorders = recorders;
+    const { clock, dataStreamOptions: { baseUrl = PRODUCTION_URL } } = recorders.settings;
+    this.deadline = new StartDeadline(clock, baseUrl);
     this.#startedAt = this.#now();
     this.#secrets = secretsOf(request);
     const given = request.headers.get("x-request-id") ?? "";
@@ -67,12 +77,18 @@ export class Exchange implements FailureLog {
     if (secret) this.#secrets.add(secret);
   }
 
-  /** Returns a client whose requests are counted as upstream requests of this exchange. */
+  /** Aborts when the client disconnects, or when DataStream is silent before the response has content. */
+  get signal(): AbortSignal {
+    return AbortSignal.any([this.request.signal, this.deadline.signal]);
+  }
+
+  /** Returns a client whose requests are counted as upstream requests of this exchange, and obey its deadline. */
   countRequests(dataStream: DataStream): DataStream {
     const { fetch = defaultFetch } = this.#recorders.settings.dataStreamOptions;
     const { metrics, readiness } = this.#recorders;
-    return dataStream.with({
-      fetch: async (request) => {
+    const options = {
+      [START_LIMITS]: this.deadline,
+      fetch: async (request: Request) => {
         this.#upstreamRequests++;
         try {
           const response = await fetch(request);
@@ -84,7 +100,8 @@ export class Exchange implements FailureLog {
           throw error;
         }
       },
-    });
+    } satisfies DataStreamOptions & InternalOptions;
+    return dataStream.with(options);
   }
 
   logFailure(failure: string, error: unknown): void {
@@ -99,11 +116,14 @@ export class Exchange implements FailureLog {
    * @param emptyBody Creates the body of a response to `HEAD`
    */
   async respond(response: Response, emptyBody: () => ReadableStream): Promise<Response> {
+    this.deadline.end();
     this.#status = response.status;
     response.headers.set("x-request-id", this.id);
     if (this.isStream) return response;
     let body: BodyInit | null = null;
-    if (this.request.method === "HEAD") {
+    if (response.status === NOT_MODIFIED) {
+      body = null; // a response with this status cannot have a body
+    } else if (this.request.method === "HEAD") {
       body = emptyBody();
     } else if (response.body !== null) {
       // Only streams are long.

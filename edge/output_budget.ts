@@ -1,6 +1,7 @@
 import type { Clock } from "../src/clock.ts";
 import type { PageBuffer } from "../src/client/read_ahead.ts";
 import { ExpiringSet } from "./expiring_set.ts";
+import { HttpProblem } from "./problem.ts";
 
 /** Interval (ms) at which the first download that waits checks whether there is room. */
 const ROOM_POLL_INTERVAL = 20;
@@ -54,10 +55,17 @@ export class OutputBudget {
    * waits until no other download buffers anything.
    *
    * @param signal Ends the wait; the promise rejects with its reason
+   * @param maxWait Returns the maximum time (ms) to wait; `undefined` for no maximum
+   * @throws {HttpProblem} 503 after the maximum time
    */
-  async reservePage(buffer: OutputBuffer, signal: AbortSignal): Promise<void> {
+  async reservePage(
+    buffer: OutputBuffer,
+    signal: AbortSignal,
+    maxWait: () => number | undefined,
+  ): Promise<void> {
     const clock = this.#clock;
-    const waiter = { polledAt: clock.now() };
+    const startedAt = clock.now();
+    const waiter = { polledAt: startedAt };
     this.#waiters.push(waiter);
     try {
       for (;;) {
@@ -66,6 +74,7 @@ export class OutputBudget {
           now - polledAt <= ABANDONED_AFTER
         ) === waiter;
         if (isFirst && this.#hasRoomFor(buffer)) return buffer.reserve();
+        if (now - startedAt >= (maxWait() ?? Infinity)) throw noRoom();
         await clock.sleep(isFirst ? ROOM_POLL_INTERVAL : TURN_POLL_INTERVAL, signal);
       }
     } finally {
@@ -80,9 +89,22 @@ export class OutputBudget {
   }
 }
 
+/** Delay (s) after which a client may try again if there was no room. */
+const NO_ROOM_DELAY = 30;
+
+function noRoom(): HttpProblem {
+  return new HttpProblem({
+    status: 503,
+    title: "Too many concurrent requests",
+    detail: "Other downloads use the memory that this server has for downloads",
+    hint: `try again after ${NO_ROOM_DELAY} s`,
+  }, { "retry-after": String(NO_ROOM_DELAY) });
+}
+
 /** Counts the output that one download buffers. */
 export class OutputBuffer implements PageBuffer {
   readonly #budget: OutputBudget;
+  readonly #maxWait: () => number | undefined;
   readonly #closed = new AbortController();
   #remove: (() => void) | undefined;
   /** Number of bytes that have arrived and that the client has not read. */
@@ -94,9 +116,13 @@ export class OutputBuffer implements PageBuffer {
   /** Number of bytes of the current page that have arrived. */
   #arrived = 0;
 
-  /** @param budget The limit that all downloads share */
-  constructor(budget: OutputBudget) {
+  /**
+   * @param budget The limit that all downloads share
+   * @param maxWait Returns the maximum time (ms) to wait for room for a page. Default: no maximum
+   */
+  constructor(budget: OutputBudget, maxWait: () => number | undefined = () => undefined) {
     this.#budget = budget;
+    this.#maxWait = maxWait;
   }
 
   /** Expected length (bytes) of the next page: that of the longest page so far. */
@@ -119,7 +145,7 @@ export class OutputBuffer implements PageBuffer {
     const { signal } = this.#closed;
     signal.throwIfAborted();
     this.#remove ??= this.#budget.add(this);
-    await this.#budget.reservePage(this, signal);
+    await this.#budget.reservePage(this, signal, this.#maxWait);
   }
 
   add(bytes: number): void {

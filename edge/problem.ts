@@ -1,6 +1,7 @@
 import { DataStreamError, nameOptions, oneLine, ValidationError } from "../src/errors.ts";
 import type { AccessMode, Settings } from "./options.ts";
 import type { FailureLog } from "./request_log.ts";
+import { SilenceError } from "./start_deadline.ts";
 
 /** Problem details object (RFC 9457) without `type`. `hint` is an extension member. */
 interface ProblemDetails {
@@ -129,10 +130,12 @@ const DEFAULT_RETRY_DELAY = 5;
 export function toServiceProblem(
   error: unknown,
   task: string,
-  { access, maxRows }: Settings,
+  settings: Settings,
   exchange: FailureLog,
 ): unknown {
+  if (error instanceof SilenceError) return toServiceProblem(error.cause, task, settings, exchange);
   if (!(error instanceof DataStreamError)) return error;
+  const { access, maxRows } = settings;
   if (error.kind === "too-many-rows") {
     return new HttpProblem({
       status: 413,
@@ -142,7 +145,9 @@ export function toServiceProblem(
     });
   }
   const status = statusFor(error, access);
-  if (status >= 500) exchange.logFailure(`${task} failed`, error);
+  // The rate limiter refused a request because of its queue: a limit, not a failure.
+  const isRefusal = error.kind === "rate-limit" && error.retryAfter !== undefined;
+  if (status >= 500 && !isRefusal) exchange.logFailure(`${task} failed`, error);
   const title = TITLES[status]!;
   const isSilent = error.status === undefined && error.retryAfter === undefined;
   const hidesDetails = isSilent || status === 502;
@@ -163,11 +168,15 @@ export function toServiceProblem(
 }
 
 /** Returns the status to send for an error of the service. */
-function statusFor({ kind, status, cause }: DataStreamError, access: AccessMode): number {
+function statusFor(
+  { kind, status, retryAfter, cause }: DataStreamError,
+  access: AccessMode,
+): number {
   // The key is the client's own, so the client can correct it.
   if (access === "caller" && (status === 401 || status === 403)) return status;
   if (cause instanceof Error && cause.name === "TimeoutError") return 504;
   if (kind === "rate-limit") return 503;
+  if (status === 503 && retryAfter !== undefined) return 503;
   if (status === undefined) return 502;
   return GATEWAY_STATUS[status] ?? 502;
 }

@@ -9,15 +9,13 @@ declare module "@std/assert" {
   export function assertStringIncludes(actual: string, expected: string, msg?: string): void;
   export function assertThrows<E extends Error = Error>(
     fn: () => unknown,
-    // deno-lint-ignore no-explicit-any
-    ErrorClass: abstract new (...args: any[]) => E,
+    ErrorClass: abstract new (...args: never[]) => E,
     msgIncludes?: string,
   ): E;
   export function assertRejects(fn: () => PromiseLike<unknown>): Promise<unknown>;
   export function assertRejects<E extends Error = Error>(
     fn: () => PromiseLike<unknown>,
-    // deno-lint-ignore no-explicit-any
-    ErrorClass: abstract new (...args: any[]) => E,
+    ErrorClass: abstract new (...args: never[]) => E,
     msgIncludes?: string,
   ): Promise<E>;
 }

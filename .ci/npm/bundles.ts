@@ -10,13 +10,12 @@ import { dirname, join } from "node:path/posix";
 import { build, type BuildOptions, type Plugin, stop } from "esbuild";
 import deno from "../../deno.json" with { type: "json" };
 import { PROJECT } from "../../tests/helpers/project.ts";
+import { BROWSER_BUNDLE } from "../project.ts";
 import { run } from "../publish_config.ts";
 import type { NpmPackage } from "./notices.ts";
 
 /** Folder of the bundled modules in the package. */
 export const MODULES = "lib";
-/** Path in the package of the bundle for browsers. */
-export const BROWSER_BUNDLE = "dist/weir.js";
 
 /** Modules of the chunk with `src/errors.ts`. */
 const CORE_MODULES = ["bytes", "service_constants", "validation", "version"];

@@ -4,8 +4,8 @@
  * @module
  */
 import jsr from "../../jsr.json" with { type: "json" };
-import { repositoryFields } from "../project.ts";
-import { BROWSER_BUNDLE, MODULES } from "./bundles.ts";
+import { BROWSER_BUNDLE, repositoryFields } from "../project.ts";
+import { MODULES } from "./bundles.ts";
 
 /** Folder of the type declarations in the package. */
 export const TYPES = "types";

@@ -3,6 +3,7 @@
  *
  * @module
  */
+
 /** An installed npm package. */
 export interface NpmPackage {
   name: string;

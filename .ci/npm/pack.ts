@@ -14,16 +14,16 @@
 import { createHash } from "node:crypto";
 import jsr from "../../jsr.json" with { type: "json" };
 import { PROJECT } from "../../tests/helpers/project.ts";
-import { REPOSITORY } from "../project.ts";
+import { BROWSER_BUNDLE, PACKAGE_FOLDER, REPOSITORY } from "../project.ts";
 import { run } from "../publish_config.ts";
-import { BROWSER_BUNDLE, bundle } from "./bundles.ts";
+import { bundle } from "./bundles.ts";
 import { emitDeclarations } from "./declarations.ts";
 import { bundleName, createManifest, EXECUTABLE, TYPES } from "./manifest.ts";
 import { formatNoticesComment, formatNoticesFile, readNotices } from "./notices.ts";
 import { packageReadme } from "./readme.ts";
 
-/** Folder of the package's files. */
-const PACKAGE = `${PROJECT}dist/package`;
+/** Path of the package's files, with a trailing slash. */
+const PACKAGE = PROJECT + PACKAGE_FOLDER;
 
 await Deno.remove(PACKAGE, { recursive: true }).catch(() => {});
 const license = await Deno.readTextFile(`${PROJECT}LICENSE`);
@@ -60,12 +60,12 @@ await write("package.json", `${JSON.stringify(createManifest(), null, 2)}\n`);
 
 const packed = await run("npm", ["pack", "--silent", "--pack-destination", "dist", PACKAGE]);
 console.log(`dist/${packed.trim()}`);
-const hash = createHash("sha384").update(await Deno.readFile(`${PACKAGE}/${BROWSER_BUNDLE}`));
+const hash = createHash("sha384").update(await Deno.readFile(`${PACKAGE}${BROWSER_BUNDLE}`));
 console.log(`integrity of ${BROWSER_BUNDLE}: sha384-${hash.digest("base64")}`);
 
 /** Writes a file of the package, and its source map. */
 async function write(path: string, text: string, map?: string): Promise<void> {
-  const file = `${PACKAGE}/${path}`;
+  const file = PACKAGE + path;
   await Deno.mkdir(file.slice(0, file.lastIndexOf("/")), { recursive: true });
   if (map !== undefined && !text.includes("\n//# sourceMappingURL=")) {
     text += `//# sourceMappingURL=${path.slice(path.lastIndexOf("/") + 1)}.map\n`;

@@ -5,7 +5,7 @@ import { ConcurrencyLimit } from "../concurrency_limit.ts";
 import type { AppContext } from "../download.ts";
 import type { Exchange, Router } from "../exchange.ts";
 import { HttpProblem, toServiceProblem } from "../problem.ts";
-import { TtlCache } from "./cache.ts";
+import { TtlCache } from "../ttl_cache.ts";
 import { type DatasetChoice, fetchDatasets } from "./datasets.ts";
 import { type Form, FORM_LABELS, type FormQuery, readForm, toFormQuery } from "./form.ts";
 import { createLinks, publicOrigin } from "./links.ts";
@@ -132,7 +132,7 @@ function createPageHandler({ settings, accessControl }: AppContext): PageHandler
     // Concurrent requests do not share a promise: workerd cancels a request that waits for the I/O of
     // another one.
     const datasets = await alerts.capture(() =>
-      requestWithPermit(exchange, () => fetchDatasets(dataStream, exchange.request.signal))
+      requestWithPermit(exchange, () => fetchDatasets(dataStream, exchange.signal))
     );
     if (datasets) datasetsCache.set(key, datasets);
     return datasets ?? datasetsCache.getStale(key);
@@ -146,7 +146,7 @@ function createPageHandler({ settings, accessControl }: AppContext): PageHandler
     const key = JSON.stringify(query);
     const cached = previewCache.get(key);
     if (cached) return cached;
-    const { signal } = exchange.request;
+    const { signal } = exchange;
     const preview = await requestWithPermit(exchange, preparePreview(dataStream, query, signal));
     // A result that was requested with one user's key must not be shown to others.
     if (settings.access !== "caller") previewCache.set(key, preview);

@@ -1,4 +1,4 @@
-// Stopping a server: open responses get the shutdown timeout to complete, then are interrupted.
+// Stops a server: waits for the open responses, and interrupts those that take longer than the shutdown timeout.
 
 /** Default shutdown timeout (ms). Kubernetes kills a process 30 s after SIGTERM. */
 export const DEFAULT_SHUTDOWN_TIMEOUT = 25_000;

@@ -90,7 +90,7 @@ export interface Command extends Syntax {
   summary: string;
   /** Command lines in the help of the command. */
   examples: readonly string[];
-  /** Environment variables in the help, with their meaning, besides those of the flags. */
+  /** Environment variables in the help, with their meaning, in addition to those of the flags. */
   variables?: Readonly<Record<string, string>>;
   /** Runs the command with parsed arguments. Returns the exit code; 0 without a value. */
   run: (given: Arguments, context: Context) => Promise<number | void>;

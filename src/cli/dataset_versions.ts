@@ -2,16 +2,10 @@
 // FILE.part.datasets.json. They are compared when the download resumes and before FILE is complete, because
 // one file must not contain rows of two versions.
 import { readFile } from "node:fs/promises";
-import type { DataStream } from "../client/datastream.ts";
-import type { AnyResourceQuery } from "../client/query.ts";
-import { amendError, DataStreamError, ValidationError } from "../errors.ts";
-import { toWiderMetadataFilter } from "../odata/dataset_filter.ts";
-import { MAXIMUM_TOP } from "../odata/resources.ts";
+import type { DatasetVersion } from "../client/dataset_versions.ts";
+import { amendError, DataStreamError } from "../errors.ts";
 import { FileError } from "./output.ts";
 import { datasetsPathOf, partPathOf, replaceFile, RESTART } from "./part_state.ts";
-
-/** A published dataset: its `DOI`, `Version` and `PublishedTimestamp`. */
-export type DatasetVersion = readonly [doi: string, version: string, published: string];
 
 /**
  * FILE.part.datasets.json: the versions of the datasets that match the query of a download.
@@ -136,41 +130,4 @@ function changedDatasets(
 ): readonly DatasetVersion[] {
   const unchanged = new Set(other.map((dataset) => JSON.stringify(dataset)));
   return list.filter((dataset) => !unchanged.has(JSON.stringify(dataset)));
-}
-
-/**
- * Requests the versions of all datasets that can contain rows of a query. The result can have other datasets
- * too, because some clauses of the query cannot be applied to Metadata. A new version of one of these also
- * ends the download.
- *
- * @param query Query of the download
- * @throws {DataStreamError} If the request fails
- */
-export async function requestDatasetVersions(
-  client: DataStream,
-  query: AnyResourceQuery,
-  signal: AbortSignal,
-): Promise<DatasetVersion[]> {
-  const request = (filter: string | undefined) =>
-    client.metadata({
-      select: ["DOI", "Version", "PublishedTimestamp"],
-      filter,
-      top: MAXIMUM_TOP,
-      signal,
-    });
-  const isFiltered = query.filter !== undefined || query.within !== undefined;
-  let datasets;
-  try {
-    datasets = request(isFiltered ? toWiderMetadataFilter(query) : undefined);
-  } catch (error) {
-    // A URL of Metadata with this filter is too long, although the URL of the query is not.
-    if (!(error instanceof ValidationError)) throw error;
-    datasets = request(undefined);
-  }
-  return (await datasets.toArray())
-    .map(({ DOI, Version, PublishedTimestamp }) => [
-      String(DOI),
-      String(Version),
-      String(PublishedTimestamp),
-    ]);
 }

@@ -1,10 +1,12 @@
 import { resolve } from "node:path";
 import type { Cursor } from "../client/batches.ts";
+import { requestDatasetVersions } from "../client/dataset_versions.ts";
 import { DataStream } from "../client/datastream.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import { DataStreamError } from "../errors.ts";
 import type { CsvOptions } from "../formats/csv.ts";
 import type { FormatName } from "../formats/formats.ts";
+import { toWiderMetadataFilter } from "../odata/dataset_filter.ts";
 import { isMeasured, type ResourceName } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import { citeDownload } from "./cite.ts";
@@ -20,7 +22,6 @@ import {
   resolveOutput,
   statIfExists,
 } from "./output.ts";
-import { requestDatasetVersions } from "./dataset_versions.ts";
 import { cleanUpFinished, pathsOf } from "./part_state.ts";
 import { ProgressReport } from "./progress_report.ts";
 import {
@@ -92,7 +93,7 @@ export async function download(
     pagesAfter,
     resume,
     force,
-    requestDatasets: () => requestDatasetVersions(client, input, signal),
+    requestDatasets: () => requestDatasetVersions(client, toWiderMetadataFilter(input), signal),
   }, context);
   report = new ProgressReport(context, {
     isQuiet,

@@ -10,7 +10,8 @@ import {
   requireReplaceable,
   statIfExists,
 } from "./output.ts";
-import { type DatasetVersion, DatasetVersionFile } from "./dataset_versions.ts";
+import type { DatasetVersion } from "../client/dataset_versions.ts";
+import { DatasetVersionFile } from "./dataset_versions.ts";
 import {
   type EmptyPartState,
   partPathOf,

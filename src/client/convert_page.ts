@@ -13,6 +13,7 @@ import {
   type TakenRows,
   toRowId,
 } from "../formats/page_writer.ts";
+import { brokenJson } from "../formats/raw_json.ts";
 import { isObject } from "../validation.ts";
 
 /** How to convert a page. */
@@ -63,8 +64,8 @@ interface ConvertedPage<T> extends Omit<CompletePage, "takeRows"> {
  * Starts the conversion of a page to rows.
  *
  * @param toContent Converts the rows. Default: no conversion
- * @param last Length (bytes) of the last page. It is updated. A buffer that begins with it need not grow: in Deno, that
- *   takes 0.9 times the time, and less memory than joining blocks
+ * @param last Length (bytes) of the last page. It is updated. The next page is probably as long, so its buffer need not
+ *   grow: in Deno, this takes 0.9 times the time of joining chunks, and less memory
  */
 export function readRows<R, T = R[]>(
   { dropsId }: ConversionOptions,
@@ -209,7 +210,7 @@ export class JsonBody implements ByteTarget {
       return JSON.parse(text);
     } catch {
       // The message of `JSON.parse` would quote the response, which may contain the API key.
-      throw new PageFault("broken JSON");
+      throw brokenJson();
     }
   }
 }

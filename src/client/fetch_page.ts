@@ -77,6 +77,8 @@ export class Execution {
   ): AsyncGenerator<P, T, void> {
     const { settings, signal } = this;
     const { clock } = settings;
+    /** Sum of the waits for permits and before retries. */
+    let waited = 0;
     let decide: RetryDecider | undefined;
     for (;;) {
       const next = request();
@@ -86,11 +88,14 @@ export class Execution {
       const queuedAt = clock.now();
       const onStart = () => {
         const { requests, waits } = this.#progress;
-        this.#update({ requests: requests + 1, waits: waits + clock.now() - queuedAt });
+        const wait = clock.now() - queuedAt;
+        waited += wait;
+        this.#update({ requests: requests + 1, waits: waits + wait });
       };
+      const transport = { ...settings, maxWait: this.#maxWait(waited) };
       try {
         const options = toRequestOptions(settings, sent);
-        const content = yield* sendRequest(options, settings, signal, onStart, read(sent));
+        const content = yield* sendRequest(options, transport, signal, onStart, read(sent));
         if (top !== undefined) this.#pageSizes.get(resource)?.succeeded(top, next.top!);
         return content;
       } catch (error) {
@@ -101,6 +106,7 @@ export class Execution {
         const isPenalized = blockTime !== undefined && await this.#penalize(blockTime);
         if (decision.action === "fail") throw decision.error;
         const { delay, top: nextTop } = decision;
+        if (delay > (this.#maxWait(waited) ?? Infinity)) throw failed.error;
         if (nextTop !== undefined && nextTop !== top) {
           const pageSize = this.#pageSizes.get(resource) ?? new PageSize();
           pageSize.shrinkTo(nextTop);
@@ -109,10 +115,25 @@ export class Execution {
         const retrying = { fault: failed.error, wait: delay };
         this.#report({ retries: this.#progress.retries + 1, retrying });
         // After a 429, the rate limiter delays the next request, and `onStart` adds that wait.
-        if (!isPenalized) await this.#sleep(delay);
+        if (!isPenalized) {
+          await this.#sleep(delay);
+          waited += delay;
+        }
         this.#update({ retrying: undefined });
       }
     }
+  }
+
+  /**
+   * Returns the maximum time (ms) that the next attempt at a page or count may wait; `undefined` for no maximum.
+   *
+   * @param waited Sum of the earlier waits for this page or count
+   */
+  #maxWait(waited: number): number | undefined {
+    // A response that has rows is no longer refused.
+    if (this.#progress.rows > 0) return undefined;
+    const max = this.settings.startLimits?.maxWait();
+    return max && max - waited;
   }
 
   /** Returns the number of rows per page that the service can deliver, at most `top`. */

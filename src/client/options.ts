@@ -20,6 +20,7 @@ import { VERSION } from "../version.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { hashKey, processLimiter, type RateLimiter } from "./rate_limiter.ts";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";
+import { type InternalOptions, START_LIMITS } from "./start_limits.ts";
 import {
   DEFAULT_TIMEOUTS,
   defaultFetch,
@@ -145,6 +146,7 @@ export function toClientSettings(options: DataStreamOptions): ClientSettings {
     fetch,
     clock,
     rateLimiter: rateLimiter ?? processLimiter(clock),
+    startLimits: (options as InternalOptions)[START_LIMITS],
     keyHash: rateLimiter ? createKeyHash(apiKey) : () => apiKey,
     headers: {
       accept: SERVICE_MEDIA_TYPE,

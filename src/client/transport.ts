@@ -14,6 +14,7 @@ import {
   statusError,
 } from "./http_error.ts";
 import type { Permit, RateLimiter } from "./rate_limiter.ts";
+import type { StartLimits } from "./start_limits.ts";
 
 /**
  * Timeouts of each request, in milliseconds.
@@ -49,8 +50,10 @@ export interface TransportOptions {
   rateLimiter: RateLimiter;
   /** Returns the name of the API key for the rate limiter. */
   keyHash: () => string | undefined | Promise<string>;
-  /** Returns the maximum time (ms) that the next request may wait for its permit. Default: no maximum. */
-  maxWait?: () => number | undefined;
+  /** Maximum time (ms) that a request may wait for its permit. Default: no maximum. */
+  maxWait?: number | undefined;
+  /** Limits until a response of a server has its first content. Default: none. */
+  startLimits?: StartLimits | undefined;
   /** API key. Error messages that quote the service show `[key]` instead of it. */
   apiKey: string | undefined;
 }
@@ -99,7 +102,7 @@ export async function* sendRequest<P, T>(
   read: ResponseReader<P, T>,
 ): AsyncGenerator<P, T, void> {
   const { url } = options;
-  const { fetch, timeouts, clock, apiKey } = transport;
+  const { fetch, timeouts, clock, apiKey, startLimits } = transport;
   const redact = (text: string) =>
     apiKey
       ? text.replaceAll(apiKey, "[key]").replaceAll(encodeURIComponent(apiKey), "[key]")
@@ -118,6 +121,10 @@ export async function* sendRequest<P, T>(
   };
   const extend = () => callLimiter(() => permit.extend(), loseUnless, () => loseUnless(false));
   const timer = startTimeouts(timeouts, clock, extend, (error) => attempt.abort(error));
+  const onBytes = () => {
+    timer.restart();
+    startLimits?.onBytes();
+  };
   const end = (outcome?: "success") => {
     timer.stop();
     signal.removeEventListener("abort", abort);
@@ -136,14 +143,15 @@ export async function* sendRequest<P, T>(
   try {
     signal.throwIfAborted(); // it may have aborted after the permit was given
     onStart();
+    startLimits?.onRequest();
     const response = await rejectOnAbort(fetch(request), attempt.signal);
     callLimiter(() => permit.responded());
-    timer.restart();
+    onBytes();
     body = openBody(response.body);
     attempt.signal.addEventListener("abort", cancel, { once: true });
     if (attempt.signal.aborted) cancel();
     if (response.status !== 200) {
-      const text = await readStart(response, body, timer.restart);
+      const text = await readStart(response, body, onBytes);
       signal.throwIfAborted();
       throw new FailedAttempt(statusError(response, url, text, redact));
     }
@@ -161,7 +169,7 @@ export async function* sendRequest<P, T>(
       if (done) {
         isEnded = true;
         end("success");
-      } else timer.restart();
+      } else onBytes();
       if (value !== undefined) add(target, value);
       return !done;
     };
@@ -192,7 +200,7 @@ async function acquirePermit(
   const { origin } = new URL(url);
   let permit;
   try {
-    const request = { origin, keyHash: await keyHash(), requestsPerSecond, maxWait: maxWait?.() };
+    const request = { origin, keyHash: await keyHash(), requestsPerSecond, maxWait };
     permit = await rateLimiter.acquire(request, signal);
   } catch (error) {
     signal.throwIfAborted();

@@ -1,5 +1,5 @@
 import { utf8Decoder } from "../bytes.ts";
-import { startsWith } from "./json_scanner.ts";
+import { hashOf, startsWith } from "./json_scanner.ts";
 import { ESCAPED_STRING, NEEDS_QUOTES, PLAIN_STRING, type RowValues } from "./row_reader.ts";
 
 /** Name of the field that contains the DOI of a row's dataset. */
@@ -35,8 +35,7 @@ export class DoiCollector {
     const kind = kinds[column];
     if (kind !== PLAIN_STRING && kind !== NEEDS_QUOTES && kind !== ESCAPED_STRING) return;
     const [start, end] = [starts[column]!, ends[column]!];
-    let hash = 0;
-    for (let at = start; at < end; at++) hash = Math.imul(hash, 31) + page[at]! | 0;
+    const hash = hashOf(page, start, end);
     const same = this.#known.get(hash);
     if (same?.length === end - start && startsWith(page, start, same)) return;
     this.#known.set(hash, page.slice(start, end));

@@ -157,6 +157,13 @@ export function startsWith(page: Uint8Array, at: number, bytes: Uint8Array): boo
   return true;
 }
 
+/** Returns a hash (32 bits) of bytes. */
+export function hashOf(page: Uint8Array, start: number, end: number): number {
+  let hash = 0;
+  for (let at = start; at < end; at++) hash = Math.imul(hash, 31) + page[at]! | 0;
+  return hash;
+}
+
 function isDigit(byte: number): boolean {
   return byte >= ZERO && byte <= 0x39;
 }

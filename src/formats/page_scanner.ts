@@ -14,7 +14,7 @@ import {
   SPACE,
 } from "./json_scanner.ts";
 import { NO_ROW_LIST, PageFault } from "./page_writer.ts";
-import { membersOf, parseRawJson, stringifyRaw, tooLarge } from "./raw_json.ts";
+import { brokenJson, membersOf, parseRawJson, stringifyRaw, tooLarge } from "./raw_json.ts";
 import { isObject } from "../validation.ts";
 
 /** Receives the rows of a page from a {@linkcode PageScanner}. */
@@ -138,22 +138,16 @@ export class PageScanner {
           continue;
         }
         if (byte !== CLOSE_ARRAY) throw brokenJson();
-        this.#expected = undefined;
-        window.start = at;
-        return;
+        return this.#endRows(at);
       }
       if (byte === CLOSE_ARRAY) {
         if (expected === "row") throw brokenJson();
-        this.#expected = undefined;
-        window.start = at;
-        return;
+        return this.#endRows(at);
       }
       if (byte !== OPEN_OBJECT) {
         // Not a row. The rest of the array is parsed with the envelope, because the page may be malformed.
         this.#hasOtherItems = true;
-        this.#expected = undefined;
-        window.start = at;
-        return;
+        return this.#endRows(at);
       }
       const rowEnd = this.#readRow(at);
       if (rowEnd < 0) break;
@@ -162,6 +156,12 @@ export class PageScanner {
     }
     this.#expected = expected;
     window.start = at;
+  }
+
+  /** Continues with the envelope. */
+  #endRows(at: number): void {
+    this.#expected = undefined;
+    this.#window.start = at;
   }
 
   /** Reads a row. Returns the offset after it; -1 if it is incomplete. */
@@ -312,9 +312,4 @@ function findDeepMember(envelope: string): PageFault | undefined {
   } catch (error) {
     return error instanceof PageFault ? error : tooLarge();
   }
-}
-
-/** Creates the fault of a page that is not JSON. */
-export function brokenJson(): PageFault {
-  return new PageFault("broken JSON");
 }

@@ -1,5 +1,6 @@
 import { MAX_NESTING } from "./json_scanner.ts";
 import { PageFault, type RowId, toRowId } from "./page_writer.ts";
+import { isObject } from "../validation.ts";
 
 /**
  * A JSON value whose numbers keep the digits of the source.
@@ -33,7 +34,7 @@ export function parseRow(row: Uint8Array): RawRow {
     json = parseRawJson(new TextDecoder("utf-8", { fatal: true }).decode(row));
   } catch (error) {
     // A JSON string or a nesting beyond the limits of the JavaScript engine.
-    throw error instanceof RangeError ? tooLarge() : new PageFault("broken JSON");
+    throw error instanceof RangeError ? tooLarge() : brokenJson();
   }
   return membersOf(json);
 }
@@ -99,7 +100,7 @@ export function stringifyRow(row: RawRow, depth = 1): string {
 }
 
 function isRawObject(json: RawJson): json is RawObject {
-  return typeof json === "object" && json !== null && !Array.isArray(json) && !("n" in json);
+  return isObject(json) && !("n" in json);
 }
 
 /** Returns the members of an object; none for any other value. */
@@ -113,6 +114,11 @@ export function rowIdOf(json: RawJson | undefined): RowId | undefined {
   if (typeof json === "string") return toRowId(textOf(json));
   const digits = digitsOf(json);
   return digits === undefined ? undefined : toRowId(Number(digits));
+}
+
+/** Creates the fault of a page that is not JSON. */
+export function brokenJson(): PageFault {
+  return new PageFault("broken JSON");
 }
 
 /** Creates the fault of a page with a value that cannot be processed. */

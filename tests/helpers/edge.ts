@@ -6,10 +6,24 @@ import {
   type SandboxStats,
 } from "../../src/sandbox/service.ts";
 import { FakeClock } from "./fake_clock.ts";
-import { type ScriptedResponse, upstream } from "./upstream.ts";
+import { page, type ScriptedResponse, upstream } from "./upstream.ts";
 
 /** A valid signing secret. */
 export const SECRET = "a secret of a test, of thirty-two bytes and more";
+
+/** Whether a request is the one for the versions of datasets, from which the server makes an `etag`. */
+export function isVersionRequest({ url }: Request): boolean {
+  const { pathname, searchParams } = new URL(url);
+  return pathname.endsWith("/Metadata") &&
+    /^DOI,Version,PublishedTimestamp\b/.test(searchParams.get("$select") ?? "");
+}
+
+/** Responds to requests for versions itself, so that tests need not count or script them. */
+export function answerVersionRequests(
+  fetch: (request: Request) => Promise<Response>,
+): (request: Request) => Promise<Response> {
+  return (request) => isVersionRequest(request) ? Promise.resolve(page([])) : fetch(request);
+}
 
 /** Creates an app over a sandbox with a shared fake clock. */
 export function overSandbox(
@@ -32,7 +46,7 @@ export function overSandbox(
   return { app, stats, clock, log };
 }
 
-/** Creates an app over a service with scripted responses. */
+/** Creates an app over a service with scripted responses. They need no response for the versions. */
 export function overUpstream(
   responses: ScriptedResponse[],
   appOptions: Partial<AppOptions> = {},
@@ -41,6 +55,7 @@ export function overUpstream(
   const log: string[] = [];
   const app = createApp({
     ...options,
+    fetch: answerVersionRequests(options.fetch),
     access: "public",
     maxRows: Infinity,
     log: (line) => log.push(line),

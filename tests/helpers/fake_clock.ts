@@ -14,6 +14,19 @@ const { setImmediate: runWhenIdle = (run: () => void) => void setTimeout(run) } 
   setImmediate?: (run: () => void) => void;
 };
 
+/** Number of hashes that are being computed, on a thread that keeps the event loop idle. */
+let pendingHashes = 0;
+const { subtle } = crypto;
+const digest = subtle.digest.bind(subtle);
+subtle.digest = async (...options) => {
+  pendingHashes++;
+  try {
+    return await digest(...options);
+  } finally {
+    pendingHashes--;
+  }
+};
+
 /**
  * A clock that jumps to its next timer when the event loop is idle. Tests need no real time, and can
  * read the time that the code has waited.
@@ -72,7 +85,9 @@ export class FakeClock implements Clock {
     this.#running = true;
     while (this.#timers.length > 0) {
       await this.#paused;
-      await new Promise<void>((resolve) => runWhenIdle(resolve));
+      do {
+        await new Promise<void>((resolve) => runWhenIdle(resolve));
+      } while (pendingHashes > 0);
       this.#timers.sort((a, b) => a.at - b.at);
       const next = this.#timers.shift();
       if (next === undefined) break;

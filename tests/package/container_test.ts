@@ -10,6 +10,7 @@ import { readConfig } from "../../edge/config.ts";
 import { DEFAULT_SHUTDOWN_TIMEOUT } from "../../edge/server/graceful_stop.ts";
 import { DataStream } from "../../mod.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
+import { findFreePort } from "../helpers/free_port.ts";
 import { runProgram, runProgramWith } from "../helpers/programs.ts";
 import { PROJECT } from "../helpers/project.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
@@ -161,11 +162,6 @@ async function checkHealth(environment: Record<string, string>): Promise<number>
   const { code, stdout, stderr } = (await runProgram(program!, ...args))!;
   assertEquals([stdout, stderr], ["", ""]);
   return code;
-}
-
-function findFreePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 /** Returns the rows of the sandbox. */

@@ -29,8 +29,9 @@ Deno.test("endpoint has at most 4,800 bytes when it is bundled alone", async () 
   assert(size <= 4_800, `${size} bytes; @octokit/endpoint has ${octokitSize}`);
 });
 
-// Writing pages while they arrive takes 4,100 of them; the resumable result (`query.batches()`) and `ValidationError` are 1,900 of them.
-Deno.test("mod.ts has at most 36,100 bytes when it is bundled", async () => {
+// Writing pages while they arrive takes 4,100 of them, the resumable result (`query.batches()`) and `ValidationError` 1,900,
+// and rate limiters that several processes share 1,700.
+Deno.test("mod.ts has at most 37,800 bytes when it is bundled", async () => {
   const size = await sizeOf('export * from "@weir/datastream";');
-  assert(size <= 36_100, `${size} bytes`);
+  assert(size <= 37_800, `${size} bytes`);
 });

@@ -1,9 +1,11 @@
 // A copy of the clone, in which the commands of examples/README.md run.
 import { assert } from "@std/assert";
 import { dirname } from "node:path";
-import { type ProgramResult, runProgramWith } from "../../helpers/programs.ts";
+import { findFreePort } from "../../helpers/free_port.ts";
+import { killGroup, type ProgramResult, runProgramWith } from "../../helpers/programs.ts";
 import { PROJECT } from "../../helpers/project.ts";
 import { waitFor } from "../../helpers/wait_for.ts";
+import { commandsFor } from "./readme.ts";
 
 /** Keeps Wrangler from sending requests, except those of the Worker. */
 const OFFLINE_WRANGLER = {
@@ -17,6 +19,25 @@ const OFFLINE_WRANGLER = {
 export interface RunningServer extends AsyncDisposable {
   /** URL without a trailing slash. */
   root: string;
+}
+
+/**
+ * Copies the clone before the tests of a file, and builds its npm package. Removes the copy after them.
+ *
+ * @returns Returns the path of the copy with a trailing slash, once the tests run
+ */
+export function provideClone(): () => string {
+  let clone = "";
+  Deno.test.beforeAll(async () => {
+    clone = await copyClone();
+    const [pack] = commandsFor("package");
+    await runCommand(clone, pack!);
+  });
+  Deno.test.afterAll(async () => {
+    // Empty if the copy failed, whose error this one would hide.
+    if (clone !== "") await Deno.remove(clone, { recursive: true });
+  });
+  return () => clone;
 }
 
 /**
@@ -91,8 +112,7 @@ export async function startCommand(
   const ended = Promise.all([child.status, read(child.stdout), read(child.stderr)])
     .then(() => hasEnded = true);
   const stop = async () => {
-    await new Deno.Command("kill", { args: ["-KILL", "--", `-${child.pid}`], stderr: "null" })
-      .output();
+    await killGroup(child);
     await Promise.all([ended, child.stdin.close().catch(() => {})]);
   };
   const root = `http://127.0.0.1:${port}`;
@@ -118,9 +138,4 @@ export async function startCommand(
 function wordsOf(command: string): string[] {
   const words = command.replace(/^((?:\w+=\S+ )*)deno(?= )/, `$1${Deno.execPath()}`).split(" ");
   return words[0]!.includes("=") ? ["env", ...words] : words;
-}
-
-function findFreePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }

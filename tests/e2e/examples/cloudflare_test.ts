@@ -6,7 +6,7 @@ import { DataStream } from "../../../mod.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { documentBlocks } from "../../helpers/documents.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
-import { copyClone, runCommand, startCommand } from "./clone.ts";
+import { provideClone, runCommand, startCommand } from "./clone.ts";
 import { commandsFor, EXAMPLES } from "./readme.ts";
 
 /** Versions of Wrangler, and the packages to install. */
@@ -18,22 +18,13 @@ const WRANGLERS: Record<string, string[]> = {
 const DRY_RUN = "npx wrangler deploy --dry-run";
 const [copyVariables, dev] = EXAMPLES.find(({ path }) => path === "cloudflare")!.commands;
 
-/** Path of a copy of the clone with a trailing slash. */
-let clone = "";
-Deno.test.beforeAll(async () => {
-  clone = await copyClone();
-  const [pack] = commandsFor("package");
-  await runCommand(clone, pack!);
-});
-Deno.test.afterAll(async () => {
-  // Empty if the copy failed, whose error this one would hide.
-  if (clone !== "") await Deno.remove(clone, { recursive: true });
-});
+/** Returns the path of a copy of the clone with a trailing slash. */
+const clone = provideClone();
 
 for (const [version, packages] of Object.entries(WRANGLERS)) {
   Deno.test(`examples/cloudflare runs in wrangler dev and passes a dry run of wrangler deploy when Wrangler is ${version}`, async () => {
-    const folder = `${clone}examples/cloudflare-${version}/`;
-    await runCommand(clone, `cp -r examples/cloudflare ${folder}`);
+    const folder = `${clone()}examples/cloudflare-${version}/`;
+    await runCommand(clone(), `cp -r examples/cloudflare ${folder}`);
     const environment = { XDG_CONFIG_HOME: `${folder}.config` };
     const run = (command: string) => runCommand(folder, command, environment);
     const [install] = commandsFor("package").slice(-1);

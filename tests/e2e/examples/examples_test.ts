@@ -9,7 +9,7 @@ import { runProgram } from "../../helpers/programs.ts";
 import { PROJECT } from "../../helpers/project.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { inBrowser, isInstalled as hasChromium } from "../browser/chromium.ts";
-import { copyClone, runCommand, startCommand } from "./clone.ts";
+import { provideClone, runCommand, startCommand } from "./clone.ts";
 import { commandsFor, type Example, EXAMPLES } from "./readme.ts";
 
 /** The newest and the oldest supported TypeScript, by the names under which they are installed. */
@@ -28,17 +28,8 @@ const client = new DataStream({
   requestsPerSecond: Infinity,
 });
 
-/** Path of a copy of the clone with a trailing slash. */
-let clone = "";
-Deno.test.beforeAll(async () => {
-  clone = await copyClone();
-  const [pack] = commandsFor("package");
-  await runCommand(clone, pack!);
-});
-Deno.test.afterAll(async () => {
-  // Empty if the copy failed, whose error this one would hide.
-  if (clone !== "") await Deno.remove(clone, { recursive: true });
-});
+/** Returns the path of a copy of the clone with a trailing slash. */
+const clone = provideClone();
 
 /** Examples that `testExample()` or another file tests, or that no test runs. */
 const tested = new Set(["cloudflare", "excel/yearly_ph.pq"]);
@@ -56,7 +47,7 @@ function testExample(
 }
 
 testExample("deno/download.ts", async (example) => {
-  const folder = clone;
+  const folder = clone();
   const check = async (stdout: string) => {
     assertStringIncludes(stdout, `${example.result}\n`);
     assertStringIncludes(stdout, "https://doi.org/10.25976/weir-aa00\n");
@@ -159,10 +150,10 @@ for (
 ) {
   testExample(path, async ({ commands: [command], result }) => {
     const [demo] = commandsFor("demo");
-    await using server = await startCommand(clone, demo!);
+    await using server = await startCommand(clone(), demo!);
     const line = command!.replace("http://127.0.0.1:8000", server.root)
       .replace(/^\S+/, program);
-    const { stdout, stderr } = await runCommand(clone, line);
+    const { stdout, stderr } = await runCommand(clone(), line);
     assertEquals([stdout, stderr], [await yearlyPh(), ""]);
     assertStringIncludes(stdout, `${result}\n`);
   }, isInstalled);
@@ -185,8 +176,8 @@ Deno.test("the URL of examples/excel/yearly_ph.pq is a download", async () => {
 });
 
 testExample("browser", async ({ commands: [command] }) => {
-  for (const line of commandsFor("bundle")) await runCommand(clone, line);
-  await using server = await startCommand(clone, command!);
+  for (const line of commandsFor("bundle")) await runCommand(clone(), line);
+  await using server = await startCommand(clone(), command!);
   await inBrowser(async (browser, folder) => {
     const page = await browser.newPage();
     await page.goto(`${server.root}/`);
@@ -209,20 +200,20 @@ testExample("browser", async ({ commands: [command] }) => {
 
 testExample("hono/main.ts", async ({ commands: [command], path }) => {
   {
-    await using server = await startCommand(clone, command!);
+    await using server = await startCommand(clone(), command!);
     const hello = await fetch(`${server.root}/hello`);
     assertEquals([hello.status, await hello.text()], [200, "Hello"]);
     await assertServesApp(server.root);
   }
-  const file = `${clone}examples/${path}`;
+  const file = `${clone()}examples/${path}`;
   await useRealData(file);
-  await runCommand(clone, `deno check examples/${path}`);
-  await using server = await startCommand(clone, command!);
+  await runCommand(clone(), `deno check examples/${path}`);
+  await using server = await startCommand(clone(), command!);
   await assertRequiresKey(server.root);
 });
 
 testExample("deno-deploy", async ({ commands: [command] }) => {
-  await using server = await startCommand(clone, command!);
+  await using server = await startCommand(clone(), command!);
   await assertServesApp(server.root);
 });
 
@@ -259,7 +250,7 @@ async function findPython(): Promise<string | undefined> {
 
 /** Installs the package in the example's folder as the README says. Returns the folder. */
 async function installPackage({ path }: Example): Promise<string> {
-  const folder = `${clone}examples/${path.split("/")[0]}/`;
+  const folder = `${clone()}examples/${path.split("/")[0]}/`;
   const [, change, install] = commandsFor("package");
   assertEquals(change, "cd examples/node");
   await runCommand(folder, install!);
@@ -274,7 +265,7 @@ async function testInNode(
   const folder = await installPackage(example);
   const [command] = example.commands;
   await check(folder, (await runCommand(folder, command!)).stdout);
-  await useRealData(`${clone}examples/${example.path}`);
+  await useRealData(`${clone()}examples/${example.path}`);
   await check(folder, (await runCommand(folder, withService(command!), KEY)).stdout);
 }
 

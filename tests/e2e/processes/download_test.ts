@@ -40,7 +40,7 @@ function servingDownloads(
   });
 }
 
-/** Passes the first requests to the sandbox, and answers the later ones with `fail`. */
+/** Passes the first requests to the sandbox, of which one is for the versions of datasets, and answers the later ones with `fail`. */
 const failingAfter = (requests: number, fail: () => Response) => (sandbox: Handler): Handler => {
   let seen = 0;
   return (request) => ++seen > requests ? fail() : sandbox(request);
@@ -64,7 +64,7 @@ Deno.test("GET /Records.csv returns every row once when the app and the service 
 
 Deno.test("GET /Records.csv breaks the transfer when a later page fails", async () => {
   const fail = () => Response.json({ message: "gone" }, { status: 500 });
-  await servingDownloads(5_000, failingAfter(2, fail), async (root) => {
+  await servingDownloads(5_000, failingAfter(3, fail), async (root) => {
     const response = await fetch(`${root}/Records.csv?$top=1000`);
     assertEquals(response.status, 200);
     await assertRejects(() => response.text());
@@ -113,7 +113,7 @@ Deno.test({
   ignore: !hasCurl,
   async fn() {
     const html = () => new Response("<html>", { headers: { "content-type": "text/html" } });
-    await servingDownloads(5_000, failingAfter(2, html), async (root) => {
+    await servingDownloads(5_000, failingAfter(3, html), async (root) => {
       const { code, text } = await curl(`${root}/Records.csv?$top=1000`);
       assertEquals(code, 18); // transfer closed with data outstanding
       assert(text.startsWith("Id,DOI,"));

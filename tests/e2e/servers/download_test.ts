@@ -54,6 +54,22 @@ testOnEach(
 );
 
 testOnEach(
+  "GET /Records.csv gives every row when the service compresses its responses",
+  async (runtime) => {
+    const shape = { rows: 10_000, width: 100, pages: 3 };
+    await using upstream = serveUpstream((request) => {
+      const { body, headers } = jsonResponse(pageFor(request, shape));
+      headers.set("content-encoding", "gzip");
+      return new Response(body!.pipeThrough(new CompressionStream("gzip")), { headers });
+    }, rowsOf(shape));
+    await using server = await startApp(runtime, appOptionsFor(upstream));
+    const response = await fetch(server.root + DOWNLOAD);
+    assertEquals(isComplete(await response.text(), shape), true);
+    assertEquals(upstream.pages.length, shape.pages);
+  },
+);
+
+testOnEach(
   "HEAD /Records.csv gives headers when no request is sent to the service",
   async (runtime) => {
     await using upstream = serveUpstream(

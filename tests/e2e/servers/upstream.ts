@@ -1,9 +1,11 @@
-/** A fake service on loopback. */
+import { isVersionRequest } from "../../helpers/edge.ts";
+
+/** A fake service on loopback. It answers requests for the versions of datasets itself. */
 export interface Upstream extends AsyncDisposable {
   baseUrl: string;
   /** All requests so far. */
   readonly requests: Request[];
-  /** Requests for pages so far. */
+  /** Requests for pages so far, without those for the versions of datasets. */
   readonly pages: Request[];
 }
 
@@ -24,6 +26,7 @@ export function serveUpstream(handlePage: PageHandler, count: number): Upstream 
     { hostname: "127.0.0.1", port: 0, onListen() {}, signal: closing.signal },
     (request) => {
       requests.push(request);
+      if (isVersionRequest(request)) return Response.json({ value: [] });
       if (/count=true/.test(request.url)) return Response.json({ value: String(count) });
       return handlePage(request, pages.push(request));
     },

@@ -11,7 +11,13 @@ import { type ResourceName, RESOURCES, ValidationError } from "../../../mod.ts";
 import { type AppOptions, createApp } from "../../../edge/app.ts";
 import { FORMATS, formatsOf } from "../../helpers/formats.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
-import { overSandbox, overUpstream, problemOf, SECRET } from "../../helpers/edge.ts";
+import {
+  answerVersionRequests,
+  overSandbox,
+  overUpstream,
+  problemOf,
+  SECRET,
+} from "../../helpers/edge.ts";
 import { READ_ROWS } from "../../helpers/read_rows.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { sandboxRequests } from "../../helpers/sandbox.ts";
@@ -26,7 +32,8 @@ Deno.test("EdgeApp.request() returns every record with all columns for /Records.
   assertEquals(header, fieldsOf("Records"));
   assertEquals(rows.length, 25_000);
   assertEquals(new Set(rows.map(([id]) => id)).size, 25_000);
-  assertEquals([stats.requests, stats.tooFast, stats.parallel], [4, 0, 0]); // with a count
+  // With a count and the versions of the datasets.
+  assertEquals([stats.requests, stats.tooFast, stats.parallel], [5, 0, 0]);
 });
 
 /** Converts the values of a row to texts, as in CSV. */
@@ -55,11 +62,19 @@ for (const resource of resources) {
   Deno.test(`EdgeApp.request() returns the headers of GET and sends no request when the method is HEAD: ${resource}`, async () => {
     const { app, stats } = overSandbox({ records: 10 });
     const headers = { "x-request-id": "of-a-test" };
-    const head = await app.request(`/${resource}.csv`, { method: "HEAD", headers });
-    assertEquals([head.status, await head.text(), stats.requests], [200, "", 0]);
+    const getHead = () => app.request(`/${resource}.csv`, { method: "HEAD", headers });
+    const early = await getHead();
+    assertEquals([early.status, await early.text(), stats.requests], [200, "", 0]);
     const got = await app.request(`/${resource}.csv`, { headers });
     await got.text();
+    const { requests } = stats;
+    const head = await getHead();
+    assertEquals([head.status, await head.text(), stats.requests], [200, "", requests]);
     assertEquals([...head.headers], [...got.headers]);
+    // Without a request, the versions of the datasets are not known.
+    const validators = ["etag", "last-modified"];
+    const others = [...got.headers].filter(([name]) => !validators.includes(name));
+    assertEquals([...early.headers], others);
     const wrong = await app.request(`/${resource}.csv?$top=x`, { method: "HEAD" });
     assertEquals([wrong.status, await wrong.text()], [400, ""]);
   });
@@ -203,7 +218,8 @@ Deno.test("createApp() logs to standard error, without the key, when it has no l
   const { error } = console;
   console.error = (...line) => void logged.push(line);
   try {
-    const app = createApp({ ...options, access: "public", maxRows: Infinity });
+    const fetch = answerVersionRequests(options.fetch);
+    const app = createApp({ ...options, fetch, access: "public", maxRows: Infinity });
     assertEquals((await app.request("/Records.csv")).status, 502);
   } finally {
     console.error = error;
@@ -259,7 +275,7 @@ Deno.test("EdgeApp.request() allows all origins to send a key or a token and rea
   const allowed = (name: string) => preflight.headers.get(`access-control-allow-${name}`);
   assertEquals(allowed("origin"), "*");
   assertEquals(allowed("methods"), "GET,HEAD");
-  assertEquals(allowed("headers"), "x-api-key,authorization,x-request-id");
+  assertEquals(allowed("headers"), "x-api-key,authorization,if-none-match,x-request-id");
   assertEquals(allowed("credentials"), null);
   for (const path of ["/Records.csv", "/Records.csv?x=1", "/nothing"]) {
     const response = await app.request(path, { headers: { origin } });
@@ -267,7 +283,14 @@ Deno.test("EdgeApp.request() allows all origins to send a key or a token and rea
     assertEquals(response.headers.get("access-control-allow-origin"), "*");
     const exposed = response.headers.get("access-control-expose-headers") ?? "";
     for (
-      const name of ["content-disposition", "link", "retry-after", "x-request-id", "x-weir-data"]
+      const name of [
+        "content-disposition",
+        "etag",
+        "link",
+        "retry-after",
+        "x-request-id",
+        "x-weir-data",
+      ]
     ) {
       assert(exposed.includes(name));
     }

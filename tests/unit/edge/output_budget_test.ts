@@ -198,10 +198,11 @@ for (const [reason, read] of firstReaders) {
       const { clock, open, service } = serveOneByOne(reason.includes("fails") ? 1 : 0);
       const first = await open();
       await first.read();
+      await clock.sleep(45_000);
       const second = open();
-      await clock.sleep(30_000);
+      await clock.sleep(1_000);
       const requests = service.requests.length;
-      await clock.sleep(20_000);
+      await clock.sleep(10_000);
       assertEquals(service.requests.length, requests);
       const [, bytes] = await Promise.all([read(first), second.then(readAll)]);
       assert(bytes > 30_000);

@@ -11,7 +11,7 @@ const rejected = () => Response.json({ message: "no k3y-of-a-test" }, { status: 
 const broken = () => Response.json({}, { status: 500 });
 const statusOf = async (app: EdgeApp, path = "/readyz") => (await app.request(path)).status;
 /** Sends a download and reads it. */
-const download = async (app: EdgeApp) => await (await app.request("/Metadata.csv")).text();
+const download = async (app: EdgeApp) => await (await app.request("/Citations.txt")).text();
 
 Deno.test("EdgeApp.request() returns 200 for /readyz after the cheapest request that needs the key", async () => {
   const { app, requests } = overUpstream([page([{ DOI: "10.25976/x" }])]);

@@ -132,12 +132,18 @@ const SHARED_NAMES: Record<string, string> = {
   "src/odata/filter.ts commonFilter": "filter of flags such as --doi, and of the form",
   "src/odata/query_options.ts clausesOf": "clauses of a filter, for hints and the header link",
   "src/odata/dataset_filter.ts toMetadataFilter": "checks a filter for citations before a request",
-  "src/odata/dataset_filter.ts toWiderMetadataFilter": "datasets whose versions --resume compares",
+  "src/odata/dataset_filter.ts toWiderMetadataFilter":
+    "datasets whose versions --resume and ETag compare",
+  "src/client/dataset_versions.ts requestDatasetVersions": "request for these versions",
+  "src/client/dataset_versions.ts DatasetVersion": "result of that request",
   "src/formats/citations.ts citationsText": "text of citations in both programs",
   // A function that the server wraps to count its requests.
   "src/client/transport.ts defaultFetch": "default of the option fetch",
   // The server limits what the client reads ahead. The option is not public.
   "src/client/read_ahead.ts PAGE_BUFFER": "option of the bytes of a query",
+  "src/client/start_limits.ts START_LIMITS": "option of a client",
+  "src/client/start_limits.ts StartLimits": "value of that option",
+  "src/client/start_limits.ts InternalOptions": "type of that option",
   "src/client/read_ahead.ts PageBuffer": "type of that option",
   // A function of bytes.
   "src/formats/page_writer.ts releaseBuffer": "frees output after the server has copied it",

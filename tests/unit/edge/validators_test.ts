@@ -1,0 +1,340 @@
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { type AppOptions, createApp } from "../../../edge/app.ts";
+import { signUrl } from "../../../src/signing/signed_url.ts";
+import { DEADLINE } from "../../helpers/deadline.ts";
+import { isVersionRequest, SECRET } from "../../helpers/edge.ts";
+import { FakeClock } from "../../helpers/fake_clock.ts";
+import { page, ROOT, type ScriptedResponse } from "../../helpers/upstream.ts";
+
+const TOKEN = "the-token-of-a-test";
+
+/** Row of Metadata: DOI, version and time of publication. */
+const version = (DOI: string, Version: string, PublishedTimestamp: string) => ({
+  DOI,
+  Version,
+  PublishedTimestamp,
+});
+const A = version("10.25976/a", "1.0.0", "2024-05-01T10:00:00.000Z");
+const B = version("10.25976/b", "2.1.0", "2025-02-03T04:05:06.789Z");
+
+/**
+ * Creates an app over a service with datasets.
+ *
+ * @param datasets Datasets, or the response to a request for them
+ */
+function overDatasets(
+  datasets: { current: object[] | Exclude<ScriptedResponse, Error> },
+  appOptions: Partial<AppOptions> = {},
+) {
+  const clock = new FakeClock();
+  const log: string[] = [];
+  const requests: Request[] = [];
+  const app = createApp({
+    access: "public",
+    apiKey: "k3y-of-a-test",
+    baseUrl: ROOT,
+    clock,
+    now: () => Date.parse("2026-11-22T12:00:00Z"),
+    log: (line) => log.push(line),
+    fetch: async (request) => {
+      requests.push(request);
+      if (!isVersionRequest(request)) {
+        return request.url.includes("count=true") ? Response.json({ value: 1 }) : page([{ Id: 1 }]);
+      }
+      const { current } = datasets;
+      if (Array.isArray(current)) return page(current);
+      return typeof current === "function" ? await current(request) : current;
+    },
+    ...appOptions,
+  });
+  const get = async (path: string, headers: HeadersInit = {}, method = "GET") => {
+    const response = await app.request(path, { headers, method });
+    const text = await response.text();
+    const etag = response.headers.get("etag");
+    return { response, text, etag, status: response.status };
+  };
+  /** Returns the numbers of requests for versions and of others since the last call. */
+  const countRequests = () => {
+    const counts = [
+      requests.filter(isVersionRequest).length,
+      requests.filter((request) => !isVersionRequest(request)).length,
+    ];
+    requests.length = 0;
+    return counts;
+  };
+  return { app, get, clock, log, requests, countRequests };
+}
+
+Deno.test("EdgeApp.request() returns 304 without a request for rows when If-None-Match has the ETag", async () => {
+  const { get, countRequests } = overDatasets({ current: [A, B] });
+  const first = await get("/Records.csv");
+  assertMatch(first.etag!, /^W\/"[0-9a-f]{32}"$/);
+  assertEquals(countRequests(), [1, 1]);
+  const same = await get("/Records.csv", { "if-none-match": first.etag! });
+  assertEquals([same.status, same.text, same.etag], [304, "", first.etag]);
+  assertEquals(countRequests(), [0, 0]);
+});
+
+Deno.test("EdgeApp.request() compares the ETag weakly with each entity-tag of If-None-Match", async () => {
+  const { get } = overDatasets({ current: [A] });
+  const { etag } = await get("/Records.csv");
+  const strong = etag!.slice(2);
+  const cases: [field: string, status: number][] = [
+    [etag!, 304],
+    [strong, 304],
+    ["*", 304],
+    [` * `, 304],
+    [`"x", W/"y,z" ,${etag}`, 304],
+    [`"x",${strong},"y"`, 304],
+    [`"x"`, 200],
+    [`W/""`, 200],
+    [strong.replaceAll('"', ""), 200],
+    [`"${strong.slice(1, -2)}"`, 200],
+    [`"a ${strong.slice(1)}`, 200],
+    ["", 200],
+  ];
+  for (const [field, status] of cases) {
+    assertEquals((await get("/Records.csv", { "if-none-match": field })).status, status, field);
+  }
+});
+
+Deno.test("EdgeApp.request() sends the headers of a download that a 304 needs, and no others about its content", async () => {
+  for (
+    const [options, credentials] of [
+      [{}, {}],
+      [{ access: "token", tokens: [TOKEN] }, { authorization: `Bearer ${TOKEN}` }],
+    ] as const
+  ) {
+    const { get } = overDatasets({ current: [A] }, options);
+    const { response: full } = await get("/Records?$filter=DOI eq '10.25976/a'", credentials);
+    const headers = { ...credentials, "if-none-match": full.headers.get("etag")! };
+    for (const method of ["GET", "HEAD"]) {
+      const { response } = await get("/Records?$filter=DOI eq '10.25976/a'", headers, method);
+      assertEquals(response.status, 304);
+      for (const name of ["cache-control", "vary", "etag", "access-control-allow-origin"]) {
+        assertEquals(response.headers.get(name), full.headers.get(name), name);
+      }
+      for (const name of ["content-type", "content-disposition", "content-length", "link"]) {
+        assertEquals(response.headers.get(name), null, name);
+      }
+    }
+  }
+});
+
+Deno.test("EdgeApp.request() ignores If-Modified-Since, because a removed dataset has no time", async () => {
+  const { get } = overDatasets({ current: [A] });
+  const { status } = await get("/Records.csv", {
+    "if-modified-since": new Date(1e15).toUTCString(),
+  });
+  assertEquals(status, 200);
+});
+
+Deno.test("EdgeApp.request() returns 304 to HEAD, and an ETag, only when the versions are cached", async () => {
+  const { get, countRequests } = overDatasets({ current: [A] });
+  const cold = await get("/Records.csv", { "if-none-match": "*" }, "HEAD");
+  assertEquals([cold.status, cold.etag], [200, null]);
+  assertEquals(countRequests(), [0, 0]);
+  const { etag } = await get("/Records.csv");
+  countRequests();
+  const other = await get("/Records.csv", { "if-none-match": '"x"' }, "HEAD");
+  assertEquals([other.status, other.etag], [200, etag]);
+  const same = await get("/Records.csv", { "if-none-match": etag! }, "HEAD");
+  assertEquals([same.status, same.text], [304, ""]);
+  assertEquals(countRequests(), [0, 0]);
+});
+
+Deno.test("EdgeApp.request() returns another ETag for each query, format and option that changes the rows", async () => {
+  const { get } = overDatasets({ current: [A] });
+  const paths = [
+    "/Records.csv",
+    "/Records.ndjson",
+    "/Records.json",
+    "/Observations.csv",
+    "/Records.csv?$select=Id",
+    "/Records.csv?$filter=DOI eq '10.25976/a'",
+    "/Records.csv?limit=1",
+    "/Records.csv?$skiptoken=Id:1",
+    "/Records.csv?separator=;",
+    "/Records.csv?header=false",
+    "/Records.csv?bom=true",
+    "/Records.csv?escapeFormulas=true",
+    "/Records?$count=true",
+    "/Records?$count=true&$filter=DOI eq '10.25976/a'",
+    "/Locations.csv?bbox=-64,46,-62,47",
+    "/Locations.csv?bbox=-64,46,-62,48",
+  ];
+  const etags: string[] = [];
+  for (const path of paths) etags.push((await get(path)).etag!);
+  assertEquals(new Set(etags).size, paths.length);
+  for (const path of ["/Records", "/Records.csv?$top=2000", "/Records.csv?filename=a"]) {
+    assertEquals((await get(path)).etag, etags[0], path);
+  }
+  assertEquals((await get("/Records.ndjson?$count=true")).etag, etags[12]);
+});
+
+Deno.test("EdgeApp.request() returns the same ETag for each signature of a URL", async () => {
+  const { get } = overDatasets({ current: [A] }, { access: "signed", signingSecret: SECRET });
+  const etags: (string | null)[] = [];
+  for (const seconds of [60, 600]) {
+    const expires = Date.parse("2026-11-22T12:00:00Z") / 1000 + seconds;
+    const url = await signUrl("http://localhost/Records.csv", { secret: SECRET, expires });
+    etags.push((await get(url)).etag);
+  }
+  assert(etags[0] !== null);
+  assertEquals(etags[0], etags[1]);
+});
+
+const changes: [name: string, datasets: object[]][] = [
+  ["has another version", [A, { ...B, Version: "2.2.0" }]],
+  ["was published again", [A, { ...B, PublishedTimestamp: "2026-01-01T00:00:00Z" }]],
+  ["was removed", [B]],
+  ["was added", [A, B, { ...A, DOI: "10.25976/c" }]],
+  ["was replaced by one with the same version and time", [{ ...A, DOI: "10.25976/c" }, B]],
+];
+for (const [name, datasets] of changes) {
+  Deno.test(`EdgeApp.request() returns another ETag, at most 60 s later, when a dataset ${name}`, async () => {
+    const current: { current: object[] } = { current: [A, B] };
+    const { get, clock, countRequests } = overDatasets(current);
+    const { etag } = await get("/Records.csv");
+    current.current = datasets;
+    const headers = { "if-none-match": etag! };
+    clock.advance(59_000);
+    assertEquals((await get("/Records.csv", headers)).status, 304);
+    clock.advance(1_001);
+    countRequests();
+    const changed = await get("/Records.csv", headers);
+    assertEquals(changed.status, 200);
+    assert(changed.etag !== null && changed.etag !== etag);
+    assertEquals(countRequests(), [1, 1]);
+  });
+}
+
+Deno.test("EdgeApp.request() returns the same ETag when the datasets are in another order", async () => {
+  const current = { current: [A, B] };
+  const { get, clock } = overDatasets(current);
+  const { etag } = await get("/Records.csv");
+  current.current = [B, A];
+  clock.advance(60_001);
+  assertEquals((await get("/Records.csv")).etag, etag);
+});
+
+Deno.test("EdgeApp.request() sets Last-Modified to the latest publication, and not to a later time than now", async () => {
+  const lastModified = async (...datasets: object[]) => {
+    const { response } = await overDatasets({ current: datasets }).get("/Records.csv");
+    return response.headers.get("last-modified");
+  };
+  assertEquals(await lastModified(A, B), "Mon, 03 Feb 2025 04:05:06 GMT");
+  const future = version("10.25976/c", "1", "2031-01-01T00:00:00Z");
+  assertEquals(await lastModified(future, B), "Sun, 22 Nov 2026 12:00:00 GMT");
+  assertEquals(
+    await lastModified(version("10.25976/c", "1", "soon"), A),
+    "Wed, 01 May 2024 10:00:00 GMT",
+  );
+  assertEquals(await lastModified(), null);
+});
+
+Deno.test("EdgeApp.request() requests the versions once for queries of the same datasets", async () => {
+  const { get, requests, countRequests } = overDatasets({ current: [A] });
+  const filter = "$filter=DOI eq '10.25976/a'";
+  for (const path of ["/Records.csv", "/Observations.csv", "/Records"]) {
+    await get(
+      `${path}?${filter} and CharacteristicName ne 'pH'&$select=Id&$count=${path === "/Records"}`,
+    );
+  }
+  assertEquals(countRequests(), [1, 3]);
+  await get("/Locations.csv?$filter=Name eq 'A river' and DOI eq '10.25976/a'");
+  assertEquals(countRequests(), [0, 1]);
+  await get("/Records.csv?$filter=DOI eq '10.25976/b'");
+  const wanted = new URL(requests.find(isVersionRequest)!.url).searchParams.get("$filter");
+  assertEquals(wanted, "DOI eq '10.25976/b'");
+});
+
+Deno.test(
+  "EdgeApp.request() requests the versions once for concurrent downloads",
+  DEADLINE,
+  async () => {
+    const { get, countRequests } = overDatasets({ current: [A] }, { requestsPerSecond: Infinity });
+    const etags = await Promise.all(Array.from({ length: 10 }, () => get("/Records.csv")));
+    assertEquals(new Set(etags.map(({ etag }) => etag)).size, 1);
+    assertEquals(countRequests()[0], 1);
+  },
+);
+
+Deno.test("EdgeApp.request() sends no request for versions, and no ETag, when access is caller", async () => {
+  const { get, countRequests } = overDatasets({ current: [A] }, {
+    access: "caller",
+    apiKey: undefined,
+  });
+  const { etag, status } = await get("/Records.csv", { "x-api-key": "k", "if-none-match": "*" });
+  assertEquals([etag, status], [null, 200]);
+  assertEquals(countRequests(), [0, 1]);
+});
+
+const failures: [name: string, response: Exclude<ScriptedResponse, Error>, time: number][] = [
+  ["fails", () => Response.json({}, { status: 500 }), 530],
+  ["breaks", () => Promise.reject(new Error("reset")), 530],
+  ["is refused", () => Response.json({}, { status: 400 }), 530],
+  ["gets no response for 10 s", () => new Promise<Response>(() => {}), 10_000],
+];
+for (const [name, response, time] of failures) {
+  Deno.test(
+    `EdgeApp.request() completes a download without an ETag when the request for versions ${name}`,
+    DEADLINE,
+    async () => {
+      const { get, countRequests, clock, log } = overDatasets({ current: response });
+      const { etag, status, text, response: { headers } } = await get("/Records.csv?$select=Id", {
+        "if-none-match": "*",
+      });
+      assertEquals([etag, headers.get("last-modified"), status, text], [
+        null,
+        null,
+        200,
+        "Id\r\n1\r\n",
+      ]);
+      assertEquals([countRequests(), clock.now()], [[1, 1], time]);
+      assertEquals(log.length, 1);
+      assertMatch(log[0]!, /error .* Request for the versions of the datasets failed: /);
+      // The failure is cached, so that an outage delays one download and not each.
+      await get("/Records.csv?$select=Id");
+      assertEquals(countRequests(), [0, 1]);
+      clock.advance(60_000);
+      await get("/Records.csv?$select=Id");
+      assertEquals(countRequests(), [1, 1]);
+    },
+  );
+}
+
+Deno.test("EdgeApp.request() returns 502 after one request when the service rejects the API key", async () => {
+  for (const status of [401, 403]) {
+    const { get, countRequests, log } = overDatasets({
+      current: () => Response.json({}, { status }),
+    });
+    assertEquals((await get("/Records.csv")).status, 502);
+    assertEquals(countRequests(), [1, 0]);
+    assertEquals(log.length, 1);
+    assertMatch(log[0]!, /Download of Records failed: .* check the API key|send an API key/);
+  }
+});
+
+Deno.test("EdgeApp.request() returns an ETag when the filter of the query is too long for Metadata", async () => {
+  // The select and the page size make the request for the versions longer than that for the rows.
+  const filter = `DOI eq '${"x".repeat(7_900)}'`;
+  const { get, requests } = overDatasets({ current: [A] });
+  assertMatch((await get(`/Records.csv?$select=Id&$filter=${filter}`)).etag!, /^W/);
+  assertEquals(new URL(requests[0]!.url).searchParams.has("$filter"), false);
+});
+
+Deno.test("EdgeApp.request() logs and counts a 304 as a complete response", async () => {
+  const { app, get, log } = overDatasets({ current: [A] }, {
+    logRequests: true,
+    logFormat: "json",
+  });
+  const { etag } = await get("/Records.csv");
+  await get("/Records.csv", { "if-none-match": etag! });
+  const { status, level, outcome, rows, bytes, upstreamRequests } = JSON.parse(log[1]!);
+  assertEquals([status, level, outcome], [304, "info", "complete"]);
+  assertEquals([rows, bytes, upstreamRequests], [0, 0, 0]);
+  const sample = 'weir_requests_total{route="/Records.csv",method="GET",status="304"} 1';
+  assert(app.metrics().includes(sample));
+});
