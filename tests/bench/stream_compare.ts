@@ -256,6 +256,8 @@ async function outputOf(program: string, args: string[], cwd: string): Promise<s
 export interface StreamOptions {
   /** Whether to measure few records once, to try the suite. */
   isQuick: boolean;
+  /** Maximum number of rounds of each row. Default: that of the scale. */
+  rounds?: number;
   /** Default: those that are installed. */
   runtimes?: readonly StreamRuntime[];
 }
@@ -278,13 +280,14 @@ export async function* compareStream(
   names: readonly (keyof typeof STREAM_SUITES)[],
   checkouts: Checkouts,
   folder: string,
-  { isQuick, runtimes = INSTALLED }: StreamOptions,
+  { isQuick, rounds = Infinity, runtimes = INSTALLED }: StreamOptions,
 ): AsyncGenerator<StreamRow> {
   await using service = await startService("tests/bench/stream_service.ts");
   const folders = { before: `${folder}/before`, after: `${folder}/after` };
   await bundleProgram(checkouts.before, folders.before);
   await bundleProgram(checkouts.after, folders.after);
   const scale = isQuick ? QUICK : FULL;
-  const context: Context = { ...scale, folder, runtimes, service, folders, checkouts };
+  const limited = { ...scale, rounds: Math.min(scale.rounds, rounds) };
+  const context: Context = { ...limited, folder, runtimes, service, folders, checkouts };
   for (const name of names) yield* STREAM_SUITES[name](context);
 }
