@@ -61,7 +61,10 @@ export class Exchange implements FailureLog {
   readonly #secrets: Set<string>;
   readonly #recorders: Recorders;
 
-  constructor(readonly request: Request, recorders: Recorders) {
+  /**
+   * @param connection Second argument of `EdgeApp.fetch()`: information about the connection
+   */
+  constructor(readonly request: Request, readonly connection: unknown, recorders: Recorders) {
     this.#recorders = recorders;
     const { clock, dataStreamOptions: { baseUrl = PRODUCTION_URL } } = recorders.settings;
     this.deadline = new StartDeadline(clock, baseUrl);
@@ -108,6 +111,11 @@ export class Exchange implements FailureLog {
     if (error instanceof DataStreamError) this.#recorders.readiness.recordError(error);
     const message = error instanceof Error ? error.message : String(error);
     this.#recorders.log.addError(this.id, `${failure}: ${message}`, this.#redact);
+  }
+
+  /** Logs that the server is not configured for a request. */
+  logWarning(text: string): void {
+    this.#recorders.log.addWarning(this.id, text, this.#redact);
   }
 
   /**

@@ -1,3 +1,5 @@
+import type { RateLimiter } from "./rate_limiter.ts";
+
 /**
  * Limits for the requests that a server sends before a response has its first content. A client that waits longer
  * would take the server for dead.
@@ -17,7 +19,11 @@ export interface StartLimits {
 /** Key of an internal option of `DataStream`: the `StartLimits` of its requests. */
 export const START_LIMITS: unique symbol = Symbol("START_LIMITS");
 
+/** Key of an internal option of `DataStream`: a function that wraps its rate limiter. */
+export const WRAP_LIMITER: unique symbol = Symbol("WRAP_LIMITER");
+
 /** Options of `DataStream` that are not public. */
 export interface InternalOptions {
   [START_LIMITS]?: StartLimits | undefined;
+  [WRAP_LIMITER]?: ((limiter: RateLimiter) => RateLimiter) | undefined;
 }
