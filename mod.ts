@@ -77,6 +77,7 @@
  * | command line | `@weir/datastream/cli` | Deno, Node, Bun |
  * | request builder alone, without the client | `@weir/datastream/endpoint` | all |
  * | server of download URLs, with a web page | `@weir/datastream/edge` | all but browsers |
+ * | this server for Workers, with one rate limit for all isolates | `@weir/datastream/cloudflare` | Cloudflare Workers |
  * | this server, configured by environment variables | `@weir/datastream/serve` | Deno, Bun, Cloudflare Workers |
  * | an HTTP server for it in Node | `@weir/datastream/node` | Node |
  * | synthetic data for tests | `@weir/datastream/sandbox` | all |

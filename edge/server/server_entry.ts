@@ -10,7 +10,7 @@ import {
   stopWithin,
 } from "./graceful_stop.ts";
 import { BUN_IDLE_TIMEOUT, DEFAULT_HOST } from "./listening.ts";
-import type { LogTarget } from "../options.ts";
+import type { AppOptions, LogTarget } from "../options.ts";
 import { problemResponse } from "../problem.ts";
 import {
   createReport,
@@ -75,14 +75,25 @@ export function createServerEntry(
   };
 }
 
-/** Creates the entry for Workers. The app is created at the first request, which has the environment. */
-function createWorkersEntry(log: LogTarget): ServerEntry {
+/** Variables and other bindings of a Worker, by name. */
+export type Bindings = Readonly<Record<string, unknown>>;
+
+/**
+ * Creates the entry for Workers. The app is created at the first request, which has the environment.
+ *
+ * @param readOptions Returns options from bindings that are not variables
+ */
+export function createWorkersEntry(
+  log: LogTarget,
+  readOptions: (bindings: Bindings) => Partial<AppOptions> = () => ({}),
+): ServerEntry {
   let app: Handler | undefined;
   return {
     idleTimeout: BUN_IDLE_TIMEOUT,
     hostname: DEFAULT_HOST,
-    fetch(request, bindings) {
-      app ??= createAppOfWorker(bindings as Environment | undefined ?? {}, log);
+    fetch(request, given) {
+      const bindings = given as Bindings | undefined ?? {};
+      app ??= createAppOfWorker(bindings, readOptions(bindings), log);
       return app.fetch(request);
     },
   };
@@ -114,10 +125,15 @@ function createAppOfProcess(
 }
 
 /** Creates the app of a Worker. Returns a handler with status 503 if a variable is missing or invalid. */
-function createAppOfWorker(bindings: Environment, log: LogTarget): Handler {
-  const report = createReport(log, bindings.WEIR_LOG);
+function createAppOfWorker(
+  bindings: Bindings,
+  options: Partial<AppOptions>,
+  log: LogTarget,
+): Handler {
+  const variables = bindings as Environment;
+  const report = createReport(log, variables.WEIR_LOG);
   try {
-    return createReportedApp(bindings, Object.keys(bindings), log, report);
+    return createReportedApp(variables, Object.keys(bindings), log, report, options);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     report(failureMessage(error), "error");
@@ -131,13 +147,14 @@ function createReportedApp(
   names: Iterable<string>,
   log: LogTarget,
   report: Report,
+  given: Partial<AppOptions> = {},
 ): Handler {
   for (const message of unknownVariables(names)) report(message, "warn");
   if (environment.WEIR_METRICS_PORT) {
     report("WEIR_METRICS_PORT has no effect: run weir serve, or set WEIR_METRICS_TOKEN", "warn");
   }
   readShutdownTimeout(environment.WEIR_SHUTDOWN_TIMEOUT);
-  const options = { log, ...readConfig(environment) };
+  const options = { log, ...readConfig(environment), ...given };
   const app = createApp(options);
   report(settingsLine(options));
   return app;

@@ -1,2 +1,3 @@
-// A Cloudflare Worker that serves downloads and their web page. `wrangler.jsonc` has its settings.
-export { default } from "@weir/datastream/serve";
+// A Cloudflare Worker that serves downloads and their web page, and the Durable Object that limits the rate
+// of all isolates. `wrangler.jsonc` has its settings.
+export { default, RateLimiterObject } from "@weir/datastream/cloudflare";

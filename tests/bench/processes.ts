@@ -1,4 +1,5 @@
 // Starts the sandbox and the edge server in separate processes.
+import type { ArrivalStats } from "../helpers/arrivals.ts";
 import { PROJECT } from "../helpers/project.ts";
 
 /** A server in a separate process. */
@@ -9,20 +10,30 @@ export interface ServerProcess extends AsyncDisposable {
 }
 
 /** Counts of the requests that the sandbox received. */
-export interface ServiceStats {
-  requests: number;
+export interface ServiceStats extends ArrivalStats {
   /** Number of requests that arrived too early or overlapped another one. */
   violations: number;
 }
 
-/** Starts the sandbox in a separate process. */
-export function startSandbox(records: number, requestsPerSecond: number): Promise<ServerProcess> {
-  return startService("tests/bench/sandbox_server.ts", `${records}`, `${requestsPerSecond}`);
+/**
+ * Starts the sandbox in a separate process.
+ *
+ * @param latency Time (ms) before it responds, if it has a rate limit
+ */
+export function startSandbox(
+  records: number,
+  requestsPerSecond: number,
+  latency = 0,
+): Promise<ServerProcess> {
+  const args = [records, requestsPerSecond, latency].map(String);
+  return startService("tests/bench/sandbox_server.ts", ...args);
 }
 
 /** Starts a file of the project that serves on loopback in a separate process. */
 export function startService(file: string, ...args: string[]): Promise<ServerProcess> {
-  const flags = ["--quiet", "--allow-net=127.0.0.1", PROJECT + file];
+  // Without the last flag, Deno warns about requests whose signal the sandbox reads.
+  const allow = ["--allow-net=127.0.0.1", "--unstable-no-legacy-abort"];
+  const flags = ["--quiet", ...allow, PROJECT + file];
   return startProcess(Deno.execPath(), ["run", ...flags, ...args]);
 }
 

@@ -1,22 +1,25 @@
 /**
  * Serves the sandbox on loopback. Prints its URL to standard error and serves request counts at
- * `/stats`. Arguments: number of records, requests per second.
+ * `/stats`. Arguments: number of records, requests per second, latency in milliseconds (default 0).
  */
 import process from "node:process";
 import { createSandbox } from "../../src/sandbox/service.ts";
+import { recordArrivals } from "../helpers/arrivals.ts";
 import { RecordedRows } from "./recorded_rows.ts";
 
-const [records, requestsPerSecond] = process.argv.slice(2).map(Number) as [number, number];
+const [records, requestsPerSecond, latency] = process.argv.slice(2)
+  .map(Number) as [number, number, number?];
 const sandbox = createSandbox({ records, requestsPerSecond });
 const recorded = requestsPerSecond === Infinity ? await RecordedRows.create(records) : undefined;
 let requests = 0;
+const arrivals = recordArrivals(sandbox.fetch, latency);
 
 const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
   if (new URL(request.url).pathname === "/stats") {
     const { tooFast, parallel } = sandbox.stats;
-    return Response.json({ requests, violations: tooFast + parallel });
+    return Response.json({ ...arrivals.stats, requests, violations: tooFast + parallel });
   }
   requests++;
-  return recorded?.respond(request) ?? sandbox.fetch(request);
+  return recorded?.respond(request) ?? arrivals.fetch(request);
 });
 console.error(`http://127.0.0.1:${server.addr.port}`);

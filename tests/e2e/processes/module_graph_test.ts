@@ -81,6 +81,7 @@ Deno.test("each entry point imports only the packages that it needs", async () =
   const server = ["deno-std", "hono", "url-template"];
   assertEquals(await packages("edge/app.ts"), server);
   assertEquals(await packages("edge/serve.ts"), server);
+  assertEquals(await packages("edge/cloudflare/mod.ts"), server);
   assertEquals(await packages("edge/node.ts"), ["@hono/node-server", ...server]);
   assertEquals(await packages("src/cli/main.ts"), ["deno-std", "url-template"]);
   assertEquals(await packages("src/sandbox/service.ts"), []);

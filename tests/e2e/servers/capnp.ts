@@ -1,3 +1,5 @@
+const quote = JSON.stringify;
+
 /**
  * Creates the configuration of workerd for a Worker in `app.js`, on a free port.
  *
@@ -5,25 +7,91 @@
  * @param environment Environment variables, which become bindings
  */
 export function toCapnp(wrangler: string, environment: Record<string, string>): string {
-  const { compatibility_date: date, compatibility_flags: flags } = JSON.parse(
-    wrangler.replace(/^\s*\/\/.*$/gm, ""),
-  );
-  const quote = JSON.stringify;
-  const bindings = Object.entries(environment)
-    .map(([name, value]) => `(name = ${quote(name)}, text = ${quote(value)})`);
   return `using Workerd = import ${quote("/workerd/workerd.capnp")};
 const config :Workerd.Config = (
   services = [
     (name = "main", worker = .app),
-    (name = "internet", network = (allow = ["private", "local"])),
+    ${NETWORK},
   ],
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
 );
 const app :Workerd.Worker = (
-  modules = [(name = "app", esModule = embed "app.js")],
-  compatibilityDate = ${quote(date)},
-  compatibilityFlags = ${quote(flags)},
-  bindings = [${bindings.join(", ")}],
+  ${codeOf(wrangler)}
+  bindings = [${toBindings(environment).join(", ")}],
 );
 `;
+}
+
+/**
+ * Creates the configuration of workerd for several isolates of a Worker in `app.js`, each on a free port.
+ *
+ * @param storage Folder with the storage of the Durable Object that limits the rate; `undefined` for isolates
+ *   without the binding
+ */
+export function toIsolatesCapnp(
+  wrangler: string,
+  environment: Record<string, string>,
+  count: number,
+  storage: string | undefined,
+): string {
+  const names = Array.from({ length: count }, (_, index) => `isolate${index}`);
+  const bindings = toBindings(environment);
+  const limiter = { className: "RateLimiterObject", serviceName: "limiter" };
+  if (storage !== undefined) {
+    bindings.push(
+      `(name = "RATE_LIMITER", durableObjectNamespace = (className = ${
+        quote(limiter.className)
+      }, ` +
+        `serviceName = ${quote(limiter.serviceName)}))`,
+    );
+  }
+  const objects = storage === undefined ? "" : `
+const limiter :Workerd.Worker = (
+  ${codeOf(wrangler)}
+  durableObjectNamespaces = [
+    (className = ${quote(limiter.className)}, uniqueKey = "weir-rate-limiter", enableSql = true),
+  ],
+  durableObjectStorage = (localDisk = "storage"),
+);
+`;
+  return `using Workerd = import ${quote("/workerd/workerd.capnp")};
+const config :Workerd.Config = (
+  services = [
+    ${names.map((name) => `(name = ${quote(name)}, worker = .app),`).join("\n    ")}
+    ${
+    storage === undefined ? "" : `(name = ${quote(limiter.serviceName)}, worker = .limiter),
+    (name = "storage", disk = (path = ${quote(storage)}, writable = true)),`
+  }
+    ${NETWORK},
+  ],
+  sockets = [
+    ${
+    names.map((name) =>
+      `(name = ${quote(name)}, address = "127.0.0.1:0", http = (), service = ${quote(name)}),`
+    ).join("\n    ")
+  }
+  ],
+);
+const app :Workerd.Worker = (
+  ${codeOf(wrangler)}
+  bindings = [${bindings.join(", ")}],
+);
+${objects}`;
+}
+
+const NETWORK = '(name = "internet", network = (allow = ["private", "local"]))';
+
+/** Returns the fields of a Worker with its code, and the compatibility date and flags of `wrangler.jsonc`. */
+function codeOf(wrangler: string): string {
+  const { compatibility_date: date, compatibility_flags: flags } = JSON.parse(
+    wrangler.replace(/^\s*\/\/.*$/gm, ""),
+  );
+  return `modules = [(name = "app", esModule = embed "app.js")],
+  compatibilityDate = ${quote(date)},
+  compatibilityFlags = ${quote(flags)},`;
+}
+
+function toBindings(environment: Record<string, string>): string[] {
+  return Object.entries(environment)
+    .map(([name, value]) => `(name = ${quote(name)}, text = ${quote(value)})`);
 }

@@ -1,6 +1,7 @@
 // Has a type error for each exported value that is `any`, takes `any` or returns it. It is compiled only.
 import type * as mod from "@weir/datastream";
 import type * as cli from "@weir/datastream/cli";
+import type * as cloudflare from "@weir/datastream/cloudflare";
 import type * as edge from "@weir/datastream/edge";
 import type * as builder from "@weir/datastream/endpoint";
 import type * as node from "@weir/datastream/node";
@@ -41,10 +42,11 @@ export type Found = [
   NamesWithAny<typeof node>,
   NamesWithAny<typeof sandbox>,
   NamesWithAny<typeof serve>,
+  NamesWithAny<typeof cloudflare>,
 ];
 
 declare const found: Found;
-const none: [never, never, never, never, never, never, never] = found;
+const none: [never, never, never, never, never, never, never, never] = found;
 void none;
 
 /** Shows that these types detect `any`. */

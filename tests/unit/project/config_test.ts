@@ -26,6 +26,7 @@ Deno.test("deno.json has the name, exports and specifiers of jsr.json when it is
     "./edge",
     "./serve",
     "./node",
+    "./cloudflare",
     "./sandbox",
   ]);
   assertEquals(Object.keys(denoImports), Object.keys(jsrImports));

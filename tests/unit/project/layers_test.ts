@@ -24,6 +24,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "edge/page",
   ],
   "edge/server": ["src", "edge"],
+  "edge/cloudflare": ["src", "src/client", "edge", "edge/server"],
   "edge/page": [
     "src",
     "src/client",
@@ -145,6 +146,15 @@ const SHARED_NAMES: Record<string, string> = {
   "src/client/start_limits.ts StartLimits": "value of that option",
   "src/client/start_limits.ts InternalOptions": "type of that option",
   "src/client/read_ahead.ts PageBuffer": "type of that option",
+  // The limiter in a Durable Object has the queue and the waiters of the limiter of a process.
+  "src/client/rate_limiter.ts createMemoryStore": "rate limit in the memory of the object",
+  "src/client/rate_limiter.ts createPollingLimiter": "limiter whose waiters poll a store",
+  "src/client/rate_limiter.ts RateLimitStore": "interface of a store",
+  "src/client/rate_limit_state.ts createRateLimitState": "state of the object",
+  "src/client/rate_limit_state.ts RateLimitState": "state of the object",
+  "src/client/rate_limit_state.ts Poll": "message to the object",
+  "src/client/rate_limit_state.ts PollResult": "response of the object",
+  "src/client/rate_limit_state.ts Release": "message to the object",
   // A function of bytes.
   "src/formats/page_writer.ts releaseBuffer": "frees output after the server has copied it",
 };

@@ -1,5 +1,6 @@
 // Lists the public names, so that a change of the public API requires an edit here.
 import { assert, assertEquals } from "@std/assert";
+import * as cloudflare from "../../../edge/cloudflare/mod.ts";
 import * as cli from "../../../src/cli/main.ts";
 import * as edge from "../../../edge/app.ts";
 import * as endpoint from "../../../src/endpoint/mod.ts";
@@ -39,6 +40,11 @@ Deno.test("the other entries export only the listed values when they are importe
   assertEquals(Object.keys(cli), ["main"]);
   assertEquals(Object.keys(edge), ["createApp", "signUrl"]);
   assertEquals(Object.keys(node), ["serveNode"]);
+  assertEquals(Object.keys(cloudflare), [
+    "RateLimiterObject",
+    "default",
+    "durableObjectRateLimiter",
+  ]);
   assertEquals(Object.keys(sandbox), ["createSandbox"]);
 });
 

@@ -1,0 +1,92 @@
+/**
+ * The server of CSV downloads from [DataStream](https://datastream.org) for Cloudflare Workers, with one rate
+ * limit for all isolates.
+ *
+ * Cloudflare runs a Worker in many isolates. Each of them would send two requests per second to DataStream,
+ * whose limit is two per second for an API key. With this module, a Durable Object permits the requests of all
+ * isolates.
+ *
+ * ## Use
+ *
+ * The module of the Worker:
+ *
+ * ```ts ignore
+ * export { default, RateLimiterObject } from "@weir/datastream/cloudflare";
+ * ```
+ *
+ * `wrangler.jsonc` binds the class to the name `RATE_LIMITER`:
+ *
+ * ```json
+ * {
+ *   "main": "worker.ts",
+ *   "compatibility_flags": ["enable_request_signal"],
+ *   "durable_objects": {
+ *     "bindings": [{ "name": "RATE_LIMITER", "class_name": "RateLimiterObject" }]
+ *   },
+ *   "migrations": [{ "tag": "v1", "new_sqlite_classes": ["RateLimiterObject"] }]
+ * }
+ * ```
+ *
+ * ## Runtimes
+ *
+ * Cloudflare Workers. Other runtimes can import the module, but not serve its default export.
+ *
+ * ## Configuration
+ *
+ * The default export is the server of `@weir/datastream/serve`, configured by environment variables. Without
+ * the binding, each isolate has a rate limit of its own.
+ *
+ * The page `docs/deploying.md` in the repository describes the deployment and its costs.
+ *
+ * @module
+ */
+import { createWorkersEntry, type ServerEntry } from "../server/server_entry.ts";
+import { durableObjectRateLimiter, type ObjectNamespace } from "./object_rate_limiter.ts";
+
+export {
+  durableObjectRateLimiter,
+  type ObjectLimiterOptions,
+  type ObjectNamespace,
+  type ObjectStub,
+} from "./object_rate_limiter.ts";
+export {
+  type ObjectContext,
+  type ObjectStorage,
+  RateLimiterObject,
+} from "./rate_limiter_object.ts";
+export type { ServerEntry };
+
+/** Module of Workers. Its name is not a literal, so that other runtimes and bundlers do not load it. */
+const WORKERS_MODULE: string = "cloudflare:workers";
+
+/** The exports of that module that the server uses. */
+interface WorkersModule {
+  waitUntil?: (promise: Promise<unknown>) => void;
+}
+
+let workers: WorkersModule | undefined;
+const server: ServerEntry = createWorkersEntry(console, ({ RATE_LIMITER: namespace }) => {
+  if (namespace === undefined) return {};
+  const waitUntil = (promise: Promise<unknown>) => workers?.waitUntil?.(promise);
+  return {
+    rateLimiter: durableObjectRateLimiter(namespace as ObjectNamespace, { waitUntil }),
+  };
+});
+
+/**
+ * The server that Workers start.
+ *
+ * @example The module of a Worker
+ * ```ts ignore
+ * export { default, RateLimiterObject } from "@weir/datastream/cloudflare";
+ * ```
+ */
+const worker: ServerEntry = {
+  ...server,
+  async fetch(request, bindings) {
+    // Here, because a module with a top-level await cannot be loaded with `require()`.
+    workers ??= await import(WORKERS_MODULE).catch(() => ({})) as WorkersModule;
+    return await server.fetch(request, bindings);
+  },
+};
+export default worker;

@@ -1,0 +1,156 @@
+import { type Clock, systemClock } from "../../src/clock.ts";
+import {
+  createPollingLimiter,
+  type RateLimiter,
+  type RateLimitStore,
+  type RateLimitTarget,
+} from "../../src/client/rate_limiter.ts";
+import type { PollResult } from "../../src/client/rate_limit_state.ts";
+import type { ObjectMessages } from "./rate_limiter_object.ts";
+
+/** The part of a Durable Object's stub that the rate limiter uses. */
+export interface ObjectStub {
+  /** Sends a request to the object. */
+  fetch(url: string, init: RequestInit): Promise<Response>;
+}
+
+/**
+ * The part of a Durable Object namespace, which is a binding of a Worker, that the rate limiter uses.
+ *
+ * @typeParam Id Type of the ids of objects
+ */
+export interface ObjectNamespace<Id = unknown> {
+  /** Returns the id of the object with a name. */
+  idFromName(name: string): Id;
+  /** Returns a stub that sends requests to an object. */
+  get(id: Id): ObjectStub;
+}
+
+/**
+ * Options of {@linkcode durableObjectRateLimiter}.
+ *
+ * @example The function of a Worker
+ * ```ts ignore
+ * import { durableObjectRateLimiter, type ObjectLimiterOptions } from "@weir/datastream/cloudflare";
+ * import { env, waitUntil } from "cloudflare:workers";
+ *
+ * const options: ObjectLimiterOptions = { waitUntil };
+ * const rateLimiter = durableObjectRateLimiter(env.RATE_LIMITER, options);
+ * ```
+ */
+export interface ObjectLimiterOptions {
+  /**
+   * Keeps a request of the Worker running until a promise settles, so that a permit is released although
+   * its client has left: `waitUntil` of `cloudflare:workers`. Without it, such a permit expires after 5 s.
+   */
+  waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
+  /** Clock for tests. Default: the clock of the process. */
+  clock?: Clock;
+}
+
+/** Origin in the URLs of messages. Only their paths have a meaning. */
+const OBJECT_URL = "https://rate-limiter.invalid";
+/** Delays (ms) before a message that failed is sent again. */
+const RETRY_DELAYS = [100, 200, 400, 800, 1_600, 3_200];
+
+/**
+ * Creates a rate limiter that all isolates of a Worker share: a Durable Object for each origin and API key.
+ *
+ * A request to DataStream takes two messages to the object, one to get a permit and one to release it, and
+ * another for each 2.5 s of waiting and for each second of a page that arrives slowly. Each message is a
+ * subrequest of the Worker.
+ *
+ * If the object does not respond, messages are sent again for some seconds; then the request fails.
+ *
+ * @param namespace Binding to the class {@linkcode RateLimiterObject}
+ * @returns The rate limiter, for `createApp()` or `DataStream`
+ *
+ * @example An app with options in code
+ * ```ts ignore
+ * import { createApp } from "@weir/datastream/edge";
+ * import { durableObjectRateLimiter } from "@weir/datastream/cloudflare";
+ * import { env, waitUntil } from "cloudflare:workers";
+ *
+ * export { RateLimiterObject } from "@weir/datastream/cloudflare";
+ * const rateLimiter = durableObjectRateLimiter(env.RATE_LIMITER, { waitUntil });
+ * export default createApp({ access: "caller", rateLimiter });
+ * ```
+ */
+export function durableObjectRateLimiter<Id>(
+  namespace: ObjectNamespace<Id>,
+  { waitUntil, clock = systemClock }: ObjectLimiterOptions = {},
+): RateLimiter {
+  const storeOf = ({ origin, keyHash }: RateLimitTarget) => {
+    const name = `${origin} ${keyHash ?? "without a key"}`;
+    // A stub belongs to one request of the Worker, and is not usable after an error.
+    const createStub = () => namespace.get(namespace.idFromName(name));
+    return createStore(
+      (path, body) => sendWithRetries(createStub, path, body, clock),
+      clock,
+      waitUntil,
+    );
+  };
+  return createPollingLimiter(storeOf, () => crypto.randomUUID(), clock);
+}
+
+type SendMessage = <Path extends keyof ObjectMessages>(
+  path: Path,
+  body: ObjectMessages[Path],
+) => Promise<unknown>;
+
+/** Creates the store of one permit. */
+function createStore(
+  send: SendMessage,
+  clock: Clock,
+  waitUntil: ObjectLimiterOptions["waitUntil"],
+): RateLimitStore {
+  const start = clock.now();
+  // The client does not wait for these messages.
+  const sendDetached: SendMessage = (path, body) => {
+    const sent = send(path, body);
+    waitUntil?.(sent.catch(() => {}));
+    return sent;
+  };
+  return {
+    async poll({ id, requestsPerSecond, maxWait }) {
+      return await send("/poll", {
+        id,
+        requestsPerSecond: requestsPerSecond === Infinity ? null : requestsPerSecond,
+        maxWait,
+        waited: clock.now() - start,
+      }) as PollResult;
+    },
+    extend: async (id) => await send("/extend", { id }) as boolean,
+    release: async (id, release) => void await sendDetached("/release", { id, ...release }),
+    leave: async (id) => void await sendDetached("/leave", { id }),
+    penalize: async (_key, blockTime) => void await sendDetached("/penalize", { blockTime }),
+  };
+}
+
+/** Sends a message to the object, and again after an error. Returns the result. */
+async function sendWithRetries(
+  createStub: () => ObjectStub,
+  path: string,
+  body: object,
+  clock: Clock,
+): Promise<unknown> {
+  for (let attempt = 0;; attempt++) {
+    try {
+      const response = await createStub().fetch(OBJECT_URL + path, {
+        method: "POST",
+        body: JSON.stringify(body),
+      });
+      if (response.status !== 200) throw new Error(`status ${response.status}`);
+      return await response.json();
+    } catch (error) {
+      const delay = RETRY_DELAYS[attempt];
+      if (delay === undefined) {
+        throw new Error(
+          `The Durable Object of the rate limiter did not respond: ${(error as Error).message}`,
+          { cause: error },
+        );
+      }
+      await clock.sleep(delay);
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import type { ObjectNamespace } from "../../../edge/cloudflare/mod.ts";
+import { hashKey } from "../../../src/client/rate_limiter.ts";
+import { PROJECT } from "../../helpers/project.ts";
+import { workerd } from "../../helpers/runtime_programs.ts";
+import { waitFor } from "../../helpers/wait_for.ts";
+import { bundleAsPublished } from "./bundle.ts";
+import { toIsolatesCapnp } from "./capnp.ts";
+import { type Server, startServer } from "./server.ts";
+
+/** Module that each isolate runs. */
+const MODULE = "tests/e2e/servers/cloudflare_worker.ts";
+
+/** Options of `startIsolates()`. */
+export interface IsolateOptions {
+  /** Environment variables of each isolate. */
+  environment: Record<string, string>;
+  /** Number of isolates. Default 4 */
+  count?: number;
+  /** Folder with the storage of the rate limiter. Default: the isolates have no common rate limiter. */
+  storage?: string;
+}
+
+/** Isolates in one process of workerd, each with a socket of its own. */
+export interface Isolates extends AsyncDisposable {
+  /** URLs of the isolates without a trailing slash. */
+  roots: string[];
+  server: Server;
+}
+
+/** Starts isolates of the published Worker, as the network of Cloudflare does. */
+export async function startIsolates(
+  { environment, count = 4, storage }: IsolateOptions,
+): Promise<Isolates> {
+  const wrangler = await Deno.readTextFile(`${PROJECT}examples/cloudflare/wrangler.jsonc`);
+  const server = await startServer({
+    program: workerd!,
+    args: ["serve", "--control-fd=1", "app.capnp"],
+    files: {
+      "app.js": await bundleAsPublished("worker.js", MODULE),
+      "app.capnp": toIsolatesCapnp(wrangler, environment, count, storage),
+    },
+    port: /"port":(\d+)/,
+  });
+  const roots = await waitFor(() => {
+    const ports = [...server.log().matchAll(/"port":(\d+)/g)];
+    return ports.length === count && ports.map(([, port]) => `http://127.0.0.1:${port}`);
+  }, "the ports of all isolates");
+  return { roots, server, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
+
+/** Returns the Durable Objects of an isolate, for a rate limiter in this process. */
+export function objectsOf({ roots: [root] }: Isolates): ObjectNamespace<string> {
+  return {
+    idFromName: (name) => name,
+    get: (name) => ({
+      fetch: (url, init) => {
+        const { pathname } = new URL(url);
+        return fetch(`${root}/object${pathname}?name=${encodeURIComponent(name)}`, init);
+      },
+    }),
+  };
+}
+
+/** Sends a message of the tests to the object of an origin and an API key. */
+export async function sendToObject(
+  isolates: Isolates,
+  path: "/abort" | "/use",
+  origin: string,
+  apiKey: string,
+): Promise<Response> {
+  const name = `${origin} ${await hashKey(apiKey)}`;
+  return await objectsOf(isolates).get(name).fetch(`http://object${path}`, {
+    method: "POST",
+    body: "{}",
+  });
+}
+
+/** Creates a temporary folder for the storage of Durable Objects. */
+export async function createStorage(): Promise<{ path: string } & AsyncDisposable> {
+  const path = await Deno.makeTempDir({ prefix: "weir-objects-" });
+  return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
+}

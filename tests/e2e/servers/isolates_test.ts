@@ -1,0 +1,165 @@
+// Four isolates of the published Worker in workerd, whose rate a Durable Object limits.
+import "../../helpers/task_permissions.ts";
+import { assert, assertEquals } from "@std/assert";
+import { durableObjectRateLimiter } from "../../../edge/cloudflare/mod.ts";
+import type { Permit } from "../../../mod.ts";
+import { hashKey } from "../../../src/client/rate_limiter.ts";
+import { workerd } from "../../helpers/runtime_programs.ts";
+import { waitFor } from "../../helpers/wait_for.ts";
+import { baseUrlOf, type ServerProcess, startSandbox, statsOf } from "../../bench/processes.ts";
+import type { ObjectUse } from "./cloudflare_worker.ts";
+import {
+  createStorage,
+  type Isolates,
+  objectsOf,
+  sendToObject,
+  startIsolates,
+} from "./isolates.ts";
+import { DOWNLOAD, jsonResponse, serveUpstream } from "./upstream.ts";
+
+const ignore = workerd === undefined;
+/** A download of one page. */
+const PATH = "/Records.csv?$select=Id&limit=5";
+/** Time (ms) after which a permit that is not extended expires. */
+const PERMIT_TTL = 5_000;
+const API_KEY = "sandbox";
+const encoder = new TextEncoder();
+
+/** Starts isolates that share a Durable Object. */
+function startWorkers(baseUrl: string, storage: string, count?: number): Promise<Isolates> {
+  return startIsolates({
+    environment: {
+      DATASTREAM_API_KEY: API_KEY,
+      DATASTREAM_BASE_URL: baseUrl,
+      WEIR_ACCESS: "public",
+    },
+    storage,
+    ...(count !== undefined && { count }),
+  });
+}
+
+/** Downloads concurrently, from one isolate after the other. Returns the number of complete downloads. */
+async function download({ roots }: Isolates, count: number): Promise<number> {
+  const results = await Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const response = await fetch(roots[index % roots.length] + PATH);
+      const lines = (await response.text()).split("\r\n");
+      return response.status === 200 && lines.length === 1 + 5 + 1;
+    }),
+  );
+  return results.filter((isComplete) => isComplete).length;
+}
+
+/** Requires that the service has observed no violation of its limits. */
+async function requireWithinLimits(service: ServerProcess, requests: number): Promise<void> {
+  const stats = await statsOf(service);
+  const { early, overlapping, tooMany } = stats;
+  assertEquals({ early, overlapping, tooMany }, { early: 0, overlapping: 0, tooMany: 0 });
+  assert(stats.requests >= requests, `${stats.requests} requests`);
+}
+
+/** Acquires the permit for the requests of the isolates. */
+async function acquirePermit(workers: Isolates, service: ServerProcess): Promise<Permit> {
+  const limiter = durableObjectRateLimiter(objectsOf(workers));
+  const origin = service.root;
+  const keyHash = await hashKey(API_KEY);
+  const permit = await limiter.acquire({ origin, keyHash, requestsPerSecond: 2 });
+  assert("release" in permit);
+  return permit;
+}
+
+Deno.test({
+  name:
+    "four isolates complete three rounds of 20 downloads within the limits when a Durable Object gives the permits",
+  ignore,
+  async fn() {
+    await using service = await startSandbox(5, 2);
+    await using storage = await createStorage();
+    await using workers = await startWorkers(baseUrlOf(service), storage.path);
+    for (let round = 0; round < 3; round++) assertEquals(await download(workers, 20), 20);
+    await requireWithinLimits(service, 60);
+  },
+});
+
+Deno.test({
+  name: "isolates wait until the permit expires when its holder neither extends nor releases it",
+  ignore,
+  async fn() {
+    await using service = await startSandbox(5, 2);
+    await using storage = await createStorage();
+    await using workers = await startWorkers(baseUrlOf(service), storage.path);
+    const start = performance.now();
+    await acquirePermit(workers, service);
+    assertEquals(await download(workers, 4), 4);
+    assert(performance.now() - start >= PERMIT_TTL);
+    await requireWithinLimits(service, 4);
+  },
+});
+
+Deno.test({
+  name: "isolates complete their downloads within the limits when the Durable Object restarts",
+  ignore,
+  async fn() {
+    await using service = await startSandbox(5, 2);
+    await using storage = await createStorage();
+    await using workers = await startWorkers(baseUrlOf(service), storage.path);
+    const downloads = download(workers, 8);
+    await waitFor(async () => (await statsOf(service)).requests >= 3, "three requests");
+    const { status } = await sendToObject(workers, "/abort", service.root, API_KEY);
+    assertEquals(status, 500);
+    assertEquals(await downloads, 8);
+    await requireWithinLimits(service, 8);
+  },
+});
+
+Deno.test({
+  name: "a permit remains valid when workerd restarts with the same storage",
+  ignore,
+  async fn() {
+    await using service = await startSandbox(5, 2);
+    await using storage = await createStorage();
+    const start = performance.now();
+    {
+      await using workers = await startWorkers(baseUrlOf(service), storage.path, 1);
+      await acquirePermit(workers, service);
+    }
+    await using workers = await startWorkers(baseUrlOf(service), storage.path, 1);
+    await acquirePermit(workers, service);
+    assert(performance.now() - start >= PERMIT_TTL);
+  },
+});
+
+Deno.test({
+  name: "an isolate releases its permit when the client leaves before the page is complete",
+  ignore,
+  async fn() {
+    // Rows without end: 10 kB every 100 ms.
+    await using service = serveUpstream(() => {
+      let id = 0;
+      return jsonResponse(
+        new ReadableStream({
+          start: (controller) => controller.enqueue(encoder.encode('{"value":[')),
+          async pull(controller) {
+            await new Promise((resolve) => setTimeout(resolve, 100));
+            const row = `{"Id":${++id},"ResultComment":"${"x".repeat(10_000)}"}`;
+            controller.enqueue(encoder.encode(id === 1 ? row : `,${row}`));
+          },
+        }, { highWaterMark: 0 }),
+      );
+    }, 1_000_000);
+    await using storage = await createStorage();
+    await using workers = await startWorkers(service.baseUrl, storage.path, 1);
+    const client = new AbortController();
+    const response = await fetch(`${workers.roots[0]}${DOWNLOAD}&limit=10000`, {
+      signal: client.signal,
+    });
+    await response.body!.getReader().read();
+    client.abort();
+    await response.body?.cancel().catch(() => {});
+    await waitFor(async () => {
+      const origin = new URL(service.baseUrl).origin;
+      const use: ObjectUse = await (await sendToObject(workers, "/use", origin, API_KEY)).json();
+      return use.messages["/release"] === 1;
+    }, "the release of the permit");
+  },
+});

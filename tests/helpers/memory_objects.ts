@@ -1,0 +1,71 @@
+import {
+  type ObjectNamespace,
+  type ObjectStorage,
+  RateLimiterObject,
+} from "../../edge/cloudflare/mod.ts";
+import type { Clock } from "../../mod.ts";
+
+/** A message to an object. */
+export interface SentMessage {
+  /** Name of the object. */
+  name: string;
+  /** Path of the message. */
+  path: string;
+  body: string;
+}
+
+/** Durable Objects in this process. Their storage outlives them. */
+export class MemoryObjects implements ObjectNamespace<string> {
+  /** All messages so far. */
+  readonly messages: SentMessage[] = [];
+  /** Number of writes to the storage so far. */
+  writes = 0;
+  /** Error of all messages, if any. */
+  failure: Error | undefined;
+  readonly #clock: Clock;
+  readonly #stored = new Map<string, unknown>();
+  #objects = new Map<string, RateLimiterObject>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  idFromName(name: string): string {
+    return name;
+  }
+
+  get(name: string): ReturnType<ObjectNamespace["get"]> {
+    return {
+      fetch: async (url, init) => {
+        this.messages.push({ name, path: new URL(url).pathname, body: String(init.body) });
+        if (this.failure !== undefined) throw this.failure;
+        const object = this.#objectOf(name);
+        const response = await object.fetch(new Request(url, init));
+        // The runtime rejects the messages to an object that it restarts.
+        if (object !== this.#objects.get(name)) throw new Error("restart of a test");
+        return response;
+      },
+    };
+  }
+
+  /** Ends all objects. The next message creates them again, from their storage. */
+  restart(): void {
+    this.#objects = new Map();
+  }
+
+  #objectOf(name: string): RateLimiterObject {
+    const known = this.#objects.get(name);
+    if (known !== undefined) return known;
+    const storage: ObjectStorage = {
+      get: <T>() => Promise.resolve(structuredClone(this.#stored.get(name)) as T | undefined),
+      put: (_, value) => {
+        this.writes++;
+        this.#stored.set(name, structuredClone(value));
+        return Promise.resolve();
+      },
+    };
+    const object = new RateLimiterObject({ storage }, undefined, this.#clock);
+    this.#objects.set(name, object);
+    return object;
+  }
+}
