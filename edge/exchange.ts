@@ -1,8 +1,11 @@
 // A request and its response: request id, requests to DataStream, and data for the log and metrics.
 import type { Hono } from "hono";
 import type { DataStream } from "../src/client/datastream.ts";
-import type { DataStreamOptions } from "../src/client/options.ts";
-import { type InternalOptions, START_LIMITS } from "../src/client/start_limits.ts";
+import {
+  type DataStreamOptions,
+  type InternalOptions,
+  START_LIMITS,
+} from "../src/client/options.ts";
 import { defaultFetch } from "../src/client/transport.ts";
 import { DataStreamError } from "../src/errors.ts";
 import { PRODUCTION_URL } from "../src/service_constants.ts";

@@ -20,10 +20,10 @@ import { VERSION } from "../version.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { hashKey, processLimiter, type RateLimiter } from "./rate_limiter.ts";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";
-import { type InternalOptions, START_LIMITS } from "./start_limits.ts";
 import {
   DEFAULT_TIMEOUTS,
   defaultFetch,
+  type StartLimits,
   type Timeouts,
   type TransportOptions,
 } from "./transport.ts";
@@ -86,6 +86,14 @@ export interface DataStreamOptions {
   rateLimiter?: RateLimiter | undefined;
   /** Clock, for tests. Default: the clock of the process. */
   clock?: Clock | undefined;
+}
+
+/** Key of an internal option: the `StartLimits` of the requests. */
+export const START_LIMITS: unique symbol = Symbol("START_LIMITS");
+
+/** Options of `DataStream` that are not public. */
+export interface InternalOptions {
+  [START_LIMITS]?: StartLimits | undefined;
 }
 
 /** Checked options of a client, with defaults for missing ones. */
