@@ -154,7 +154,7 @@ Deno.test("EdgeApp.request() returns another ETag for each query, format and opt
     "/Records.csv?$select=Id",
     "/Records.csv?$filter=DOI eq '10.25976/a'",
     "/Records.csv?limit=1",
-    "/Records.csv?$skiptoken=Id:1",
+    "/Records.csv?$skiptoken=Id:0",
     "/Records.csv?separator=;",
     "/Records.csv?header=false",
     "/Records.csv?bom=true",
@@ -165,7 +165,11 @@ Deno.test("EdgeApp.request() returns another ETag for each query, format and opt
     "/Locations.csv?bbox=-64,46,-62,48",
   ];
   const etags: string[] = [];
-  for (const path of paths) etags.push((await get(path)).etag!);
+  for (const path of paths) {
+    const { status, etag } = await get(path);
+    assertEquals(status, 200, path);
+    etags.push(etag!);
+  }
   assertEquals(new Set(etags).size, paths.length);
   for (const path of ["/Records", "/Records.csv?$top=2000", "/Records.csv?filename=a"]) {
     assertEquals((await get(path)).etag, etags[0], path);
