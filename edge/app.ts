@@ -91,6 +91,7 @@ import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import { suggestBySpelling, suggestNames } from "../src/validation.ts";
 import { bearerToken, createAccessControl, requireKnownToken } from "./access.ts";
 import { CITATION_PATHS, respondWithCitations } from "./citations.ts";
+import { createClientIdentifier } from "./client_limit.ts";
 import { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { type AppContext, respondWithDownload } from "./download.ts";
 import { CLIENT_CLOSED_REQUEST, Exchange, type Recorders, type Router } from "./exchange.ts";
@@ -108,8 +109,13 @@ export type { AccessMode, AppOptions, LogFormat } from "./options.ts";
 
 /** An app to serve. Make it the module's default export; in tests, call `request()`. */
 export interface EdgeApp {
-  /** Responds to a request. Deno, Bun and Workers call this method of the default export. */
-  fetch(request: Request): Response | Promise<Response>;
+  /**
+   * Responds to a request. Deno, Bun and Workers call this method of the default export.
+   *
+   * @param connection Connection of the request, for the limit per client: what Deno, Bun or
+   *   `@hono/node-server` passes to a handler, or `{ clientAddress: "192.0.2.1" }`. Default: not known
+   */
+  fetch(request: Request, connection?: unknown): Response | Promise<Response>;
   /** Creates a request from the arguments and responds to it, for tests. A path needs no host. */
   request(input: Request | URL | string, init?: RequestInit): Response | Promise<Response>;
   /** Returns the metrics of this app in the text format of Prometheus, for a port of their own. */
@@ -150,7 +156,11 @@ export interface EdgeApp {
 export function createApp(options: AppOptions): EdgeApp {
   const settings = toSettings(options);
   const serviceLimit = new ConcurrencyLimit(
-    settings.maxDownloads,
+    {
+      max: settings.maxDownloads,
+      maxPerClient: settings.maxDownloadsPerClient,
+      minReaderRate: settings.minReaderRate,
+    },
     "downloads, counts and requests for citations",
     settings.clock,
   );
@@ -158,6 +168,7 @@ export function createApp(options: AppOptions): EdgeApp {
     settings,
     accessControl: createAccessControl(settings),
     serviceLimit,
+    identifyClient: createClientIdentifier(settings),
     outputBudget: new OutputBudget(settings.maxBufferedBytes, settings.clock),
     datasetStates: new DatasetStates(settings),
   };
@@ -213,8 +224,8 @@ export function createApp(options: AppOptions): EdgeApp {
     metrics: () => recorders.metrics.toText(),
   };
 
-  async function respond(request: Request): Promise<Response> {
-    const exchange = new Exchange(request, recorders);
+  async function respond(request: Request, connection?: unknown): Promise<Response> {
+    const exchange = new Exchange(request, connection, recorders);
     let response: Response;
     try {
       response = URL.canParse(request.url) ? await app.fetch(request, { exchange }) : rejectUrl();

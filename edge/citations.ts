@@ -21,7 +21,7 @@ export const CITATION_PATHS = ["/Citations.txt", "/Citations.json"] as const;
 export async function respondWithCitations(
   exchange: Exchange,
   path: typeof CITATION_PATHS[number],
-  { accessControl, serviceLimit, settings }: AppContext,
+  { accessControl, serviceLimit, identifyClient, settings }: AppContext,
 ): Promise<Response> {
   const { request } = exchange;
   const dataStream = exchange.countRequests(await accessControl.authorize(request));
@@ -37,7 +37,8 @@ export async function respondWithCitations(
     ...(accessControl.vary && { vary: accessControl.vary }),
   };
   if (request.method === "HEAD") return new Response(null, { headers });
-  const citations = await serviceLimit.run(findCitations).catch((error) => {
+  const client = await identifyClient(exchange);
+  const citations = await serviceLimit.run(findCitations, { client }).catch((error) => {
     throw toServiceProblem(error, "Request for citations", settings, exchange);
   });
   exchange.rows = citations.length;

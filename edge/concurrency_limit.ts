@@ -1,4 +1,5 @@
 import type { Clock } from "../src/clock.ts";
+import { type ClientReader, RATE_WINDOW } from "./client_reader.ts";
 import { ExpiringSet } from "./expiring_set.ts";
 import { HttpProblem } from "./problem.ts";
 
@@ -11,42 +12,85 @@ export interface TaskPermit {
   release(): void;
 }
 
-/** Limits how many tasks run concurrently. */
+/** For whom a permit is acquired. */
+export interface PermitHolder {
+  /** Client, as `identifyClient()` returns it. It has no limit of its own if it is `undefined`. */
+  client?: string | undefined;
+  /** Reader of the download, which can be disconnected if it is slow. */
+  reader?: ClientReader | undefined;
+}
+
+/** Limits of a {@linkcode ConcurrencyLimit}. */
+interface PermitLimits {
+  /** Maximum number of concurrent permits. */
+  max: number;
+  /** Maximum number of concurrent permits of one client. Default: no limit. */
+  maxPerClient?: number;
+  /**
+   * Rate (bytes per second) below which the reader of a download is disconnected if all permits are held.
+   * Default 0.
+   */
+  minReaderRate?: number;
+}
+
+/** A permit and its holder. */
+type HeldPermit = TaskPermit & PermitHolder;
+
+/** Limits how many tasks run concurrently, in total and per client. */
 export class ConcurrencyLimit {
-  /** Number of tasks that were refused. */
+  /** Number of tasks that were refused because all permits were held. */
   refused = 0;
-  readonly #permits: ExpiringSet<TaskPermit>;
+  /** Number of tasks that were refused because their client held too many permits. */
+  refusedPerClient = 0;
+  /** Number of slow readers that were disconnected. */
+  disconnected = 0;
+  /** Maximum number of concurrent permits. */
+  readonly max: number;
+  readonly #maxPerClient: number;
+  readonly #minReaderRate: number;
+  readonly #tasks: string;
+  readonly #permits: ExpiringSet<HeldPermit>;
 
   /**
-   * @param max Maximum number of concurrent permits
-   * @param tasks Plural noun for the tasks, used in the 503 message
+   * @param limits Maximum numbers, and the rate of slow readers
+   * @param tasks Plural noun for the tasks, used in messages
    * @param clock Clock for expiry and renewal
    */
-  constructor(readonly max: number, readonly tasks: string, clock: Clock) {
+  constructor(
+    { max, maxPerClient = Infinity, minReaderRate = 0 }: PermitLimits,
+    tasks: string,
+    clock: Clock,
+  ) {
+    this.max = max;
+    this.#maxPerClient = maxPerClient;
+    this.#minReaderRate = minReaderRate;
+    this.#tasks = tasks;
     this.#permits = new ExpiringSet(clock);
   }
 
   /** Number of permits that are held. */
   get held(): number {
-    return this.#permits.sum(() => 1);
+    return this.#permits.entries().length;
   }
 
   /**
-   * Acquires a permit and renews it until it is released.
+   * Acquires a permit and renews it until it is released. If all permits are held, the slowest reader that
+   * is too slow is disconnected, and its permit is given to the new holder.
    *
-   * @throws {HttpProblem} 503 if all permits are held
+   * @throws {HttpProblem} 429 if the client holds its maximum of permits, 503 if all permits are held
    */
-  acquire(): TaskPermit {
-    if (this.held >= this.max) {
+  acquire(holder: PermitHolder = {}): TaskPermit {
+    this.#requirePermitForClient(holder.client);
+    if (this.held >= this.max && !this.#disconnectSlowReader()) {
       this.refused++;
       throw new HttpProblem({
         status: 503,
         title: "Too many concurrent requests",
-        detail: `The server is at its limit of ${this.max} concurrent ${this.tasks}`,
+        detail: `The server is at its limit of ${this.max} concurrent ${this.#tasks}`,
         hint: `try again after ${RETRY_DELAY} s`,
       }, { "retry-after": String(RETRY_DELAY) });
     }
-    const permit = { release: () => {} };
+    const permit: HeldPermit = { ...holder, release: () => {} };
     permit.release = this.#permits.add(permit);
     return permit;
   }
@@ -54,14 +98,45 @@ export class ConcurrencyLimit {
   /**
    * Runs a task while it holds a permit.
    *
-   * @throws {HttpProblem} 503 if all permits are held
+   * @throws {HttpProblem} As {@linkcode acquire} does
    */
-  async run<T>(task: () => Promise<T>): Promise<T> {
-    const permit = this.acquire();
+  async run<T>(task: () => Promise<T>, holder: PermitHolder = {}): Promise<T> {
+    const permit = this.acquire(holder);
     try {
       return await task();
     } finally {
       permit.release();
     }
+  }
+
+  #requirePermitForClient(client: string | undefined): void {
+    if (client === undefined) return;
+    const ofClient = this.#permits.entries().filter((permit) => permit.client === client);
+    if (ofClient.length < this.#maxPerClient) return;
+    this.refusedPerClient++;
+    throw new HttpProblem({
+      status: 429,
+      title: "Too many concurrent requests of one client",
+      detail: `The server allows each client ${this.#maxPerClient} concurrent ${this.#tasks}`,
+      hint: `wait until a download of yours has ended, or try again after ${RETRY_DELAY} s`,
+    }, { "retry-after": String(RETRY_DELAY) });
+  }
+
+  /** Disconnects the slowest reader below the minimum rate, if any, and releases its permit. */
+  #disconnectSlowReader(): boolean {
+    let slowest: { rate: number; permit: HeldPermit } | undefined;
+    for (const permit of this.#permits.entries()) {
+      const rate = permit.reader?.bytesPerSecond ?? Infinity;
+      if (rate < (slowest?.rate ?? this.#minReaderRate)) slowest = { rate, permit };
+    }
+    if (slowest === undefined) return false;
+    const { rate, permit } = slowest;
+    const message =
+      `the client read ${Math.floor(rate)} bytes per second for ${RATE_WINDOW} s, less than ` +
+      `${this.#minReaderRate}, and another client needed its place`;
+    permit.reader!.disconnect(new Error(message));
+    permit.release();
+    this.disconnected++;
+    return true;
   }
 }

@@ -19,11 +19,14 @@ export const OPTION_VARIABLES = {
   apiKey: "DATASTREAM_API_KEY",
   baseUrl: "DATASTREAM_BASE_URL",
   access: "WEIR_ACCESS",
+  clientAddressHeader: "WEIR_CLIENT_ADDRESS_HEADER",
   corsOrigins: "WEIR_CORS_ORIGINS",
   maxBufferedBytes: "WEIR_MAX_BUFFERED_BYTES",
   maxDownloads: "WEIR_MAX_DOWNLOADS",
+  maxDownloadsPerClient: "WEIR_MAX_DOWNLOADS_PER_CLIENT",
   maxRows: "WEIR_MAX_ROWS",
   metricsToken: "WEIR_METRICS_TOKEN",
+  minReaderRate: "WEIR_MIN_READER_RATE",
   pageRows: "WEIR_PAGE_ROWS",
   requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
   signingSecret: "WEIR_SIGNING_SECRET",
@@ -121,20 +124,31 @@ export function sandboxOptions(
 
 type Limits = Pick<
   AppOptions,
-  "requestsPerSecond" | "maxRows" | "maxDownloads" | "maxBufferedBytes" | "pageRows" | "corsOrigins"
+  | "requestsPerSecond"
+  | "maxRows"
+  | "maxDownloads"
+  | "maxDownloadsPerClient"
+  | "clientAddressHeader"
+  | "minReaderRate"
+  | "maxBufferedBytes"
+  | "pageRows"
+  | "corsOrigins"
 >;
 
 function readLimits(environment: Environment): Limits {
   const rate = environment.WEIR_REQUESTS_PER_SECOND;
   if (rate) requirePositive("WEIR_REQUESTS_PER_SECOND", Number(rate) > 0 ? Number(rate) : rate);
-  const whole = (name: EnvironmentVariable, max?: number) => {
+  const whole = (name: EnvironmentVariable, max?: number, min = 1) => {
     const text = environment[name];
-    return text ? toWholeNumber(name, text, 1, max) : undefined;
+    return text ? toWholeNumber(name, text, min, max) : undefined;
   };
   return {
     requestsPerSecond: rate ? Number(rate) : undefined,
     maxRows: whole("WEIR_MAX_ROWS"),
     maxDownloads: whole("WEIR_MAX_DOWNLOADS"),
+    maxDownloadsPerClient: whole("WEIR_MAX_DOWNLOADS_PER_CLIENT"),
+    clientAddressHeader: environment.WEIR_CLIENT_ADDRESS_HEADER || undefined,
+    minReaderRate: whole("WEIR_MIN_READER_RATE", undefined, 0),
     maxBufferedBytes: whole("WEIR_MAX_BUFFERED_BYTES"),
     pageRows: whole("WEIR_PAGE_ROWS", MAXIMUM_TOP),
     corsOrigins: readOrigins(environment.WEIR_CORS_ORIGINS),

@@ -5,6 +5,8 @@ import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../src/forma
 import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import type { AccessControl } from "./access.ts";
 import { PAGE_BUFFER } from "../src/client/read_ahead.ts";
+import type { IdentifyClient } from "./client_limit.ts";
+import { ClientReader } from "./client_reader.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { downloadHeaders } from "./download_headers.ts";
 import { streamDownload } from "./download_response.ts";
@@ -28,6 +30,7 @@ export interface AppContext {
   accessControl: AccessControl;
   /** Limit for downloads, counts and requests for citations. The page has its own limit. */
   serviceLimit: ConcurrencyLimit;
+  identifyClient: IdentifyClient;
   /** Limit for the output that downloads buffer. */
   outputBudget: OutputBudget;
   /** States of the datasets, for the validators of downloads. */
@@ -48,7 +51,7 @@ export async function respondWithDownload(
   formatInPath: FormatName | undefined,
   context: AppContext,
 ): Promise<Response> {
-  const { settings, accessControl, serviceLimit, outputBudget } = context;
+  const { settings, accessControl, serviceLimit, identifyClient, outputBudget } = context;
   const { request } = exchange;
   const dataStream = exchange.countRequests(await accessControl.authorize(request));
   const parameters = readDownloadParameters(
@@ -92,7 +95,9 @@ export async function respondWithDownload(
   if (matchesETag(request.headers.get("if-none-match"), headers.etag)) return notModified(headers);
   // For HEAD, Hono calls this handler and drops the body, so the download must not start.
   if (request.method === "HEAD") return new Response(null, { headers });
-  const permit = serviceLimit.acquire();
+  const client = await identifyClient(exchange);
+  const reader = new ClientReader(settings.clock);
+  const permit = serviceLimit.acquire({ client, ...(!count && { reader }) });
   try {
     if (count) {
       const body = { count: await query.count() };
@@ -102,6 +107,7 @@ export async function respondWithDownload(
     const response = await streamDownload({
       stream,
       buffer,
+      reader,
       headers,
       signal,
       readerTimeout: settings.readerTimeout,

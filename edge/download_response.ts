@@ -1,7 +1,8 @@
-// Streams a download, and disconnects a client that reads nothing.
+// Streams a download, and disconnects a client that reads nothing or too slowly.
 import type { Clock } from "../src/clock.ts";
 import type { Bytes } from "../src/bytes.ts";
 import { releaseBuffer } from "../src/formats/page_writer.ts";
+import type { ClientReader } from "./client_reader.ts";
 import type { OutputBuffer } from "./output_budget.ts";
 import type { RequestOutcome } from "./request_log.ts";
 
@@ -11,13 +12,15 @@ interface StreamedDownload {
   stream: ReadableStream<Bytes>;
   /** Counts the bytes of the stream that the client has not read. */
   buffer: OutputBuffer;
+  /** Measures the rate of the client. */
+  reader: ClientReader;
   headers: Record<string, string>;
   /** Signal of the request. It is ignored after the response is returned. */
   signal: AbortSignal;
   /** Time (ms) after which a client that reads nothing is disconnected. */
   readerTimeout: number;
   clock: Clock;
-  /** Called if the download fails after its first rows, or the client reads nothing for too long. */
+  /** Called if the download fails after its first rows, or the client is disconnected. */
   onError: (error: unknown) => void;
   /** Called with the number of bytes of each chunk that is passed to the runtime. */
   onChunk: (bytes: number) => void;
@@ -55,7 +58,7 @@ export async function streamDownload(download: StreamedDownload): Promise<Respon
 function createBody(
   reader: ReadableStreamDefaultReader<Bytes>,
   first: ReadableStreamReadResult<Bytes>,
-  { buffer, readerTimeout, clock, onError, onChunk, onEnd }: StreamedDownload,
+  { buffer, reader: client, readerTimeout, clock, onError, onChunk, onEnd }: StreamedDownload,
 ): ReadableStream<Bytes> {
   let { done: isDone, value: part } = first;
   /** Number of bytes of the part that were passed to the runtime. */
@@ -68,8 +71,7 @@ function createBody(
     part = undefined;
     taken = 0;
   };
-  /** Time at which the last chunk was passed to the runtime; `undefined` while it waits for the next one. */
-  let passedAt: number | undefined = clock.now();
+  client.startWaiting(0);
   const ended = new AbortController();
   const end = (outcome: RequestOutcome) => {
     ended.abort();
@@ -79,10 +81,10 @@ function createBody(
   // One timer for all chunks: a timer for each of them would take a tenth of the CPU time of a download.
   const watchClient = async () => {
     for (;;) {
-      const now = clock.now();
-      const remaining = (passedAt ?? now) + readerTimeout - now;
+      if (client.disconnectReason !== undefined) throw client.disconnectReason;
+      const remaining = readerTimeout - client.idleTime;
       if (remaining <= 0) break;
-      await clock.sleep(remaining, ended.signal);
+      await clock.sleep(Math.min(remaining, DISCONNECT_POLL_INTERVAL), ended.signal);
     }
     throw new Error(`the client read nothing for ${readerTimeout / 1000} s`);
   };
@@ -97,7 +99,7 @@ function createBody(
       });
     },
     async pull(controller) {
-      passedAt = undefined;
+      client.stopWaiting();
       try {
         if (part === undefined && !isDone) {
           ({ done: isDone, value: part } = await reader.read());
@@ -116,7 +118,7 @@ function createBody(
       if (taken === part.length) dropPart();
       onChunk(chunk.length);
       controller.enqueue(chunk);
-      passedAt = clock.now();
+      client.startWaiting(chunk.length);
     },
     async cancel(reason) {
       end("aborted");
@@ -130,3 +132,5 @@ function createBody(
  * so it is not disconnected.
  */
 const MAX_CHUNK = 65_536;
+/** Interval (ms) at which a download checks whether another one has disconnected its client. */
+const DISCONNECT_POLL_INTERVAL = 1_000;

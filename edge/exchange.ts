@@ -1,11 +1,8 @@
 // A request and its response: request id, requests to DataStream, and data for the log and metrics.
 import type { Hono } from "hono";
 import type { DataStream } from "../src/client/datastream.ts";
-import {
-  type DataStreamOptions,
-  type InternalOptions,
-  START_LIMITS,
-} from "../src/client/options.ts";
+import type { DataStreamOptions } from "../src/client/options.ts";
+import { type InternalOptions, START_LIMITS } from "../src/client/start_limits.ts";
 import { defaultFetch } from "../src/client/transport.ts";
 import { DataStreamError } from "../src/errors.ts";
 import { PRODUCTION_URL } from "../src/service_constants.ts";
@@ -64,7 +61,10 @@ export class Exchange implements FailureLog {
   readonly #secrets: Set<string>;
   readonly #recorders: Recorders;
 
-  constructor(readonly request: Request, recorders: Recorders) {
+  /**
+   * @param connection Second argument of `EdgeApp.fetch()`: information about the connection
+   */
+  constructor(readonly request: Request, readonly connection: unknown, recorders: Recorders) {
     this.#recorders = recorders;
     const { clock, dataStreamOptions: { baseUrl = PRODUCTION_URL } } = recorders.settings;
     this.deadline = new StartDeadline(clock, baseUrl);
@@ -111,6 +111,11 @@ export class Exchange implements FailureLog {
     if (error instanceof DataStreamError) this.#recorders.readiness.recordError(error);
     const message = error instanceof Error ? error.message : String(error);
     this.#recorders.log.addError(this.id, `${failure}: ${message}`, this.#redact);
+  }
+
+  /** Logs that the server is not configured for a request. */
+  logWarning(text: string): void {
+    this.#recorders.log.addWarning(this.id, text, this.#redact);
   }
 
   /**

@@ -17,15 +17,18 @@ export class ExpiringSet<T extends object> {
   /** @param clock Clock for expiry and renewal */
   constructor(readonly clock: Clock) {}
 
-  /** Returns the sum of a number over all entries. */
-  sum(valueOf: (entry: T) => number): number {
+  /** Returns the entries that have not expired, in the order in which they were added. */
+  entries(): T[] {
     const now = this.clock.now();
-    let sum = 0;
     this.#renewedAt.forEach((renewedAt, entry) => {
       if (now - renewedAt > ENTRY_TTL) this.#renewedAt.delete(entry);
-      else sum += valueOf(entry);
     });
-    return sum;
+    return [...this.#renewedAt.keys()];
+  }
+
+  /** Returns the sum of a number over all entries. */
+  sum(valueOf: (entry: T) => number): number {
+    return this.entries().reduce((sum, entry) => sum + valueOf(entry), 0);
   }
 
   /**

@@ -115,6 +115,18 @@ export class Metrics {
         "Downloads refused because of the maximum.",
         [[{}, limit.refused]],
       ),
+      ...family(
+        "weir_client_downloads_refused_total",
+        "counter",
+        "Downloads refused because of the maximum of one client.",
+        [[{}, limit.refusedPerClient]],
+      ),
+      ...family(
+        "weir_slow_clients_disconnected_total",
+        "counter",
+        "Slow clients disconnected because other clients needed their places.",
+        [[{}, limit.disconnected]],
+      ),
       "",
     ].join("\n");
   }

@@ -52,7 +52,8 @@
  * @module
  */
 import { createAdaptorServer } from "@hono/node-server";
-import type { Server, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Http2ServerRequest } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { requireOptions, requireType, requireWholeNumber } from "../src/validation.ts";
 import type { EdgeApp } from "./app.ts";
@@ -200,9 +201,11 @@ export async function serveNode(
 }
 
 function createHttpServer(app: Pick<EdgeApp, "fetch">, hostname: string): Server {
-  // Passes only the request. `fetch()` of `./serve` would take the second argument for that of its runtime.
-  const fetch = async (request: Request) => {
-    const response = await app.fetch(request);
+  const fetch = async (
+    request: Request,
+    { incoming: { socket } }: { incoming: IncomingMessage | Http2ServerRequest },
+  ) => {
+    const response = await app.fetch(request, { clientAddress: socket.remoteAddress });
     // Without this header, the server reads the first chunks before it sends the status, and responds to
     // an error in these chunks with the error's message.
     if (response.headers.has("content-disposition")) {

@@ -72,6 +72,23 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
    */
   maxDownloads?: number | undefined;
   /**
+   * Maximum number of concurrent downloads, counts and requests for citations of one client. A further one
+   * gets 429. A client is an address if access is `public`, else a token, a signed URL or an API key. Clients
+   * whose address is not known have no limit. Default 2 for `public` access, else unlimited.
+   */
+  maxDownloadsPerClient?: number | undefined;
+  /**
+   * Request header in which a proxy sends the address of the client, such as `x-forwarded-for`; the last
+   * address in it is used. Default: the address of the connection; on Workers, `cf-connecting-ip`.
+   */
+  clientAddressHeader?: string | undefined;
+  /**
+   * Minimum rate (bytes per second) of a client that reads a download. If a client reads less in 60 s in which
+   * bytes wait for it, and all `maxDownloads` places are taken, it is disconnected when another client needs
+   * its place. 0 for no minimum. Default 64000.
+   */
+  minReaderRate?: number | undefined;
+  /**
    * Maximum number of rows per page, 1 to 10000. A running download can hold two pages in memory.
    * Default 10000.
    */
@@ -121,6 +138,9 @@ const APP_OPTIONS: Record<keyof AppOptions, undefined> = {
   synthetic: undefined,
   maxRows: undefined,
   maxDownloads: undefined,
+  maxDownloadsPerClient: undefined,
+  clientAddressHeader: undefined,
+  minReaderRate: undefined,
   pageRows: undefined,
   maxBufferedBytes: undefined,
   corsOrigins: undefined,
@@ -149,6 +169,9 @@ export interface Settings {
   synthetic: boolean;
   maxRows: number;
   maxDownloads: number;
+  maxDownloadsPerClient: number;
+  clientAddressHeader: string | undefined;
+  minReaderRate: number;
   pageRows: number;
   maxBufferedBytes: number;
   corsOrigins: "*" | readonly string[];
@@ -168,6 +191,8 @@ export interface Settings {
 
 /** Default of `maxRows` for public access, so that no download occupies the service for hours. */
 const PUBLIC_MAX_ROWS = 5_000_000;
+/** Default of `maxDownloadsPerClient` for public access. */
+const PUBLIC_MAX_DOWNLOADS_PER_CLIENT = 2;
 /** Maximum of `readerTimeout` (ms). */
 const MAX_READER_TIMEOUT = 3_600_000;
 
@@ -186,6 +211,9 @@ export function toSettings(options: AppOptions): Settings {
     synthetic = false,
     maxRows = access === "public" ? PUBLIC_MAX_ROWS : Infinity,
     maxDownloads = 20,
+    maxDownloadsPerClient = access === "public" ? PUBLIC_MAX_DOWNLOADS_PER_CLIENT : Infinity,
+    clientAddressHeader,
+    minReaderRate = 64_000,
     pageRows = MAXIMUM_TOP,
     maxBufferedBytes = 32_000_000,
     corsOrigins = "*",
@@ -212,6 +240,9 @@ export function toSettings(options: AppOptions): Settings {
   if (metricsToken !== undefined) requireToken("metricsToken", metricsToken);
   requireWholeNumber("maxRows", maxRows, 1);
   requireWholeNumber("maxDownloads", maxDownloads, 1);
+  requireWholeNumber("maxDownloadsPerClient", maxDownloadsPerClient, 1);
+  requireWholeNumber("minReaderRate", minReaderRate, 0);
+  requireHeaderName("clientAddressHeader", clientAddressHeader);
   requireWholeNumber("pageRows", pageRows, 1, MAXIMUM_TOP);
   requireWholeNumber("maxBufferedBytes", maxBufferedBytes, 1);
   requireWholeNumber("readerTimeout", readerTimeout, 1, MAX_READER_TIMEOUT);
@@ -233,6 +264,9 @@ export function toSettings(options: AppOptions): Settings {
     synthetic,
     maxRows,
     maxDownloads,
+    maxDownloadsPerClient,
+    clientAddressHeader,
+    minReaderRate,
     pageRows,
     maxBufferedBytes,
     corsOrigins,
@@ -285,6 +319,13 @@ function requireToken(option: "tokens" | "metricsToken", token: string): void {
     `must be ${option === "tokens" ? "tokens" : "a token"} of at least 16 letters, digits and ` +
     "-._~+/, got another (not shown)";
   throw new ValidationError(option, problem, { hint: RANDOM_SECRET_HINT });
+}
+
+/** Rejects a text that is not the name of a header (RFC 9110, 5.1). */
+function requireHeaderName(option: string, name: string | undefined): void {
+  if (name === undefined) return;
+  if (typeof name === "string" && /^[\w!#$%&'*+\-.^`|~]+$/.test(name)) return;
+  throw invalidValue(option, "the name of a header, such as x-forwarded-for", name);
 }
 
 function requireOrigin(origin: string): void {

@@ -85,9 +85,22 @@ export class RequestLog {
    * @param id Id of the request that caused the error
    */
   addError(id: string, text: string, redact: Redact): void {
+    this.#addMessage("error", id, text, redact);
+  }
+
+  /**
+   * Writes a line about the configuration of the server.
+   *
+   * @param id Id of the request that showed it
+   */
+  addWarning(id: string, text: string, redact: Redact): void {
+    this.#addMessage("warn", id, text, redact);
+  }
+
+  #addMessage(level: LogLevel, id: string, text: string, redact: Redact): void {
     // Redacts first: `oneLine()` changes white space, which a secret can contain.
     const message = limitLength(oneLine(redact(text)));
-    this.#write("error", id, message, { message, requestId: id });
+    this.#write(level, id, message, { message, requestId: id });
   }
 
   #write(level: LogLevel, id: string, text: string, members: Record<string, unknown>): void {

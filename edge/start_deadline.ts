@@ -1,5 +1,5 @@
 // Limits of the time until a response has its first content, so that no client waits for minutes without a byte.
-import type { StartLimits } from "../src/client/transport.ts";
+import type { StartLimits } from "../src/client/start_limits.ts";
 import type { Clock } from "../src/clock.ts";
 import { DataStreamError } from "../src/errors.ts";
 

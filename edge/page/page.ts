@@ -1,5 +1,7 @@
 import { bodyLimit } from "hono/body-limit";
 import type { DataStream } from "../../src/client/datastream.ts";
+import type { DataStreamOptions } from "../../src/client/options.ts";
+import { type InternalOptions, WRAP_LIMITER } from "../../src/client/start_limits.ts";
 import { ValidationError } from "../../src/errors.ts";
 import { ConcurrencyLimit } from "../concurrency_limit.ts";
 import type { AppContext } from "../download.ts";
@@ -10,6 +12,7 @@ import { type DatasetChoice, fetchDatasets } from "./datasets.ts";
 import { type Form, FORM_LABELS, type FormQuery, readForm, toFormQuery } from "./form.ts";
 import { createLinks, publicOrigin } from "./links.ts";
 import { renderPage, type Results } from "./page_html.ts";
+import { createPageLimits } from "./page_limiter.ts";
 import { preparePreview, type Preview } from "./preview.ts";
 import { SCRIPT } from "./script.ts";
 import { ICON, STYLE } from "./style.ts";
@@ -101,9 +104,14 @@ type PageHandler = (
   token?: string,
 ) => Promise<Response>;
 
-function createPageHandler({ settings, accessControl }: AppContext): PageHandler {
+function createPageHandler(
+  { settings, accessControl, serviceLimit }: AppContext,
+): PageHandler {
   const { clock } = settings;
-  const limit = new ConcurrencyLimit(MAX_CONCURRENT, "requests for the page", clock);
+  const pageOptions = {
+    [WRAP_LIMITER]: createPageLimits(() => serviceLimit.held > 0, clock),
+  } satisfies InternalOptions;
+  const limit = new ConcurrencyLimit({ max: MAX_CONCURRENT }, "requests for the page", clock);
   const datasetsCache = new TtlCache<readonly DatasetChoice[]>({ ttl: DATASETS_TTL, clock });
   const previewCache = new TtlCache<Preview>({
     ttl: PREVIEW_TTL,
@@ -174,7 +182,8 @@ function createPageHandler({ settings, accessControl }: AppContext): PageHandler
     const isSubmitted = parameters.has("endpoint");
     const alerts = new Alerts();
     const authorized = await alerts.capture(() => accessControl.authorizePage(request, token));
-    const dataStream = authorized && exchange.countRequests(authorized);
+    const dataStream = authorized &&
+      exchange.countRequests(authorized.with(pageOptions as DataStreamOptions));
     const datasets = dataStream && await loadDatasets(dataStream, exchange, alerts);
     const mayShowLinks = dataStream !== undefined || settings.access === "caller";
     const results = isSubmitted && alerts.isEmpty

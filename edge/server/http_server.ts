@@ -18,7 +18,7 @@ interface BunRuntime {
     port: number;
     idleTimeout: number;
     development: boolean;
-    fetch: (request: Request) => Response | Promise<Response>;
+    fetch: (request: Request, server: BunServer) => Response | Promise<Response>;
   }): BunServer & { port: number };
 }
 
@@ -54,9 +54,9 @@ function serveWithDeno(
   const open = new OpenResponses();
   const server = deno.serve(
     { hostname: host, port, onListen() {} },
-    (request, { completed }) => {
-      open.add(completed);
-      return fetch(request);
+    (request, info) => {
+      open.add(info.completed);
+      return fetch(request, info);
     },
   );
   return {
@@ -77,7 +77,7 @@ function serveWithBun(
     port,
     idleTimeout: BUN_IDLE_TIMEOUT,
     development: false,
-    fetch: (request) => fetch(request),
+    fetch: (request, server) => fetch(request, server),
   });
   return {
     url: formatUrl(host, server.port),

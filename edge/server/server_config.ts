@@ -96,10 +96,10 @@ export function unknownVariables(names: Iterable<string>): string[] {
 /** Returns a line with the settings of an app. It contains no key, token or secret. */
 export function settingsLine(options: AppOptions): string {
   const { baseUrl = PRODUCTION_URL, requestsPerSecond = MAX_REQUESTS_PER_SECOND } = options;
-  const { access, apiKey, corsOrigins, maxDownloads, maxRows, pageRows, ...settings } = toSettings(
-    options,
-  );
+  const settings = toSettings(options);
+  const { access, apiKey, corsOrigins, maxDownloads, maxRows, pageRows } = settings;
   const { logFormat, logRequests, metricsToken, signingSecret, synthetic, tokens } = settings;
+  const { clientAddressHeader, maxDownloadsPerClient, minReaderRate } = settings;
   const parts = [
     `access ${access}`,
     // Only the host, because the rest of the URL can contain a secret.
@@ -109,6 +109,9 @@ export function settingsLine(options: AppOptions): string {
     ...(tokens.length > 0 ? [`${tokens.length} ${tokens.length === 1 ? "token" : "tokens"}`] : []),
     `${requestsPerSecond} requests per second`,
     `${maxDownloads} concurrent downloads`,
+    ...(maxDownloadsPerClient === Infinity ? [] : [`${maxDownloadsPerClient} per client`]),
+    ...(clientAddressHeader === undefined ? [] : [`client address from ${clientAddressHeader}`]),
+    ...(minReaderRate === 0 ? [] : [`minimum reader rate ${minReaderRate} bytes per second`]),
     maxRows === Infinity ? "unlimited rows" : `at most ${maxRows} rows per download`,
     `${pageRows} rows per page`,
     logRequests ? `log of requests as ${logFormat}` : "log of errors",

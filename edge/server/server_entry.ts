@@ -70,7 +70,7 @@ export function createServerEntry(
     hostname: readHost(environment.HOST),
     fetch(request, context) {
       onRequest(context);
-      return app.fetch(request);
+      return app.fetch(request, context);
     },
   };
 }

@@ -242,6 +242,10 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       WEIR_TOKENS: "tokens of at least 16 characters, separated by commas",
       WEIR_MAX_ROWS: "maximum number of rows of a download",
       WEIR_MAX_DOWNLOADS: "maximum number of concurrent downloads (default: 20)",
+      WEIR_MAX_DOWNLOADS_PER_CLIENT:
+        "maximum number of concurrent downloads of a client (default: 2 for public access)",
+      WEIR_CLIENT_ADDRESS_HEADER: "header in which a proxy sends the address of the client",
+      WEIR_MIN_READER_RATE: "rate of slow clients, in bytes per second (default: 64000)",
       WEIR_MAX_BUFFERED_BYTES:
         "maximum number of bytes held for clients that read slowly (default: 32000000)",
       WEIR_PAGE_ROWS: "maximum number of rows per page (default: 10000)",

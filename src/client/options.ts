@@ -20,10 +20,10 @@ import { VERSION } from "../version.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { hashKey, processLimiter, type RateLimiter } from "./rate_limiter.ts";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";
+import { type InternalOptions, START_LIMITS, WRAP_LIMITER } from "./start_limits.ts";
 import {
   DEFAULT_TIMEOUTS,
   defaultFetch,
-  type StartLimits,
   type Timeouts,
   type TransportOptions,
 } from "./transport.ts";
@@ -88,14 +88,6 @@ export interface DataStreamOptions {
   clock?: Clock | undefined;
 }
 
-/** Key of an internal option: the `StartLimits` of the requests. */
-export const START_LIMITS: unique symbol = Symbol("START_LIMITS");
-
-/** Options of `DataStream` that are not public. */
-export interface InternalOptions {
-  [START_LIMITS]?: StartLimits | undefined;
-}
-
 /** Checked options of a client, with defaults for missing ones. */
 export interface ClientSettings extends TransportOptions {
   baseUrl: string;
@@ -132,6 +124,10 @@ export function toClientSettings(options: DataStreamOptions): ClientSettings {
   requireType("clock.now", now, "function");
   requireType("clock.sleep", sleep, "function");
   if (rateLimiter !== undefined) requireLimiter(rateLimiter);
+  const {
+    [START_LIMITS]: startLimits,
+    [WRAP_LIMITER]: wrapLimiter = (limiter: RateLimiter) => limiter,
+  } = options as InternalOptions;
   if (apiKey !== undefined) requireApiKey(apiKey);
   const retry = requireOptions("DataStream", given.retry as RetryPolicy, DEFAULT_RETRY, "retry");
   const timeouts = requireOptions(
@@ -153,8 +149,8 @@ export function toClientSettings(options: DataStreamOptions): ClientSettings {
     timeouts,
     fetch,
     clock,
-    rateLimiter: rateLimiter ?? processLimiter(clock),
-    startLimits: (options as InternalOptions)[START_LIMITS],
+    rateLimiter: wrapLimiter(rateLimiter ?? processLimiter(clock)),
+    startLimits,
     keyHash: rateLimiter ? createKeyHash(apiKey) : () => apiKey,
     headers: {
       accept: SERVICE_MEDIA_TYPE,

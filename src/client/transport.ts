@@ -14,6 +14,7 @@ import {
   statusError,
 } from "./http_error.ts";
 import type { Permit, RateLimiter } from "./rate_limiter.ts";
+import type { StartLimits } from "./start_limits.ts";
 
 /**
  * Timeouts of each request, in milliseconds.
@@ -39,22 +40,6 @@ export interface Timeouts {
 
 /** Default timeouts. The service ends a request after 30 s; the network may add to that. */
 export const DEFAULT_TIMEOUTS: Timeouts = { headers: 45_000, bytes: 30_000 };
-
-/**
- * Limits for the requests that a server sends before a response has its first content. A client that waits longer
- * would take the server for dead.
- */
-export interface StartLimits {
-  /**
-   * Returns the maximum time (ms) for which one page or count may wait for permits and before retries;
-   * `undefined` for no maximum.
-   */
-  maxWait(): number | undefined;
-  /** Called when a request is sent. */
-  onRequest(): void;
-  /** Called when headers or bytes of a response arrive. */
-  onBytes(): void;
-}
 
 /** Settings for sending requests. */
 export interface TransportOptions {

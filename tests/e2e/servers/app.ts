@@ -1,6 +1,6 @@
 // Serves the app with options from WEIR_TEST_OPTIONS, which the published entry point cannot set.
-import { type AppOptions, createApp, type EdgeApp } from "../../../edge/app.ts";
 import { type Clock, systemClock } from "../../../src/clock.ts";
+import { type AppOptions, createApp, type EdgeApp } from "../../../edge/app.ts";
 
 type Environment = Record<string, string | undefined>;
 
@@ -9,28 +9,29 @@ let app: EdgeApp | undefined;
 
 const entry: {
   idleTimeout: number;
-  fetch(request: Request, bindings?: Environment): Response | Promise<Response>;
+  fetch(request: Request, context?: unknown): Response | Promise<Response>;
 } = {
   idleTimeout: 255,
-  fetch(request, bindings) {
-    app ??= createApp(readOptions(bindings));
-    return app.fetch(request);
+  fetch(request, context) {
+    app ??= createApp(readOptions(context));
+    return app.fetch(request, context);
   },
 };
 export default entry;
 
-function readOptions(bindings: Environment | undefined): AppOptions {
+function readOptions(context: unknown): AppOptions {
   const { env } = scope.process ?? {};
-  const { speed, ...options } = JSON.parse(
-    env?.WEIR_TEST_OPTIONS ?? bindings?.WEIR_TEST_OPTIONS ?? "",
-  );
-  return speed === undefined ? options : { ...options, clock: fastClock(speed) };
+  // On Workers, the context is the environment.
+  const bindings = context as Environment | undefined;
+  const text = env?.WEIR_TEST_OPTIONS ?? bindings?.WEIR_TEST_OPTIONS ?? "";
+  const { clockSpeed, ...options } = JSON.parse(text);
+  return clockSpeed === undefined ? options : { ...options, clock: fastClock(clockSpeed) };
 }
 
-/** Creates a clock that is faster than real time by a factor. */
+/** Returns a clock that is faster than real time by a factor. */
 function fastClock(speed: number): Clock {
   return {
-    now: () => systemClock.now() * speed,
+    now: () => performance.now() * speed,
     sleep: (milliseconds, signal) => systemClock.sleep(milliseconds / speed, signal),
   };
 }

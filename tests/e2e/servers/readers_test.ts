@@ -109,3 +109,47 @@ testOnEach(
     assertEquals(server.log().includes("read nothing"), false);
   },
 );
+
+/** How much faster than real time the clock of the app is. */
+const SPEED = 20;
+
+testOnEach(
+  "the app gives the place of a reader at 30 kB/s to another client after 60 s",
+  async (runtime) => {
+    await using upstream = serveUpstream(
+      (request) => jsonResponse(pageFor(request, SLOW)),
+      rowsOf(SLOW),
+    );
+    const options = { maxDownloads: 3, maxBufferedBytes: 1e9, clockSpeed: SPEED };
+    await using server = await startApp(runtime, appOptionsFor(upstream, options));
+    const opened = performance.now();
+    const slow = await Promise.all([0, 1, 2].map(() => fetch(server.root + DOWNLOAD)));
+    const left = new AbortController();
+    let broken = 0;
+    const readings = slow.map(async ({ body }) => {
+      const reader = body!.getReader();
+      try {
+        while (!left.signal.aborted) {
+          const { done, value } = await reader.read();
+          if (done) return;
+          const delay = value.length / (30 * SPEED);
+          // Real time: the delay is the behaviour of the client.
+          await new Promise((resolve) => setTimeout(resolve, delay));
+        }
+        await reader.cancel();
+      } catch {
+        broken++;
+      }
+    });
+    assertEquals(await canDownload(server.root), false);
+    await waitFor(() => canDownload(server.root), "a place", 60_000);
+    assert(performance.now() - opened > 60_000 / SPEED);
+    const rate = /the client read (\d+) bytes per second for 60 s/;
+    const [, bytes] = await waitFor(() => rate.exec(server.log()) ?? undefined, "the log entry");
+    assert(Number(bytes) < 64_000);
+    await waitFor(() => broken > 0, "the end of the transfer", 60_000);
+    left.abort();
+    await Promise.all(readings);
+    assertEquals(broken, 1);
+  },
+);

@@ -38,7 +38,7 @@ testOnEach(
     await using upstream = serveUpstream(() => closed.promise, 10);
     await using server = await startApp(
       runtime,
-      appOptionsFor(upstream, { speed: SPEED, retry: {} }),
+      appOptionsFor(upstream, { clockSpeed: SPEED, retry: {} }),
     );
     const start = performance.now();
     const response = await fetch(server.root + DOWNLOAD);
@@ -61,7 +61,7 @@ testOnEach(
       (request) => trickle(pageFor(request, shape), 4, pause),
       10,
     );
-    const options = { speed: SPEED, maxRows: 100 };
+    const options = { clockSpeed: SPEED, maxRows: 100 };
     await using server = await startApp(runtime, appOptionsFor(upstream, options));
     const response = await fetch(server.root + DOWNLOAD);
     assertEquals([response.status, isComplete(await response.text(), shape)], [200, true]);

@@ -163,7 +163,7 @@ testPrograms(
     await waitFor(() => server.log().includes("Settings: "), "the settings");
     assertMatch(
       server.log(),
-      /Settings: access public, .*API key set, .* 3 concurrent downloads, at most 22 rows/,
+      /Settings: access public, .*API key set, .* 3 concurrent downloads, .* at most 22 rows/,
     );
     assertStringIncludes(server.log(), "Unknown variable WEIR_TOKKENS: did you mean WEIR_TOKENS?");
     assertEquals(/a-secret/.test(server.log()), false);

@@ -42,7 +42,7 @@ export function serveUpstream(handlePage: PageHandler, count: number): Upstream 
   };
 }
 
-/** Returns options of an app for a service, without a rate limit and with one attempt. */
+/** Returns options of an app for a service, without a rate limit or a limit per client, and with one attempt. */
 export function appOptionsFor({ baseUrl }: Upstream, options: object = {}): object {
   return {
     access: "public",
@@ -50,6 +50,7 @@ export function appOptionsFor({ baseUrl }: Upstream, options: object = {}): obje
     baseUrl,
     requestsPerSecond: 1_000_000, // JSON has no Infinity
     retry: { attempts: 1 },
+    maxDownloadsPerClient: 1_000_000,
     ...options,
   };
 }

@@ -2,7 +2,7 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError } from "../../../mod.ts";
-import { START_LIMITS } from "../../../src/client/options.ts";
+import { START_LIMITS } from "../../../src/client/start_limits.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { page, ROOT, type ScriptedResponse, upstream } from "../../helpers/upstream.ts";
 

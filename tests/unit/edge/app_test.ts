@@ -374,6 +374,13 @@ const refused: [name: string, options: Partial<AppOptions>, message: string][] =
   ],
   ["a maxRows of 0", { maxRows: 0 }, "maxRows"],
   ["a maxDownloads of 0.5", { maxDownloads: 0.5 }, "maxDownloads"],
+  ["a maxDownloadsPerClient of 0", { maxDownloadsPerClient: 0 }, "maxDownloadsPerClient"],
+  ["a minReaderRate of -1", { minReaderRate: -1 }, "minReaderRate"],
+  [
+    "a clientAddressHeader with a colon",
+    { clientAddressHeader: "x-forwarded-for:" },
+    "clientAddressHeader must be the name of a header",
+  ],
   ["a maxBufferedBytes of 0", { maxBufferedBytes: 0 }, "maxBufferedBytes"],
   ["a pageRows of 10001", { pageRows: 10_001 }, "pageRows"],
   ["a readerTimeout of 0", { readerTimeout: 0 }, "readerTimeout"],

@@ -13,7 +13,7 @@ Deno.test(
     const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
     const sleeps = [woken];
     const sleep = () => sleeps.pop() ?? new Promise<void>(() => {});
-    const limit = new ConcurrencyLimit(1, "downloads", { now: () => 0, sleep });
+    const limit = new ConcurrencyLimit({ max: 1 }, "downloads", { now: () => 0, sleep });
     const permit = limit.acquire();
     assertThrows(() => limit.acquire(), HttpProblem, "1 concurrent downloads");
     wake();

@@ -2,6 +2,7 @@
 // Tests `streamDownload()` directly: the app does not give access to the chunks of the client.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
+import { ClientReader } from "../../../edge/client_reader.ts";
 import { OutputBudget, OutputBuffer } from "../../../edge/output_budget.ts";
 import { streamDownload } from "../../../edge/download_response.ts";
 
@@ -25,6 +26,7 @@ Deno.test("streamDownload() returns copies of at most 64 KiB and frees each chun
       },
     }, { highWaterMark: 0 }),
     buffer,
+    reader: new ClientReader(clock),
     headers: {},
     signal: new AbortController().signal,
     readerTimeout: 1,

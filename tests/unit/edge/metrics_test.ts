@@ -82,6 +82,8 @@ Deno.test("EdgeApp.metrics() returns the version, the start time and the limits 
     weir_downloads_in_progress: 0,
     weir_downloads_max: 7,
     weir_downloads_refused_total: 0,
+    weir_client_downloads_refused_total: 0,
+    weir_slow_clients_disconnected_total: 0,
   });
 });
 
@@ -194,7 +196,7 @@ Deno.test("EdgeApp.metrics() has a limited number of lines when paths, methods a
 });
 
 Deno.test("Metrics.toText() escapes label values", () => {
-  const limit = new ConcurrencyLimit(Infinity, "downloads", new FakeClock());
+  const limit = new ConcurrencyLimit({ max: Infinity }, "downloads", new FakeClock());
   const metrics = new Metrics(limit, () => NOW);
   metrics.addUpstreamRequest('a"b\\c\nd');
   assertMatch(metrics.toText(), /^weir_upstream_requests_total\{status="a\\"b\\\\c\\nd"\} 1$/m);
@@ -204,7 +206,7 @@ Deno.test("Metrics.toText() escapes label values", () => {
 Deno.test("Metrics.toText() has the time of the first request when the clock is 0 at the start", () => {
   // As in a Worker, whose clock starts with the first request.
   let now = 0;
-  const limit = new ConcurrencyLimit(1, "downloads", new FakeClock());
+  const limit = new ConcurrencyLimit({ max: 1 }, "downloads", new FakeClock());
   const metrics = new Metrics(limit, () => now);
   now = NOW;
   metrics.addRequest({

@@ -157,13 +157,13 @@ Deno.test("docs/deploying.md lists each access mode", () => {
 Deno.test("docs/deploying.md lists each environment variable and the defaults of limits", () => {
   const rows = rowsOf("deploying", "Environment variables", "variable");
   assertEquals(rows.map(([name]) => textOf(name)).sort(), KNOWN_VARIABLES.toSorted());
-  const { maxRows, maxDownloads, maxBufferedBytes, pageRows, corsOrigins } = toSettings({
-    access: "public",
-    apiKey: "key",
-  });
+  const settings = toSettings({ access: "public", apiKey: "key" });
+  const { maxRows, maxDownloads, maxBufferedBytes, pageRows, corsOrigins } = settings;
   const defaults = {
     WEIR_MAX_ROWS: maxRows,
     WEIR_MAX_DOWNLOADS: maxDownloads,
+    WEIR_MAX_DOWNLOADS_PER_CLIENT: settings.maxDownloadsPerClient,
+    WEIR_MIN_READER_RATE: settings.minReaderRate,
     WEIR_MAX_BUFFERED_BYTES: maxBufferedBytes,
     WEIR_PAGE_ROWS: pageRows,
     WEIR_CORS_ORIGINS: corsOrigins,

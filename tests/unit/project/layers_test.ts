@@ -142,9 +142,10 @@ const SHARED_NAMES: Record<string, string> = {
   "src/client/transport.ts defaultFetch": "default of the option fetch",
   // The server limits what the client reads ahead. The option is not public.
   "src/client/read_ahead.ts PAGE_BUFFER": "option of the bytes of a query",
-  "src/client/options.ts START_LIMITS": "option of a client",
-  "src/client/transport.ts StartLimits": "value of that option",
-  "src/client/options.ts InternalOptions": "type of that option",
+  "src/client/start_limits.ts START_LIMITS": "option of a client",
+  "src/client/start_limits.ts StartLimits": "value of that option",
+  "src/client/start_limits.ts WRAP_LIMITER": "option of the clients of the page",
+  "src/client/start_limits.ts InternalOptions": "type of that option",
   "src/client/read_ahead.ts PageBuffer": "type of that option",
   // The limiter in a Durable Object has the queue and the waiters of the limiter of a process.
   "src/client/rate_limiter.ts createMemoryStore": "rate limit in the memory of the object",

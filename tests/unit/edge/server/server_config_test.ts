@@ -81,7 +81,7 @@ Deno.test("settingsLine() has the settings in force when the server has syntheti
   assertEquals(
     settingsLine(readConfig({ WEIR_SANDBOX: "1" })),
     "Settings: access public, synthetic data, 2 requests per second, 20 concurrent downloads, " +
-      "at most 5000000 rows per download, 10000 rows per page, " +
+      "2 per client, minimum reader rate 64000 bytes per second, at most 5000000 rows per download, 10000 rows per page, " +
       "log of requests as text, CORS for all origins",
   );
 });
@@ -98,6 +98,9 @@ Deno.test("settingsLine() contains no secret when the server has all of them", (
     WEIR_ACCESS: "signed",
     DATASTREAM_BASE_URL: "https://example.org/v1/odata/v4",
     WEIR_MAX_DOWNLOADS: "3",
+    WEIR_MAX_DOWNLOADS_PER_CLIENT: "4",
+    WEIR_CLIENT_ADDRESS_HEADER: "x-real-ip",
+    WEIR_MIN_READER_RATE: "0",
     WEIR_PAGE_ROWS: "2000",
     WEIR_REQUESTS_PER_SECOND: "5",
     WEIR_CORS_ORIGINS: "https://a.example,https://b.example",
@@ -106,8 +109,8 @@ Deno.test("settingsLine() contains no secret when the server has all of them", (
   assertEquals(
     line,
     "Settings: access signed, data of example.org, API key set, signing secret set, 2 tokens, " +
-      "5 requests per second, 3 concurrent downloads, unlimited rows, 2000 rows per page, " +
-      "log of errors, metrics token set, CORS for https://a.example https://b.example",
+      "5 requests per second, 3 concurrent downloads, 4 per client, " +
+      "client address from x-real-ip, unlimited rows, 2000 rows per page, log of errors, metrics token set, CORS for https://a.example https://b.example",
   );
   for (const secret of Object.values(secrets).flatMap((text) => text.split(","))) {
     assertEquals(line.includes(secret), false);

@@ -1,0 +1,53 @@
+// Identifies the client of a download, for the limit of concurrent downloads per client.
+import { bearerToken } from "./access.ts";
+import { defaultAddressHeader, findClientAddress } from "./client_address.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Settings } from "./options.ts";
+import { searchParamsOf } from "./request_log.ts";
+
+/**
+ * Returns a text that identifies the client of an authorized request; `undefined` if clients have no limit,
+ * or the client is not known.
+ */
+export type IdentifyClient = (exchange: Exchange) => Promise<string | undefined>;
+
+/**
+ * Creates the function that identifies clients: by address for `public` access, else by the SHA-256 of
+ * the token, the signature or the API key. It logs once that a proxy hides the addresses.
+ */
+export function createClientIdentifier(
+  { access, maxDownloadsPerClient, clientAddressHeader = defaultAddressHeader() }: Settings,
+): IdentifyClient {
+  if (maxDownloadsPerClient === Infinity) return () => Promise.resolve(undefined);
+  if (access !== "public") {
+    return async ({ request }) => {
+      const { headers, url } = request;
+      const credential = {
+        caller: () => headers.get("x-api-key")?.trim(),
+        signed: () => searchParamsOf(url).get("signature"),
+        token: () => bearerToken(request),
+      }[access]();
+      return credential ? await sha256Hex(credential) : undefined;
+    };
+  }
+  let hasWarned = false;
+  return (exchange) => {
+    const { request, connection } = exchange;
+    const { network, isHidden } = findClientAddress(request, clientAddressHeader, connection);
+    if (isHidden && !hasWarned) {
+      hasWarned = true;
+      exchange.logWarning(HIDDEN_ADDRESS);
+    }
+    return Promise.resolve(network);
+  };
+}
+
+const HIDDEN_ADDRESS =
+  "Downloads per client are not limited, because a proxy hides the addresses of clients: set " +
+  "clientAddressHeader (WEIR_CLIENT_ADDRESS_HEADER) to the header in which it sends them";
+
+/** Returns the SHA-256 of a text, in hexadecimal. */
+async function sha256Hex(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,82 @@
+import type { Clock } from "../src/clock.ts";
+
+/** Time (s) over which the rate of a client is measured. */
+export const RATE_WINDOW = 60;
+
+/** Number of bytes that a client has read during one second in which bytes waited for it. */
+interface ReadSecond {
+  /** Number of the second: only seconds in which bytes waited for the client are counted. */
+  number: number;
+  bytes: number;
+}
+
+/**
+ * The client that reads a download: measures its rate, and can disconnect it.
+ *
+ * Only the time counts during which bytes wait for the client. The time in which the server waits for
+ * the service does not.
+ */
+export class ClientReader {
+  readonly #clock: Clock;
+  /** Time (ms) at which the last chunk was passed to the runtime; `undefined` if no bytes wait. */
+  #waitingSince: number | undefined;
+  /** Bytes of the chunk that waits for the client. */
+  #waitingBytes = 0;
+  /** Total time (ms) that earlier chunks have waited for the client. */
+  #waited = 0;
+  /** The last seconds in which the client has read, oldest first. */
+  #seconds: ReadSecond[] = [];
+  #disconnectReason: Error | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Time (ms) that the current chunk has waited for the client; 0 if none waits. */
+  get idleTime(): number {
+    return this.#waitingSince === undefined ? 0 : this.#clock.now() - this.#waitingSince;
+  }
+
+  /**
+   * Average number of bytes per second that the client has read in the last {@linkcode RATE_WINDOW} seconds
+   * in which bytes waited for it. It is `Infinity` until bytes have waited that long.
+   */
+  get bytesPerSecond(): number {
+    const second = Math.floor((this.#waited + this.idleTime) / 1000);
+    if (second < RATE_WINDOW) return Infinity;
+    const recent = this.#seconds.filter(({ number }) => number >= second - RATE_WINDOW);
+    return recent.reduce((sum, { bytes }) => sum + bytes, 0) / RATE_WINDOW;
+  }
+
+  /** Error with which to end the download, after {@linkcode disconnect} was called. */
+  get disconnectReason(): Error | undefined {
+    return this.#disconnectReason;
+  }
+
+  /** Records that a chunk waits for the client. */
+  startWaiting(bytes: number): void {
+    this.#waitingSince = this.#clock.now();
+    this.#waitingBytes = bytes;
+  }
+
+  /** Records that the client has read the chunk that waited for it. */
+  stopWaiting(): void {
+    this.#waited += this.idleTime;
+    this.#waitingSince = undefined;
+    const number = Math.floor(this.#waited / 1000);
+    const last = this.#seconds.at(-1);
+    if (last?.number === number) last.bytes += this.#waitingBytes;
+    else this.#seconds.push({ number, bytes: this.#waitingBytes });
+    this.#waitingBytes = 0;
+    while (this.#seconds[0]!.number < number - RATE_WINDOW) this.#seconds.shift();
+  }
+
+  /**
+   * Requests that the download ends with an error.
+   *
+   * The request of the download polls for this, because workerd does not allow another request to end it.
+   */
+  disconnect(reason: Error): void {
+    this.#disconnectReason ??= reason;
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Measures how long a new client waits for its download while others use the server: twenty slow readers,
+ * and five people who repeat requests for the page. Takes about five minutes, most of it waiting.
+ *
+ * Argument: folder of another checkout to compare with.
+ */
+import { logProgress } from "./measurement.ts";
+import { startSandbox, startServer } from "./processes.ts";
+import { alignColumns } from "./table.ts";
+
+const SLOW_READERS = 20;
+/** Rate (bytes per second) of a slow reader. */
+const SLOW_RATE = 30_000;
+/** Records of each slow download: about 60 MB, which takes half an hour at this rate. */
+const RECORDS = 200_000;
+/** Time (ms) after which a new client gives up. */
+const PATIENCE = 200_000;
+/** Interval (ms) between the attempts of a new client. */
+const RETRY_INTERVAL = 2_000;
+
+const sleep = (milliseconds: number) =>
+  new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
+const secondsSince = (start: number) => (performance.now() - start) / 1000;
+
+/** Reads a download at the rate of a slow reader until it ends or breaks. */
+async function readSlowly(url: string, signal: AbortSignal): Promise<void> {
+  try {
+    const reader = (await fetch(url, { signal })).body!.getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      await sleep(1000 * value.length / SLOW_RATE);
+    }
+  } catch {
+    // The server has disconnected this reader, or the experiment is over.
+  }
+}
+
+/** Requests a download until the server accepts it. Returns the times (s) to its first byte and to its end. */
+async function downloadPatiently(
+  url: string,
+): Promise<{ first: number; last: number } | undefined> {
+  const start = performance.now();
+  while (performance.now() - start < PATIENCE) {
+    try {
+      const response = await fetch(url, {
+        signal: AbortSignal.timeout(PATIENCE - (performance.now() - start)),
+      });
+      if (response.status === 200) {
+        const first = secondsSince(start);
+        await response.bytes();
+        return { first, last: secondsSince(start) };
+      }
+      await response.body!.cancel();
+    } catch {
+      break;
+    }
+    await sleep(RETRY_INTERVAL);
+  }
+  return undefined;
+}
+
+const describeWait = (wait: { first: number; last: number } | undefined) =>
+  wait === undefined
+    ? [`none after ${PATIENCE / 1000} s`, ""]
+    : [`${wait.first.toFixed(1)} s`, `${wait.last.toFixed(1)} s`];
+
+/** Lets three clients come, one after another, after twenty slow readers. */
+async function measureSlowReaders(name: string, minReaderRate: number): Promise<string[][]> {
+  await using service = await startSandbox(RECORDS, 2);
+  await using server = await startServer(service, {
+    WEIR_MAX_DOWNLOADS_PER_CLIENT: "100",
+    WEIR_MIN_READER_RATE: String(minReaderRate),
+    WEIR_PAGE_CACHE: "none",
+  });
+  const end = new AbortController();
+  const readers = Array.from(
+    { length: SLOW_READERS },
+    (_, index) => readSlowly(`${server.root}/Records.csv?filename=r${index}`, end.signal),
+  );
+  await sleep(1_000);
+  const rows: string[][] = [];
+  for (let client = 1; client <= 3; client++) {
+    logProgress(`${name}: client ${client}`);
+    const wait = await downloadPatiently(`${server.root}/Records.csv?limit=1000`);
+    rows.push([name, String(client), ...describeWait(wait)]);
+    if (wait === undefined) break;
+  }
+  end.abort();
+  await Promise.all(readers);
+  return rows;
+}
+
+const slowReaders = await Promise.all([
+  measureSlowReaders("no minimum rate", 0),
+  measureSlowReaders("minimum rate 64 kB/s", 64_000),
+]);
+console.log(alignColumns([
+  [`${SLOW_READERS} readers at ${SLOW_RATE / 1000} kB/s`, "new client", "first byte", "complete"],
+  ...slowReaders.flat(),
+]));

@@ -1,0 +1,134 @@
+// Downloads per client, with the address that each runtime passes to the app.
+import "../../helpers/task_permissions.ts";
+import { assertEquals } from "@std/assert";
+import { waitFor } from "../../helpers/wait_for.ts";
+import {
+  COMMAND_LINES,
+  DEFAULT_EXPORTS,
+  RUNTIMES,
+  startApp,
+  testOn,
+  testPrograms,
+} from "./runtimes.ts";
+import { startServer } from "./server.ts";
+import {
+  appOptionsFor,
+  DOWNLOAD,
+  jsonResponse,
+  pageFor,
+  serveUpstream,
+  type Upstream,
+} from "./upstream.ts";
+
+const SHAPE = { rows: 10, width: 10, pages: 1 };
+const METRICS_TOKEN = "metrics-token-of-a-test";
+
+/** Serves pages when it is released. */
+function serveWaitingUpstream(): { upstream: Upstream; release: () => void } {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const upstream = serveUpstream(async (request) => {
+    await released;
+    return jsonResponse(pageFor(request, SHAPE));
+  }, SHAPE.rows);
+  return { upstream, release };
+}
+
+/** Options for the requests of two clients. */
+type Clients = readonly [RequestInit, RequestInit];
+
+/** Two clients with different addresses of the loopback network. */
+function openConnections(): { clients: Clients; [Symbol.dispose](): void } {
+  const [one, other] = ["127.0.0.1", "127.0.0.2"].map((localAddress) =>
+    Deno.createHttpClient({ localAddress })
+  );
+  return {
+    clients: [{ client: one! } as RequestInit, { client: other! } as RequestInit],
+    [Symbol.dispose]() {
+      one!.close();
+      other!.close();
+    },
+  };
+}
+
+/** Two clients with different addresses in a header. */
+const inHeader = (name: string, prefix = ""): Clients => [
+  { headers: { [name]: `${prefix}192.0.2.1` } },
+  { headers: { [name]: `${prefix}192.0.2.2` } },
+];
+
+/**
+ * Sends two downloads of each client, which the service holds. Checks that a third one of the first client is
+ * refused, and that the others complete.
+ */
+async function requireLimitPerClient(
+  root: string,
+  [one, other]: Clients,
+  release: () => void,
+): Promise<void> {
+  const open = [one, one, other, other].map((client) => fetch(root + DOWNLOAD, client));
+  const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
+  await waitFor(async () => {
+    const text = await (await fetch(`${root}/metrics`, { headers })).text();
+    return text.includes("\nweir_downloads_in_progress 4\n");
+  }, "four downloads");
+  const third = await fetch(root + DOWNLOAD, one);
+  assertEquals([third.status, third.headers.get("retry-after")], [429, "30"]);
+  await third.body!.cancel();
+  release();
+  const responses = await Promise.all(open);
+  assertEquals(responses.map(({ status }) => status), [200, 200, 200, 200]);
+  await Promise.all(responses.map((response) => response.text()));
+  const next = await fetch(root + DOWNLOAD, one);
+  assertEquals(next.status, 200);
+  await next.text();
+}
+
+for (const runtime of RUNTIMES) {
+  const isWorker = runtime.name === "workerd";
+  const source = isWorker ? "the header cf-connecting-ip" : "the connection";
+  testOn(runtime, `the app limits the downloads of each address of ${source}`, async () => {
+    const { upstream: service, release } = serveWaitingUpstream();
+    await using upstream = service;
+    const options = { metricsToken: METRICS_TOKEN, maxDownloadsPerClient: 2 };
+    await using server = await startApp(runtime, appOptionsFor(upstream, options));
+    using connections = openConnections();
+    const clients = isWorker ? inHeader("cf-connecting-ip") : connections.clients;
+    await requireLimitPerClient(server.root, clients, release);
+  });
+  testOn(
+    runtime,
+    "the app limits the downloads of each address of clientAddressHeader",
+    async () => {
+      const { upstream: service, release } = serveWaitingUpstream();
+      await using upstream = service;
+      const options = {
+        metricsToken: METRICS_TOKEN,
+        maxDownloadsPerClient: 2,
+        clientAddressHeader: "x-forwarded-for",
+      };
+      await using server = await startApp(runtime, appOptionsFor(upstream, options));
+      const clients = inHeader("x-forwarded-for", "198.51.100.1, ");
+      await requireLimitPerClient(server.root, clients, release);
+    },
+  );
+}
+
+testPrograms(
+  [...COMMAND_LINES, ...DEFAULT_EXPORTS],
+  "limits the downloads of each address to 2 when access is public",
+  async (program) => {
+    const { upstream: service, release } = serveWaitingUpstream();
+    await using upstream = service;
+    const environment = {
+      WEIR_ACCESS: "public",
+      DATASTREAM_API_KEY: "sandbox",
+      DATASTREAM_BASE_URL: upstream.baseUrl,
+      WEIR_REQUESTS_PER_SECOND: "1000000",
+      WEIR_METRICS_TOKEN: METRICS_TOKEN,
+    };
+    await using server = await startServer(await program.command(environment));
+    using connections = openConnections();
+    await requireLimitPerClient(server.root, connections.clients, release);
+    assertEquals(server.log().includes("127.0.0.2"), false);
+  },
+);
