@@ -265,6 +265,30 @@ Deno.test(
   },
 );
 
+Deno.test(
+  "EdgeApp.request() counts a request for versions among the downloads of its client",
+  DEADLINE,
+  async () => {
+    const sent = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<Response>();
+    const waiting = () => {
+      sent.resolve();
+      return answer.promise;
+    };
+    const { get } = overDatasets({ current: waiting }, {
+      maxDownloadsPerClient: 1,
+      clientAddressHeader: "x-real-ip",
+    });
+    const first = get("/Records.csv", { "x-real-ip": "192.0.2.1" });
+    await sent.promise;
+    const second = await get("/Records.csv?$filter=DOI eq 'x'", { "x-real-ip": "192.0.2.1" });
+    assertEquals(second.status, 429);
+    const third = get("/Records.csv", { "x-real-ip": "192.0.2.2" });
+    answer.resolve(page([A]));
+    assertEquals([(await first).status, (await third).status], [200, 200]);
+  },
+);
+
 Deno.test("EdgeApp.request() sends no request for versions, and no ETag, when access is caller", async () => {
   const { get, countRequests } = overDatasets({ current: [A] }, {
     access: "caller",
