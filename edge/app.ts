@@ -102,6 +102,7 @@ import { problemResponse, requestIdHint, toProblem } from "./problem.ts";
 import { OutputBudget } from "./output_budget.ts";
 import { Readiness } from "./readiness.ts";
 import { RequestLog } from "./request_log.ts";
+import { SlowReaders } from "./slow_readers.ts";
 import { DatasetStates } from "./validators.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
@@ -155,11 +156,12 @@ export interface EdgeApp {
  */
 export function createApp(options: AppOptions): EdgeApp {
   const settings = toSettings(options);
+  const slowReaders = new SlowReaders(settings.minReaderRate);
   const serviceLimit = new ConcurrencyLimit(
     {
       max: settings.maxDownloads,
       maxPerClient: settings.maxDownloadsPerClient,
-      minReaderRate: settings.minReaderRate,
+      slowReaders,
     },
     "downloads, counts and requests for citations",
     settings.clock,
@@ -169,7 +171,7 @@ export function createApp(options: AppOptions): EdgeApp {
     accessControl: createAccessControl(settings),
     serviceLimit,
     identifyClient: createClientIdentifier(settings),
-    outputBudget: new OutputBudget(settings.maxBufferedBytes, settings.clock),
+    outputBudget: new OutputBudget(settings.maxBufferedBytes, settings.clock, slowReaders),
     datasetStates: new DatasetStates(settings),
   };
   const recorders: Recorders = {

@@ -48,7 +48,7 @@ export class ClientReader {
     return recent.reduce((sum, { bytes }) => sum + bytes, 0) / RATE_WINDOW;
   }
 
-  /** Error with which to end the download, after {@linkcode disconnect} was called. */
+  /** Error with which the download ends, after {@linkcode disconnect} was called. It then holds nothing. */
   get disconnectReason(): Error | undefined {
     return this.#disconnectReason;
   }
@@ -76,7 +76,7 @@ export class ClientReader {
    *
    * The request of the download polls for this, because workerd does not allow another request to end it.
    */
-  disconnect(reason: Error): void {
-    this.#disconnectReason ??= reason;
+  disconnect(reason: string): void {
+    this.#disconnectReason ??= new Error(reason);
   }
 }

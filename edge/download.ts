@@ -76,7 +76,8 @@ export async function respondWithDownload(
       exchange.rows = rows;
     },
   });
-  const buffer = new OutputBuffer(outputBudget, () => exchange.deadline.maxWait());
+  const reader = new ClientReader(settings.clock);
+  const buffer = new OutputBuffer(outputBudget, () => exchange.deadline.maxWait(), reader);
   const byteOptions = { csv, [PAGE_BUFFER]: buffer };
   const stream = query.bytes(format, byteOptions);
   const headers = downloadHeaders(resource, format, parameters, {
@@ -96,7 +97,6 @@ export async function respondWithDownload(
   // For HEAD, Hono calls this handler and drops the body, so the download must not start.
   if (request.method === "HEAD") return new Response(null, { headers });
   const client = await identifyClient(exchange);
-  const reader = new ClientReader(settings.clock);
   const permit = serviceLimit.acquire({ client, ...(!count && { reader }) });
   try {
     if (count) {
