@@ -155,11 +155,20 @@ export class RecordWriter implements RowWriter {
     const length = isEmptyQuoted ? 0 : record.length - "\r\n".length;
     this.#output.append(record.subarray(0, length));
     const out = this.#output.reserve(cells + 4);
-    let offset = this.#output.length;
+    const offset = this.#output.length;
     out.fill(this.#separator, offset, offset + cells);
-    offset += cells;
-    if (length + cells === 0) {
-      // Many CSV readers skip blank lines, and would lose the row.
+    this.#endRecord(offset + cells, length + cells === 0);
+  }
+
+  /**
+   * Writes the end of a record, for which there is room in the output.
+   *
+   * @param offset Offset in the output after the cells
+   * @param isBlank Whether the record would be a blank line, which many CSV readers skip
+   */
+  #endRecord(offset: number, isBlank: boolean): void {
+    const out = this.#output.bytes;
+    if (isBlank) {
       out[offset++] = QUOTE;
       out[offset++] = QUOTE;
     }
@@ -220,14 +229,7 @@ export class RecordWriter implements RowWriter {
       outOffset = copyWords(pageView, pageOffset, end, outView, outOffset);
       if (kind === NEEDS_QUOTES) out[outOffset++] = QUOTE;
     }
-    if (columns === 1 && outOffset === start) {
-      // Many CSV readers skip blank lines, and would lose the row.
-      out[outOffset++] = QUOTE;
-      out[outOffset++] = QUOTE;
-    }
-    out[outOffset++] = CARRIAGE_RETURN;
-    out[outOffset++] = LINE_FEED;
-    output.length = outOffset;
+    this.#endRecord(outOffset, columns === 1 && outOffset === start);
   }
 }
 
