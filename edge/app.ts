@@ -76,7 +76,8 @@
  * ## Limits
  *
  * All downloads of a server share two requests per second to DataStream, and take turns page by page.
- * {@linkcode AppOptions} has limits for the rows of a download, concurrent downloads and the page size.
+ * {@linkcode AppOptions} has limits for the rows of a download, concurrent downloads, in total and per client,
+ * and the page size.
  *
  * The pages `docs/edge.md` and `docs/deploying.md` in the repository describe URLs, options and deployment.
  *
@@ -92,6 +93,7 @@ import { suggestBySpelling, suggestNames } from "../src/validation.ts";
 import { bearerToken, createAccessControl, requireKnownToken } from "./access.ts";
 import { CITATION_PATHS, respondWithCitations } from "./citations.ts";
 import { createClientIdentifier } from "./client_limit.ts";
+import { SlowReaders } from "./client_reader.ts";
 import { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { type AppContext, respondWithDownload } from "./download.ts";
 import { CLIENT_CLOSED_REQUEST, Exchange, type Recorders, type Router } from "./exchange.ts";
@@ -102,7 +104,6 @@ import { problemResponse, requestIdHint, toProblem } from "./problem.ts";
 import { OutputBudget } from "./output_budget.ts";
 import { Readiness } from "./readiness.ts";
 import { RequestLog } from "./request_log.ts";
-import { SlowReaders } from "./slow_readers.ts";
 import { DatasetStates } from "./validators.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";

@@ -1,8 +1,7 @@
 import type { Clock } from "../src/clock.ts";
-import type { ClientReader } from "./client_reader.ts";
+import { type ClientReader, SlowReaders } from "./client_reader.ts";
 import { ExpiringSet } from "./expiring_set.ts";
 import { HttpProblem } from "./problem.ts";
-import { SlowReaders } from "./slow_readers.ts";
 
 /** Delay (s) after which a rejected client may try again. */
 const RETRY_DELAY = 30;

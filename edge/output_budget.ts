@@ -1,9 +1,8 @@
 import type { Clock } from "../src/clock.ts";
 import type { PageBuffer } from "../src/client/read_ahead.ts";
-import type { ClientReader } from "./client_reader.ts";
+import { type ClientReader, SlowReaders } from "./client_reader.ts";
 import { ExpiringSet } from "./expiring_set.ts";
 import { HttpProblem } from "./problem.ts";
-import { SlowReaders } from "./slow_readers.ts";
 
 /** Interval (ms) at which the first download that waits checks whether there is room. */
 const ROOM_POLL_INTERVAL = 20;

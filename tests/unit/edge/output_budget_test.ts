@@ -3,8 +3,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { createApp } from "../../../edge/app.ts";
-import { ClientReader } from "../../../edge/client_reader.ts";
-import { SlowReaders } from "../../../edge/slow_readers.ts";
+import { ClientReader, SlowReaders } from "../../../edge/client_reader.ts";
 import { OutputBudget, OutputBuffer } from "../../../edge/output_budget.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
