@@ -87,7 +87,8 @@ export async function respondWithDownload(
   });
   const failed = (error: unknown) =>
     toServiceProblem(error, `Download of ${resource}`, settings, exchange);
-  const datasets = await findDatasets(dataStream, parameters.query, exchange, context)
+  const client = await identifyClient(exchange);
+  const datasets = await findDatasets(dataStream, parameters.query, { exchange, client, context })
     .catch((error) => {
       throw failed(error);
     });
@@ -96,7 +97,6 @@ export async function respondWithDownload(
   if (matchesETag(request.headers.get("if-none-match"), headers.etag)) return notModified(headers);
   // For HEAD, Hono calls this handler and drops the body, so the download must not start.
   if (request.method === "HEAD") return new Response(null, { headers });
-  const client = await identifyClient(exchange);
   const permit = serviceLimit.acquire({ client, ...(!count && { reader }) });
   try {
     if (count) {
@@ -138,21 +138,26 @@ export async function respondWithDownload(
  * With `caller` access, there are no validators: responses must not be stored, and each key would need its own
  * request.
  *
- * @throws {HttpProblem} 503 if the server is at its limit
+ * @throws {HttpProblem} 503 if the server is at its limit, 429 if the client is at its own
  * @throws {DataStreamError} If the service rejects the API key
  */
 async function findDatasets(
   dataStream: DataStream,
   query: DownloadParameters["query"],
-  exchange: Exchange,
-  { settings, datasetStates, serviceLimit }: AppContext,
+  { exchange, client, context }: {
+    exchange: Exchange;
+    client: string | undefined;
+    context: AppContext;
+  },
 ): Promise<DatasetState | undefined> {
+  const { settings, datasetStates, serviceLimit } = context;
   if (settings.access === "caller") return undefined;
   const { request: { method }, signal } = exchange;
   // HEAD sends no requests to the service.
   if (method === "HEAD") return datasetStates.find(query);
   return await datasetStates.load(dataStream, query, {
     limit: serviceLimit,
+    client,
     signal,
     log: exchange,
   });

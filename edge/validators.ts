@@ -39,6 +39,8 @@ type DownloadQuery = DownloadParameters["query"];
 interface LoadOptions {
   /** Limit for requests to the service. */
   limit: ConcurrencyLimit;
+  /** Client to which the request belongs, as `identifyClient()` returns it. */
+  client: string | undefined;
   /** Signal of the client's request. */
   signal: AbortSignal;
   log: FailureLog;
@@ -75,7 +77,7 @@ export class DatasetStates {
    *
    * @returns `undefined` if the request fails for another reason than the API key or the rate limit
    * @throws {DataStreamError} If the service rejects the API key, or the rate limiter the request
-   * @throws {HttpProblem} 503 if the server is at its limit
+   * @throws {HttpProblem} 503 if the server is at its limit, 429 if the client is at its own
    * @throws The reason of the signal
    */
   async load(
@@ -97,7 +99,7 @@ export class DatasetStates {
   async #request(
     dataStream: DataStream,
     query: DownloadQuery,
-    { limit, signal, log }: LoadOptions,
+    { limit, client: holder, signal, log }: LoadOptions,
   ): Promise<DatasetState | undefined> {
     const { clock, dataStreamOptions: { timeouts } } = this.#settings;
     const { headers = Infinity, bytes = Infinity } = timeouts ?? {};
@@ -117,9 +119,9 @@ export class DatasetStates {
     expire().catch(() => {});
     const eitherSignal = AbortSignal.any([signal, timeout.signal]);
     try {
-      const versions = await limit.run(() =>
-        requestDatasetVersions(client, toWiderMetadataFilter(query), eitherSignal)
-      );
+      const request = () =>
+        requestDatasetVersions(client, toWiderMetadataFilter(query), eitherSignal);
+      const versions = await limit.run(request, { client: holder });
       return await toState(versions);
     } catch (error) {
       signal.throwIfAborted();

@@ -12,7 +12,7 @@ const SERVICE = { requestsPerSecond: Infinity, records: 100 };
 /** Creates an app, and a function that starts a download over a connection. */
 function overConnections(options: Parameters<typeof overSandbox>[1] = {}) {
   // Not the fake clock, which would jump over the reader timeout while Web Crypto works.
-  const { app, log } = overSandbox(SERVICE, {
+  const { app, log, stats } = overSandbox(SERVICE, {
     clock: systemClock,
     requestsPerSecond: Infinity,
     ...options,
@@ -28,7 +28,7 @@ function overConnections(options: Parameters<typeof overSandbox>[1] = {}) {
     return response.status;
   };
   const close = () => Promise.all(responses.map((response) => response.body!.cancel()));
-  return { app, log, open, close };
+  return { app, log, stats, open, close };
 }
 
 const at = (clientAddress: string) => ({ clientAddress });
@@ -37,7 +37,7 @@ Deno.test(
   "EdgeApp.fetch() returns 429 with retry-after when an address has two downloads of a public server",
   DEADLINE,
   async () => {
-    const { app, log, open, close } = overConnections();
+    const { app, log, stats, open, close } = overConnections();
     const client = at("192.0.2.1");
     const first = await app.fetch(new Request(URL_OF_DOWNLOAD), client);
     assertEquals([first.status, await open(client)], [200, 200]);
@@ -48,13 +48,17 @@ Deno.test(
       assertStringIncludes(detail, "allows each client 2 concurrent downloads");
       assertStringIncludes(hint, "wait until a download of yours has ended");
     }
+    // No request to the service, not even for the versions of other datasets.
+    const before = stats.requests;
+    const other = "http://localhost/Records.csv?$filter=DOI eq '10.25976/weir-bb00'";
+    assertEquals([await open(client, {}, other), stats.requests], [429, before]);
     assertEquals(await open(at("192.0.2.2")), 200);
     const head = new Request(URL_OF_DOWNLOAD, { method: "HEAD" });
     assertEquals((await app.fetch(head, client)).status, 200);
     await first.text();
     assertEquals(await open(client), 200);
     assertEquals(log, []);
-    assertStringIncludes(app.metrics(), "weir_client_downloads_refused_total 3\n");
+    assertStringIncludes(app.metrics(), "weir_client_downloads_refused_total 4\n");
     assertStringIncludes(app.metrics(), "weir_downloads_refused_total 0\n");
     await close();
   },
