@@ -94,7 +94,7 @@ const pairs: [one: string, other: string, areSame: boolean][] = [
   ["2001:db8::1", "[2001:DB8::2]:4711", true],
   ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::", true],
   ["2001:db8:1:2:3:4:5:6", "2001:db8:1:3::", false],
-  ["fe80::1%eth0", "fe80::2", true],
+  ["2001:db8::1%eth0", "2001:db8::2", true],
   ["::1", "::2", true],
 ];
 for (const [one, other, areSame] of pairs) {
@@ -160,27 +160,45 @@ Deno.test(
 );
 
 Deno.test(
-  "EdgeApp.fetch() logs once and does not limit clients when a proxy in a private network hides their addresses",
+  "EdgeApp.fetch() logs once and does not limit clients when a proxy or a private network hides their addresses",
   DEADLINE,
   async () => {
-    const addresses = ["127.0.0.1", "10.1.2.3", "172.31.0.1", "192.168.0.1", "100.64.0.1"];
-    for (const address of [...addresses, "169.254.0.1", "::1", "fd00::1", "fe80::1"]) {
+    const proxied = { "x-forwarded-proto": "https" };
+    const hidden: [address: string, headers?: Record<string, string>][] = [
+      ["127.0.0.1", proxied],
+      ["::1", { via: "1.1 proxy" }],
+      ...[
+        "10.1.2.3",
+        "172.31.0.1",
+        "192.168.0.1",
+        "100.64.0.1",
+        "169.254.0.1",
+        "fd00::1",
+        "fe80::1",
+      ]
+        .map((address): [string] => [address]),
+    ];
+    for (const [address, headers] of hidden) {
       const { log, open, close } = overConnections({ maxDownloadsPerClient: 1 });
-      const proxied = { "x-forwarded-proto": "https" };
-      const statuses = [await open(at(address), proxied), await open(at(address), proxied)];
-      assertEquals(statuses, [200, 200], address);
+      assertEquals([await open(at(address), headers), await open(at(address), headers)], [
+        200,
+        200,
+      ], address);
       assertEquals(log.length, 1);
       assertStringIncludes(log[0]!, " warn ");
       assertStringIncludes(log[0]!, "set clientAddressHeader (WEIR_CLIENT_ADDRESS_HEADER)");
       assert(!log[0]!.includes(address));
-      // Without a proxy, a private address is that of the client.
-      assertEquals([await open(at(address)), await open(at(address))], [200, 429], address);
       await close();
     }
-    for (const address of ["172.32.0.1", "100.128.0.1", "11.0.0.1", "2001:db8::1"]) {
+    const visible: [address: string, headers?: Record<string, string>][] = [
+      ["127.0.0.1"],
+      ["::1"],
+      ...["172.32.0.1", "100.128.0.1", "11.0.0.1", "2001:db8::1", "fd::1", "127::1"]
+        .map((address): [string, typeof proxied] => [address, proxied]),
+    ];
+    for (const [address, headers] of visible) {
       const { log, open, close } = overConnections({ maxDownloadsPerClient: 1 });
-      const proxied = { via: "1.1 proxy" };
-      const statuses = [await open(at(address), proxied), await open(at(address), proxied)];
+      const statuses = [await open(at(address), headers), await open(at(address), headers)];
       assertEquals([statuses, log], [[200, 429], []], address);
       await close();
     }
