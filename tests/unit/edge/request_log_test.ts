@@ -161,7 +161,7 @@ Deno.test("EdgeApp.request() logs refused requests with their status", async () 
     assertEquals([facts.status, facts.level, facts.requestId], [status, "warn", ID]);
     assertEquals(facts.path, status === 404 ? "(unknown)" : path.split("?")[0]);
   }
-  const { app, log } = over({ maxDownloads: 1 });
+  const { app, log } = over({ maxDownloads: 1, pageCache: "none" });
   const first = await app.request("/Records.csv");
   await get(app, "/Records.csv");
   const facts = only(log);
