@@ -103,11 +103,7 @@ for (const runtime of RUNTIMES) {
     async () => {
       const { upstream: service, release } = serveWaitingUpstream();
       await using upstream = service;
-      const options = {
-        metricsToken: METRICS_TOKEN,
-        maxDownloadsPerClient: 2,
-        clientAddressHeader: "x-forwarded-for",
-      };
+      const options = { ...LIMITED, clientAddressHeader: "x-forwarded-for" };
       await using server = await startApp(runtime, appOptionsFor(upstream, options));
       const clients = inHeader("x-forwarded-for", "198.51.100.1, ");
       await requireLimitPerClient(server.root, clients, release);
