@@ -104,8 +104,7 @@ export async function respondWithDownload(
   });
   const failed = (error: unknown) =>
     toServiceProblem(error, `Download of ${resource}`, settings, exchange);
-  const client = await identifyClient(exchange);
-  const datasets = await findDatasets(dataStream, parameters.query, { exchange, client, context })
+  const datasets = await findDatasets(dataStream, parameters.query, exchange, context)
     .catch((error) => {
       throw failed(error);
     });
@@ -114,6 +113,7 @@ export async function respondWithDownload(
   if (matchesETag(request.headers.get("if-none-match"), headers.etag)) return notModified(headers);
   // For HEAD, Hono calls this handler and drops the body, so the download must not start.
   if (request.method === "HEAD") return new Response(null, { headers });
+  const client = await identifyClient(exchange);
   const document = [query.url, parameters.query, { top, maxRows }];
   if (count) {
     const countRows = () => serviceLimit.run(() => query.count(), { client });
@@ -244,26 +244,22 @@ function openDocument(
  * With `caller` access, there are no validators: responses must not be stored, and each key would need its own
  * request.
  *
- * @throws {HttpProblem} 503 if the server is at its limit, 429 if the client is at its own
- * @throws {DataStreamError} If the service rejects the API key
+ * @throws {HttpProblem} 503 if the server is at its limit, 429 if the client is
+ * @throws {DataStreamError} If the service rejects the API key, or the rate limiter the request
  */
 async function findDatasets(
   dataStream: DataStream,
   query: DownloadParameters["query"],
-  { exchange, client, context }: {
-    exchange: Exchange;
-    client: string | undefined;
-    context: AppContext;
-  },
+  exchange: Exchange,
+  { settings, datasetStates, serviceLimit, identifyClient }: AppContext,
 ): Promise<DatasetState | undefined> {
-  const { settings, datasetStates, serviceLimit } = context;
   if (settings.access === "caller") return undefined;
   const { request: { method }, signal } = exchange;
   // HEAD sends no requests to the service.
   if (method === "HEAD") return datasetStates.find(query);
   return await datasetStates.load(dataStream, query, {
     limit: serviceLimit,
-    client,
+    holder: { client: await identifyClient(exchange) },
     signal,
     log: exchange,
   });

@@ -8,7 +8,7 @@ import { toWiderMetadataFilter } from "../src/odata/dataset_filter.ts";
 import type { ResourceName } from "../src/odata/resources.ts";
 import { PRODUCTION_URL } from "../src/service_constants.ts";
 import { VERSION } from "../src/version.ts";
-import type { ConcurrencyLimit } from "./concurrency_limit.ts";
+import type { ConcurrencyLimit, PermitHolder } from "./concurrency_limit.ts";
 import type { Settings } from "./options.ts";
 import type { FailureLog } from "./request_log.ts";
 import type { DownloadParameters } from "./search_params.ts";
@@ -39,8 +39,8 @@ type DownloadQuery = DownloadParameters["query"];
 interface LoadOptions {
   /** Limit for requests to the service. */
   limit: ConcurrencyLimit;
-  /** Client to which the request belongs, as `identifyClient()` returns it. */
-  client: string | undefined;
+  /** For whom a permit of this limit is acquired. */
+  holder: PermitHolder;
   /** Signal of the client's request. */
   signal: AbortSignal;
   log: FailureLog;
@@ -77,7 +77,7 @@ export class DatasetStates {
    *
    * @returns `undefined` if the request fails for another reason than the API key or the rate limit
    * @throws {DataStreamError} If the service rejects the API key, or the rate limiter the request
-   * @throws {HttpProblem} 503 if the server is at its limit, 429 if the client is at its own
+   * @throws {HttpProblem} 503 if the server is at its limit, 429 if the client is
    * @throws The reason of the signal
    */
   async load(
@@ -99,7 +99,7 @@ export class DatasetStates {
   async #request(
     dataStream: DataStream,
     query: DownloadQuery,
-    { limit, client: holder, signal, log }: LoadOptions,
+    { limit, holder, signal, log }: LoadOptions,
   ): Promise<DatasetState | undefined> {
     const { clock, dataStreamOptions: { timeouts } } = this.#settings;
     const { headers = Infinity, bytes = Infinity } = timeouts ?? {};
@@ -121,7 +121,7 @@ export class DatasetStates {
     try {
       const request = () =>
         requestDatasetVersions(client, toWiderMetadataFilter(query), eitherSignal);
-      const versions = await limit.run(request, { client: holder });
+      const versions = await limit.run(request, holder);
       return await toState(versions);
     } catch (error) {
       signal.throwIfAborted();
