@@ -244,14 +244,14 @@ function openDocument(
  * With `caller` access, there are no validators: responses must not be stored, and each key would need its own
  * request.
  *
- * @throws {HttpProblem} 503 if the server is at its limit
- * @throws {DataStreamError} If the service rejects the API key
+ * @throws {HttpProblem} 503 if the server is at its limit, 429 if the client is
+ * @throws {DataStreamError} If the service rejects the API key, or the rate limiter the request
  */
 async function findDatasets(
   dataStream: DataStream,
   query: DownloadParameters["query"],
   exchange: Exchange,
-  { settings, datasetStates, serviceLimit }: AppContext,
+  { settings, datasetStates, serviceLimit, identifyClient }: AppContext,
 ): Promise<DatasetState | undefined> {
   if (settings.access === "caller") return undefined;
   const { request: { method }, signal } = exchange;
@@ -259,6 +259,7 @@ async function findDatasets(
   if (method === "HEAD") return datasetStates.find(query);
   return await datasetStates.load(dataStream, query, {
     limit: serviceLimit,
+    holder: { client: await identifyClient(exchange) },
     signal,
     log: exchange,
   });
