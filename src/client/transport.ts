@@ -13,7 +13,7 @@ import {
   permitRefusal,
   statusError,
 } from "./http_error.ts";
-import type { Permit, RateLimiter } from "./rate_limiter.ts";
+import type { Permit, PermitRefusal, RateLimiter } from "./rate_limiter.ts";
 import type { StartLimits } from "./start_limits.ts";
 
 /**
@@ -198,7 +198,7 @@ async function acquirePermit(
   signal: AbortSignal,
 ): Promise<Permit> {
   const { origin } = new URL(url);
-  let permit;
+  let permit: Permit | PermitRefusal;
   try {
     const request = { origin, keyHash: await keyHash(), requestsPerSecond, maxWait };
     permit = await rateLimiter.acquire(request, signal);
@@ -215,14 +215,12 @@ async function acquirePermit(
  * not affect the request.
  */
 function callLimiter<T>(
-  call: () => T | Promise<T>,
+  call: () => T | PromiseLike<T>,
   onResult: (result: T) => void = () => {},
   onError: () => void = () => {},
 ): void {
   try {
-    const result = call();
-    if (result instanceof Promise) result.then(onResult, onError);
-    else onResult(result);
+    Promise.resolve(call()).then(onResult, onError);
   } catch {
     onError();
   }
