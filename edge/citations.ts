@@ -39,6 +39,8 @@ export async function respondWithCitations(
   };
   if (request.method === "HEAD") return new Response(null, { headers });
   const client = await identifyClient(exchange);
+  // Also limits the wait for the requests of another response.
+  exchange.deadline.onRequest();
   const find = () => serviceLimit.run(findCitations, { client });
   const key = JSON.stringify([filter, within]);
   const finding = sharedCitations?.run(key, find, exchange.signal) ?? find();
