@@ -89,7 +89,7 @@ for (const runtime of RUNTIMES) {
   testOn(runtime, `the app limits the downloads of each address of ${source}`, async () => {
     const { upstream: service, release } = serveWaitingUpstream();
     await using upstream = service;
-    const options = { metricsToken: METRICS_TOKEN, maxDownloadsPerClient: 2 };
+    const options = { metricsToken: METRICS_TOKEN, maxDownloadsPerClient: 2, pageCache: "none" };
     await using server = await startApp(runtime, appOptionsFor(upstream, options));
     using connections = openConnections();
     const clients = isWorker ? inHeader("cf-connecting-ip") : connections.clients;
@@ -104,6 +104,7 @@ for (const runtime of RUNTIMES) {
       const options = {
         metricsToken: METRICS_TOKEN,
         maxDownloadsPerClient: 2,
+        pageCache: "none",
         clientAddressHeader: "x-forwarded-for",
       };
       await using server = await startApp(runtime, appOptionsFor(upstream, options));
@@ -125,6 +126,7 @@ testPrograms(
       DATASTREAM_BASE_URL: upstream.baseUrl,
       WEIR_REQUESTS_PER_SECOND: "1000000",
       WEIR_METRICS_TOKEN: METRICS_TOKEN,
+      WEIR_PAGE_CACHE: "none", // downloads that share pages do not count
     };
     await using server = await startServer(await program.command(environment));
     using connections = openConnections();

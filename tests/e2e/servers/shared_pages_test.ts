@@ -88,7 +88,7 @@ testOnEach(
       Array.from({ length: 100 }, () => startReading(server.root + CLASSROOM_DOWNLOAD)),
     );
     // All clients have their first bytes before the first page is complete.
-    assertEquals(upstream.requests.length, 1);
+    assertEquals(upstream.pages.length, 1);
     const starts = clients.map(({ startedAt }) => startedAt);
     assert(Math.max(...starts) - Math.min(...starts) < 1_000);
     upstream.resume();
