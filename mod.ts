@@ -80,6 +80,7 @@
  * | this server for Workers, with one rate limit for all isolates | `@weir/datastream/cloudflare` | Cloudflare Workers |
  * | this server, configured by environment variables | `@weir/datastream/serve` | Deno, Bun, Cloudflare Workers |
  * | an HTTP server for it in Node | `@weir/datastream/node` | Node |
+ * | one rate limit for several processes | `@weir/datastream/deno-kv` | Deno |
  * | synthetic data for tests | `@weir/datastream/sandbox` | all |
  *
  * This command saves a CSV file. With the flag `--sandbox`, it uses synthetic data, and needs neither a key

@@ -86,7 +86,9 @@ export class Execution {
       const top = next.top && this.limitTop(resource, next.top);
       const sent: R = { ...next, top };
       const queuedAt = clock.now();
+      let isStarted = false;
       const onStart = () => {
+        isStarted = true;
         const { requests, waits } = this.#progress;
         const wait = clock.now() - queuedAt;
         waited += wait;
@@ -100,6 +102,7 @@ export class Execution {
         return content;
       } catch (error) {
         const failed = toFailedAttempt(error);
+        if (!isStarted) waited += clock.now() - queuedAt;
         decide ??= createRetryDecider(settings.retry);
         const decision = decide(failed, top);
         const { blockTime } = decision;

@@ -114,9 +114,12 @@ export interface Poll {
   maxWait?: number | undefined;
 }
 
-/** Result of a poll: the permit, the time until the next poll, or a refusal. */
+/**
+ * Result of a poll: the permit, the time until the next poll, or a refusal. `heldFor` is the time for which a
+ * store has held the poll until it gave the permit, by default 0.
+ */
 export type PollResult =
-  | { status: "granted" }
+  | { status: "granted"; heldFor?: number }
   | { status: "waiting"; delay: number }
   | { status: "refused"; retryAfter: number };
 
@@ -155,6 +158,8 @@ export function pollPermit(
   { id, key, requestsPerSecond, isFirst, maxWait }: Poll,
   now: number,
 ): PollResult {
+  // The answer to an earlier poll was lost.
+  if (extendPermit(state, id, now)) return { status: "granted" };
   recordInterval(state, 1000 * INTERVAL_MARGIN / requestsPerSecond, now);
   let waiter = state.waiters.find((other) => other.id === id);
   // If this request overslept, the whole process may have been suspended, so no other is removed.
@@ -237,6 +242,41 @@ export function penalizeKey(
   });
 }
 
+/**
+ * Copies a state with other times, for a store whose users have different clocks.
+ *
+ * @param convert Returns the new time. The name of a time is unique in the state, and stays the same when the time
+ *   changes
+ */
+export function mapTimes(
+  state: RateLimitState,
+  convert: (time: number, name: string) => number,
+): RateLimitState {
+  const { intervalStart, intervals, penalties, holder, waiters } = state;
+  return {
+    ...state,
+    intervalStart: intervalStart === undefined ? undefined : convert(intervalStart, "start"),
+    intervals: intervals.map(({ interval, requestedAt }) => ({
+      interval,
+      requestedAt: convert(requestedAt, `interval ${interval}`),
+    })),
+    penalties: penalties.map((penalty) => ({
+      ...penalty,
+      blockedUntil: convert(penalty.blockedUntil, `blocked ${penalty.key}`),
+      lastUsed: convert(penalty.lastUsed, `used ${penalty.key}`),
+    })),
+    holder: holder && {
+      ...holder,
+      since: convert(holder.since, `held ${holder.id}`),
+      expiresAt: convert(holder.expiresAt, `expires ${holder.id}`),
+    },
+    waiters: waiters.map((waiter) => ({
+      ...waiter,
+      polledAt: convert(waiter.polledAt, `polled ${waiter.id}`),
+    })),
+  };
+}
+
 /** What determines when a waiter may start. */
 interface Conditions {
   penalty: Penalty | undefined;
@@ -254,7 +294,10 @@ function delayOf(
   const pollInterval = state.isDistributed ? REMOTE_POLL_INTERVAL : POLL_INTERVAL;
   const blockedFor = (penalty?.blockedUntil ?? now) - now;
   if (blockedFor > 0) return Math.min(blockedFor, MAX_SLEEP);
-  if (firstWaiter(state, now) !== waiter) {
+  const [first, second] = state.waiters.filter(({ key }) => !isBlocked(state, key, now));
+  if (first !== waiter) {
+    // A process sees a release when it polls, and counts the interval from then. The next one must see it early.
+    if (state.isDistributed && second === waiter) return 2 * pollInterval;
     // If the first waiter starts, this one has to wait for at least one interval. If the first waiter
     // leaves the queue instead, this one may start earlier, so it polls after half an interval.
     return Math.max(pollInterval, Math.min(interval / 2, MAX_SLEEP));

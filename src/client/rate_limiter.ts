@@ -4,12 +4,8 @@ import {
   extendPermit,
   leaveQueue,
   penalizeKey,
-  PERMIT_TTL,
-  type Poll,
   pollPermit,
-  type PollResult,
   type RateLimitState,
-  type Release,
   releasePermit,
 } from "./rate_limit_state.ts";
 
@@ -159,139 +155,6 @@ export interface RateLimiter {
   penalize(target: RateLimitTarget, blockTime: number): void | Promise<void>;
 }
 
-type MaybePromise<T> = T | PromiseLike<T>;
-
-/**
- * Stores one rate limit: each method calls the function of `rate_limit_state.ts` that has the same purpose. A
- * store on another machine returns promises.
- */
-export interface RateLimitStore {
-  poll(request: Poll): MaybePromise<PollResult>;
-  extend(id: string): MaybePromise<boolean>;
-  release(id: string, release: Release): MaybePromise<void>;
-  /** Removes a request from the queue, and releases its permit if it has one. */
-  leave(id: string): MaybePromise<void>;
-  penalize(key: string | undefined, blockTime: number): MaybePromise<void>;
-}
-
-/** Creates a store over a state in memory. */
-export function createMemoryStore(
-  state: RateLimitState,
-  now: () => number,
-): RateLimitStore {
-  return {
-    poll: (request) => pollPermit(state, request, now()),
-    extend: (id) => extendPermit(state, id, now()),
-    release: (id, release) => releasePermit(state, id, release, now()),
-    leave: (id) => leaveQueue(state, id, now()),
-    penalize: (key, blockTime) => penalizeKey(state, key, blockTime, now()),
-  };
-}
-
-/**
- * Age (ms) from which a permit that could not be extended is treated as lost. Its request is then aborted
- * within a second, and so before the permit expires in the store.
- */
-const LOST_AGE = PERMIT_TTL - 2_000;
-/** Maximum time (ms) to wait for the answer of a store. */
-const STORE_TIMEOUT = 10_000;
-/** Age (ms) from which a permit is extended in its store. */
-const EXTENSION_AGE = 900;
-
-/**
- * Creates a rate limiter whose waiters poll a store.
- *
- * @param storeOf Returns the store of an origin and a key
- * @param createId Returns an identifier that no other request to the store has
- */
-export function createPollingLimiter(
-  storeOf: (target: RateLimitTarget) => RateLimitStore,
-  createId: () => string,
-  clock: Clock,
-): RateLimiter {
-  return {
-    async acquire(request, signal) {
-      signal?.throwIfAborted();
-      const { keyHash: key, requestsPerSecond, maxWait } = request;
-      const store = storeOf(request);
-      const id = createId();
-      const start = clock.now();
-      let polling: MaybePromise<PollResult> | undefined;
-      try {
-        for (let isFirst = true;; isFirst = false) {
-          const polledAt = clock.now();
-          const remaining = maxWait === undefined ? undefined : start + maxWait - polledAt;
-          polling = store.poll({ id, key, requestsPerSecond, isFirst, maxWait: remaining });
-          const result = isPromise(polling)
-            ? await answerWithin(
-              Math.min(STORE_TIMEOUT, Math.max(0, remaining ?? Infinity)),
-              polling,
-              clock,
-              signal,
-            )
-            : polling;
-          if (result.status === "refused") return { retryAfter: result.retryAfter };
-          if (result.status === "waiting") await clock.sleep(result.delay, signal);
-          else if (clock.now() - polledAt < LOST_AGE) {
-            return createPermit(store, id, clock, polledAt);
-          } else await store.leave(id); // the permit arrived too late to be used
-        }
-      } catch (error) {
-        const leave = () => store.leave(id);
-        if (isPromise(polling)) polling.then(leave, leave).then(undefined, () => {});
-        else leave();
-        throw error;
-      }
-    },
-    penalize: (target, blockTime) =>
-      storeOf(target).penalize(target.keyHash, blockTime) as void | Promise<void>,
-  };
-}
-
-/** Creates the permit of a request. `extendedAt` is the time of the poll that granted it. */
-function createPermit(
-  store: RateLimitStore,
-  id: string,
-  clock: Clock,
-  extendedAt: number,
-): Permit {
-  let respondedAt: number | undefined;
-  let isExtending = false;
-  let isReleased = false;
-  return {
-    responded() {
-      respondedAt = clock.now();
-    },
-    extend() {
-      const now = clock.now();
-      const isValid = () => clock.now() - extendedAt < LOST_AGE;
-      if (isExtending) return isValid();
-      if (now - extendedAt < EXTENSION_AGE) return true;
-      const extension = store.extend(id);
-      const finish = (isHeld: boolean) => {
-        isExtending = false;
-        extendedAt = now;
-        return isHeld;
-      };
-      if (!isPromise(extension)) return finish(extension);
-      isExtending = true;
-      return Promise.resolve(extension).then(finish, () => {
-        isExtending = false;
-        return isValid();
-      });
-    },
-    release(outcome) {
-      if (isReleased) return;
-      isReleased = true;
-      const responseAge = respondedAt === undefined ? undefined : clock.now() - respondedAt;
-      return store.release(id, {
-        responseAge,
-        succeeded: outcome === "success",
-      }) as void | Promise<void>;
-    },
-  };
-}
-
 /** Limiters of this process by clock. All clients share them, because the service limits them together. */
 const processLimiters = new WeakMap<Clock, RateLimiter>();
 
@@ -301,53 +164,67 @@ const processLimiters = new WeakMap<Clock, RateLimiter>();
  * @param clock Clock by which to wait. Only callers with the same clock share a limiter
  */
 export function processLimiter(clock: Clock): RateLimiter {
-  let limiter = processLimiters.get(clock);
-  if (limiter === undefined) {
-    const stores = new Map<string, RateLimitStore>();
-    let lastId = 0;
-    const storeOf = ({ origin }: RateLimitTarget) => {
-      let store = stores.get(origin);
-      if (store === undefined) {
-        const memory = createMemoryStore(createRateLimitState(false), () => clock.now());
-        // A request whose permit has expired continues: its process was suspended, and so were the others.
-        store = { ...memory, extend: (id) => (memory.extend(id), true) };
-        stores.set(origin, store);
-      }
-      return store;
-    };
-    limiter = createPollingLimiter(storeOf, () => `${++lastId}`, clock);
-    processLimiters.set(clock, limiter);
-  }
+  const limiter = processLimiters.get(clock) ?? createProcessLimiter(clock);
+  processLimiters.set(clock, limiter);
   return limiter;
+}
+
+function createProcessLimiter(clock: Clock): RateLimiter {
+  const states = new Map<string, RateLimitState>();
+  const stateOf = (origin: string) => {
+    const state = states.get(origin) ?? createRateLimitState(false);
+    states.set(origin, state);
+    return state;
+  };
+  let lastId = 0;
+  return {
+    async acquire({ origin, keyHash: key, requestsPerSecond, maxWait = Infinity }, signal) {
+      signal?.throwIfAborted();
+      const state = stateOf(origin);
+      const id = `${++lastId}`;
+      const deadline = clock.now() + maxWait;
+      try {
+        for (let isFirst = true;; isFirst = false) {
+          const now = clock.now();
+          const poll = { id, key, requestsPerSecond, isFirst, maxWait: deadline - now };
+          const result = pollPermit(state, poll, now);
+          if (result.status === "refused") return { retryAfter: result.retryAfter };
+          if (result.status === "granted") return createLocalPermit(state, id, clock);
+          await clock.sleep(result.delay, signal);
+        }
+      } catch (error) {
+        leaveQueue(state, id, clock.now());
+        throw error;
+      }
+    },
+    penalize({ origin, keyHash }, blockTime) {
+      penalizeKey(stateOf(origin), keyHash, blockTime, clock.now());
+    },
+  };
+}
+
+function createLocalPermit(state: RateLimitState, id: string, clock: Clock): Permit {
+  let respondedAt: number | undefined;
+  return {
+    responded() {
+      respondedAt = clock.now();
+    },
+    extend() {
+      // A request whose permit has expired continues: its process was suspended, and so were the others.
+      extendPermit(state, id, clock.now());
+    },
+    release(outcome) {
+      const now = clock.now();
+      const responseAge = respondedAt === undefined ? undefined : now - respondedAt;
+      releasePermit(state, id, { responseAge, succeeded: outcome === "success" }, now);
+    },
+  };
 }
 
 /** Returns the SHA-256 of an API key in hexadecimal digits. */
 export async function hashKey(apiKey: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(apiKey));
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-function isPromise<T>(value: MaybePromise<T> | undefined): value is PromiseLike<T> {
-  return typeof (value as PromiseLike<T> | undefined)?.then === "function";
-}
-
-/** Waits for a store, and rejects when a time (ms) has passed or the signal aborts. */
-async function answerWithin<T>(
-  timeout: number,
-  answer: PromiseLike<T>,
-  clock: Clock,
-  signal: AbortSignal | undefined,
-): Promise<T> {
-  const stopped = new AbortController();
-  const late = clock.sleep(timeout, stopped.signal).then(() => {
-    throw new Error(`its store did not answer within ${timeout / 1000} s`);
-  });
-  late.catch(() => {});
-  try {
-    return await abortable(Promise.race([answer, late]), signal);
-  } finally {
-    stopped.abort("stopped"); // without a reason, an error with a stack would be created
-  }
 }
 
 /** Waits for a promise, and rejects immediately when the signal aborts. */

@@ -77,7 +77,8 @@ async function deno(...args: string[]): Promise<ProgramResult> {
 
 /** Returns the permissions that the text before a block or the command that runs it names. */
 function permissionsOf(block: CodeBlock): string[] {
-  const flags = (text: string) => text.match(/--allow-\w+(?:=\S+?)?(?=[\s`,;]|$)/g) ?? [];
+  const flags = (text: string) =>
+    text.match(/--(?:allow|unstable)-\w+(?:=\S+?)?(?=[\s`,;]|$)/g) ?? [];
   const before = flags(lastParagraph(block.before.replace(/^\s*(?:```)?/, "")));
   if (before.length > 0) return before;
   const name = fileNameOf(block);

@@ -83,6 +83,7 @@ Deno.test("each entry point imports only the packages that it needs", async () =
   assertEquals(await packages("edge/serve.ts"), server);
   assertEquals(await packages("edge/cloudflare/mod.ts"), server);
   assertEquals(await packages("edge/node.ts"), ["@hono/node-server", ...server]);
+  assertEquals(await packages("edge/deno/kv_rate_limiter.ts"), []);
   assertEquals(await packages("src/cli/main.ts"), ["deno-std", "url-template"]);
   assertEquals(await packages("src/sandbox/service.ts"), []);
 });

@@ -2,6 +2,7 @@
 import type * as mod from "@weir/datastream";
 import type * as cli from "@weir/datastream/cli";
 import type * as cloudflare from "@weir/datastream/cloudflare";
+import type * as denoKv from "@weir/datastream/deno-kv";
 import type * as edge from "@weir/datastream/edge";
 import type * as builder from "@weir/datastream/endpoint";
 import type * as node from "@weir/datastream/node";
@@ -37,6 +38,7 @@ type NamesWithAny<Module> = {
 export type Found = [
   NamesWithAny<typeof mod>,
   NamesWithAny<typeof cli>,
+  NamesWithAny<typeof denoKv>,
   NamesWithAny<typeof edge>,
   NamesWithAny<typeof builder>,
   NamesWithAny<typeof node>,
@@ -46,7 +48,7 @@ export type Found = [
 ];
 
 declare const found: Found;
-const none: [never, never, never, never, never, never, never, never] = found;
+const none: [never, never, never, never, never, never, never, never, never] = found;
 void none;
 
 /** Shows that these types detect `any`. */

@@ -27,6 +27,7 @@ Deno.test("deno.json has the name, exports and specifiers of jsr.json when it is
     "./serve",
     "./node",
     "./cloudflare",
+    "./deno-kv",
     "./sandbox",
   ]);
   assertEquals(Object.keys(denoImports), Object.keys(jsrImports));

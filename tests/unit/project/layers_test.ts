@@ -23,6 +23,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/signing",
     "edge/page",
   ],
+  "edge/deno": ["src", "src/client"],
   "edge/server": ["src", "edge"],
   "edge/cloudflare": ["src", "src/client", "edge", "edge/server"],
   "edge/page": [
@@ -49,6 +50,7 @@ const ENTRIES = [
   "edge/demo.ts",
   "edge/serve.ts",
   "edge/node.ts",
+  "edge/deno/kv_rate_limiter.ts",
   "edge/server/http_server.ts",
   "edge/server/server_process.ts",
 ];
@@ -138,6 +140,17 @@ const SHARED_NAMES: Record<string, string> = {
   "src/client/dataset_versions.ts requestDatasetVersions": "request for these versions",
   "src/client/dataset_versions.ts DatasetVersion": "result of that request",
   "src/formats/citations.ts citationsText": "text of citations in both programs",
+  // The parts of a rate limiter with a shared store. The interface is public, its implementation is not.
+  "src/client/polling_limiter.ts createPollingLimiter": "loop of a request that waits",
+  "src/client/polling_limiter.ts RateLimitStore": "type of the store",
+  "src/client/rate_limit_state.ts RateLimitState": "type of the queue",
+  "src/client/rate_limit_state.ts createRateLimitState": "empty queue",
+  "src/client/rate_limit_state.ts extendPermit": "change of the queue",
+  "src/client/rate_limit_state.ts leaveQueue": "change of the queue",
+  "src/client/rate_limit_state.ts mapTimes": "times of another clock",
+  "src/client/rate_limit_state.ts penalizeKey": "change of the queue",
+  "src/client/rate_limit_state.ts pollPermit": "change of the queue",
+  "src/client/rate_limit_state.ts releasePermit": "change of the queue",
   // A function that the server wraps to count its requests.
   "src/client/transport.ts defaultFetch": "default of the option fetch",
   // The server limits what the client reads ahead. The option is not public.
@@ -152,11 +165,7 @@ const SHARED_NAMES: Record<string, string> = {
   "src/client/batches.ts PAGE_PARTS": "option of the batches of a query",
   "src/client/batches.ts BatchPart": "type of the batches with that option",
   // The limiter in a Durable Object has the queue and the waiters of the limiter of a process.
-  "src/client/rate_limiter.ts createMemoryStore": "rate limit in the memory of the object",
-  "src/client/rate_limiter.ts createPollingLimiter": "limiter whose waiters poll a store",
-  "src/client/rate_limiter.ts RateLimitStore": "interface of a store",
-  "src/client/rate_limit_state.ts createRateLimitState": "state of the object",
-  "src/client/rate_limit_state.ts RateLimitState": "state of the object",
+  "src/client/polling_limiter.ts createMemoryStore": "rate limit in the memory of the object",
   "src/client/rate_limit_state.ts Poll": "message to the object",
   "src/client/rate_limit_state.ts PollResult": "response of the object",
   "src/client/rate_limit_state.ts Release": "message to the object",

@@ -4,6 +4,7 @@ import * as cloudflare from "../../../edge/cloudflare/mod.ts";
 import * as cli from "../../../src/cli/main.ts";
 import * as edge from "../../../edge/app.ts";
 import * as endpoint from "../../../src/endpoint/mod.ts";
+import * as denoKv from "../../../edge/deno/kv_rate_limiter.ts";
 import * as node from "../../../edge/node.ts";
 import * as mod from "../../../mod.ts";
 import * as sandbox from "../../../src/sandbox/service.ts";
@@ -45,6 +46,7 @@ Deno.test("the other entries export only the listed values when they are importe
     "default",
     "durableObjectRateLimiter",
   ]);
+  assertEquals(Object.keys(denoKv), ["createKvRateLimiter"]);
   assertEquals(Object.keys(sandbox), ["createSandbox"]);
 });
 

@@ -1,0 +1,181 @@
+// A rate limiter whose queue is in a store that several processes share.
+import type { Clock } from "../clock.ts";
+import {
+  extendPermit,
+  leaveQueue,
+  penalizeKey,
+  PERMIT_TTL,
+  type Poll,
+  pollPermit,
+  type PollResult,
+  type RateLimitState,
+  type Release,
+  releasePermit,
+} from "./rate_limit_state.ts";
+import { abortable, type Permit, type RateLimiter, type RateLimitTarget } from "./rate_limiter.ts";
+
+/** The result of a function that may be on another machine. */
+type MaybePromise<T> = T | PromiseLike<T>;
+
+/**
+ * Stores one rate limit: each method calls the function of `rate_limit_state.ts` that has the same purpose. A
+ * store on another machine returns promises.
+ */
+export interface RateLimitStore {
+  poll(request: Poll): MaybePromise<PollResult>;
+  extend(id: string): MaybePromise<boolean>;
+  release(id: string, release: Release): MaybePromise<void>;
+  /** Removes a request from the queue, and releases its permit if it has one. */
+  leave(id: string): MaybePromise<void>;
+  penalize(key: string | undefined, blockTime: number): MaybePromise<void>;
+}
+
+/** Creates a store over a state in memory. */
+export function createMemoryStore(
+  state: RateLimitState,
+  now: () => number,
+): RateLimitStore {
+  return {
+    poll: (request) => pollPermit(state, request, now()),
+    extend: (id) => extendPermit(state, id, now()),
+    release: (id, release) => releasePermit(state, id, release, now()),
+    leave: (id) => leaveQueue(state, id, now()),
+    penalize: (key, blockTime) => penalizeKey(state, key, blockTime, now()),
+  };
+}
+
+/**
+ * Age (ms) from which a permit that could not be extended is treated as lost. Its request is then aborted
+ * within a second, and so before the permit expires in the store.
+ */
+const LOST_AGE = PERMIT_TTL - 2_000;
+/** Maximum time (ms) without an answer of a store. */
+const STORE_TIMEOUT = 10_000;
+/** Time (ms) after the maximum wait in which a store can answer with a refusal. */
+const REFUSAL_TIME = 1_000;
+/** Delay (ms) before a poll after one that failed. */
+const STORE_RETRY_DELAY = 500;
+/** Age (ms) from which a permit is extended in its store. */
+const EXTENSION_AGE = 900;
+
+/**
+ * Creates a rate limiter whose waiters poll a store.
+ *
+ * @param storeOf Returns the store of an origin and a key
+ * @param createId Returns an identifier that no other request to the store has
+ */
+export function createPollingLimiter(
+  storeOf: (target: RateLimitTarget) => RateLimitStore,
+  createId: () => string,
+  clock: Clock,
+): RateLimiter {
+  return {
+    async acquire(request, signal) {
+      signal?.throwIfAborted();
+      const { keyHash: key, requestsPerSecond, maxWait = Infinity } = request;
+      const store = storeOf(request);
+      const id = createId();
+      const deadline = clock.now() + maxWait;
+      let answeredAt = clock.now();
+      let failure: unknown;
+      let answer: Promise<PollResult> | undefined;
+      try {
+        for (let isFirst = true;; isFirst = false) {
+          const polledAt = clock.now();
+          const end = Math.min(deadline + REFUSAL_TIME, answeredAt + STORE_TIMEOUT);
+          const remaining = deadline === Infinity ? undefined : deadline - polledAt;
+          let result: PollResult;
+          try {
+            const poll = { id, key, requestsPerSecond, isFirst, maxWait: remaining };
+            answer = Promise.resolve(store.poll(poll));
+            result = await answerBefore(end, answer, clock, signal);
+            answeredAt = clock.now();
+            failure = undefined;
+          } catch (error) {
+            signal?.throwIfAborted();
+            failure ??= error;
+            // The request keeps its place in the queue if the store fails for a short time.
+            if (clock.now() + STORE_RETRY_DELAY >= end) throw failure;
+            result = { status: "waiting", delay: STORE_RETRY_DELAY };
+          }
+          if (result.status === "refused") return { retryAfter: result.retryAfter };
+          if (result.status === "waiting") await clock.sleep(result.delay, signal);
+          else {
+            const { heldFor = 0 } = result;
+            const grantedAt = polledAt + heldFor;
+            if (clock.now() - grantedAt < LOST_AGE) {
+              return createPermit(store, id, clock, grantedAt);
+            }
+            await store.leave(id); // the permit arrived too late to be used
+          }
+        }
+      } catch (error) {
+        const leave = () => store.leave(id);
+        Promise.resolve(answer).then(leave, leave).catch(() => {});
+        throw error;
+      }
+    },
+    async penalize(target, blockTime) {
+      const answer = Promise.resolve(storeOf(target).penalize(target.keyHash, blockTime));
+      await answerBefore(clock.now() + STORE_TIMEOUT, answer, clock, undefined);
+    },
+  };
+}
+
+/** Creates the permit of a request. The store has granted it at the time `extendedAt`, or later. */
+function createPermit(
+  store: RateLimitStore,
+  id: string,
+  clock: Clock,
+  extendedAt: number,
+): Permit {
+  let respondedAt: number | undefined;
+  let isExtending = false;
+  let isReleased = false;
+  return {
+    responded() {
+      respondedAt = clock.now();
+    },
+    async extend() {
+      const start = clock.now();
+      const isValid = () => clock.now() - extendedAt < LOST_AGE;
+      if (isExtending) return isValid();
+      if (start - extendedAt < EXTENSION_AGE) return true;
+      isExtending = true;
+      try {
+        const isHeld = await store.extend(id);
+        extendedAt = start;
+        return isHeld;
+      } catch {
+        return isValid();
+      } finally {
+        isExtending = false;
+      }
+    },
+    async release(outcome) {
+      if (isReleased) return;
+      isReleased = true;
+      const responseAge = respondedAt === undefined ? undefined : clock.now() - respondedAt;
+      await store.release(id, { responseAge, succeeded: outcome === "success" });
+    },
+  };
+}
+
+/** Waits for the answer of a store, and rejects at a time or when the signal aborts. */
+async function answerBefore<T>(
+  end: number,
+  answer: PromiseLike<T>,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  const stopped = new AbortController();
+  const late = clock.sleep(Math.max(0, end - clock.now()), stopped.signal).then(() => {
+    throw new Error("its store did not answer in time");
+  });
+  late.catch(() => {});
+  try {
+    return await abortable(Promise.race([answer, late]), signal);
+  } finally {
+    stopped.abort("stopped"); // without a reason, an error with a stack would be created
+  }
+}

@@ -1,0 +1,376 @@
+// Tests that every implementation of `RateLimiter` must pass.
+import { assert, assertEquals } from "@std/assert";
+import type { Clock, Permit, PermitRefusal, PermitRequest, RateLimiter } from "../../mod.ts";
+
+/** Limiters of one implementation. */
+export interface LimiterSetup {
+  /** Three limiters that share one limit, each as in a separate isolate. */
+  limiters: readonly [RateLimiter, RateLimiter, RateLimiter];
+  /** Clock of the test. */
+  clock: Clock;
+  /**
+   * Makes the store unreachable for a limiter, by index: its calls fail. Default: the limiter has no store on
+   * another machine, and the tests that need this are left out.
+   */
+  disconnect?(isolate: number): void;
+  /** Makes the store reachable again. */
+  reconnect?(isolate: number): void;
+  /** Ends the setup. */
+  close?(): void | Promise<void>;
+}
+
+/** Time (ms) after which a permit that is not extended expires. */
+const TTL = 5_000;
+/** Interval (ms) between two requests at 2 per second. */
+const INTERVAL = 530;
+
+const REQUEST: PermitRequest = {
+  origin: "https://upstream.invalid",
+  keyHash: "a".repeat(64),
+  requestsPerSecond: 2,
+};
+const OTHER_KEY = { ...REQUEST, keyHash: "b".repeat(64) };
+const OTHER_ORIGIN = { ...REQUEST, origin: "https://other.invalid" };
+
+/** Waits for a permit, and fails for a refusal. */
+async function acquire(
+  limiter: RateLimiter,
+  request: PermitRequest = REQUEST,
+  signal?: AbortSignal,
+): Promise<Permit> {
+  const permit = await limiter.acquire(request, signal);
+  assert(!("retryAfter" in permit), "the permit was refused");
+  return permit;
+}
+
+/** A service that records when requests arrive, and how many are in flight. */
+function createService(clock: Clock) {
+  const arrivals: number[] = [];
+  let inFlight = 0;
+  let mostInFlight = 0;
+  /**
+   * Sends a request.
+   *
+   * @param latency Time until it arrives at the service
+   * @param duration Time from its arrival to the end of its response
+   */
+  const send = async (limiter: RateLimiter, latency = 0, duration = 20, request = REQUEST) => {
+    const permit = await acquire(limiter, request);
+    await clock.sleep(latency);
+    arrivals.push(clock.now());
+    mostInFlight = Math.max(mostInFlight, ++inFlight);
+    await permit.responded();
+    const end = clock.now() + duration;
+    for (let rest = duration; rest > 0; rest = end - clock.now()) {
+      await clock.sleep(Math.min(rest, 1_000));
+      assert(await permit.extend() !== false, "the permit was lost");
+    }
+    inFlight--;
+    await permit.release("success");
+  };
+  return { arrivals, send, mostInFlight: () => mostInFlight };
+}
+
+/** A test of a limiter. */
+type ConformanceTest = (setup: LimiterSetup) => Promise<void>;
+
+/** Tests of every limiter by name. */
+const TESTS: Record<string, ConformanceTest> = {
+  async "starts two requests per second, one at a time, when three isolates send requests"({
+    limiters,
+    clock,
+    disconnect,
+  }) {
+    const { arrivals, send, mostInFlight } = createService(clock);
+    // Each isolate opens its own connection, so that any request can be delayed. In one process only the first is.
+    const latencies = disconnect ? [150, 0, 90, 10, 200, 0] : [150, 0, 0, 0, 0, 0];
+    await Promise.all(latencies.map((latency, index) => send(limiters[index % 3]!, latency)));
+    assertEquals(mostInFlight(), 1);
+    for (let index = 2; index < arrivals.length; index++) {
+      assert(arrivals[index]! - arrivals[index - 2]! >= 1_000, `arrivals at ${arrivals}`);
+    }
+  },
+
+  async "does not start a request while another one is in flight for longer than a permit is valid"(
+    {
+      limiters,
+      clock,
+    },
+  ) {
+    const { arrivals, send, mostInFlight } = createService(clock);
+    await Promise.all([send(limiters[0], 0, 2 * TTL), send(limiters[1]), send(limiters[2])]);
+    assertEquals(mostInFlight(), 1);
+    assert(arrivals[1]! - arrivals[0]! >= 2 * TTL, `arrivals at ${arrivals}`);
+  },
+
+  async "serves requests in the order of their calls"({ limiters, clock }) {
+    const permit = await acquire(limiters[0]);
+    const order: number[] = [];
+    const waiting: Promise<void>[] = [];
+    for (const number of [0, 1, 2, 3, 4, 5]) {
+      waiting.push(
+        acquire(limiters[number % 3]!).then(async (next) => {
+          order.push(number);
+          await next.release();
+        }),
+      );
+      await clock.sleep(100); // until its place is stored
+    }
+    await permit.release();
+    await Promise.all(waiting);
+    assertEquals(order, [0, 1, 2, 3, 4, 5]);
+  },
+
+  async "rejects with the reason of the signal, and gives the place to the next request"({
+    limiters,
+    clock,
+  }) {
+    const permit = await acquire(limiters[0]);
+    const controller = new AbortController();
+    const aborted = acquire(limiters[1], REQUEST, controller.signal).catch((error) => error);
+    await clock.sleep(100);
+    const next = acquire(limiters[2]);
+    await clock.sleep(100);
+    controller.abort("enough");
+    assertEquals(await aborted, "enough");
+    await permit.release();
+    const released = clock.now();
+    await (await next).release();
+    // A place that is not given back is abandoned after the time of a permit.
+    assert(clock.now() - released < TTL, `waited ${clock.now() - released} ms`);
+  },
+
+  async "rejects immediately when the signal has already aborted"({ limiters }) {
+    const reason = await limiters[0].acquire(REQUEST, AbortSignal.abort("before"))
+      .catch((error) => error);
+    assertEquals(reason, "before");
+    await (await acquire(limiters[1])).release();
+  },
+
+  async "gives an expired permit to the next request, and not before it expires"({
+    limiters,
+    clock,
+  }) {
+    const dead = await acquire(limiters[0]);
+    const start = clock.now();
+    const next = await acquire(limiters[1]);
+    const waited = clock.now() - start;
+    assert(waited >= TTL - 100, `waited ${waited} ms`);
+    // The dead request's calls, which may be late, do not affect the permit of the next one.
+    await dead.release();
+    const service = createService(clock);
+    const third = service.send(limiters[2]);
+    await clock.sleep(2 * INTERVAL);
+    assertEquals(service.arrivals, []);
+    await next.release();
+    await third;
+  },
+
+  async "releases a permit once"({ limiters, clock }) {
+    const first = await acquire(limiters[0]);
+    await first.release();
+    const second = await acquire(limiters[1]);
+    await first.release();
+    const third = acquire(limiters[2]);
+    let isGiven = false;
+    third.then(() => isGiven = true, () => {});
+    await clock.sleep(2 * INTERVAL);
+    assertEquals(isGiven, false);
+    await second.release();
+    await (await third).release();
+  },
+
+  async "delays every request with a key after a 429, and no other"({ limiters, clock }) {
+    const blockTime = 4_000;
+    await limiters[0].penalize(REQUEST, blockTime);
+    const start = clock.now();
+    const { send, arrivals } = createService(clock);
+    const others = createService(clock);
+    await Promise.all([
+      send(limiters[0]),
+      send(limiters[1]),
+      others.send(limiters[2], 0, 20, OTHER_KEY),
+      others.send(limiters[2], 0, 20, OTHER_ORIGIN),
+    ]);
+    assert(arrivals[0]! - start >= blockTime - 100, `started after ${arrivals[0]! - start} ms`);
+    // One penalty doubles the interval; a success takes a tenth back.
+    assert(arrivals[1]! - arrivals[0]! >= 1.8 * INTERVAL, `arrivals at ${arrivals}`);
+    for (const arrival of others.arrivals) {
+      assert(arrival - start < blockTime, `another key waited ${arrival - start} ms`);
+    }
+  },
+
+  async "refuses a request immediately when the estimated wait exceeds maxWait"({
+    limiters,
+    clock,
+  }) {
+    await limiters[0].penalize(REQUEST, 60_000);
+    const start = clock.now();
+    const refusal = await limiters[1].acquire({ ...REQUEST, maxWait: 20_000 }) as PermitRefusal;
+    assert(clock.now() - start < 20_000, `refused after ${clock.now() - start} ms`);
+    assert(refusal.retryAfter > 50_000 && refusal.retryAfter <= 60_000, `${refusal.retryAfter}`);
+  },
+
+  async "refuses a waiting request when its wait becomes too long"({ limiters, clock }) {
+    const permit = await acquire(limiters[0]);
+    const start = clock.now();
+    const refused = limiters[1].acquire({ ...REQUEST, maxWait: 20_000 });
+    await clock.sleep(100);
+    await limiters[0].penalize(REQUEST, 60_000);
+    await permit.release();
+    assert("retryAfter" in await refused);
+    assert(clock.now() - start < 20_000, `refused after ${clock.now() - start} ms`);
+  },
+
+  async "refuses a request after maxWait when the request before takes longer than usual"({
+    limiters,
+    clock,
+  }) {
+    const service = createService(clock);
+    const running = service.send(limiters[0], 0, 2_000);
+    await clock.sleep(100);
+    const start = clock.now();
+    assert("retryAfter" in await limiters[1].acquire({ ...REQUEST, maxWait: 1_000 }));
+    assert(clock.now() - start <= 1_500, `refused after ${clock.now() - start} ms`);
+    await running;
+    const ended = clock.now();
+    await service.send(limiters[2]);
+    // The refused request has left the queue.
+    assert(service.arrivals[1]! - ended < 2 * INTERVAL, `arrivals at ${service.arrivals}`);
+  },
+
+  async "gives a permit when the estimated wait is at most maxWait"({ limiters, clock }) {
+    const permit = await acquire(limiters[0]);
+    const waiting = limiters[1].acquire({ ...REQUEST, maxWait: 4_000 });
+    await clock.sleep(200);
+    await permit.release();
+    const next = await waiting;
+    assert(!("retryAfter" in next));
+    await next.release();
+  },
+};
+
+/** Tests of limiters whose store can be unreachable. */
+const STORE_TESTS: Record<string, ConformanceTest> = {
+  async "gives no permit while the store is unreachable"({
+    limiters,
+    clock,
+    disconnect,
+    reconnect,
+  }) {
+    disconnect!(0);
+    let isGiven = false;
+    limiters[0].acquire(REQUEST).then((permit) => isGiven = !("retryAfter" in permit), () => {});
+    await (await acquire(limiters[1])).release();
+    await clock.sleep(2_000);
+    assertEquals(isGiven, false);
+    reconnect!(0);
+    // If the first request still waits, it may get the permit, which then expires.
+    await (await acquire(limiters[0])).release();
+  },
+
+  async "reports a lost permit before it gives it to another request"({
+    limiters,
+    clock,
+    disconnect,
+  }) {
+    const permit = await acquire(limiters[0]);
+    disconnect!(0);
+    const next = acquire(limiters[1]).then(() => clock.now());
+    let lostAt = Infinity;
+    while (lostAt === Infinity) {
+      await clock.sleep(500);
+      const isHeld = await Promise.resolve(permit.extend()).catch(() => false);
+      if (isHeld === false) lostAt = clock.now();
+    }
+    // The client needs up to a second to notice it.
+    assert(lostAt + 1_000 < await next, `lost at ${lostAt}, given at ${await next}`);
+  },
+
+  async "counts the interval from the expiry of a permit that was not released"({
+    limiters,
+    clock,
+    disconnect,
+  }) {
+    await acquire(limiters[0]);
+    const start = clock.now();
+    disconnect!(0);
+    await (await acquire(limiters[1])).release();
+    // Its isolate may have sent the request at any time while the permit was valid.
+    const waited = clock.now() - start;
+    assert(waited >= TTL + INTERVAL - 100, `waited ${waited} ms`);
+  },
+
+  async "skips the requests of an isolate that has died"({ limiters, clock, disconnect }) {
+    const permit = await acquire(limiters[0]);
+    const dead = limiters[1].acquire(REQUEST).catch(() => {});
+    await clock.sleep(200);
+    disconnect!(1);
+    const next = acquire(limiters[2]);
+    await permit.release();
+    await (await next).release();
+    await dead;
+  },
+
+  async "rejects a release or a penalty that cannot be stored, or stores it later"({
+    limiters,
+    disconnect,
+    reconnect,
+  }) {
+    const permit = await acquire(limiters[0]);
+    disconnect!(0);
+    // Neither may throw synchronously.
+    await Promise.allSettled([permit.release(), limiters[0].penalize(REQUEST, 1_000)]);
+    reconnect!(0);
+    await (await acquire(limiters[1])).release();
+  },
+};
+
+/** Options of {@linkcode testRateLimiter}. */
+interface ConformanceOptions extends Omit<Deno.TestDefinition, "name" | "fn"> {
+  /** Whether the tests with an unreachable store run, too. Default false */
+  hasStore?: boolean;
+  /** Whether all tests run concurrently, to save time with a real clock. Default false */
+  isConcurrent?: boolean;
+}
+
+/**
+ * Registers the conformance tests of an implementation.
+ *
+ * @param name Name of the implementation
+ * @param open Creates limiters with an empty store
+ */
+export function testRateLimiter(
+  name: string,
+  open: () => LimiterSetup | Promise<LimiterSetup>,
+  { hasStore = false, isConcurrent = false, ...definition }: ConformanceOptions = {},
+): void {
+  const tests = Object.entries({ ...TESTS, ...(hasStore && STORE_TESTS) });
+  const runTest = async (test: ConformanceTest) => {
+    const setup = await open();
+    try {
+      await test(setup);
+    } finally {
+      await setup.close?.();
+    }
+  };
+  let started: Map<ConformanceTest, Promise<PromiseSettledResult<void>[]>> | undefined;
+  const startAll = () => {
+    // Settled promises, because a test can fail before Deno has run those before it.
+    const start = (test: ConformanceTest) => Promise.allSettled([runTest(test)]);
+    return new Map(tests.map(([, test]) => [test, start(test)]));
+  };
+  for (const [title, test] of tests) {
+    Deno.test({
+      ...definition,
+      ...(isConcurrent && { sanitizeOps: false, sanitizeResources: false }),
+      name: `${name} ${title}`,
+      async fn() {
+        if (!isConcurrent) return await runTest(test);
+        started ??= startAll();
+        const [result] = await started.get(test)!;
+        if (result!.status === "rejected") throw result!.reason;
+      },
+    });
+  }
+}

@@ -1,0 +1,316 @@
+// The option `rateLimiter`: what the client passes to it, and what it does when the limiter fails.
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  DataStreamError,
+  type Permit,
+  type PermitRequest,
+  type RateLimiter,
+  type RateLimitTarget,
+} from "../../../mod.ts";
+import { type InternalOptions, START_LIMITS } from "../../../src/client/start_limits.ts";
+import { createPollingLimiter, type RateLimitStore } from "../../../src/client/polling_limiter.ts";
+import { DEADLINE } from "../../helpers/deadline.ts";
+import { overUpstream, problemOf } from "../../helpers/edge.ts";
+import { FakeClock } from "../../helpers/fake_clock.ts";
+import { page, retryingClient, ROOT } from "../../helpers/upstream.ts";
+
+const KEY = "k3y-of-a-test";
+const unreachable = (): Promise<never> => Promise.reject(new Error("connect ECONNREFUSED"));
+
+/** Creates a limiter that gives a permit to every request, and records its calls. */
+function recordingLimiter(changes: Partial<Permit> & Partial<RateLimiter> = {}) {
+  const { acquire, penalize, ...members } = changes;
+  const requests: PermitRequest[] = [];
+  const penalties: [RateLimitTarget, number][] = [];
+  const calls: string[] = [];
+  const limiter: RateLimiter = {
+    acquire(request, signal) {
+      requests.push(request);
+      if (acquire !== undefined) return acquire(request, signal);
+      const number = requests.length;
+      return Promise.resolve({
+        responded: () => void calls.push(`responded ${number}`),
+        extend: () => {},
+        release: (outcome) => void calls.push(`release ${number} ${outcome}`),
+        ...members,
+      });
+    },
+    penalize(target, blockTime) {
+      penalties.push([target, blockTime]);
+      return penalize?.(target, blockTime);
+    },
+  };
+  return { limiter, requests, penalties, calls };
+}
+
+/** A page that arrives in parts, with a pause (ms) after the first. */
+function slowPage(clock: () => FakeClock, pause: number, rows: object[]): () => Response {
+  return () => {
+    const text = JSON.stringify({ value: rows });
+    const middle = text.length - 12;
+    let part = 0;
+    const body = new ReadableStream({
+      async pull(controller) {
+        if (part++ === 0) {
+          return controller.enqueue(new TextEncoder().encode(text.slice(0, middle)));
+        }
+        await clock().sleep(pause);
+        controller.enqueue(new TextEncoder().encode(text.slice(middle)));
+        controller.close();
+      },
+    }, { highWaterMark: 0 });
+    return new Response(body, { headers: { "content-type": "application/json" } });
+  };
+}
+
+const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
+
+test("rateLimiter gets the origin, the rate and the SHA-256 of the key, not the key", async () => {
+  const { limiter, requests, penalties, calls } = recordingLimiter();
+  const tooMany = new Response("", { status: 429, headers: { "retry-after": "3" } });
+  const { client } = retryingClient([tooMany, page([]), page([])], { rateLimiter: limiter });
+  await client.metadata().toArray();
+  await client.metadata().toArray();
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(KEY));
+  const keyHash = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0"))
+    .join("");
+  const target = { origin: new URL(ROOT).origin, keyHash };
+  const request = { ...target, requestsPerSecond: 2, maxWait: undefined };
+  assertEquals(requests, [request, request, request]);
+  assertEquals(penalties, [[target, 3_000]]);
+  assertEquals(calls, [
+    "responded 1",
+    "release 1 undefined",
+    "responded 2",
+    "release 2 success",
+    "release 2 undefined",
+    "responded 3",
+    "release 3 success",
+    "release 3 undefined",
+  ]);
+});
+
+test("rateLimiter gets no hash when there is no key", async () => {
+  const { limiter, requests } = recordingLimiter();
+  const { client } = retryingClient([page([])], { rateLimiter: limiter, apiKey: undefined });
+  await client.metadata().toArray();
+  assertEquals(requests[0]?.keyHash, undefined);
+});
+
+test("a query fails without a request when the limiter refuses a permit", async () => {
+  const acquire = () => Promise.resolve({ retryAfter: 21_500 });
+  const { limiter, requests } = recordingLimiter({ acquire });
+  const { client, times } = retryingClient([], { rateLimiter: limiter });
+  const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
+  assertEquals([error.kind, error.status, error.retryAfter], ["rate-limit", undefined, 21_500]);
+  assertEquals(error.message, "Too many requests are waiting for DataStream: try again in 22 s");
+  assertEquals([requests.length, times.length], [1, 0]);
+});
+
+test("createApp() responds with 503 when the limiter refuses a permit", async () => {
+  const acquire = () => Promise.resolve({ retryAfter: 21_500 });
+  const { app } = overUpstream([], { rateLimiter: recordingLimiter({ acquire }).limiter });
+  const response = await app.request("/Locations.csv");
+  assertEquals([response.status, response.headers.get("retry-after")], [503, "22"]);
+  assertEquals((await problemOf(response)).hint, "try again after 22 s");
+});
+
+test("createApp() responds with 503 when the limiter fails", async () => {
+  const { app, log } = overUpstream([], {
+    rateLimiter: recordingLimiter({ acquire: unreachable }).limiter,
+  });
+  const response = await app.request("/Locations.csv");
+  assertEquals(response.status, 503);
+  assert(!(await problemOf(response)).detail.includes("ECONNREFUSED"));
+  assert(log.some((line) => line.includes("The rate limiter failed (connect ECONNREFUSED)")));
+});
+
+test("a query tries again when the limiter fails", async () => {
+  let failures = 2;
+  const { limiter, requests, calls } = recordingLimiter();
+  const { acquire } = limiter;
+  limiter.acquire = (request, signal) =>
+    failures-- > 0 ? unreachable() : acquire.call(limiter, request, signal);
+  const { client, times } = retryingClient([page([{ Id: "1" }])], { rateLimiter: limiter });
+  assertEquals((await client.metadata().toArray()).length, 1);
+  assertEquals([requests.length, times.length, calls[0]], [1, 1, "responded 1"]);
+});
+
+test("a query fails with the reason when the limiter fails each time", async () => {
+  const { limiter, requests } = recordingLimiter({ acquire: unreachable });
+  const { client } = retryingClient([], { rateLimiter: limiter });
+  const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
+  assertEquals(error.kind, "rate-limit");
+  assertEquals(
+    error.message,
+    "The rate limiter failed (connect ECONNREFUSED), 6 times: " +
+      "check that its store can be reached, then try again",
+  );
+  assertEquals(requests.length, 6);
+});
+
+test("a query of a server fails after its maximum wait when the limiter fails slowly", async () => {
+  const acquire = async () => {
+    await clock.sleep(8_000);
+    return unreachable();
+  };
+  const { limiter, requests } = recordingLimiter({ acquire });
+  const options: InternalOptions = {
+    [START_LIMITS]: { maxWait: () => 20_000, onRequest() {}, onBytes() {} },
+  };
+  const { client, clock } = retryingClient([], { rateLimiter: limiter, ...options });
+  const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
+  assertEquals(error.kind, "rate-limit");
+  // The waits and delays so far reduce the wait of the next attempt.
+  const waits = requests.map(({ maxWait }) => maxWait!);
+  assert(waits[1]! <= 12_000 && waits[2]! <= 4_000, `waits of ${waits}`);
+  assertEquals(waits.length, 3);
+});
+
+for (
+  const [name, lose] of Object.entries<Permit["extend"]>({
+    "returns false": () => false,
+    "resolves to false": () => Promise.resolve(false),
+    "throws": () => {
+      throw new Error("gone");
+    },
+    "rejects": unreachable,
+  })
+) {
+  test(`a query sends a request again without losing rows when extend() ${name}`, async () => {
+    let isLost = true;
+    const extend = (): ReturnType<Permit["extend"]> => {
+      if (clock.now() >= 3_000 && isLost) {
+        isLost = false;
+        return lose();
+      }
+    };
+    const { limiter, requests } = recordingLimiter({ extend });
+    const rows = Array.from({ length: 50 }, (_, index) => ({ Id: index + 1 }));
+    const { client, clock, times } = retryingClient([
+      slowPage(() => clock, 10_000, rows),
+      (request) => {
+        const after = Number(new URL(request.url).searchParams.get("$skiptoken")?.slice(3) ?? 0);
+        return page(rows.filter(({ Id }) => Id > after));
+      },
+    ], { rateLimiter: limiter });
+    const csv = await new Response(client.locations({ select: ["Id"] }).csv()).text();
+    assertEquals(csv.trim().split(/\r?\n/), ["Id", ...rows.map(({ Id }) => `${Id}`)]);
+    assertEquals(requests.length, 2);
+    assert(times[1]! < 10_000, `sent again at ${times[1]}`);
+  });
+}
+
+test("a query succeeds when responded() and release() fail", async () => {
+  const failing = () => {
+    throw new Error("gone");
+  };
+  for (const fail of [failing, unreachable]) {
+    const { limiter } = recordingLimiter({ responded: fail, release: fail });
+    const { client } = retryingClient([page([{ Id: "1" }])], { rateLimiter: limiter });
+    assertEquals((await client.metadata().toArray()).length, 1);
+  }
+});
+
+test("a query waits itself after a 429 when penalize() fails", async () => {
+  const { limiter, penalties } = recordingLimiter({ penalize: unreachable });
+  const tooMany = new Response("", { status: 429, headers: { "retry-after": "7" } });
+  const { client, times } = retryingClient([tooMany, page([])], { rateLimiter: limiter });
+  await client.metadata().toArray();
+  assertEquals([times, penalties.length], [[0, 7_000], 1]);
+});
+
+test("a query rejects with the reason of its signal when penalize() hangs", async () => {
+  const stop = new AbortController();
+  const penalize = () => {
+    stop.abort("enough");
+    return new Promise<void>(() => {});
+  };
+  const { limiter } = recordingLimiter({ penalize });
+  const { client } = retryingClient([new Response("", { status: 429 })], { rateLimiter: limiter });
+  const reason = await client.metadata({ signal: stop.signal }).toArray().catch((error) => error);
+  assertEquals(reason, "enough");
+});
+
+const REQUEST: PermitRequest = { origin: ROOT, keyHash: undefined, requestsPerSecond: 2 };
+
+/** Creates a limiter whose store has the given poll, and the names of the calls. */
+function pollingLimiter(poll: RateLimitStore["poll"]) {
+  const clock = new FakeClock();
+  const calls: string[] = [];
+  const limiter = createPollingLimiter(
+    () => ({
+      poll(request) {
+        calls.push(`poll ${request.isFirst}`);
+        return poll(request);
+      },
+      extend: () => true,
+      release: () => {},
+      leave: () => void calls.push("leave"),
+      penalize: () => new Promise<never>(() => {}),
+    }),
+    () => "1",
+    clock,
+  );
+  return { limiter, clock, calls };
+}
+
+test("createPollingLimiter() rejects when its store does not answer within 10 s", async () => {
+  const { limiter, clock } = pollingLimiter(() => new Promise<never>(() => {}));
+  await assertRejects(() => limiter.acquire(REQUEST), Error, "not answer in time");
+  assertEquals(clock.now(), 10_000);
+});
+
+test("createPollingLimiter() rejects a penalty when its store does not answer within 10 s", async () => {
+  const { limiter, clock } = pollingLimiter(unreachable);
+  await assertRejects(async () => await limiter.penalize(REQUEST, 1), Error, "not answer in time");
+  assertEquals(clock.now(), 10_000);
+});
+
+test("createPollingLimiter() rejects 1 s after maxWait when its store does not answer", async () => {
+  const { limiter, clock } = pollingLimiter(() => new Promise<never>(() => {}));
+  const request = { ...REQUEST, maxWait: 3_000 };
+  await assertRejects(() => limiter.acquire(request), Error, "not answer in time");
+  assertEquals(clock.now(), 4_000);
+});
+
+test("createPollingLimiter() keeps the place of a request when its store fails for some seconds", async () => {
+  const { limiter, clock, calls } = pollingLimiter(() =>
+    clock.now() < 4_000 ? unreachable() : { status: "granted" }
+  );
+  await limiter.acquire(REQUEST);
+  assertEquals(new Set(calls), new Set(["poll true", "poll false"]));
+  assertEquals(clock.now(), 4_000);
+});
+
+test("createPollingLimiter() rejects and leaves the queue when its store fails for 10 s", async () => {
+  const { limiter, clock, calls } = pollingLimiter(unreachable);
+  await assertRejects(() => limiter.acquire(REQUEST), Error, "ECONNREFUSED");
+  assertEquals([clock.now(), calls.at(-1)], [9_500, "leave"]);
+});
+
+test("createPollingLimiter() does not use a permit that arrives late", async () => {
+  let delay = 3_000;
+  const { limiter, clock, calls } = pollingLimiter(async () => {
+    await clock.sleep(delay);
+    delay = 0;
+    return { status: "granted" };
+  });
+  await limiter.acquire(REQUEST);
+  assertEquals(calls, ["poll true", "leave", "poll false"]);
+});
+
+test("createPollingLimiter() leaves the queue after a poll that was pending when the signal aborted", async () => {
+  const { limiter, clock, calls } = pollingLimiter(async () => {
+    await clock.sleep(100);
+    calls.push("granted");
+    return { status: "granted" };
+  });
+  const stop = new AbortController();
+  const acquired = limiter.acquire(REQUEST, stop.signal);
+  stop.abort("enough");
+  assertEquals(await acquired.catch((error) => [error, ...calls]), ["enough", "poll true"]);
+  await clock.sleep(200);
+  assertEquals(calls, ["poll true", "granted", "leave"]);
+});

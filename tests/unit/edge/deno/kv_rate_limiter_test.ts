@@ -1,0 +1,177 @@
+// The rate limiter in Deno KV, over a database in memory: three processes with different clocks.
+import "../../../helpers/no_permission.ts";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { createKvRateLimiter, type KvStore } from "../../../../edge/deno/kv_rate_limiter.ts";
+import { type Clock, DataStream, DataStreamError, ValidationError } from "../../../../mod.ts";
+import { DEADLINE } from "../../../helpers/deadline.ts";
+import { overUpstream } from "../../../helpers/edge.ts";
+import { FakeClock } from "../../../helpers/fake_clock.ts";
+import { MemoryKv } from "../../../helpers/memory_kv.ts";
+import { page, upstream } from "../../../helpers/upstream.ts";
+import { type LimiterSetup, testRateLimiter } from "../../../helpers/rate_limiter_conformance.ts";
+
+const REQUEST = {
+  origin: "https://upstream.invalid",
+  keyHash: "a".repeat(64),
+  requestsPerSecond: 2,
+};
+
+/**
+ * Creates limiters as in three processes.
+ *
+ * @param skews Time (ms) by which the clock of each process differs from the clock of the test
+ */
+function openLimiters(skews: readonly [number, number, number]) {
+  const clock = new FakeClock();
+  const kv = new MemoryKv();
+  const isReachable = [true, true, true];
+  const limiters = skews.map((skew, isolate) => {
+    const own: Clock = {
+      now: () => clock.now() + 1e6 * isolate, // the time since the process started
+      sleep: (milliseconds, signal) => clock.sleep(milliseconds, signal),
+    };
+    const connection = kv.connect(clock, () => isReachable[isolate]!);
+    const now = () => 1_795_000_000_000 + clock.now() + skew;
+    return createKvRateLimiter(connection, { clock: own, now });
+  });
+  return {
+    limiters: limiters as unknown as LimiterSetup["limiters"],
+    clock,
+    kv,
+    disconnect: (isolate: number) => void (isReachable[isolate] = false),
+    reconnect: (isolate: number) => void (isReachable[isolate] = true),
+  };
+}
+
+for (
+  const [name, skews] of Object.entries<[number, number, number]>({
+    "equal clocks": [0, 0, 0],
+    "clocks that differ by 4 s": [-2_000, 2_000, 0],
+  })
+) {
+  testRateLimiter(`createKvRateLimiter() with ${name}`, () => openLimiters(skews), {
+    ...DEADLINE,
+    hasStore: true,
+  });
+}
+
+Deno.test("createKvRateLimiter() stores one entry for an origin and the hash of a key", async () => {
+  const { limiters, kv } = openLimiters([0, 0, 0]);
+  const permit = await limiters[0].acquire(REQUEST);
+  assert(!("retryAfter" in permit));
+  assertEquals([...kv.entries.keys()], [
+    `weir,rate-limit,https://upstream.invalid,${REQUEST.keyHash}`,
+  ]);
+  await permit.release();
+  await limiters[1].penalize({ ...REQUEST, keyHash: undefined }, 10);
+  assertEquals([...kv.entries.keys()].at(-1), "weir,rate-limit,https://upstream.invalid,none");
+});
+
+Deno.test("createKvRateLimiter() shares the limit fairly when six processes send thirty requests", async () => {
+  const clock = new FakeClock();
+  const kv = new MemoryKv();
+  const starts: [process: number, time: number][] = [];
+  await Promise.all([0, 1, 2, 3, 4, 5].map(async (process) => {
+    const limiter = createKvRateLimiter(kv.connect(clock), { clock });
+    await Promise.all([0, 1, 2, 3, 4].map(async () => {
+      const permit = await limiter.acquire(REQUEST);
+      assert(!("retryAfter" in permit));
+      starts.push([process, clock.now()]);
+      await clock.sleep(100);
+      permit.responded();
+      await clock.sleep(100);
+      await permit.release("success");
+    }));
+  }));
+  const gaps = starts.slice(1).map(([, time], index) => time - starts[index]![1]);
+  // 530 ms after the headers, which take 100 ms, and at most two polls and their latencies.
+  assert(gaps.every((gap) => gap >= 630 && gap <= 760), `gaps ${gaps}`);
+  assertEquals(starts.length, 30);
+  const { commits, conflicts } = kv.stats;
+  assert(commits - conflicts <= 400 && conflicts <= 400, JSON.stringify(kv.stats));
+});
+
+Deno.test("createKvRateLimiter() gives one permit to a request when the answer to its poll is lost", async () => {
+  const clock = new FakeClock();
+  const kv = new MemoryKv();
+  const connection = kv.connect(clock);
+  let isLost = true;
+  const losing: KvStore = {
+    get: (key) => connection.get(key),
+    atomic() {
+      const transaction = connection.atomic();
+      const { commit } = transaction;
+      transaction.commit = async () => {
+        const result = await commit();
+        if (isLost) {
+          isLost = false;
+          throw new Error("connection reset");
+        }
+        return result;
+      };
+      return transaction;
+    },
+  };
+  const limiter = createKvRateLimiter(losing, { clock });
+  await limiter.acquire(REQUEST);
+  assert(clock.now() < 100, `waited ${clock.now()} ms`);
+});
+
+Deno.test("DataStream sends no request and fails when the database of its limiter cannot be reached", async () => {
+  const { options, requests } = upstream(page([]));
+  const connection = new MemoryKv().connect(options.clock, () => false);
+  const rateLimiter = createKvRateLimiter(connection, { clock: options.clock });
+  const client = new DataStream({ ...options, rateLimiter });
+  const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
+  assertEquals([error.kind, requests.length], ["rate-limit", 0]);
+  assert(error.message.startsWith("The rate limiter failed (the database cannot be reached)"));
+});
+
+Deno.test("createApp() responds with 503 within 25 s when the database of its limiter cannot be reached", async () => {
+  const clock = new FakeClock();
+  const rateLimiter = createKvRateLimiter(new MemoryKv().connect(clock, () => false), { clock });
+  const { app } = overUpstream([], { clock, rateLimiter, retry: {} });
+  const response = await app.request("/Locations.csv");
+  assertEquals(response.status, 503);
+  await response.text();
+  assert(clock.now() < 25_000, `after ${clock.now()} ms`);
+});
+
+Deno.test("DataStream continues when the database of its limiter can be reached again", async () => {
+  const { options } = upstream(page([]));
+  const { clock } = options;
+  const connection = new MemoryKv().connect(clock, () => clock.now() > 7_000);
+  const client = new DataStream({
+    ...options,
+    rateLimiter: createKvRateLimiter(connection, { clock }),
+  });
+  assertEquals(await client.metadata().toArray(), []);
+});
+
+Deno.test("createKvRateLimiter() counts the rest of a penalty when a process starts after it", async () => {
+  const { limiters, clock } = openLimiters([0, 0, 0]);
+  await limiters[0].penalize(REQUEST, 60_000);
+  await clock.sleep(50_000);
+  await limiters[1].acquire(REQUEST);
+  // Not before the end, and at most 5 s later, by which the clocks may differ.
+  assert(clock.now() >= 60_000 && clock.now() < 66_000, `started at ${clock.now()}`);
+});
+
+Deno.test("createKvRateLimiter() rejects when the entry has another format", async () => {
+  const clock = new FakeClock();
+  const kv = new MemoryKv();
+  const key = ["weir", "rate-limit", REQUEST.origin, REQUEST.keyHash].join();
+  kv.entries.set(key, { value: { format: 2 }, versionstamp: "1" });
+  const limiter = createKvRateLimiter(kv.connect(clock), { clock });
+  await assertRejects(() => limiter.acquire(REQUEST), Error, "format of another version of Weir");
+});
+
+Deno.test("createKvRateLimiter() throws a ValidationError when the database or an option is invalid", () => {
+  for (const kv of [undefined, null, {}, { get() {} }, "kv"]) {
+    const create = () => createKvRateLimiter(kv as unknown as KvStore);
+    assertEquals(assertThrows(create, ValidationError).option, "kv");
+  }
+  const kv = new MemoryKv().connect(new FakeClock());
+  const options = { ttl: 5 } as Parameters<typeof createKvRateLimiter>[1];
+  assertEquals(assertThrows(() => createKvRateLimiter(kv, options), ValidationError).option, "ttl");
+});
