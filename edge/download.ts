@@ -197,7 +197,7 @@ function openDocument(
   { settings: { clock }, serviceLimit, outputBudget, pageCache: cache }: AppContext,
   { document, validators, query, format, csv, readsNextPage, holder }: DocumentOptions,
 ): OpenDocument {
-  const buffer = new OutputBuffer(outputBudget, () => exchange.deadline.maxWait());
+  const buffer = new OutputBuffer(outputBudget, () => exchange.deadline.maxWait(), holder.reader);
   if (cache === undefined) {
     const permit = serviceLimit.acquire(holder);
     const byteOptions = { csv, [PAGE_BUFFER]: buffer };

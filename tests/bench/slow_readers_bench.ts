@@ -1,8 +1,6 @@
 /**
- * Measures how long a new client waits for its download while others use the server: twenty slow readers,
- * and five people who repeat requests for the page. Takes about five minutes, most of it waiting.
- *
- * Argument: folder of another checkout to compare with.
+ * Measures how long a new client waits for its download while twenty slow readers use the server. Takes up to
+ * eight minutes, most of it waiting.
  */
 import { logProgress } from "./measurement.ts";
 import { startSandbox, startServer } from "./processes.ts";
@@ -14,7 +12,7 @@ const SLOW_RATE = 30_000;
 /** Records of each slow download: about 60 MB, which takes half an hour at this rate. */
 const RECORDS = 200_000;
 /** Time (ms) after which a new client gives up. */
-const PATIENCE = 200_000;
+const PATIENCE = 150_000;
 /** Interval (ms) between the attempts of a new client. */
 const RETRY_INTERVAL = 2_000;
 
@@ -22,17 +20,20 @@ const sleep = (milliseconds: number) =>
   new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
 const secondsSince = (start: number) => (performance.now() - start) / 1000;
 
-/** Reads a download at the rate of a slow reader until it ends or breaks. */
+/** Reads downloads at the rate of a slow reader. Requests another one whenever one is refused, breaks or ends. */
 async function readSlowly(url: string, signal: AbortSignal): Promise<void> {
-  try {
-    const reader = (await fetch(url, { signal })).body!.getReader();
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      await sleep(1000 * value.length / SLOW_RATE);
+  while (!signal.aborted) {
+    try {
+      const reader = (await fetch(url, { signal })).body!.getReader();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        await sleep(1000 * value.length / SLOW_RATE);
+      }
+    } catch {
+      // The server has disconnected this reader, or the experiment is over.
     }
-  } catch {
-    // The server has disconnected this reader, or the experiment is over.
+    await sleep(RETRY_INTERVAL);
   }
 }
 
@@ -81,9 +82,10 @@ async function measureSlowReaders(name: string, minReaderRate: number): Promise<
   await sleep(1_000);
   const rows: string[][] = [];
   for (let client = 1; client <= 3; client++) {
-    logProgress(`${name}: client ${client}`);
+    await sleep(client === 1 ? 0 : 20_000);
     const wait = await downloadPatiently(`${server.root}/Records.csv?limit=1000`);
     rows.push([name, String(client), ...describeWait(wait)]);
+    logProgress(`${name}: ${rows.at(-1)!.join(", ")}`);
     if (wait === undefined) break;
   }
   end.abort();
