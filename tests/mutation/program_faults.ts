@@ -26,8 +26,8 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
     name: "a download overtakes another one that waits for room",
     file: "edge/output_budget.ts",
-    find: "if (isFirst && this.#hasRoomFor(buffer))",
-    replacement: "if (this.#hasRoomFor(buffer))",
+    find: "const isFirst = this.#firstWaiter(now) === buffer;",
+    replacement: "const isFirst = true;",
     test: "tests/unit/edge/output_budget_test.ts",
   },
   {
