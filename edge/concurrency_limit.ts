@@ -14,7 +14,7 @@ export interface TaskPermit {
   release(): void;
 }
 
-/** For whom a permit is acquired. */
+/** Client and reader for which a permit is acquired. */
 export interface PermitHolder {
   /** Client, as `identifyClient()` returns it. It has no limit of its own if it is `undefined`. */
   client?: string | undefined;
@@ -50,7 +50,7 @@ export class ConcurrencyLimit {
   readonly #permits: ExpiringSet<HeldPermit>;
 
   /**
-   * @param limits Maximum numbers, and the rate of slow readers
+   * @param limits Maximum numbers, and the disconnection of slow readers
    * @param tasks Plural noun for the tasks, used in messages
    * @param clock Clock for expiry and renewal
    */
@@ -78,8 +78,8 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * Acquires a permit and renews it until it is released. If all permits are held, the slowest reader that
-   * is too slow is disconnected, and its permit is given to the new holder.
+   * Acquires a permit and renews it until it is released. If all permits are held, it disconnects the slowest
+   * reader, provided that the reader is slow, and grants its permit to the new holder.
    *
    * @throws {HttpProblem} 429 if the client holds its maximum of permits, 503 if all permits are held
    */
@@ -128,7 +128,7 @@ export class ConcurrencyLimit {
     }
   }
 
-  /** Permits, except those of readers that were disconnected and whose downloads end soon. */
+  /** Returns the permits, except those of disconnected readers, whose downloads end soon. */
   #heldPermits(): HeldPermit[] {
     return this.#permits.entries().filter(({ reader }) => reader?.disconnectReason === undefined);
   }
@@ -146,7 +146,7 @@ export class ConcurrencyLimit {
       status: 429,
       title: "Too many concurrent requests of one client",
       detail: `The server allows each client ${this.#maxPerClient} concurrent ${this.#tasks}`,
-      hint: `wait until a download of yours has ended, or try again after ${RETRY_DELAY} s`,
+      hint: `wait until one of your downloads has ended, or try again after ${RETRY_DELAY} s`,
     }, { "retry-after": String(RETRY_DELAY) });
   }
 
@@ -154,7 +154,7 @@ export class ConcurrencyLimit {
   #disconnectReader(): boolean {
     return this.#slowReaders.disconnectOne(
       this.#heldPermits().map(({ reader }) => reader),
-      "place",
+      "slot",
     );
   }
 }

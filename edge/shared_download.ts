@@ -12,7 +12,7 @@ import { HttpProblem } from "./problem.ts";
 import type { StartDeadline } from "./start_deadline.ts";
 import type { DocumentPart, PageEnd, SharedPage } from "./shared_page.ts";
 
-/** Interval (ms) at which a download checks whether a page that another one fetches has grown. */
+/** Interval (ms) at which a download polls a page that another one fetches. */
 const GROWTH_POLL_INTERVAL = 20;
 /** Number of failed fetches of a page by other downloads after which a download fails too. */
 const MAX_FAILED_FETCHES = 2;
@@ -35,11 +35,11 @@ export interface SharedDownloadOptions {
   /** Counts the pages that the client reads. */
   buffer: OutputBuffer;
   permits: FetchPermits;
-  /** Value of JSON that identifies the document. It contains no key, token or signature. */
+  /** JSON value that identifies the document. It contains no key, token or signature. */
   document: unknown;
   /**
-   * State of the datasets. Without it, the download uses only pages whose fetch was running when the download
-   * began, or began later, and stores none.
+   * Digest of the versions of the datasets. Without it, the download stores no pages, and uses only pages whose fetch was running
+   * when the download began or started later.
    */
   validators: string | undefined;
   /** Limits of the time until the response has its first content. Its signal ends the download. */
@@ -51,7 +51,10 @@ export interface SharedDownloadOptions {
   clock: Clock;
   /** Called with the number of rows of each part that is delivered. */
   onRows: (rows: number) => void;
-  /** Called with an error of the store. The page is then fetched, or not stored. */
+  /**
+   * Called with an error of the store. A page that cannot be read is fetched; one that cannot be written is not
+   * stored.
+   */
   onStoreError: (error: unknown) => void;
 }
 
@@ -59,9 +62,9 @@ export interface SharedDownloadOptions {
 export interface SharedDownload {
   /** Bytes of the document. They are shared: they must not be changed or transferred. */
   stream: ReadableStream<Bytes>;
-  /** Tells that the client has read the next chunk of the stream. */
+  /** Records that the client has read the next chunk of the stream. */
   release(): void;
-  /** Ends the download, and returns its permit. */
+  /** Ends the download, and releases its permit. */
   close(): void;
 }
 
@@ -78,7 +81,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
   const { signal } = stop;
   const firstPage = validators === undefined ? cache.started : undefined;
   const store = validators === undefined ? undefined : cache.store;
-  /** Permit of the server. It is held as long as no other download fetches the pages. */
+  /** Permit of the server, held while this download fetches the pages. */
   let permit: TaskPermit | undefined;
   /** Parts of the pages that this download requests, after the last page that it has read. */
   let source: AsyncIterator<BatchPart<Bytes>> | undefined;
@@ -86,7 +89,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
   let current: SharedPage | undefined;
   /** Page of each chunk that the client has not read. */
   const unread: SharedPage[] = [];
-  /** Rows after the current position that the client already has, from a page whose fetch has failed. */
+  /** Part of the current page that the client already has, because an earlier fetch of the page failed. */
   let sent: DocumentPart = { data: new Uint8Array(), rows: 0 };
   let hasStarted = false;
   let saving: Promise<void> | undefined;
@@ -139,7 +142,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
       return { data, rows, isPageEnd: true };
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof HttpProblem) throw error; // there is no room
+      if (error instanceof HttpProblem) throw error; // no memory is free for the page
       onStoreError(error);
       return undefined;
     }
@@ -184,7 +187,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
       if (error instanceof DataStreamError) failure = error;
       throw error;
     } finally {
-      // Also if the client has left.
+      // This also runs when the client has disconnected.
       if (page.end === undefined) cache.fail(page, failure);
     }
   }
@@ -294,7 +297,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
  *
  * @param before Length (bytes) and rows of the page before the item
  * @param sent Bytes and rows of the page that the client has
- * @throws {Error} If the bytes that the client has are other ones
+ * @throws {Error} If the bytes that the client has differ from those of the item
  */
 function withoutSent(
   { data, rows, isPageEnd }: PageItem,

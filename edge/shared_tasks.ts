@@ -1,7 +1,7 @@
 import type { Clock } from "../src/clock.ts";
 import { Lease } from "./lease.ts";
 
-/** Interval (ms) at which a call checks whether the execution that it waits for has ended. */
+/** Interval (ms) at which a call polls the execution that it waits for. */
 const RESULT_POLL_INTERVAL = 20;
 
 /** One execution of a task. */
@@ -15,7 +15,7 @@ interface SharedExecution<T> {
 /**
  * Runs each task once for all concurrent calls with the same key. Results are not kept.
  *
- * Plain data that the calls poll, because workerd ends a request that awaits a promise of another request.
+ * Calls poll plain data, because workerd ends a request that awaits a promise of another request.
  */
 export class SharedTasks<T> {
   readonly #clock: Clock;

@@ -49,7 +49,7 @@ Deno.test(
       assertEquals([response.status, response.headers.get("retry-after")], [429, "30"]);
       const { detail, hint } = await problemOf(response);
       assertStringIncludes(detail, "allows each client 2 concurrent downloads");
-      assertStringIncludes(hint, "wait until a download of yours has ended");
+      assertStringIncludes(hint, "wait until one of your downloads has ended");
     }
     // No request to the service, not even for the versions of other datasets.
     const before = stats.requests;
@@ -303,7 +303,7 @@ Deno.test(
 );
 
 Deno.test(
-  "EdgeApp.fetch() returns 503, not 429, when other clients hold all places",
+  "EdgeApp.fetch() returns 503, not 429, when other clients use all slots",
   DEADLINE,
   async () => {
     const { open, close } = overConnections({ maxDownloads: 2 });

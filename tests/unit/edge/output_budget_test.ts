@@ -112,7 +112,7 @@ Deno.test(
 );
 
 Deno.test(
-  "OutputBudget takes room back after 30 s when the runtime has dropped a request",
+  "OutputBudget releases the room of a request 30 s after the runtime has dropped it",
   DEADLINE,
   async () => {
     const { budget, clock, started, start } = over(FIRST_PAGE);
@@ -129,7 +129,7 @@ Deno.test(
 );
 
 Deno.test(
-  "OutputBudget passes over a download that waits when the runtime has dropped its request",
+  "OutputBudget skips a waiting download when the runtime has dropped its request",
   DEADLINE,
   async () => {
     const { clock, started, start } = over(FIRST_PAGE);

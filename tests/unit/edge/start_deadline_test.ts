@@ -268,7 +268,7 @@ Deno.test(
 );
 
 Deno.test(
-  "EdgeApp.request() counts no time without a byte when the response has content",
+  "EdgeApp.request() ends the limit of silence when the response has content",
   DEADLINE,
   async () => {
     const { app, clock } = overUpstream([

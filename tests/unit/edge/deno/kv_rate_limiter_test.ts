@@ -148,7 +148,7 @@ Deno.test("DataStream continues when the database of its limiter can be reached 
   assertEquals(await client.metadata().toArray(), []);
 });
 
-Deno.test("createKvRateLimiter() counts the rest of a penalty when a process starts after it", async () => {
+Deno.test("createKvRateLimiter() applies the remaining penalty when a process starts after a 429", async () => {
   const { limiters, clock } = openLimiters([0, 0, 0]);
   await limiters[0].penalize(REQUEST, 60_000);
   await clock.sleep(50_000);
