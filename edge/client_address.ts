@@ -45,7 +45,7 @@ export interface ClientAddress {
  * Returns the address of the client of a request.
  *
  * Clients behind a proxy, or behind the address translation (NAT) of a cluster or a container, must not share
- * the limit of one client. A connection from a private address is therefore not the client's own. Neither is a
+ * the limit of one client. A connection from a private address therefore has no client address. Neither has a
  * connection from the same computer if the request has a header that proxies add.
  *
  * @param header Header in which a proxy sends the address; `undefined` to use the address of the connection

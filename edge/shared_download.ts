@@ -38,8 +38,8 @@ export interface SharedDownloadOptions {
   /** JSON value that identifies the document. It contains no key, token or signature. */
   document: unknown;
   /**
-   * Digest of the versions of the datasets. Without it, the download stores no pages, and uses only pages whose fetch was running
-   * when the download began or started later.
+   * Digest of the versions of the datasets. Without it, the download stores no pages, and uses only pages whose
+   * fetch was running when the download began or started later.
    */
   validators: string | undefined;
   /** Limits of the time until the response has its first content. Its signal ends the download. */

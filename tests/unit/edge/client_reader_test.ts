@@ -116,7 +116,7 @@ Deno.test(
     await clock.sleep(30_000);
     const early = await app.request("/Records.csv");
     assertEquals(early.status, 503);
-    assertStringIncludes((await problemOf(early)).detail, "use the memory");
+    assertStringIncludes((await problemOf(early)).detail, "use all the memory");
     await clock.sleep(20_000);
     for (let newcomer = 0; newcomer < 4; newcomer++) {
       const start = clock.now();
