@@ -100,12 +100,15 @@ import { type AppOptions, type Settings, toSettings } from "./options.ts";
 import { addPage } from "./page/page.ts";
 import { problemResponse, requestIdHint, toProblem } from "./problem.ts";
 import { OutputBudget } from "./output_budget.ts";
+import { createPageCache } from "./page_cache.ts";
 import { Readiness } from "./readiness.ts";
 import { RequestLog } from "./request_log.ts";
 import { DatasetStates } from "./validators.ts";
 
+import { SharedTasks } from "./shared_tasks.ts";
+
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
-export type { AccessMode, AppOptions, LogFormat } from "./options.ts";
+export type { AccessMode, AppOptions, LogFormat, PageCacheMode } from "./options.ts";
 
 /** An app to serve. Make it the module's default export; in tests, call `request()`. */
 export interface EdgeApp {
@@ -164,18 +167,24 @@ export function createApp(options: AppOptions): EdgeApp {
     "downloads, counts and requests for citations",
     settings.clock,
   );
+  const outputBudget = new OutputBudget(settings.maxBufferedBytes, settings.clock);
+  const isShared = settings.pageCache !== "none";
+  const pageCache = isShared ? createPageCache(settings, outputBudget) : undefined;
   const context: AppContext = {
     settings,
     accessControl: createAccessControl(settings),
     serviceLimit,
     identifyClient: createClientIdentifier(settings),
-    outputBudget: new OutputBudget(settings.maxBufferedBytes, settings.clock),
+    outputBudget,
+    pageCache,
+    sharedCounts: isShared ? new SharedTasks(settings.clock) : undefined,
+    sharedCitations: isShared ? new SharedTasks(settings.clock) : undefined,
     datasetStates: new DatasetStates(settings),
   };
   const recorders: Recorders = {
     settings,
     log: new RequestLog(settings),
-    metrics: new Metrics(serviceLimit, settings.now),
+    metrics: new Metrics(serviceLimit, settings.now, pageCache),
     readiness: new Readiness(settings),
   };
   const app: Router = new Hono();

@@ -21,8 +21,9 @@ export const CITATION_PATHS = ["/Citations.txt", "/Citations.json"] as const;
 export async function respondWithCitations(
   exchange: Exchange,
   path: typeof CITATION_PATHS[number],
-  { accessControl, serviceLimit, identifyClient, settings }: AppContext,
+  context: AppContext,
 ): Promise<Response> {
+  const { accessControl, serviceLimit, identifyClient, sharedCitations, settings } = context;
   const { request } = exchange;
   const dataStream = exchange.countRequests(await accessControl.authorize(request));
   const url = new URL(request.url);
@@ -38,7 +39,10 @@ export async function respondWithCitations(
   };
   if (request.method === "HEAD") return new Response(null, { headers });
   const client = await identifyClient(exchange);
-  const citations = await serviceLimit.run(findCitations, { client }).catch((error) => {
+  const find = () => serviceLimit.run(findCitations, { client });
+  const key = JSON.stringify([filter, within]);
+  const finding = sharedCitations?.run(key, find, exchange.signal) ?? find();
+  const citations = await finding.catch((error) => {
     throw toServiceProblem(error, "Request for citations", settings, exchange);
   });
   exchange.rows = citations.length;

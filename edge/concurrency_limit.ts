@@ -5,6 +5,8 @@ import { HttpProblem } from "./problem.ts";
 
 /** Delay (s) after which a rejected client may try again. */
 const RETRY_DELAY = 30;
+/** Interval (ms) at which a task that waits for a permit checks whether one is free. */
+const PERMIT_POLL_INTERVAL = 100;
 
 /** Permission to run one task under a {@linkcode ConcurrencyLimit}. */
 export interface TaskPermit {
@@ -49,6 +51,7 @@ export class ConcurrencyLimit {
   readonly #maxPerClient: number;
   readonly #minReaderRate: number;
   readonly #tasks: string;
+  readonly #clock: Clock;
   readonly #permits: ExpiringSet<HeldPermit>;
 
   /**
@@ -65,6 +68,7 @@ export class ConcurrencyLimit {
     this.#maxPerClient = maxPerClient;
     this.#minReaderRate = minReaderRate;
     this.#tasks = tasks;
+    this.#clock = clock;
     this.#permits = new ExpiringSet(clock);
   }
 
@@ -96,6 +100,21 @@ export class ConcurrencyLimit {
   }
 
   /**
+   * Waits for a permit, acquires it and renews it until it is released.
+   *
+   * @param signal Ends the wait; the promise rejects with its reason
+   */
+  async wait(signal: AbortSignal, holder: PermitHolder = {}): Promise<TaskPermit> {
+    while (
+      this.#isClientAtLimit(holder.client) ||
+      this.held >= this.max && !this.#disconnectSlowReader()
+    ) {
+      await this.#clock.sleep(PERMIT_POLL_INTERVAL, signal);
+    }
+    return this.acquire(holder);
+  }
+
+  /**
    * Runs a task while it holds a permit.
    *
    * @throws {HttpProblem} As {@linkcode acquire} does
@@ -109,10 +128,14 @@ export class ConcurrencyLimit {
     }
   }
 
-  #requirePermitForClient(client: string | undefined): void {
-    if (client === undefined) return;
+  #isClientAtLimit(client: string | undefined): boolean {
+    if (client === undefined) return false;
     const ofClient = this.#permits.entries().filter((permit) => permit.client === client);
-    if (ofClient.length < this.#maxPerClient) return;
+    return ofClient.length >= this.#maxPerClient;
+  }
+
+  #requirePermitForClient(client: string | undefined): void {
+    if (!this.#isClientAtLimit(client)) return;
     this.refusedPerClient++;
     throw new HttpProblem({
       status: 429,

@@ -4,17 +4,25 @@ import { ValidationError } from "../src/errors.ts";
 import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../src/formats/formats.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import type { AccessControl } from "./access.ts";
+import { type BatchPart, PAGE_PARTS } from "../src/client/batches.ts";
+import type { Bytes } from "../src/bytes.ts";
 import { PAGE_BUFFER } from "../src/client/read_ahead.ts";
+import type { CsvOptions } from "../src/formats/csv.ts";
+import type { Citation } from "../src/formats/citations.ts";
+import { releaseBuffer } from "../src/formats/page_writer.ts";
 import type { IdentifyClient } from "./client_limit.ts";
 import { ClientReader } from "./client_reader.ts";
-import type { ConcurrencyLimit } from "./concurrency_limit.ts";
+import type { ConcurrencyLimit, PermitHolder } from "./concurrency_limit.ts";
 import { downloadHeaders } from "./download_headers.ts";
 import { streamDownload } from "./download_response.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Settings } from "./options.ts";
 import { type OutputBudget, OutputBuffer } from "./output_budget.ts";
 import { HttpProblem, toServiceProblem } from "./problem.ts";
+import type { PageCache } from "./page_cache.ts";
 import { type DownloadParameters, readDownloadParameters } from "./search_params.ts";
+import { shareDownload } from "./shared_download.ts";
+import type { SharedTasks } from "./shared_tasks.ts";
 import { SERVICE_MEDIA_TYPE } from "../src/service_constants.ts";
 import {
   type DatasetState,
@@ -33,6 +41,12 @@ export interface AppContext {
   identifyClient: IdentifyClient;
   /** Limit for the output that downloads buffer. */
   outputBudget: OutputBudget;
+  /** Pages that downloads share; `undefined` if they share none. */
+  pageCache: PageCache | undefined;
+  /** Counts that concurrent requests share; `undefined` if they share none. */
+  sharedCounts: SharedTasks<number> | undefined;
+  /** Citations that concurrent requests share; `undefined` if they share none. */
+  sharedCitations: SharedTasks<Citation[]> | undefined;
   /** States of the datasets, for the validators of downloads. */
   datasetStates: DatasetStates;
 }
@@ -51,7 +65,8 @@ export async function respondWithDownload(
   formatInPath: FormatName | undefined,
   context: AppContext,
 ): Promise<Response> {
-  const { settings, accessControl, serviceLimit, identifyClient, outputBudget } = context;
+  const { settings, accessControl, serviceLimit, identifyClient, pageCache, sharedCounts } =
+    context;
   const { request } = exchange;
   const dataStream = exchange.countRequests(await accessControl.authorize(request));
   const parameters = readDownloadParameters(
@@ -63,22 +78,25 @@ export async function respondWithDownload(
   requireValidCombination(parameters, resource);
   const { count, csv } = parameters;
   const { signal } = request;
+  const { maxRows } = settings;
+  const top = pageSize(resource, parameters.query, settings.pageRows);
   const query = dataStream.query(resource, {
     ...parameters.query,
-    top: pageSize(resource, parameters.query, settings.pageRows),
-    maxRows: settings.maxRows,
+    top,
+    maxRows,
     // A skip token is an Id, so rows must be in the order of Ids. Rows of a split query are not.
     ...(isMeasured(resource) && parameters.query.skipToken !== undefined &&
       { partition: "never" }),
     // streamDownload() handles the signal of the client's request for a download.
     signal: count ? exchange.signal : exchange.deadline.signal,
-    onProgress: ({ rows }) => {
-      exchange.rows = rows;
-    },
+    // A download with shared pages counts the rows that it delivers.
+    ...(pageCache === undefined && {
+      onProgress: ({ rows }) => {
+        exchange.rows = rows;
+      },
+    }),
   });
-  const buffer = new OutputBuffer(outputBudget, () => exchange.deadline.maxWait());
-  const byteOptions = { csv, [PAGE_BUFFER]: buffer };
-  const stream = query.bytes(format, byteOptions);
+  query.batches({ format, csv }); // throws if an option is invalid
   const headers = downloadHeaders(resource, format, parameters, {
     synthetic: settings.synthetic,
     isNegotiated: formatInPath === undefined,
@@ -96,17 +114,31 @@ export async function respondWithDownload(
   // For HEAD, Hono calls this handler and drops the body, so the download must not start.
   if (request.method === "HEAD") return new Response(null, { headers });
   const client = await identifyClient(exchange);
+  const document = [query.url, parameters.query, { top, maxRows }];
+  if (count) {
+    const countRows = () => serviceLimit.run(() => query.count(), { client });
+    const counting = sharedCounts?.run(JSON.stringify(document), countRows, exchange.signal) ??
+      countRows();
+    const body = {
+      count: await counting.catch((error) => {
+        throw failed(error);
+      }),
+    };
+    return new Response(`${JSON.stringify(body)}\n`, { headers });
+  }
   const reader = new ClientReader(settings.clock);
-  const permit = serviceLimit.acquire({ client, ...(!count && { reader }) });
+  const { stream, onRead, close } = openDocument(exchange, context, {
+    document: [...document, format, csv],
+    validators: datasets?.digest,
+    query,
+    format,
+    csv,
+    readsNextPage: parameters.query.limit === undefined,
+    holder: { client, reader },
+  });
   try {
-    if (count) {
-      const body = { count: await query.count() };
-      permit.release();
-      return new Response(`${JSON.stringify(body)}\n`, { headers });
-    }
     const response = await streamDownload({
       stream,
-      buffer,
       reader,
       headers,
       signal,
@@ -114,22 +146,96 @@ export async function respondWithDownload(
       clock: settings.clock,
       onError: (error) =>
         exchange.logFailure(`Download of ${resource} failed after its first rows`, error),
+      onRead,
       onChunk(bytes) {
         exchange.bytes += bytes;
       },
       onEnd(outcome) {
-        buffer.close();
-        permit.release();
+        close();
         exchange.end(outcome);
       },
     });
     exchange.isStream = true;
     return response;
   } catch (error) {
-    buffer.close();
-    permit.release();
+    close();
     throw failed(error);
   }
+}
+
+/** A document that is sent to a client. */
+interface OpenDocument {
+  stream: ReadableStream<Bytes>;
+  /** Frees a part of the stream that the client has read. */
+  onRead: (part: Bytes) => void;
+  /** Returns the permit and the room. */
+  close: () => void;
+}
+
+/** What to send. */
+interface DocumentOptions {
+  /** Value of JSON that identifies the document. */
+  document: unknown;
+  /** State of the datasets; `undefined` if it is not known. */
+  validators: string | undefined;
+  query: ReturnType<DataStream["query"]>;
+  format: FormatName;
+  csv: CsvOptions;
+  readsNextPage: boolean;
+  /** For whom a permit is acquired. */
+  holder: PermitHolder;
+}
+
+/**
+ * Opens a document: with its own requests, which need a permit, or with shared pages.
+ *
+ * @throws {HttpProblem} 503 if the server is at its limit
+ */
+function openDocument(
+  exchange: Exchange,
+  { settings: { clock }, serviceLimit, outputBudget, pageCache: cache }: AppContext,
+  { document, validators, query, format, csv, readsNextPage, holder }: DocumentOptions,
+): OpenDocument {
+  const buffer = new OutputBuffer(outputBudget, () => exchange.deadline.maxWait());
+  if (cache === undefined) {
+    const permit = serviceLimit.acquire(holder);
+    const byteOptions = { csv, [PAGE_BUFFER]: buffer };
+    return {
+      stream: query.bytes(format, byteOptions),
+      onRead(part) {
+        buffer.remove(part.length);
+        // Garbage collection cannot free it, because the query still references it.
+        releaseBuffer(part);
+      },
+      close() {
+        buffer.close();
+        permit.release();
+      },
+    };
+  }
+  const { stream, release, close } = shareDownload({
+    cache,
+    buffer,
+    permits: {
+      acquire: () => serviceLimit.acquire(holder),
+      wait: (signal) => serviceLimit.wait(signal, holder),
+    },
+    document,
+    validators,
+    deadline: exchange.deadline,
+    request(after) {
+      const batchOptions = { format, csv, after, [PAGE_PARTS]: true };
+      const parts = query.batches(batchOptions) as AsyncIterable<BatchPart<Bytes>>;
+      return parts[Symbol.asyncIterator]();
+    },
+    readsNextPage,
+    clock,
+    onRows(rows) {
+      exchange.rows += rows;
+    },
+    onStoreError: (error) => cache.reportStoreError(error, exchange),
+  });
+  return { stream, onRead: release, close };
 }
 
 /**
@@ -138,14 +244,14 @@ export async function respondWithDownload(
  * With `caller` access, there are no validators: responses must not be stored, and each key would need its own
  * request.
  *
- * @throws {HttpProblem} 503 if the server is at its limit
- * @throws {DataStreamError} If the service rejects the API key
+ * @throws {HttpProblem} 503 if the server is at its limit, 429 if the client is
+ * @throws {DataStreamError} If the service rejects the API key, or the rate limiter the request
  */
 async function findDatasets(
   dataStream: DataStream,
   query: DownloadParameters["query"],
   exchange: Exchange,
-  { settings, datasetStates, serviceLimit }: AppContext,
+  { settings, datasetStates, serviceLimit, identifyClient }: AppContext,
 ): Promise<DatasetState | undefined> {
   if (settings.access === "caller") return undefined;
   const { request: { method }, signal } = exchange;
@@ -153,6 +259,7 @@ async function findDatasets(
   if (method === "HEAD") return datasetStates.find(query);
   return await datasetStates.load(dataStream, query, {
     limit: serviceLimit,
+    holder: { client: await identifyClient(exchange) },
     signal,
     log: exchange,
   });

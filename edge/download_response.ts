@@ -1,17 +1,13 @@
 // Streams a download, and disconnects a client that reads nothing or too slowly.
 import type { Clock } from "../src/clock.ts";
 import type { Bytes } from "../src/bytes.ts";
-import { releaseBuffer } from "../src/formats/page_writer.ts";
 import type { ClientReader } from "./client_reader.ts";
-import type { OutputBuffer } from "./output_budget.ts";
 import type { RequestOutcome } from "./request_log.ts";
 
 /** A stream to send as a download. */
 interface StreamedDownload {
   /** Bytes of the document. */
   stream: ReadableStream<Bytes>;
-  /** Counts the bytes of the stream that the client has not read. */
-  buffer: OutputBuffer;
   /** Measures the rate of the client. */
   reader: ClientReader;
   headers: Record<string, string>;
@@ -22,6 +18,8 @@ interface StreamedDownload {
   clock: Clock;
   /** Called if the download fails after its first rows, or the client is disconnected. */
   onError: (error: unknown) => void;
+  /** Called with each part of the stream that the client has read, or will not read. */
+  onRead: (part: Bytes) => void;
   /** Called with the number of bytes of each chunk that is passed to the runtime. */
   onChunk: (bytes: number) => void;
   /** Called when the response has ended, has failed or was cancelled. May be called again. */
@@ -58,16 +56,14 @@ export async function streamDownload(download: StreamedDownload): Promise<Respon
 function createBody(
   reader: ReadableStreamDefaultReader<Bytes>,
   first: ReadableStreamReadResult<Bytes>,
-  { buffer, reader: client, readerTimeout, clock, onError, onChunk, onEnd }: StreamedDownload,
+  { reader: client, readerTimeout, clock, onError, onRead, onChunk, onEnd }: StreamedDownload,
 ): ReadableStream<Bytes> {
   let { done: isDone, value: part } = first;
   /** Number of bytes of the part that were passed to the runtime. */
   let taken = 0;
-  /** Frees the memory of the part. Garbage collection cannot, because the query still references it. */
   const dropPart = () => {
     if (part === undefined) return;
-    buffer.remove(part.length);
-    releaseBuffer(part);
+    onRead(part);
     part = undefined;
     taken = 0;
   };

@@ -1,6 +1,7 @@
 // Metrics in the Prometheus text format.
 import { VERSION } from "../src/version.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
+import type { PageCache } from "./page_cache.ts";
 import type { RequestFacts } from "./request_log.ts";
 
 /** Content type of the metrics: version 0.0.4 of the Prometheus text exposition format. */
@@ -23,15 +24,18 @@ export class Metrics {
   readonly #interrupted = new Counter();
   readonly #upstreamRequests = new Counter();
   readonly #limit: ConcurrencyLimit;
+  readonly #pageCache: PageCache | undefined;
   readonly #now: () => number;
   #startedAt: number;
 
   /**
    * @param limit Limit of concurrent downloads
    * @param now Returns the time in milliseconds since 1970
+   * @param pageCache Pages that downloads share. Default: none, and no metrics of it
    */
-  constructor(limit: ConcurrencyLimit, now: () => number) {
+  constructor(limit: ConcurrencyLimit, now: () => number, pageCache?: PageCache) {
     this.#limit = limit;
+    this.#pageCache = pageCache;
     this.#now = now;
     this.#startedAt = this.#readTime();
   }
@@ -115,6 +119,7 @@ export class Metrics {
         "Downloads refused because of the maximum.",
         [[{}, limit.refused]],
       ),
+      ...this.#pageCacheLines(),
       ...family(
         "weir_client_downloads_refused_total",
         "counter",
@@ -129,6 +134,23 @@ export class Metrics {
       ),
       "",
     ].join("\n");
+  }
+
+  #pageCacheLines(): string[] {
+    if (this.#pageCache === undefined) return [];
+    const { hits, misses, bytes } = this.#pageCache;
+    return [
+      ...family(
+        "weir_page_cache_hits_total",
+        "counter",
+        "Pages from the cache, or from a download that fetched them.",
+        [[{}, hits]],
+      ),
+      ...family("weir_page_cache_misses_total", "counter", "Pages that a download fetched.", [
+        [{}, misses],
+      ]),
+      ...family("weir_page_cache_bytes", "gauge", "Bytes of cached pages.", [[{}, bytes]]),
+    ];
   }
 
   /** Returns the time (ms), or 0 if the clock fails, so that counting never throws. */

@@ -11,6 +11,8 @@ import {
   requireWholeNumber,
 } from "../src/validation.ts";
 
+import { standardCaches } from "./standard_page_store.ts";
+
 /** Who may download; see {@linkcode AppOptions.access}. */
 export type AccessMode = "caller" | "signed" | "token" | "public";
 
@@ -26,6 +28,12 @@ export type LogLevel = typeof LOG_LEVELS[number];
 
 /** Where lines of the log are written; see {@linkcode AppOptions.log}. */
 export type LogTarget = NonNullable<AppOptions["log"]>;
+
+/** Where downloads share pages; see {@linkcode AppOptions.pageCache}. */
+export type PageCacheMode = "standard" | "memory" | "none";
+
+/** All values of the option `pageCache`. */
+export const PAGE_CACHE_MODES: readonly PageCacheMode[] = ["standard", "memory", "none"];
 
 /** All access modes. */
 export const ACCESS_MODES: readonly AccessMode[] = ["caller", "signed", "token", "public"];
@@ -99,6 +107,22 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
    * exceed the limit. Default 32000000.
    */
   maxBufferedBytes?: number | undefined;
+  /**
+   * Where downloads share pages. Identical downloads that run concurrently then share their requests to the
+   * service, and a page is reused until `cacheTtl` has passed or a dataset is published again.
+   *
+   * - `standard`: `caches` of the runtime, such as of Deno or Workers;
+   * - `memory`: the memory of the process;
+   * - `none`: nowhere, each download sends its own requests.
+   *
+   * Default for `public` access: `standard` if the runtime has `caches` and the option `fetch` is not set, else
+   * `memory`. Default for `token` and `signed` access: `none`. With `caller` access, pages are never shared.
+   */
+  pageCache?: PageCacheMode | undefined;
+  /** Maximum number of bytes of shared pages that no download is using. Default 32000000. */
+  maxCachedBytes?: number | undefined;
+  /** Time in milliseconds for which a page is reused. Default 300000. */
+  cacheTtl?: number | undefined;
   /** Origins whose web pages may read responses, or `*` for all. Default `*`. */
   corsOrigins?: "*" | readonly string[] | undefined;
   /** Time in milliseconds after which a client that reads nothing is disconnected. Default 60000. */
@@ -143,6 +167,9 @@ const APP_OPTIONS: Record<keyof AppOptions, undefined> = {
   minReaderRate: undefined,
   pageRows: undefined,
   maxBufferedBytes: undefined,
+  pageCache: undefined,
+  maxCachedBytes: undefined,
+  cacheTtl: undefined,
   corsOrigins: undefined,
   readerTimeout: undefined,
   now: undefined,
@@ -174,6 +201,9 @@ export interface Settings {
   minReaderRate: number;
   pageRows: number;
   maxBufferedBytes: number;
+  pageCache: PageCacheMode;
+  maxCachedBytes: number;
+  cacheTtl: number;
   corsOrigins: "*" | readonly string[];
   readerTimeout: number;
   clock: Clock;
@@ -191,6 +221,8 @@ export interface Settings {
 
 /** Default of `maxRows` for public access, so that no download occupies the service for hours. */
 const PUBLIC_MAX_ROWS = 5_000_000;
+/** Maximum of `cacheTtl` (ms): a day. */
+export const MAX_CACHE_TTL = 86_400_000;
 /** Default of `maxDownloadsPerClient` for public access. */
 const PUBLIC_MAX_DOWNLOADS_PER_CLIENT = 2;
 /** Maximum of `readerTimeout` (ms). */
@@ -216,6 +248,9 @@ export function toSettings(options: AppOptions): Settings {
     minReaderRate = 64_000,
     pageRows = MAXIMUM_TOP,
     maxBufferedBytes = 32_000_000,
+    pageCache: givenPageCache,
+    maxCachedBytes = 32_000_000,
+    cacheTtl = 300_000,
     corsOrigins = "*",
     readerTimeout = 60_000,
     now = Date.now,
@@ -245,6 +280,9 @@ export function toSettings(options: AppOptions): Settings {
   requireHeaderName("clientAddressHeader", clientAddressHeader);
   requireWholeNumber("pageRows", pageRows, 1, MAXIMUM_TOP);
   requireWholeNumber("maxBufferedBytes", maxBufferedBytes, 1);
+  requireWholeNumber("maxCachedBytes", maxCachedBytes, 1);
+  requireWholeNumber("cacheTtl", cacheTtl, 1, MAX_CACHE_TTL);
+  const pageCache = toPageCacheMode(givenPageCache, access, dataStreamOptions);
   requireWholeNumber("readerTimeout", readerTimeout, 1, MAX_READER_TIMEOUT);
   requireType("synthetic", synthetic, "boolean");
   requireType("signingSecret", signingSecret, "string");
@@ -269,6 +307,9 @@ export function toSettings(options: AppOptions): Settings {
     minReaderRate,
     pageRows,
     maxBufferedBytes,
+    pageCache,
+    maxCachedBytes,
+    cacheTtl,
     corsOrigins,
     readerTimeout,
     clock: dataStreamOptions.clock ?? systemClock,
@@ -280,6 +321,26 @@ export function toSettings(options: AppOptions): Settings {
     secrets: [apiKey, signingSecret, metricsToken, ...tokens].filter((secret) => !!secret),
     dataStreamOptions,
   };
+}
+
+/** Checks the option `pageCache`, and returns it or its default. */
+function toPageCacheMode(
+  mode: PageCacheMode | undefined,
+  access: AccessMode,
+  { fetch }: Pick<DataStreamOptions, "fetch">,
+): PageCacheMode {
+  if (mode !== undefined) requireOneOf("pageCache", mode, PAGE_CACHE_MODES);
+  const hasStandard = standardCaches() !== undefined;
+  if (mode === "standard" && !hasStandard) {
+    const hint = "use memory: this runtime has no caches";
+    throw invalidValue("pageCache", "memory or none", mode, hint);
+  }
+  // The requests of different callers can return different results.
+  if (access === "caller") return "none";
+  if (mode !== undefined) return mode;
+  if (access !== "public") return "none";
+  // Entries of `caches` outlive the process, and a service in process can have other data each time.
+  return hasStandard && fetch === undefined ? "standard" : "memory";
 }
 
 /** Checks the option `log`. */

@@ -36,9 +36,15 @@ export class OutputBudget {
     this.#buffers = new ExpiringSet(clock);
   }
 
-  /** Number of bytes that are buffered or reserved. */
+  /** Number of bytes that are buffered or reserved. A page that several downloads share counts once. */
   get used(): number {
-    return this.#buffers.sum(({ length }) => length);
+    const shared = lengthOfPages(this.sharedPages);
+    return shared + this.#buffers.sum(({ length }) => length);
+  }
+
+  /** Shared pages that clients still read. */
+  get sharedPages(): Set<HeldPage> {
+    return new Set(this.#buffers.entries().flatMap(({ pages }) => [...pages]));
   }
 
   /**
@@ -83,10 +89,22 @@ export class OutputBudget {
   }
 
   /** Whether there is room for the next page of a download, or no other download buffers anything. */
-  #hasRoomFor({ length, expectedLength }: OutputBuffer): boolean {
+  #hasRoomFor({ length, pages, expectedLength }: OutputBuffer): boolean {
     const { used } = this;
-    return used === length || used + expectedLength <= this.#max;
+    return used === length + lengthOfPages(pages) || used + expectedLength <= this.#max;
   }
+}
+
+/** A page in memory that several downloads can share. */
+export interface HeldPage {
+  /** Number of bytes so far. */
+  readonly length: number;
+}
+
+function lengthOfPages(pages: ReadonlySet<HeldPage>): number {
+  let sum = 0;
+  for (const { length } of pages) sum += length;
+  return sum;
 }
 
 /** Delay (s) after which a client may try again if there was no room. */
@@ -103,6 +121,8 @@ function noRoom(): HttpProblem {
 
 /** Counts the output that one download buffers. */
 export class OutputBuffer implements PageBuffer {
+  /** Shared pages that the client still reads. */
+  readonly pages: Set<HeldPage> = new Set();
   readonly #budget: OutputBudget;
   readonly #maxWait: () => number | undefined;
   readonly #closed = new AbortController();
@@ -130,7 +150,7 @@ export class OutputBuffer implements PageBuffer {
     return this.#longestPage || FIRST_PAGE_LENGTH;
   }
 
-  /** Number of bytes that are buffered or reserved. */
+  /** Number of bytes that are buffered or reserved, except those of shared pages. */
   get length(): number {
     return this.#unread + this.#missing;
   }
@@ -149,9 +169,21 @@ export class OutputBuffer implements PageBuffer {
   }
 
   add(bytes: number): void {
+    this.addShared(bytes);
+    this.#unread += bytes;
+  }
+
+  /** Counts bytes of the page that have arrived and belong to a shared page. */
+  addShared(bytes: number): void {
     this.#arrived += bytes;
     this.#missing = Math.max(0, this.#missing - bytes);
-    this.#unread += bytes;
+  }
+
+  /** Adds a shared page, unless the buffer is closed. */
+  hold(page: HeldPage): void {
+    if (this.#closed.signal.aborted) return;
+    this.#remove ??= this.#budget.add(this);
+    this.pages.add(page);
   }
 
   endPage(): void {
@@ -167,6 +199,7 @@ export class OutputBuffer implements PageBuffer {
   /** Returns the room to the budget, and ends the wait for more. Further calls have no effect. */
   close(): void {
     this.#closed.abort();
+    this.pages.clear();
     this.#remove?.();
   }
 }

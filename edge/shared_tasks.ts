@@ -1,15 +1,12 @@
 import type { Clock } from "../src/clock.ts";
+import { Lease } from "./lease.ts";
 
 /** Interval (ms) at which a call checks whether the execution that it waits for has ended. */
 const RESULT_POLL_INTERVAL = 20;
-/** Interval (ms) at which a running execution is renewed. */
-const TASK_RENEWAL_INTERVAL = 1_000;
-/** Age (ms) after which an execution that was not renewed is treated as abandoned. */
-const TASK_TTL = 5_000;
 
 /** One execution of a task. */
 interface SharedExecution<T> {
-  renewedAt: number;
+  readonly lease: Lease;
   /** Result of the task; `undefined` until it succeeds. */
   result?: { value: T };
   hasFailed: boolean;
@@ -18,8 +15,7 @@ interface SharedExecution<T> {
 /**
  * Runs each task once for all concurrent calls with the same key. Results are not kept.
  *
- * Plain data that the calls poll, because workerd ends a request that awaits a promise of another request. An
- * execution expires unless it is renewed, because workerd can drop the request that runs it.
+ * Plain data that the calls poll, because workerd ends a request that awaits a promise of another request.
  */
 export class SharedTasks<T> {
   readonly #clock: Clock;
@@ -42,28 +38,15 @@ export class SharedTasks<T> {
       signal?.throwIfAborted();
       const running = this.#running.get(key);
       if (running === undefined) return await this.#execute(key, task);
-      while (this.#isRunning(running)) await this.#clock.sleep(RESULT_POLL_INTERVAL, signal);
+      while (isRunning(running)) await this.#clock.sleep(RESULT_POLL_INTERVAL, signal);
       if (running.result !== undefined) return running.result.value;
       if (this.#running.get(key) === running) this.#running.delete(key);
     }
   }
 
-  #isRunning({ result, hasFailed, renewedAt }: SharedExecution<T>): boolean {
-    return result === undefined && !hasFailed &&
-      this.#clock.now() - renewedAt <= TASK_TTL;
-  }
-
   async #execute(key: string, task: () => Promise<T>): Promise<T> {
-    const execution: SharedExecution<T> = { renewedAt: this.#clock.now(), hasFailed: false };
+    const execution: SharedExecution<T> = { lease: new Lease(this.#clock), hasFailed: false };
     this.#running.set(key, execution);
-    const ended = new AbortController();
-    const renew = async () => {
-      for (;;) {
-        execution.renewedAt = this.#clock.now();
-        await this.#clock.sleep(TASK_RENEWAL_INTERVAL, ended.signal);
-      }
-    };
-    renew().catch(() => {});
     try {
       const value = await task();
       execution.result = { value };
@@ -72,8 +55,12 @@ export class SharedTasks<T> {
       execution.hasFailed = true;
       throw error;
     } finally {
-      ended.abort();
+      execution.lease.end();
       if (this.#running.get(key) === execution) this.#running.delete(key);
     }
   }
+}
+
+function isRunning({ result, hasFailed, lease }: SharedExecution<unknown>): boolean {
+  return result === undefined && !hasFailed && !lease.isExpired;
 }

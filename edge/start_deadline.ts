@@ -43,6 +43,17 @@ export class StartDeadline implements StartLimits {
     return this.#ended.signal.aborted ? undefined : MAX_TURN_WAIT;
   }
 
+  /** Time at which the last byte of the service arrived, or the first request was sent. */
+  get lastByteAt(): number {
+    return this.#lastByteAt;
+  }
+
+  /** Applies the limit of silence to a wait for the requests of another response. */
+  followRequests({ lastByteAt }: Pick<StartDeadline, "lastByteAt">): void {
+    this.onRequest();
+    this.#lastByteAt = Math.max(this.#lastByteAt, lastByteAt);
+  }
+
   onRequest(): void {
     if (this.#isWatching) return;
     this.#isWatching = true;

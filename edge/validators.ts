@@ -8,7 +8,7 @@ import { toWiderMetadataFilter } from "../src/odata/dataset_filter.ts";
 import type { ResourceName } from "../src/odata/resources.ts";
 import { PRODUCTION_URL } from "../src/service_constants.ts";
 import { VERSION } from "../src/version.ts";
-import type { ConcurrencyLimit } from "./concurrency_limit.ts";
+import type { ConcurrencyLimit, PermitHolder } from "./concurrency_limit.ts";
 import type { Settings } from "./options.ts";
 import type { FailureLog } from "./request_log.ts";
 import type { DownloadParameters } from "./search_params.ts";
@@ -39,6 +39,8 @@ type DownloadQuery = DownloadParameters["query"];
 interface LoadOptions {
   /** Limit for requests to the service. */
   limit: ConcurrencyLimit;
+  /** For whom a permit of this limit is acquired. */
+  holder: PermitHolder;
   /** Signal of the client's request. */
   signal: AbortSignal;
   log: FailureLog;
@@ -75,7 +77,7 @@ export class DatasetStates {
    *
    * @returns `undefined` if the request fails for another reason than the API key or the rate limit
    * @throws {DataStreamError} If the service rejects the API key, or the rate limiter the request
-   * @throws {HttpProblem} 503 if the server is at its limit
+   * @throws {HttpProblem} 503 if the server is at its limit, 429 if the client is
    * @throws The reason of the signal
    */
   async load(
@@ -97,7 +99,7 @@ export class DatasetStates {
   async #request(
     dataStream: DataStream,
     query: DownloadQuery,
-    { limit, signal, log }: LoadOptions,
+    { limit, holder, signal, log }: LoadOptions,
   ): Promise<DatasetState | undefined> {
     const { clock, dataStreamOptions: { timeouts } } = this.#settings;
     const { headers = Infinity, bytes = Infinity } = timeouts ?? {};
@@ -117,9 +119,9 @@ export class DatasetStates {
     expire().catch(() => {});
     const eitherSignal = AbortSignal.any([signal, timeout.signal]);
     try {
-      const versions = await limit.run(() =>
-        requestDatasetVersions(client, toWiderMetadataFilter(query), eitherSignal)
-      );
+      const request = () =>
+        requestDatasetVersions(client, toWiderMetadataFilter(query), eitherSignal);
+      const versions = await limit.run(request, holder);
       return await toState(versions);
     } catch (error) {
       signal.throwIfAborted();

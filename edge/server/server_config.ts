@@ -98,6 +98,7 @@ export function settingsLine(options: AppOptions): string {
   const { baseUrl = PRODUCTION_URL, requestsPerSecond = MAX_REQUESTS_PER_SECOND } = options;
   const settings = toSettings(options);
   const { access, apiKey, corsOrigins, maxDownloads, maxRows, pageRows } = settings;
+  const { pageCache, maxCachedBytes, cacheTtl } = settings;
   const { logFormat, logRequests, metricsToken, signingSecret, synthetic, tokens } = settings;
   const { clientAddressHeader, maxDownloadsPerClient, minReaderRate } = settings;
   const parts = [
@@ -114,6 +115,9 @@ export function settingsLine(options: AppOptions): string {
     ...(minReaderRate === 0 ? [] : [`minimum reader rate ${minReaderRate} bytes per second`]),
     maxRows === Infinity ? "unlimited rows" : `at most ${maxRows} rows per download`,
     `${pageRows} rows per page`,
+    pageCache === "none"
+      ? "no page cache"
+      : `page cache ${pageCache} of ${maxCachedBytes} bytes for ${cacheTtl / 1000} s`,
     logRequests ? `log of requests as ${logFormat}` : "log of errors",
     ...(metricsToken === undefined ? [] : ["metrics token set"]),
     `CORS for ${corsOrigins === "*" ? "all origins" : corsOrigins.join(" ") || "no origin"}`,

@@ -248,6 +248,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       WEIR_MIN_READER_RATE: "rate of slow clients, in bytes per second (default: 64000)",
       WEIR_MAX_BUFFERED_BYTES:
         "maximum number of bytes held for clients that read slowly (default: 32000000)",
+      WEIR_PAGE_CACHE: "where downloads share pages: standard, memory or none",
+      WEIR_MAX_CACHED_BYTES: "maximum number of bytes of shared pages (default: 32000000)",
+      WEIR_CACHE_TTL: "seconds for which a shared page is reused (default: 300)",
       WEIR_PAGE_ROWS: "maximum number of rows per page (default: 10000)",
       WEIR_CORS_ORIGINS: "origins whose web pages may read downloads (default: *)",
       WEIR_REQUESTS_PER_SECOND: "maximum rate of requests to DataStream (default: 2)",

@@ -77,6 +77,15 @@ export interface Batch<T> {
   readonly dois: readonly string[] | undefined;
 }
 
+/** Key of an internal option of `batches()`: whether a batch can be a part of a page. Default false. */
+export const PAGE_PARTS: unique symbol = Symbol("PAGE_PARTS");
+
+/** A page, or a part of it that is delivered before the page is complete. */
+export interface BatchPart<T> extends Batch<T> {
+  /** Whether it is the last part of its page, or the last batch. */
+  readonly isPageEnd: boolean;
+}
+
 /** Version of the cursor's format. */
 const CURSOR_VERSION: Cursor["version"] = 1;
 

@@ -141,7 +141,13 @@ export function readBytes(writer: PageWriter, collectsDois: boolean): PageReader
       take: () => toContent(page.takeRows()),
       end() {
         const { takeRows, ...complete } = page.end();
-        return { ...complete, take: () => toContent(takeRows()).content };
+        const take = () => {
+          const { content } = toContent(takeRows());
+          // A download that waits for its next page still references this one.
+          if (complete.ids instanceof Float64Array) releaseBuffer(complete.ids);
+          return content;
+        };
+        return { ...complete, take };
       },
     };
   };

@@ -23,6 +23,7 @@ import {
   type BatchPosition,
   checkCursor,
   fingerprintOf,
+  PAGE_PARTS,
   type PageConverter,
   requestBatches,
 } from "./batches.ts";
@@ -81,7 +82,7 @@ export function createQuery<R extends object>(
    */
   const streamBatches = <T, C>(
     converter: PageConverter<T>,
-    toChunks: (batch: Batch<T>) => readonly C[],
+    toChunks: (batch: Batch<T>, isPageEnd: boolean) => readonly C[],
     position: BatchPosition = {},
     readBatches = (next: NextBatch<T>) => next,
   ) => {
@@ -98,7 +99,7 @@ export function createQuery<R extends object>(
             const item = await next();
             signal?.throwIfAborted();
             if (item === undefined) return controller.close();
-            const chunks = toChunks(item.batch);
+            const chunks = toChunks(item.batch, item.isPageEnd);
             if (chunks.length === 0) continue;
             // `next` does not see a signal that aborts while chunks are queued.
             dropQueue = () => controller.error(signal?.reason);
@@ -138,8 +139,9 @@ export function createQuery<R extends object>(
       }));
   };
 
-  const batches = (options: BatchOptions = {}) => {
-    const { format, csv, dois, after: cursor } = requireOptions("batches()", options, {
+  const batches = (options: BatchOptions & InternalBatchOptions = {}) => {
+    const given: BatchOptions = options;
+    const { format, csv, dois, after: cursor } = requireOptions("batches()", given, {
       format: undefined,
       csv: undefined,
       after: undefined,
@@ -163,10 +165,14 @@ export function createQuery<R extends object>(
       format === undefined
         ? rowConverter<R>(collectsDois)
         : byteConverter(createFormatWriter(format, { csv, state: after?.writer }), collectsDois);
+    const deliversEarly = options[PAGE_PARTS];
+    const toChunks = (batch: Batch<unknown>, isPageEnd: boolean) => [
+      deliversEarly ? { ...batch, isPageEnd } : batch,
+    ];
     return {
       [Symbol.asyncIterator]() {
-        const position = { fingerprint, after, collectsDois };
-        return iterate(streamBatches(createConverter(), (batch) => [batch], position), signal);
+        const position = { fingerprint, after, collectsDois, deliversEarly };
+        return iterate(streamBatches(createConverter(), toChunks, position), signal);
       },
     };
   };
@@ -200,6 +206,11 @@ interface ByteOptions {
 /** Options of `bytes()` that are not public. */
 interface InternalByteOptions {
   [PAGE_BUFFER]?: PageBuffer;
+}
+
+/** Options of `batches()` that are not public. */
+interface InternalBatchOptions {
+  [PAGE_PARTS]?: boolean;
 }
 
 /** Requests the next batch; returns `undefined` after the last one. */

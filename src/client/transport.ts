@@ -155,24 +155,23 @@ export async function* sendRequest<P, T>(
       signal.throwIfAborted();
       throw new FailedAttempt(statusError(response, url, text, redact));
     }
-    const { read: readBytes } = body;
+    const { read: readBytes, add } = body;
     const readBody = async (target: ByteTarget): Promise<boolean> => {
-      let addBytes: (() => void) | undefined;
+      let result;
       try {
-        addBytes = await readBytes(target);
+        result = await readBytes(target);
         attempt.signal.throwIfAborted();
       } catch (error) {
         signal.throwIfAborted();
         throw failure(error);
       }
-      if (addBytes === undefined) {
+      const { done, value } = result;
+      if (done) {
         isEnded = true;
         end("success");
-        return false;
-      }
-      onBytes();
-      addBytes();
-      return true;
+      } else onBytes();
+      if (value !== undefined) add(target, value);
+      return !done;
     };
     isReading = true;
     return yield* read({ url, headers: response.headers, readBody, redact });
@@ -307,14 +306,12 @@ async function rejectOnAbort(pending: Promise<Response>, signal: AbortSignal): P
   }
 }
 
-/** Reads a body. */
+/** Reads a body. A read creates few objects, because a compressed body has thousands. */
 interface BodyReader {
-  /**
-   * Reads the next bytes for a target.
-   *
-   * @returns A function that adds the bytes to the target; `undefined` at the end of the body
-   */
-  read(target: ByteTarget): Promise<(() => void) | undefined>;
+  /** Reads the next bytes for a target. At the end, a value is empty. */
+  read(target: ByteTarget): Promise<{ done: boolean; value?: Bytes | undefined }>;
+  /** Adds the bytes of a read to its target. */
+  add(target: ByteTarget, bytes: Bytes): void;
   /** Cancels the body. A pending `read()` then ends or rejects. */
   cancel(reason?: unknown): void;
 }
@@ -330,26 +327,20 @@ interface BodyReader {
  * each read moves the buffer.
  */
 function openBody(body: ReadableStream<Bytes> | null): BodyReader {
-  if (body === null) return { read: () => Promise.resolve(undefined), cancel() {} };
+  if (body === null) return { read: () => Promise.resolve({ done: true }), add() {}, cancel() {} };
   const byteReader = openByteStream(body);
   if (byteReader !== undefined) {
     return {
-      async read(target) {
-        const { done, value } = await byteReader.read(target.space());
-        if (!done) return () => target.add(value);
-        // At the end, the stream returns the memory as an empty view. A cancelled stream does not return it.
-        if (value !== undefined) target.add(value);
-        return undefined;
-      },
+      read: (target) => byteReader.read(target.space()),
+      // Also at the end: the stream then returns the memory as an empty view, unless it was cancelled.
+      add: (target, bytes) => target.add(bytes),
       cancel: (reason) => void byteReader.cancel(reason).catch(() => {}),
     };
   }
   const reader = body.getReader();
   return {
-    async read(target) {
-      const { done, value } = await reader.read();
-      return done ? undefined : () => target.append(value);
-    },
+    read: () => reader.read(),
+    add: (target, bytes) => target.append(bytes),
     cancel: (reason) => void reader.cancel(reason).catch(() => {}),
   };
 }
@@ -390,10 +381,10 @@ async function readStart(
   };
   try {
     while (missing > 0) {
-      const addChunk = await body.read(target);
-      if (addChunk === undefined) break;
+      const { done, value } = await body.read(target);
+      if (done) break;
       onBytes();
-      addChunk();
+      if (value !== undefined) body.add(target, value);
     }
   } catch {
     return ""; // the status explains the failure better than this error

@@ -96,7 +96,7 @@ export class PageWindow {
  * Initial capacity (bytes). The system commits only what is written, so it is larger than most pages of few fields.
  * From 16 KB, a buffer would be copied five times while such a page is written.
  */
-const INITIAL_CAPACITY = 1 << 18;
+const INITIAL_CAPACITY = 1 << 19;
 
 /** Number of bytes after those that were reserved, which `copyWords()` may overwrite. */
 const SPARE_LENGTH = 8;

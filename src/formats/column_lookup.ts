@@ -3,6 +3,9 @@ import { hashOf, startsWith } from "./json_scanner.ts";
 /** Maximum number of names whose bytes are kept. Further names are parsed each time. */
 const MAX_KNOWN_NAMES = 1_000;
 
+/** Maximum length (bytes) of these names. They are kept from page to page. */
+const MAX_KNOWN_LENGTH = 256;
+
 /** The bytes of a name, including its quotes, and its column. */
 interface KnownName {
   bytes: Uint8Array;
@@ -47,7 +50,7 @@ export class ColumnLookup {
 
   /** Stores the column of a name, unless too many are known. Returns the column. */
   learn(page: Uint8Array, start: number, end: number, column: number): number {
-    if (this.#size++ < MAX_KNOWN_NAMES) {
+    if (end - start <= MAX_KNOWN_LENGTH && this.#size++ < MAX_KNOWN_NAMES) {
       const hash = hashOf(page, start, end);
       const sameHash = this.#known.get(hash) ?? [];
       this.#known.set(hash, [...sameHash, { bytes: page.slice(start, end), column }]);

@@ -25,6 +25,8 @@ export interface RowFormat {
   readonly addsColumns: boolean;
   /** Byte that a cell cannot contain without quotes; 0 if there are no cells. */
   readonly separator: number;
+  /** Reader of the rows of the last page. It is kept, because it has learned their names and shape. */
+  reader?: RowReader;
   /** Creates the writer of the rows of a page. */
   createRowWriter(page: RowSource): RowWriter;
   /**
@@ -73,6 +75,12 @@ export interface RowWriter {
   complete?(): void;
 }
 
+/**
+ * Length (bytes) below which chunks are copied to the window, to scan many of them together: each scan ends in the
+ * middle of a row, which is read again. A compressed body arrives in Deno in pieces of 4 KB.
+ */
+const SHORT_LENGTH = 1 << 14;
+
 /** Transcodes a page from JSON to another format while it arrives, from bytes to bytes. */
 export class PageTranscoder implements ArrivingPage, RowHandler {
   unscanned = 0;
@@ -96,6 +104,8 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
   #taken = 0;
   /** Offset of the last row in the output. */
   #lastRow = 0;
+  /** Memory to read into, if the last chunk was short. */
+  #shortSpace: Bytes | undefined;
   /** Fault of the first row that cannot be added to the document. No later row is written. */
   #fault: PageFault | undefined;
 
@@ -117,13 +127,20 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
   }
 
   space(): Bytes {
-    return this.#window.space();
+    return this.#shortSpace ?? this.#window.space();
   }
 
   add(filled: Bytes): void {
-    this.#window.add(filled);
-    // Not later: the next read takes the memory away.
-    this.#scanner.scan();
+    if (this.#shortSpace === undefined) {
+      this.#window.add(filled);
+      this.unscanned += filled.length;
+      if (filled.length < SHORT_LENGTH) this.#shortSpace = new Uint8Array(SHORT_LENGTH);
+    } else {
+      this.append(filled);
+      this.#shortSpace = filled.length < SHORT_LENGTH ? new Uint8Array(filled.buffer) : undefined;
+    }
+    // The next read takes the memory of the window away.
+    if (this.#shortSpace === undefined) this.scan();
   }
 
   append(chunk: Uint8Array): void {
@@ -210,12 +227,12 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
 
   forgetRows(): void {
     if (this.#taken > 0) throw new PageFault("a second list of rows");
-    this.#startRows();
+    if (this.ids.length > 0) this.#startRows();
   }
 
   #startRows(): void {
     this.lists++;
-    const { fields, addsColumns, separator } = this.#format;
+    const { fields, addsColumns } = this.#format;
     const { dropsId = false, collectsDois = false } = this.#options;
     this.#ids = new RowIdList();
     this.#dois = collectsDois ? new DoiCollector() : undefined;
@@ -225,7 +242,7 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
     // fields become columns, because Id would then be written.
     const needed = addsColumns ? [] : collectsDois ? [ID_FIELD, DOI_FIELD] : [ID_FIELD];
     const columns = [...fields, ...needed.filter((field) => !fields.includes(field))];
-    this.#reader = new RowReader(this.#window, separator, columns, addsColumns);
+    this.#reader = this.#format.reader = this.#openReader(columns);
     this.#findColumns();
     this.#writer = this.#format.createRowWriter({
       window: this.#window,
@@ -234,6 +251,15 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
       idColumn: this.#idColumn,
       dropsId,
     });
+  }
+
+  #openReader(columns: readonly string[]): RowReader {
+    const { separator, addsColumns, reader } = this.#format;
+    const isSame = reader?.columns.length === columns.length &&
+      columns.every((field, column) => field === reader.columns[column]);
+    if (!isSame) return new RowReader(this.#window, separator, columns, addsColumns);
+    reader.startPage(this.#window);
+    return reader;
   }
 
   #findColumns(): void {

@@ -157,10 +157,10 @@ export interface WriterState {
 export type RowId = number | string;
 
 /** Ids of rows, in order; `undefined` for a row without one. If all are integers, a typed array. */
-export type RowIds = Float64Array | readonly (RowId | undefined)[];
+export type RowIds = Float64Array<ArrayBuffer> | readonly (RowId | undefined)[];
 
 /** Ids of rows that all have one. */
-export type CompleteIds = Float64Array | readonly RowId[];
+export type CompleteIds = Float64Array<ArrayBuffer> | readonly RowId[];
 
 /** Name of the field that identifies a row. */
 export const ID_FIELD = "Id";
@@ -203,7 +203,7 @@ export class PageFault extends SyntaxError {
  * Frees the memory of bytes immediately, if the runtime has `ArrayBuffer.prototype.transfer`.
  * Otherwise garbage collection frees it, often only after the next page has arrived.
  */
-export function releaseBuffer({ buffer }: Bytes): void {
+export function releaseBuffer({ buffer }: { buffer: ArrayBuffer }): void {
   buffer.transfer?.(0);
 }
 

@@ -69,7 +69,7 @@ export class RowReader {
   values: RowValues;
   /** Whether the last row is known to have no white space between its tokens. */
   isCompact = false;
-  readonly #window: PageWindow;
+  #window: PageWindow;
   readonly #byteClasses: Uint8Array;
   readonly #columns: ColumnLookup;
   /**
@@ -78,8 +78,10 @@ export class RowReader {
    */
   readonly #shapedValues: RowValues;
   readonly #otherValues: RowValues;
-  /** Columns with a value in the last row that is not of the shape. */
+  /** Columns with a value in the last row that is not of the shape; the array may be longer. */
   readonly #usedColumns: number[] = [];
+  /** Number of these columns. */
+  #used = 0;
   #shape: RowShape | undefined;
   /** Column of each value of the shape. */
   #shapeColumns = new Int32Array();
@@ -107,6 +109,16 @@ export class RowReader {
     this.#shapedValues = createRowValues(columns.length);
     this.#otherValues = createRowValues(columns.length);
     this.values = this.#otherValues;
+  }
+
+  /**
+   * Reads the rows of another page. The learned names and shape are kept.
+   *
+   * @param window Bytes of the page
+   */
+  startPage(window: PageWindow): void {
+    this.#window = window;
+    this.#learnedShapes = 0;
   }
 
   /** Adds columns for the fields that have none, if the reader adds columns. */
@@ -186,9 +198,9 @@ export class RowReader {
 
   #readByName(at: number): number {
     const { bytes: page, view } = this.#window;
+    const used = this.#usedColumns;
     // Not `fill()`: there can be as many columns as bytes in the page.
-    for (const column of this.#usedColumns) this.#otherValues.kinds[column] = EMPTY;
-    this.#usedColumns.length = 0;
+    while (this.#used > 0) this.#otherValues.kinds[used[--this.#used]!] = EMPTY;
     if (page[at] !== OPEN_OBJECT) return -1;
     at = skipWhiteSpace(page, at + 1);
     if (page[at] === CLOSE_OBJECT) return at + 1;
@@ -197,7 +209,7 @@ export class RowReader {
       if (end < 0) return -1;
       const column = this.#columns.knownColumnAt(page, at, end) ??
         this.#columns.learn(page, at, end, this.#columnOf(readName(page, at, end)));
-      this.#usedColumns.push(column);
+      used[this.#used++] = column;
       at = skipColon(page, end);
       if (at < 0 || (at = this.#readValue(page, view, at, column, this.#otherValues)) < 0) {
         return -1;

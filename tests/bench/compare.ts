@@ -187,7 +187,11 @@ function formatCells(cells: readonly Cell[]): string {
 const { values: flags, positionals: [path, ...given] } = parseArgs({
   args: Deno.args,
   allowPositionals: true,
-  options: { quick: { type: "boolean" }, runtime: { type: "string", multiple: true } },
+  options: {
+    quick: { type: "boolean" },
+    rounds: { type: "string" },
+    runtime: { type: "string", multiple: true },
+  },
 });
 /** Whether an argument names a suite, or a group of suites. */
 const isNamed = (suite: string) =>
@@ -196,7 +200,7 @@ const all = [...Object.keys(SUITES), ...Object.keys(STREAM_SUITES)];
 const isUnknown = given.some((name) => all.every((suite) => !`${suite}-`.startsWith(`${name}-`)));
 if (path === undefined || isUnknown) {
   console.error(`Usage: deno task bench:compare CHECKOUT [${all.join("|")}|stream …]`);
-  console.error("For the suites of stream: [--quick] [--runtime=Deno|Node|workerd …]");
+  console.error("For the suites of stream: [--quick] [--rounds=N] [--runtime=Deno|Node|workerd …]");
   Deno.exit(2);
 }
 const folder = await Deno.makeTempDir();
@@ -212,6 +216,7 @@ try {
   if (parts.length > 0) {
     const options: StreamOptions = {
       isQuick: flags.quick ?? false,
+      ...flags.rounds && { rounds: Number(flags.rounds) },
       ...flags.runtime && { runtimes: flags.runtime as StreamRuntime[] },
     };
     for await (const row of compareStream(parts, checkouts, folder, options)) {

@@ -137,6 +137,9 @@ async function* compareDrip(context: Context): AsyncGenerator<StreamRow> {
   }
 }
 
+/** Readings that show the share of the runtime. */
+const WITHOUT_WEIR = ["bodies", "bodies into one buffer", "bodies and new chunks"] as const;
+
 /** Measures peak memory, and counts requests. */
 async function* compareMemory(context: Context): AsyncGenerator<StreamRow> {
   for (const runtime of context.runtimes) yield* compareMemoryIn(runtime, context);
@@ -194,12 +197,12 @@ async function* compareMemoryIn(
     }
     const stopped: Content = { reading: "csv", records: few, delivery, stop: STOP_TIME };
     yield* await measure("csv, stopped reader", stopped);
-    for (const reading of ["bodies", "bodies into one buffer"] as const) {
-      if (reading !== "bodies" && runtime !== "Deno") continue;
-      for (const records of [few, many]) {
+    for (const reading of WITHOUT_WEIR) {
+      if (reading === "bodies into one buffer" && runtime !== "Deno") continue;
+      for (const records of reading === "bodies and new chunks" ? [few, many, most] : [few, many]) {
         logProgress(`${reading} ${records}`);
         const peaks: number[] = [];
-        for (let round = 0; round < Math.min(rounds, 3); round++) {
+        for (let round = 0; round < (records === most ? 1 : Math.min(rounds, 3)); round++) {
           peaks.push((await inNewProcess("after", { reading, records, delivery })).peak);
         }
         const name = `without Weir, ${reading}, ${formatNumber(records)} records, ${delivery}`;
@@ -253,6 +256,8 @@ async function outputOf(program: string, args: string[], cwd: string): Promise<s
 export interface StreamOptions {
   /** Whether to measure few records once, to try the suite. */
   isQuick: boolean;
+  /** Maximum number of rounds of each row. Default: that of the scale. */
+  rounds?: number;
   /** Default: those that are installed. */
   runtimes?: readonly StreamRuntime[];
 }
@@ -275,13 +280,14 @@ export async function* compareStream(
   names: readonly (keyof typeof STREAM_SUITES)[],
   checkouts: Checkouts,
   folder: string,
-  { isQuick, runtimes = INSTALLED }: StreamOptions,
+  { isQuick, rounds = Infinity, runtimes = INSTALLED }: StreamOptions,
 ): AsyncGenerator<StreamRow> {
   await using service = await startService("tests/bench/stream_service.ts");
   const folders = { before: `${folder}/before`, after: `${folder}/after` };
   await bundleProgram(checkouts.before, folders.before);
   await bundleProgram(checkouts.after, folders.after);
   const scale = isQuick ? QUICK : FULL;
-  const context: Context = { ...scale, folder, runtimes, service, folders, checkouts };
+  const limited = { ...scale, rounds: Math.min(scale.rounds, rounds) };
+  const context: Context = { ...limited, folder, runtimes, service, folders, checkouts };
   for (const name of names) yield* STREAM_SUITES[name](context);
 }

@@ -3,7 +3,8 @@
  * `@cloudflare/workerd-linux-64`.
  *
  * Prints the memory with readers that read at full speed, stop or leave, and the CPU time per 10,000 rows.
- * The heap of V8 has the limit of a Worker, 128 MB.
+ * Memory is measured three times: with the limit of a Worker for the heap of V8, without a limit, when V8 collects
+ * garbage later, and without garbage.
  *
  * Argument: the folder of another checkout, which is measured in turns with this one.
  */
@@ -47,7 +48,14 @@ interface Worker extends AsyncDisposable {
   inspector: WorkerInspector;
 }
 
-async function startWorker(folder: string, service: ServerProcess): Promise<Worker> {
+/** Flag that limits the heap of V8 (MB) as in a Worker. */
+const HEAP_LIMIT = "--max-heap-size=128";
+
+async function startWorker(
+  folder: string,
+  service: ServerProcess,
+  v8Flags: readonly string[] = [HEAP_LIMIT],
+): Promise<Worker> {
   const options = {
     access: "public",
     apiKey: "sandbox",
@@ -63,7 +71,7 @@ async function startWorker(folder: string, service: ServerProcess): Promise<Work
   await Deno.writeTextFile(`${temporary}/app.js`, app);
   await Deno.writeTextFile(
     `${temporary}/app.capnp`,
-    config.replace("services = [", 'v8Flags = ["--max-heap-size=128"],\n  services = ['),
+    config.replace("services = [", `v8Flags = ${JSON.stringify(v8Flags)},\n  services = [`),
   );
   const child = new Deno.Command(workerd!, {
     args: ["serve", "--control-fd=1", "--inspector-addr=127.0.0.1:0", "app.capnp"],
@@ -136,23 +144,53 @@ async function readDownload(port: number, path: string): Promise<void> {
   if (!await download.read()) throw new Error("The download is incomplete");
 }
 
-/** Measures the memory of a worker with concurrent readers. Returns a line of the result. */
-async function measureMemory(folder: string, readers: Readers): Promise<string> {
+/** How to measure memory. */
+interface MemoryMeasurement {
+  name: string;
+  v8Flags: readonly string[];
+  /** Time (ms) between two measurements. */
+  interval: number;
+  /** Whether to collect garbage before each measurement. */
+  collects: boolean;
+}
+
+const MEASUREMENTS: readonly MemoryMeasurement[] = [
+  { name: "limit of 128 MB", v8Flags: [HEAP_LIMIT], interval: 20, collects: false },
+  { name: "no limit", v8Flags: [], interval: 20, collects: false },
+  { name: "without garbage", v8Flags: [HEAP_LIMIT], interval: 200, collects: true },
+];
+
+/** Measures the memory of a worker with concurrent readers. Returns the text of the result. */
+async function measureMemory(
+  folder: string,
+  readers: Readers,
+  { name, v8Flags, interval, collects }: MemoryMeasurement,
+): Promise<string> {
   await using service = await startSandbox(RECORDS.memory, Infinity);
-  await using worker = await startWorker(folder, service);
+  await using worker = await startWorker(folder, service, v8Flags);
   const { pid, port, inspector } = worker;
   await readDownload(port, `${PATH}?limit=10000`);
   await inspector.collectGarbage();
-  const idle = { heap: await inspector.heapUsage(), resident: peakMemory(pid) };
-  let peak = idle.heap;
+  const idle = await inspector.heapUsage();
+  let peak = idle;
   let isRunning = true;
   const watching = (async () => {
     while (isRunning) {
+      if (collects) await inspector.collectGarbage();
       peak = Math.max(peak, await inspector.heapUsage());
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await new Promise((resolve) => setTimeout(resolve, interval));
     }
   })();
-  const started = performance.now();
+  await runReaders(port, readers);
+  isRunning = false;
+  await watching;
+  const toMegabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
+  const resident = collects ? "" : ` (resident ${toMegabytes(peakMemory(pid))})`;
+  return `${name} ${toMegabytes(peak - idle)}${resident}`;
+}
+
+/** Runs readers until those that read at full speed have their downloads. */
+async function runReaders(port: number, readers: Readers): Promise<void> {
   using open = new DisposableStack();
   const request = (count: number) =>
     Promise.all(
@@ -169,14 +207,8 @@ async function measureMemory(folder: string, readers: Readers): Promise<string> 
     }),
   ]);
   if (readers.fast === 0) await new Promise((resolve) => setTimeout(resolve, WATCH_TIME));
-  const seconds = (performance.now() - started) / 1000;
-  isRunning = false;
-  await watching;
   const complete = others.filter((isComplete) => isComplete).length;
   if (complete < readers.fast) throw new Error(`Only ${complete} downloads are complete`);
-  const toMegabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
-  return `heap and buffers ${toMegabytes(peak - idle.heap)} above idle, resident memory ` +
-    `${toMegabytes(peakMemory(pid))} (idle ${toMegabytes(idle.resident)}), ${seconds.toFixed(1)} s`;
 }
 
 /** Measures the CPU time (ms) per 10,000 rows of workers in turns: one list for each checkout. */
@@ -207,7 +239,11 @@ const kinds: Readers[] = [
 for (const readers of kinds) {
   const { fast, stopped, leaving } = readers;
   console.log(`${fast} fast readers, ${stopped} stopped, ${leaving} leaving`);
-  for (const folder of folders) console.log(`  ${folder}: ${await measureMemory(folder, readers)}`);
+  for (const folder of folders) {
+    const texts: string[] = [];
+    for (const how of MEASUREMENTS) texts.push(await measureMemory(folder, readers, how));
+    console.log(`  ${folder}: heap and buffers above idle: ${texts.join(", ")}`);
+  }
 }
 for (const [name, path] of [["10,000", PATH], ["2,000", `${PATH}?$top=2000`]] as const) {
   console.log(`CPU time of 10,000 rows, pages of ${name}`);

@@ -3,7 +3,12 @@ import type { CsvOptions } from "../../mod.ts";
 import { checkCsvOptions, CsvWriter } from "../../src/formats/csv.ts";
 import { createGeojsonWriter } from "../../src/formats/geojson.ts";
 import { createJsonWriter, createNdjsonWriter } from "../../src/formats/json.ts";
-import { PageFault, type PageOptions, type PageWriter } from "../../src/formats/page_writer.ts";
+import {
+  type ArrivingPage,
+  PageFault,
+  type PageOptions,
+  type PageWriter,
+} from "../../src/formats/page_writer.ts";
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
@@ -31,6 +36,18 @@ interface Outcome {
   state: unknown;
 }
 
+/** Adds a chunk like a stream that is read into the memory of the page: each read moves it to another buffer. */
+function fill(arriving: ArrivingPage, chunk: Uint8Array): void {
+  for (let start = 0; start < chunk.length;) {
+    const space = arriving.space();
+    const { byteOffset } = space;
+    const part = chunk.subarray(start, start + space.length);
+    space.set(part);
+    arriving.add(new Uint8Array(space.buffer.transfer(), byteOffset, part.length));
+    start += part.length;
+  }
+}
+
 /** Writes a page in chunks. */
 function write(
   writer: PageWriter,
@@ -47,7 +64,9 @@ function write(
     const dois: string[] = [];
     let start = 0;
     for (const end of [...cuts, page.length]) {
-      arriving.append(page.subarray(start, end));
+      const chunk = page.subarray(start, end);
+      if (takesEarly) fill(arriving, chunk);
+      else arriving.append(chunk);
       arriving.scan();
       start = end;
       if (!takesEarly || arriving.takeableLength === 0) continue;

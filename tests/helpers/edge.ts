@@ -29,7 +29,7 @@ export function answerVersionRequests(
 export function overSandbox(
   options: SandboxOptions = {},
   appOptions: Partial<AppOptions> = {},
-): { app: EdgeApp; stats: SandboxStats; clock: FakeClock; log: string[] } {
+): { app: EdgeApp; apiKey: string; stats: SandboxStats; clock: FakeClock; log: string[] } {
   const clock = new FakeClock();
   const log: string[] = [];
   const { apiKey, url, fetch, stats } = createSandbox({ now: () => clock.now(), ...options });
@@ -43,7 +43,7 @@ export function overSandbox(
     log: (line) => log.push(line),
     ...appOptions,
   });
-  return { app, stats, clock, log };
+  return { app, apiKey, stats, clock, log };
 }
 
 /** Creates an app over a service with scripted responses. They need no response for the versions. */
@@ -58,6 +58,8 @@ export function overUpstream(
     fetch: answerVersionRequests(options.fetch),
     access: "public",
     maxRows: Infinity,
+    // Each download sends the requests that the responses are for.
+    pageCache: "none",
     log: (line) => log.push(line),
     ...appOptions,
   });

@@ -68,7 +68,8 @@ testOnEach(
       (request) => jsonResponse(pageFor(request, LARGE)),
       rowsOf(LARGE),
     );
-    const options = { readerTimeout, maxBufferedBytes: LARGE.rows * LARGE.width };
+    const maxBufferedBytes = LARGE.rows * LARGE.width;
+    const options = { readerTimeout, maxBufferedBytes, pageCache: "none" };
     await using server = await startApp(runtime, appOptionsFor(upstream, options));
     const stopped = Array.from({ length: 4 }, () => fetch(server.root + DOWNLOAD));
     await stopped[0];

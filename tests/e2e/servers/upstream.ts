@@ -50,6 +50,7 @@ export function appOptionsFor({ baseUrl }: Upstream, options: object = {}): obje
     baseUrl,
     requestsPerSecond: 1_000_000, // JSON has no Infinity
     retry: { attempts: 1 },
+    pageCache: "memory", // entries of a standard cache would outlive the test
     maxDownloadsPerClient: 1_000_000,
     ...options,
   };

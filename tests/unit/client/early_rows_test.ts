@@ -103,25 +103,31 @@ async function readIds(
   }
 }
 
-Deno.test("csv() returns rows before their page ends, except the last row that has arrived", async () => {
-  const clock = new FakeClock();
-  let controller!: ReadableStreamDefaultController<Uint8Array>;
-  const body = new ReadableStream<Uint8Array>({ start: (given) => void (controller = given) });
-  const { client } = clientOf([], {
-    clock,
-    fetch: () =>
-      Promise.resolve(new Response(body, { headers: { "content-type": "application/json" } })),
+// A byte stream is read into the memory of the page.
+for (const [name, type] of [["stream", undefined], ["byte stream", "bytes"]] as const) {
+  Deno.test(`csv() returns rows before their page ends, except the last row that has arrived, when its body is a ${name}`, async () => {
+    const clock = new FakeClock();
+    let controller!: ReadableStreamController<Uint8Array<ArrayBuffer>>;
+    const start = (given: typeof controller) => void (controller = given);
+    const body = new ReadableStream({ start, type } as UnderlyingByteSource);
+    const { client } = clientOf([], {
+      clock,
+      fetch: () =>
+        Promise.resolve(new Response(body, { headers: { "content-type": "application/json" } })),
+    });
+    const reader = client.records({ select: ["Id"] }).csv().getReader();
+    const [first, second] = split(pageOf([1, 2, 3, 4]), '"Id":3,');
+    controller.enqueue(encoder.encode(first));
+    assertEquals(decoder.decode((await reader.read()).value), "Id\r\n1\r\n");
+    controller.enqueue(encoder.encode(second));
+    assertEquals(decoder.decode((await reader.read()).value), "2\r\n3\r\n");
+    controller.close();
+    // A byte stream also returns the memory of the pending read.
+    if ("byobRequest" in controller) controller.byobRequest?.respond(0);
+    assertEquals(decoder.decode((await reader.read()).value), "4\r\n");
+    assertEquals((await reader.read()).done, true);
   });
-  const reader = client.records({ select: ["Id"] }).csv().getReader();
-  const [first, second] = split(pageOf([1, 2, 3, 4]), '"Id":3,');
-  controller.enqueue(encoder.encode(first));
-  assertEquals(decoder.decode((await reader.read()).value), "Id\r\n1\r\n");
-  controller.enqueue(encoder.encode(second));
-  assertEquals(decoder.decode((await reader.read()).value), "2\r\n3\r\n");
-  controller.close();
-  assertEquals(decoder.decode((await reader.read()).value), "4\r\n");
-  assertEquals((await reader.read()).done, true);
-});
+}
 
 for (const end of ["reset", "close", "hang"] as const) {
   Deno.test(`csv() continues after the last delivered row when a page ends early with ${end}`, async () => {

@@ -175,7 +175,7 @@ Deno.test("EdgeApp.request() returns 500 and logs the error when clock.sleep() t
   const { app, log } = overSandbox({}, { clock, requestsPerSecond: 1 });
   await (await app.request("/Metadata.csv")).text();
   clock.sleep = fail as unknown as FakeClock["sleep"]; // the next request waits for the rate limit
-  const response = await app.request("/Metadata.csv");
+  const response = await app.request("/Metadata.csv?$select=DOI");
   assertEquals(response.status, 500);
   assertStringIncludes(log.join(), BUG);
 });
@@ -382,6 +382,9 @@ const refused: [name: string, options: Partial<AppOptions>, message: string][] =
     "clientAddressHeader must be the name of a header",
   ],
   ["a maxBufferedBytes of 0", { maxBufferedBytes: 0 }, "maxBufferedBytes"],
+  ["a pageCache of disk", { pageCache: "disk" as "memory" }, "pageCache"],
+  ["a maxCachedBytes of 0", { maxCachedBytes: 0 }, "maxCachedBytes"],
+  ["a cacheTtl of more than a day", { cacheTtl: 86_400_001 }, "cacheTtl"],
   ["a pageRows of 10001", { pageRows: 10_001 }, "pageRows"],
   ["a readerTimeout of 0", { readerTimeout: 0 }, "readerTimeout"],
 ];

@@ -15,6 +15,7 @@ function overConnections(options: Parameters<typeof overSandbox>[1] = {}) {
   const { app, log } = overSandbox(SERVICE, {
     clock: systemClock,
     requestsPerSecond: Infinity,
+    pageCache: "none", // a download that shares its pages needs no permit
     ...options,
   });
   const responses: Response[] = [];

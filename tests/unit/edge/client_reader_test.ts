@@ -26,6 +26,7 @@ function createSlowApp(
     maxRows: Infinity,
     maxBufferedBytes: 1e9,
     requestsPerSecond: Infinity,
+    pageCache: "none", // a download that shares its pages needs no place
     clock,
     log: (line) => log.push(line),
     fetch: async (request) => await respond(request, clock),

@@ -4,6 +4,7 @@ import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { ClientReader } from "../../../edge/client_reader.ts";
 import { OutputBudget, OutputBuffer } from "../../../edge/output_budget.ts";
+import { releaseBuffer } from "../../../src/formats/page_writer.ts";
 import { streamDownload } from "../../../edge/download_response.ts";
 
 const CHUNK = Uint8Array.from({ length: 200_000 }, (_, index) => index % 251);
@@ -25,13 +26,16 @@ Deno.test("streamDownload() returns copies of at most 64 KiB and frees each chun
         else controller.close();
       },
     }, { highWaterMark: 0 }),
-    buffer,
     reader: new ClientReader(clock),
     headers: {},
     signal: new AbortController().signal,
     readerTimeout: 1,
     clock,
     onError: () => {},
+    onRead(part) {
+      buffer.remove(part.length);
+      releaseBuffer(part);
+    },
     onChunk: () => {},
     onEnd: () => {},
   });

@@ -82,6 +82,9 @@ Deno.test("EdgeApp.metrics() returns the version, the start time and the limits 
     weir_downloads_in_progress: 0,
     weir_downloads_max: 7,
     weir_downloads_refused_total: 0,
+    weir_page_cache_bytes: 0,
+    weir_page_cache_hits_total: 0,
+    weir_page_cache_misses_total: 0,
     weir_client_downloads_refused_total: 0,
     weir_slow_clients_disconnected_total: 0,
   });

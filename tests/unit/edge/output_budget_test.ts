@@ -2,7 +2,7 @@
 // Most tests use `OutputBuffer` directly: the app does not tell how many bytes wait for a client.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { createApp } from "../../../edge/app.ts";
+import { type AppOptions, createApp } from "../../../edge/app.ts";
 import { OutputBudget, OutputBuffer } from "../../../edge/output_budget.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
@@ -168,7 +168,7 @@ const firstReaders: [reason: string, read: (reader: Reader) => Promise<unknown>]
   ["reads on and its download fails", (reader) => assertRejects(() => readAll(reader))],
 ];
 /** Serves downloads of 30,000 rows from an app that buffers output of one client only. */
-function serveOneByOne(failures = 0) {
+function serveOneByOne(failures = 0, pageCache: AppOptions["pageCache"] = "none") {
   const service = largeService(30_000, 30);
   const clock = new FakeClock();
   const log: string[] = [];
@@ -179,6 +179,7 @@ function serveOneByOne(failures = 0) {
     baseUrl: "https://budget.invalid/v1/odata/v4",
     clock,
     maxBufferedBytes: 1,
+    pageCache,
     log: (line) => log.push(line),
     fetch: (request) =>
       request.url.includes("skiptoken") && missing-- > 0
@@ -190,12 +191,15 @@ function serveOneByOne(failures = 0) {
   return { clock, log, open, service };
 }
 
-for (const [reason, read] of firstReaders) {
+const cases = firstReaders.flatMap(([reason, read]) =>
+  (["none", "memory"] as const).map((pageCache) => ({ reason, read, pageCache }))
+);
+for (const { reason, read, pageCache } of cases) {
   Deno.test(
-    `EdgeApp.request() requests a page for another client when the first one ${reason}`,
+    `EdgeApp.request() requests a page for another client when the first one ${reason}, with pageCache ${pageCache}`,
     DEADLINE,
     async () => {
-      const { clock, open, service } = serveOneByOne(reason.includes("fails") ? 1 : 0);
+      const { clock, open, service } = serveOneByOne(reason.includes("fails") ? 1 : 0, pageCache);
       const first = await open();
       await first.read();
       await clock.sleep(45_000);

@@ -90,7 +90,8 @@ Deno.test(
     const { app, requests, clock, log } = overUpstream([busy(429, 100)], RETRY);
     await app.request("/Records.csv");
     clock.advance(10_000);
-    for (const path of PATHS) {
+    const unknownVersions = "/Records.csv?$filter=DOI eq '10.25976/x'";
+    for (const path of [...PATHS, unknownVersions]) {
       const response = await app.request(path);
       assertEquals(response.status, 503, path);
       const seconds = Number(response.headers.get("retry-after"));
@@ -194,6 +195,18 @@ for (const path of PATHS) {
     },
   );
 }
+
+Deno.test(
+  "EdgeApp.request() shows the form with status 504 when the service does not respond to a preview",
+  DEADLINE,
+  async () => {
+    const datasets = page([{ DOI: "10.25976/a", DatasetName: "A dataset" }]);
+    const { app, clock } = overUpstream([datasets, never, never], RETRY);
+    const response = await app.request("/?endpoint=Records");
+    assertEquals([response.status, Math.round(clock.now() / 1_000)], [504, 60]);
+    assertStringIncludes(await response.text(), "A dataset");
+  },
+);
 
 Deno.test(
   "EdgeApp.request() returns 504 60 s after the last byte when the service stops within a page",

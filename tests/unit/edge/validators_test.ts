@@ -154,7 +154,7 @@ Deno.test("EdgeApp.request() returns another ETag for each query, format and opt
     "/Records.csv?$select=Id",
     "/Records.csv?$filter=DOI eq '10.25976/a'",
     "/Records.csv?limit=1",
-    "/Records.csv?$skiptoken=Id:1",
+    "/Records.csv?$skiptoken=Id:0",
     "/Records.csv?separator=;",
     "/Records.csv?header=false",
     "/Records.csv?bom=true",
@@ -165,7 +165,11 @@ Deno.test("EdgeApp.request() returns another ETag for each query, format and opt
     "/Locations.csv?bbox=-64,46,-62,48",
   ];
   const etags: string[] = [];
-  for (const path of paths) etags.push((await get(path)).etag!);
+  for (const path of paths) {
+    const { status, etag } = await get(path);
+    assertEquals(status, 200, path);
+    etags.push(etag!);
+  }
   assertEquals(new Set(etags).size, paths.length);
   for (const path of ["/Records", "/Records.csv?$top=2000", "/Records.csv?filename=a"]) {
     assertEquals((await get(path)).etag, etags[0], path);
@@ -258,6 +262,30 @@ Deno.test(
     const etags = await Promise.all(Array.from({ length: 10 }, () => get("/Records.csv")));
     assertEquals(new Set(etags.map(({ etag }) => etag)).size, 1);
     assertEquals(countRequests()[0], 1);
+  },
+);
+
+Deno.test(
+  "EdgeApp.request() counts a request for versions among the downloads of its client",
+  DEADLINE,
+  async () => {
+    const sent = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<Response>();
+    const waiting = () => {
+      sent.resolve();
+      return answer.promise;
+    };
+    const { get } = overDatasets({ current: waiting }, {
+      maxDownloadsPerClient: 1,
+      clientAddressHeader: "x-real-ip",
+    });
+    const first = get("/Records.csv", { "x-real-ip": "192.0.2.1" });
+    await sent.promise;
+    const second = await get("/Records.csv?$filter=DOI eq 'x'", { "x-real-ip": "192.0.2.1" });
+    assertEquals(second.status, 429);
+    const third = get("/Records.csv", { "x-real-ip": "192.0.2.2" });
+    answer.resolve(page([A]));
+    assertEquals([(await first).status, (await third).status], [200, 200]);
   },
 );
 

@@ -165,6 +165,8 @@ Deno.test("docs/deploying.md lists each environment variable and the defaults of
     WEIR_MAX_DOWNLOADS_PER_CLIENT: settings.maxDownloadsPerClient,
     WEIR_MIN_READER_RATE: settings.minReaderRate,
     WEIR_MAX_BUFFERED_BYTES: maxBufferedBytes,
+    WEIR_MAX_CACHED_BYTES: settings.maxCachedBytes,
+    WEIR_CACHE_TTL: settings.cacheTtl / 1000,
     WEIR_PAGE_ROWS: pageRows,
     WEIR_CORS_ORIGINS: corsOrigins,
     WEIR_SHUTDOWN_TIMEOUT: DEFAULT_SHUTDOWN_TIMEOUT / 1000,

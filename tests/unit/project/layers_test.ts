@@ -160,12 +160,17 @@ const SHARED_NAMES: Record<string, string> = {
   "src/client/start_limits.ts WRAP_LIMITER": "option of the clients of the page",
   "src/client/start_limits.ts InternalOptions": "type of that option",
   "src/client/read_ahead.ts PageBuffer": "type of that option",
+  "src/client/read_ahead.ts readAhead": "reads pages that downloads share ahead",
+  // Pages that downloads share are delivered while they arrive. The option is not public.
+  "src/client/batches.ts PAGE_PARTS": "option of the batches of a query",
+  "src/client/batches.ts BatchPart": "type of the batches with that option",
   // The limiter in a Durable Object has the queue and the waiters of the limiter of a process.
   "src/client/polling_limiter.ts createMemoryStore": "rate limit in the memory of the object",
   "src/client/rate_limit_state.ts Poll": "message to the object",
   "src/client/rate_limit_state.ts PollResult": "response of the object",
   "src/client/rate_limit_state.ts Release": "message to the object",
-  // A function of bytes.
+  // Functions of bytes.
+  "src/formats/page_writer.ts concatBytes": "joins the parts of a page",
   "src/formats/page_writer.ts releaseBuffer": "frees output after the server has copied it",
 };
 

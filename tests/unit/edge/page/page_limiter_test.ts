@@ -24,6 +24,7 @@ function createBusyApp(): { app: EdgeApp; clock: FakeClock; times: [at: number, 
     baseUrl: sandbox.url,
     maxRows: Infinity,
     clock,
+    pageCache: "none", // each download needs its own requests
     log: () => {},
     fetch: async (request) => {
       times.push([clock.now(), new URL(request.url).pathname]);

@@ -81,7 +81,8 @@ Deno.test("settingsLine() has the settings in force when the server has syntheti
   assertEquals(
     settingsLine(readConfig({ WEIR_SANDBOX: "1" })),
     "Settings: access public, synthetic data, 2 requests per second, 20 concurrent downloads, " +
-      "2 per client, minimum reader rate 64000 bytes per second, at most 5000000 rows per download, 10000 rows per page, " +
+      "2 per client, minimum reader rate 64000 bytes per second, at most 5000000 rows per download, " +
+      "10000 rows per page, page cache memory of 32000000 bytes for 300 s, " +
       "log of requests as text, CORS for all origins",
   );
 });
@@ -110,7 +111,8 @@ Deno.test("settingsLine() contains no secret when the server has all of them", (
     line,
     "Settings: access signed, data of example.org, API key set, signing secret set, 2 tokens, " +
       "5 requests per second, 3 concurrent downloads, 4 per client, " +
-      "client address from x-real-ip, unlimited rows, 2000 rows per page, log of errors, metrics token set, CORS for https://a.example https://b.example",
+      "client address from x-real-ip, unlimited rows, 2000 rows per page, no page cache, " +
+      "log of errors, metrics token set, CORS for https://a.example https://b.example",
   );
   for (const secret of Object.values(secrets).flatMap((text) => text.split(","))) {
     assertEquals(line.includes(secret), false);

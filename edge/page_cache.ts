@@ -1,0 +1,161 @@
+import type { Cursor } from "../src/client/batches.ts";
+import type { Clock } from "../src/clock.ts";
+import type { DataStreamError } from "../src/errors.ts";
+import { VERSION } from "../src/version.ts";
+import { Lease } from "./lease.ts";
+import type { OutputBudget } from "./output_budget.ts";
+import type { FailureLog } from "./request_log.ts";
+import type { Settings } from "./options.ts";
+import { isFresh, type PageEnd, type SharedPage } from "./shared_page.ts";
+import { StandardPageStore } from "./standard_page_store.ts";
+
+/** Options of a {@linkcode PageCache}. */
+interface PageCacheOptions {
+  /** Maximum number of bytes of the pages in memory that no client reads. */
+  maxBytes: number;
+  /** Age (ms) at which a page is stale. */
+  ttl: number;
+  /** Returns the time in milliseconds since 1970. */
+  now: () => number;
+  clock: Clock;
+  /** Downloads that read pages. */
+  budget: Pick<OutputBudget, "sharedPages">;
+  /** Store for pages that no client reads. Default: memory. */
+  store?: StandardPageStore | undefined;
+}
+
+/**
+ * Pages of documents, for concurrent and later downloads. A page is in memory while it is fetched and while a
+ * client reads it. Other pages are in memory up to the maximum, the least recently used are evicted first, or in
+ * the store.
+ */
+export class PageCache {
+  /** Number of pages that a download did not have to fetch. */
+  hits = 0;
+  /** Number of pages that were fetched. */
+  misses = 0;
+  /** Number of pages of which the fetch has begun. */
+  started = 0;
+  readonly store: StandardPageStore | undefined;
+  readonly #options: PageCacheOptions;
+  #hasReported = false;
+  /** Pages in memory, the least recently used first. */
+  readonly #pages = new Map<string, SharedPage>();
+
+  constructor(options: PageCacheOptions) {
+    this.#options = options;
+    this.store = options.store;
+  }
+
+  /** Number of cached bytes: of the pages in memory that are complete, and of the store. */
+  get bytes(): number {
+    let bytes = this.store?.bytes ?? 0;
+    for (const page of this.#pages.values()) bytes += page.end === undefined ? 0 : sizeOf(page);
+    return bytes;
+  }
+
+  /** Time (ms since 1970) before which a page that was fetched is stale. */
+  get staleBefore(): number {
+    return this.#options.now() - this.#options.ttl;
+  }
+
+  /**
+   * Returns a page that is complete or is being fetched.
+   *
+   * @param first Number of the first page that can be used if it is complete. Default: all that are not stale
+   */
+  find(key: string, first?: number): SharedPage | undefined {
+    const page = this.#pages.get(key);
+    if (page === undefined || page.failure !== undefined) return undefined;
+    const { end, lease, fetchedAt, number } = page;
+    const isUsable = () => {
+      if (end === undefined) return !lease.isExpired;
+      if (first !== undefined) return number >= first;
+      return isFresh(fetchedAt, this.staleBefore, this.#options.now());
+    };
+    if (!isUsable()) return undefined;
+    this.#pages.delete(key);
+    this.#pages.set(key, page);
+    return page;
+  }
+
+  /** Adds a page that the caller fetches. It must end with `complete()` or `fail()`. */
+  start(key: string, arrival: SharedPage["arrival"]): SharedPage {
+    const { now, clock } = this.#options;
+    const lease = new Lease(clock);
+    const number = this.started++;
+    const page = { key, number, fetchedAt: now(), lease, arrival, parts: [], length: 0 };
+    this.#pages.delete(key);
+    this.#pages.set(key, page);
+    return page;
+  }
+
+  /** Ends a page. */
+  complete(page: SharedPage, end: PageEnd): void {
+    page.end = end;
+    page.lease.end();
+    this.evict();
+  }
+
+  /**
+   * Ends a page that will not be complete.
+   *
+   * @param error Error of the service; `undefined` if the download has ended
+   */
+  fail(page: SharedPage, error?: DataStreamError): void {
+    page.failure = { error };
+    page.lease.end();
+    if (this.#pages.get(page.key) === page) this.#pages.delete(page.key);
+  }
+
+  /** Logs the first error of the store. */
+  reportStoreError(error: unknown, log: FailureLog): void {
+    if (this.#hasReported) return;
+    this.#hasReported = true;
+    log.logFailure("The page cache failed, and pages are requested instead", error);
+  }
+
+  /** Removes stale pages and, above the maximum, the least recently used pages that no client reads. */
+  evict(): void {
+    const { budget, maxBytes } = this.#options;
+    const max = this.store === undefined ? maxBytes : 0;
+    const held = budget.sharedPages;
+    const { staleBefore } = this;
+    const unread = [...this.#pages.values()].filter((page) =>
+      page.end === undefined ? page.lease.isExpired : !held.has(page)
+    );
+    let bytes = unread.reduce((sum, page) => sum + sizeOf(page), 0);
+    for (const page of unread) {
+      if (bytes <= max && page.end !== undefined && page.fetchedAt >= staleBefore) continue;
+      this.#pages.delete(page.key);
+      bytes -= sizeOf(page);
+    }
+  }
+}
+
+/** Returns the number of bytes that a page takes in memory. A cursor is about as long as its key. */
+function sizeOf({ key, length }: SharedPage): number {
+  return length + 2 * key.length;
+}
+
+/** Creates the page cache of an app. */
+export function createPageCache(
+  { pageCache, maxCachedBytes: maxBytes, cacheTtl: ttl, now, clock }: Settings,
+  budget: OutputBudget,
+): PageCache {
+  const store = pageCache === "standard"
+    ? new StandardPageStore({ maxBytes, ttl, now })
+    : undefined;
+  return new PageCache({ maxBytes, ttl, now, clock, budget, store });
+}
+
+/**
+ * Returns the key of a page: everything that determines its bytes, as JSON.
+ *
+ * @param document Value of JSON that identifies the document. It contains no key, token or signature
+ * @param after Cursor before the page; `undefined` for the first page
+ */
+export function keyOfPage(document: unknown, after: Cursor | undefined): string {
+  // The options of the query are in the document.
+  return JSON.stringify([VERSION, document, after && { ...after, query: undefined }]);
+}

@@ -1,0 +1,62 @@
+import type { Bytes } from "../src/bytes.ts";
+import type { Cursor } from "../src/client/batches.ts";
+import type { DataStreamError } from "../src/errors.ts";
+import type { Lease } from "./lease.ts";
+
+/** Some rows of a page, in the format of its document. */
+export interface DocumentPart {
+  /** Bytes that downloads share: they must not be changed or transferred. */
+  readonly data: Bytes;
+  readonly rows: number;
+}
+
+/** Where a page ends. */
+export interface PageEnd {
+  /** Cursor to continue after the page. */
+  readonly cursor: Cursor;
+  /** Whether the document ends with the page. */
+  readonly isLast: boolean;
+}
+
+/**
+ * A page of a document that downloads share, while it is fetched and afterwards. Plain data, which downloads poll,
+ * because workerd ends a request that awaits a promise of another request.
+ */
+export interface SharedPage {
+  /** Everything that determines the page. */
+  readonly key: string;
+  /** Number of pages that were started before. */
+  readonly number: number;
+  /** Time (ms since 1970) at which the fetch began. */
+  fetchedAt: number;
+  /** Lease of the download that fetches the page. */
+  readonly lease: Lease;
+  /** Tells when the last byte of the service arrived. */
+  readonly arrival: { readonly lastByteAt: number };
+  readonly parts: DocumentPart[];
+  /** Number of bytes so far. */
+  length: number;
+  /** Set when the page is complete. */
+  end?: PageEnd;
+  /** Set when the fetch has failed or was abandoned. */
+  failure?: PageFailure;
+}
+
+/** Maximum difference (ms) by which the clock of another process can be ahead. */
+const MAX_CLOCK_SKEW = 1_000;
+
+/**
+ * Whether a page can be used.
+ *
+ * @param fetchedAt Time at which its fetch began
+ * @param notBefore Time before which the fetch must not have begun
+ */
+export function isFresh(fetchedAt: number, notBefore: number, now: number): boolean {
+  return fetchedAt >= notBefore && fetchedAt <= now + MAX_CLOCK_SKEW;
+}
+
+/** Why a page was not fetched. */
+interface PageFailure {
+  /** Error of the service; `undefined` if the download that fetched the page has ended. */
+  error: DataStreamError | undefined;
+}

@@ -1,0 +1,218 @@
+import type { Bytes } from "../src/bytes.ts";
+import { utf8Decoder, utf8Encoder } from "../src/bytes.ts";
+import { type DocumentPart, isFresh, type PageEnd, type SharedPage } from "./shared_page.ts";
+
+/** Name of the cache. A change of the form of its entries needs another name. */
+const CACHE_NAME = "weir-pages-1";
+/** Host of the URLs of entries. No request is sent to it: `.invalid` is reserved (RFC 2606). */
+const ENTRY_ROOT = "https://weir.invalid/pages/";
+/** Header with the time (ms since 1970) at which the fetch of the page began. */
+const FETCHED_AT = "x-weir-fetched-at";
+/** Header with the length (bytes) of the body. */
+const LENGTH = "x-weir-length";
+
+/** The members of `CacheStorage` that are used. Not every runtime has all types of the standard. */
+interface Caches {
+  open(name: string): Promise<StandardCache>;
+}
+
+/** The members of `Cache` that are used. */
+interface StandardCache {
+  match(url: string): Promise<Response | undefined>;
+  put(url: string, response: Response): Promise<void>;
+  delete(url: string): Promise<boolean>;
+  /** Only in runtimes such as Deno, whose cache has no maximum size. */
+  keys?(): Promise<readonly Request[]>;
+}
+
+/** Options of a {@linkcode StandardPageStore}. */
+interface PageStoreOptions {
+  /** Maximum number of bytes. */
+  maxBytes: number;
+  /** Age (ms) at which a page is stale. */
+  ttl: number;
+  /** Returns the time in milliseconds since 1970. */
+  now: () => number;
+  /** Default: `caches` of the runtime. */
+  caches?: Caches | undefined;
+}
+
+/** First line of the body of an entry, as JSON. The bytes of the page follow it. */
+interface EntryHead extends PageEnd {
+  rows: number;
+}
+
+/** A page in the store. */
+export interface StoredPage extends DocumentPart, PageEnd {
+  /** Time (ms since 1970) at which the fetch began. */
+  readonly fetchedAt: number;
+}
+
+/**
+ * Stores pages in a cache of the standard `caches`, and removes stale pages and the least recently used ones above
+ * the maximum: Deno's cache has no maximum, and returns entries after their `max-age`.
+ *
+ * The maximum applies to the pages that this process has stored or has found at its first write. On Workers, where
+ * the entries cannot be listed, it applies to the pages that this isolate has stored; Cloudflare evicts the others.
+ *
+ * Source: Service Workers, "Cache".
+ */
+export class StandardPageStore {
+  readonly #options: PageStoreOptions;
+  /** Lengths and times of the known entries by URL, the least recently used first. */
+  readonly #entries = new Map<string, { length: number; fetchedAt: number }>();
+  #isListed = false;
+
+  constructor(options: PageStoreOptions) {
+    this.#options = options;
+  }
+
+  /** Number of bytes of the known entries. */
+  get bytes(): number {
+    let bytes = 0;
+    for (const { length } of this.#entries.values()) bytes += length;
+    return bytes;
+  }
+
+  /**
+   * Reads a page.
+   *
+   * @param notBefore Time (ms since 1970) before which the fetch of the page must not have begun
+   * @param reserve Called before the page is read into memory
+   * @returns The page; `undefined` if it is missing, stale or damaged
+   * @throws The error of the cache, or of `reserve`
+   */
+  async load(
+    key: string,
+    notBefore: number,
+    reserve: () => Promise<void>,
+  ): Promise<StoredPage | undefined> {
+    const url = await urlOfEntry(key);
+    const response = await (await this.#open()).match(url);
+    if (response === undefined) return undefined;
+    const facts = factsOf(response);
+    if (facts === undefined || !isFresh(facts.fetchedAt, notBefore, this.#options.now())) {
+      await response.body?.cancel();
+      return undefined;
+    }
+    await reserve();
+    const page = readEntry(new Uint8Array(await response.arrayBuffer()), facts);
+    if (page === undefined) return undefined;
+    this.#entries.delete(url);
+    this.#entries.set(url, facts);
+    return page;
+  }
+
+  /**
+   * Stores a complete page, unless it is longer than the maximum.
+   *
+   * @throws The error of the cache
+   */
+  async save({ key, parts, end, fetchedAt }: SharedPage): Promise<void> {
+    const { ttl, maxBytes } = this.#options;
+    const url = await urlOfEntry(key);
+    const rows = parts.reduce((sum, part) => sum + part.rows, 0);
+    const head: EntryHead = { ...end!, rows };
+    const line = utf8Encoder.encode(`${JSON.stringify(head)}\n`);
+    const length = parts.reduce((sum, { data }) => sum + data.length, line.length);
+    const cache = await this.#open();
+    await this.#listEntries(cache);
+    this.#entries.delete(url);
+    await this.#removeEntries(cache, length);
+    if (length > maxBytes) return;
+    this.#entries.set(url, { length, fetchedAt });
+    const headers = {
+      // Workers stores no response without it.
+      "cache-control": `public, max-age=${Math.max(1, Math.ceil(ttl / 1000))}`,
+      "content-type": "application/octet-stream",
+      [FETCHED_AT]: String(fetchedAt),
+      [LENGTH]: String(length),
+    };
+    await cache.put(
+      url,
+      new Response(streamOf([line, ...parts.map(({ data }) => data)]), { headers }),
+    );
+  }
+
+  #open(): Promise<StandardCache> {
+    const { caches = standardCaches() } = this.#options;
+    if (caches === undefined) throw new Error("this runtime has no caches");
+    return caches.open(CACHE_NAME);
+  }
+
+  /** Finds the entries of earlier processes, if the cache can list them. */
+  async #listEntries(cache: StandardCache): Promise<void> {
+    if (this.#isListed) return;
+    this.#isListed = true;
+    for (const { url } of await cache.keys?.() ?? []) {
+      if (this.#entries.has(url)) continue;
+      const response = await cache.match(url);
+      const facts = response && factsOf(response);
+      await response?.body?.cancel();
+      // An entry without a time is stale.
+      this.#entries.set(url, facts ?? { length: 0, fetchedAt: -Infinity });
+    }
+  }
+
+  /** Removes stale entries, and others until there is room. */
+  async #removeEntries(cache: StandardCache, needed: number): Promise<void> {
+    const { maxBytes, ttl, now } = this.#options;
+    let { bytes } = this;
+    for (const [url, { length, fetchedAt }] of [...this.#entries]) {
+      if (bytes + needed <= maxBytes && fetchedAt >= now() - ttl) continue;
+      bytes -= length;
+      this.#entries.delete(url);
+      await cache.delete(url);
+    }
+  }
+}
+
+/** Returns `caches` of the runtime, if it has one. */
+export function standardCaches(): Caches | undefined {
+  return (globalThis as { caches?: Caches }).caches;
+}
+
+/** Returns the URL of an entry, with the SHA-256 of the key of its page in hexadecimal. */
+async function urlOfEntry(key: string): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", utf8Encoder.encode(key)));
+  const hex = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0"));
+  return ENTRY_ROOT + hex.join("");
+}
+
+/** Returns the time and length of an entry; `undefined` if it has none. */
+function factsOf({ headers }: Response): { fetchedAt: number; length: number } | undefined {
+  const fetchedAt = Number(headers.get(FETCHED_AT) ?? NaN);
+  const length = Number(headers.get(LENGTH) ?? NaN);
+  return Number.isFinite(fetchedAt) && Number.isFinite(length) ? { fetchedAt, length } : undefined;
+}
+
+/** Reads the body of an entry; returns `undefined` if it is damaged. */
+function readEntry(
+  body: Bytes,
+  { length, fetchedAt }: { length: number; fetchedAt: number },
+): StoredPage | undefined {
+  const lineEnd = body.indexOf(0x0a);
+  if (body.length !== length || lineEnd < 0) return undefined;
+  try {
+    const head: Partial<EntryHead> = JSON.parse(utf8Decoder.decode(body.subarray(0, lineEnd)));
+    const { cursor, isLast, rows } = head;
+    if (typeof cursor !== "object" || typeof isLast !== "boolean" || typeof rows !== "number") {
+      return undefined;
+    }
+    return { cursor, isLast, rows, data: body.subarray(lineEnd + 1), fetchedAt };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Creates a stream of chunks, which are copied: the runtime may transfer those that it gets. */
+function streamOf(chunks: readonly Bytes[]): ReadableStream<Bytes> {
+  const remaining = chunks.filter(({ length }) => length > 0);
+  return new ReadableStream({
+    pull(controller) {
+      const chunk = remaining.shift();
+      if (chunk === undefined) controller.close();
+      else controller.enqueue(chunk.slice());
+    },
+  }, { highWaterMark: 0 });
+}

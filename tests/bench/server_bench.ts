@@ -1,0 +1,108 @@
+/**
+ * Measures `weir serve` in Deno and Node: CPU time per 10,000 rows of all columns, memory, and requests to the
+ * service. Linux only.
+ */
+import { node } from "../helpers/runtime_programs.ts";
+import { bundleAsPublished } from "../e2e/servers/bundle.ts";
+import { cpuTime } from "./cpu_time.ts";
+import { median } from "./measurement.ts";
+import { peakMemory } from "./peak_memory.ts";
+import {
+  baseUrlOf,
+  type ServerProcess,
+  startProcess,
+  startSandbox,
+  startServer,
+  statsOf,
+} from "./processes.ts";
+
+const RECORDS = 100_000;
+const CPU_ROUNDS = 5;
+const READERS = 20;
+/** Separators: each makes another document, so that the downloads share no pages. */
+const SEPARATORS = [..."!#$%&()*,/:;<=>?@[]^_`{|}~"].slice(0, READERS);
+
+const environment = {
+  WEIR_REQUESTS_PER_SECOND: "1000000",
+  WEIR_MAX_DOWNLOADS: "100",
+  WEIR_MAX_DOWNLOADS_PER_CLIENT: "100",
+};
+
+/** Starts the server in a runtime. */
+type Start = (service: ServerProcess, variables: Record<string, string>) => Promise<ServerProcess>;
+
+const runtimes: [name: string, start: Start][] = [
+  ["Deno", (service, variables) => startServer(service, { ...environment, ...variables })],
+];
+if (node !== undefined) runtimes.push(["Node", await bundleForNode(node)]);
+
+/** Bundles the server for Node. Returns the function that starts it. */
+async function bundleForNode(program: string): Promise<Start> {
+  const file = `${await Deno.makeTempDir({ prefix: "weir-server-bench-" })}/server.mjs`;
+  await Deno.writeTextFile(file, await bundleAsPublished("server.js", "src/cli/serve_bin.ts"));
+  return (service, variables) =>
+    startProcess(program, [file, "--host", "127.0.0.1", "--port", "0"], {
+      DATASTREAM_BASE_URL: baseUrlOf(service),
+      DATASTREAM_API_KEY: "sandbox",
+      WEIR_ACCESS: "public",
+      WEIR_LOG: "errors",
+      ...environment,
+      ...variables,
+    });
+}
+
+/** Reads a download, and returns the number of its bytes. */
+async function read({ root }: ServerProcess, query = ""): Promise<number> {
+  const response = await fetch(`${root}/Records.csv?${query}`);
+  if (response.status !== 200) {
+    throw new Error(`Status ${response.status}: ${await response.text()}`);
+  }
+  let bytes = 0;
+  for await (const chunk of response.body!) bytes += chunk.length;
+  return bytes;
+}
+
+const toMegabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
+
+/** Measures identical downloads one after another. */
+async function measureCpu(start: Start, cache: string): Promise<string> {
+  await using service = await startSandbox(RECORDS, Infinity);
+  await using server = await start(service, {
+    WEIR_PAGE_CACHE: cache,
+    WEIR_MAX_CACHED_BYTES: "200000000",
+  });
+  await read(server);
+  const { requests } = await statsOf(service);
+  const times: number[] = [];
+  for (let round = 0; round < CPU_ROUNDS; round++) {
+    const before = cpuTime(server.pid);
+    await read(server);
+    times.push((cpuTime(server.pid) - before) * 10_000 / RECORDS);
+  }
+  const later = ((await statsOf(service)).requests - requests) / CPU_ROUNDS;
+  return `CPU time of 10,000 rows ${
+    median(times).toFixed(0)
+  } ms; ${requests} requests for the first ` +
+    `download, ${later} for each later one`;
+}
+
+/** Measures concurrent downloads of different documents. */
+async function measureMemory(start: Start): Promise<string> {
+  await using service = await startSandbox(RECORDS, Infinity);
+  await using server = await start(service, { WEIR_PAGE_CACHE: "none" });
+  await read(server, "limit=1");
+  const idle = peakMemory(server.pid);
+  await Promise.all(
+    SEPARATORS.map((separator) => read(server, `separator=${encodeURIComponent(separator)}`)),
+  );
+  return `memory ${toMegabytes(idle)} idle, ${
+    toMegabytes(peakMemory(server.pid))
+  } at most with ${READERS} downloads`;
+}
+
+for (const [name, start] of runtimes) {
+  for (const cache of ["none", "memory"]) {
+    console.log(`${name}, page cache ${cache}: ${await measureCpu(start, cache)}`);
+  }
+  console.log(`${name}: ${await measureMemory(start)}`);
+}
