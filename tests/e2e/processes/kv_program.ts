@@ -22,6 +22,8 @@ const app = createApp({
   access: "public",
   apiKey: "sandbox",
   baseUrl: baseUrl!,
+  pageCache: "none",
+  maxDownloadsPerClient: Infinity,
   rateLimiter: createKvRateLimiter(kv),
 });
 const lines = await Promise.all(
