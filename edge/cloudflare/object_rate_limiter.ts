@@ -46,8 +46,8 @@ export interface ObjectLimiterOptions {
 
 /** Origin in the URLs of messages. Only their paths have a meaning. */
 const OBJECT_URL = "https://rate-limiter.invalid";
-/** Delays (ms) before a message that failed is sent again. */
-const RETRY_DELAYS = [100, 200, 400, 800, 1_600, 3_200];
+/** Delays (ms) before a message for which no request waits is sent again after an error. */
+const RETRY_DELAYS = [100, 400, 1_600];
 
 /**
  * Creates a rate limiter that all isolates of a Worker share: a Durable Object for each origin and API key.
@@ -56,7 +56,7 @@ const RETRY_DELAYS = [100, 200, 400, 800, 1_600, 3_200];
  * another for each 2.5 s of waiting and for each second of a page that arrives slowly. Each message is a
  * subrequest of the Worker.
  *
- * If the object does not respond, messages are sent again for some seconds; then the request fails.
+ * If the object does not respond, requests wait for up to 10 seconds, and then fail.
  *
  * @param namespace Binding to the class {@linkcode RateLimiterObject}
  * @returns The rate limiter, for `createApp()` or `DataStream`
@@ -78,10 +78,12 @@ export function durableObjectRateLimiter<Id>(
 ): RateLimiter {
   const storeOf = ({ origin, keyHash }: RateLimitTarget) => {
     const name = `${origin} ${keyHash ?? "without a key"}`;
-    // A stub belongs to one request of the Worker, and is not usable after an error.
-    const createStub = () => namespace.get(namespace.idFromName(name));
     return createStore(
-      (path, body) => sendWithRetries(createStub, path, body, clock),
+      (path, body) => {
+        // A stub belongs to one request of the Worker, and is not usable after an error.
+        const stub = namespace.get(namespace.idFromName(name));
+        return sendMessage(stub, path, body);
+      },
       clock,
       waitUntil,
     );
@@ -101,9 +103,9 @@ function createStore(
   waitUntil: ObjectLimiterOptions["waitUntil"],
 ): RateLimitStore {
   const start = clock.now();
-  // The client does not wait for these messages.
+  // No request waits for these messages, or sends them again.
   const sendDetached: SendMessage = (path, body) => {
-    const sent = send(path, body);
+    const sent = sendWithRetries(() => send(path, body), clock);
     waitUntil?.(sent.catch(() => {}));
     return sent;
   };
@@ -123,30 +125,26 @@ function createStore(
   };
 }
 
-/** Sends a message to the object, and again after an error. Returns the result. */
-async function sendWithRetries(
-  createStub: () => ObjectStub,
-  path: string,
-  body: object,
-  clock: Clock,
-): Promise<unknown> {
-  for (let attempt = 0;; attempt++) {
+/** Sends a message to the object. Returns the result. */
+async function sendMessage(stub: ObjectStub, path: string, body: object): Promise<unknown> {
+  const response = await stub.fetch(OBJECT_URL + path, {
+    method: "POST",
+    body: JSON.stringify(body),
+  });
+  if (response.status !== 200) {
+    throw new Error(`the Durable Object responded with status ${response.status}`);
+  }
+  return await response.json();
+}
+
+/** Sends a message, and again after an error. */
+async function sendWithRetries(send: () => Promise<unknown>, clock: Clock): Promise<unknown> {
+  for (const delay of RETRY_DELAYS) {
     try {
-      const response = await createStub().fetch(OBJECT_URL + path, {
-        method: "POST",
-        body: JSON.stringify(body),
-      });
-      if (response.status !== 200) throw new Error(`status ${response.status}`);
-      return await response.json();
-    } catch (error) {
-      const delay = RETRY_DELAYS[attempt];
-      if (delay === undefined) {
-        throw new Error(
-          `The Durable Object of the rate limiter did not respond: ${(error as Error).message}`,
-          { cause: error },
-        );
-      }
+      return await send();
+    } catch {
       await clock.sleep(delay);
     }
   }
+  return await send();
 }

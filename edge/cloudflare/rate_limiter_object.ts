@@ -128,12 +128,12 @@ export class RateLimiterObject {
     signal: AbortSignal,
   ): Promise<PollResult> {
     const requestsPerSecond = message.requestsPerSecond ?? Infinity;
-    const isWaiting = () => state.waiters.some((waiter) => waiter.id === id);
-    // The response to the poll that got the permit was lost.
-    if (await this.#extend({ state, store }, id)) return { status: "granted" };
     const start = this.#clock.now();
-    if (!isWaiting()) insertRequest(state, id, start, start - waited);
-    for (let heldFor = 0; isWaiting(); heldFor = this.#clock.now() - start) {
+    const isKnown = () =>
+      state.holder?.id === id || state.waiters.some((waiter) => waiter.id === id);
+    if (!isKnown()) insertRequest(state, id, start, start - waited);
+    // A request that has left, or whose later poll got the permit and released it, is no longer known.
+    for (let heldFor = 0; isKnown(); heldFor = this.#clock.now() - start) {
       if (signal.aborted) {
         await store.leave(id);
         break;
@@ -146,14 +146,13 @@ export class RateLimiterObject {
       });
       if (result.status === "granted") {
         await this.#save(state);
-        return result;
+        return { ...result, heldFor };
       }
       if (result.status === "refused") return result;
       if (heldFor >= MAX_POLL_TIME) break;
       await this.#clock.sleep(Math.min(result.delay, MAX_POLL_TIME - heldFor));
     }
-    // A later poll of the same request may have got the permit.
-    return state.holder?.id === id ? { status: "granted" } : { status: "waiting", delay: 0 };
+    return { status: "waiting", delay: 0 };
   }
 
   /** Extends the permit of a request. Returns whether the request has it. */

@@ -100,9 +100,14 @@ export function createPollingLimiter(
           }
           if (result.status === "refused") return { retryAfter: result.retryAfter };
           if (result.status === "waiting") await clock.sleep(result.delay, signal);
-          else if (clock.now() - polledAt < LOST_AGE) {
-            return createPermit(store, id, clock, polledAt);
-          } else await store.leave(id); // the permit arrived too late to be used
+          else {
+            const { heldFor = 0 } = result;
+            const grantedAt = polledAt + heldFor;
+            if (clock.now() - grantedAt < LOST_AGE) {
+              return createPermit(store, id, clock, grantedAt);
+            }
+            await store.leave(id); // the permit arrived too late to be used
+          }
         }
       } catch (error) {
         const leave = () => store.leave(id);
@@ -117,7 +122,7 @@ export function createPollingLimiter(
   };
 }
 
-/** Creates the permit of a request. `extendedAt` is the time of the poll that granted it. */
+/** Creates the permit of a request. The store has granted it at the time `extendedAt`, or later. */
 function createPermit(
   store: RateLimitStore,
   id: string,

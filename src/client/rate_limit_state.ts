@@ -114,9 +114,12 @@ export interface Poll {
   maxWait?: number | undefined;
 }
 
-/** Result of a poll: the permit, the time until the next poll, or a refusal. */
+/**
+ * Result of a poll: the permit, the time until the next poll, or a refusal. `heldFor` is the time for which a
+ * store has held the poll until it gave the permit, by default 0.
+ */
 export type PollResult =
-  | { status: "granted" }
+  | { status: "granted"; heldFor?: number }
   | { status: "waiting"; delay: number }
   | { status: "refused"; retryAfter: number };
 

@@ -67,6 +67,7 @@ async function countComplete({ roots }: Isolates): Promise<number> {
     try {
       const response = await fetch(url);
       const text = await response.text();
+      if (!response.ok) logProgress(`  status ${response.status}: ${text}`);
       return response.ok && text.split("\r\n").length === RECORDS + 2;
     } catch {
       return false; // the connection was closed before the end

@@ -256,4 +256,32 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
     test: "tests/e2e/processes/resume_matrix_test.ts",
     only: "weir --resume removes files that a killed run did not rename",
   },
+  {
+    name: "a Durable Object forgets the permit when it restarts",
+    file: "edge/cloudflare/rate_limiter_object.ts",
+    find: "        await this.#save(state);\n        return { ...result, heldFor };",
+    replacement: "        return { ...result, heldFor };",
+    test: "tests/unit/edge/cloudflare/object_rate_limiter_test.ts",
+  },
+  {
+    name: "requests lose their places when a Durable Object restarts",
+    file: "edge/cloudflare/rate_limiter_object.ts",
+    find: "next < 0 ? waiters.length : next",
+    replacement: "waiters.length",
+    test: "tests/unit/edge/cloudflare/object_rate_limiter_test.ts",
+  },
+  {
+    name: "a request that waited for its permit extends it immediately",
+    file: "edge/cloudflare/rate_limiter_object.ts",
+    find: "return { ...result, heldFor };",
+    replacement: "return result;",
+    test: "tests/unit/edge/cloudflare/object_rate_limiter_test.ts",
+  },
+  {
+    name: "a Durable Object keeps a request in the queue whose connection is closed",
+    file: "edge/cloudflare/rate_limiter_object.ts",
+    find: "if (signal.aborted) {",
+    replacement: "if (false) {",
+    test: "tests/unit/edge/cloudflare/object_rate_limiter_test.ts",
+  },
 ];

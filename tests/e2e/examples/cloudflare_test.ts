@@ -33,6 +33,7 @@ for (const [version, packages] of Object.entries(WRANGLERS)) {
 
     const { stdout } = await run(DRY_RUN);
     assertStringIncludes(stdout, 'env.WEIR_ACCESS ("caller")');
+    assertStringIncludes(stdout, "env.RATE_LIMITER (RateLimiterObject)");
     {
       await using server = await startCommand(folder, dev!, environment);
       const response = await fetch(`${server.root}/Records.csv?limit=5`);

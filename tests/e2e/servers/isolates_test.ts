@@ -32,6 +32,9 @@ function startWorkers(baseUrl: string, storage: string, count?: number): Promise
       DATASTREAM_API_KEY: API_KEY,
       DATASTREAM_BASE_URL: baseUrl,
       WEIR_ACCESS: "public",
+      // The downloads have the same URL, and come from the same client.
+      WEIR_PAGE_CACHE: "none",
+      WEIR_MAX_DOWNLOADS_PER_CLIENT: "20",
     },
     storage,
     ...(count !== undefined && { count }),

@@ -46,6 +46,16 @@ Deno.test("durableObjectRateLimiter() sends two messages and writes once when a 
   assertEquals(objects.writes, 3);
 });
 
+Deno.test("durableObjectRateLimiter() sends no message to extend a permit when it has waited for the permit", async () => {
+  const { limiter, objects, clock } = createLimiter();
+  const first = await acquire(limiter);
+  const second = acquire(limiter);
+  await clock.sleep(1_500);
+  await first.release();
+  await (await second).extend();
+  assertEquals(pathsOf(objects), ["/poll", "/poll", "/release"]);
+});
+
 Deno.test("durableObjectRateLimiter() polls every 2.5 s when it waits", async () => {
   const { limiter, objects, clock } = createLimiter();
   const first = await acquire(limiter);
@@ -81,6 +91,23 @@ Deno.test("durableObjectRateLimiter() uses an object for each origin and key whe
   for (const { body } of objects.messages) assert(!/0123|4567/.test(body), body);
 });
 
+Deno.test("durableObjectRateLimiter() resolves to a refusal when maxWait ends during a poll", async () => {
+  const { limiter, objects, clock } = createLimiter();
+  const first = await acquire(limiter);
+  const { get } = objects;
+  objects.get = (name) => ({
+    async fetch(url, init) {
+      await clock.sleep(100); // latency of the network
+      return await get.call(objects, name).fetch(url, init);
+    },
+  });
+  const second = limiter.acquire({ ...REQUEST, maxWait: 1_000 });
+  await clock.sleep(900);
+  await first.extend();
+  const result = await second;
+  assert("retryAfter" in result && result.retryAfter > 0);
+});
+
 Deno.test("durableObjectRateLimiter() does not wait when requests are unlimited", async () => {
   const { limiter, clock } = createLimiter();
   for (let request = 0; request < 3; request++) {
@@ -109,8 +136,10 @@ Deno.test("durableObjectRateLimiter() keeps the order of the requests when its o
     order.push(index);
   });
   await clock.sleep(2_000);
+  assertEquals(await holder.extend(), true);
+  await clock.sleep(600);
   objects.restart();
-  // The first requests poll again after the last ones.
+  // The first request has just sent its second poll, so it is the last one to poll again.
   for (let age = 0; age < 4_000; age += 1_000) {
     await clock.sleep(1_000);
     assertEquals(await holder.extend(), true);
@@ -154,13 +183,13 @@ Deno.test("durableObjectRateLimiter() retries when the object fails for some sec
   assert(clock.now() >= 3_000);
 });
 
-Deno.test("durableObjectRateLimiter() rejects when the object does not respond", async () => {
+Deno.test("durableObjectRateLimiter() rejects when the object does not respond for 10 s", async () => {
   const { limiter, objects } = createLimiter();
   objects.failure = new Error("overloaded");
   await assertRejects(
     () => acquire(limiter),
     Error,
-    "The Durable Object of the rate limiter did not respond: overloaded",
+    "overloaded",
   );
 });
 

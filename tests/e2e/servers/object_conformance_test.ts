@@ -1,0 +1,29 @@
+// The rate limiter whose state is in Durable Objects of workerd.
+import "../../helpers/task_permissions.ts";
+import type { ObjectNamespace } from "../../../edge/cloudflare/mod.ts";
+import { systemClock } from "../../../src/clock.ts";
+import { createObjectLimiters } from "../../helpers/object_limiters.ts";
+import { testRateLimiter } from "../../helpers/rate_limiter_conformance.ts";
+import { workerd } from "../../helpers/runtime_programs.ts";
+import { createStorage, objectsOf, startIsolates } from "./isolates.ts";
+
+let resources: AsyncDisposableStack;
+let objects: ObjectNamespace<string>;
+Deno.test.beforeAll(async () => {
+  resources = new AsyncDisposableStack();
+  if (workerd === undefined) return;
+  const { path } = resources.use(await createStorage());
+  const isolates = resources.use(await startIsolates({ environment: {}, storage: path, count: 1 }));
+  objects = objectsOf(isolates);
+});
+Deno.test.afterAll(() => resources.disposeAsync());
+
+let setups = 0;
+testRateLimiter("durableObjectRateLimiter() in workerd", () => {
+  const setup = ++setups;
+  const ownObjects: ObjectNamespace<string> = {
+    idFromName: (name) => objects.idFromName(`${setup} ${name}`),
+    get: (id) => objects.get(id),
+  };
+  return createObjectLimiters(ownObjects, systemClock);
+}, { hasStore: true, isConcurrent: true, ignore: workerd === undefined });
