@@ -184,7 +184,7 @@ export function createApp(options: AppOptions): EdgeApp {
   const recorders: Recorders = {
     settings,
     log: new RequestLog(settings),
-    metrics: new Metrics(serviceLimit, settings.now, pageCache),
+    metrics: new Metrics(serviceLimit, settings, pageCache),
     readiness: new Readiness(settings),
   };
   const app: Router = new Hono();

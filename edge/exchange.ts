@@ -2,7 +2,8 @@
 import type { Hono } from "hono";
 import type { DataStream } from "../src/client/datastream.ts";
 import type { DataStreamOptions } from "../src/client/options.ts";
-import { type InternalOptions, START_LIMITS } from "../src/client/start_limits.ts";
+import { type InternalOptions, START_LIMITS, WRAP_LIMITER } from "../src/client/start_limits.ts";
+import type { RateLimiter } from "../src/client/rate_limiter.ts";
 import { defaultFetch } from "../src/client/transport.ts";
 import { DataStreamError } from "../src/errors.ts";
 import { PRODUCTION_URL } from "../src/service_constants.ts";
@@ -85,12 +86,20 @@ export class Exchange implements FailureLog {
     return AbortSignal.any([this.request.signal, this.deadline.signal]);
   }
 
-  /** Returns a client whose requests are counted as upstream requests of this exchange, and obey its deadline. */
-  countRequests(dataStream: DataStream): DataStream {
+  /**
+   * Returns a client whose requests are counted as upstream requests of this exchange, and obey its deadline.
+   *
+   * @param wrapLimiter Wraps the rate limiter of the client
+   */
+  countRequests(
+    dataStream: DataStream,
+    wrapLimiter: (limiter: RateLimiter) => RateLimiter = (limiter) => limiter,
+  ): DataStream {
     const { fetch = defaultFetch } = this.#recorders.settings.dataStreamOptions;
     const { metrics, readiness } = this.#recorders;
     const options = {
       [START_LIMITS]: this.deadline,
+      [WRAP_LIMITER]: (limiter) => wrapLimiter(metrics.countWaiting(limiter)),
       fetch: async (request: Request) => {
         this.#upstreamRequests++;
         try {

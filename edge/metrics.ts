@@ -1,6 +1,9 @@
 // Metrics in the Prometheus text format.
 import { VERSION } from "../src/version.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
+import type { RateLimiter } from "../src/client/rate_limiter.ts";
+import { ExpiringSet } from "./expiring_set.ts";
+import type { Settings } from "./options.ts";
 import type { PageCache } from "./page_cache.ts";
 import type { RequestFacts } from "./request_log.ts";
 
@@ -26,16 +29,23 @@ export class Metrics {
   readonly #limit: ConcurrencyLimit;
   readonly #pageCache: PageCache | undefined;
   readonly #now: () => number;
+  /** Requests to DataStream that wait for the rate limiter. */
+  readonly #waiting: ExpiringSet<object>;
   #startedAt: number;
 
   /**
    * @param limit Limit of concurrent downloads
-   * @param now Returns the time in milliseconds since 1970
+   * @param settings `now` returns the time in milliseconds since 1970
    * @param pageCache Pages that downloads share. Default: none, and no metrics of it
    */
-  constructor(limit: ConcurrencyLimit, now: () => number, pageCache?: PageCache) {
+  constructor(
+    limit: ConcurrencyLimit,
+    { now, clock }: Pick<Settings, "now" | "clock">,
+    pageCache?: PageCache,
+  ) {
     this.#limit = limit;
     this.#pageCache = pageCache;
+    this.#waiting = new ExpiringSet(clock);
     this.#now = now;
     this.#startedAt = this.#readTime();
   }
@@ -62,6 +72,21 @@ export class Metrics {
    */
   addUpstreamRequest(status: string): void {
     this.#upstreamRequests.add({ status });
+  }
+
+  /** Returns a rate limiter whose waiting requests are counted. */
+  countWaiting(limiter: RateLimiter): RateLimiter {
+    return {
+      acquire: async (request, signal) => {
+        const remove = this.#waiting.add({});
+        try {
+          return await limiter.acquire(request, signal);
+        } finally {
+          remove();
+        }
+      },
+      penalize: (target, blockTime) => limiter.penalize(target, blockTime),
+    };
   }
 
   /** Formats all metrics in the Prometheus text format. */
@@ -118,6 +143,12 @@ export class Metrics {
         "counter",
         "Downloads refused because of the maximum.",
         [[{}, limit.refused]],
+      ),
+      ...family(
+        "weir_rate_limit_waiting",
+        "gauge",
+        "Requests that wait until DataStream's limits allow them.",
+        [[{}, this.#waiting.entries().length]],
       ),
       ...this.#pageCacheLines(),
       ...family(

@@ -21,7 +21,7 @@ interface StandardCache {
   match(url: string): Promise<Response | undefined>;
   put(url: string, response: Response): Promise<void>;
   delete(url: string): Promise<boolean>;
-  /** Only in runtimes such as Deno, whose cache has no maximum size. */
+  /** Not in all runtimes. */
   keys?(): Promise<readonly Request[]>;
 }
 
@@ -144,7 +144,7 @@ export class StandardPageStore {
   async #listEntries(cache: StandardCache): Promise<void> {
     if (this.#isListed) return;
     this.#isListed = true;
-    for (const { url } of await cache.keys?.() ?? []) {
+    for (const { url } of await keysOf(cache)) {
       if (this.#entries.has(url)) continue;
       const response = await cache.match(url);
       const facts = response && factsOf(response);
@@ -164,6 +164,15 @@ export class StandardPageStore {
       this.#entries.delete(url);
       await cache.delete(url);
     }
+  }
+}
+
+/** Lists the entries of a cache; none if it cannot. In workerd, `keys()` throws. */
+async function keysOf(cache: StandardCache): Promise<readonly Request[]> {
+  try {
+    return await cache.keys?.() ?? [];
+  } catch {
+    return [];
   }
 }
 

@@ -1,7 +1,5 @@
 import { bodyLimit } from "hono/body-limit";
 import type { DataStream } from "../../src/client/datastream.ts";
-import type { DataStreamOptions } from "../../src/client/options.ts";
-import { type InternalOptions, WRAP_LIMITER } from "../../src/client/start_limits.ts";
 import { ValidationError } from "../../src/errors.ts";
 import { ConcurrencyLimit } from "../concurrency_limit.ts";
 import type { AppContext } from "../download.ts";
@@ -108,9 +106,7 @@ function createPageHandler(
   { settings, accessControl, serviceLimit }: AppContext,
 ): PageHandler {
   const { clock } = settings;
-  const pageOptions = {
-    [WRAP_LIMITER]: createPageLimits(() => serviceLimit.held > 0, clock),
-  } satisfies InternalOptions;
+  const wrapLimiter = createPageLimits(() => serviceLimit.held > 0, clock);
   const limit = new ConcurrencyLimit({ max: MAX_CONCURRENT }, "requests for the page", clock);
   const datasetsCache = new TtlCache<readonly DatasetChoice[]>({ ttl: DATASETS_TTL, clock });
   const previewCache = new TtlCache<Preview>({
@@ -182,8 +178,7 @@ function createPageHandler(
     const isSubmitted = parameters.has("endpoint");
     const alerts = new Alerts();
     const authorized = await alerts.capture(() => accessControl.authorizePage(request, token));
-    const dataStream = authorized &&
-      exchange.countRequests(authorized.with(pageOptions as DataStreamOptions));
+    const dataStream = authorized && exchange.countRequests(authorized, wrapLimiter);
     const datasets = dataStream && await loadDatasets(dataStream, exchange, alerts);
     const mayShowLinks = dataStream !== undefined || settings.access === "caller";
     const results = isSubmitted && alerts.isEmpty

@@ -4,7 +4,8 @@
  *
  * Prints the memory with readers that read at full speed, stop or leave, and the CPU time per 10,000 rows.
  * Memory is measured three times: with the limit of a Worker for the heap of V8, without a limit, when V8 collects
- * garbage later, and without garbage.
+ * garbage later, and without garbage. This checkout is measured without a page cache, then with its cache in memory,
+ * where all readers read the same pages.
  *
  * Argument: the folder of another checkout, which is measured in turns with this one.
  */
@@ -51,8 +52,15 @@ interface Worker extends AsyncDisposable {
 /** Flag that limits the heap of V8 (MB) as in a Worker. */
 const HEAP_LIMIT = "--max-heap-size=128";
 
+/** A checkout, and where its downloads share pages. */
+interface Version {
+  folder: string;
+  /** Default: nowhere; other checkouts may not have the option. */
+  pageCache?: "none" | "memory";
+}
+
 async function startWorker(
-  folder: string,
+  { folder, pageCache }: Version,
   service: ServerProcess,
   v8Flags: readonly string[] = [HEAP_LIMIT],
 ): Promise<Worker> {
@@ -62,6 +70,12 @@ async function startWorker(
     baseUrl: baseUrlOf(service),
     requestsPerSecond: 1_000_000, // JSON has no Infinity
     maxDownloads: 3 * READERS,
+    ...(pageCache !== undefined && {
+      pageCache,
+      maxDownloadsPerClient: 3 * READERS,
+      // All pages of the downloads whose CPU time is measured.
+      maxCachedBytes: 64_000_000,
+    }),
     readerTimeout: READER_TIMEOUT,
   };
   const wrangler = await Deno.readTextFile(`${PROJECT}examples/cloudflare/wrangler.jsonc`);
@@ -162,12 +176,12 @@ const MEASUREMENTS: readonly MemoryMeasurement[] = [
 
 /** Measures the memory of a worker with concurrent readers. Returns the text of the result. */
 async function measureMemory(
-  folder: string,
+  version: Version,
   readers: Readers,
   { name, v8Flags, interval, collects }: MemoryMeasurement,
 ): Promise<string> {
   await using service = await startSandbox(RECORDS.memory, Infinity);
-  await using worker = await startWorker(folder, service, v8Flags);
+  await using worker = await startWorker(version, service, v8Flags);
   const { pid, port, inspector } = worker;
   await readDownload(port, `${PATH}?limit=10000`);
   await inspector.collectGarbage();
@@ -211,13 +225,13 @@ async function runReaders(port: number, readers: Readers): Promise<void> {
   if (complete < readers.fast) throw new Error(`Only ${complete} downloads are complete`);
 }
 
-/** Measures the CPU time (ms) per 10,000 rows of workers in turns: one list for each checkout. */
-async function measureCpu(folders: readonly string[], path: string): Promise<number[][]> {
+/** Measures the CPU time (ms) per 10,000 rows of workers in turns: one list for each version. */
+async function measureCpu(versions: readonly Version[], path: string): Promise<number[][]> {
   await using service = await startSandbox(RECORDS.cpu, Infinity);
   await using stack = new AsyncDisposableStack();
   const workers: Worker[] = [];
-  for (const folder of folders) workers.push(stack.use(await startWorker(folder, service)));
-  const times: number[][] = folders.map(() => []);
+  for (const version of versions) workers.push(stack.use(await startWorker(version, service)));
+  const times: number[][] = versions.map(() => []);
   for (let round = 0; round <= CPU_ROUNDS; round++) {
     for (const [index, { pid, port }] of workers.entries()) {
       const before = cpuTime(pid);
@@ -230,7 +244,13 @@ async function measureCpu(folders: readonly string[], path: string): Promise<num
 }
 
 if (workerd === undefined) throw new Error("Install @cloudflare/workerd-linux-64");
-const folders = [PROJECT, ...Deno.args];
+const versions: Version[] = [
+  { folder: PROJECT, pageCache: "none" },
+  { folder: PROJECT, pageCache: "memory" },
+  ...Deno.args.map((folder) => ({ folder })),
+];
+const describe = ({ folder, pageCache }: Version) =>
+  pageCache === undefined ? folder : `${folder}, pageCache ${pageCache}`;
 const kinds: Readers[] = [
   { fast: READERS, stopped: 0, leaving: 0 },
   { fast: 0, stopped: READERS, leaving: 0 },
@@ -239,18 +259,18 @@ const kinds: Readers[] = [
 for (const readers of kinds) {
   const { fast, stopped, leaving } = readers;
   console.log(`${fast} fast readers, ${stopped} stopped, ${leaving} leaving`);
-  for (const folder of folders) {
+  for (const version of versions) {
     const texts: string[] = [];
-    for (const how of MEASUREMENTS) texts.push(await measureMemory(folder, readers, how));
-    console.log(`  ${folder}: heap and buffers above idle: ${texts.join(", ")}`);
+    for (const how of MEASUREMENTS) texts.push(await measureMemory(version, readers, how));
+    console.log(`  ${describe(version)}: heap and buffers above idle: ${texts.join(", ")}`);
   }
 }
 for (const [name, path] of [["10,000", PATH], ["2,000", `${PATH}?$top=2000`]] as const) {
   console.log(`CPU time of 10,000 rows, pages of ${name}`);
-  const times = await measureCpu(folders, path);
-  for (const [index, folder] of folders.entries()) {
+  const times = await measureCpu(versions, path);
+  for (const [index, version] of versions.entries()) {
     const ratios = times[index]!.map((time, round) => time / times[0]![round]!);
     const ratio = index === 0 ? "" : `, ${median(ratios).toFixed(2)} times`;
-    console.log(`  ${folder}: median ${median(times[index]!).toFixed(0)} ms${ratio}`);
+    console.log(`  ${describe(version)}: median ${median(times[index]!).toFixed(0)} ms${ratio}`);
   }
 }

@@ -11,6 +11,7 @@ export function toCapnp(wrangler: string, environment: Record<string, string>): 
 const config :Workerd.Config = (
   services = [
     (name = "main", worker = .app),
+    (name = "cache", worker = .cache),
     ${NETWORK},
   ],
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
@@ -18,9 +19,47 @@ const config :Workerd.Config = (
 const app :Workerd.Worker = (
   ${codeOf(wrangler)}
   bindings = [${toBindings(environment).join(", ")}],
+  cacheApiOutbound = "cache",
+);
+const cache :Workerd.Worker = (
+  modules = [(name = "cache", esModule = ${quote(CACHE_WORKER)})],
+  compatibilityDate = "2026-01-01",
 );
 `;
 }
+
+/**
+ * Worker that stores the entries of the standard cache, and ignores their age. A PUT request contains a response
+ * with its status line and headers.
+ *
+ * Source: workerd, `src/workerd/api/cache.c++`.
+ */
+const CACHE_WORKER = `
+const entries = new Map();
+const statusOf = (status) => ({ "cf-cache-status": status });
+export default { fetch: respond };
+async function respond(request) {
+  const key = request.headers.get("cf-cache-namespace") + " " + request.url;
+  switch (request.method) {
+    case "PUT": {
+      const bytes = new Uint8Array(await request.arrayBuffer());
+      const text = new TextDecoder("latin1").decode(bytes);
+      const end = text.indexOf("\\r\\n\\r\\n");
+      const lines = text.slice(0, end).split("\\r\\n").slice(1);
+      const headers = lines.map((line) => line.split(": "))
+        .filter(([name]) => !/^(transfer-encoding|content-length)$/i.test(name));
+      entries.set(key, { body: bytes.slice(end + 4), headers });
+      return new Response(null, { status: 204 });
+    }
+    case "PURGE":
+      return new Response(null, { status: entries.delete(key) ? 200 : 404 });
+    default: {
+      const entry = entries.get(key);
+      if (entry === undefined) return new Response(null, { status: 504, headers: statusOf("MISS") });
+      return new Response(entry.body, { headers: [...entry.headers, ["cf-cache-status", "HIT"]] });
+    }
+  }
+}`;
 
 /**
  * Creates the configuration of workerd for several isolates of a Worker in `app.js`, each on a free port.

@@ -25,8 +25,12 @@ const PERMIT_TTL = 5_000;
 const API_KEY = "sandbox";
 const encoder = new TextEncoder();
 
-/** Starts isolates that share a Durable Object. */
-function startWorkers(baseUrl: string, storage: string, count?: number): Promise<Isolates> {
+/** Starts isolates that share a Durable Object, if they have a folder for its storage. */
+function startWorkers(
+  baseUrl: string,
+  storage: string | undefined,
+  count?: number,
+): Promise<Isolates> {
   return startIsolates({
     environment: {
       DATASTREAM_API_KEY: API_KEY,
@@ -36,7 +40,7 @@ function startWorkers(baseUrl: string, storage: string, count?: number): Promise
       WEIR_PAGE_CACHE: "none",
       WEIR_MAX_DOWNLOADS_PER_CLIENT: "20",
     },
-    storage,
+    ...(storage !== undefined && { storage }),
     ...(count !== undefined && { count }),
   });
 }
@@ -81,6 +85,17 @@ Deno.test({
     await using workers = await startWorkers(baseUrlOf(service), storage.path);
     for (let round = 0; round < 3; round++) assertEquals(await download(workers, 20), 20);
     await requireWithinLimits(service, 60);
+  },
+});
+
+Deno.test({
+  name: "an isolate completes a download when it has no binding to a Durable Object",
+  ignore,
+  async fn() {
+    await using service = await startSandbox(5, 2);
+    await using workers = await startWorkers(baseUrlOf(service), undefined, 1);
+    assertEquals(await download(workers, 2), 2);
+    await requireWithinLimits(service, 2);
   },
 });
 

@@ -17,8 +17,13 @@ export type PageHandler = (request: Request, number: number) => Response | Promi
  *
  * @param handlePage Responds to requests for pages
  * @param count Response to a request for a count
+ * @param datasets Returns the rows of a response to a request for the versions of datasets. Default: none
  */
-export function serveUpstream(handlePage: PageHandler, count: number): Upstream {
+export function serveUpstream(
+  handlePage: PageHandler,
+  count: number,
+  datasets: () => object[] = () => [],
+): Upstream {
   const requests: Request[] = [];
   const pages: Request[] = [];
   const closing = new AbortController();
@@ -26,7 +31,7 @@ export function serveUpstream(handlePage: PageHandler, count: number): Upstream 
     { hostname: "127.0.0.1", port: 0, onListen() {}, signal: closing.signal },
     (request) => {
       requests.push(request);
-      if (isVersionRequest(request)) return Response.json({ value: [] });
+      if (isVersionRequest(request)) return Response.json({ value: datasets() });
       if (/count=true/.test(request.url)) return Response.json({ value: String(count) });
       return handlePage(request, pages.push(request));
     },

@@ -82,6 +82,7 @@ Deno.test("EdgeApp.metrics() returns the version, the start time and the limits 
     weir_downloads_in_progress: 0,
     weir_downloads_max: 7,
     weir_downloads_refused_total: 0,
+    weir_rate_limit_waiting: 0,
     weir_page_cache_bytes: 0,
     weir_page_cache_hits_total: 0,
     weir_page_cache_misses_total: 0,
@@ -185,6 +186,21 @@ Deno.test("EdgeApp.metrics() does not count a download when the runtime has drop
   assertMatch(app.metrics(), /^weir_downloads_in_progress 0$/m);
 });
 
+Deno.test(
+  "EdgeApp.metrics() counts requests that wait for the rate limiter",
+  DEADLINE,
+  async () => {
+    const { app, clock } = overSandbox({}, { pageCache: "none" });
+    const responses = ["Records", "Locations", "Observations"].map((resource) =>
+      app.request(`/${resource}.csv?limit=1`)
+    );
+    await clock.sleep(100);
+    assertMatch(app.metrics(), /^weir_rate_limit_waiting [1-9]$/m);
+    for (const response of await Promise.all(responses)) await response.text();
+    assertMatch(app.metrics(), /^weir_rate_limit_waiting 0$/m);
+  },
+);
+
 Deno.test("EdgeApp.metrics() has a limited number of lines when paths, methods and statuses vary", async () => {
   const { app } = overSandbox({ records: 1 });
   const linesAfter = async (requests: number) => {
@@ -200,7 +216,7 @@ Deno.test("EdgeApp.metrics() has a limited number of lines when paths, methods a
 
 Deno.test("Metrics.toText() escapes label values", () => {
   const limit = new ConcurrencyLimit({ max: Infinity }, "downloads", new FakeClock());
-  const metrics = new Metrics(limit, () => NOW);
+  const metrics = new Metrics(limit, { now: () => NOW, clock: new FakeClock() });
   metrics.addUpstreamRequest('a"b\\c\nd');
   assertMatch(metrics.toText(), /^weir_upstream_requests_total\{status="a\\"b\\\\c\\nd"\} 1$/m);
   assertMatch(metrics.toText(), /^weir_downloads_max \+Inf$/m);
@@ -210,7 +226,7 @@ Deno.test("Metrics.toText() has the time of the first request when the clock is 
   // As in a Worker, whose clock starts with the first request.
   let now = 0;
   const limit = new ConcurrencyLimit({ max: 1 }, "downloads", new FakeClock());
-  const metrics = new Metrics(limit, () => now);
+  const metrics = new Metrics(limit, { now: () => now, clock: new FakeClock() });
   now = NOW;
   metrics.addRequest({
     id: "x",

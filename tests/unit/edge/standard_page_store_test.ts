@@ -172,6 +172,19 @@ Deno.test(
 );
 
 Deno.test(
+  "StandardPageStore stores pages when the cache cannot list its entries",
+  DEADLINE,
+  async () => {
+    const memory = memoryCaches();
+    // As in workerd.
+    memory.cache.keys = () => Promise.reject(new Error("not implemented"));
+    const { read, entries, storeErrors } = overCaches({ memory });
+    await read(known);
+    assertEquals([entries.size, storeErrors], [3, []]);
+  },
+);
+
+Deno.test(
   "StandardPageStore deletes what an earlier process has left when there is no room",
   DEADLINE,
   async () => {

@@ -157,7 +157,7 @@ const SHARED_NAMES: Record<string, string> = {
   "src/client/read_ahead.ts PAGE_BUFFER": "option of the bytes of a query",
   "src/client/start_limits.ts START_LIMITS": "option of a client",
   "src/client/start_limits.ts StartLimits": "value of that option",
-  "src/client/start_limits.ts WRAP_LIMITER": "option of the clients of the page",
+  "src/client/start_limits.ts WRAP_LIMITER": "option of the clients of the server",
   "src/client/start_limits.ts InternalOptions": "type of that option",
   "src/client/read_ahead.ts PageBuffer": "type of that option",
   "src/client/read_ahead.ts readAhead": "reads pages that downloads share ahead",
