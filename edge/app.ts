@@ -76,7 +76,8 @@
  * ## Limits
  *
  * All downloads of a server share two requests per second to DataStream, and take turns page by page.
- * {@linkcode AppOptions} has limits for the rows of a download, concurrent downloads and the page size.
+ * {@linkcode AppOptions} has limits for the rows of a download, concurrent downloads, in total and per client,
+ * and the page size.
  *
  * The pages `docs/edge.md` and `docs/deploying.md` in the repository describe URLs, options and deployment.
  *
@@ -92,6 +93,7 @@ import { suggestBySpelling, suggestNames } from "../src/validation.ts";
 import { bearerToken, createAccessControl, requireKnownToken } from "./access.ts";
 import { CITATION_PATHS, respondWithCitations } from "./citations.ts";
 import { createClientIdentifier } from "./client_limit.ts";
+import { SlowReaders } from "./client_reader.ts";
 import { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { type AppContext, respondWithDownload } from "./download.ts";
 import { CLIENT_CLOSED_REQUEST, Exchange, type Recorders, type Router } from "./exchange.ts";
@@ -158,16 +160,17 @@ export interface EdgeApp {
  */
 export function createApp(options: AppOptions): EdgeApp {
   const settings = toSettings(options);
+  const slowReaders = new SlowReaders(settings.minReaderRate);
   const serviceLimit = new ConcurrencyLimit(
     {
       max: settings.maxDownloads,
       maxPerClient: settings.maxDownloadsPerClient,
-      minReaderRate: settings.minReaderRate,
+      slowReaders,
     },
     "downloads, counts and requests for citations",
     settings.clock,
   );
-  const outputBudget = new OutputBudget(settings.maxBufferedBytes, settings.clock);
+  const outputBudget = new OutputBudget(settings.maxBufferedBytes, settings.clock, slowReaders);
   const isShared = settings.pageCache !== "none";
   const pageCache = isShared ? createPageCache(settings, outputBudget) : undefined;
   const context: AppContext = {

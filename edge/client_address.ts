@@ -37,15 +37,16 @@ export function defaultAddressHeader(): string | undefined {
 export interface ClientAddress {
   /** The IPv4 address, or the first 64 bits of the IPv6 address; `undefined` if it is not known. */
   network: string | undefined;
-  /** Whether the address is not known because a proxy sent the request. */
+  /** Whether the address is not known because a proxy or a private network hides it. */
   isHidden: boolean;
 }
 
 /**
  * Returns the address of the client of a request.
  *
- * A connection from a private address whose request has a header of a proxy is the connection of that
- * proxy: all of its clients together must not have the limit of one.
+ * All clients behind a proxy, or behind the address translation of a cluster or a container, must not have the
+ * limit of one together. Their connections come from a private address; one from the same computer is that of a
+ * proxy if the request has a header of a proxy.
  *
  * @param header Header of a proxy with the address; `undefined` for the address of the connection
  * @param connection Second argument of `EdgeApp.fetch()`
@@ -62,8 +63,9 @@ export function findClientAddress(
     return { network, isHidden: false };
   }
   const network = toNetwork(addressOf(connection, request));
-  const isHidden = network !== undefined && isPrivate(network) &&
-    PROXY_HEADERS.some((name) => request.headers.has(name));
+  const isHidden = header === undefined && network !== undefined &&
+    (isPrivate(network) ||
+      isLoopback(network) && PROXY_HEADERS.some((name) => request.headers.has(name)));
   return { network: isHidden ? undefined : network, isHidden };
 }
 
@@ -114,10 +116,14 @@ function parseIpv6(address: string): number[] | undefined {
   return [...before!, ...zeros, ...after];
 }
 
-/** Networks that are not on the open internet: loopback, link-local and private ones, as proxies have. */
+/** Networks that are not on the open internet: private and link-local ones (RFC 1918, 3927, 4193, 4291, 6598). */
 const PRIVATE_NETWORK =
-  /^(?:10|127|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.|^0:0:0:0::|^f[cd]|^fe[89ab]/;
+  /^(?:10|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.|^f[cd][\da-f]{2}:|^fe[89ab][\da-f]:/;
 
 function isPrivate(network: string): boolean {
   return PRIVATE_NETWORK.test(network);
+}
+
+function isLoopback(network: string): boolean {
+  return network.startsWith("127.") || network === "0:0:0:0::/64";
 }

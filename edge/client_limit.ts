@@ -13,7 +13,7 @@ export type IdentifyClient = (exchange: Exchange) => Promise<string | undefined>
 
 /**
  * Creates the function that identifies clients: by address for `public` access, else by the SHA-256 of
- * the token, the signature or the API key. It logs once that a proxy hides the addresses.
+ * the token, the signature or the API key. It logs once that addresses are hidden.
  */
 export function createClientIdentifier(
   { access, maxDownloadsPerClient, clientAddressHeader = defaultAddressHeader() }: Settings,
@@ -43,8 +43,8 @@ export function createClientIdentifier(
 }
 
 const HIDDEN_ADDRESS =
-  "Downloads per client are not limited, because a proxy hides the addresses of clients: set " +
-  "clientAddressHeader (WEIR_CLIENT_ADDRESS_HEADER) to the header in which it sends them";
+  "Downloads per client are not limited, because a proxy or a private network hides the addresses of " +
+  "clients: set clientAddressHeader (WEIR_CLIENT_ADDRESS_HEADER) to the header in which a proxy sends them";
 
 /** Returns the SHA-256 of a text, in hexadecimal. */
 async function sha256Hex(text: string): Promise<string> {

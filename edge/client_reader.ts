@@ -1,7 +1,7 @@
 import type { Clock } from "../src/clock.ts";
 
 /** Time (s) over which the rate of a client is measured. */
-export const RATE_WINDOW = 60;
+const RATE_WINDOW = 60;
 
 /** Number of bytes that a client has read during one second in which bytes waited for it. */
 interface ReadSecond {
@@ -38,7 +38,7 @@ export class ClientReader {
   }
 
   /**
-   * Average number of bytes per second that the client has read in the last {@linkcode RATE_WINDOW} seconds
+   * Average number of bytes per second that the client has read in the last 60 seconds
    * in which bytes waited for it. It is `Infinity` until bytes have waited that long.
    */
   get bytesPerSecond(): number {
@@ -48,7 +48,7 @@ export class ClientReader {
     return recent.reduce((sum, { bytes }) => sum + bytes, 0) / RATE_WINDOW;
   }
 
-  /** Error with which to end the download, after {@linkcode disconnect} was called. */
+  /** Error with which the download ends, after {@linkcode disconnect} was called. It then holds nothing. */
   get disconnectReason(): Error | undefined {
     return this.#disconnectReason;
   }
@@ -76,7 +76,46 @@ export class ClientReader {
    *
    * The request of the download polls for this, because workerd does not allow another request to end it.
    */
-  disconnect(reason: Error): void {
-    this.#disconnectReason ??= reason;
+  disconnect(reason: string): void {
+    this.#disconnectReason ??= new Error(reason);
+  }
+}
+
+/** Disconnects the readers of downloads that are slow, when other clients need what they hold. */
+export class SlowReaders {
+  /** Number of readers that were disconnected. */
+  disconnected = 0;
+  readonly #minRate: number;
+
+  /** @param minRate Rate (bytes per second) below which a reader is slow; 0 if none is */
+  constructor(minRate: number) {
+    this.#minRate = minRate;
+  }
+
+  /** Whether a reader is slow. */
+  isSlow(reader: ClientReader | undefined): boolean {
+    return reader !== undefined && reader.bytesPerSecond < this.#minRate;
+  }
+
+  /**
+   * Disconnects the slowest reader, if one is slow.
+   *
+   * @param readers Readers that hold what another client needs; none of them is disconnected yet
+   * @param need What the other client needs, for the log
+   * @returns Whether a reader was disconnected
+   */
+  disconnectOne(readers: readonly (ClientReader | undefined)[], need: "place" | "memory"): boolean {
+    let slowest: ClientReader | undefined;
+    let lowest = this.#minRate;
+    for (const reader of readers) {
+      const rate = reader?.bytesPerSecond ?? Infinity;
+      if (rate < lowest) [slowest, lowest] = [reader, rate];
+    }
+    slowest?.disconnect(
+      `the client read ${Math.floor(lowest)} bytes per second for ${RATE_WINDOW} s, less than ` +
+        `${this.#minRate}, and another client needed its ${need}`,
+    );
+    if (slowest !== undefined) this.disconnected++;
+    return slowest !== undefined;
   }
 }

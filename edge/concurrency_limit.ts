@@ -1,5 +1,5 @@
 import type { Clock } from "../src/clock.ts";
-import { type ClientReader, RATE_WINDOW } from "./client_reader.ts";
+import { type ClientReader, SlowReaders } from "./client_reader.ts";
 import { ExpiringSet } from "./expiring_set.ts";
 import { HttpProblem } from "./problem.ts";
 
@@ -28,11 +28,8 @@ interface PermitLimits {
   max: number;
   /** Maximum number of concurrent permits of one client. Default: no limit. */
   maxPerClient?: number;
-  /**
-   * Rate (bytes per second) below which the reader of a download is disconnected if all permits are held.
-   * Default 0.
-   */
-  minReaderRate?: number;
+  /** Disconnects a slow reader if all permits are held. Default: none is slow. */
+  slowReaders?: SlowReaders;
 }
 
 /** A permit and its holder. */
@@ -44,12 +41,10 @@ export class ConcurrencyLimit {
   refused = 0;
   /** Number of tasks that were refused because their client held too many permits. */
   refusedPerClient = 0;
-  /** Number of slow readers that were disconnected. */
-  disconnected = 0;
   /** Maximum number of concurrent permits. */
   readonly max: number;
   readonly #maxPerClient: number;
-  readonly #minReaderRate: number;
+  readonly #slowReaders: SlowReaders;
   readonly #tasks: string;
   readonly #clock: Clock;
   readonly #permits: ExpiringSet<HeldPermit>;
@@ -60,13 +55,13 @@ export class ConcurrencyLimit {
    * @param clock Clock for expiry and renewal
    */
   constructor(
-    { max, maxPerClient = Infinity, minReaderRate = 0 }: PermitLimits,
+    { max, maxPerClient = Infinity, slowReaders = new SlowReaders(0) }: PermitLimits,
     tasks: string,
     clock: Clock,
   ) {
     this.max = max;
     this.#maxPerClient = maxPerClient;
-    this.#minReaderRate = minReaderRate;
+    this.#slowReaders = slowReaders;
     this.#tasks = tasks;
     this.#clock = clock;
     this.#permits = new ExpiringSet(clock);
@@ -74,7 +69,12 @@ export class ConcurrencyLimit {
 
   /** Number of permits that are held. */
   get held(): number {
-    return this.#permits.entries().length;
+    return this.#heldPermits().length;
+  }
+
+  /** Number of slow readers that were disconnected. */
+  get disconnected(): number {
+    return this.#slowReaders.disconnected;
   }
 
   /**
@@ -85,7 +85,7 @@ export class ConcurrencyLimit {
    */
   acquire(holder: PermitHolder = {}): TaskPermit {
     this.#requirePermitForClient(holder.client);
-    if (this.held >= this.max && !this.#disconnectSlowReader()) {
+    if (this.held >= this.max && !this.#disconnectReader()) {
       this.refused++;
       throw new HttpProblem({
         status: 503,
@@ -107,7 +107,7 @@ export class ConcurrencyLimit {
   async wait(signal: AbortSignal, holder: PermitHolder = {}): Promise<TaskPermit> {
     while (
       this.#isClientAtLimit(holder.client) ||
-      this.held >= this.max && !this.#disconnectSlowReader()
+      this.held >= this.max && !this.#disconnectReader()
     ) {
       await this.#clock.sleep(PERMIT_POLL_INTERVAL, signal);
     }
@@ -128,9 +128,14 @@ export class ConcurrencyLimit {
     }
   }
 
+  /** Permits, except those of readers that were disconnected and whose downloads end soon. */
+  #heldPermits(): HeldPermit[] {
+    return this.#permits.entries().filter(({ reader }) => reader?.disconnectReason === undefined);
+  }
+
   #isClientAtLimit(client: string | undefined): boolean {
     if (client === undefined) return false;
-    const ofClient = this.#permits.entries().filter((permit) => permit.client === client);
+    const ofClient = this.#heldPermits().filter((permit) => permit.client === client);
     return ofClient.length >= this.#maxPerClient;
   }
 
@@ -145,21 +150,11 @@ export class ConcurrencyLimit {
     }, { "retry-after": String(RETRY_DELAY) });
   }
 
-  /** Disconnects the slowest reader below the minimum rate, if any, and releases its permit. */
-  #disconnectSlowReader(): boolean {
-    let slowest: { rate: number; permit: HeldPermit } | undefined;
-    for (const permit of this.#permits.entries()) {
-      const rate = permit.reader?.bytesPerSecond ?? Infinity;
-      if (rate < (slowest?.rate ?? this.#minReaderRate)) slowest = { rate, permit };
-    }
-    if (slowest === undefined) return false;
-    const { rate, permit } = slowest;
-    const message =
-      `the client read ${Math.floor(rate)} bytes per second for ${RATE_WINDOW} s, less than ` +
-      `${this.#minReaderRate}, and another client needed its place`;
-    permit.reader!.disconnect(new Error(message));
-    permit.release();
-    this.disconnected++;
-    return true;
+  /** Disconnects the slowest reader, if one is slow. */
+  #disconnectReader(): boolean {
+    return this.#slowReaders.disconnectOne(
+      this.#heldPermits().map(({ reader }) => reader),
+      "place",
+    );
   }
 }

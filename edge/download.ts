@@ -116,7 +116,10 @@ export async function respondWithDownload(
   const client = await identifyClient(exchange);
   const document = [query.url, parameters.query, { top, maxRows }];
   if (count) {
+    // Also limits the wait for the request of another response.
+    exchange.deadline.onRequest();
     const countRows = () => serviceLimit.run(() => query.count(), { client });
+    exchange.deadline.onRequest(); // also limits the wait for the request of another response
     const counting = sharedCounts?.run(JSON.stringify(document), countRows, exchange.signal) ??
       countRows();
     const body = {
@@ -196,7 +199,7 @@ function openDocument(
   { settings: { clock }, serviceLimit, outputBudget, pageCache: cache }: AppContext,
   { document, validators, query, format, csv, readsNextPage, holder }: DocumentOptions,
 ): OpenDocument {
-  const buffer = new OutputBuffer(outputBudget, () => exchange.deadline.maxWait());
+  const buffer = new OutputBuffer(outputBudget, () => exchange.deadline.maxWait(), holder.reader);
   if (cache === undefined) {
     const permit = serviceLimit.acquire(holder);
     const byteOptions = { csv, [PAGE_BUFFER]: buffer };

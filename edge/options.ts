@@ -92,8 +92,8 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
   clientAddressHeader?: string | undefined;
   /**
    * Minimum rate (bytes per second) of a client that reads a download. If a client reads less in 60 s in which
-   * bytes wait for it, and all `maxDownloads` places are taken, it is disconnected when another client needs
-   * its place. 0 for no minimum. Default 64000.
+   * bytes wait for it, it is disconnected when all `maxDownloads` places are taken, or the memory for output is in
+   * use, and another client needs them. 0 for no minimum. Default 64000.
    */
   minReaderRate?: number | undefined;
   /**

@@ -1,5 +1,6 @@
 import type { Clock } from "../src/clock.ts";
 import type { PageBuffer } from "../src/client/read_ahead.ts";
+import { type ClientReader, SlowReaders } from "./client_reader.ts";
 import { ExpiringSet } from "./expiring_set.ts";
 import { HttpProblem } from "./problem.ts";
 
@@ -15,7 +16,8 @@ const FIRST_PAGE_LENGTH = 4_000_000;
 /**
  * Limits the output that all open downloads buffer for their clients.
  *
- * A download reserves room for a page before it requests the page, first come, first served. The page is then
+ * A download reserves room for a page before it requests the page, first come, first served; slow readers come
+ * last, and are disconnected if there is no room for another download. The page is then
  * read without waiting for the client, because a page that is being received blocks the other requests to the
  * service. Pages arrive one after another, and a page can be longer than expected: the limit is exceeded at most
  * by this difference.
@@ -25,13 +27,18 @@ const FIRST_PAGE_LENGTH = 4_000_000;
 export class OutputBudget {
   readonly #max: number;
   readonly #clock: Clock;
+  readonly #slowReaders: SlowReaders;
   readonly #buffers: ExpiringSet<OutputBuffer>;
   /** Downloads that wait for room, in the order of arrival. */
-  #waiters: { polledAt: number }[] = [];
+  #waiters: { buffer: OutputBuffer; polledAt: number }[] = [];
 
-  /** @param max Maximum number of bytes */
-  constructor(max: number, clock: Clock) {
+  /**
+   * @param max Maximum number of bytes
+   * @param slowReaders Disconnects a slow reader if there is no room. Default: none is slow
+   */
+  constructor(max: number, clock: Clock, slowReaders: SlowReaders = new SlowReaders(0)) {
     this.#max = max;
+    this.#slowReaders = slowReaders;
     this.#clock = clock;
     this.#buffers = new ExpiringSet(clock);
   }
@@ -39,12 +46,12 @@ export class OutputBudget {
   /** Number of bytes that are buffered or reserved. A page that several downloads share counts once. */
   get used(): number {
     const shared = lengthOfPages(this.sharedPages);
-    return shared + this.#buffers.sum(({ length }) => length);
+    return shared + this.#openBuffers().reduce((sum, { length }) => sum + length, 0);
   }
 
   /** Shared pages that clients still read. */
   get sharedPages(): Set<HeldPage> {
-    return new Set(this.#buffers.entries().flatMap(({ pages }) => [...pages]));
+    return new Set(this.#openBuffers().flatMap(({ pages }) => [...pages]));
   }
 
   /**
@@ -71,21 +78,51 @@ export class OutputBudget {
   ): Promise<void> {
     const clock = this.#clock;
     const startedAt = clock.now();
-    const waiter = { polledAt: startedAt };
+    const waiter = { buffer, polledAt: startedAt };
     this.#waiters.push(waiter);
     try {
       for (;;) {
         const now = waiter.polledAt = clock.now();
-        const isFirst = this.#waiters.find(({ polledAt }) =>
-          now - polledAt <= ABANDONED_AFTER
-        ) === waiter;
-        if (isFirst && this.#hasRoomFor(buffer)) return buffer.reserve();
+        const isFirst = this.#firstWaiter(now) === buffer;
+        if (isFirst && (this.#hasRoomFor(buffer) || this.#makeRoomFor(buffer))) {
+          return buffer.reserve();
+        }
         if (now - startedAt >= (maxWait() ?? Infinity)) throw noRoom();
         await clock.sleep(isFirst ? ROOM_POLL_INTERVAL : TURN_POLL_INTERVAL, signal);
       }
     } finally {
       this.#waiters = this.#waiters.filter((other) => other !== waiter);
     }
+  }
+
+  /** Buffers, except those of readers that were disconnected and whose downloads end soon. */
+  #openBuffers(): OutputBuffer[] {
+    return this.#buffers.entries().filter(({ reader }) => reader?.disconnectReason === undefined);
+  }
+
+  /** Returns the first download that waits and whose reader is not slow, else the first one. */
+  #firstWaiter(now: number): OutputBuffer | undefined {
+    const waiting = this.#waiters.filter(({ polledAt }) => now - polledAt <= ABANDONED_AFTER)
+      .map(({ buffer }) => buffer);
+    return waiting.find(({ reader }) => !this.#slowReaders.isSlow(reader)) ?? waiting[0];
+  }
+
+  /**
+   * Disconnects slow readers until there is room for the next page of a download, unless its own reader is slow.
+   *
+   * @returns Whether there is room
+   */
+  #makeRoomFor(buffer: OutputBuffer): boolean {
+    if (this.#slowReaders.isSlow(buffer.reader)) return false;
+    const holdsRoom = (other: OutputBuffer) =>
+      other !== buffer && (other.length > 0 || other.pages.size > 0);
+    const disconnectOne = () =>
+      this.#slowReaders.disconnectOne(
+        this.#openBuffers().filter(holdsRoom).map(({ reader }) => reader),
+        "memory",
+      );
+    while (!this.#hasRoomFor(buffer)) if (!disconnectOne()) return false;
+    return true;
   }
 
   /** Whether there is room for the next page of a download, or no other download buffers anything. */
@@ -139,8 +176,13 @@ export class OutputBuffer implements PageBuffer {
   /**
    * @param budget The limit that all downloads share
    * @param maxWait Returns the maximum time (ms) to wait for room for a page. Default: no maximum
+   * @param reader Reader of the download. Default: none, which is not slow
    */
-  constructor(budget: OutputBudget, maxWait: () => number | undefined = () => undefined) {
+  constructor(
+    budget: OutputBudget,
+    maxWait: () => number | undefined = () => undefined,
+    readonly reader?: ClientReader,
+  ) {
     this.#budget = budget;
     this.#maxWait = maxWait;
   }

@@ -16,7 +16,7 @@ import { PROJECT } from "../helpers/project.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 import { node } from "../helpers/runtime_programs.ts";
 import { waitFor } from "../helpers/wait_for.ts";
-import { copyClone } from "../e2e/examples/clone.ts";
+import { copyClone } from "../helpers/copy_clone.ts";
 import { DOCKERFILE, type Stage, STAGES } from "./dockerfile.ts";
 
 const [build, final] = STAGES as [Stage, Stage];

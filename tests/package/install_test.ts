@@ -4,7 +4,7 @@
 import "../helpers/task_permissions.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
-import { copyClone } from "../e2e/examples/clone.ts";
+import { copyClone } from "../helpers/copy_clone.ts";
 import { toCapnp } from "../e2e/servers/capnp.ts";
 import type { Server } from "../e2e/servers/server.ts";
 import { bun, node, workerd } from "../helpers/runtime_programs.ts";

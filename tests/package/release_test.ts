@@ -5,7 +5,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import deno from "../../deno.json" with { type: "json" };
 import { afterFirstRelease } from "../../.ci/passages.ts";
 import { findSection, hasEntries } from "../../.ci/changelog.ts";
-import { copyClone } from "../e2e/examples/clone.ts";
+import { copyClone } from "../helpers/copy_clone.ts";
 import { VERSION } from "../helpers/project.ts";
 import { output, run } from "./project.ts";
 

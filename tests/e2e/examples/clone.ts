@@ -1,9 +1,8 @@
 // A copy of the clone, in which the commands of examples/README.md run.
 import { assert } from "@std/assert";
-import { dirname } from "node:path";
+import { copyClone } from "../../helpers/copy_clone.ts";
 import { findFreePort } from "../../helpers/free_port.ts";
 import { killGroup, type ProgramResult, runProgramWith } from "../../helpers/programs.ts";
-import { PROJECT } from "../../helpers/project.ts";
 import { waitFor } from "../../helpers/wait_for.ts";
 import { commandsFor } from "./readme.ts";
 
@@ -38,22 +37,6 @@ export function provideClone(): () => string {
     if (clone !== "") await Deno.remove(clone, { recursive: true });
   });
   return () => clone;
-}
-
-/**
- * Copies the files of the clone, without those that git ignores, to a temporary folder.
- *
- * @returns Path of the folder with a trailing slash
- */
-export async function copyClone(): Promise<string> {
-  const list = ["ls-files", "--cached", "--others", "--exclude-standard"];
-  const { stdout } = (await runProgramWith({ cwd: PROJECT }, "git", ...list))!;
-  const folder = `${await Deno.makeTempDir({ prefix: "weir-examples-" })}/`;
-  for (const path of stdout.trim().split("\n")) {
-    await Deno.mkdir(dirname(folder + path), { recursive: true });
-    await Deno.copyFile(PROJECT + path, folder + path);
-  }
-  return folder;
 }
 
 /**

@@ -22,11 +22,14 @@ import {
 
 const SHAPE = { rows: 10, width: 10, pages: 1 };
 const METRICS_TOKEN = "metrics-token-of-a-test";
+/** Options of an app that limits clients. A download that shares its pages would not count. */
+const LIMITED = { metricsToken: METRICS_TOKEN, maxDownloadsPerClient: 2, pageCache: "none" };
 
-/** Serves pages when it is released. */
+/** Serves rows when it is released, and the versions of datasets before. */
 function serveWaitingUpstream(): { upstream: Upstream; release: () => void } {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const upstream = serveUpstream(async (request) => {
+    if (request.url.includes("/Metadata")) return jsonResponse('{"value":[]}');
     await released;
     return jsonResponse(pageFor(request, SHAPE));
   }, SHAPE.rows);
@@ -89,8 +92,7 @@ for (const runtime of RUNTIMES) {
   testOn(runtime, `the app limits the downloads of each address of ${source}`, async () => {
     const { upstream: service, release } = serveWaitingUpstream();
     await using upstream = service;
-    const options = { metricsToken: METRICS_TOKEN, maxDownloadsPerClient: 2 };
-    await using server = await startApp(runtime, appOptionsFor(upstream, options));
+    await using server = await startApp(runtime, appOptionsFor(upstream, LIMITED));
     using connections = openConnections();
     const clients = isWorker ? inHeader("cf-connecting-ip") : connections.clients;
     await requireLimitPerClient(server.root, clients, release);
@@ -101,11 +103,7 @@ for (const runtime of RUNTIMES) {
     async () => {
       const { upstream: service, release } = serveWaitingUpstream();
       await using upstream = service;
-      const options = {
-        metricsToken: METRICS_TOKEN,
-        maxDownloadsPerClient: 2,
-        clientAddressHeader: "x-forwarded-for",
-      };
+      const options = { ...LIMITED, clientAddressHeader: "x-forwarded-for" };
       await using server = await startApp(runtime, appOptionsFor(upstream, options));
       const clients = inHeader("x-forwarded-for", "198.51.100.1, ");
       await requireLimitPerClient(server.root, clients, release);
@@ -125,6 +123,7 @@ testPrograms(
       DATASTREAM_BASE_URL: upstream.baseUrl,
       WEIR_REQUESTS_PER_SECOND: "1000000",
       WEIR_METRICS_TOKEN: METRICS_TOKEN,
+      WEIR_PAGE_CACHE: "none",
     };
     await using server = await startServer(await program.command(environment));
     using connections = openConnections();

@@ -121,7 +121,8 @@ testOnEach(
       (request) => jsonResponse(pageFor(request, SLOW)),
       rowsOf(SLOW),
     );
-    const options = { maxDownloads: 3, maxBufferedBytes: 1e9, clockSpeed: SPEED };
+    const limits = { maxDownloads: 3, maxBufferedBytes: 1e9, pageCache: "none" };
+    const options = { ...limits, clockSpeed: SPEED };
     await using server = await startApp(runtime, appOptionsFor(upstream, options));
     const opened = performance.now();
     const slow = await Promise.all([0, 1, 2].map(() => fetch(server.root + DOWNLOAD)));

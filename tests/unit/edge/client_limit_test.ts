@@ -3,6 +3,7 @@ import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { systemClock } from "../../../src/clock.ts";
 import { signUrl } from "../../../edge/app.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { overSandbox, problemOf, SECRET } from "../../helpers/edge.ts";
 
@@ -12,7 +13,7 @@ const SERVICE = { requestsPerSecond: Infinity, records: 100 };
 /** Creates an app, and a function that starts a download over a connection. */
 function overConnections(options: Parameters<typeof overSandbox>[1] = {}) {
   // Not the fake clock, which would jump over the reader timeout while Web Crypto works.
-  const { app, log } = overSandbox(SERVICE, {
+  const { app, log, stats } = overSandbox(SERVICE, {
     clock: systemClock,
     requestsPerSecond: Infinity,
     pageCache: "none", // a download that shares its pages needs no permit
@@ -29,7 +30,7 @@ function overConnections(options: Parameters<typeof overSandbox>[1] = {}) {
     return response.status;
   };
   const close = () => Promise.all(responses.map((response) => response.body!.cancel()));
-  return { app, log, open, close };
+  return { app, log, stats, open, close };
 }
 
 const at = (clientAddress: string) => ({ clientAddress });
@@ -38,7 +39,7 @@ Deno.test(
   "EdgeApp.fetch() returns 429 with retry-after when an address has two downloads of a public server",
   DEADLINE,
   async () => {
-    const { app, log, open, close } = overConnections();
+    const { app, log, stats, open, close } = overConnections();
     const client = at("192.0.2.1");
     const first = await app.fetch(new Request(URL_OF_DOWNLOAD), client);
     assertEquals([first.status, await open(client)], [200, 200]);
@@ -49,13 +50,17 @@ Deno.test(
       assertStringIncludes(detail, "allows each client 2 concurrent downloads");
       assertStringIncludes(hint, "wait until a download of yours has ended");
     }
+    // No request to the service, not even for the versions of other datasets.
+    const before = stats.requests;
+    const other = "http://localhost/Records.csv?$filter=DOI eq '10.25976/weir-bb00'";
+    assertEquals([await open(client, {}, other), stats.requests], [429, before]);
     assertEquals(await open(at("192.0.2.2")), 200);
     const head = new Request(URL_OF_DOWNLOAD, { method: "HEAD" });
     assertEquals((await app.fetch(head, client)).status, 200);
     await first.text();
     assertEquals(await open(client), 200);
     assertEquals(log, []);
-    assertStringIncludes(app.metrics(), "weir_client_downloads_refused_total 3\n");
+    assertStringIncludes(app.metrics(), "weir_client_downloads_refused_total 4\n");
     assertStringIncludes(app.metrics(), "weir_downloads_refused_total 0\n");
     await close();
   },
@@ -91,7 +96,7 @@ const pairs: [one: string, other: string, areSame: boolean][] = [
   ["2001:db8::1", "[2001:DB8::2]:4711", true],
   ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::", true],
   ["2001:db8:1:2:3:4:5:6", "2001:db8:1:3::", false],
-  ["fe80::1%eth0", "fe80::2", true],
+  ["2001:db8::1%eth0", "2001:db8::2", true],
   ["::1", "::2", true],
 ];
 for (const [one, other, areSame] of pairs) {
@@ -157,27 +162,45 @@ Deno.test(
 );
 
 Deno.test(
-  "EdgeApp.fetch() logs once and does not limit clients when a proxy in a private network hides their addresses",
+  "EdgeApp.fetch() logs once and does not limit clients when a proxy or a private network hides their addresses",
   DEADLINE,
   async () => {
-    const addresses = ["127.0.0.1", "10.1.2.3", "172.31.0.1", "192.168.0.1", "100.64.0.1"];
-    for (const address of [...addresses, "169.254.0.1", "::1", "fd00::1", "fe80::1"]) {
+    const proxied = { "x-forwarded-proto": "https" };
+    const hidden: [address: string, headers?: Record<string, string>][] = [
+      ["127.0.0.1", proxied],
+      ["::1", { via: "1.1 proxy" }],
+      ...[
+        "10.1.2.3",
+        "172.31.0.1",
+        "192.168.0.1",
+        "100.64.0.1",
+        "169.254.0.1",
+        "fd00::1",
+        "fe80::1",
+      ]
+        .map((address): [string] => [address]),
+    ];
+    for (const [address, headers] of hidden) {
       const { log, open, close } = overConnections({ maxDownloadsPerClient: 1 });
-      const proxied = { "x-forwarded-proto": "https" };
-      const statuses = [await open(at(address), proxied), await open(at(address), proxied)];
-      assertEquals(statuses, [200, 200], address);
+      assertEquals([await open(at(address), headers), await open(at(address), headers)], [
+        200,
+        200,
+      ], address);
       assertEquals(log.length, 1);
       assertStringIncludes(log[0]!, " warn ");
       assertStringIncludes(log[0]!, "set clientAddressHeader (WEIR_CLIENT_ADDRESS_HEADER)");
       assert(!log[0]!.includes(address));
-      // Without a proxy, a private address is that of the client.
-      assertEquals([await open(at(address)), await open(at(address))], [200, 429], address);
       await close();
     }
-    for (const address of ["172.32.0.1", "100.128.0.1", "11.0.0.1", "2001:db8::1"]) {
+    const visible: [address: string, headers?: Record<string, string>][] = [
+      ["127.0.0.1"],
+      ["::1"],
+      ...["172.32.0.1", "100.128.0.1", "11.0.0.1", "2001:db8::1", "fd::1", "127::1"]
+        .map((address): [string, typeof proxied] => [address, proxied]),
+    ];
+    for (const [address, headers] of visible) {
       const { log, open, close } = overConnections({ maxDownloadsPerClient: 1 });
-      const proxied = { via: "1.1 proxy" };
-      const statuses = [await open(at(address), proxied), await open(at(address), proxied)];
+      const statuses = [await open(at(address), headers), await open(at(address), headers)];
       assertEquals([statuses, log], [[200, 429], []], address);
       await close();
     }
@@ -221,6 +244,43 @@ Deno.test(
       assertEquals(await caller.open(at("192.0.2.2"), key), third);
       await caller.close();
     }
+  },
+);
+
+Deno.test(
+  "EdgeApp.fetch() does not count downloads that come from the cache or join a running request",
+  DEADLINE,
+  async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { apiKey, url, fetch } = createSandbox(SERVICE);
+    const { open, app, close } = overConnections({
+      pageCache: "memory",
+      maxDownloadsPerClient: 1,
+      apiKey,
+      baseUrl: url,
+      async fetch(request) {
+        if (request.url.includes("ResultValue")) await released;
+        return await fetch(request);
+      },
+    });
+    const client = at("192.0.2.1");
+    const read = async (path: string) => {
+      const response = await app.fetch(new Request(`http://localhost${path}`), client);
+      await response.text();
+      return response.status;
+    };
+    const cached = "/Records.csv?$select=Id";
+    const waiting = "/Records.csv?$select=Id,ResultValue";
+    assertEquals(await read(cached), 200);
+    const running = [read(waiting), read(waiting), read(waiting)];
+    while (!app.metrics().includes("\nweir_downloads_in_progress 1\n")) {
+      await systemClock.sleep(1);
+    }
+    assertEquals(await read(cached), 200);
+    assertEquals(await open(client, {}, "http://localhost/Records.csv?$select=Id,DOI"), 429);
+    release();
+    assertEquals(await Promise.all(running), [200, 200, 200]);
+    await close();
   },
 );
 

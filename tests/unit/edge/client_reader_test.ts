@@ -104,6 +104,32 @@ Deno.test(
   },
 );
 
+Deno.test(
+  "EdgeApp.request() gives the memory of twenty readers at 30 kB/s to other clients after 60 s",
+  DEADLINE,
+  async () => {
+    // Four slow readers fill the memory, so the other ones are refused.
+    const { app, clock, log, open } = createSlowApp({ maxBufferedBytes: 32_000_000 });
+    const slow = Promise.allSettled(
+      Array.from({ length: 20 }, () => open().then((reader) => readAt(30_000, reader, clock))),
+    );
+    await clock.sleep(30_000);
+    const early = await app.request("/Records.csv");
+    assertEquals(early.status, 503);
+    assertStringIncludes((await problemOf(early)).detail, "use the memory");
+    await clock.sleep(20_000);
+    for (let newcomer = 0; newcomer < 20; newcomer++) {
+      const start = clock.now();
+      assertEquals(await readAt(10_000_000, await open(), clock), DOWNLOAD_BYTES);
+      assert(clock.now() - start < 2_000);
+    }
+    await slow;
+    const cut = log.filter((line) => line.includes("and another client needed its memory"));
+    assert(cut.length >= 1 && cut.length <= 2, log.join("\n"));
+    assertStringIncludes(app.metrics(), `weir_slow_clients_disconnected_total ${cut.length}\n`);
+  },
+);
+
 const newcomers: [task: string, path: string][] = [
   ["download", "/Records.csv"],
   ["count", "/Records?$count=true"],

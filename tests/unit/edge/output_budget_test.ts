@@ -3,6 +3,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type AppOptions, createApp } from "../../../edge/app.ts";
+import { ClientReader, SlowReaders } from "../../../edge/client_reader.ts";
 import { OutputBudget, OutputBuffer } from "../../../edge/output_budget.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
@@ -146,6 +147,74 @@ Deno.test(
   },
 );
 
+/** Returns a reader that has read nothing for a minute, or one that has just begun. */
+function readerOf(clock: FakeClock, isSlow: boolean): ClientReader {
+  const reader = new ClientReader(clock);
+  reader.startWaiting(0);
+  if (isSlow) clock.advance(61_000);
+  return reader;
+}
+
+Deno.test(
+  "OutputBudget lets a download overtake those of slow readers, and disconnects those that hold room",
+  DEADLINE,
+  async () => {
+    const clock = new FakeClock();
+    const slowReaders = new SlowReaders(64_000);
+    const budget = new OutputBudget(2 * FIRST_PAGE, clock, slowReaders);
+    const started: string[] = [];
+    const start = (name: string, reader?: ClientReader) => {
+      const buffer = new OutputBuffer(budget, undefined, reader);
+      void buffer.startPage().then(() => void started.push(name));
+      return buffer;
+    };
+    const slow = Array.from({ length: 3 }, () => readerOf(clock, true));
+    const buffers = slow.map((reader, index) => start(`slow ${index}`, reader));
+    await clock.sleep(1_000);
+    assertEquals([started, slowReaders.disconnected], [["slow 0", "slow 1"], 0]);
+    const fast = start("fast", readerOf(clock, false));
+    await clock.sleep(1_000);
+    assertEquals(started, ["slow 0", "slow 1", "fast"]);
+    assertEquals([slowReaders.disconnected, budget.used], [1, 2 * FIRST_PAGE]);
+    const { message } = slow[0]!.disconnectReason!;
+    assertEquals(
+      message,
+      "the client read 0 bytes per second for 60 s, less than 64000, and another client needed its memory",
+    );
+    assertEquals(slow.map(({ disconnectReason }) => disconnectReason !== undefined), [
+      true,
+      false,
+      false,
+    ]);
+    fast.close();
+    await clock.sleep(1_000);
+    assertEquals(started.at(-1), "slow 2");
+    for (const buffer of buffers) buffer.close();
+  },
+);
+
+Deno.test(
+  "OutputBudget disconnects no reader when none is slow, or the one that waits is slow itself",
+  DEADLINE,
+  async () => {
+    for (const isSlow of [false, true]) {
+      const clock = new FakeClock();
+      const slowReaders = new SlowReaders(64_000);
+      const budget = new OutputBudget(FIRST_PAGE, clock, slowReaders);
+      const [first, second] = [0, 1].map(() =>
+        new OutputBuffer(budget, undefined, readerOf(clock, isSlow))
+      );
+      await first!.startPage();
+      const waiting = second!.startPage();
+      await clock.sleep(10_000);
+      assertEquals(slowReaders.disconnected, 0);
+      first!.close();
+      await waiting;
+      second!.close();
+    }
+  },
+);
+
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
 /** Reads a body to its end, and returns the number of its bytes. */
@@ -179,6 +248,7 @@ function serveOneByOne(failures = 0, pageCache: AppOptions["pageCache"] = "none"
     baseUrl: "https://budget.invalid/v1/odata/v4",
     clock,
     maxBufferedBytes: 1,
+    minReaderRate: 0,
     pageCache,
     log: (line) => log.push(line),
     fetch: (request) =>

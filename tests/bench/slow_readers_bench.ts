@@ -1,20 +1,21 @@
 /**
- * Measures how long a new client waits for its download while others use the server: twenty slow readers,
- * and five people who repeat requests for the page. Takes about five minutes, most of it waiting.
- *
- * Argument: folder of another checkout to compare with.
+ * Measures how long a new client waits for its download while twenty slow readers use the server. Takes up to
+ * eight minutes, most of it waiting.
  */
 import { logProgress } from "./measurement.ts";
 import { startSandbox, startServer } from "./processes.ts";
 import { alignColumns } from "./table.ts";
 
 const SLOW_READERS = 20;
-/** Rate (bytes per second) of a slow reader. */
-const SLOW_RATE = 30_000;
-/** Records of each slow download: about 60 MB, which takes half an hour at this rate. */
+/**
+ * Rate (bytes per second) of a slow reader. On loopback, one below about 25 kB per second can seem to read
+ * nothing, because of the buffers of the sockets.
+ */
+const SLOW_RATE = 45_000;
+/** Records of each slow download: about 60 MB, which takes more than 20 minutes at this rate. */
 const RECORDS = 200_000;
 /** Time (ms) after which a new client gives up. */
-const PATIENCE = 200_000;
+const PATIENCE = 150_000;
 /** Interval (ms) between the attempts of a new client. */
 const RETRY_INTERVAL = 2_000;
 
@@ -22,17 +23,20 @@ const sleep = (milliseconds: number) =>
   new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
 const secondsSince = (start: number) => (performance.now() - start) / 1000;
 
-/** Reads a download at the rate of a slow reader until it ends or breaks. */
+/** Reads downloads at the rate of a slow reader. Requests another one whenever one is refused, breaks or ends. */
 async function readSlowly(url: string, signal: AbortSignal): Promise<void> {
-  try {
-    const reader = (await fetch(url, { signal })).body!.getReader();
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      await sleep(1000 * value.length / SLOW_RATE);
+  while (!signal.aborted) {
+    try {
+      const reader = (await fetch(url, { signal })).body!.getReader();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        await sleep(1000 * value.length / SLOW_RATE);
+      }
+    } catch {
+      // The server has disconnected this reader, or the experiment is over.
     }
-  } catch {
-    // The server has disconnected this reader, or the experiment is over.
+    await sleep(RETRY_INTERVAL);
   }
 }
 
@@ -66,11 +70,16 @@ const describeWait = (wait: { first: number; last: number } | undefined) =>
     : [`${wait.first.toFixed(1)} s`, `${wait.last.toFixed(1)} s`];
 
 /** Lets three clients come, one after another, after twenty slow readers. */
-async function measureSlowReaders(name: string, minReaderRate: number): Promise<string[][]> {
+async function measureSlowReaders(
+  name: string,
+  minReaderRate: number,
+  maxBufferedBytes: number,
+): Promise<string[][]> {
   await using service = await startSandbox(RECORDS, 2);
   await using server = await startServer(service, {
     WEIR_MAX_DOWNLOADS_PER_CLIENT: "100",
     WEIR_MIN_READER_RATE: String(minReaderRate),
+    WEIR_MAX_BUFFERED_BYTES: String(maxBufferedBytes),
     WEIR_PAGE_CACHE: "none",
   });
   const end = new AbortController();
@@ -81,9 +90,10 @@ async function measureSlowReaders(name: string, minReaderRate: number): Promise<
   await sleep(1_000);
   const rows: string[][] = [];
   for (let client = 1; client <= 3; client++) {
-    logProgress(`${name}: client ${client}`);
+    await sleep(client === 1 ? 0 : 20_000);
     const wait = await downloadPatiently(`${server.root}/Records.csv?limit=1000`);
     rows.push([name, String(client), ...describeWait(wait)]);
+    logProgress(`${name}: ${rows.at(-1)!.join(", ")}`);
     if (wait === undefined) break;
   }
   end.abort();
@@ -91,10 +101,17 @@ async function measureSlowReaders(name: string, minReaderRate: number): Promise<
   return rows;
 }
 
-const slowReaders = await Promise.all([
-  measureSlowReaders("no minimum rate", 0),
-  measureSlowReaders("minimum rate 64 kB/s", 64_000),
-]);
+const slowReaders = await Promise.all(
+  [32, 500].flatMap((megabytes) =>
+    [0, 64].map((rate) =>
+      measureSlowReaders(
+        `minimum ${rate} kB/s, memory ${megabytes} MB`,
+        rate * 1_000,
+        megabytes * 1e6,
+      )
+    )
+  ),
+);
 console.log(alignColumns([
   [`${SLOW_READERS} readers at ${SLOW_RATE / 1000} kB/s`, "new client", "first byte", "complete"],
   ...slowReaders.flat(),
