@@ -2,6 +2,7 @@
 // Tests `SharedTasks` directly: through the app, a request cannot be dropped at a chosen moment.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { DataStreamError } from "../../../mod.ts";
 import { SharedTasks } from "../../../edge/shared_tasks.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
@@ -58,6 +59,26 @@ Deno.test(
     assert(clock.now() < 3_000, `waited until ${clock.now()} ms`);
     assertEquals(started.length, 1);
     assertEquals(results, [started[0], started[0]]);
+  },
+);
+
+Deno.test(
+  "SharedTasks.run() rejects for all calls when the service fails the running task",
+  DEADLINE,
+  async () => {
+    const { clock, shared, started, task } = sharedTasks();
+    const facts = { kind: "network", url: "https://x.invalid/", hint: "try again" } as const;
+    const failure = new DataStreamError("failed", facts);
+    const failing = async () => {
+      await clock.sleep(1_000);
+      throw failure;
+    };
+    const tasks = [failing, task("b"), task("c")];
+    const results = await Promise.allSettled(tasks.map((each) => shared.run("key", each)));
+    for (const result of results) {
+      assertEquals(result.status === "rejected" && result.reason, failure);
+    }
+    assertEquals(started, []);
   },
 );
 

@@ -196,6 +196,25 @@ for (const path of PATHS) {
   );
 }
 
+for (const path of ["/Records.csv", "/Records?$count=true", "/Citations.txt"]) {
+  Deno.test(
+    `EdgeApp.request() returns 504 after 60 s to each of five clients when the service does not respond: ${path}`,
+    DEADLINE,
+    async () => {
+      const { app, clock } = overUpstream(Array.from({ length: 30 }, () => never), {
+        ...RETRY,
+        pageCache: "memory",
+      });
+      const answers = await Promise.all(Array.from({ length: 5 }, async () => {
+        const response = await app.request(path);
+        await response.text();
+        return [response.status, Math.round(clock.now() / 1_000)];
+      }));
+      assertEquals(answers, Array.from({ length: 5 }, () => [504, 60]));
+    },
+  );
+}
+
 Deno.test(
   "EdgeApp.request() shows the form with status 504 when the service does not respond to a preview",
   DEADLINE,
