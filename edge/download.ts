@@ -218,7 +218,7 @@ function openDocument(
     buffer,
     permits: {
       acquire: () => serviceLimit.acquire(holder),
-      wait: (signal) => serviceLimit.wait(signal, holder),
+      tryAcquire: () => serviceLimit.tryAcquire(holder),
     },
     document,
     validators,
