@@ -7,9 +7,12 @@ import { startSandbox, startServer } from "./processes.ts";
 import { alignColumns } from "./table.ts";
 
 const SLOW_READERS = 20;
-/** Rate (bytes per second) of a slow reader. */
-const SLOW_RATE = 30_000;
-/** Records of each slow download: about 60 MB, which takes half an hour at this rate. */
+/**
+ * Rate (bytes per second) of a slow reader. On loopback, one below about 25 kB per second can seem to read
+ * nothing, because of the buffers of the sockets.
+ */
+const SLOW_RATE = 45_000;
+/** Records of each slow download: about 60 MB, which takes more than 20 minutes at this rate. */
 const RECORDS = 200_000;
 /** Time (ms) after which a new client gives up. */
 const PATIENCE = 150_000;
@@ -67,11 +70,16 @@ const describeWait = (wait: { first: number; last: number } | undefined) =>
     : [`${wait.first.toFixed(1)} s`, `${wait.last.toFixed(1)} s`];
 
 /** Lets three clients come, one after another, after twenty slow readers. */
-async function measureSlowReaders(name: string, minReaderRate: number): Promise<string[][]> {
+async function measureSlowReaders(
+  name: string,
+  minReaderRate: number,
+  maxBufferedBytes: number,
+): Promise<string[][]> {
   await using service = await startSandbox(RECORDS, 2);
   await using server = await startServer(service, {
     WEIR_MAX_DOWNLOADS_PER_CLIENT: "100",
     WEIR_MIN_READER_RATE: String(minReaderRate),
+    WEIR_MAX_BUFFERED_BYTES: String(maxBufferedBytes),
     WEIR_PAGE_CACHE: "none",
   });
   const end = new AbortController();
@@ -93,10 +101,17 @@ async function measureSlowReaders(name: string, minReaderRate: number): Promise<
   return rows;
 }
 
-const slowReaders = await Promise.all([
-  measureSlowReaders("no minimum rate", 0),
-  measureSlowReaders("minimum rate 64 kB/s", 64_000),
-]);
+const slowReaders = await Promise.all(
+  [32, 500].flatMap((megabytes) =>
+    [0, 64].map((rate) =>
+      measureSlowReaders(
+        `minimum ${rate} kB/s, memory ${megabytes} MB`,
+        rate * 1_000,
+        megabytes * 1e6,
+      )
+    )
+  ),
+);
 console.log(alignColumns([
   [`${SLOW_READERS} readers at ${SLOW_RATE / 1000} kB/s`, "new client", "first byte", "complete"],
   ...slowReaders.flat(),

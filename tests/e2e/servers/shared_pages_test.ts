@@ -50,9 +50,14 @@ async function readUnshared(start: (options: object) => ReturnType<typeof startA
     (request) => jsonResponse(pageFor(request, CLASSROOM)),
     rowsOf(CLASSROOM),
   );
-  await using server = await start(appOptionsFor(upstream, { pageCache: "none" }));
+  await using server = await start(appOptionsFor(upstream));
   const bytes = await (await fetch(server.root + CLASSROOM_DOWNLOAD)).bytes();
   return { bytes, queries: queriesOf(upstream) };
+}
+
+/** Returns options of an app that shares pages. */
+function sharedOptions(upstream: Upstream): object {
+  return appOptionsFor(upstream, { pageCache: "memory" });
 }
 
 /** A client that has received the first bytes of a download. */
@@ -83,7 +88,7 @@ testOnEach(
   async (runtime) => {
     const expected = await readUnshared((options) => startApp(runtime, options));
     await using upstream = servePausedUpstream(CLASSROOM);
-    await using server = await startApp(runtime, appOptionsFor(upstream));
+    await using server = await startApp(runtime, sharedOptions(upstream));
     const clients = await Promise.all(
       Array.from({ length: 100 }, () => startReading(server.root + CLASSROOM_DOWNLOAD)),
     );
@@ -104,7 +109,7 @@ testOnEach(
   async (runtime) => {
     const expected = await readUnshared((options) => startApp(runtime, options));
     await using upstream = servePausedUpstream(CLASSROOM);
-    await using server = await startApp(runtime, appOptionsFor(upstream));
+    await using server = await startApp(runtime, sharedOptions(upstream));
     const url = server.root + CLASSROOM_DOWNLOAD;
     const first = await startReading(url);
     const others = await Promise.all(Array.from({ length: 3 }, () => startReading(url)));
@@ -128,7 +133,7 @@ testOnEach(
       (request) => jsonResponse(pageFor(request, LARGE)),
       rowsOf(LARGE),
     );
-    await using server = await startApp(runtime, appOptionsFor(upstream));
+    await using server = await startApp(runtime, sharedOptions(upstream));
     const slow = await startReading(server.root + DOWNLOAD);
     const fast = await startReading(server.root + DOWNLOAD);
     const bytes = await readRest(fast);

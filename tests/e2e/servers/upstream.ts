@@ -47,7 +47,7 @@ export function serveUpstream(
   };
 }
 
-/** Returns options of an app for a service, without a rate limit or a limit per client, and with one attempt. */
+/** Returns options of an app for a service, without a page cache, a rate limit or a limit per client, and with one attempt. */
 export function appOptionsFor({ baseUrl }: Upstream, options: object = {}): object {
   return {
     access: "public",
@@ -55,7 +55,7 @@ export function appOptionsFor({ baseUrl }: Upstream, options: object = {}): obje
     baseUrl,
     requestsPerSecond: 1_000_000, // JSON has no Infinity
     retry: { attempts: 1 },
-    pageCache: "memory", // entries of a standard cache would outlive the test
+    pageCache: "none", // each download requests its own pages
     maxDownloadsPerClient: 1_000_000,
     ...options,
   };

@@ -3,6 +3,7 @@ import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { systemClock } from "../../../src/clock.ts";
 import { signUrl } from "../../../edge/app.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { overSandbox, problemOf, SECRET } from "../../helpers/edge.ts";
 
@@ -243,6 +244,43 @@ Deno.test(
       assertEquals(await caller.open(at("192.0.2.2"), key), third);
       await caller.close();
     }
+  },
+);
+
+Deno.test(
+  "EdgeApp.fetch() does not count downloads that come from the cache or join a running request",
+  DEADLINE,
+  async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { apiKey, url, fetch } = createSandbox(SERVICE);
+    const { open, app, close } = overConnections({
+      pageCache: "memory",
+      maxDownloadsPerClient: 1,
+      apiKey,
+      baseUrl: url,
+      async fetch(request) {
+        if (request.url.includes("ResultValue")) await released;
+        return await fetch(request);
+      },
+    });
+    const client = at("192.0.2.1");
+    const read = async (path: string) => {
+      const response = await app.fetch(new Request(`http://localhost${path}`), client);
+      await response.text();
+      return response.status;
+    };
+    const cached = "/Records.csv?$select=Id";
+    const waiting = "/Records.csv?$select=Id,ResultValue";
+    assertEquals(await read(cached), 200);
+    const running = [read(waiting), read(waiting), read(waiting)];
+    while (!app.metrics().includes("\nweir_downloads_in_progress 1\n")) {
+      await systemClock.sleep(1);
+    }
+    assertEquals(await read(cached), 200);
+    assertEquals(await open(client, {}, "http://localhost/Records.csv?$select=Id,DOI"), 429);
+    release();
+    assertEquals(await Promise.all(running), [200, 200, 200]);
+    await close();
   },
 );
 
