@@ -117,6 +117,7 @@ export async function respondWithDownload(
   const document = [query.url, parameters.query, { top, maxRows }];
   if (count) {
     const countRows = () => serviceLimit.run(() => query.count(), { client });
+    exchange.deadline.onRequest(); // also limits the wait for the request of another response
     const counting = sharedCounts?.run(JSON.stringify(document), countRows, exchange.signal) ??
       countRows();
     const body = {

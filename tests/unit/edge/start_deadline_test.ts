@@ -196,21 +196,22 @@ for (const path of PATHS) {
   );
 }
 
-for (const path of ["/Records.csv", "/Records?$count=true", "/Citations.txt"]) {
+for (const path of ["/Records?$count=true", "/Citations.txt", "/Records.csv"]) {
   Deno.test(
-    `EdgeApp.request() returns 504 after 60 s to each of five clients when the service does not respond: ${path}`,
+    `EdgeApp.request() returns 504 after 60 s to each of three requests for ${path} when the service does not respond`,
     DEADLINE,
     async () => {
-      const { app, clock } = overUpstream(Array.from({ length: 30 }, () => never), {
+      const { app, clock } = overUpstream(Array.from({ length: 20 }, () => never), {
         ...RETRY,
         pageCache: "memory",
       });
-      const answers = await Promise.all(Array.from({ length: 5 }, async () => {
+      const times = await Promise.all([1, 2, 3].map(async () => {
         const response = await app.request(path);
-        await response.text();
-        return [response.status, Math.round(clock.now() / 1_000)];
+        assertEquals(response.status, 504);
+        await response.body?.cancel();
+        return Math.round(clock.now() / 1_000);
       }));
-      assertEquals(answers, Array.from({ length: 5 }, () => [504, 60]));
+      assert(times.every((time) => time >= 59 && time <= 62), `${times}`);
     },
   );
 }
