@@ -29,12 +29,17 @@ export class SharedTasks<T> {
     this.#clock = clock;
   }
 
+  /** Number of tasks that are running, or whose request was dropped while they ran. */
+  get size(): number {
+    return this.#running.size;
+  }
+
   /**
    * Returns the result of a running task with the same key, or runs the task. If the running task is abandoned, or
    * fails with an error of its own call, one of the calls that wait for it runs its own task.
    *
-   * All calls that wait receive an error of the service: if each of them sent its own request to a silent service,
-   * the last one would wait for the sum of their times.
+   * All calls that wait receive an error of the service or the rate limiter: if each of them tried again, the last
+   * one would wait for the sum of their times.
    *
    * @param task Called if no task with the key is running
    * @param signal Ends the wait for the task of another call; the promise rejects with its reason
@@ -54,6 +59,7 @@ export class SharedTasks<T> {
   }
 
   async #execute(key: string, task: () => Promise<T>): Promise<T> {
+    this.#forgetDropped();
     const execution: SharedExecution<T> = { lease: new Lease(this.#clock) };
     this.#running.set(key, execution);
     try {
@@ -67,6 +73,11 @@ export class SharedTasks<T> {
       execution.lease.end();
       if (this.#running.get(key) === execution) this.#running.delete(key);
     }
+  }
+
+  /** Removes the tasks whose request was dropped: no other call may have their keys. */
+  #forgetDropped(): void {
+    for (const [key, { lease }] of this.#running) if (lease.isExpired) this.#running.delete(key);
   }
 }
 

@@ -96,6 +96,17 @@ Deno.test(
   },
 );
 
+Deno.test("SharedTasks.run() removes tasks whose requests were dropped", DEADLINE, async () => {
+  const { clock, shared, task } = sharedTasks();
+  for (let id = 0; id < 100; id++) shared.run(`${id}`, () => new Promise(() => {}));
+  clock.dropTimers();
+  clock.advance(5_001);
+  const running = shared.run("other", task("a"));
+  assertEquals(shared.size, 1);
+  await running;
+  assertEquals(shared.size, 0);
+});
+
 Deno.test(
   "SharedTasks.run() waits for a running task when it takes long",
   DEADLINE,
