@@ -119,7 +119,6 @@ export async function respondWithDownload(
     // Also limits the wait for the request of another response.
     exchange.deadline.onRequest();
     const countRows = () => serviceLimit.run(() => query.count(), { client });
-    exchange.deadline.onRequest(); // also limits the wait for the request of another response
     const counting = sharedCounts?.run(JSON.stringify(document), countRows, exchange.signal) ??
       countRows();
     const body = {
@@ -221,7 +220,7 @@ function openDocument(
     buffer,
     permits: {
       acquire: () => serviceLimit.acquire(holder),
-      wait: (signal) => serviceLimit.wait(signal, holder),
+      tryAcquire: () => serviceLimit.tryAcquire(holder),
     },
     document,
     validators,
