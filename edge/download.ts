@@ -116,7 +116,10 @@ export async function respondWithDownload(
   const client = await identifyClient(exchange);
   const document = [query.url, parameters.query, { top, maxRows }];
   if (count) {
+    // Also limits the wait for the request of another response.
+    exchange.deadline.onRequest();
     const countRows = () => serviceLimit.run(() => query.count(), { client });
+    exchange.deadline.onRequest(); // also limits the wait for the request of another response
     const counting = sharedCounts?.run(JSON.stringify(document), countRows, exchange.signal) ??
       countRows();
     const body = {

@@ -101,7 +101,7 @@ async function measureMemory(start: Start): Promise<string> {
 }
 
 for (const [name, start] of runtimes) {
-  for (const cache of ["none", "memory"]) {
+  for (const cache of ["none", "memory", ...(name === "Deno" ? ["standard"] : [])]) {
     console.log(`${name}, page cache ${cache}: ${await measureCpu(start, cache)}`);
   }
   console.log(`${name}: ${await measureMemory(start)}`);

@@ -57,13 +57,18 @@ async function download({ root }: Server): Promise<string | undefined> {
   ]);
 }
 
+/** Returns options of an app whose downloads share no pages, so that each requests all of its pages. */
+function optionsFor(upstream: Upstream, options: object): object {
+  return appOptionsFor(upstream, { ...options, pageCache: "none" });
+}
+
 for (const point of STALL_POINTS) {
   for (const page of [1, 2]) {
     const name = `the app aborts its request when a client leaves during a stall ${point}`;
     testOnEach(`${name} of page ${page}`, async (runtime) => {
       const stall = new Stall(point);
       await using upstream = stallAt(page, stall);
-      await using server = await startApp(runtime, appOptionsFor(upstream, { maxDownloads: 1 }));
+      await using server = await startApp(runtime, optionsFor(upstream, { maxDownloads: 1 }));
       await abortAt(page, upstream, server);
       await noticeAbort(runtime, stall);
       const csv = await waitFor(() => download(server), "a permit", 1_000);
@@ -78,7 +83,7 @@ for (const point of STALL_POINTS) {
   testOnEach(nextName, async (runtime) => {
     const stall = new Stall(point);
     await using upstream = stallAt(2, stall);
-    await using server = await startApp(runtime, appOptionsFor(upstream, { maxDownloads: 2 }));
+    await using server = await startApp(runtime, optionsFor(upstream, { maxDownloads: 2 }));
     await abortAt(2, upstream, server);
     const [csv] = await Promise.all([download(server), noticeAbort(runtime, stall)]);
     assert(csv !== undefined && isComplete(csv, shape));
@@ -92,7 +97,7 @@ for (const point of STALL_POINTS) {
     const timeouts = { headers: 2_000, bytes: 2_000 };
     await using server = await startApp(
       runtime,
-      appOptionsFor(upstream, { maxDownloads: 1, timeouts }),
+      optionsFor(upstream, { maxDownloads: 1, timeouts }),
     );
     await abortAt(2, upstream, server);
     // Nothing is written during a stall, so workerd stops only at the timeout.

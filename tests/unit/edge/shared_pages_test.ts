@@ -209,6 +209,24 @@ Deno.test(
   },
 );
 
+for (const path of ["/Records?$count=true", "/Citations.json", "/Records.csv?$select=Id"]) {
+  Deno.test(
+    `EdgeApp.request() returns 504 within 60 s to all requests for ${path} when DataStream is silent`,
+    DEADLINE,
+    async () => {
+      const silent = repeat(9, () => new Promise<Response>(() => {}));
+      const options = { pageCache: "memory", retry: {} } as const;
+      const { app, clock } = overUpstream(silent, options);
+      const responses = await Promise.all(repeat(5, path).map((path) => app.request(path)));
+      for (const response of responses) {
+        assertEquals(response.status, 504);
+        await response.body!.cancel();
+      }
+      assert(clock.now() <= 61_000, `${clock.now()} ms`);
+    },
+  );
+}
+
 Deno.test(
   "EdgeApp.request() needs no permit for a download when another one fetches its pages",
   DEADLINE,

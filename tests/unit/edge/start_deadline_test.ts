@@ -196,6 +196,26 @@ for (const path of PATHS) {
   );
 }
 
+for (const path of ["/Records?$count=true", "/Citations.txt", "/Records.csv"]) {
+  Deno.test(
+    `EdgeApp.request() returns 504 after 60 s to each of three requests for ${path} when the service does not respond`,
+    DEADLINE,
+    async () => {
+      const { app, clock } = overUpstream(Array.from({ length: 20 }, () => never), {
+        ...RETRY,
+        pageCache: "memory",
+      });
+      const times = await Promise.all([1, 2, 3].map(async () => {
+        const response = await app.request(path);
+        assertEquals(response.status, 504);
+        await response.body?.cancel();
+        return Math.round(clock.now() / 1_000);
+      }));
+      assert(times.every((time) => time >= 59 && time <= 62), `${times}`);
+    },
+  );
+}
+
 Deno.test(
   "EdgeApp.request() shows the form with status 504 when the service does not respond to a preview",
   DEADLINE,
