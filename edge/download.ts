@@ -129,7 +129,7 @@ export async function respondWithDownload(
     return new Response(`${JSON.stringify(body)}\n`, { headers });
   }
   const reader = new ClientReader(settings.clock);
-  const { stream, onRead, close } = openDocument(exchange, context, {
+  const { stream, isShared, onRead, close } = openDocument(exchange, context, {
     document: [...document, format, csv],
     validators: datasets?.digest,
     query,
@@ -141,6 +141,7 @@ export async function respondWithDownload(
   try {
     const response = await streamDownload({
       stream,
+      isShared,
       reader,
       headers,
       signal,
@@ -168,6 +169,8 @@ export async function respondWithDownload(
 /** A document that is sent to a client. */
 interface OpenDocument {
   stream: ReadableStream<Bytes>;
+  /** Whether other downloads have the same bytes. */
+  isShared: boolean;
   /** Frees a part of the stream that the client has read. */
   onRead: (part: Bytes) => void;
   /** Returns the permit and the room. */
@@ -204,6 +207,7 @@ function openDocument(
     const byteOptions = { csv, [PAGE_BUFFER]: buffer };
     return {
       stream: query.bytes(format, byteOptions),
+      isShared: false,
       onRead(part) {
         buffer.remove(part.length);
         // Garbage collection cannot free it, because the query still references it.
@@ -237,7 +241,7 @@ function openDocument(
     },
     onStoreError: (error) => cache.reportStoreError(error, exchange),
   });
-  return { stream, onRead: release, close };
+  return { stream, isShared: true, onRead: release, close };
 }
 
 /**
