@@ -104,7 +104,8 @@ export class PageCache {
    */
   fail(page: SharedPage, error?: DataStreamError): void {
     page.failure = { error };
-    page.lease.end();
+    // An expired lease belongs to a request that workerd has dropped, and whose timers another one must not clear.
+    if (!page.lease.isExpired) page.lease.end();
     if (this.#pages.get(page.key) === page) this.#pages.delete(page.key);
   }
 

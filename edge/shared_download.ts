@@ -8,6 +8,7 @@ import { concatBytes } from "../src/formats/page_writer.ts";
 import type { TaskPermit } from "./concurrency_limit.ts";
 import type { OutputBuffer } from "./output_budget.ts";
 import { keyOfPage, type PageCache } from "./page_cache.ts";
+import { HttpProblem } from "./problem.ts";
 import type { StartDeadline } from "./start_deadline.ts";
 import type { DocumentPart, PageEnd, SharedPage } from "./shared_page.ts";
 
@@ -138,6 +139,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
       return { data, rows, isPageEnd: true };
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof HttpProblem) throw error; // there is no room
       onStoreError(error);
       return undefined;
     }

@@ -14,10 +14,11 @@ import { CommandError } from "./context.ts";
 export async function promptSecret(prompt: string, signal: AbortSignal): Promise<string> {
   const { stdin, stderr } = process;
   if (stdin.isTTY !== true) return (await text(stdin)).trim().split("\n")[0] ?? "";
-  stderr.write(prompt);
   // readline echoes to its output, which discards everything.
   const discard = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: stdin, output: discard, terminal: true });
+  // Not earlier: until readline has switched the terminal to raw mode, it shows what the user types.
+  stderr.write(prompt);
   const ended = new AbortController();
   // In raw mode, Ctrl-C sends no signal. Ctrl-D closes the input.
   lines.once("SIGINT", () => process.emit("SIGINT"));

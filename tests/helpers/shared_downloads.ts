@@ -20,6 +20,8 @@ interface ShareOptions {
   /** Default 300 s. */
   ttl?: number;
   maxDownloads?: number;
+  /** Default: no limit. */
+  maxBufferedBytes?: number;
   /** Clock of the leases of pages. Default: the clock of the downloads. */
   leaseClock?: Clock;
   /** Time of the cache. Default: the time of the fake clock. */
@@ -44,6 +46,9 @@ interface DownloadOptions {
   format?: FormatName;
 }
 
+/** Maximum time (ms) for which a download waits for room. */
+export const MAX_WAIT = 20_000;
+
 /** Downloads of a sandbox that share pages, without an app. */
 export interface SharedDownloads {
   cache: PageCache;
@@ -64,6 +69,7 @@ export function shareOver({
   maxBytes = Infinity,
   ttl = 300_000,
   maxDownloads = Infinity,
+  maxBufferedBytes = Infinity,
   store,
   leaseClock,
   now,
@@ -78,7 +84,7 @@ export function shareOver({
     clock,
     retry: { attempts: 1 },
   });
-  const budget = new OutputBudget(Infinity, clock);
+  const budget = new OutputBudget(maxBufferedBytes, clock);
   const cache = new PageCache({
     maxBytes,
     ttl,
@@ -98,7 +104,7 @@ export function shareOver({
     });
     return shareDownload({
       cache,
-      buffer: new OutputBuffer(budget),
+      buffer: new OutputBuffer(budget, () => MAX_WAIT),
       permits,
       document: [query.url, options, format],
       validators,

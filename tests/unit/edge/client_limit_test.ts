@@ -1,6 +1,7 @@
 // Limit of concurrent downloads per client.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { Hono } from "hono";
 import { systemClock } from "../../../src/clock.ts";
 import { signUrl } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
@@ -86,6 +87,23 @@ for (const [runtime, of] of connections) {
     },
   );
 }
+
+Deno.test(
+  "EdgeApp.fetch() limits the downloads of an address when a Hono app mounts it in Deno or Node",
+  DEADLINE,
+  async () => {
+    for (const [runtime, of] of connections.filter(([runtime]) => /Deno|hono/.test(runtime))) {
+      const { app, close } = overConnections({ maxDownloadsPerClient: 1 });
+      const outer = new Hono();
+      outer.mount("/", app.fetch);
+      const open = () => outer.fetch(new Request(URL_OF_DOWNLOAD), of("192.0.2.1") as object);
+      const first = await open();
+      assertEquals([first.status, (await open()).status], [200, 429], runtime);
+      await first.body!.cancel();
+      await close();
+    }
+  },
+);
 
 const pairs: [one: string, other: string, areSame: boolean][] = [
   ["192.0.2.1", "192.0.2.1:4711", true],

@@ -1,10 +1,11 @@
 // Pages in the standard `caches`, with a cache in memory.
 // Tests `shareDownload()` directly: the app takes `caches` from the runtime.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { HttpProblem } from "../../../edge/problem.ts";
 import { StandardPageStore } from "../../../edge/standard_page_store.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
-import { shareOver } from "../../helpers/shared_downloads.ts";
+import { MAX_WAIT, shareOver } from "../../helpers/shared_downloads.ts";
 
 const REQUESTS = 4;
 
@@ -49,13 +50,13 @@ function memoryCaches() {
  * computed.
  */
 function overCaches(
-  { maxBytes = Infinity, ttl = 300_000, memory = memoryCaches() } = {},
+  { maxBytes = Infinity, ttl = 300_000, memory = memoryCaches(), maxBufferedBytes = Infinity } = {},
 ) {
   const time = { now: 1_800_000_000_000 };
   const now = () => time.now;
   const { caches } = memory;
   const store = new StandardPageStore({ maxBytes, ttl, now, caches });
-  return { ...shareOver({ store, ttl, now }), ...memory, store, time };
+  return { ...shareOver({ store, ttl, now, maxBufferedBytes }), ...memory, store, time };
 }
 
 const known = { validators: "v1" };
@@ -168,6 +169,22 @@ Deno.test(
     const { read, store, entries } = overCaches({ maxBytes: 10 });
     await read(known);
     assertEquals([store.bytes, entries.size], [0, 0]);
+  },
+);
+
+Deno.test(
+  "shareDownload() fails after the maximum wait when there is no room for a stored page",
+  DEADLINE,
+  async () => {
+    const { read, open, clock, storeErrors } = overCaches({ maxBufferedBytes: 1 });
+    await read(known);
+    const other = open({ ...known, top: 2_000 });
+    await other.stream.getReader().read();
+    const startedAt = clock.now();
+    await assertRejects(() => read(known), HttpProblem, "memory");
+    assert(clock.now() - startedAt < 1.5 * MAX_WAIT);
+    assertEquals(storeErrors, []);
+    other.close();
   },
 );
 

@@ -163,7 +163,7 @@ Deno.test("createKvRateLimiter() rejects when the entry has another format", asy
   const key = ["weir", "rate-limit", REQUEST.origin, REQUEST.keyHash].join();
   kv.entries.set(key, { value: { format: 2 }, versionstamp: "1" });
   const limiter = createKvRateLimiter(kv.connect(clock), { clock });
-  await assertRejects(() => limiter.acquire(REQUEST), Error, "format of another version of Weir");
+  await assertRejects(() => limiter.acquire(REQUEST), Error, "written by another version of Weir");
 });
 
 Deno.test("createKvRateLimiter() throws a ValidationError when the database or an option is invalid", () => {
