@@ -5,8 +5,6 @@ import { HttpProblem } from "./problem.ts";
 
 /** Delay (s) after which a rejected client may try again. */
 const RETRY_DELAY = 30;
-/** Interval (ms) at which a task that waits for a permit checks whether one is free. */
-const PERMIT_POLL_INTERVAL = 100;
 
 /** Permission to run one task under a {@linkcode ConcurrencyLimit}. */
 export interface TaskPermit {
@@ -94,24 +92,14 @@ export class ConcurrencyLimit {
         hint: `try again after ${RETRY_DELAY} s`,
       }, { "retry-after": String(RETRY_DELAY) });
     }
-    const permit: HeldPermit = { ...holder, release: () => {} };
-    permit.release = this.#permits.add(permit);
-    return permit;
+    return this.#hold(holder);
   }
 
-  /**
-   * Waits for a permit, acquires it and renews it until it is released.
-   *
-   * @param signal Ends the wait; the promise rejects with its reason
-   */
-  async wait(signal: AbortSignal, holder: PermitHolder = {}): Promise<TaskPermit> {
-    while (
-      this.#isClientAtLimit(holder.client) ||
-      this.held >= this.max && !this.#disconnectReader()
-    ) {
-      await this.#clock.sleep(PERMIT_POLL_INTERVAL, signal);
-    }
-    return this.acquire(holder);
+  /** Acquires a permit as {@linkcode acquire} does; returns `undefined` if none is free. */
+  tryAcquire(holder: PermitHolder = {}): TaskPermit | undefined {
+    if (this.#isClientAtLimit(holder.client)) return undefined;
+    if (this.held >= this.max && !this.#disconnectReader()) return undefined;
+    return this.#hold(holder);
   }
 
   /**
@@ -131,6 +119,12 @@ export class ConcurrencyLimit {
   /** Permits, except those of readers that were disconnected and whose downloads end soon. */
   #heldPermits(): HeldPermit[] {
     return this.#permits.entries().filter(({ reader }) => reader?.disconnectReason === undefined);
+  }
+
+  #hold(holder: PermitHolder): TaskPermit {
+    const permit: HeldPermit = { ...holder, release: () => {} };
+    permit.release = this.#permits.add(permit);
+    return permit;
   }
 
   #isClientAtLimit(client: string | undefined): boolean {

@@ -385,7 +385,9 @@ function requireToken(option: "tokens" | "metricsToken", token: string): void {
 /** Rejects a text that is not the name of a header (RFC 9110, 5.1). */
 function requireHeaderName(option: string, name: string | undefined): void {
   if (name === undefined) return;
-  if (typeof name === "string" && /^[\w!#$%&'*+\-.^`|~]+$/.test(name)) return;
+  const isName = typeof name === "string" && /^[\w!#$%&'*+\-.^`|~]+$/.test(name);
+  // Its value is a list of pairs (RFC 7239), not of addresses: no client would have a limit.
+  if (isName && name.toLowerCase() !== "forwarded") return;
   throw invalidValue(option, "the name of a header, such as x-forwarded-for", name);
 }
 

@@ -10,6 +10,8 @@ const ROOM_POLL_INTERVAL = 20;
 const TURN_POLL_INTERVAL = 100;
 /** Time (ms) without a poll after which a download that waits is treated as abandoned. */
 const ABANDONED_AFTER = 5_000;
+/** Time (ms) without a poll after which it loses its place. It is longer than most suspensions of a process. */
+const FORGOTTEN_AFTER = 60_000;
 /** Length (bytes) that is reserved for the first page of a download; 10,000 records take about 3 MB as CSV. */
 const FIRST_PAGE_LENGTH = 4_000_000;
 
@@ -49,6 +51,11 @@ export class OutputBudget {
     return shared + this.#openBuffers().reduce((sum, { length }) => sum + length, 0);
   }
 
+  /** Number of downloads that wait for room, or were dropped while they waited. */
+  get waiting(): number {
+    return this.#waiters.length;
+  }
+
   /** Shared pages that clients still read. */
   get sharedPages(): Set<HeldPage> {
     return new Set(this.#openBuffers().flatMap(({ pages }) => [...pages]));
@@ -79,10 +86,10 @@ export class OutputBudget {
     const clock = this.#clock;
     const startedAt = clock.now();
     const waiter = { buffer, polledAt: startedAt };
-    this.#waiters.push(waiter);
     try {
       for (;;) {
         const now = waiter.polledAt = clock.now();
+        if (!this.#waiters.includes(waiter)) this.#waiters.push(waiter);
         const isFirst = this.#firstWaiter(now) === buffer;
         if (isFirst && (this.#hasRoomFor(buffer) || this.#makeRoomFor(buffer))) {
           return buffer.reserve();
@@ -102,6 +109,8 @@ export class OutputBudget {
 
   /** Returns the first download that waits and whose reader is not slow, else the first one. */
   #firstWaiter(now: number): OutputBuffer | undefined {
+    // A request that was dropped does not remove itself, and its buffer refers to pages.
+    this.#waiters = this.#waiters.filter(({ polledAt }) => now - polledAt <= FORGOTTEN_AFTER);
     const waiting = this.#waiters.filter(({ polledAt }) => now - polledAt <= ABANDONED_AFTER)
       .map(({ buffer }) => buffer);
     return waiting.find(({ reader }) => !this.#slowReaders.isSlow(reader)) ?? waiting[0];

@@ -14,6 +14,8 @@ import type { DocumentPart, PageEnd, SharedPage } from "./shared_page.ts";
 
 /** Interval (ms) at which a download checks whether a page that another one fetches has grown. */
 const GROWTH_POLL_INTERVAL = 20;
+/** Interval (ms) at which a download that waits for a permit checks whether one is free. */
+const PERMIT_POLL_INTERVAL = 100;
 /** Number of failed fetches of a page by other downloads after which a download fails too. */
 const MAX_FAILED_FETCHES = 2;
 
@@ -25,8 +27,8 @@ export interface FetchPermits {
    * @throws {HttpProblem} If none is free
    */
   acquire(): TaskPermit;
-  /** Waits for a permit and acquires it. */
-  wait(signal: AbortSignal): Promise<TaskPermit>;
+  /** Acquires a permit; returns `undefined` if none is free. */
+  tryAcquire(): TaskPermit | undefined;
 }
 
 /** Options of {@linkcode shareDownload}. */
@@ -145,7 +147,21 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
     }
   }
 
-  /** Fetches a page for this download and those that follow it. */
+  /** Waits for a permit, or until the page is complete or another download fetches it. */
+  async function waitForPermit(key: string): Promise<void> {
+    for (;;) {
+      signal.throwIfAborted();
+      if (cache.find(key, firstPage) !== undefined) return;
+      permit = permits.tryAcquire();
+      if (permit !== undefined) return;
+      await clock.sleep(PERMIT_POLL_INTERVAL, signal);
+    }
+  }
+
+  /**
+   * Fetches a page for this download and those that follow it. Ends early if it had to wait for a permit; another
+   * download can fetch the page then.
+   */
   async function* fetchPage(
     page: SharedPage,
     after: Cursor | undefined,
@@ -158,10 +174,12 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
         stopFetching();
         return yield stored;
       }
+      signal.throwIfAborted();
+      permit ??= hasStarted ? permits.tryAcquire() : permits.acquire();
       if (permit === undefined) {
-        permit = hasStarted ? await permits.wait(signal) : permits.acquire();
-        if (signal.aborted) stopFetching();
-        signal.throwIfAborted();
+        // Downloads that follow this one must not wait for its permit: its client may hold its maximum for hours.
+        cache.fail(page);
+        return await waitForPermit(page.key);
       }
       const parts = source ??= request(after);
       cache.misses++;

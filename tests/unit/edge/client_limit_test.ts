@@ -1,7 +1,8 @@
 // Limit of concurrent downloads per client.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { Hono } from "hono";
+import { ValidationError } from "../../../mod.ts";
 import { systemClock } from "../../../src/clock.ts";
 import { signUrl } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
@@ -162,6 +163,14 @@ Deno.test(
     await close();
   },
 );
+
+Deno.test("createApp() throws when the header of the address is Forwarded, which has no plain address", () => {
+  const error = assertThrows(
+    () => overConnections({ clientAddressHeader: "Forwarded" }),
+    ValidationError,
+  );
+  assertStringIncludes(error.message, "the name of a header, such as x-forwarded-for");
+});
 
 Deno.test(
   "EdgeApp.fetch() ignores headers with addresses when no option names one",

@@ -54,6 +54,24 @@ Deno.test(
 );
 
 Deno.test(
+  "OutputBudget forgets downloads that were dropped while they waited",
+  DEADLINE,
+  async () => {
+    const { budget, clock, start } = over(FIRST_PAGE);
+    const { buffer } = start("a");
+    for (let id = 0; id < 100; id++) start(`dropped ${id}`);
+    clock.dropTimers();
+    clock.advance(60_001);
+    assertEquals(budget.waiting, 100);
+    const last = start("b");
+    await last.page;
+    assertEquals(budget.waiting, 0);
+    buffer.close();
+    last.buffer.close();
+  },
+);
+
+Deno.test(
   "OutputBudget reserves the length of the longest page when a download starts a further one",
   DEADLINE,
   async () => {
