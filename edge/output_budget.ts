@@ -10,7 +10,10 @@ const ROOM_POLL_INTERVAL = 20;
 const TURN_POLL_INTERVAL = 100;
 /** Time (ms) without a poll after which a download that waits is treated as abandoned. */
 const ABANDONED_AFTER = 5_000;
-/** Time (ms) without a poll after which it loses its place. It is longer than most suspensions of a process. */
+/**
+ * Time (ms) without a poll after which an abandoned download is removed from the queue. It is longer than most
+ * suspensions of a process.
+ */
 const FORGOTTEN_AFTER = 60_000;
 /** Length (bytes) that is reserved for the first page of a download; 10,000 records take about 3 MB as CSV. */
 const FIRST_PAGE_LENGTH = 4_000_000;
@@ -108,7 +111,7 @@ export class OutputBudget {
 
   /** Returns the first waiting download whose reader is not slow, or else the first waiting download. */
   #firstWaiter(now: number): OutputBuffer | undefined {
-    // A request that was dropped does not remove itself, and its buffer refers to pages.
+    // A request that the runtime has dropped does not remove itself, and its buffer keeps pages in memory.
     this.#waiters = this.#waiters.filter(({ polledAt }) => now - polledAt <= FORGOTTEN_AFTER);
     const waiting = this.#waiters.filter(({ polledAt }) => now - polledAt <= ABANDONED_AFTER)
       .map(({ buffer }) => buffer);

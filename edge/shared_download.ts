@@ -162,8 +162,8 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
   }
 
   /**
-   * Fetches a page for this download and those that follow it. Ends early if it had to wait for a permit; another
-   * download can fetch the page then.
+   * Fetches a page for this download and those that follow it. Ends early if no permit was free, so that
+   * another download can fetch the page.
    */
   async function* fetchPage(
     page: SharedPage,

@@ -75,7 +75,7 @@ export class SharedTasks<T> {
     }
   }
 
-  /** Removes the tasks whose request was dropped: no other call may have their keys. */
+  /** Removes tasks whose request was dropped. Otherwise they stay if no later call has their key. */
   #forgetDropped(): void {
     for (const [key, { lease }] of this.#running) if (lease.isExpired) this.#running.delete(key);
   }
@@ -85,7 +85,7 @@ function isRunning({ result, failure, lease }: SharedExecution<unknown>): boolea
   return result === undefined && failure === undefined && !lease.isExpired;
 }
 
-/** Whether an error does not depend on the call that runs the task. */
+/** Whether each call would get the same error from its own task. */
 function isServiceError(error: unknown): boolean {
   return error instanceof DataStreamError || error instanceof SilenceError;
 }

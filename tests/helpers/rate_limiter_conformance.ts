@@ -166,7 +166,7 @@ const TESTS: Record<string, ConformanceTest> = {
     await third;
   },
 
-  async "releases a permit once"({ limiters, clock }) {
+  async "ignores a second release of a permit"({ limiters, clock }) {
     const first = await acquire(limiters[0]);
     await first.release();
     const second = await acquire(limiters[1]);

@@ -94,10 +94,10 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
     test: "tests/unit/edge/client_reader_test.ts",
   },
   {
-    name: "a slow reader is disconnected while places are free",
+    name: "a slow reader is disconnected while slots are free",
     file: "edge/concurrency_limit.ts",
-    find: "if (this.held >= this.max && !this.#disconnectReader())",
-    replacement: "if (!this.#disconnectReader() && this.held >= this.max)",
+    find: "if (this.held >= this.max && !this.#disconnectReader()) {",
+    replacement: "if (!this.#disconnectReader() && this.held >= this.max) {",
     test: "tests/unit/edge/client_reader_test.ts",
   },
   {

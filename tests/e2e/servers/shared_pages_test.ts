@@ -105,7 +105,7 @@ testOnEach(
 );
 
 testOnEach(
-  "the app completes the other downloads when the client of the one that fetches leaves",
+  "the app completes the other downloads when the client of the one that fetches disconnects",
   async (runtime) => {
     const expected = await readUnshared((options) => startApp(runtime, options));
     await using upstream = servePausedUpstream(CLASSROOM);
@@ -127,7 +127,7 @@ const SMALL = { rows: 1_000, width: 100, pages: 3 };
 const LARGE = { rows: 1_000, width: 6_000, pages: 3 };
 
 testOnEach(
-  "the app completes a download when the client of an identical one stops to read",
+  "the app completes a download when the client of an identical one stops reading",
   async (runtime) => {
     await using upstream = serveUpstream(
       (request) => jsonResponse(pageFor(request, LARGE)),
