@@ -3,8 +3,8 @@
  * limit for all isolates.
  *
  * Cloudflare runs a Worker in many isolates. Each of them would send two requests per second to DataStream,
- * whose limit is two per second for an API key. With this module, a Durable Object permits the requests of all
- * isolates.
+ * whose limit is two per second for an API key. With this module, all isolates get their permits from one
+ * Durable Object.
  *
  * ## Use
  *
@@ -56,7 +56,10 @@ export {
 } from "./rate_limiter_object.ts";
 export type { ServerEntry };
 
-/** Module of Workers. Its name is not a literal, so that other runtimes and bundlers do not load it. */
+/**
+ * Specifier of the runtime's module. Its type is not a literal, so that other runtimes and bundlers do not
+ * resolve it.
+ */
 const WORKERS_MODULE: string = "cloudflare:workers";
 
 /** The exports of that module that the server uses. */
@@ -84,7 +87,7 @@ const server: ServerEntry = createWorkersEntry(console, ({ RATE_LIMITER: namespa
 const worker: ServerEntry = {
   ...server,
   async fetch(request, bindings) {
-    // Here, because a module with a top-level await cannot be loaded with `require()`.
+    // Imported here, because a module with a top-level await cannot be loaded with `require()`.
     workers ??= await import(WORKERS_MODULE).catch(() => ({})) as WorkersModule;
     return await server.fetch(request, bindings);
   },

@@ -36,25 +36,26 @@ export interface ObjectNamespace<Id = unknown> {
  */
 export interface ObjectLimiterOptions {
   /**
-   * Keeps a request of the Worker running until a promise settles, so that a permit is released although
-   * its client has left: `waitUntil` of `cloudflare:workers`. Without it, such a permit expires after 5 s.
+   * `waitUntil` of `cloudflare:workers`, which keeps a request of the Worker running until a promise settles.
+   * It is needed to release a permit after the client has disconnected. Without it, such a permit expires after
+   * 5 s.
    */
   waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
   /** Clock for tests. Default: the clock of the process. */
   clock?: Clock;
 }
 
-/** Origin in the URLs of messages. Only their paths have a meaning. */
+/** Origin of the URLs of messages. The object uses only their paths. */
 const OBJECT_URL = "https://rate-limiter.invalid";
-/** Delays (ms) before a message for which no request waits is sent again after an error. */
+/** Delays (ms) before retries of a message that no request awaits. */
 const RETRY_DELAYS = [100, 400, 1_600];
 
 /**
  * Creates a rate limiter that all isolates of a Worker share: a Durable Object for each origin and API key.
  *
- * A request to DataStream takes two messages to the object, one to get a permit and one to release it, and
- * another for each 2.5 s of waiting and for each second of a page that arrives slowly. Each message is a
- * subrequest of the Worker.
+ * A request to DataStream takes two messages to the object: one acquires a permit, and one releases it. Each
+ * 2.5 s of waiting takes another message, and so does each second of a page that arrives slowly. Each message
+ * is a subrequest of the Worker.
  *
  * If the object does not respond, requests wait for up to 10 seconds, and then fail.
  *
@@ -103,7 +104,7 @@ function createStore(
   waitUntil: ObjectLimiterOptions["waitUntil"],
 ): RateLimitStore {
   const start = clock.now();
-  // No request waits for these messages, or sends them again.
+  // No request awaits these messages or retries them.
   const sendDetached: SendMessage = (path, body) => {
     const sent = sendWithRetries(() => send(path, body), clock);
     waitUntil?.(sent.catch(() => {}));
@@ -125,7 +126,7 @@ function createStore(
   };
 }
 
-/** Sends a message to the object. Returns the result. */
+/** Sends a message to the object, and returns its result. */
 async function sendMessage(stub: ObjectStub, path: string, body: object): Promise<unknown> {
   const response = await stub.fetch(OBJECT_URL + path, {
     method: "POST",
@@ -137,7 +138,7 @@ async function sendMessage(stub: ObjectStub, path: string, body: object): Promis
   return await response.json();
 }
 
-/** Sends a message, and again after an error. */
+/** Sends a message, and retries after an error. */
 async function sendWithRetries(send: () => Promise<unknown>, clock: Clock): Promise<unknown> {
   for (const delay of RETRY_DELAYS) {
     try {

@@ -8,7 +8,7 @@ import {
 } from "../../src/client/rate_limit_state.ts";
 import { createMemoryStore, type RateLimitStore } from "../../src/client/polling_limiter.ts";
 
-/** Maximum time (ms) for which the object holds a poll. It then answers that the request still waits. */
+/** Maximum time (ms) for which the object holds a poll open before it responds that the request still waits. */
 export const MAX_POLL_TIME = 2_500;
 /** Name of the state in the storage of the object. */
 const STATE = "state";
@@ -17,7 +17,7 @@ const STATE = "state";
 export interface ObjectStorage {
   /** Reads a value. */
   get<T>(name: string): Promise<T | undefined>;
-  /** Writes a value. The runtime holds responses back until it is on disk. */
+  /** Writes a value. The runtime delays responses until the value is on disk. */
   put(name: string, value: unknown): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export interface ObjectMessages {
 export interface PollMessage extends Pick<Poll, "id" | "maxWait"> {
   /** Maximum number of requests that start per second; `null` for no limit, because JSON has no `Infinity`. */
   requestsPerSecond: number | null;
-  /** Time (ms) for which the request has waited. Its place in the queue follows from it. */
+  /** Time (ms) for which the request has waited. It determines the request's place in the queue. */
   waited: number;
 }
 
@@ -56,7 +56,7 @@ interface LoadedState {
   store: RateLimitStore;
 }
 
-/** Clock of objects: that of the day, because a state outlives the process. */
+/** Wall clock, because a state outlives the process. */
 const objectClock: Clock = {
   now: () => Date.now(),
   sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
@@ -66,8 +66,8 @@ const objectClock: Clock = {
  * Durable Object that limits the rate of the requests with one API key to one origin. Export it from a
  * Worker; {@linkcode durableObjectRateLimiter} sends its messages.
  *
- * It survives a restart: the permit, the time of the last request and the penalties are in its storage, and
- * requests that wait return to their places with their next poll.
+ * It survives a restart: its storage contains the permit, the time of the last request and the penalties.
+ * Requests that wait return to their places with their next poll.
  *
  * @example The class that `wrangler.jsonc` names
  * ```ts
@@ -84,7 +84,7 @@ export class RateLimiterObject {
    *
    * @param context State of the object, from the runtime
    * @param _environment Bindings of the Worker; not used
-   * @param clock Clock for tests. Default: the time of the day
+   * @param clock Clock for tests. Default: the wall clock
    */
   constructor({ storage }: ObjectContext, _environment?: unknown, clock: Clock = objectClock) {
     this.#storage = storage;
@@ -132,7 +132,8 @@ export class RateLimiterObject {
     const isKnown = () =>
       state.holder?.id === id || state.waiters.some((waiter) => waiter.id === id);
     if (!isKnown()) insertRequest(state, id, start, start - waited);
-    // A request that has left, or whose later poll got the permit and released it, is no longer known.
+    // The request is no longer known if it has left the queue, or has received the permit through a later poll
+    // and released it.
     for (let heldFor = 0; isKnown(); heldFor = this.#clock.now() - start) {
       if (signal.aborted) {
         await store.leave(id);
@@ -182,7 +183,7 @@ export class RateLimiterObject {
   }
 }
 
-/** Adds a request to the queue, in the order in which the requests began to wait. */
+/** Inserts a request into the queue, which is ordered by the times at which the requests began to wait. */
 function insertRequest(
   { waiters }: RateLimitState,
   id: string,

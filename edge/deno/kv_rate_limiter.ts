@@ -1,6 +1,7 @@
 /**
- * A rate limiter that several processes share through [Deno KV](https://docs.deno.com/deploy/kv/): those of a
- * computer, or the isolates of a deployment. Together, they keep the limits of DataStream for each API key.
+ * A rate limiter that several processes share through [Deno KV](https://docs.deno.com/deploy/kv/): the
+ * processes of one computer, or the isolates of a deployment. Their requests together stay within DataStream's
+ * limits for each API key.
  *
  * ## Use
  *
@@ -20,9 +21,9 @@
  *
  * ## Store
  *
- * The limiter has one entry for each origin and API key: `["weir", "rate-limit", origin, hash of the key]`. It contains
- * the queue and no key, and expires. If the store cannot be reached, requests wait for up to 10 seconds, and then
- * fail.
+ * The limiter has one entry for each origin and API key: `["weir", "rate-limit", origin, hash of the key]`. It
+ * contains the queue, but not the API key, and expires when it is unused. If the store cannot be reached,
+ * requests wait for up to 10 seconds, and then fail.
  *
  * ## Runtimes
  *
@@ -49,13 +50,13 @@ import {
 } from "../../src/client/rate_limit_state.ts";
 import { invalidValue, requireOptions, requireType } from "../../src/validation.ts";
 
-/** Clocks of different machines are assumed to differ by at most this time (ms). */
+/** Assumed maximum difference (ms) between the clocks of two machines. */
 const CLOCK_TOLERANCE = 5_000;
 /** Time (ms) after which an unchanged entry expires. A penalty lasts for an hour at most. */
 const EXPIRY = 2 * 3_600_000;
-/** Maximum delay (ms) before a change is tried again after a concurrent change or an error. */
+/** Maximum delay (ms) before a change is retried after a conflict or an error. */
 const MAX_RETRY_DELAY = 20;
-/** Time (ms) during which a change is tried again after errors. */
+/** Time (ms) during which a change is retried after errors. */
 const RETRY_TIME = 1_000;
 /** Maximum number of entries whose times a process remembers. */
 const MAX_STORES = 1_000;
@@ -122,7 +123,7 @@ export interface KvStore {
  * ```
  */
 export interface KvTransaction {
-  /** Requires that an entry has not changed; `versionstamp` is `null` if there must be none. */
+  /** Requires that an entry has not changed; a `versionstamp` of `null` requires that it does not exist. */
   check(entry: { key: readonly string[]; versionstamp: string | null }): KvTransaction;
   /** Sets an entry, which may be deleted after `expireIn` ms. */
   set(key: readonly string[], value: unknown, options: { expireIn: number }): KvTransaction;
@@ -146,7 +147,7 @@ export interface KvTransaction {
  * ```
  */
 export interface KvRateLimiterOptions {
-  /** Clock by which to wait. Default: the clock of the process. */
+  /** Clock for delays. Default: the clock of the process. */
   clock?: Clock | undefined;
   /** Returns the current time in milliseconds since 1970. Default `Date.now`. */
   now?: (() => number) | undefined;
@@ -177,8 +178,9 @@ type KnownTimes = Record<string, { age: Age; time: number }>;
 /**
  * Creates a rate limiter that processes share through Deno KV. All of them must use the same database.
  *
- * The clocks of the processes need not be equal: a process counts each stored time from the moment at which it
- * first sees it. Only times that are older than 5 seconds by the clocks are treated as older.
+ * The clocks of the processes may differ by up to 5 seconds. A process counts the age of a stored time from the
+ * moment at which it first reads the time. If the clocks show that the time is more than 5 seconds older, the
+ * process adds the excess.
  *
  * @param kv The database: the result of `Deno.openKv()`, or another store with the same methods
  * @returns A limiter for the option `rateLimiter` of `DataStream` and `createApp()`
@@ -212,9 +214,9 @@ export function createKvRateLimiter(kv: KvStore, options: KvRateLimiterOptions =
     stores.set(name, store);
     return store;
   };
-  const process = crypto.randomUUID().slice(-12);
+  const processId = crypto.randomUUID().slice(-12);
   let lastId = 0;
-  return createPollingLimiter(storeOf, () => `${process}-${++lastId}`, clock);
+  return createPollingLimiter(storeOf, () => `${processId}-${++lastId}`, clock);
 }
 
 /** Creates the store of one origin and key. */
@@ -227,13 +229,16 @@ function createKvStore(
   let known: KnownTimes = {};
   let lastRead = -Infinity;
 
-  /** Reads the state with times of this process's clock. */
+  /** Reads the state, and converts its times to this process's clock. */
   async function read() {
     const start = clock.now();
     const { value, versionstamp } = await kv.get(key);
     const entry = value as Entry | null;
     if (entry !== null && entry.format !== ENTRY_FORMAT) {
-      throw new Error(`the entry ${key.join(" ")} has the format of another version of Weir`);
+      throw new Error(
+        `the entry ${key.join(" ")} was written by another version of Weir: ` +
+          "use one version in all processes",
+      );
     }
     const time = clock.now();
     const wallTime = now();
@@ -243,7 +248,8 @@ function createKvStore(
       const [change, changedAt, ageThen] = age;
       const seen = known[name];
       if (seen?.age[0] !== change) {
-        // It was changed after the last read, at the latest now, and earlier if the clocks say so.
+        // The time was changed between the last read and now. The clocks can show that it was not now, but
+        // earlier.
         const sinceChange = Math.max(0, wallTime - changedAt - CLOCK_TOLERANCE);
         times[name] = { age, time: Math.max(lastRead, time - sinceChange) - ageThen };
       } else times[name] = seen;
@@ -254,7 +260,7 @@ function createKvStore(
     return { state, times, versionstamp, changes: entry?.changes ?? 0, time, wallTime };
   }
 
-  /** Changes the state, unless another process changes it concurrently. */
+  /** Changes the state once. Returns `ok: false` if another process has changed it concurrently. */
   async function tryUpdate<T>(
     change: (state: RateLimitState, now: number) => T,
   ): Promise<{ ok: true; result: T } | { ok: false }> {
@@ -278,7 +284,7 @@ function createKvStore(
     return { ok, result };
   }
 
-  /** Changes the state. Repeating a change whose result was lost has no effect. */
+  /** Changes the state, with retries. Repeating a change whose result was lost has no effect. */
   async function update<T>(change: (state: RateLimitState, now: number) => T): Promise<T> {
     const end = clock.now() + RETRY_TIME;
     for (;;) {
@@ -293,7 +299,7 @@ function createKvStore(
     }
   }
 
-  // The entry is that of one key.
+  // Penalties need no key, because the entry belongs to one key.
   return {
     poll: (request) =>
       update((state, now) => pollPermit(state, { ...request, key: undefined }, now)),

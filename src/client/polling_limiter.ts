@@ -14,12 +14,12 @@ import {
 } from "./rate_limit_state.ts";
 import { abortable, type Permit, type RateLimiter, type RateLimitTarget } from "./rate_limiter.ts";
 
-/** The result of a function that may be on another machine. */
+/** Result of a function that can be synchronous or asynchronous. */
 type MaybePromise<T> = T | PromiseLike<T>;
 
 /**
- * Stores one rate limit: each method calls the function of `rate_limit_state.ts` that has the same purpose. A
- * store on another machine returns promises.
+ * Store of one rate limit. Each method calls the corresponding function of `rate_limit_state.ts`. A store on
+ * another machine returns promises.
  */
 export interface RateLimitStore {
   poll(request: Poll): MaybePromise<PollResult>;
@@ -30,7 +30,7 @@ export interface RateLimitStore {
   penalize(key: string | undefined, blockTime: number): MaybePromise<void>;
 }
 
-/** Creates a store over a state in memory. */
+/** Creates a store for a state in memory. */
 export function createMemoryStore(
   state: RateLimitState,
   now: () => number,
@@ -45,17 +45,17 @@ export function createMemoryStore(
 }
 
 /**
- * Age (ms) from which a permit that could not be extended is treated as lost. Its request is then aborted
- * within a second, and so before the permit expires in the store.
+ * Age (ms) at which a permit that could not be extended is treated as lost. The request is aborted within the
+ * following second, before the permit expires in the store.
  */
 const LOST_AGE = PERMIT_TTL - 2_000;
-/** Maximum time (ms) without an answer of a store. */
+/** Maximum time (ms) without a response from a store. */
 const STORE_TIMEOUT = 10_000;
-/** Time (ms) after the maximum wait in which a store can answer with a refusal. */
-const REFUSAL_TIME = 1_000;
-/** Delay (ms) before a poll after one that failed. */
+/** Grace period (ms) after the maximum wait, in which a store can still respond with a refusal. */
+const REFUSAL_GRACE_PERIOD = 1_000;
+/** Delay (ms) before a failed poll is repeated. */
 const STORE_RETRY_DELAY = 500;
-/** Age (ms) from which a permit is extended in its store. */
+/** Minimum time (ms) between two extensions of a permit in its store. */
 const EXTENSION_AGE = 900;
 
 /**
@@ -82,7 +82,7 @@ export function createPollingLimiter(
       try {
         for (let isFirst = true;; isFirst = false) {
           const polledAt = clock.now();
-          const end = Math.min(deadline + REFUSAL_TIME, answeredAt + STORE_TIMEOUT);
+          const end = Math.min(deadline + REFUSAL_GRACE_PERIOD, answeredAt + STORE_TIMEOUT);
           const remaining = deadline === Infinity ? undefined : deadline - polledAt;
           let result: PollResult;
           try {
@@ -122,7 +122,9 @@ export function createPollingLimiter(
   };
 }
 
-/** Creates the permit of a request. The store has granted it at the time `extendedAt`, or later. */
+/**
+ * Creates the permit of a request. `extendedAt` is the earliest time at which the store can have granted it.
+ */
 function createPermit(
   store: RateLimitStore,
   id: string,
@@ -161,7 +163,7 @@ function createPermit(
   };
 }
 
-/** Waits for the answer of a store, and rejects at a time or when the signal aborts. */
+/** Waits for the response of a store. Rejects at the time `end`, or when the signal aborts. */
 async function answerBefore<T>(
   end: number,
   answer: PromiseLike<T>,
@@ -170,7 +172,7 @@ async function answerBefore<T>(
 ): Promise<T> {
   const stopped = new AbortController();
   const late = clock.sleep(Math.max(0, end - clock.now()), stopped.signal).then(() => {
-    throw new Error("its store did not answer in time");
+    throw new Error("its store did not respond in time");
   });
   late.catch(() => {});
   try {

@@ -1,13 +1,13 @@
 // The rate limit as plain JSON data, and the functions that change it. All times are in milliseconds.
 
 /**
- * Factor that lengthens the interval between requests: 530 ms instead of 500 ms at 2 per second. The
- * network delays requests unequally, so they can arrive closer together than they were sent.
+ * Safety factor on the interval between requests: 530 ms instead of 500 ms at 2 requests per second. Because of
+ * network jitter, requests can arrive closer together than they were sent.
  */
 const INTERVAL_MARGIN = 1.06;
-/** Interval at which the first waiter checks whether the permit is free. Others poll at most this often. */
+/** Interval at which the first waiter polls. The other waiters poll at most this often. */
 const POLL_INTERVAL = 10;
-/** The same interval if each poll is a message to another machine. */
+/** `POLL_INTERVAL` of a distributed state, whose polls are messages to another machine. */
 const REMOTE_POLL_INTERVAL = 50;
 /** Age after which a permit that was not extended is reclaimed. */
 export const PERMIT_TTL = 5_000;
@@ -16,8 +16,8 @@ const WAITER_TTL = 5_000;
 /** Maximum time that a waiter sleeps between two polls. */
 const MAX_SLEEP = WAITER_TTL / 2;
 /**
- * Age from which a stored time is updated. With several processes, each change is a write to a store; the
- * age is low enough for a waiter that sleeps for `MAX_SLEEP`.
+ * Minimum age at which a distributed state updates a time, because each update is a write to a store.
+ * `UPDATE_AGE + MAX_SLEEP` is less than `WAITER_TTL`, so a waiter does not expire while it sleeps.
  */
 const UPDATE_AGE = WAITER_TTL / 4;
 /**
@@ -25,9 +25,8 @@ const UPDATE_AGE = WAITER_TTL / 4;
  * reaches the service later than usual, because it opens a new connection.
  */
 const CONNECTION_TTL = 5_000;
-/** One minute. */
 const MINUTE = 60_000;
-/** How long after its last request a client's rate still slows the other clients. */
+/** Time for which a client's rate applies to the other clients after its last request. */
 const RATE_TTL = MINUTE;
 /** Multiplier on the slowdown of a key for each penalty. */
 const SLOWDOWN_PER_PENALTY = 2;
@@ -42,7 +41,7 @@ const SLOWDOWN_PER_IDLE_MINUTE = 0.5;
  * without a rate limit, whose interval is 0.
  */
 const MIN_SLOWED_INTERVAL = 500;
-/** Weight of the last permit in the average time for which permits are held. */
+/** Weight of the latest permit in the moving average of the times for which permits were held. */
 const HOLD_WEIGHT = 0.25;
 
 /** A request that waits for the permit. */
@@ -57,29 +56,31 @@ interface Waiter {
 interface Holder {
   id: string;
   key: string | undefined;
+  /** Time at which the permit was granted. */
   since: number;
   /** Time at which the permit expires unless extended. */
   expiresAt: number;
+  /** Whether the request probably opens a new connection. */
   opensConnection: boolean;
 }
 
-/** Delays of one API key, after the service has reported too many requests. */
+/** Penalty of one API key after a response with status 429. */
 interface Penalty {
   key: string | undefined;
   /** Time before which no request with the key starts. */
   blockedUntil: number;
-  /** Factor by which the interval between two requests is lengthened. */
+  /** Multiplier on the interval between two requests. */
   slowdown: number;
   /** Time of the last request with the key, or of the last penalty if that is later. */
   lastUsed: number;
 }
 
 /**
- * Requests that share one rate limit: the one that runs, and those that wait.
+ * State of one rate limit: the request that has the permit, the queue, and the penalties.
  *
- * Waiters poll it, and every entry expires unless renewed. The reason is that an edge runtime may drop a
- * request without running its `finally` blocks or timers, and may end a request that awaits a promise of
- * another request.
+ * Every entry expires unless renewed, because an edge runtime may drop a request without running its `finally`
+ * blocks or timers. Waiters poll, because the runtime may end a request that awaits a promise of another
+ * request.
  */
 export interface RateLimitState {
   /** Whether several processes share it. Each of them opens its own connections. */
@@ -89,7 +90,7 @@ export interface RateLimitState {
    * response headers if it opened a connection; `undefined` before the first request.
    */
   intervalStart: number | undefined;
-  /** The intervals between requests that clients have requested recently, with the time of the last request. */
+  /** Intervals that recent polls have asked for, each with the time of its last poll. */
   intervals: { interval: number; requestedAt: number }[];
   penalties: Penalty[];
   /** The request that has the permit; `undefined` if the permit is free. */
@@ -104,38 +105,38 @@ export interface RateLimitState {
 export interface Poll {
   /** Identifier of the request. */
   id: string;
-  /** Name of the API key, to which penalties apply; `undefined` if all requests have the same. */
+  /** Identifier of the API key to which penalties apply; `undefined` if all requests use the same key. */
   key?: string | undefined;
   /** Maximum number of requests that start per second; `Infinity` for no limit. */
   requestsPerSecond: number;
   /** Whether the request has not polled before. */
   isFirst: boolean;
-  /** Maximum time that the request still waits. Default: no maximum. */
+  /** Remaining time that the request may wait. Default: no maximum. */
   maxWait?: number | undefined;
 }
 
 /**
- * Result of a poll: the permit, the time until the next poll, or a refusal. `heldFor` is the time for which a
- * store has held the poll until it gave the permit, by default 0.
+ * Result of a poll: the permit, the time until the next poll, or a refusal. `heldFor` is the time from the
+ * arrival of the poll at the store to the grant. Default: 0.
  */
 export type PollResult =
   | { status: "granted"; heldFor?: number }
   | { status: "waiting"; delay: number }
   | { status: "refused"; retryAfter: number };
 
-/** What is known about a request when its permit is released. */
+/** Outcome of a request, passed when its permit is released. */
 export interface Release {
-  /** Time since the headers of the response arrived; `undefined` if none arrived. */
+  /** Time since the headers of the response arrived; `undefined` if they did not arrive. */
   responseAge: number | undefined;
   /** Whether the response was complete and successful, which reduces the slowdown of the key. */
   succeeded: boolean;
 }
 
 /**
- * Creates the state of a rate limit without requests.
+ * Creates an empty state.
  *
- * @param isDistributed Whether several processes share it. Intervals then count from the response, and waiters
- *   poll less often
+ * @param isDistributed Whether several processes share the state. Intervals then count from the response, and
+ *   waiters poll less often
  */
 export function createRateLimitState(isDistributed: boolean): RateLimitState {
   return {
@@ -150,26 +151,27 @@ export function createRateLimitState(isDistributed: boolean): RateLimitState {
 }
 
 /**
- * Gives the permit to a request if it is the first in the queue and may start now. A request that is not
- * in the queue joins it at the end. Requests whose key is not blocked overtake those whose key is.
+ * Polls for a request, and grants the permit if the request is first in the queue and may start now. A new
+ * request joins the end of the queue. A request whose key is blocked is overtaken by the others.
  */
 export function pollPermit(
   state: RateLimitState,
   { id, key, requestsPerSecond, isFirst, maxWait }: Poll,
   now: number,
 ): PollResult {
-  // The answer to an earlier poll was lost.
+  // The request has the permit already: the response to an earlier poll was lost.
   if (extendPermit(state, id, now)) return { status: "granted" };
   recordInterval(state, 1000 * INTERVAL_MARGIN / requestsPerSecond, now);
   let waiter = state.waiters.find((other) => other.id === id);
-  // If this request overslept, the whole process may have been suspended, so no other is removed.
-  const overslept = !isFirst && (waiter === undefined || now - waiter.polledAt >= WAITER_TTL);
+  // If this waiter polls late, the whole process may have been suspended, so no other waiter is treated as
+  // abandoned.
+  const polledLate = !isFirst && (waiter === undefined || now - waiter.polledAt >= WAITER_TTL);
   if (waiter === undefined) state.waiters.push(waiter = { id, key, polledAt: now });
   if (isDue(state, waiter.polledAt, now)) waiter.polledAt = now;
-  if (!overslept) removeAbandoned(state, now);
+  if (!polledLate) removeAbandoned(state, now);
   const penalty = currentPenalty(state, key, now);
   const interval = currentInterval(state, penalty, now);
-  const delay = delayOf(state, waiter, { penalty, interval, overslept }, now);
+  const delay = delayOf(state, waiter, { penalty, interval, polledLate }, now);
   if (delay <= 0) {
     grantPermit(state, waiter, penalty, now);
     return { status: "granted" };
@@ -182,7 +184,7 @@ export function pollPermit(
 }
 
 /**
- * Records that the request with the permit is still running, so that the permit is not reclaimed.
+ * Renews the permit of a running request, so that the permit does not expire.
  *
  * @returns Whether the request still has the permit
  */
@@ -192,7 +194,7 @@ export function extendPermit(state: RateLimitState, id: string, now: number): bo
   return true;
 }
 
-/** Releases the permit of a request. Without it, there is no effect. */
+/** Releases the permit of a request. Has no effect if the request does not have the permit. */
 export function releasePermit(
   state: RateLimitState,
   id: string,
@@ -204,8 +206,8 @@ export function releasePermit(
   const penalty = state.penalties.find(({ key }) => key === holder.key);
   if (succeeded && penalty !== undefined) penalty.slowdown *= SLOWDOWN_PER_SUCCESS;
   state.averageHold += HOLD_WEIGHT * (now - holder.since - state.averageHold);
-  // Opening the connection delayed this request. If the next request reuses the connection, it is
-  // not delayed, and would arrive too early after an interval that counts from the start.
+  // Opening a connection delayed the arrival of this request. The next request may reuse the connection and
+  // arrive without that delay, so an interval that counts from the start would be too short.
   if (isDistributed) state.intervalStart = now - (responseAge ?? 0);
   else if (holder.opensConnection && responseAge !== undefined) {
     state.intervalStart = now - responseAge;
@@ -243,10 +245,10 @@ export function penalizeKey(
 }
 
 /**
- * Copies a state with other times, for a store whose users have different clocks.
+ * Copies a state and converts its times, for a store that machines with different clocks use.
  *
- * @param convert Returns the new time. The name of a time is unique in the state, and stays the same when the time
- *   changes
+ * @param convert Returns the converted time. `name` identifies the time in the state, and stays the same when
+ *   the time changes
  */
 export function mapTimes(
   state: RateLimitState,
@@ -277,7 +279,7 @@ export function mapTimes(
   };
 }
 
-/** What determines when a waiter may start. */
+/** Conditions that determine when a waiter may start. */
 interface Conditions {
   penalty: Penalty | undefined;
   /** Interval between requests with its key. */
@@ -288,7 +290,7 @@ interface Conditions {
 function delayOf(
   state: RateLimitState,
   waiter: Waiter,
-  { penalty, interval, overslept }: Conditions & { overslept: boolean },
+  { penalty, interval, polledLate }: Conditions & { polledLate: boolean },
   now: number,
 ): number {
   const pollInterval = state.isDistributed ? REMOTE_POLL_INTERVAL : POLL_INTERVAL;
@@ -296,25 +298,26 @@ function delayOf(
   if (blockedFor > 0) return Math.min(blockedFor, MAX_SLEEP);
   const [first, second] = state.waiters.filter(({ key }) => !isBlocked(state, key, now));
   if (first !== waiter) {
-    // A process sees a release when it polls, and counts the interval from then. The next one must see it early.
+    // A process notices a release at its next poll, and counts the interval from that poll. The second waiter
+    // polls often, because it starts next.
     if (state.isDistributed && second === waiter) return 2 * pollInterval;
     // If the first waiter starts, this one has to wait for at least one interval. If the first waiter
     // leaves the queue instead, this one may start earlier, so it polls after half an interval.
     return Math.max(pollInterval, Math.min(interval / 2, MAX_SLEEP));
   }
   const { holder } = state;
-  // An expired permit is not reclaimed by a waiter that overslept: if the process was suspended, the
-  // holder had no opportunity to extend it.
-  if (holder !== undefined && (overslept || holder.expiresAt > now)) return pollInterval;
+  // A waiter that polls late does not reclaim an expired permit: if the process was suspended, the holder could
+  // not extend it.
+  if (holder !== undefined && (polledLate || holder.expiresAt > now)) return pollInterval;
   if (holder !== undefined && state.isDistributed) {
-    // Its process may have sent the request at any time before the permit expired.
+    // The holder may have sent its request at any time before the permit expired.
     state.intervalStart = holder.expiresAt;
     state.holder = undefined;
   }
   return Math.min(remainingInterval(state, interval, now), MAX_SLEEP);
 }
 
-/** Gives the permit to a waiter. */
+/** Grants the permit to a waiter. */
 function grantPermit(
   state: RateLimitState,
   { id, key }: Waiter,
@@ -330,8 +333,9 @@ function grantPermit(
 }
 
 /**
- * Estimates how long a waiter has to wait: while its key is blocked, and for the requests before it, each of
- * which takes an interval, or the average time that permits are held if that is longer.
+ * Estimates the remaining wait of a waiter: the time for which its key is blocked, plus one cycle for each
+ * request ahead of it. A cycle is the interval, or the average time for which permits were held if that is
+ * longer.
  */
 function estimateWait(
   state: RateLimitState,
@@ -384,7 +388,7 @@ function recordInterval(state: RateLimitState, interval: number, now: number): v
   else if (isDue(state, known.requestedAt, now)) known.requestedAt = now;
 }
 
-/** Whether to update a time: always within a process; after some time if each change is written to a store. */
+/** Returns whether to update a time: always in a local state, and after `UPDATE_AGE` in a distributed one. */
 function isDue({ isDistributed }: RateLimitState, time: number, now: number): boolean {
   return !isDistributed || now - time >= UPDATE_AGE;
 }

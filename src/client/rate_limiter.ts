@@ -55,7 +55,7 @@ export interface PermitRequest extends RateLimitTarget {
 }
 
 /**
- * Response to a {@linkcode PermitRequest} whose permit cannot be given within `maxWait`.
+ * Refusal of a {@linkcode PermitRequest}, because no permit will be available within `maxWait`.
  *
  * @example
  * ```ts
@@ -66,15 +66,15 @@ export interface PermitRequest extends RateLimitTarget {
  * ```
  */
 export interface PermitRefusal {
-  /** Estimated time (ms) until a permit can be given. */
+  /** Estimated time (ms) until a permit is available. */
   retryAfter: number;
 }
 
 /**
- * Permission to send one HTTP request. The next permit is given when this one is released or expires.
+ * Permission to send one HTTP request. The next permit is granted when this one is released or expires.
  *
- * The client calls the methods while the request runs, and does not wait for their promises. An error of
- * `responded` or `release` has no effect on the request: a permit that is not released expires.
+ * The client calls the methods while the request runs, and does not await their promises. An error in
+ * `responded` or `release` does not affect the request: a permit that is not released expires.
  *
  * @example A permit that never expires
  * ```ts
@@ -96,10 +96,9 @@ export interface Permit {
   /** Records that the headers of the response have arrived. */
   responded(): void | Promise<void>;
   /**
-   * Records that the request is still running, so that the permit does not expire. It is called at least
-   * once a second.
+   * Renews the permit while the request is running. The client calls it at least once a second.
    *
-   * If the result is `false` or an error, another request may get the permit soon. The client then aborts
+   * If it returns `false` or fails, the permit may soon be granted to another request. The client then aborts
    * this request and sends it again with another permit.
    */
   extend(): void | boolean | Promise<void | boolean>;
@@ -112,9 +111,8 @@ export interface Permit {
 }
 
 /**
- * Limits the rate of requests. All clients with the same API key must share one limiter, because
- * DataStream limits their requests together. `docs/rate-limiting.md` in the repository describes what an
- * implementation must do.
+ * Limits the rate of requests. All clients with the same API key must share one limiter, because DataStream's
+ * limits apply to the key. `docs/rate-limiting.md` in the repository describes what an implementation must do.
  *
  * @example A limiter that reports each wait
  * ```ts
@@ -155,13 +153,16 @@ export interface RateLimiter {
   penalize(target: RateLimitTarget, blockTime: number): void | Promise<void>;
 }
 
-/** Limiters of this process by clock. All clients share them, because the service limits them together. */
+/**
+ * Limiters of this process by clock. Clients share a limiter, because the service counts their requests
+ * together.
+ */
 const processLimiters = new WeakMap<Clock, RateLimiter>();
 
 /**
- * Returns the rate limiter of this process. It has one queue for each origin, whatever the key.
+ * Returns the rate limiter of this process. It has one queue per origin, which all API keys share.
  *
- * @param clock Clock by which to wait. Only callers with the same clock share a limiter
+ * @param clock Clock for delays. Only callers with the same clock share a limiter
  */
 export function processLimiter(clock: Clock): RateLimiter {
   const limiter = processLimiters.get(clock) ?? createProcessLimiter(clock);
@@ -210,7 +211,8 @@ function createLocalPermit(state: RateLimitState, id: string, clock: Clock): Per
       respondedAt = clock.now();
     },
     extend() {
-      // A request whose permit has expired continues: its process was suspended, and so were the others.
+      // The result is ignored: a permit of this process expires only if the process is suspended, which
+      // suspends all of its requests.
       extendPermit(state, id, clock.now());
     },
     release(outcome) {

