@@ -164,6 +164,25 @@ Deno.test(
 );
 
 Deno.test(
+  "EdgeApp.fetch() logs once and does not limit clients when the header of the option contains no address",
+  DEADLINE,
+  async () => {
+    const { log, open, close } = overConnections({
+      maxDownloadsPerClient: 1,
+      clientAddressHeader: "forwarded",
+    });
+    const forwarded = { forwarded: "for=192.0.2.1;proto=https" };
+    const proxy = at("10.0.0.1");
+    assertEquals([await open(proxy, forwarded), await open(proxy, forwarded)], [200, 200]);
+    assertEquals(log.length, 1);
+    assertStringIncludes(log[0]!, " warn ");
+    assertStringIncludes(log[0]!, "the header forwarded contains no address");
+    assert(!log[0]!.includes("192.0.2.1"));
+    await close();
+  },
+);
+
+Deno.test(
   "EdgeApp.fetch() ignores headers with addresses when no option names one",
   DEADLINE,
   async () => {
