@@ -43,7 +43,6 @@ export async function respondWithCitations(
   exchange.deadline.onRequest();
   const find = () => serviceLimit.run(findCitations, { client });
   const key = JSON.stringify([filter, within]);
-  exchange.deadline.onRequest(); // also limits the wait for the request of another response
   const finding = sharedCitations?.run(key, find, exchange.signal) ?? find();
   const citations = await finding.catch((error) => {
     throw toServiceProblem(error, "Request for citations", settings, exchange);

@@ -1,8 +1,8 @@
 // Address of a client, from the connection or from a header of a proxy.
 
 /**
- * Second argument of `EdgeApp.fetch()`. The runtimes pass the first three; a program that serves the app in
- * another way passes the last one.
+ * Second argument of `EdgeApp.fetch()`. Each runtime passes one of the first three members. A program that
+ * serves the app in another way passes `clientAddress`.
  */
 interface ConnectionInfo {
   /** Deno. */
@@ -33,7 +33,7 @@ export function defaultAddressHeader(): string | undefined {
   return navigator?.userAgent === "Cloudflare-Workers" ? CLOUDFLARE_HEADER : undefined;
 }
 
-/** Where the address of a client was found. */
+/** Address of a client. */
 export interface ClientAddress {
   /** The IPv4 address, or the first 64 bits of the IPv6 address; `undefined` if it is not known. */
   network: string | undefined;
@@ -46,11 +46,11 @@ export interface ClientAddress {
 /**
  * Returns the address of the client of a request.
  *
- * All clients behind a proxy, or behind the address translation of a cluster or a container, must not have the
- * limit of one together. Their connections come from a private address; one from the same computer is that of a
- * proxy if the request has a header of a proxy.
+ * Clients behind a proxy, or behind the address translation (NAT) of a cluster or a container, must not share
+ * the limit of one client. A connection from a private address therefore has no client address. Neither has a
+ * connection from the same computer if the request has a header that proxies add.
  *
- * @param header Header of a proxy with the address; `undefined` for the address of the connection
+ * @param header Header in which a proxy sends the address; `undefined` to use the address of the connection
  * @param connection Second argument of `EdgeApp.fetch()`
  */
 export function findClientAddress(
@@ -118,7 +118,7 @@ function parseIpv6(address: string): number[] | undefined {
   return [...before!, ...zeros, ...after];
 }
 
-/** Networks that are not on the open internet: private and link-local ones (RFC 1918, 3927, 4193, 4291, 6598). */
+/** Private, shared and link-local networks (RFC 1918, 3927, 4193, 4291, 6598). */
 const PRIVATE_NETWORK =
   /^(?:10|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.|^f[cd][\da-f]{2}:|^fe[89ab][\da-f]:/;
 

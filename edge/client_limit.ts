@@ -6,14 +6,15 @@ import type { Settings } from "./options.ts";
 import { searchParamsOf } from "./request_log.ts";
 
 /**
- * Returns a text that identifies the client of an authorized request; `undefined` if clients have no limit,
- * or the client is not known.
+ * Returns an identifier of the client of an authorized request; `undefined` if clients have no limit, or the
+ * client is unknown.
  */
 export type IdentifyClient = (exchange: Exchange) => Promise<string | undefined>;
 
 /**
- * Creates the function that identifies clients: by address for `public` access, else by the SHA-256 of
- * the token, the signature or the API key. It logs once that addresses are hidden, or not in the header.
+ * Creates the function that identifies clients: by address for `public` access, else by the SHA-256 of the
+ * token, the signature or the API key. It logs one warning if addresses are hidden, or
+ * the header has none.
  */
 export function createClientIdentifier(
   { access, maxDownloadsPerClient, clientAddressHeader = defaultAddressHeader() }: Settings,

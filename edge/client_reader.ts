@@ -13,12 +13,12 @@ interface ReadSecond {
 /**
  * The client that reads a download: measures its rate, and can disconnect it.
  *
- * Only the time counts during which bytes wait for the client. The time in which the server waits for
- * the service does not.
+ * Only time during which bytes wait for the client counts. Time during which the server waits for the service
+ * does not.
  */
 export class ClientReader {
   readonly #clock: Clock;
-  /** Time (ms) at which the last chunk was passed to the runtime; `undefined` if no bytes wait. */
+  /** Time (ms) at which the waiting chunk was passed to the runtime; `undefined` if no chunk waits. */
   #waitingSince: number | undefined;
   /** Bytes of the chunk that waits for the client. */
   #waitingBytes = 0;
@@ -48,7 +48,10 @@ export class ClientReader {
     return recent.reduce((sum, { bytes }) => sum + bytes, 0) / RATE_WINDOW;
   }
 
-  /** Error with which the download ends, after {@linkcode disconnect} was called. It then holds nothing. */
+  /**
+   * Error with which the download ends; `undefined` before {@linkcode disconnect} is called. A disconnected
+   * reader counts as holding no permit and no memory.
+   */
   get disconnectReason(): Error | undefined {
     return this.#disconnectReason;
   }
@@ -81,13 +84,13 @@ export class ClientReader {
   }
 }
 
-/** Disconnects the readers of downloads that are slow, when other clients need what they hold. */
+/** Disconnects slow readers when other clients need their permits or memory. */
 export class SlowReaders {
   /** Number of readers that were disconnected. */
   disconnected = 0;
   readonly #minRate: number;
 
-  /** @param minRate Rate (bytes per second) below which a reader is slow; 0 if none is */
+  /** @param minRate Rate (bytes per second) below which a reader is slow; 0 if no reader is */
   constructor(minRate: number) {
     this.#minRate = minRate;
   }
@@ -100,11 +103,11 @@ export class SlowReaders {
   /**
    * Disconnects the slowest reader, if one is slow.
    *
-   * @param readers Readers that hold what another client needs; none of them is disconnected yet
-   * @param need What the other client needs, for the log
+   * @param readers Readers that hold a resource that another client needs; none of them is disconnected yet
+   * @param need Resource that the other client needs, for the log
    * @returns Whether a reader was disconnected
    */
-  disconnectOne(readers: readonly (ClientReader | undefined)[], need: "place" | "memory"): boolean {
+  disconnectOne(readers: readonly (ClientReader | undefined)[], need: "slot" | "memory"): boolean {
     let slowest: ClientReader | undefined;
     let lowest = this.#minRate;
     for (const reader of readers) {

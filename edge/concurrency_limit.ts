@@ -5,8 +5,6 @@ import { HttpProblem } from "./problem.ts";
 
 /** Delay (s) after which a rejected client may try again. */
 const RETRY_DELAY = 30;
-/** Interval (ms) at which a task that waits for a permit checks whether one is free. */
-const PERMIT_POLL_INTERVAL = 100;
 
 /** Permission to run one task under a {@linkcode ConcurrencyLimit}. */
 export interface TaskPermit {
@@ -14,7 +12,7 @@ export interface TaskPermit {
   release(): void;
 }
 
-/** For whom a permit is acquired. */
+/** Client and reader for which a permit is acquired. */
 export interface PermitHolder {
   /** Client, as `identifyClient()` returns it. It has no limit of its own if it is `undefined`. */
   client?: string | undefined;
@@ -50,7 +48,7 @@ export class ConcurrencyLimit {
   readonly #permits: ExpiringSet<HeldPermit>;
 
   /**
-   * @param limits Maximum numbers, and the rate of slow readers
+   * @param limits Maximum numbers, and the disconnection of slow readers
    * @param tasks Plural noun for the tasks, used in messages
    * @param clock Clock for expiry and renewal
    */
@@ -78,8 +76,8 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * Acquires a permit and renews it until it is released. If all permits are held, the slowest reader that
-   * is too slow is disconnected, and its permit is given to the new holder.
+   * Acquires a permit and renews it until it is released. If all permits are held, it disconnects the slowest
+   * reader, provided that the reader is slow, and grants its permit to the new holder.
    *
    * @throws {HttpProblem} 429 if the client holds its maximum of permits, 503 if all permits are held
    */
@@ -94,24 +92,14 @@ export class ConcurrencyLimit {
         hint: `try again after ${RETRY_DELAY} s`,
       }, { "retry-after": String(RETRY_DELAY) });
     }
-    const permit: HeldPermit = { ...holder, release: () => {} };
-    permit.release = this.#permits.add(permit);
-    return permit;
+    return this.#hold(holder);
   }
 
-  /**
-   * Waits for a permit, acquires it and renews it until it is released.
-   *
-   * @param signal Ends the wait; the promise rejects with its reason
-   */
-  async wait(signal: AbortSignal, holder: PermitHolder = {}): Promise<TaskPermit> {
-    while (
-      this.#isClientAtLimit(holder.client) ||
-      this.held >= this.max && !this.#disconnectReader()
-    ) {
-      await this.#clock.sleep(PERMIT_POLL_INTERVAL, signal);
-    }
-    return this.acquire(holder);
+  /** Acquires a permit as {@linkcode acquire} does; returns `undefined` if none is free. */
+  tryAcquire(holder: PermitHolder = {}): TaskPermit | undefined {
+    if (this.#isClientAtLimit(holder.client)) return undefined;
+    if (this.held >= this.max && !this.#disconnectReader()) return undefined;
+    return this.#hold(holder);
   }
 
   /**
@@ -128,9 +116,15 @@ export class ConcurrencyLimit {
     }
   }
 
-  /** Permits, except those of readers that were disconnected and whose downloads end soon. */
+  /** Returns the permits, except those of disconnected readers, whose downloads end soon. */
   #heldPermits(): HeldPermit[] {
     return this.#permits.entries().filter(({ reader }) => reader?.disconnectReason === undefined);
+  }
+
+  #hold(holder: PermitHolder): TaskPermit {
+    const permit: HeldPermit = { ...holder, release: () => {} };
+    permit.release = this.#permits.add(permit);
+    return permit;
   }
 
   #isClientAtLimit(client: string | undefined): boolean {
@@ -146,7 +140,7 @@ export class ConcurrencyLimit {
       status: 429,
       title: "Too many concurrent requests of one client",
       detail: `The server allows each client ${this.#maxPerClient} concurrent ${this.#tasks}`,
-      hint: `wait until a download of yours has ended, or try again after ${RETRY_DELAY} s`,
+      hint: `wait until one of your downloads has ended, or try again after ${RETRY_DELAY} s`,
     }, { "retry-after": String(RETRY_DELAY) });
   }
 
@@ -154,7 +148,7 @@ export class ConcurrencyLimit {
   #disconnectReader(): boolean {
     return this.#slowReaders.disconnectOne(
       this.#heldPermits().map(({ reader }) => reader),
-      "place",
+      "slot",
     );
   }
 }

@@ -119,7 +119,6 @@ export async function respondWithDownload(
     // Also limits the wait for the request of another response.
     exchange.deadline.onRequest();
     const countRows = () => serviceLimit.run(() => query.count(), { client });
-    exchange.deadline.onRequest(); // also limits the wait for the request of another response
     const counting = sharedCounts?.run(JSON.stringify(document), countRows, exchange.signal) ??
       countRows();
     const body = {
@@ -130,7 +129,7 @@ export async function respondWithDownload(
     return new Response(`${JSON.stringify(body)}\n`, { headers });
   }
   const reader = new ClientReader(settings.clock);
-  const { stream, onRead, close } = openDocument(exchange, context, {
+  const { stream, isShared, onRead, close } = openDocument(exchange, context, {
     document: [...document, format, csv],
     validators: datasets?.digest,
     query,
@@ -142,6 +141,7 @@ export async function respondWithDownload(
   try {
     const response = await streamDownload({
       stream,
+      isShared,
       reader,
       headers,
       signal,
@@ -169,6 +169,8 @@ export async function respondWithDownload(
 /** A document that is sent to a client. */
 interface OpenDocument {
   stream: ReadableStream<Bytes>;
+  /** Whether other downloads have the same bytes. */
+  isShared: boolean;
   /** Frees a part of the stream that the client has read. */
   onRead: (part: Bytes) => void;
   /** Returns the permit and the room. */
@@ -205,6 +207,7 @@ function openDocument(
     const byteOptions = { csv, [PAGE_BUFFER]: buffer };
     return {
       stream: query.bytes(format, byteOptions),
+      isShared: false,
       onRead(part) {
         buffer.remove(part.length);
         // Garbage collection cannot free it, because the query still references it.
@@ -221,7 +224,7 @@ function openDocument(
     buffer,
     permits: {
       acquire: () => serviceLimit.acquire(holder),
-      wait: (signal) => serviceLimit.wait(signal, holder),
+      tryAcquire: () => serviceLimit.tryAcquire(holder),
     },
     document,
     validators,
@@ -238,7 +241,7 @@ function openDocument(
     },
     onStoreError: (error) => cache.reportStoreError(error, exchange),
   });
-  return { stream, onRead: release, close };
+  return { stream, isShared: true, onRead: release, close };
 }
 
 /**

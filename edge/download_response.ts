@@ -8,6 +8,8 @@ import type { RequestOutcome } from "./request_log.ts";
 interface StreamedDownload {
   /** Bytes of the document. */
   stream: ReadableStream<Bytes>;
+  /** Whether other downloads have the same bytes, which are therefore not freed. */
+  isShared: boolean;
   /** Measures the rate of the client. */
   reader: ClientReader;
   headers: Record<string, string>;
@@ -56,7 +58,8 @@ export async function streamDownload(download: StreamedDownload): Promise<Respon
 function createBody(
   reader: ReadableStreamDefaultReader<Bytes>,
   first: ReadableStreamReadResult<Bytes>,
-  { reader: client, readerTimeout, clock, onError, onRead, onChunk, onEnd }: StreamedDownload,
+  { isShared, reader: client, readerTimeout, clock, onError, onRead, onChunk, onEnd }:
+    StreamedDownload,
 ): ReadableStream<Bytes> {
   let { done: isDone, value: part } = first;
   /** Number of bytes of the part that were passed to the runtime. */
@@ -109,7 +112,9 @@ function createBody(
         controller.close();
         return end("complete");
       }
-      const chunk = part.slice(taken, taken + MAX_CHUNK);
+      const range = [taken, taken + MAX_CHUNK] as const;
+      // The memory of a part of one download is freed while the runtime may still send its last chunk.
+      const chunk = isShared ? part.subarray(...range) : part.slice(...range);
       taken += chunk.length;
       if (taken === part.length) dropPart();
       onChunk(chunk.length);

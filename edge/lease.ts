@@ -6,7 +6,7 @@ const LEASE_RENEWAL_INTERVAL = 1_000;
 const LEASE_TTL = 5_000;
 
 /**
- * Shows other requests that the request that does a task for them still runs. It expires unless the request renews
+ * Indicates that the request that runs a shared task has not ended. A lease expires unless its request renews
  * it, because workerd can drop a request without running its `finally` blocks or timers.
  */
 export class Lease {
@@ -20,7 +20,7 @@ export class Lease {
     this.#renew().catch(() => {});
   }
 
-  /** Whether the request was probably dropped. */
+  /** Whether the lease has expired, because its request was probably dropped. */
   get isExpired(): boolean {
     return this.#clock.now() - this.#renewedAt > LEASE_TTL;
   }

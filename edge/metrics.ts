@@ -160,7 +160,7 @@ export class Metrics {
       ...family(
         "weir_slow_clients_disconnected_total",
         "counter",
-        "Slow clients disconnected because other clients needed their places or memory.",
+        "Slow clients disconnected because other clients needed their slots or memory.",
         [[{}, limit.disconnected]],
       ),
       "",

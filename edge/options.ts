@@ -92,8 +92,8 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
   clientAddressHeader?: string | undefined;
   /**
    * Minimum rate (bytes per second) of a client that reads a download. If a client reads less in 60 s in which
-   * bytes wait for it, it is disconnected when all `maxDownloads` places are taken, or the memory for output is in
-   * use, and another client needs them. 0 for no minimum. Default 64000.
+   * bytes wait for it, it is disconnected when all `maxDownloads` slots are in use, or the memory for output is
+   * in use, and another client needs them. 0 for no minimum. Default 64000.
    */
   minReaderRate?: number | undefined;
   /**
@@ -385,7 +385,9 @@ function requireToken(option: "tokens" | "metricsToken", token: string): void {
 /** Rejects a text that is not the name of a header (RFC 9110, 5.1). */
 function requireHeaderName(option: string, name: string | undefined): void {
   if (name === undefined) return;
-  if (typeof name === "string" && /^[\w!#$%&'*+\-.^`|~]+$/.test(name)) return;
+  const isName = typeof name === "string" && /^[\w!#$%&'*+\-.^`|~]+$/.test(name);
+  // Its value is a list of pairs (RFC 7239), not of addresses: no client would have a limit.
+  if (isName && name.toLowerCase() !== "forwarded") return;
   throw invalidValue(option, "the name of a header, such as x-forwarded-for", name);
 }
 

@@ -6,21 +6,22 @@ import { HttpProblem } from "./problem.ts";
 
 /** Interval (ms) at which the first download that waits checks whether there is room. */
 const ROOM_POLL_INTERVAL = 20;
-/** Interval (ms) at which the others check whether they are the first one. */
+/** Interval (ms) at which the other downloads check whether they are the first one. */
 const TURN_POLL_INTERVAL = 100;
 /** Time (ms) without a poll after which a download that waits is treated as abandoned. */
 const ABANDONED_AFTER = 5_000;
+/** Time (ms) without a poll after which it loses its place. It is longer than most suspensions of a process. */
+const FORGOTTEN_AFTER = 60_000;
 /** Length (bytes) that is reserved for the first page of a download; 10,000 records take about 3 MB as CSV. */
 const FIRST_PAGE_LENGTH = 4_000_000;
 
 /**
  * Limits the output that all open downloads buffer for their clients.
  *
- * A download reserves room for a page before it requests the page, first come, first served; slow readers come
- * last, and are disconnected if there is no room for another download. The page is then
- * read without waiting for the client, because a page that is being received blocks the other requests to the
- * service. Pages arrive one after another, and a page can be longer than expected: the limit is exceeded at most
- * by this difference.
+ * A download reserves room for a page before it requests the page, in the order of arrival. Slow readers come
+ * last, and are disconnected if there is no room for another download. The server reads a page without waiting
+ * for the client, because a page that is being received blocks the other requests to the service. A page can be
+ * longer than expected. Pages arrive one after another, so the limit is exceeded at most by the difference.
  *
  * A waiter polls, because workerd ends a request that awaits a promise of another request.
  */
@@ -47,6 +48,11 @@ export class OutputBudget {
   get used(): number {
     const shared = lengthOfPages(this.sharedPages);
     return shared + this.#openBuffers().reduce((sum, { length }) => sum + length, 0);
+  }
+
+  /** Number of downloads that wait for room, or were dropped while they waited. */
+  get waiting(): number {
+    return this.#waiters.length;
   }
 
   /** Shared pages that clients still read. */
@@ -79,10 +85,10 @@ export class OutputBudget {
     const clock = this.#clock;
     const startedAt = clock.now();
     const waiter = { buffer, polledAt: startedAt };
-    this.#waiters.push(waiter);
     try {
       for (;;) {
         const now = waiter.polledAt = clock.now();
+        if (!this.#waiters.includes(waiter)) this.#waiters.push(waiter);
         const isFirst = this.#firstWaiter(now) === buffer;
         if (isFirst && (this.#hasRoomFor(buffer) || this.#makeRoomFor(buffer))) {
           return buffer.reserve();
@@ -95,13 +101,15 @@ export class OutputBudget {
     }
   }
 
-  /** Buffers, except those of readers that were disconnected and whose downloads end soon. */
+  /** Returns the buffers, except those of disconnected readers, whose downloads end soon. */
   #openBuffers(): OutputBuffer[] {
     return this.#buffers.entries().filter(({ reader }) => reader?.disconnectReason === undefined);
   }
 
-  /** Returns the first download that waits and whose reader is not slow, else the first one. */
+  /** Returns the first waiting download whose reader is not slow, or else the first waiting download. */
   #firstWaiter(now: number): OutputBuffer | undefined {
+    // A request that was dropped does not remove itself, and its buffer refers to pages.
+    this.#waiters = this.#waiters.filter(({ polledAt }) => now - polledAt <= FORGOTTEN_AFTER);
     const waiting = this.#waiters.filter(({ polledAt }) => now - polledAt <= ABANDONED_AFTER)
       .map(({ buffer }) => buffer);
     return waiting.find(({ reader }) => !this.#slowReaders.isSlow(reader)) ?? waiting[0];
@@ -151,7 +159,7 @@ function noRoom(): HttpProblem {
   return new HttpProblem({
     status: 503,
     title: "Too many concurrent requests",
-    detail: "Other downloads use the memory that this server has for downloads",
+    detail: "Other downloads use all the memory that this server has for downloads",
     hint: `try again after ${NO_ROOM_DELAY} s`,
   }, { "retry-after": String(NO_ROOM_DELAY) });
 }
@@ -176,7 +184,7 @@ export class OutputBuffer implements PageBuffer {
   /**
    * @param budget The limit that all downloads share
    * @param maxWait Returns the maximum time (ms) to wait for room for a page. Default: no maximum
-   * @param reader Reader of the download. Default: none, which is not slow
+   * @param reader Reader of the download. Default: none, so the download is never slow
    */
   constructor(
     budget: OutputBudget,
@@ -238,7 +246,7 @@ export class OutputBuffer implements PageBuffer {
     this.#unread -= bytes;
   }
 
-  /** Returns the room to the budget, and ends the wait for more. Further calls have no effect. */
+  /** Returns the reserved room to the budget, and ends a wait for room. Further calls have no effect. */
   close(): void {
     this.#closed.abort();
     this.pages.clear();

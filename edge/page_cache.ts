@@ -11,30 +11,30 @@ import { StandardPageStore } from "./standard_page_store.ts";
 
 /** Options of a {@linkcode PageCache}. */
 interface PageCacheOptions {
-  /** Maximum number of bytes of the pages in memory that no client reads. */
+  /** Maximum total length (bytes) of the pages that no client reads. */
   maxBytes: number;
   /** Age (ms) at which a page is stale. */
   ttl: number;
   /** Returns the time in milliseconds since 1970. */
   now: () => number;
   clock: Clock;
-  /** Downloads that read pages. */
+  /** Budget that knows which pages clients read. */
   budget: Pick<OutputBudget, "sharedPages">;
   /** Store for pages that no client reads. Default: memory. */
   store?: StandardPageStore | undefined;
 }
 
 /**
- * Pages of documents, for concurrent and later downloads. A page is in memory while it is fetched and while a
- * client reads it. Other pages are in memory up to the maximum, the least recently used are evicted first, or in
- * the store.
+ * Cache of pages, for concurrent and later downloads. A page is in memory while it is fetched and while a
+ * client reads it. Other pages are in the store, or in memory up to the maximum. The least recently used pages
+ * are evicted first.
  */
 export class PageCache {
   /** Number of pages that a download did not have to fetch. */
   hits = 0;
   /** Number of pages that were fetched. */
   misses = 0;
-  /** Number of pages of which the fetch has begun. */
+  /** Number of pages whose fetch has begun. */
   started = 0;
   readonly store: StandardPageStore | undefined;
   readonly #options: PageCacheOptions;
@@ -47,14 +47,14 @@ export class PageCache {
     this.store = options.store;
   }
 
-  /** Number of cached bytes: of the pages in memory that are complete, and of the store. */
+  /** Number of cached bytes: complete pages in memory, and pages in the store. */
   get bytes(): number {
     let bytes = this.store?.bytes ?? 0;
     for (const page of this.#pages.values()) bytes += page.end === undefined ? 0 : sizeOf(page);
     return bytes;
   }
 
-  /** Time (ms since 1970) before which a page that was fetched is stale. */
+  /** Pages that were fetched before this time (ms since 1970) are stale. */
   get staleBefore(): number {
     return this.#options.now() - this.#options.ttl;
   }
@@ -62,7 +62,7 @@ export class PageCache {
   /**
    * Returns a page that is complete or is being fetched.
    *
-   * @param first Number of the first page that can be used if it is complete. Default: all that are not stale
+   * @param first Lowest sequence number of a complete page to return. Default: return every fresh page
    */
   find(key: string, first?: number): SharedPage | undefined {
     const page = this.#pages.get(key);
@@ -79,7 +79,7 @@ export class PageCache {
     return page;
   }
 
-  /** Adds a page that the caller fetches. It must end with `complete()` or `fail()`. */
+  /** Adds a page that the caller fetches. The caller must end it with `complete()` or `fail()`. */
   start(key: string, arrival: SharedPage["arrival"]): SharedPage {
     const { now, clock } = this.#options;
     const lease = new Lease(clock);
@@ -90,7 +90,7 @@ export class PageCache {
     return page;
   }
 
-  /** Ends a page. */
+  /** Marks a page as complete. */
   complete(page: SharedPage, end: PageEnd): void {
     page.end = end;
     page.lease.end();
@@ -98,7 +98,7 @@ export class PageCache {
   }
 
   /**
-   * Ends a page that will not be complete.
+   * Marks a page as failed.
    *
    * @param error Error of the service; `undefined` if the download has ended
    */
@@ -153,10 +153,10 @@ export function createPageCache(
 /**
  * Returns the key of a page: everything that determines its bytes, as JSON.
  *
- * @param document Value of JSON that identifies the document. It contains no key, token or signature
+ * @param document JSON value that identifies the document. It contains no key, token or signature
  * @param after Cursor before the page; `undefined` for the first page
  */
 export function keyOfPage(document: unknown, after: Cursor | undefined): string {
-  // The options of the query are in the document.
+  // `document` already contains the options of the query.
   return JSON.stringify([VERSION, document, after && { ...after, query: undefined }]);
 }

@@ -153,15 +153,16 @@ export function toServiceProblem(
   const hidesDetails = isSilent || status === 502;
   if (hidesDetails) {
     const detail = "DataStream did not return a complete response";
-    return new HttpProblem({ status, title, detail, hint: requestIdHint(exchange.id) });
+    const details = { status, title, detail, hint: requestIdHint(exchange.id) };
+    return new HttpProblem(details, status === 503 ? retryAfterHeader(error) : {});
   }
   const text = `${error.address ? "DataStream " : ""}${error.detail}`;
   // A message of the service can contain its address.
   const detail = text.replaceAll(new URL(error.url).origin, "DataStream");
   if (status === 503) {
-    const seconds = retryDelay(error);
-    const hint = `try again after ${seconds} s`;
-    return new HttpProblem({ status, title, detail, hint }, { "retry-after": String(seconds) });
+    const headers = retryAfterHeader(error);
+    const hint = `try again after ${headers["retry-after"]} s`;
+    return new HttpProblem({ status, title, detail, hint }, headers);
   }
   const hint = STATUS_HINTS[status] ?? nameOptions(error.hint, OPTION_NAMES);
   return new HttpProblem({ status, title, detail, hint });
@@ -181,8 +182,8 @@ function statusFor(
   return GATEWAY_STATUS[status] ?? 502;
 }
 
-/** Returns the delay (s), at least 1, after which a client may try again. */
-function retryDelay({ retryAfter }: DataStreamError): number {
-  if (retryAfter === undefined) return DEFAULT_RETRY_DELAY;
-  return Math.max(1, Math.ceil(retryAfter / 1000));
+/** Returns the header with the delay (s), at least 1, after which a client may try again. */
+function retryAfterHeader({ retryAfter }: DataStreamError): { "retry-after": string } {
+  const seconds = retryAfter === undefined ? DEFAULT_RETRY_DELAY : Math.ceil(retryAfter / 1000);
+  return { "retry-after": String(Math.max(1, seconds)) };
 }

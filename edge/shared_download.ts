@@ -12,8 +12,10 @@ import { HttpProblem } from "./problem.ts";
 import type { StartDeadline } from "./start_deadline.ts";
 import type { DocumentPart, PageEnd, SharedPage } from "./shared_page.ts";
 
-/** Interval (ms) at which a download checks whether a page that another one fetches has grown. */
+/** Interval (ms) at which a download polls a page that another one fetches. */
 const GROWTH_POLL_INTERVAL = 20;
+/** Interval (ms) at which a download that waits for a permit checks whether one is free. */
+const PERMIT_POLL_INTERVAL = 100;
 /** Number of failed fetches of a page by other downloads after which a download fails too. */
 const MAX_FAILED_FETCHES = 2;
 
@@ -25,8 +27,8 @@ export interface FetchPermits {
    * @throws {HttpProblem} If none is free
    */
   acquire(): TaskPermit;
-  /** Waits for a permit and acquires it. */
-  wait(signal: AbortSignal): Promise<TaskPermit>;
+  /** Acquires a permit; returns `undefined` if none is free. */
+  tryAcquire(): TaskPermit | undefined;
 }
 
 /** Options of {@linkcode shareDownload}. */
@@ -35,11 +37,11 @@ export interface SharedDownloadOptions {
   /** Counts the pages that the client reads. */
   buffer: OutputBuffer;
   permits: FetchPermits;
-  /** Value of JSON that identifies the document. It contains no key, token or signature. */
+  /** JSON value that identifies the document. It contains no key, token or signature. */
   document: unknown;
   /**
-   * State of the datasets. Without it, the download uses only pages whose fetch was running when the download
-   * began, or began later, and stores none.
+   * Digest of the versions of the datasets. Without it, the download stores no pages, and uses only pages whose
+   * fetch was running when the download began or started later.
    */
   validators: string | undefined;
   /** Limits of the time until the response has its first content. Its signal ends the download. */
@@ -51,7 +53,10 @@ export interface SharedDownloadOptions {
   clock: Clock;
   /** Called with the number of rows of each part that is delivered. */
   onRows: (rows: number) => void;
-  /** Called with an error of the store. The page is then fetched, or not stored. */
+  /**
+   * Called with an error of the store. A page that cannot be read is fetched; one that cannot be written is not
+   * stored.
+   */
   onStoreError: (error: unknown) => void;
 }
 
@@ -59,9 +64,9 @@ export interface SharedDownloadOptions {
 export interface SharedDownload {
   /** Bytes of the document. They are shared: they must not be changed or transferred. */
   stream: ReadableStream<Bytes>;
-  /** Tells that the client has read the next chunk of the stream. */
+  /** Records that the client has read the next chunk of the stream. */
   release(): void;
-  /** Ends the download, and returns its permit. */
+  /** Ends the download, and releases its permit. */
   close(): void;
 }
 
@@ -78,7 +83,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
   const { signal } = stop;
   const firstPage = validators === undefined ? cache.started : undefined;
   const store = validators === undefined ? undefined : cache.store;
-  /** Permit of the server. It is held as long as no other download fetches the pages. */
+  /** Permit of the server, held while this download fetches the pages. */
   let permit: TaskPermit | undefined;
   /** Parts of the pages that this download requests, after the last page that it has read. */
   let source: AsyncIterator<BatchPart<Bytes>> | undefined;
@@ -86,7 +91,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
   let current: SharedPage | undefined;
   /** Page of each chunk that the client has not read. */
   const unread: SharedPage[] = [];
-  /** Rows after the current position that the client already has, from a page whose fetch has failed. */
+  /** Part of the current page that the client already has, because an earlier fetch of the page failed. */
   let sent: DocumentPart = { data: new Uint8Array(), rows: 0 };
   let hasStarted = false;
   let saving: Promise<void> | undefined;
@@ -139,13 +144,27 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
       return { data, rows, isPageEnd: true };
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof HttpProblem) throw error; // there is no room
+      if (error instanceof HttpProblem) throw error; // no memory is free for the page
       onStoreError(error);
       return undefined;
     }
   }
 
-  /** Fetches a page for this download and those that follow it. */
+  /** Waits for a permit, or until the page is complete or another download fetches it. */
+  async function waitForPermit(key: string): Promise<void> {
+    for (;;) {
+      signal.throwIfAborted();
+      if (cache.find(key, firstPage) !== undefined) return;
+      permit = permits.tryAcquire();
+      if (permit !== undefined) return;
+      await clock.sleep(PERMIT_POLL_INTERVAL, signal);
+    }
+  }
+
+  /**
+   * Fetches a page for this download and those that follow it. Ends early if it had to wait for a permit; another
+   * download can fetch the page then.
+   */
   async function* fetchPage(
     page: SharedPage,
     after: Cursor | undefined,
@@ -158,10 +177,12 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
         stopFetching();
         return yield stored;
       }
+      signal.throwIfAborted();
+      permit ??= hasStarted ? permits.tryAcquire() : permits.acquire();
       if (permit === undefined) {
-        permit = hasStarted ? await permits.wait(signal) : permits.acquire();
-        if (signal.aborted) stopFetching();
-        signal.throwIfAborted();
+        // Downloads that follow this one must not wait for its permit: its client may hold its maximum for hours.
+        cache.fail(page);
+        return await waitForPermit(page.key);
       }
       const parts = source ??= request(after);
       cache.misses++;
@@ -184,7 +205,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
       if (error instanceof DataStreamError) failure = error;
       throw error;
     } finally {
-      // Also if the client has left.
+      // This also runs when the client has disconnected.
       if (page.end === undefined) cache.fail(page, failure);
     }
   }
@@ -294,7 +315,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
  *
  * @param before Length (bytes) and rows of the page before the item
  * @param sent Bytes and rows of the page that the client has
- * @throws {Error} If the bytes that the client has are other ones
+ * @throws {Error} If the bytes that the client has differ from those of the item
  */
 function withoutSent(
   { data, rows, isPageEnd }: PageItem,

@@ -3,16 +3,16 @@ import type { Cursor } from "../src/client/batches.ts";
 import type { DataStreamError } from "../src/errors.ts";
 import type { Lease } from "./lease.ts";
 
-/** Some rows of a page, in the format of its document. */
+/** Rows of a page, in the format of its document. */
 export interface DocumentPart {
   /** Bytes that downloads share: they must not be changed or transferred. */
   readonly data: Bytes;
   readonly rows: number;
 }
 
-/** Where a page ends. */
+/** End of a page. */
 export interface PageEnd {
-  /** Cursor to continue after the page. */
+  /** Cursor with which the next page begins. */
   readonly cursor: Cursor;
   /** Whether the document ends with the page. */
   readonly isLast: boolean;
@@ -23,15 +23,15 @@ export interface PageEnd {
  * because workerd ends a request that awaits a promise of another request.
  */
 export interface SharedPage {
-  /** Everything that determines the page. */
+  /** Key in the cache: everything that determines the bytes of the page. */
   readonly key: string;
-  /** Number of pages that were started before. */
+  /** Sequence number: the number of pages that were started before. */
   readonly number: number;
   /** Time (ms since 1970) at which the fetch began. */
   fetchedAt: number;
   /** Lease of the download that fetches the page. */
   readonly lease: Lease;
-  /** Tells when the last byte of the service arrived. */
+  /** Arrival time (ms) of the last byte from the service. */
   readonly arrival: { readonly lastByteAt: number };
   readonly parts: DocumentPart[];
   /** Number of bytes so far. */
@@ -42,11 +42,11 @@ export interface SharedPage {
   failure?: PageFailure;
 }
 
-/** Maximum difference (ms) by which the clock of another process can be ahead. */
+/** Maximum time (ms) by which the clock of another process can be ahead. */
 const MAX_CLOCK_SKEW = 1_000;
 
 /**
- * Whether a page can be used.
+ * Returns whether a page is neither stale nor from the future.
  *
  * @param fetchedAt Time at which its fetch began
  * @param notBefore Time before which the fetch must not have begun
@@ -55,7 +55,7 @@ export function isFresh(fetchedAt: number, notBefore: number, now: number): bool
   return fetchedAt >= notBefore && fetchedAt <= now + MAX_CLOCK_SKEW;
 }
 
-/** Why a page was not fetched. */
+/** Reason why a page is incomplete. */
 interface PageFailure {
   /** Error of the service; `undefined` if the download that fetched the page has ended. */
   error: DataStreamError | undefined;

@@ -2,26 +2,28 @@ import type { Bytes } from "../src/bytes.ts";
 import { utf8Decoder, utf8Encoder } from "../src/bytes.ts";
 import { type DocumentPart, isFresh, type PageEnd, type SharedPage } from "./shared_page.ts";
 
-/** Name of the cache. A change of the form of its entries needs another name. */
+/** Name of the cache. Use another name when the format of the entries changes. */
 const CACHE_NAME = "weir-pages-1";
-/** Host of the URLs of entries. No request is sent to it: `.invalid` is reserved (RFC 2606). */
+/** Base URL of entries. No request is sent to it: `.invalid` is reserved (RFC 2606). */
 const ENTRY_ROOT = "https://weir.invalid/pages/";
 /** Header with the time (ms since 1970) at which the fetch of the page began. */
 const FETCHED_AT = "x-weir-fetched-at";
 /** Header with the length (bytes) of the body. */
 const LENGTH = "x-weir-length";
 
-/** The members of `CacheStorage` that are used. Not every runtime has all types of the standard. */
+/**
+ * Members of `CacheStorage` that the store uses. They are declared here because some runtimes lack the types.
+ */
 interface Caches {
   open(name: string): Promise<StandardCache>;
 }
 
-/** The members of `Cache` that are used. */
+/** Members of `Cache` that the store uses. */
 interface StandardCache {
   match(url: string): Promise<Response | undefined>;
   put(url: string, response: Response): Promise<void>;
   delete(url: string): Promise<boolean>;
-  /** Not in all runtimes. */
+  /** Some runtimes do not have this method. */
   keys?(): Promise<readonly Request[]>;
 }
 
@@ -49,17 +51,18 @@ export interface StoredPage extends DocumentPart, PageEnd {
 }
 
 /**
- * Stores pages in a cache of the standard `caches`, and removes stale pages and the least recently used ones above
- * the maximum: Deno's cache has no maximum, and returns entries after their `max-age`.
+ * Stores pages in a cache of the standard `caches`. It removes stale pages itself, and the least recently used
+ * pages above the maximum, because Deno's cache has no maximum and ignores `max-age`.
  *
- * The maximum applies to the pages that this process has stored or has found at its first write. On Workers, where
- * the entries cannot be listed, it applies to the pages that this isolate has stored; Cloudflare evicts the others.
+ * The maximum applies to the pages that this process has stored or has found at its first write. Workers cannot
+ * list the entries, so the maximum applies only to the pages that this isolate has stored. Cloudflare evicts
+ * the others.
  *
  * Source: Service Workers, "Cache".
  */
 export class StandardPageStore {
   readonly #options: PageStoreOptions;
-  /** Lengths and times of the known entries by URL, the least recently used first. */
+  /** Known entries by URL, the least recently used first. */
   readonly #entries = new Map<string, { length: number; fetchedAt: number }>();
   #isListed = false;
 
@@ -90,16 +93,16 @@ export class StandardPageStore {
     const url = await urlOfEntry(key);
     const response = await (await this.#open()).match(url);
     if (response === undefined) return undefined;
-    const facts = factsOf(response);
-    if (facts === undefined || !isFresh(facts.fetchedAt, notBefore, this.#options.now())) {
+    const info = entryInfoOf(response);
+    if (info === undefined || !isFresh(info.fetchedAt, notBefore, this.#options.now())) {
       await response.body?.cancel();
       return undefined;
     }
     await reserve();
-    const page = readEntry(new Uint8Array(await response.arrayBuffer()), facts);
+    const page = readEntry(new Uint8Array(await response.arrayBuffer()), info);
     if (page === undefined) return undefined;
     this.#entries.delete(url);
-    this.#entries.set(url, facts);
+    this.#entries.set(url, info);
     return page;
   }
 
@@ -122,7 +125,7 @@ export class StandardPageStore {
     if (length > maxBytes) return;
     this.#entries.set(url, { length, fetchedAt });
     const headers = {
-      // Workers stores no response without it.
+      // Workers do not store a response without this header.
       "cache-control": `public, max-age=${Math.max(1, Math.ceil(ttl / 1000))}`,
       "content-type": "application/octet-stream",
       [FETCHED_AT]: String(fetchedAt),
@@ -147,14 +150,14 @@ export class StandardPageStore {
     for (const { url } of await keysOf(cache)) {
       if (this.#entries.has(url)) continue;
       const response = await cache.match(url);
-      const facts = response && factsOf(response);
+      const info = response && entryInfoOf(response);
       await response?.body?.cancel();
       // An entry without a time is stale.
-      this.#entries.set(url, facts ?? { length: 0, fetchedAt: -Infinity });
+      this.#entries.set(url, info ?? { length: 0, fetchedAt: -Infinity });
     }
   }
 
-  /** Removes stale entries, and others until there is room. */
+  /** Removes stale entries, and the least recently used ones until there is room. */
   async #removeEntries(cache: StandardCache, needed: number): Promise<void> {
     const { maxBytes, ttl, now } = this.#options;
     let { bytes } = this;
@@ -167,7 +170,7 @@ export class StandardPageStore {
   }
 }
 
-/** Lists the entries of a cache; none if it cannot. In workerd, `keys()` throws. */
+/** Lists the entries of a cache. Returns none if the cache cannot list them: in workerd, `keys()` throws. */
 async function keysOf(cache: StandardCache): Promise<readonly Request[]> {
   try {
     return await cache.keys?.() ?? [];
@@ -188,8 +191,8 @@ async function urlOfEntry(key: string): Promise<string> {
   return ENTRY_ROOT + hex.join("");
 }
 
-/** Returns the time and length of an entry; `undefined` if it has none. */
-function factsOf({ headers }: Response): { fetchedAt: number; length: number } | undefined {
+/** Returns the time and length in the headers of an entry; `undefined` if one is missing. */
+function entryInfoOf({ headers }: Response): { fetchedAt: number; length: number } | undefined {
   const fetchedAt = Number(headers.get(FETCHED_AT) ?? NaN);
   const length = Number(headers.get(LENGTH) ?? NaN);
   return Number.isFinite(fetchedAt) && Number.isFinite(length) ? { fetchedAt, length } : undefined;
@@ -214,7 +217,7 @@ function readEntry(
   }
 }
 
-/** Creates a stream of chunks, which are copied: the runtime may transfer those that it gets. */
+/** Creates a stream of copies of chunks, because the runtime may transfer the chunks that it receives. */
 function streamOf(chunks: readonly Bytes[]): ReadableStream<Bytes> {
   const remaining = chunks.filter(({ length }) => length > 0);
   return new ReadableStream({

@@ -17,7 +17,7 @@ export class SilenceError extends Error {
 /**
  * Limits the time until a response has its first content.
  *
- * A slow service is not silent: each byte of a response restarts the time.
+ * Each byte from the service restarts the limit of silence, so a slow response is not aborted.
  */
 export class StartDeadline implements StartLimits {
   readonly #clock: Clock;
@@ -48,7 +48,7 @@ export class StartDeadline implements StartLimits {
     return this.#lastByteAt;
   }
 
-  /** Applies the limit of silence to a wait for the requests of another response. */
+  /** Applies the limit of silence to a response that waits for the requests of another one. */
   followRequests({ lastByteAt }: Pick<StartDeadline, "lastByteAt">): void {
     this.onRequest();
     this.#lastByteAt = Math.max(this.#lastByteAt, lastByteAt);
@@ -65,7 +65,7 @@ export class StartDeadline implements StartLimits {
     this.#lastByteAt = this.#clock.now();
   }
 
-  /** Ends the limits, because the response has content, or an error. */
+  /** Ends the limits: the response has content or an error. */
   end(): void {
     this.#ended.abort();
   }

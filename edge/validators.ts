@@ -15,7 +15,7 @@ import type { DownloadParameters } from "./search_params.ts";
 import { SharedTasks } from "./shared_tasks.ts";
 import { TtlCache } from "./ttl_cache.ts";
 
-/** Age (ms) at which the versions of datasets are requested again, also after a failure. */
+/** TTL (ms) of the versions of datasets, and of a failure to request them. */
 const VERSIONS_TTL = 60_000;
 /** Maximum number of cached states. A key can have 8000 characters. */
 const MAX_STATES = 200;
@@ -32,14 +32,14 @@ export interface DatasetState {
   publishedAt: number | undefined;
 }
 
-/** Options of a download on which its rows and datasets depend. */
+/** Options of a download that determine its rows and datasets. */
 type DownloadQuery = DownloadParameters["query"];
 
 /** Options of {@linkcode DatasetStates.load}. */
 interface LoadOptions {
   /** Limit for requests to the service. */
   limit: ConcurrencyLimit;
-  /** For whom a permit of this limit is acquired. */
+  /** Client and reader for which a permit of this limit is acquired. */
   holder: PermitHolder;
   /** Signal of the client's request. */
   signal: AbortSignal;
@@ -135,12 +135,12 @@ export class DatasetStates {
   }
 }
 
-/** Returns the key of a query in the cache: the datasets of all queries with the same key are the same. */
+/** Returns the cache key of a query. Queries with the same key have the same datasets. */
 function keyOf(query: DownloadQuery): string {
   return toWiderMetadataFilter(query) ?? "";
 }
 
-/** Whether the requests for rows would fail for the same reason: the API key, or the rate limit. */
+/** Whether requests for rows would fail with the same error: of the API key or the rate limit. */
 function isFinal(error: unknown): boolean {
   return error instanceof DataStreamError &&
     (error.status === 401 || error.status === 403 || error.kind === "rate-limit");
@@ -155,7 +155,7 @@ async function toState(versions: readonly DatasetVersion[]): Promise<DatasetStat
 }
 
 /** Everything that determines the bytes of a response, except the datasets. */
-interface ResponseForm extends Pick<DownloadParameters, "query" | "csv" | "count"> {
+interface Representation extends Pick<DownloadParameters, "query" | "csv" | "count"> {
   resource: ResourceName;
   format: FormatName;
 }
@@ -169,13 +169,21 @@ interface ResponseForm extends Pick<DownloadParameters, "query" | "csv" | "count
  */
 export async function validatorsOf(
   { resource, format, query: { select, filter, within, limit, skipToken }, csv, count }:
-    ResponseForm,
+    Representation,
   { digest, publishedAt }: DatasetState,
   { dataStreamOptions: { baseUrl = PRODUCTION_URL }, now }: Settings,
 ): Promise<{ etag: string; "last-modified"?: string }> {
-  const form = [resource, select, filter, within, limit, skipToken, count || [format, csv]];
+  const representation = [
+    resource,
+    select,
+    filter,
+    within,
+    limit,
+    skipToken,
+    count || [format, csv],
+  ];
   return {
-    etag: `W/"${await hash([VERSION, baseUrl, digest, form])}"`,
+    etag: `W/"${await hash([VERSION, baseUrl, digest, representation])}"`,
     // RFC 9110, section 8.8.2.1: a time in the future must be replaced by the current one.
     ...(publishedAt !== undefined && {
       "last-modified": new Date(Math.min(publishedAt, now())).toUTCString(),

@@ -23,6 +23,7 @@ const app = createApp({
   apiKey: "sandbox",
   baseUrl: baseUrl!,
   pageCache: "none", // the downloads have the same URL
+  maxDownloadsPerClient: Infinity,
   rateLimiter: createKvRateLimiter(kv),
 });
 const lines = await Promise.all(

@@ -115,7 +115,7 @@ testOnEach(
 const SPEED = 20;
 
 testOnEach(
-  "the app gives the place of a reader at 30 kB/s to another client after 60 s",
+  "the app gives the slot of a reader at 30 kB/s to another client after 60 s",
   async (runtime) => {
     await using upstream = serveUpstream(
       (request) => jsonResponse(pageFor(request, SLOW)),
@@ -144,7 +144,7 @@ testOnEach(
       }
     });
     assertEquals(await canDownload(server.root), false);
-    await waitFor(() => canDownload(server.root), "a place", 60_000);
+    await waitFor(() => canDownload(server.root), "a slot", 60_000);
     assert(performance.now() - opened > 60_000 / SPEED);
     const rate = /the client read (\d+) bytes per second for 60 s/;
     const [, bytes] = await waitFor(() => rate.exec(server.log()) ?? undefined, "the log entry");

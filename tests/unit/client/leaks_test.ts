@@ -372,7 +372,7 @@ Deno.test(
   async () => {
     using listeners = new ListenerCount();
     const { apiKey, url: baseUrl, fetch } = createSandbox({ requestsPerSecond: Infinity });
-    const client = new DataStream({ apiKey, baseUrl, fetch, requestsPerSecond: 200 });
+    const client = new DataStream({ apiKey, baseUrl, fetch, requestsPerSecond: 10 });
     const { signal } = new AbortController();
     assertEquals((await client.locations({ top: 30, signal }).toArray()).length, 60);
     assertEquals(listeners.left, 0);

@@ -1,7 +1,8 @@
 // Limit of concurrent downloads per client.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { Hono } from "hono";
+import { ValidationError } from "../../../mod.ts";
 import { systemClock } from "../../../src/clock.ts";
 import { signUrl } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
@@ -49,7 +50,7 @@ Deno.test(
       assertEquals([response.status, response.headers.get("retry-after")], [429, "30"]);
       const { detail, hint } = await problemOf(response);
       assertStringIncludes(detail, "allows each client 2 concurrent downloads");
-      assertStringIncludes(hint, "wait until a download of yours has ended");
+      assertStringIncludes(hint, "wait until one of your downloads has ended");
     }
     // No request to the service, not even for the versions of other datasets.
     const before = stats.requests;
@@ -163,21 +164,29 @@ Deno.test(
   },
 );
 
+Deno.test("createApp() throws when the header of the address is Forwarded, which has no plain address", () => {
+  const error = assertThrows(
+    () => overConnections({ clientAddressHeader: "Forwarded" }),
+    ValidationError,
+  );
+  assertStringIncludes(error.message, "the name of a header, such as x-forwarded-for");
+});
+
 Deno.test(
   "EdgeApp.fetch() logs once and does not limit clients when the header of the option contains no address",
   DEADLINE,
   async () => {
     const { log, open, close } = overConnections({
       maxDownloadsPerClient: 1,
-      clientAddressHeader: "forwarded",
+      clientAddressHeader: "x-forwarded-host",
     });
-    const forwarded = { forwarded: "for=192.0.2.1;proto=https" };
+    const forwarded = { "x-forwarded-host": "weir.example" };
     const proxy = at("10.0.0.1");
     assertEquals([await open(proxy, forwarded), await open(proxy, forwarded)], [200, 200]);
     assertEquals(log.length, 1);
     assertStringIncludes(log[0]!, " warn ");
-    assertStringIncludes(log[0]!, "the header forwarded contains no address");
-    assert(!log[0]!.includes("192.0.2.1"));
+    assertStringIncludes(log[0]!, "the header x-forwarded-host contains no address");
+    assert(!log[0]!.includes("weir.example"));
     await close();
   },
 );
@@ -322,7 +331,7 @@ Deno.test(
 );
 
 Deno.test(
-  "EdgeApp.fetch() returns 503, not 429, when other clients hold all places",
+  "EdgeApp.fetch() returns 503, not 429, when other clients use all slots",
   DEADLINE,
   async () => {
     const { open, close } = overConnections({ maxDownloads: 2 });

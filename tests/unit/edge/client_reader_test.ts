@@ -26,7 +26,7 @@ function createSlowApp(
     maxRows: Infinity,
     maxBufferedBytes: 1e9,
     requestsPerSecond: Infinity,
-    pageCache: "none", // a download that shares its pages needs no place
+    pageCache: "none", // a download that shares its pages needs no slot
     clock,
     log: (line) => log.push(line),
     fetch: async (request) => await respond(request, clock),
@@ -77,7 +77,7 @@ const DOWNLOAD_BYTES = await (async () => {
 })();
 
 Deno.test(
-  "EdgeApp.request() gives the places of twenty readers at 30 kB/s to other clients after 60 s",
+  "EdgeApp.request() gives the slots of twenty readers at 30 kB/s to other clients after 60 s",
   LONG_DEADLINE,
   async () => {
     const { app, clock, log, open } = createSlowApp();
@@ -92,7 +92,7 @@ Deno.test(
       assertEquals(await readAt(10_000_000, await open(), clock), DOWNLOAD_BYTES);
     }
     const results = await slow;
-    // The first newcomer took one place, and its successors took the same place again.
+    // The first newcomer took one slot, and its successors took the same slot again.
     assertEquals(results.filter(({ status }) => status === "rejected").length, 1);
     assertEquals(log.length, 1);
     assertStringIncludes(
@@ -116,7 +116,7 @@ Deno.test(
     await clock.sleep(30_000);
     const early = await app.request("/Records.csv");
     assertEquals(early.status, 503);
-    assertStringIncludes((await problemOf(early)).detail, "use the memory");
+    assertStringIncludes((await problemOf(early)).detail, "use all the memory");
     await clock.sleep(20_000);
     for (let newcomer = 0; newcomer < 4; newcomer++) {
       const start = clock.now();
@@ -137,7 +137,7 @@ const newcomers: [task: string, path: string][] = [
 ];
 for (const [task, path] of newcomers) {
   Deno.test(
-    `EdgeApp.request() breaks the transfer of the slowest reader when a ${task} needs its place`,
+    `EdgeApp.request() breaks the transfer of the slowest reader when a ${task} needs its slot`,
     DEADLINE,
     async () => {
       const { app, clock, open } = createSlowApp({ maxDownloads: 3 });
@@ -145,7 +145,7 @@ for (const [task, path] of newcomers) {
       const [fast, slower, slowest] = [70_000, 30_000, 20_000].map((rate, index) =>
         readAt(rate, readers[index]!, clock)
       );
-      const cut = assertRejects(() => slowest!, Error, "another client needed its place");
+      const cut = assertRejects(() => slowest!, Error, "another client needed its slot");
       await clock.sleep(80_000);
       const response = await app.request(path);
       assertEquals(response.status, 200);
@@ -157,7 +157,7 @@ for (const [task, path] of newcomers) {
 }
 
 Deno.test(
-  "EdgeApp.request() disconnects no slow reader when a place is free or minReaderRate is 0",
+  "EdgeApp.request() disconnects no slow reader when a slot is free or minReaderRate is 0",
   DEADLINE,
   async () => {
     for (const [options, status] of [[{ maxDownloads: 3 }, 200], [{ minReaderRate: 0 }, 503]]) {

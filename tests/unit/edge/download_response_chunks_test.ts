@@ -26,6 +26,7 @@ Deno.test("streamDownload() returns copies of at most 64 KiB and frees each chun
         else controller.close();
       },
     }, { highWaterMark: 0 }),
+    isShared: false,
     reader: new ClientReader(clock),
     headers: {},
     signal: new AbortController().signal,
@@ -63,4 +64,30 @@ Deno.test("streamDownload() returns copies of at most 64 KiB and frees each chun
     await new Blob(received as Uint8Array<ArrayBuffer>[]).arrayBuffer(),
   );
   assertEquals(whole, new Uint8Array([...CHUNK, ...CHUNK]));
+});
+
+Deno.test("streamDownload() returns parts of a chunk without copying them when the chunk is shared", async () => {
+  const clock = { now: () => 0, sleep: () => new Promise<void>(() => {}) };
+  const { body } = await streamDownload({
+    stream: new ReadableStream({
+      start(controller) {
+        controller.enqueue(CHUNK);
+        controller.close();
+      },
+    }),
+    isShared: true,
+    reader: new ClientReader(clock),
+    headers: {},
+    signal: new AbortController().signal,
+    readerTimeout: 1,
+    clock,
+    onError: () => {},
+    onRead: () => {},
+    onChunk: () => {},
+    onEnd: () => {},
+  });
+  const received: Uint8Array[] = [];
+  for await (const part of body!) received.push(part);
+  assert(received.every(({ buffer, length }) => buffer === CHUNK.buffer && length <= 65_536));
+  assertEquals(new Uint8Array(received.flatMap((part) => [...part])), CHUNK);
 });

@@ -54,6 +54,24 @@ Deno.test(
 );
 
 Deno.test(
+  "OutputBudget forgets downloads that were dropped while they waited",
+  DEADLINE,
+  async () => {
+    const { budget, clock, start } = over(FIRST_PAGE);
+    const { buffer } = start("a");
+    for (let id = 0; id < 100; id++) start(`dropped ${id}`);
+    clock.dropTimers();
+    clock.advance(60_001);
+    assertEquals(budget.waiting, 100);
+    const last = start("b");
+    await last.page;
+    assertEquals(budget.waiting, 0);
+    buffer.close();
+    last.buffer.close();
+  },
+);
+
+Deno.test(
   "OutputBudget reserves the length of the longest page when a download starts a further one",
   DEADLINE,
   async () => {
@@ -112,7 +130,7 @@ Deno.test(
 );
 
 Deno.test(
-  "OutputBudget takes room back after 30 s when the runtime has dropped a request",
+  "OutputBudget releases the room of a request 30 s after the runtime has dropped it",
   DEADLINE,
   async () => {
     const { budget, clock, started, start } = over(FIRST_PAGE);
@@ -129,7 +147,7 @@ Deno.test(
 );
 
 Deno.test(
-  "OutputBudget passes over a download that waits when the runtime has dropped its request",
+  "OutputBudget skips a waiting download when the runtime has dropped its request",
   DEADLINE,
   async () => {
     const { clock, started, start } = over(FIRST_PAGE);

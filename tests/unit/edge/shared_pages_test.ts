@@ -261,6 +261,35 @@ Deno.test(
   },
 );
 
+Deno.test(
+  "EdgeApp.request() delays no other client when a download waits for the permit of its client",
+  DEADLINE,
+  async () => {
+    const { app, clock } = overSandbox({ records: 3_000 }, {
+      pageRows: 1_000,
+      maxDownloadsPerClient: 1,
+    });
+    const open = (path: string, clientAddress: string) =>
+      app.fetch(new Request(`http://localhost${path}`), { clientAddress });
+    const path = "/Records.csv?$select=Id,DOI";
+    const first = await open(path, "192.0.2.1"); // only its first page is requested and cached
+    await first.body!.cancel();
+    const long = await open("/Records.csv?$select=Id", "192.0.2.2");
+    const waiting = await open(path, "192.0.2.2");
+    let isComplete = false;
+    const waitingText = waiting.text().finally(() => isComplete = true);
+    await clock.sleep(10_000);
+    assertEquals(isComplete, false);
+    const other = await open(path, "192.0.2.3");
+    const text = await other.text();
+    assertEquals(text, await unshared(`${path}&$top=1000`, 3_000));
+    // The download that waited follows the other one, and needs no permit.
+    assertEquals(await waitingText, text);
+    assertEquals(isComplete, true);
+    await long.text();
+  },
+);
+
 Deno.test("EdgeApp.request() shares no pages when callers have their own keys", async () => {
   const { app, stats } = overSandbox({ records: 20 }, {
     access: "caller",

@@ -2,6 +2,7 @@
 // Tests `SharedTasks` directly: through the app, a request cannot be dropped at a chosen moment.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { DataStreamError } from "../../../mod.ts";
 import { SharedTasks } from "../../../edge/shared_tasks.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
@@ -62,6 +63,26 @@ Deno.test(
 );
 
 Deno.test(
+  "SharedTasks.run() rejects for all calls when the service fails the running task",
+  DEADLINE,
+  async () => {
+    const { clock, shared, started, task } = sharedTasks();
+    const facts = { kind: "network", url: "https://x.invalid/", hint: "try again" } as const;
+    const failure = new DataStreamError("failed", facts);
+    const failing = async () => {
+      await clock.sleep(1_000);
+      throw failure;
+    };
+    const tasks = [failing, task("b"), task("c")];
+    const results = await Promise.allSettled(tasks.map((each) => shared.run("key", each)));
+    for (const result of results) {
+      assertEquals(result.status === "rejected" && result.reason, failure);
+    }
+    assertEquals(started, []);
+  },
+);
+
+Deno.test(
   "SharedTasks.run() runs another task when the request of the running one was dropped",
   DEADLINE,
   async () => {
@@ -74,6 +95,17 @@ Deno.test(
     assert(waited > 5_000 && waited < 7_000, `waited ${waited} ms`);
   },
 );
+
+Deno.test("SharedTasks.run() removes tasks whose requests were dropped", DEADLINE, async () => {
+  const { clock, shared, task } = sharedTasks();
+  for (let id = 0; id < 100; id++) shared.run(`${id}`, () => new Promise(() => {}));
+  clock.dropTimers();
+  clock.advance(5_001);
+  const running = shared.run("other", task("a"));
+  assertEquals(shared.size, 1);
+  await running;
+  assertEquals(shared.size, 0);
+});
 
 Deno.test(
   "SharedTasks.run() waits for a running task when it takes long",

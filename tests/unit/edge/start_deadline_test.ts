@@ -139,7 +139,7 @@ Deno.test(
 );
 
 Deno.test(
-  "EdgeApp.request() returns 503 after 20 s when other downloads use the memory for downloads",
+  "EdgeApp.request() returns 503 after 20 s when other downloads use all the memory",
   DEADLINE,
   async () => {
     const { app, clock } = overUpstream([page([{ Id: 1 }]), page([{ Id: 1 }])], {
@@ -149,7 +149,7 @@ Deno.test(
     const start = clock.now();
     const response = await app.request("/Records.csv?$select=Id");
     assertEquals([response.status, response.headers.get("retry-after")], [503, "30"]);
-    assertStringIncludes((await problemOf(response)).detail, "use the memory");
+    assertStringIncludes((await problemOf(response)).detail, "use all the memory");
     assertEquals(Math.round((clock.now() - start) / 1_000), 20);
     assertEquals(await open.text(), "Id\r\n1\r\n");
   },
@@ -268,7 +268,7 @@ Deno.test(
 );
 
 Deno.test(
-  "EdgeApp.request() counts no time without a byte when the response has content",
+  "EdgeApp.request() ends the limit of silence when the response has content",
   DEADLINE,
   async () => {
     const { app, clock } = overUpstream([

@@ -99,7 +99,7 @@ Deno.test("EdgeApp.request() compares the ETag weakly with each entity-tag of If
   }
 });
 
-Deno.test("EdgeApp.request() sends the headers of a download that a 304 needs, and no others about its content", async () => {
+Deno.test("EdgeApp.request() returns only the required headers of a download when the status is 304", async () => {
   for (
     const [options, credentials] of [
       [{}, {}],
@@ -223,7 +223,7 @@ Deno.test("EdgeApp.request() returns the same ETag when the datasets are in anot
   assertEquals((await get("/Records.csv")).etag, etag);
 });
 
-Deno.test("EdgeApp.request() sets Last-Modified to the latest publication, and not to a later time than now", async () => {
+Deno.test("EdgeApp.request() sets Last-Modified to the latest publication, but never to a future time", async () => {
   const lastModified = async (...datasets: object[]) => {
     const { response } = await overDatasets({ current: datasets }).get("/Records.csv");
     return response.headers.get("last-modified");

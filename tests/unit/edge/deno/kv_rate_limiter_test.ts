@@ -1,10 +1,10 @@
 // The rate limiter in Deno KV, over a database in memory: three processes with different clocks.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { createApp } from "../../../../edge/app.ts";
 import { createKvRateLimiter, type KvStore } from "../../../../edge/deno/kv_rate_limiter.ts";
 import { type Clock, DataStream, DataStreamError, ValidationError } from "../../../../mod.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
-import { overUpstream } from "../../../helpers/edge.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
 import { MemoryKv } from "../../../helpers/memory_kv.ts";
 import { page, upstream } from "../../../helpers/upstream.ts";
@@ -127,13 +127,24 @@ Deno.test("DataStream sends no request and fails when the database of its limite
   assert(error.message.startsWith("The rate limiter failed (the database cannot be reached)"));
 });
 
-Deno.test("createApp() responds with 503 within 25 s when the database of its limiter cannot be reached", async () => {
+Deno.test("createApp() responds with 503 within 25 s to each client when the database of its limiter cannot be reached", async () => {
   const clock = new FakeClock();
   const rateLimiter = createKvRateLimiter(new MemoryKv().connect(clock, () => false), { clock });
-  const { app } = overUpstream([], { clock, rateLimiter, retry: {} });
-  const response = await app.request("/Locations.csv");
-  assertEquals(response.status, 503);
-  await response.text();
+  const { options } = upstream();
+  // Not `overUpstream()`, which answers the requests for the versions of datasets without the limiter.
+  const app = createApp({
+    ...options,
+    access: "public",
+    clock,
+    rateLimiter,
+    retry: {},
+    log: () => {},
+  });
+  await Promise.all(Array.from({ length: 8 }, async () => {
+    const response = await app.request("/Locations.csv");
+    assertEquals([response.status, response.headers.get("retry-after")], [503, "5"]);
+    await response.text();
+  }));
   assert(clock.now() < 25_000, `after ${clock.now()} ms`);
 });
 
@@ -148,7 +159,7 @@ Deno.test("DataStream continues when the database of its limiter can be reached 
   assertEquals(await client.metadata().toArray(), []);
 });
 
-Deno.test("createKvRateLimiter() counts the rest of a penalty when a process starts after it", async () => {
+Deno.test("createKvRateLimiter() applies the remaining penalty when a process starts after a 429", async () => {
   const { limiters, clock } = openLimiters([0, 0, 0]);
   await limiters[0].penalize(REQUEST, 60_000);
   await clock.sleep(50_000);
