@@ -13,8 +13,8 @@ export type IdentifyClient = (exchange: Exchange) => Promise<string | undefined>
 
 /**
  * Creates the function that identifies clients: by address for `public` access, else by the SHA-256 of the
- * token, the signature or the API key. It logs one warning if addresses are hidden, or
- * the header has none.
+ * token, the signature or the API key. It logs one warning if addresses are hidden,
+ * or the header has none.
  */
 export function createClientIdentifier(
   { access, maxDownloadsPerClient, clientAddressHeader = defaultAddressHeader() }: Settings,

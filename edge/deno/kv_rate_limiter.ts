@@ -23,7 +23,8 @@
  *
  * The limiter has one entry for each origin and API key: `["weir", "rate-limit", origin, hash of the key]`. It
  * contains the queue, but not the API key, and expires when it is unused. If the store cannot be reached,
- * requests wait for up to 10 seconds, and then fail.
+ * a request waits for up to 10 seconds, and then fails. The client tries it again, so a query fails after about
+ * 80 seconds.
  *
  * ## Runtimes
  *
