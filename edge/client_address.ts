@@ -39,6 +39,8 @@ export interface ClientAddress {
   network: string | undefined;
   /** Whether the address is not known because a proxy or a private network hides it. */
   isHidden: boolean;
+  /** Whether the header of the proxy contains no address. */
+  isMalformed: boolean;
 }
 
 /**
@@ -60,13 +62,13 @@ export function findClientAddress(
   if (value !== null) {
     // A proxy appends the address of its client. A client can choose only the addresses before it.
     const network = toNetwork(value.split(",").at(-1)!);
-    return { network, isHidden: false };
+    return { network, isHidden: false, isMalformed: network === undefined };
   }
   const network = toNetwork(addressOf(connection, request));
   const isHidden = header === undefined && network !== undefined &&
     (isPrivate(network) ||
       isLoopback(network) && PROXY_HEADERS.some((name) => request.headers.has(name)));
-  return { network: isHidden ? undefined : network, isHidden };
+  return { network: isHidden ? undefined : network, isHidden, isMalformed: false };
 }
 
 function addressOf(connection: unknown, request: Request): string {

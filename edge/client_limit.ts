@@ -13,7 +13,8 @@ export type IdentifyClient = (exchange: Exchange) => Promise<string | undefined>
 
 /**
  * Creates the function that identifies clients: by address for `public` access, else by the SHA-256 of the
- * token, the signature or the API key. It logs one warning if addresses are hidden.
+ * token, the signature or the API key. It logs one warning if addresses are hidden,
+ * or the header has none.
  */
 export function createClientIdentifier(
   { access, maxDownloadsPerClient, clientAddressHeader = defaultAddressHeader() }: Settings,
@@ -33,18 +34,26 @@ export function createClientIdentifier(
   let hasWarned = false;
   return (exchange) => {
     const { request, connection } = exchange;
-    const { network, isHidden } = findClientAddress(request, clientAddressHeader, connection);
-    if (isHidden && !hasWarned) {
+    const address = findClientAddress(request, clientAddressHeader, connection);
+    if ((address.isHidden || address.isMalformed) && !hasWarned) {
       hasWarned = true;
-      exchange.logWarning(HIDDEN_ADDRESS);
+      exchange.logWarning(
+        address.isHidden ? HIDDEN_ADDRESS : malformedAddress(clientAddressHeader!),
+      );
     }
-    return Promise.resolve(network);
+    return Promise.resolve(address.network);
   };
 }
 
 const HIDDEN_ADDRESS =
   "Downloads per client are not limited, because a proxy or a private network hides the addresses of " +
   "clients: set clientAddressHeader (WEIR_CLIENT_ADDRESS_HEADER) to the header in which a proxy sends them";
+
+/** Returns the warning for a header that contains no address. Its value could be personal data. */
+function malformedAddress(header: string): string {
+  return `Downloads per client are not limited, because the header ${header} contains no address: set ` +
+    "clientAddressHeader (WEIR_CLIENT_ADDRESS_HEADER) to a header with addresses only, such as x-forwarded-for";
+}
 
 /** Returns the SHA-256 of a text, in hexadecimal. */
 async function sha256Hex(text: string): Promise<string> {

@@ -173,6 +173,25 @@ Deno.test("createApp() throws when the header of the address is Forwarded, which
 });
 
 Deno.test(
+  "EdgeApp.fetch() logs once and does not limit clients when the header of the option contains no address",
+  DEADLINE,
+  async () => {
+    const { log, open, close } = overConnections({
+      maxDownloadsPerClient: 1,
+      clientAddressHeader: "x-forwarded-host",
+    });
+    const forwarded = { "x-forwarded-host": "weir.example" };
+    const proxy = at("10.0.0.1");
+    assertEquals([await open(proxy, forwarded), await open(proxy, forwarded)], [200, 200]);
+    assertEquals(log.length, 1);
+    assertStringIncludes(log[0]!, " warn ");
+    assertStringIncludes(log[0]!, "the header x-forwarded-host contains no address");
+    assert(!log[0]!.includes("weir.example"));
+    await close();
+  },
+);
+
+Deno.test(
   "EdgeApp.fetch() ignores headers with addresses when no option names one",
   DEADLINE,
   async () => {
