@@ -3,7 +3,7 @@ import type { StartLimits } from "../src/client/start_limits.ts";
 import type { Clock } from "../src/clock.ts";
 import { DataStreamError } from "../src/errors.ts";
 
-/** Maximum time (ms) for which one page or count waits for the rate limiter and before retries. */
+/** Maximum time (ms) for which one page or count waits for the rate limiter, and because of `Retry-After`. */
 const MAX_TURN_WAIT = 20_000;
 /** Maximum time (ms) without a byte of the service, over all requests. */
 const MAX_SILENCE = 60_000;

@@ -77,7 +77,7 @@ export class Execution {
   ): AsyncGenerator<P, T, void> {
     const { settings, signal } = this;
     const { clock } = settings;
-    /** Sum of the waits for permits and before retries. */
+    /** Sum of the waits for permits, and of the delays that the service asked for. */
     let waited = 0;
     let decide: RetryDecider | undefined;
     for (;;) {
@@ -109,7 +109,9 @@ export class Execution {
         const isPenalized = blockTime !== undefined && await this.#penalize(blockTime);
         if (decision.action === "fail") throw decision.error;
         const { delay, top: nextTop } = decision;
-        if (delay > (this.#maxWait(waited) ?? Infinity)) throw failed.error;
+        // Only `Retry-After`: a backoff is short, and a server limits the time of an outage by its silence.
+        const isAsked = failed.error.retryAfter !== undefined;
+        if (isAsked && delay > (this.#maxWait(waited) ?? Infinity)) throw failed.error;
         if (nextTop !== undefined && nextTop !== top) {
           const pageSize = this.#pageSizes.get(resource) ?? new PageSize();
           pageSize.shrinkTo(nextTop);
@@ -120,7 +122,7 @@ export class Execution {
         // After a 429, the rate limiter delays the next request, and `onStart` adds that wait.
         if (!isPenalized) {
           await this.#sleep(delay);
-          waited += delay;
+          if (isAsked) waited += delay;
         }
         this.#update({ retrying: undefined });
       }

@@ -6,8 +6,8 @@ import type { RateLimiter } from "./rate_limiter.ts";
  */
 export interface StartLimits {
   /**
-   * Returns the maximum time (ms) for which one page or count may wait for permits and before retries;
-   * `undefined` for no maximum.
+   * Returns the maximum time (ms) for which one page or count may wait for permits, and because of the header
+   * `Retry-After`; `undefined` for no maximum.
    */
   maxWait(): number | undefined;
   /** Called when a request is sent. */

@@ -37,10 +37,18 @@ export function mustRecover(plan: Plan, { faults, exchanges }: FaultyService): b
   });
 }
 
-/** Whether a query fails without faults: some rows have no date, or there are more than `maxRows`. */
+/** Maximum delay (s) of `Retry-After` for which the server waits before its response has rows. */
+const MAX_RETRY_DELAY = 20;
+
+/**
+ * Whether a query fails although all faults are recoverable: some rows have no date, there are more than `maxRows`,
+ * or the service asks the server for a longer delay than clients have to wait for the first row.
+ */
 export function isExpectedError(plan: Plan, error: unknown): boolean {
-  const { partition, matching, dated, counted, maxRows, limit = Infinity } = plan;
+  const { output, partition, matching, dated, counted, maxRows, limit = Infinity } = plan;
   if (maxRows !== undefined && Math.min(limit, counted) > maxRows) return true;
+  const [, delay] = /"status":503,.*"try again after (\d+) s"/.exec(String(error)) ?? [];
+  if (output.startsWith("edge-") && Number(delay) > MAX_RETRY_DELAY) return true;
   return partition === "year" && error instanceof DataStreamError &&
     error.kind === "incomplete" && error.message.includes("location") &&
     matching.length - dated.length > toleranceOf(matching.length) && limit > dated.length;

@@ -77,9 +77,24 @@ Deno.test(
   "EdgeApp.request() returns 502 when the service responds with 503 without a time, until its retries end",
   DEADLINE,
   async () => {
-    const { app, clock } = overUpstream(Array.from({ length: 6 }, () => busy(503)), RETRY);
+    const responses = Array.from({ length: 6 }, () => busy(503));
+    const { app, requests, clock } = overUpstream(responses, RETRY);
     assertEquals((await app.request("/Records.csv")).status, 502);
-    assert(clock.now() < 21_000);
+    assertEquals([requests.length, clock.now() < 32_000], [6, true]);
+  },
+);
+
+Deno.test(
+  "EdgeApp.request() completes a download when the first five responses of the service are errors",
+  DEADLINE,
+  async () => {
+    for (const status of [408, 500, 503]) {
+      const errors = Array.from({ length: 5 }, () => busy(status));
+      const { app, clock } = overUpstream([...errors, page([{ Id: 1 }])], RETRY);
+      const response = await app.request("/Records.csv?$select=Id");
+      assertEquals([response.status, await response.text()], [200, "Id\r\n1\r\n"]);
+      assert(clock.now() >= 15_000);
+    }
   },
 );
 
