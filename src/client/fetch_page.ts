@@ -77,7 +77,7 @@ export class Execution {
   ): AsyncGenerator<P, T, void> {
     const { settings, signal } = this;
     const { clock } = settings;
-    /** Sum of the waits for permits, and of the delays that the service asked for. */
+    /** Sum of the waits for permits, and of the delays that the rate limiter or `Retry-After` caused. */
     let waited = 0;
     let decide: RetryDecider | undefined;
     for (;;) {
@@ -109,9 +109,10 @@ export class Execution {
         const isPenalized = blockTime !== undefined && await this.#penalize(blockTime);
         if (decision.action === "fail") throw decision.error;
         const { delay, top: nextTop } = decision;
-        // Only `Retry-After`: a backoff is short, and a server limits the time of an outage by its silence.
-        const isAsked = failed.error.retryAfter !== undefined;
-        if (isAsked && delay > (this.#maxWait(waited) ?? Infinity)) throw failed.error;
+        // Not the backoff of an outage of the service, which is short, and which a server limits as silence.
+        const { kind, retryAfter } = failed.error;
+        const waitsForTurn = kind === "rate-limit" || retryAfter !== undefined;
+        if (waitsForTurn && delay > (this.#maxWait(waited) ?? Infinity)) throw failed.error;
         if (nextTop !== undefined && nextTop !== top) {
           const pageSize = this.#pageSizes.get(resource) ?? new PageSize();
           pageSize.shrinkTo(nextTop);
@@ -122,7 +123,7 @@ export class Execution {
         // After a 429, the rate limiter delays the next request, and `onStart` adds that wait.
         if (!isPenalized) {
           await this.#sleep(delay);
-          if (isAsked) waited += delay;
+          if (waitsForTurn) waited += delay;
         }
         this.#update({ retrying: undefined });
       }
