@@ -227,8 +227,9 @@ async function countForMaxRows(
   const rows = counts.reduce((sum, count) => sum + count, 0);
   requireFewRows(execution, query, rows);
   execution.expect(rows);
+  // Each shard has its own count now, so it no longer shares the count of a group.
   const counted = shards.map((shard, index) =>
-    isSplitFromStart ? shard : withCount(query, shard, counts[index])
+    isSplitFromStart ? shard : withCount(query, { ...shard, isJoined: false }, counts[index])
   );
   return counted as [Shard, ...Shard[]];
 }

@@ -425,3 +425,24 @@ Deno.test("records() fails before the first row when the service counts more tha
   await assertRejects(() => small(55).toArray(), DataStreamError, "56 rows");
   assertEquals(sandbox.stats.requests, 8 + 1 + 2); // a result of one page is not counted
 });
+
+Deno.test("observations() fails when a page of a split query lacks rows, and maxRows made the service count them", async () => {
+  const { client, sandbox } = sandboxAndClient(RECORDS);
+  let isComplete = true;
+  const fetch = async (request: Request) => {
+    const { pathname, searchParams } = new URL(request.url);
+    const isPage = pathname.endsWith("/Observations") && !searchParams.has("$count");
+    // The service refuses pages of the whole query, so the query is split by location.
+    if (isPage && !searchParams.get("$filter")?.includes("LocationId")) {
+      return Response.json({}, { status: 413 });
+    }
+    const response = await sandbox.fetch(request);
+    if (!isPage || !isComplete || !searchParams.has("$skiptoken")) return response;
+    isComplete = false;
+    const page: PageBody = await response.json();
+    return Response.json({ ...page, value: page.value.slice(2) });
+  };
+  const query = client.with({ fetch }).observations({ select: ["Id"], top: 100, maxRows: 5_000 });
+  const error = await assertRejects(() => query.toArray(), DataStreamError, "counted rows");
+  assertEquals([error.kind, isComplete], ["incomplete", false]);
+});
