@@ -79,8 +79,8 @@ class Latch {
     return this.#isOpen;
   };
   /** Waits until a response is delayed. */
-  delaysResponse(): Promise<void> {
-    return waitFor(() => this.#delayed > 0, "a delayed response");
+  async delaysResponse(): Promise<void> {
+    await waitFor(() => this.#delayed > 0, "a delayed response");
   }
 }
 
