@@ -1,4 +1,5 @@
 // Identifies the client of a download, for the limit of concurrent downloads per client.
+import { sha256Hex } from "../src/bytes.ts";
 import { bearerToken } from "./access.ts";
 import { defaultAddressHeader, findClientAddress } from "./client_address.ts";
 import type { Exchange } from "./exchange.ts";
@@ -13,8 +14,8 @@ export type IdentifyClient = (exchange: Exchange) => Promise<string | undefined>
 
 /**
  * Creates the function that identifies clients: by address for `public` access, else by the SHA-256 of the
- * token, the signature or the API key. It logs one warning if addresses are hidden,
- * or the header has none.
+ * token, the signature or the API key. It logs one warning if addresses are hidden, or if the header contains
+ * none.
  */
 export function createClientIdentifier(
   { access, maxDownloadsPerClient, clientAddressHeader = defaultAddressHeader() }: Settings,
@@ -53,10 +54,4 @@ const HIDDEN_ADDRESS =
 function malformedAddress(header: string): string {
   return `Downloads per client are not limited, because the header ${header} contains no address: set ` +
     "clientAddressHeader (WEIR_CLIENT_ADDRESS_HEADER) to a header with addresses only, such as x-forwarded-for";
-}
-
-/** Returns the SHA-256 of a text, in hexadecimal. */
-async function sha256Hex(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

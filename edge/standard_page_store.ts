@@ -1,5 +1,5 @@
 import type { Bytes } from "../src/bytes.ts";
-import { utf8Decoder, utf8Encoder } from "../src/bytes.ts";
+import { sha256Hex, utf8Decoder, utf8Encoder } from "../src/bytes.ts";
 import { type DocumentPart, isFresh, type PageEnd, type SharedPage } from "./shared_page.ts";
 
 /** Name of the cache. Use another name when the format of the entries changes. */
@@ -186,9 +186,7 @@ export function standardCaches(): Caches | undefined {
 
 /** Returns the URL of an entry, with the SHA-256 of the key of its page in hexadecimal. */
 async function urlOfEntry(key: string): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", utf8Encoder.encode(key)));
-  const hex = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0"));
-  return ENTRY_ROOT + hex.join("");
+  return ENTRY_ROOT + await sha256Hex(key);
 }
 
 /** Returns the time and length in the headers of an entry; `undefined` if one is missing. */

@@ -1,7 +1,7 @@
 // Validators of downloads and conditional requests (RFC 9110, sections 8.8 and 13).
 import { type DatasetVersion, requestDatasetVersions } from "../src/client/dataset_versions.ts";
 import type { DataStream } from "../src/client/datastream.ts";
-import { utf8Encoder } from "../src/bytes.ts";
+import { sha256Hex } from "../src/bytes.ts";
 import { DataStreamError } from "../src/errors.ts";
 import type { FormatName } from "../src/formats/formats.ts";
 import { toWiderMetadataFilter } from "../src/odata/dataset_filter.ts";
@@ -218,7 +218,5 @@ export function notModified(headers: Readonly<Record<string, string>>): Response
 
 /** Returns the first 128 bits of the SHA-256 hash of a JSON value, as hexadecimal digits. */
 async function hash(value: unknown): Promise<string> {
-  const bytes = utf8Encoder.encode(JSON.stringify(value));
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return Array.from(digest.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return (await sha256Hex(JSON.stringify(value))).slice(0, 32);
 }

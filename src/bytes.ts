@@ -9,3 +9,13 @@ export const utf8Encoder: InstanceType<typeof TextEncoder> = new TextEncoder();
  * calls, because it is never called with `stream: true`.
  */
 export const utf8Decoder: InstanceType<typeof TextDecoder> = new TextDecoder();
+
+/** Returns bytes as hexadecimal digits. */
+export function toHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Returns the SHA-256 of a text as hexadecimal digits. */
+export async function sha256Hex(text: string): Promise<string> {
+  return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", utf8Encoder.encode(text))));
+}

@@ -1,3 +1,4 @@
+import { sha256Hex } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
 import {
   API_KEY_PATTERN,
@@ -18,7 +19,7 @@ import {
 } from "../validation.ts";
 import { VERSION } from "../version.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import { hashKey, processLimiter, type RateLimiter } from "./rate_limiter.ts";
+import { processLimiter, type RateLimiter } from "./rate_limiter.ts";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";
 import { type InternalOptions, START_LIMITS, WRAP_LIMITER } from "./start_limits.ts";
 import {
@@ -174,7 +175,7 @@ function requireLimiter(rateLimiter: RateLimiter): void {
 function createKeyHash(apiKey: string | undefined): ClientSettings["keyHash"] {
   // Not the promise: workerd ends a request that awaits a promise of another one.
   let hash: string | undefined;
-  return apiKey === undefined ? () => undefined : async () => hash ??= await hashKey(apiKey);
+  return apiKey === undefined ? () => undefined : async () => hash ??= await sha256Hex(apiKey);
 }
 
 function requireTime(option: string, value: unknown, min: number): void {

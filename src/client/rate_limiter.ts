@@ -223,12 +223,6 @@ function createLocalPermit(state: RateLimitState, id: string, clock: Clock): Per
   };
 }
 
-/** Returns the SHA-256 of an API key in hexadecimal digits. */
-export async function hashKey(apiKey: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(apiKey));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
 /** Waits for a promise, and rejects immediately when the signal aborts. */
 export function abortable<T>(
   promise: PromiseLike<T>,

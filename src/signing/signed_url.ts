@@ -7,6 +7,7 @@
  *
  * Source: RFC 2104; Web Cryptography API.
  */
+import { toHex } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
 import { invalidValue, requireOptions } from "../validation.ts";
 
@@ -171,10 +172,6 @@ function encodePairs(pairs: readonly [string, string][]): string {
       (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
     );
   return pairs.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
-}
-
-function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function fromHex(text: string): Uint8Array<ArrayBuffer> {

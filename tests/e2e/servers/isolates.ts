@@ -1,5 +1,5 @@
 import type { ObjectNamespace } from "../../../edge/cloudflare/mod.ts";
-import { hashKey } from "../../../src/client/rate_limiter.ts";
+import { sha256Hex } from "../../../src/bytes.ts";
 import { PROJECT } from "../../helpers/project.ts";
 import { workerd } from "../../helpers/runtime_programs.ts";
 import { waitFor } from "../../helpers/wait_for.ts";
@@ -68,7 +68,7 @@ export async function sendToObject(
   origin: string,
   apiKey: string,
 ): Promise<Response> {
-  const name = `${origin} ${await hashKey(apiKey)}`;
+  const name = `${origin} ${await sha256Hex(apiKey)}`;
   return await objectsOf(isolates).get(name).fetch(`http://object${path}`, {
     method: "POST",
     body: "{}",

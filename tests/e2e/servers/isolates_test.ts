@@ -3,7 +3,7 @@ import "../../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
 import { durableObjectRateLimiter } from "../../../edge/cloudflare/mod.ts";
 import type { Permit } from "../../../mod.ts";
-import { hashKey } from "../../../src/client/rate_limiter.ts";
+import { sha256Hex } from "../../../src/bytes.ts";
 import { workerd } from "../../helpers/runtime_programs.ts";
 import { waitFor } from "../../helpers/wait_for.ts";
 import { baseUrlOf, type ServerProcess, startSandbox, statsOf } from "../../bench/processes.ts";
@@ -69,7 +69,7 @@ async function requireWithinLimits(service: ServerProcess, requests: number): Pr
 async function acquirePermit(workers: Isolates, service: ServerProcess): Promise<Permit> {
   const limiter = durableObjectRateLimiter(objectsOf(workers));
   const origin = service.root;
-  const keyHash = await hashKey(API_KEY);
+  const keyHash = await sha256Hex(API_KEY);
   const permit = await limiter.acquire({ origin, keyHash, requestsPerSecond: 2 });
   assert("release" in permit);
   return permit;
