@@ -1,6 +1,6 @@
 import type { Clock } from "../src/clock.ts";
 import { type ClientReader, SlowReaders } from "./client_reader.ts";
-import { ExpiringSet } from "./expiring_set.ts";
+import { ExpiringSet } from "./lease.ts";
 import { HttpProblem } from "./problem.ts";
 
 /** Delay (s) after which a rejected client may try again. */

@@ -2,7 +2,7 @@
 import { VERSION } from "../src/version.ts";
 import type { ConcurrencyLimit } from "./concurrency_limit.ts";
 import type { RateLimiter } from "../src/client/rate_limiter.ts";
-import { ExpiringSet } from "./expiring_set.ts";
+import { ExpiringSet } from "./lease.ts";
 import type { Settings } from "./options.ts";
 import type { PageCache } from "./page_cache.ts";
 import type { RequestFacts } from "./request_log.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../src/clock.ts";
 import type { PageBuffer } from "../src/client/read_ahead.ts";
 import { type ClientReader, SlowReaders } from "./client_reader.ts";
-import { ExpiringSet } from "./expiring_set.ts";
+import { ExpiringSet } from "./lease.ts";
 import { HttpProblem } from "./problem.ts";
 
 /** Interval (ms) at which the first download that waits checks whether there is room. */

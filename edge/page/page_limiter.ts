@@ -1,6 +1,6 @@
 import type { Clock } from "../../src/clock.ts";
 import type { RateLimiter } from "../../src/client/rate_limiter.ts";
-import { ExpiringSet } from "../expiring_set.ts";
+import { ExpiringSet } from "../lease.ts";
 
 /** While downloads are running, one request in four is for the page. */
 const DOWNLOAD_SHARE = 4;
