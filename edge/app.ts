@@ -161,13 +161,15 @@ export interface EdgeApp {
 export function createApp(options: AppOptions): EdgeApp {
   const settings = toSettings(options);
   const slowReaders = new SlowReaders(settings.minReaderRate);
+  const limits = { max: settings.maxDownloads, maxPerClient: settings.maxDownloadsPerClient };
   const serviceLimit = new ConcurrencyLimit(
-    {
-      max: settings.maxDownloads,
-      maxPerClient: settings.maxDownloadsPerClient,
-      slowReaders,
-    },
+    { ...limits, slowReaders },
     "downloads, counts and requests for citations",
+    settings.clock,
+  );
+  const revalidationLimit = new ConcurrencyLimit(
+    limits,
+    "requests for the versions of datasets",
     settings.clock,
   );
   const outputBudget = new OutputBudget(settings.maxBufferedBytes, settings.clock, slowReaders);
@@ -177,6 +179,7 @@ export function createApp(options: AppOptions): EdgeApp {
     settings,
     accessControl: createAccessControl(settings),
     serviceLimit,
+    revalidationLimit,
     identifyClient: createClientIdentifier(settings),
     outputBudget,
     pageCache,
@@ -187,7 +190,7 @@ export function createApp(options: AppOptions): EdgeApp {
   const recorders: Recorders = {
     settings,
     log: new RequestLog(settings),
-    metrics: new Metrics(serviceLimit, settings, pageCache),
+    metrics: new Metrics({ serviceLimit, revalidationLimit }, settings, pageCache),
     readiness: new Readiness(settings),
   };
   const app: Router = new Hono();

@@ -38,6 +38,8 @@ export interface AppContext {
   accessControl: AccessControl;
   /** Limit for downloads, counts and requests for citations. The page has its own limit. */
   serviceLimit: ConcurrencyLimit;
+  /** Limit for requests that check whether cached pages are current. Such a page needs no permit of `serviceLimit`. */
+  revalidationLimit: ConcurrencyLimit;
   identifyClient: IdentifyClient;
   /** Limit for the output that downloads buffer. */
   outputBudget: OutputBudget;
@@ -149,6 +151,10 @@ export async function respondWithDownload(
       clock: settings.clock,
       onError: (error) =>
         exchange.logFailure(`Download of ${resource} failed after its first rows`, error),
+      onDisconnect: (reason) =>
+        exchange.logWarning(
+          `Download of ${resource} was interrupted: ${(reason as Error).message}`,
+        ),
       onRead,
       onChunk(bytes) {
         exchange.bytes += bytes;
@@ -257,14 +263,16 @@ async function findDatasets(
   dataStream: DataStream,
   query: DownloadParameters["query"],
   exchange: Exchange,
-  { settings, datasetStates, serviceLimit, identifyClient }: AppContext,
+  { settings, datasetStates, serviceLimit, revalidationLimit, identifyClient, pageCache }:
+    AppContext,
 ): Promise<DatasetState | undefined> {
   if (settings.access === "caller") return undefined;
   const { request: { method }, signal } = exchange;
   // HEAD sends no requests to the service.
   if (method === "HEAD") return datasetStates.find(query);
+  const mayBeCached = pageCache !== undefined && datasetStates.wasKnown(query);
   return await datasetStates.load(dataStream, query, {
-    limit: serviceLimit,
+    limit: mayBeCached ? revalidationLimit : serviceLimit,
     holder: { client: await identifyClient(exchange) },
     signal,
     log: exchange,

@@ -18,8 +18,10 @@ interface StreamedDownload {
   /** Time (ms) after which a client that reads nothing is disconnected. */
   readerTimeout: number;
   clock: Clock;
-  /** Called if the download fails after its first rows, or the client is disconnected. */
+  /** Called if the download fails after its first rows. */
   onError: (error: unknown) => void;
+  /** Called if the client is disconnected because it reads nothing or too slowly. */
+  onDisconnect: (reason: unknown) => void;
   /** Called with each part of the stream that the client has read, or will not read. */
   onRead: (part: Bytes) => void;
   /** Called with the number of bytes of each chunk that is passed to the runtime. */
@@ -58,7 +60,7 @@ export async function streamDownload(download: StreamedDownload): Promise<Respon
 function createBody(
   reader: ReadableStreamDefaultReader<Bytes>,
   first: ReadableStreamReadResult<Bytes>,
-  { isShared, reader: client, readerTimeout, clock, onError, onRead, onChunk, onEnd }:
+  { isShared, reader: client, readerTimeout, clock, onError, onDisconnect, onRead, onChunk, onEnd }:
     StreamedDownload,
 ): ReadableStream<Bytes> {
   let { done: isDone, value: part } = first;
@@ -93,8 +95,8 @@ function createBody(
         if (ended.signal.aborted) return;
         controller.error(error);
         void reader.cancel(error);
-        onError(error);
-        end("failed");
+        onDisconnect(error);
+        end("disconnected");
       });
     },
     async pull(controller) {

@@ -15,6 +15,14 @@ const DURATION_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800
 
 type Labels = Readonly<Record<string, string>>;
 
+/** Limits of concurrency whose numbers are metrics. */
+interface MeasuredLimits {
+  /** Limit for downloads, counts and requests for citations. */
+  serviceLimit: ConcurrencyLimit;
+  /** Limit for requests that check whether cached pages are current. */
+  revalidationLimit: ConcurrencyLimit;
+}
+
 /**
  * Counts the requests of an app. Labels have few values (routes, known methods, statuses), because each
  * combination uses memory.
@@ -26,7 +34,7 @@ export class Metrics {
   readonly #bytes = new Counter();
   readonly #interrupted = new Counter();
   readonly #upstreamRequests = new Counter();
-  readonly #limit: ConcurrencyLimit;
+  readonly #limits: MeasuredLimits;
   readonly #pageCache: PageCache | undefined;
   readonly #now: () => number;
   /** Requests to DataStream that wait for the rate limiter. */
@@ -34,16 +42,15 @@ export class Metrics {
   #startedAt: number;
 
   /**
-   * @param limit Limit of concurrent downloads
    * @param settings `now` returns the time in milliseconds since 1970
    * @param pageCache Pages that downloads share. Default: none, and no metrics of it
    */
   constructor(
-    limit: ConcurrencyLimit,
+    limits: MeasuredLimits,
     { now, clock }: Pick<Settings, "now" | "clock">,
     pageCache?: PageCache,
   ) {
-    this.#limit = limit;
+    this.#limits = limits;
     this.#pageCache = pageCache;
     this.#waiting = new ExpiringSet(clock);
     this.#now = now;
@@ -91,7 +98,7 @@ export class Metrics {
 
   /** Formats all metrics in the Prometheus text format. */
   toText(): string {
-    const limit = this.#limit;
+    const { serviceLimit: limit, revalidationLimit } = this.#limits;
     const durationsByRoute = [...this.#durations];
     const startTime = this.#startedAt / 1000;
     return [
@@ -142,7 +149,7 @@ export class Metrics {
         "weir_downloads_refused_total",
         "counter",
         "Downloads refused because of the maximum.",
-        [[{}, limit.refused]],
+        [[{}, limit.refused + revalidationLimit.refused]],
       ),
       ...family(
         "weir_rate_limit_waiting",
@@ -155,7 +162,7 @@ export class Metrics {
         "weir_client_downloads_refused_total",
         "counter",
         "Downloads refused because of the maximum of one client.",
-        [[{}, limit.refusedPerClient]],
+        [[{}, limit.refusedPerClient + revalidationLimit.refusedPerClient]],
       ),
       ...family(
         "weir_slow_clients_disconnected_total",

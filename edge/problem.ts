@@ -148,11 +148,14 @@ export function toServiceProblem(
   // The rate limiter refused a request because of its queue: a limit, not a failure.
   const isRefusal = error.kind === "rate-limit" && error.retryAfter !== undefined;
   if (status >= 500 && !isRefusal) exchange.logFailure(`${task} failed`, error);
-  const title = TITLES[status]!;
+  const isLimiterFailure = error.kind === "rate-limit" && !isRefusal;
+  const title = isLimiterFailure ? "Rate limiter failed" : TITLES[status]!;
   const isSilent = error.status === undefined && error.retryAfter === undefined;
   const hidesDetails = isSilent || status === 502;
   if (hidesDetails) {
-    const detail = "DataStream did not return a complete response";
+    const detail = isLimiterFailure
+      ? "The rate limiter of this server failed"
+      : "DataStream did not return a complete response";
     const details = { status, title, detail, hint: requestIdHint(exchange.id) };
     return new HttpProblem(details, status === 503 ? retryAfterHeader(error) : {});
   }

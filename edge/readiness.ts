@@ -1,4 +1,5 @@
 import type { DataStream } from "../src/client/datastream.ts";
+import { startTimeLimit } from "../src/clock.ts";
 import type { DataStreamError } from "../src/errors.ts";
 import type { Settings } from "./options.ts";
 import { HttpProblem } from "./problem.ts";
@@ -88,16 +89,10 @@ export class Readiness {
   /** Sends the cheapest request for which the service checks the key: one row with one field. */
   async #probe(dataStream: DataStream, exchange: ProbeExchange): Promise<void> {
     const { clock } = this.#settings;
-    const timeout = new AbortController();
-    const finished = new AbortController();
-    const expire = async () => {
-      await clock.sleep(PROBE_TIMEOUT, finished.signal);
-      timeout.abort(new Error(`no response within ${PROBE_TIMEOUT / 1000} s`));
-    };
-    expire().catch(() => {});
+    // It includes the wait for the rate limiter. Meanwhile, a download can succeed.
+    const timeLimit = startTimeLimit(clock, PROBE_TIMEOUT, "no response");
+    const { signal } = timeLimit;
     try {
-      // The timeout includes the wait for the rate limiter. Meanwhile, a download can succeed.
-      const { signal } = timeout;
       await dataStream.with({ retry: { attempts: 1 } })
         .metadata({ select: ["DOI"], limit: 1, signal }).toArray();
     } catch (error) {
@@ -106,7 +101,7 @@ export class Readiness {
       // Also for errors that `recordError()` ignores, so that the waiting requests get a result.
       this.#lastFailure ??= { at: this.#now(), isRejected: false };
     } finally {
-      finished.abort();
+      timeLimit.stop();
     }
   }
 

@@ -7,10 +7,10 @@ import { fieldNames, FILTER_FIELDS, type ResourceName, RESOURCES } from "../src/
 import type { LogLevel, Settings } from "./options.ts";
 
 /**
- * How a response ended: `complete` with any status, `aborted` by the client, or `failed` after its first
- * byte.
+ * How a response ended: `complete` with any status, `aborted` by the client, `disconnected` by the server because
+ * the client read nothing or too slowly, or `failed` after its first byte.
  */
-export type RequestOutcome = "complete" | "aborted" | "failed";
+export type RequestOutcome = "complete" | "aborted" | "disconnected" | "failed";
 
 /** Facts about a request that has ended. */
 export interface RequestFacts {
@@ -89,9 +89,9 @@ export class RequestLog {
   }
 
   /**
-   * Writes a line about the configuration of the server.
+   * Writes a line about a client, or about the configuration of the server.
    *
-   * @param id Id of the request that showed it
+   * @param id Id of the request to which the line belongs
    */
   addWarning(id: string, text: string, redact: Redact): void {
     this.#addMessage("warn", id, text, redact);
@@ -135,6 +135,7 @@ function describeRequest(
 function levelOf({ status, outcome }: RequestFacts): LogLevel {
   // 503 is the normal response at a limit. For its other causes, `addError()` writes a second line.
   if (outcome === "failed" || status >= 500 && status !== 503) return "error";
+  if (outcome === "disconnected") return "warn";
   return status >= 400 && outcome === "complete" ? "warn" : "info";
 }
 

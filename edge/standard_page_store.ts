@@ -1,5 +1,6 @@
 import type { Bytes } from "../src/bytes.ts";
 import { sha256Hex, utf8Decoder, utf8Encoder } from "../src/bytes.ts";
+import { abortable, type Clock, startTimeLimit, systemClock } from "../src/clock.ts";
 import { type DocumentPart, isFresh, type PageEnd, type SharedPage } from "./shared_page.ts";
 
 /** Name of the cache. Use another name when the format of the entries changes. */
@@ -10,6 +11,10 @@ const ENTRY_ROOT = "https://weir.invalid/pages/";
 const FETCHED_AT = "x-weir-fetched-at";
 /** Header with the length (bytes) of the body. */
 const LENGTH = "x-weir-length";
+/** Maximum time (ms) to read or write a page. A cache could otherwise block downloads for ever. */
+const OPERATION_TIMEOUT = 10_000;
+/** Time (ms) for which the cache is not used after it did not respond in time. */
+const RECOVERY_TIME = 60_000;
 
 /**
  * Members of `CacheStorage` that the store uses. They are declared here because some runtimes lack the types.
@@ -37,6 +42,8 @@ interface PageStoreOptions {
   now: () => number;
   /** Default: `caches` of the runtime. */
   caches?: Caches | undefined;
+  /** Clock for the time limit. Default: that of the process, because a cache takes real time. */
+  clock?: Clock;
 }
 
 /** First line of the body of an entry, as JSON. The bytes of the page follow it. */
@@ -65,6 +72,8 @@ export class StandardPageStore {
   /** Known entries by URL, the least recently used first. */
   readonly #entries = new Map<string, { length: number; fetchedAt: number }>();
   #isListed = false;
+  /** Time (ms) of the clock before which the cache is not used. */
+  #unusableUntil = -Infinity;
 
   constructor(options: PageStoreOptions) {
     this.#options = options;
@@ -83,7 +92,7 @@ export class StandardPageStore {
    * @param notBefore Time (ms since 1970) before which the fetch of the page must not have begun
    * @param reserve Called before the page is read into memory
    * @returns The page; `undefined` if it is missing, stale or damaged
-   * @throws The error of the cache, or of `reserve`
+   * @throws The error of the cache, or of `reserve`; an error if the cache does not respond in time
    */
   async load(
     key: string,
@@ -91,15 +100,16 @@ export class StandardPageStore {
     reserve: () => Promise<void>,
   ): Promise<StoredPage | undefined> {
     const url = await urlOfEntry(key);
-    const response = await (await this.#open()).match(url);
+    const response = await this.#inTime(async () => (await this.#open()).match(url));
     if (response === undefined) return undefined;
     const info = entryInfoOf(response);
     if (info === undefined || !isFresh(info.fetchedAt, notBefore, this.#options.now())) {
-      await response.body?.cancel();
+      response.body?.cancel().catch(() => {});
       return undefined;
     }
     await reserve();
-    const page = readEntry(new Uint8Array(await response.arrayBuffer()), info);
+    const body = await this.#inTime(() => response.arrayBuffer());
+    const page = readEntry(new Uint8Array(body), info);
     if (page === undefined) return undefined;
     this.#entries.delete(url);
     this.#entries.set(url, info);
@@ -109,9 +119,13 @@ export class StandardPageStore {
   /**
    * Stores a complete page, unless it is longer than the maximum.
    *
-   * @throws The error of the cache
+   * @throws The error of the cache; an error if the cache does not respond in time
    */
-  async save({ key, parts, end, fetchedAt }: SharedPage): Promise<void> {
+  async save(page: SharedPage): Promise<void> {
+    await this.#inTime(() => this.#write(page));
+  }
+
+  async #write({ key, parts, end, fetchedAt }: SharedPage): Promise<void> {
     const { ttl, maxBytes } = this.#options;
     const url = await urlOfEntry(key);
     const rows = parts.reduce((sum, part) => sum + part.rows, 0);
@@ -135,6 +149,22 @@ export class StandardPageStore {
       url,
       new Response(streamOf([line, ...parts.map(({ data }) => data)]), { headers }),
     );
+  }
+
+  async #inTime<T>(operation: () => Promise<T>): Promise<T> {
+    const { clock = systemClock } = this.#options;
+    if (clock.now() < this.#unusableUntil) {
+      throw new Error("the cache did not respond in time a short while ago");
+    }
+    const { signal, stop } = startTimeLimit(clock, OPERATION_TIMEOUT, "no response of the cache");
+    try {
+      return await abortable(operation(), signal);
+    } catch (error) {
+      if (signal.aborted) this.#unusableUntil = clock.now() + RECOVERY_TIME;
+      throw error;
+    } finally {
+      stop();
+    }
   }
 
   #open(): Promise<StandardCache> {

@@ -2,6 +2,7 @@
 import { type DatasetVersion, requestDatasetVersions } from "../src/client/dataset_versions.ts";
 import type { DataStream } from "../src/client/datastream.ts";
 import { sha256Hex } from "../src/bytes.ts";
+import { startTimeLimit } from "../src/clock.ts";
 import { DataStreamError } from "../src/errors.ts";
 import type { FormatName } from "../src/formats/formats.ts";
 import { toWiderMetadataFilter } from "../src/odata/dataset_filter.ts";
@@ -71,6 +72,11 @@ export class DatasetStates {
     return this.#states.get(keyOf(query))?.state;
   }
 
+  /** Whether the cache has a state of the datasets of a query, of any age. */
+  wasKnown(query: DownloadQuery): boolean {
+    return this.#states.getStale(keyOf(query))?.state !== undefined;
+  }
+
   /**
    * Returns the state of the datasets of a query. Sends a request unless the state is cached or is being
    * requested by another call.
@@ -110,14 +116,8 @@ export class DatasetStates {
         bytes: Math.min(bytes, REQUEST_TIMEOUT),
       },
     });
-    const timeout = new AbortController();
-    const finished = new AbortController();
-    const expire = async () => {
-      await clock.sleep(VERSIONS_TIMEOUT, finished.signal);
-      timeout.abort(new Error(`no response within ${VERSIONS_TIMEOUT / 1000} s`));
-    };
-    expire().catch(() => {});
-    const eitherSignal = AbortSignal.any([signal, timeout.signal]);
+    const timeLimit = startTimeLimit(clock, VERSIONS_TIMEOUT, "no response");
+    const eitherSignal = AbortSignal.any([signal, timeLimit.signal]);
     try {
       const request = () =>
         requestDatasetVersions(client, toWiderMetadataFilter(query), eitherSignal);
@@ -125,12 +125,12 @@ export class DatasetStates {
       return await toState(versions);
     } catch (error) {
       signal.throwIfAborted();
-      const isServiceError = error instanceof DataStreamError || error === timeout.signal.reason;
+      const isServiceError = error instanceof DataStreamError || error === timeLimit.signal.reason;
       if (!isServiceError || isFinal(error)) throw error;
       log.logFailure("Request for the versions of the datasets failed", error);
       return undefined;
     } finally {
-      finished.abort();
+      timeLimit.stop();
     }
   }
 }

@@ -39,3 +39,42 @@ export const systemClock: Clock = {
       signal?.addEventListener("abort", abort, { once: true });
     }),
 };
+
+/** A time limit of {@linkcode startTimeLimit}. */
+export interface TimeLimit {
+  /** Aborts when the time has passed. */
+  readonly signal: AbortSignal;
+  /** Stops the timer. */
+  stop(): void;
+}
+
+/**
+ * Starts a time limit.
+ *
+ * @param milliseconds Time after which the signal aborts
+ * @param missing What has not arrived in time, for the error, such as "no response"
+ */
+export function startTimeLimit(clock: Clock, milliseconds: number, missing: string): TimeLimit {
+  const expired = new AbortController();
+  const stopped = new AbortController();
+  const expire = async () => {
+    await clock.sleep(milliseconds, stopped.signal);
+    expired.abort(new Error(`${missing} within ${milliseconds / 1000} s`));
+  };
+  expire().catch(() => {});
+  return { signal: expired.signal, stop: () => stopped.abort("stopped") };
+}
+
+/** Waits for a promise, and rejects immediately when the signal aborts. */
+export function abortable<T>(
+  promise: PromiseLike<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal?.reason);
+    signal?.addEventListener("abort", abort, { once: true });
+    const finish = () => signal?.removeEventListener("abort", abort);
+    promise.then(resolve, reject).then(finish, finish);
+    if (signal?.aborted) abort();
+  });
+}

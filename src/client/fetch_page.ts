@@ -2,6 +2,7 @@
 import { createRetryDecider, PageSize, type RetryDecider } from "./retry.ts";
 import { endpoint } from "../endpoint/endpoint.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
+import { abortable } from "../clock.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
 import { ID_FIELD } from "../formats/page_writer.ts";
 import type { SystemQueryOptions } from "../odata/query_options.ts";
@@ -9,7 +10,6 @@ import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { FailedAttempt } from "./http_error.ts";
 import type { Progress } from "./progress.ts";
 import type { ClientSettings } from "./options.ts";
-import { abortable } from "./rate_limiter.ts";
 import { type ResponseReader, sendRequest } from "./transport.ts";
 
 /** One HTTP request for one page. */

@@ -1,5 +1,5 @@
 // A rate limiter whose queue is in a store that several processes share.
-import type { Clock } from "../clock.ts";
+import { abortable, type Clock } from "../clock.ts";
 import {
   extendPermit,
   leaveQueue,
@@ -12,7 +12,7 @@ import {
   type Release,
   releasePermit,
 } from "./rate_limit_state.ts";
-import { abortable, type Permit, type RateLimiter, type RateLimitTarget } from "./rate_limiter.ts";
+import type { Permit, RateLimiter, RateLimitTarget } from "./rate_limiter.ts";
 
 /** Result of a function that can be synchronous or asynchronous. */
 type MaybePromise<T> = T | PromiseLike<T>;

@@ -222,17 +222,3 @@ function createLocalPermit(state: RateLimitState, id: string, clock: Clock): Per
     },
   };
 }
-
-/** Waits for a promise, and rejects immediately when the signal aborts. */
-export function abortable<T>(
-  promise: PromiseLike<T>,
-  signal: AbortSignal | undefined,
-): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal?.reason);
-    signal?.addEventListener("abort", abort, { once: true });
-    const finish = () => signal?.removeEventListener("abort", abort);
-    promise.then(resolve, reject).then(finish, finish);
-    if (signal?.aborted) abort();
-  });
-}

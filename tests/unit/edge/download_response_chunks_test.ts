@@ -33,6 +33,7 @@ Deno.test("streamDownload() returns copies of at most 64 KiB and frees each chun
     readerTimeout: 1,
     clock,
     onError: () => {},
+    onDisconnect: () => {},
     onRead(part) {
       buffer.remove(part.length);
       releaseBuffer(part);
@@ -82,6 +83,7 @@ Deno.test("streamDownload() returns parts of a chunk without copying them when t
     readerTimeout: 1,
     clock,
     onError: () => {},
+    onDisconnect: () => {},
     onRead: () => {},
     onChunk: () => {},
     onEnd: () => {},

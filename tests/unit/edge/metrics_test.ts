@@ -216,7 +216,8 @@ Deno.test("EdgeApp.metrics() has a limited number of lines when paths, methods a
 
 Deno.test("Metrics.toText() escapes label values", () => {
   const limit = new ConcurrencyLimit({ max: Infinity }, "downloads", new FakeClock());
-  const metrics = new Metrics(limit, { now: () => NOW, clock: new FakeClock() });
+  const limits = { serviceLimit: limit, revalidationLimit: limit };
+  const metrics = new Metrics(limits, { now: () => NOW, clock: new FakeClock() });
   metrics.addUpstreamRequest('a"b\\c\nd');
   assertMatch(metrics.toText(), /^weir_upstream_requests_total\{status="a\\"b\\\\c\\nd"\} 1$/m);
   assertMatch(metrics.toText(), /^weir_downloads_max \+Inf$/m);
@@ -226,7 +227,8 @@ Deno.test("Metrics.toText() has the time of the first request when the clock is 
   // As in a Worker, whose clock starts with the first request.
   let now = 0;
   const limit = new ConcurrencyLimit({ max: 1 }, "downloads", new FakeClock());
-  const metrics = new Metrics(limit, { now: () => now, clock: new FakeClock() });
+  const limits = { serviceLimit: limit, revalidationLimit: limit };
+  const metrics = new Metrics(limits, { now: () => now, clock: new FakeClock() });
   now = NOW;
   metrics.addRequest({
     id: "x",

@@ -260,15 +260,17 @@ Deno.test("EdgeApp.request() logs a download that breaks as failed, and its erro
 });
 
 Deno.test(
-  "EdgeApp.request() logs a download as failed when the client reads nothing for 60 s",
+  "EdgeApp.request() logs a download as disconnected when the client reads nothing for 60 s",
   DEADLINE,
   async () => {
     const { app, log, clock } = overSandbox({ records: 30 }, json);
     const response = await app.request("/Records.csv", { headers });
     await clock.sleep(61_000);
     await assertRejects(() => response.text());
-    const { outcome, milliseconds } = JSON.parse(log[1]!);
-    assertEquals([outcome, milliseconds, log.length], ["failed", 60_530, 2]);
+    const [warning, { outcome, milliseconds, level }] = log.map((line) => JSON.parse(line));
+    assertEquals([outcome, milliseconds, log.length], ["disconnected", 60_530, 2]);
+    assertEquals([warning.level, level], ["warn", "warn"]);
+    assertStringIncludes(warning.message, "the client read nothing for 60 s");
   },
 );
 

@@ -1,9 +1,10 @@
 // Pages in the standard `caches`, with a cache in memory.
 // Tests `shareDownload()` directly: the app takes `caches` from the runtime.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { HttpProblem } from "../../../edge/problem.ts";
 import { StandardPageStore } from "../../../edge/standard_page_store.ts";
+import { FakeClock } from "../../helpers/fake_clock.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { MAX_WAIT, shareOver } from "../../helpers/shared_downloads.ts";
 
@@ -50,13 +51,25 @@ function memoryCaches() {
  * computed.
  */
 function overCaches(
-  { maxBytes = Infinity, ttl = 300_000, memory = memoryCaches(), maxBufferedBytes = Infinity } = {},
+  {
+    maxBytes = Infinity,
+    ttl = 300_000,
+    memory = memoryCaches(),
+    maxBufferedBytes = Infinity,
+    clock = new FakeClock(),
+  } = {},
 ) {
   const time = { now: 1_800_000_000_000 };
   const now = () => time.now;
   const { caches } = memory;
-  const store = new StandardPageStore({ maxBytes, ttl, now, caches });
-  return { ...shareOver({ store, ttl, now, maxBufferedBytes }), ...memory, store, time };
+  const store = new StandardPageStore({ maxBytes, ttl, now, caches, clock });
+  return {
+    ...shareOver({ store, ttl, now, maxBufferedBytes }),
+    ...memory,
+    store,
+    time,
+    cacheClock: clock,
+  };
 }
 
 const known = { validators: "v1" };
@@ -220,3 +233,29 @@ Deno.test(
     assert(store.bytes <= 1.5 * size);
   },
 );
+
+for (const method of ["match", "put"] as const) {
+  Deno.test(
+    `StandardPageStore is not used for 60 s when ${method}() of the cache never settles`,
+    DEADLINE,
+    async () => {
+      const memory = memoryCaches();
+      const { cache, calls } = memory;
+      const works = { ...cache };
+      cache[method] = () => {
+        calls.push(method);
+        return new Promise<never>(() => {});
+      };
+      const { read, storeErrors, cacheClock, entries } = overCaches({ memory });
+      const text = await read(known);
+      assertEquals(cacheClock.now(), 10_000); // one time limit, not one for each page
+      assertEquals(calls.filter((name) => name === method).length, 1);
+      assertStringIncludes(String(storeErrors[0]), "no response of the cache within 10 s");
+      Object.assign(cache, works);
+      await cacheClock.sleep(59_000);
+      assertEquals([await read(known), entries.size], [text, 0]);
+      await cacheClock.sleep(2_000);
+      assertEquals([await read(known), entries.size], [text, 3]);
+    },
+  );
+}
