@@ -38,7 +38,9 @@ export interface AppContext {
   accessControl: AccessControl;
   /** Limit for downloads, counts and requests for citations. The page has its own limit. */
   serviceLimit: ConcurrencyLimit;
-  /** Limit for requests that check whether cached pages are current. Such a page needs no permit of `serviceLimit`. */
+  /**
+   * Limit for requests that check whether cached pages are current. Cached pages need no permit of `serviceLimit`.
+   */
   revalidationLimit: ConcurrencyLimit;
   identifyClient: IdentifyClient;
   /** Limit for the output that downloads buffer. */
@@ -57,8 +59,8 @@ export interface AppContext {
  * Responds to a request for the rows of a resource, or for their number.
  *
  * @param formatInPath Format of the extension in the path; `undefined` to negotiate it
- * @throws {HttpProblem} If the request is not authorized, its `accept` header excludes every format,
- *   the server is at its limit, or the service fails before the first row
+ * @throws {HttpProblem} 401 or 403 without authorization, 406 if `accept` excludes every format, 429 or 503 at a
+ *   limit. A failure of the service before the first row has its own status
  * @throws {ValidationError} If a URL parameter is invalid
  */
 export async function respondWithDownload(
@@ -118,7 +120,7 @@ export async function respondWithDownload(
   const client = await identifyClient(exchange);
   const document = [query.url, parameters.query, { top, maxRows }];
   if (count) {
-    // Also limits the wait for the request of another response.
+    // Applies the deadline also if this response waits for the count of another one.
     exchange.deadline.onRequest();
     const countRows = () => serviceLimit.run(() => query.count(), { client });
     const counting = sharedCounts?.run(JSON.stringify(document), countRows, exchange.signal) ??
@@ -133,7 +135,7 @@ export async function respondWithDownload(
   const reader = new ClientReader(settings.clock);
   const { stream, isShared, onRead, close } = openDocument(exchange, context, {
     document: [...document, format, csv],
-    validators: datasets?.digest,
+    datasetsDigest: datasets?.digest,
     query,
     format,
     csv,
@@ -175,37 +177,37 @@ export async function respondWithDownload(
 /** A document that is sent to a client. */
 interface OpenDocument {
   stream: ReadableStream<Bytes>;
-  /** Whether other downloads have the same bytes. */
+  /** Whether other downloads use the same bytes. */
   isShared: boolean;
-  /** Frees a part of the stream that the client has read. */
+  /** Called with each part that the client has read; frees its memory. */
   onRead: (part: Bytes) => void;
-  /** Returns the permit and the room. */
+  /** Releases the permit and the reserved memory. */
   close: () => void;
 }
 
-/** What to send. */
+/** Options of {@linkcode openDocument}. */
 interface DocumentOptions {
-  /** Value of JSON that identifies the document. */
+  /** JSON value that identifies the document. */
   document: unknown;
-  /** State of the datasets; `undefined` if it is not known. */
-  validators: string | undefined;
+  /** Digest of the versions of the datasets; `undefined` if they are not known. */
+  datasetsDigest: string | undefined;
   query: ReturnType<DataStream["query"]>;
   format: FormatName;
   csv: CsvOptions;
   readsNextPage: boolean;
-  /** For whom a permit is acquired. */
+  /** Client and reader that hold the permit. */
   holder: PermitHolder;
 }
 
 /**
  * Opens a document: with its own requests, which need a permit, or with shared pages.
  *
- * @throws {HttpProblem} 503 if the server is at its limit
+ * @throws {HttpProblem} 503 if the server is at its limit, 429 if the client is
  */
 function openDocument(
   exchange: Exchange,
   { settings: { clock }, serviceLimit, outputBudget, pageCache: cache }: AppContext,
-  { document, validators, query, format, csv, readsNextPage, holder }: DocumentOptions,
+  { document, datasetsDigest, query, format, csv, readsNextPage, holder }: DocumentOptions,
 ): OpenDocument {
   const buffer = new OutputBuffer(outputBudget, () => exchange.deadline.maxWait(), holder.reader);
   if (cache === undefined) {
@@ -233,7 +235,7 @@ function openDocument(
       tryAcquire: () => serviceLimit.tryAcquire(holder),
     },
     document,
-    validators,
+    datasetsDigest,
     deadline: exchange.deadline,
     request(after) {
       const batchOptions = { format, csv, after, [PAGE_PARTS]: true };

@@ -40,10 +40,10 @@ export interface SharedDownloadOptions {
   /** JSON value that identifies the document. It contains no key, token or signature. */
   document: unknown;
   /**
-   * Digest of the versions of the datasets. Without it, the download stores no pages, and uses only pages whose
-   * fetch was running when the download began or started later.
+   * Digest of the versions of the datasets. Without it, the download stores no pages. It then uses a page only while
+   * it is fetched, or if its fetch began after the download.
    */
-  validators: string | undefined;
+  datasetsDigest: string | undefined;
   /** Limits of the time until the response has its first content. Its signal ends the download. */
   deadline: Pick<StartDeadline, "signal" | "lastByteAt" | "followRequests">;
   /** Requests the pages after a cursor, or all pages. */
@@ -77,12 +77,12 @@ interface PageItem extends DocumentPart {
 
 /** Streams a document page by page. A download that has to fetch a page shares it. */
 export function shareDownload(options: SharedDownloadOptions): SharedDownload {
-  const { cache, buffer, permits, document, validators, deadline, request, clock } = options;
+  const { cache, buffer, permits, document, datasetsDigest, deadline, request, clock } = options;
   const { readsNextPage, onRows, onStoreError } = options;
   const stop = new AbortController();
   const { signal } = stop;
-  const firstPage = validators === undefined ? cache.started : undefined;
-  const store = validators === undefined ? undefined : cache.store;
+  const firstPage = datasetsDigest === undefined ? cache.started : undefined;
+  const store = datasetsDigest === undefined ? undefined : cache.store;
   /** Permit of the server, held while this download fetches the pages. */
   let permit: TaskPermit | undefined;
   /** Parts of the pages that this download requests, after the last page that it has read. */
@@ -92,7 +92,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
   /** Page of each chunk that the client has not read. */
   const unread: SharedPage[] = [];
   /** Part of the current page that the client already has, because an earlier fetch of the page failed. */
-  let sent: DocumentPart = { data: new Uint8Array(), rows: 0 };
+  let alreadySent: DocumentPart = { data: new Uint8Array(), rows: 0 };
   let hasStarted = false;
   let saving: Promise<void> | undefined;
 
@@ -165,7 +165,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
    * Fetches a page for this download and those that follow it. Ends early if no permit was free, so that
    * another download can fetch the page.
    */
-  async function* fetchPage(
+  async function* fetchSharedPage(
     page: SharedPage,
     after: Cursor | undefined,
   ): AsyncGenerator<PageItem, void, void> {
@@ -180,7 +180,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
       signal.throwIfAborted();
       permit ??= hasStarted ? permits.tryAcquire() : permits.acquire();
       if (permit === undefined) {
-        // Downloads that follow this one must not wait for its permit: its client may hold its maximum for hours.
+        // Other downloads must not wait for this permit: the client may hold all of its permits for hours.
         cache.fail(page);
         return await waitForPermit(page.key);
       }
@@ -211,7 +211,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
   }
 
   /** Reads a page that is complete, or that another download fetches. Ends early if that download fails. */
-  async function* follow(page: SharedPage): AsyncGenerator<PageItem, void, void> {
+  async function* followPage(page: SharedPage): AsyncGenerator<PageItem, void, void> {
     let next = 0;
     for (;;) {
       for (; next < page.parts.length; next++) {
@@ -227,8 +227,8 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
     }
   }
 
-  async function* readPage(after: Cursor | undefined): AsyncGenerator<PageItem, PageEnd, void> {
-    const key = keyOfPage([document, validators], after);
+  async function* deliverPage(after: Cursor | undefined): AsyncGenerator<PageItem, PageEnd, void> {
+    const key = keyOfPage([document, datasetsDigest], after);
     for (let failures = 0;;) {
       signal.throwIfAborted();
       const found = cache.find(key, firstPage);
@@ -242,30 +242,34 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
       }
       let length = 0;
       let rows = 0;
-      for await (const item of found === undefined ? fetchPage(page, after) : follow(page)) {
-        const unsent = withoutSent(item, { length, rows }, sent);
+      for await (
+        const item of found === undefined ? fetchSharedPage(page, after) : followPage(page)
+      ) {
+        const unsent = withoutSent(item, { length, rows }, alreadySent);
         length += item.data.length;
         rows += item.rows;
         yield unsent;
       }
       if (page.end !== undefined) {
-        sent = { data: sent.data.subarray(length), rows: Math.max(0, sent.rows - rows) };
+        const { data, rows: sentRows } = alreadySent;
+        alreadySent = { data: data.subarray(length), rows: Math.max(0, sentRows - rows) };
         return page.end;
       }
       const { error } = page.failure!;
       if (error && ++failures === MAX_FAILED_FETCHES) throw error;
-      if (length <= sent.data.length) continue;
-      sent = { data: concatBytes(page.parts.map(({ data }) => data)).slice(0, length), rows };
+      if (length <= alreadySent.data.length) continue;
+      const received = concatBytes(page.parts.map(({ data }) => data));
+      alreadySent = { data: received.slice(0, length), rows };
     }
   }
 
-  async function* readPages(): AsyncGenerator<PageItem, void, void> {
+  async function* deliverPages(): AsyncGenerator<PageItem, void, void> {
     let end: PageEnd | undefined;
-    while (!end?.isLast) end = yield* readPage(end?.cursor);
+    while (!end?.isLast) end = yield* deliverPage(end?.cursor);
     await saving;
   }
 
-  const items = readPages();
+  const items = deliverPages();
   const next = readAhead(
     async () => {
       const { done, value } = await items.next();
@@ -314,18 +318,20 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
  * Returns the part of an item that the client does not have yet.
  *
  * @param before Length (bytes) and rows of the page before the item
- * @param sent Bytes and rows of the page that the client has
+ * @param alreadySent Bytes and rows of the page that the client has
  * @throws {Error} If the bytes that the client has differ from those of the item
  */
 function withoutSent(
   { data, rows, isPageEnd }: PageItem,
   before: { length: number; rows: number },
-  sent: DocumentPart,
+  alreadySent: DocumentPart,
 ): PageItem {
-  const known = sent.data.subarray(before.length, before.length + data.length);
+  const known = alreadySent.data.subarray(before.length, before.length + data.length);
   if (known.some((byte, index) => byte !== data[index])) {
-    throw new Error("the rows have changed while their page was fetched again");
+    throw new Error(
+      "the rows of a page changed before it was requested again: repeat the download",
+    );
   }
-  const newRows = Math.max(0, before.rows + rows - Math.max(before.rows, sent.rows));
+  const newRows = Math.max(0, before.rows + rows - Math.max(before.rows, alreadySent.rows));
   return { data: data.subarray(known.length), rows: newRows, isPageEnd };
 }

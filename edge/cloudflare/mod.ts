@@ -19,6 +19,7 @@
  * ```json
  * {
  *   "main": "worker.ts",
+ *   "compatibility_date": "2026-05-03",
  *   "compatibility_flags": ["enable_request_signal"],
  *   "durable_objects": {
  *     "bindings": [{ "name": "RATE_LIMITER", "class_name": "RateLimiterObject" }]

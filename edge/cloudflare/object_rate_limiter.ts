@@ -4,14 +4,14 @@ import type { RateLimiter, RateLimitTarget } from "../../src/client/rate_limiter
 import type { PollResult } from "../../src/client/rate_limit_state.ts";
 import type { ObjectMessages } from "./rate_limiter_object.ts";
 
-/** The part of a Durable Object's stub that the rate limiter uses. */
+/** Methods of a Durable Object's stub that the rate limiter uses. */
 export interface ObjectStub {
   /** Sends a request to the object. */
   fetch(url: string, init: RequestInit): Promise<Response>;
 }
 
 /**
- * The part of a Durable Object namespace, which is a binding of a Worker, that the rate limiter uses.
+ * Methods of a Durable Object namespace that the rate limiter uses. The namespace is a binding of the Worker.
  *
  * @typeParam Id Type of the ids of objects
  */
@@ -47,15 +47,14 @@ export interface ObjectLimiterOptions {
 
 /** Origin of the URLs of messages. The object uses only their paths. */
 const OBJECT_URL = "https://rate-limiter.invalid";
-/** Delays (ms) before retries of a message that no request awaits. */
+/** Delays (ms) before retries of a message that releases a permit, leaves the queue or penalizes the key. */
 const RETRY_DELAYS = [100, 400, 1_600];
 
 /**
  * Creates a rate limiter that all isolates of a Worker share: a Durable Object for each origin and API key.
  *
- * A request to DataStream takes two messages to the object: one acquires a permit, and one releases it. Each
- * 2.5 s of waiting takes another message, and so does each second of a page that arrives slowly. Each message
- * is a subrequest of the Worker.
+ * A request to DataStream takes at least two messages to the object: one acquires a permit, and one releases it.
+ * Each message is a subrequest of the Worker. The page `docs/rate-limiting.md` in the repository describes the costs.
  *
  * If the object does not respond, requests wait for up to 10 seconds, and then fail.
  *
@@ -104,7 +103,7 @@ function createStore(
   waitUntil: ObjectLimiterOptions["waitUntil"],
 ): RateLimitStore {
   const start = clock.now();
-  // No request awaits these messages or retries them.
+  // The caller does not retry these messages, and the request of the Worker may end before they are sent.
   const sendDetached: SendMessage = (path, body) => {
     const sent = sendWithRetries(() => send(path, body), clock);
     waitUntil?.(sent.catch(() => {}));
@@ -133,7 +132,7 @@ async function sendMessage(stub: ObjectStub, path: string, body: object): Promis
     body: JSON.stringify(body),
   });
   if (response.status !== 200) {
-    throw new Error(`the Durable Object responded with status ${response.status}`);
+    throw new Error(`the Durable Object responded to ${path} with status ${response.status}`);
   }
   return await response.json();
 }

@@ -8,12 +8,12 @@ import {
 } from "../../src/client/rate_limit_state.ts";
 import { createMemoryStore, type RateLimitStore } from "../../src/client/polling_limiter.ts";
 
-/** Maximum time (ms) for which the object holds a poll open before it responds that the request still waits. */
+/** Maximum time (ms) for which the object holds a poll open. Then it responds that the request still waits. */
 export const MAX_POLL_TIME = 2_500;
 /** Name of the state in the storage of the object. */
 const STATE = "state";
 
-/** The part of a Durable Object's storage that {@linkcode RateLimiterObject} uses. */
+/** Methods of a Durable Object's storage that {@linkcode RateLimiterObject} uses. */
 export interface ObjectStorage {
   /** Reads a value. */
   get<T>(name: string): Promise<T | undefined>;
@@ -21,7 +21,7 @@ export interface ObjectStorage {
   put(name: string, value: unknown): Promise<void>;
 }
 
-/** The part of a Durable Object's state that {@linkcode RateLimiterObject} uses. */
+/** Members of a Durable Object's state that {@linkcode RateLimiterObject} uses. */
 export interface ObjectContext {
   /** Storage of the object. */
   storage: ObjectStorage;
@@ -134,7 +134,7 @@ export class RateLimiterObject {
     if (!isKnown()) insertRequest(state, id, start, start - waited);
     // The request is no longer known if it has left the queue, or has received the permit through a later poll
     // and released it.
-    for (let heldFor = 0; isKnown(); heldFor = this.#clock.now() - start) {
+    for (let pollTime = 0; isKnown(); pollTime = this.#clock.now() - start) {
       if (signal.aborted) {
         await store.leave(id);
         break;
@@ -143,15 +143,15 @@ export class RateLimiterObject {
         id,
         requestsPerSecond,
         isFirst: false,
-        maxWait: maxWait === undefined ? undefined : maxWait - heldFor,
+        maxWait: maxWait === undefined ? undefined : maxWait - pollTime,
       });
       if (result.status === "granted") {
         await this.#save(state);
-        return { ...result, heldFor };
+        return { ...result, pollTime };
       }
       if (result.status === "refused") return result;
-      if (heldFor >= MAX_POLL_TIME) break;
-      await this.#clock.sleep(Math.min(result.delay, MAX_POLL_TIME - heldFor));
+      if (pollTime >= MAX_POLL_TIME) break;
+      await this.#clock.sleep(Math.min(result.delay, MAX_POLL_TIME - pollTime));
     }
     return { status: "waiting", delay: 0 };
   }

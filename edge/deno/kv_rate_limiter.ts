@@ -23,8 +23,7 @@
  *
  * The limiter has one entry for each origin and API key: `["weir", "rate-limit", origin, hash of the key]`. It
  * contains the queue, but not the API key, and expires when it is unused. If the store cannot be reached,
- * a request waits for up to 10 seconds, and then fails. The client tries it again, so a query fails after about
- * 80 seconds.
+ * a request waits for up to 10 seconds, and then fails. The client then tries it again.
  *
  * ## Runtimes
  *
@@ -168,20 +167,19 @@ interface Entry {
 }
 
 /**
- * A stored time: the number of the change that wrote it, the time of the change by the clock of the process in
- * milliseconds since 1970, and the age (ms) then, which is negative for a time in the future.
+ * A stored time. `change` is the number of the change that wrote it. `changedAt` is the time of the change by the
+ * clock of its process (ms since 1970). `age` is the age (ms) at the change; it is negative for a future time.
  */
 type Age = readonly [change: number, changedAt: number, age: number];
 
-/** A stored time by this process's clock. */
+/** Stored times by name, and their times by the clock of this process. */
 type KnownTimes = Record<string, { age: Age; time: number }>;
 
 /**
  * Creates a rate limiter that processes share through Deno KV. All of them must use the same database.
  *
- * The clocks of the processes may differ by up to 5 seconds. A process counts the age of a stored time from the
- * moment at which it first reads the time. If the clocks show that the time is more than 5 seconds older, the
- * process adds the excess.
+ * The clocks of the processes may differ by up to 5 seconds. A process measures the age of a stored time with its own
+ * clock, from its first read.
  *
  * @param kv The database: the result of `Deno.openKv()`, or another store with the same methods
  * @returns A limiter for the option `rateLimiter` of `DataStream` and `createApp()`
@@ -228,7 +226,7 @@ function createKvStore(
   now: () => number,
 ): RateLimitStore {
   let known: KnownTimes = {};
-  let lastRead = -Infinity;
+  let lastReadAt = -Infinity;
 
   /** Reads the state, and converts its times to this process's clock. */
   async function read() {
@@ -249,15 +247,14 @@ function createKvStore(
       const [change, changedAt, ageThen] = age;
       const seen = known[name];
       if (seen?.age[0] !== change) {
-        // The time was changed between the last read and now. The clocks can show that it was not now, but
-        // earlier.
+        // The time was written after the last read. The clocks can show that it was written earlier than now.
         const sinceChange = Math.max(0, wallTime - changedAt - CLOCK_TOLERANCE);
-        times[name] = { age, time: Math.max(lastRead, time - sinceChange) - ageThen };
+        times[name] = { age, time: Math.max(lastReadAt, time - sinceChange) - ageThen };
       } else times[name] = seen;
       return times[name]!.time;
     });
     known = times;
-    lastRead = start;
+    lastReadAt = start;
     return { state, times, versionstamp, changes: entry?.changes ?? 0, time, wallTime };
   }
 

@@ -6,7 +6,7 @@ import type { PageWriter, WriterState } from "../formats/page_writer.ts";
 import type { Clause, Literal } from "../odata/clause.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
 import { isCount, isListOfStrings, isObject } from "../validation.ts";
-import type { PageData, PageReader } from "./convert_page.ts";
+import type { PageData, StartConversion } from "./convert_page.ts";
 import type { Execution } from "./fetch_page.ts";
 import { readPages } from "./query_pages.ts";
 import type { Shard } from "./shards.ts";
@@ -126,8 +126,8 @@ export interface CheckedCursor extends Cursor {
 
 /** Converts the pages of one result to rows, or to the bytes of a document. */
 export interface PageConverter<T> {
-  /** Converts a page. */
-  readonly read: PageReader<PageData<T>>;
+  /** Starts the conversion of a page. */
+  readonly start: StartConversion<PageData<T>>;
   /** Returns the data after the last page. */
   end(): T;
   /** Writer of the document. Cursors contain its state. */
@@ -165,7 +165,7 @@ export function requestBatches<T>(
   converter: PageConverter<T>,
   { fingerprint = {}, after, collectsDois = false, deliversEarly }: BatchPosition,
 ): () => Promise<BatchOfPage<T> | undefined> {
-  const pages = readPages(execution, query, converter.read, { after, deliversEarly });
+  const pages = readPages(execution, query, converter.start, { after, deliversEarly });
   const knownDois = new Set(after?.dois);
   let totalRows = after?.rows ?? 0;
   let isComplete = after?.isComplete === true;

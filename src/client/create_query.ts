@@ -7,7 +7,7 @@ import {
   type WriterOptions,
 } from "../formats/formats.ts";
 import { ValidationError } from "../errors.ts";
-import { readBytes, readRows } from "./convert_page.ts";
+import { startByteConversion, startRowConversion } from "./convert_page.ts";
 import type { Clause } from "../odata/clause.ts";
 import type { Bytes } from "../bytes.ts";
 import { invalidValue, requireOptions, requireType } from "../validation.ts";
@@ -221,7 +221,7 @@ function rowConverter<R extends object>(collectsDois = false): PageConverter<R[]
   const last = { length: 0 };
   const toContent = (data: R[]) => ({ data, dois: collectsDois ? data.flatMap(doiOf) : [] });
   return {
-    read: (options) => readRows(options, toContent, last),
+    start: (options) => startRowConversion(options, toContent, last),
     end: () => [],
   };
 }
@@ -234,7 +234,7 @@ function doiOf(row: { DOI?: unknown }): string | [] {
 /** Creates a converter of pages to the bytes of a document. */
 function byteConverter(writer: PageWriter, collectsDois = false): PageConverter<Bytes> {
   return {
-    read: readBytes(writer, collectsDois),
+    start: (options) => startByteConversion(options, writer, collectsDois),
     end: () => writer.end(),
     writer,
   };

@@ -1,5 +1,5 @@
 import { amendError, DataStreamError } from "../errors.ts";
-import type { PageReader } from "./convert_page.ts";
+import type { StartConversion } from "./convert_page.ts";
 import { DeliveredRows } from "./delivered_rows.ts";
 import type { Execution, PageRequest } from "./fetch_page.ts";
 import { toIdNumber } from "./next_link.ts";
@@ -41,23 +41,23 @@ interface Expectations {
  * a page can have several parts.
  *
  * Each request has the fields, filter and page size of the first one. A link on a page means that a next
- * page exists. If Ids are integers, the next page begins after the greatest Id received, and not at the
- * position of the link, so that no link can skip or repeat a row.
+ * page exists. If Ids are integers, the next page begins after the greatest Id received. The position of the
+ * link is not used, so no link can skip or repeat a row.
  *
  * A page without a link is usually the last one, but the service may have lost the link. One more page is
- * therefore requested if counted rows are missing, or if the page is full and there is no count or the
- * count is too low. An empty page is requested once more if a link on it, a link to it or the count
+ * therefore requested if counted rows are missing. It is also requested after a full page if there is no count
+ * or the count is too low. An empty page is requested once more if a link on it, a link to it or the count
  * announced rows.
  *
  * Source: DataStream Public API, "Response Format".
  *
  * @param first The first request
- * @param read Reads each page
+ * @param startConversion Starts the conversion of each page
  */
 export async function* paginate<T>(
   execution: Execution,
   first: PageRequest,
-  read: PageReader<T>,
+  startConversion: StartConversion<T>,
   {
     rowsWanted = () => Infinity,
     rowsMissing = () => undefined,
@@ -77,7 +77,7 @@ export async function* paginate<T>(
     const parts = execution.request<PagePart<T>, CheckedPage<T>, PageRequest>(
       () => delivered.nextRequest(),
       (sent) => (response) =>
-        readPage(response, read, sent, seen, delivered, execution.settings.clock),
+        readPage(response, startConversion, sent, seen, delivered, execution.settings.clock),
     );
     let part;
     try {

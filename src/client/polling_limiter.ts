@@ -45,10 +45,10 @@ export function createMemoryStore(
 }
 
 /**
- * Age (ms) at which a permit that could not be extended is treated as lost. The request is aborted within the
+ * Time (ms) without an extension after which a permit is treated as lost. The request is aborted within the
  * following second, before the permit expires in the store.
  */
-const LOST_AGE = PERMIT_TTL - 2_000;
+const MAX_UNEXTENDED_AGE = PERMIT_TTL - 2_000;
 /** Maximum time (ms) without a response from a store. */
 const STORE_TIMEOUT = 10_000;
 /** Grace period (ms) after the maximum wait, in which a store can still respond with a refusal. */
@@ -56,7 +56,7 @@ const REFUSAL_GRACE_PERIOD = 1_000;
 /** Delay (ms) before a failed poll is repeated. */
 const STORE_RETRY_DELAY = 500;
 /** Minimum time (ms) between two extensions of a permit in its store. */
-const EXTENSION_AGE = 900;
+const MIN_EXTENSION_INTERVAL = 900;
 
 /**
  * Creates a rate limiter whose waiters poll a store.
@@ -101,9 +101,9 @@ export function createPollingLimiter(
           if (result.status === "refused") return { retryAfter: result.retryAfter };
           if (result.status === "waiting") await clock.sleep(result.delay, signal);
           else {
-            const { heldFor = 0 } = result;
-            const grantedAt = polledAt + heldFor;
-            if (clock.now() - grantedAt < LOST_AGE) {
+            const { pollTime = 0 } = result;
+            const grantedAt = polledAt + pollTime;
+            if (clock.now() - grantedAt < MAX_UNEXTENDED_AGE) {
               return createPermit(store, id, clock, grantedAt);
             }
             await store.leave(id); // the permit arrived too late to be used
@@ -140,9 +140,9 @@ function createPermit(
     },
     async extend() {
       const start = clock.now();
-      const isValid = () => clock.now() - extendedAt < LOST_AGE;
+      const isValid = () => clock.now() - extendedAt < MAX_UNEXTENDED_AGE;
       if (isExtending) return isValid();
-      if (start - extendedAt < EXTENSION_AGE) return true;
+      if (start - extendedAt < MIN_EXTENSION_INTERVAL) return true;
       isExtending = true;
       try {
         const isHeld = await store.extend(id);

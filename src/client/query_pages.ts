@@ -4,7 +4,7 @@ import type { Execution } from "./fetch_page.ts";
 import { toIdNumber } from "./next_link.ts";
 import { YEAR_FIELD } from "./shard_keys.ts";
 import { paginate } from "./paginate.ts";
-import type { PageReader } from "./convert_page.ts";
+import type { StartConversion } from "./convert_page.ts";
 import {
   countQuery,
   countShard,
@@ -52,7 +52,7 @@ interface CurrentPosition {
  * Requests the pages of a query, shard by shard, up to its limit. Each row is delivered once, or the query
  * fails.
  *
- * @param read Reads each page
+ * @param startConversion Starts the conversion of each page
  * @param options `after`: position to continue after; default: the start. `deliversEarly`: whether to deliver
  *   rows before their page is complete
  * @throws {DataStreamError} Of kind `incomplete` if fewer rows were received than the service counted,
@@ -61,7 +61,7 @@ interface CurrentPosition {
 export async function* readPages<T>(
   execution: Execution,
   query: CheckedQuery,
-  read: PageReader<T>,
+  startConversion: StartConversion<T>,
   { after, deliversEarly = false }: {
     after?: QueryPosition | undefined;
     deliversEarly?: boolean | undefined;
@@ -73,7 +73,14 @@ export async function* readPages<T>(
   try {
     let shards: readonly Shard[] = position.remaining ?? await splitQuery(execution, query);
     while (shards.length > 0) {
-      shards = yield* readFirstShard(execution, query, read, shards, position, deliversEarly);
+      shards = yield* readFirstShard(
+        execution,
+        query,
+        startConversion,
+        shards,
+        position,
+        deliversEarly,
+      );
     }
   } catch (error) {
     throw error instanceof DataStreamError ? withPosition(error, position) : error;
@@ -90,7 +97,7 @@ export async function* readPages<T>(
 async function* readFirstShard<T>(
   execution: Execution,
   query: CheckedQuery,
-  read: PageReader<T>,
+  startConversion: StartConversion<T>,
   [first, ...later]: readonly Shard[],
   position: CurrentPosition,
   deliversEarly: boolean,
@@ -112,7 +119,7 @@ async function* readFirstShard<T>(
   const mayDeliverEarly = () => deliversEarly && !needsCountFirst();
   const request = toPageRequest(query, shard);
   const expectations = { rowsWanted, rowsMissing, mayDeliverEarly };
-  const pages = paginate(execution, request, read, expectations);
+  const pages = paginate(execution, request, startConversion, expectations);
   for (;;) {
     let next;
     try {
@@ -209,8 +216,8 @@ function withCount(query: CheckedQuery, shard: Shard, count: number | undefined)
 }
 
 /**
- * Counts all rows of a query: shard by shard, unless the query was split by location or year before the
- * first page, which can give many shards.
+ * Counts all rows of a query. Counts each shard, unless the query was split by location or year before the
+ * first page: there can then be many shards.
  *
  * @returns The shards with their counts
  * @throws {DataStreamError} Of kind `too-many-rows` if there are more than `maxRows`

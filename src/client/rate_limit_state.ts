@@ -5,7 +5,10 @@
  * network jitter, requests can arrive closer together than they were sent.
  */
 const INTERVAL_MARGIN = 1.06;
-/** Interval at which the first waiter polls. The other waiters poll at most this often. */
+/**
+ * Interval at which the first waiter polls while another request has the permit. Other waiters poll at most this
+ * often.
+ */
 const POLL_INTERVAL = 10;
 /** `POLL_INTERVAL` of a distributed state, whose polls are messages to another machine. */
 const REMOTE_POLL_INTERVAL = 50;
@@ -86,8 +89,9 @@ export interface RateLimitState {
   /** Whether several processes share it. Each of them opens its own connections. */
   readonly isDistributed: boolean;
   /**
-   * Time from which the next interval counts: the start of the last request, or the arrival of its
-   * response headers if it opened a connection; `undefined` before the first request.
+   * Time from which the next interval counts; `undefined` before the first request. It is the start of the last
+   * request. If that opened a connection, it becomes the arrival of the response headers. A distributed state always
+   * uses the arrival, or the end of the permit if no headers arrived.
    */
   intervalStart: number | undefined;
   /** Intervals that recent polls have asked for, each with the time of its last poll. */
@@ -116,11 +120,11 @@ export interface Poll {
 }
 
 /**
- * Result of a poll: the permit, the time until the next poll, or a refusal. `heldFor` is the time from the
- * arrival of the poll at the store to the grant. Default: 0.
+ * Result of a poll: the permit, the time until the next poll, or a refusal. `pollTime` is the time
+ * between the arrival of the poll at the store and the grant. Default: 0.
  */
 export type PollResult =
-  | { status: "granted"; heldFor?: number }
+  | { status: "granted"; pollTime?: number }
   | { status: "waiting"; delay: number }
   | { status: "refused"; retryAfter: number };
 
@@ -225,9 +229,9 @@ export function leaveQueue(state: RateLimitState, id: string, now: number): void
  * Applies a penalty after a 429 (RFC 6585): blocks the requests with a key for some time, and then
  * lengthens the interval between them.
  *
- * @param blockTime Time during which no request with the key starts
- *
  * Source: DataStream Public API, "Errors", status 429.
+ *
+ * @param blockTime Time during which no request with the key starts
  */
 export function penalizeKey(
   state: RateLimitState,
@@ -298,8 +302,8 @@ function delayOf(
   if (blockedFor > 0) return Math.min(blockedFor, MAX_SLEEP);
   const [first, second] = state.waiters.filter(({ key }) => !isBlocked(state, key, now));
   if (first !== waiter) {
-    // A process notices a release at its next poll, and counts the interval from that poll. The second waiter
-    // polls often, because it starts next.
+    // A process notices a release only at its next poll, so its interval begins then. The second waiter
+    // starts next, and therefore polls often.
     if (state.isDistributed && second === waiter) return 2 * pollInterval;
     // If the first waiter starts, this one has to wait for at least one interval. If the first waiter
     // leaves the queue instead, this one may start earlier, so it polls after half an interval.
@@ -333,9 +337,9 @@ function grantPermit(
 }
 
 /**
- * Estimates the remaining wait of a waiter: the time for which its key is blocked, plus one cycle for each
- * request ahead of it. A cycle is the interval, or the average time for which permits were held if that is
- * longer.
+ * Estimates the remaining wait of a waiter. It is the rest of the current cycle, or the time for which the key is
+ * blocked if that is longer. Each request ahead of it adds one cycle. A cycle is the interval, or the average
+ * time for which permits were held if that is longer.
  */
 function estimateWait(
   state: RateLimitState,

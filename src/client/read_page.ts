@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import { DataStreamError, oneLine } from "../errors.ts";
 import { type CompleteIds, PageFault } from "../formats/page_writer.ts";
 import { isCount, isObject } from "../validation.ts";
-import { JsonBody, type PageConversion, type PageReader } from "./convert_page.ts";
+import { JsonBody, type PageConversion, type StartConversion } from "./convert_page.ts";
 import type { DeliveredRows } from "./delivered_rows.ts";
 import { type PageRequest, requestedFields, toSystemQueryOptions } from "./fetch_page.ts";
 import { FailedAttempt } from "./http_error.ts";
@@ -32,7 +32,7 @@ export interface CheckedPage<T> {
   isFull: boolean;
 }
 
-/** Skip tokens and Ids of earlier pages that have no order, to detect repetitions. */
+/** Skip tokens and Ids of earlier pages, to detect repetitions if Ids are not integers. */
 export interface SeenPages {
   /** Skip tokens that are not integers. */
   tokens: ReadonlySet<string>;
@@ -47,8 +47,8 @@ export interface SeenPages {
 const PART_LENGTH = 1 << 18;
 
 /**
- * Number of bytes that are scanned together. Each scan ends in the middle of a row, which is read again with the next
- * bytes, and a compressed body arrives in Node in pieces of 16 KB, which are only a few rows.
+ * Number of bytes that are scanned together. The last row of a scan is usually incomplete, and is read again by the
+ * next one. In Node, a compressed body arrives in pieces of 16 KB, a few rows each.
  */
 const SCAN_LENGTH = 1 << 16;
 
@@ -57,7 +57,7 @@ const MAX_DELAY = 10;
 
 /**
  * Reads a response as a page, checks its rows and reads the skip token of the next page. Yields rows before
- * the page is complete if their Ids are integers that rise.
+ * the page is complete if their Ids are ascending integers.
  *
  * Source: DataStream Public API, "Response Format"; OData JSON Format 4.01, section 19.5
  * (an error in a page).
@@ -68,7 +68,7 @@ const MAX_DELAY = 10;
  */
 export async function* readPage<T>(
   response: ServiceResponse,
-  read: PageReader<T>,
+  startConversion: StartConversion<T>,
   sent: PageRequest,
   seen: SeenPages,
   delivered: DeliveredRows,
@@ -77,7 +77,7 @@ export async function* readPage<T>(
   requireJson(response);
   const dropsId = requestedFields(sent) !== sent.select;
   try {
-    const conversion = read({ dropsId, omittedIds: sent.omittedIds });
+    const conversion = startConversion({ dropsId, omittedIds: sent.omittedIds });
     yield* readParts(response, conversion, sent, delivered, clock);
     const { envelope, fault, rows, ids, take } = conversion.end();
     const error = errorIn(envelope);
@@ -159,7 +159,8 @@ async function* readParts<T>(
   };
   try {
     for (;;) {
-      // Not a wait for each read: a compressed page has thousands, and each would create several objects.
+      // Waits once per part, not per read. A compressed page has thousands of reads, and each wait creates several
+      // objects.
       const reading = readPart();
       isRead = false;
       reading.then(onRead, onRead);
@@ -183,8 +184,8 @@ async function* readParts<T>(
 const MICROTASKS = 10;
 
 /**
- * Reads the response to `$count=true`: a number or a string of digits, under `value` or the count
- * member of OData JSON, with its `@` or without.
+ * Reads the response to `$count=true`: a number, or a string of digits. It is the body itself, or its member
+ * `@odata.count`, `odata.count` or `value`.
  *
  * Source: DataStream Public API, "URL Parameters", `$count`; its OpenAPI file.
  *
@@ -245,8 +246,8 @@ function errorIn({ error, errors }: Record<string, unknown>): string | undefined
 }
 
 /**
- * Finds a fault of the rows of a page: more rows than requested, a row whose Id is not after the position,
- * or a repeated row. Rows within a page may have any order.
+ * Finds a fault of the rows, such as too many rows, an Id that is not after the position, or a repeated
+ * row. Rows within a page may have any order.
  *
  * @param ids Ids of the rows; `undefined` if a row has no Id
  * @param rows Number of rows
@@ -275,12 +276,12 @@ function findRowFault(
     const repeated = ids.map(String).find((id) =>
       seenIds.has(id) || onPage.size === onPage.add(id).size
     );
-    return repeated === undefined ? undefined : `the row with Id ${repeated} again`;
+    return repeated === undefined ? undefined : `the row with Id ${repeated} a second time`;
   }
   const after = Number(toIdNumber(position) ?? -Infinity);
-  const early = findId(ids, (id) => id <= after);
-  if (early !== undefined) {
-    return `the row with Id ${early} after the position ${position}`;
+  const misplaced = findId(ids, (id) => id <= after);
+  if (misplaced !== undefined) {
+    return `the row with Id ${misplaced} after the position ${position}`;
   }
   const isFalling = findId(ids, (id, index) => id < ids[index - 1]!) !== undefined;
   const sorted = isFalling ? ids.toSorted((a, b) => a - b) : ids;
@@ -339,6 +340,6 @@ function bodyError(
   expected = "a page of JSON",
   hint = "check the base URL, then try again",
 ): DataStreamError {
-  const detail = `Wanted ${expected} from ${new URL(url).pathname}, got ${received}`;
+  const detail = `Expected ${expected} from ${new URL(url).pathname}, got ${received}`;
   return new DataStreamError(detail, { kind: "page", url, hint });
 }

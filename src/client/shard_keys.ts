@@ -6,7 +6,7 @@ import type { CheckedQuery } from "../odata/query_options.ts";
 import { MAXIMUM_TOP, type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { type Execution, type PageRequest, toRequestOptions } from "./fetch_page.ts";
 import { paginate } from "./paginate.ts";
-import { readRows } from "./convert_page.ts";
+import { startRowConversion } from "./convert_page.ts";
 
 /** Returns the first request for the locations that rows of a query can have. */
 export function locationsRequest(query: CheckedQuery): PageRequest {
@@ -59,12 +59,16 @@ export function locationIds(execution: Execution, query: CheckedQuery): Promise<
 async function requestLocationIds(execution: Execution, query: CheckedQuery): Promise<number[]> {
   const ids = new Set<number>();
   const request = locationsRequest(query);
-  const pages = paginate(execution, request, (options) => readRows<{ Id?: unknown }>(options));
+  const pages = paginate(
+    execution,
+    request,
+    (options) => startRowConversion<{ Id?: unknown }>(options),
+  );
   for await (const { content } of pages) {
     for (const { Id } of content) {
       const id = toRowId(Id);
       if (typeof id !== "number") {
-        throw new DataStreamError("Wanted the Id of each location, got another value", {
+        throw new DataStreamError("Expected the Id of each location, got another value", {
           kind: "page",
           url: toRequestOptions(execution.settings, request).url.split("?")[0]!,
           hint: "the result is incomplete. Report it to DataStream",
@@ -82,7 +86,7 @@ export async function requestYears(execution: Execution, query: CheckedQuery): P
   const pages = paginate(
     execution,
     datasetsRequest(query),
-    (options) => readRows<{ TemporalExtent?: unknown }>(options),
+    (options) => startRowConversion<{ TemporalExtent?: unknown }>(options),
   );
   for await (const { content } of pages) {
     for (const { TemporalExtent: extent } of content) {

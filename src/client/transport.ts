@@ -48,7 +48,10 @@ export interface TransportOptions {
   timeouts: Timeouts;
   clock: Clock;
   rateLimiter: RateLimiter;
-  /** Returns the name of the API key for the rate limiter. */
+  /**
+   * Returns the identifier of the API key for the rate limiter: its SHA-256, or the key itself for the limiter of the
+   * process.
+   */
   keyHash: () => string | undefined | Promise<string>;
   /** Maximum time (ms) that a request may wait for its permit. Default: no maximum. */
   maxWait?: number | undefined;
@@ -86,20 +89,20 @@ export type ResponseReader<P, T> = (response: ServiceResponse) => AsyncGenerator
 const MAX_ERROR_BODY = 2_000;
 
 /**
- * Sends one request when the rate limiter permits it, and reads the response. The next request is
- * permitted as soon as the body has ended.
+ * Sends one request when the rate limiter permits it, and reads the response. Releases the permit as soon
+ * as the body has ended.
  *
  * @param onStart Called when the request starts, after the wait for the rate limiter
- * @param read Reads the response if its status is 200
+ * @param readResponse Reads the response if its status is 200
  * @throws {FailedAttempt} If the status is not 200, or the response is incomplete or late
- * @throws The error of `read`
+ * @throws The error of `readResponse`
  */
 export async function* sendRequest<P, T>(
   options: RequestOptions,
   transport: TransportOptions,
   signal: AbortSignal,
   onStart: () => void,
-  read: ResponseReader<P, T>,
+  readResponse: ResponseReader<P, T>,
 ): AsyncGenerator<P, T, void> {
   const { url } = options;
   const { fetch, timeouts, clock, apiKey, startLimits } = transport;
@@ -155,11 +158,11 @@ export async function* sendRequest<P, T>(
       signal.throwIfAborted();
       throw new FailedAttempt(statusError(response, url, text, redact));
     }
-    const { read: readBytes, add } = body;
+    const { read, add } = body;
     const readBody = async (target: ByteTarget): Promise<boolean> => {
       let result;
       try {
-        result = await readBytes(target);
+        result = await read(target);
         attempt.signal.throwIfAborted();
       } catch (error) {
         signal.throwIfAborted();
@@ -174,7 +177,7 @@ export async function* sendRequest<P, T>(
       return !done;
     };
     isReading = true;
-    return yield* read({ url, headers: response.headers, readBody, redact });
+    return yield* readResponse({ url, headers: response.headers, readBody, redact });
   } catch (error) {
     signal.throwIfAborted();
     throw isReading ? error : failure(error);
@@ -306,9 +309,9 @@ async function rejectOnAbort(pending: Promise<Response>, signal: AbortSignal): P
   }
 }
 
-/** Reads a body. A read creates few objects, because a compressed body has thousands. */
+/** Reader of a body. Each read creates few objects, because a compressed body has thousands of reads. */
 interface BodyReader {
-  /** Reads the next bytes for a target. At the end, a value is empty. */
+  /** Reads the next bytes for a target. At the end, `value` is `undefined` or has no bytes. */
   read(target: ByteTarget): Promise<{ done: boolean; value?: Bytes | undefined }>;
   /** Adds the bytes of a read to its target. */
   add(target: ByteTarget, bytes: Bytes): void;
@@ -320,8 +323,8 @@ interface BodyReader {
  * Opens a body for reading.
  *
  * In Deno and workerd, a byte stream is read into the memory of the target ("bring your own buffer"). With a
- * default reader, Deno allocates a buffer for each 4 KB of a compressed body: 180 MB take 189 MB of memory
- * instead of 59 MB. Workerd then reads every body in chunks of 4 KB, which takes 3.5 times the CPU time.
+ * default reader, Deno allocates a buffer for each 4 KB of a compressed body. A body of 180 MB then takes 189 MB of
+ * memory instead of 59 MB. Workerd reads every body in chunks of 4 KB, which takes 3.5 times the CPU time.
  *
  * Node uses a default reader: reading into the target needs the same memory and 1.1 times the CPU time, because
  * each read moves the buffer.
@@ -351,8 +354,8 @@ const FILLS_MEMORY = /^(Deno|Cloudflare-Workers)\b/.test(
 );
 
 /**
- * Returns a reader that fills given memory; `undefined` in runtimes in which it is slower than a default reader,
- * or if the stream is not a byte stream.
+ * Returns a reader that fills given memory. Returns `undefined` if the stream is not a byte stream, or a default
+ * reader is faster.
  */
 function openByteStream(body: ReadableStream<Bytes>): ReadableStreamBYOBReader | undefined {
   if (!FILLS_MEMORY) return undefined;
@@ -395,8 +398,8 @@ async function readStart(
 /**
  * Sends a request with the global `fetch`, in Deno and Bun over a new HTTP/1.1 connection.
  *
- * An HTTP client may repeat a GET by itself when its connection breaks (RFC 9110, section 9.2.2) or when an
- * HTTP/2 server refuses its stream (RFC 9113, section 8.7). The second request follows within
+ * An HTTP client may repeat a GET by itself when its connection breaks (RFC 9110, section 9.2.2). It may also do
+ * so when an HTTP/2 server refuses its stream (RFC 9113, section 8.7). The second request follows within
  * milliseconds; the service counts it, but the rate limiter does not. Number of requests that a loopback
  * server received for one call of `fetch`, 2026-11-22:
  *
@@ -414,9 +417,8 @@ async function readStart(
  * The header `connection: close` prevents the repetition over HTTP/1.1, but only in Deno and Bun. HTTP/2 does
  * not allow the header: Deno, Bun and Node drop it and keep the connection. Workerd and Chromium ignore it.
  *
- * Cost: an empty response over TLS on loopback takes 1.1 to 1.5 ms in Deno instead of 0.2 ms, and 0.9 ms
- * in Bun instead of 0.05 ms; a network adds two round trips. This is little compared with the 530 ms between
- * two requests.
+ * Cost: an empty response over TLS on loopback takes 1.1 to 1.5 ms in Deno instead of 0.2 ms. In Bun, it takes 0.9 ms
+ * instead of 0.05 ms. A network adds two round trips. This is little compared with the 530 ms between two requests.
  *
  * Each request gets an HTTP client of its own in Deno (0.03 ms), because `Deno.test` can report a shared
  * one as a leaked resource.

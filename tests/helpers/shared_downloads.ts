@@ -41,8 +41,8 @@ interface DownloadOptions {
   filter?: string;
   /** The query is then not split. */
   skipToken?: string;
-  /** State of the datasets. Default: none. */
-  validators?: string | undefined;
+  /** Digest of the versions of the datasets. Default: none. */
+  datasetsDigest?: string | undefined;
   format?: FormatName;
 }
 
@@ -95,7 +95,7 @@ export function shareOver({
   });
   const permits = new ConcurrencyLimit({ max: maxDownloads }, "downloads", clock);
   const storeErrors: unknown[] = [];
-  const open = ({ validators, format = "csv", ...options }: DownloadOptions = {}) => {
+  const open = ({ datasetsDigest, format = "csv", ...options }: DownloadOptions = {}) => {
     const query = client.query("Records", {
       select: ["Id", "DOI"],
       top: 1_000,
@@ -107,7 +107,7 @@ export function shareOver({
       buffer: new OutputBuffer(budget, () => MAX_WAIT),
       permits,
       document: [query.url, options, format],
-      validators,
+      datasetsDigest,
       deadline: new StartDeadline(clock, url),
       request(after) {
         const batchOptions = { format, after, [PAGE_PARTS]: true };

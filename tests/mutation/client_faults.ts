@@ -114,8 +114,8 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   {
     name: "rows before the skip token are accepted",
     file: "src/client/read_page.ts",
-    find: "if (early !== undefined)",
-    replacement: "if (early === NaN)",
+    find: "if (misplaced !== undefined)",
+    replacement: "if (misplaced === NaN)",
     test: "tests/unit/client/query_pages_test.ts",
   },
   {
@@ -264,8 +264,8 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   {
     name: "a shared rate limit: a lost permit is noticed after it was given to another request",
     file: "src/client/polling_limiter.ts",
-    find: "const LOST_AGE = PERMIT_TTL - 2_000;",
-    replacement: "const LOST_AGE = PERMIT_TTL + 2_000;",
+    find: "const MAX_UNEXTENDED_AGE = PERMIT_TTL - 2_000;",
+    replacement: "const MAX_UNEXTENDED_AGE = PERMIT_TTL + 2_000;",
     test: "tests/unit/edge/deno/kv_rate_limiter_test.ts",
   },
   {

@@ -54,7 +54,7 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
     name: "pages are shared although a dataset has changed",
     file: "edge/shared_download.ts",
-    find: "keyOfPage([document, validators], after)",
+    find: "keyOfPage([document, datasetsDigest], after)",
     replacement: "keyOfPage([document], after)",
     test: "tests/unit/edge/page_cache_test.ts",
   },
@@ -308,8 +308,8 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
     name: "a Durable Object forgets the permit when it restarts",
     file: "edge/cloudflare/rate_limiter_object.ts",
-    find: "        await this.#save(state);\n        return { ...result, heldFor };",
-    replacement: "        return { ...result, heldFor };",
+    find: "        await this.#save(state);\n        return { ...result, pollTime };",
+    replacement: "        return { ...result, pollTime };",
     test: "tests/unit/edge/cloudflare/object_rate_limiter_test.ts",
   },
   {
@@ -322,7 +322,7 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
     name: "a request that waited for its permit extends it immediately",
     file: "edge/cloudflare/rate_limiter_object.ts",
-    find: "return { ...result, heldFor };",
+    find: "return { ...result, pollTime };",
     replacement: "return result;",
     test: "tests/unit/edge/cloudflare/object_rate_limiter_test.ts",
   },

@@ -9,7 +9,7 @@ interface RandomQuery {
   top: number;
   limit?: number;
   skipToken?: string;
-  validators: "v1" | "v2" | undefined;
+  datasetsDigest: "v1" | "v2" | undefined;
 }
 
 /** A client: its query, when it starts, how fast it reads, and when it leaves. */
@@ -26,8 +26,8 @@ const randomQuery: fc.Arbitrary<RandomQuery> = fc.record({
   top: fc.integer({ min: 50, max: 400 }),
   limit: fc.option(fc.integer({ min: 1, max: 900 }), { nil: undefined }),
   skipToken: fc.option(fc.constantFrom("Id:1", "Id:200", "Id:999999999"), { nil: undefined }),
-  validators: fc.constantFrom("v1", "v2", undefined),
-}, { requiredKeys: ["format", "top", "validators"] });
+  datasetsDigest: fc.constantFrom("v1", "v2", undefined),
+}, { requiredKeys: ["format", "top", "datasetsDigest"] });
 
 const randomClient: fc.Arbitrary<RandomClient> = fc.record({
   query: fc.nat(2),

@@ -230,7 +230,7 @@ export const CASES: Record<BehaviourName, Case> = {
       lines: 20,
       ...rejection(
         "page",
-        "Wanted a page of JSON from /v1/odata/v4/Locations, got broken JSON, 2 times: check the base URL, then try again" +
+        "Expected a page of JSON from /v1/odata/v4/Locations, got broken JSON, 2 times: check the base URL, then try again" +
           DELIVERED,
       ),
     },

@@ -30,7 +30,7 @@ for (
   Deno.test(`count() fails when the response is ${JSON.stringify(body)}`, async () => {
     const { options } = upstream(Response.json(body));
     const count = () => new DataStream(options).records().count();
-    const error = await assertRejects(count, DataStreamError, "Wanted a count from");
+    const error = await assertRejects(count, DataStreamError, "Expected a count from");
     assertEquals(error.kind, "page");
   });
 }

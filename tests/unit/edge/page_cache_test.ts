@@ -13,27 +13,27 @@ Deno.test(
   DEADLINE,
   async () => {
     const { cache, stats, read } = shareOver();
-    const first = await read({ validators: "v1" });
-    assertEquals(await read({ validators: "v1" }), first);
+    const first = await read({ datasetsDigest: "v1" });
+    assertEquals(await read({ datasetsDigest: "v1" }), first);
     assertEquals([stats.requests, cache.hits, cache.misses], [REQUESTS, 3, 3]);
   },
 );
 
 Deno.test("PageCache requests pages again when a dataset has changed", DEADLINE, async () => {
   const { cache, stats, read } = shareOver();
-  await read({ validators: "v1" });
-  await read({ validators: "v2" });
+  await read({ datasetsDigest: "v1" });
+  await read({ datasetsDigest: "v2" });
   assertEquals([stats.requests, cache.hits], [2 * REQUESTS, 0]);
 });
 
 Deno.test("PageCache requests pages again when they are older than the TTL", DEADLINE, async () => {
   const { clock, stats, read } = shareOver({ ttl: 60_000 });
-  await read({ validators: "v1" });
+  await read({ datasetsDigest: "v1" });
   clock.advance(50_000);
-  await read({ validators: "v1" });
+  await read({ datasetsDigest: "v1" });
   assertEquals(stats.requests, REQUESTS);
   clock.advance(20_000);
-  await read({ validators: "v1" });
+  await read({ datasetsDigest: "v1" });
   assertEquals(stats.requests, 2 * REQUESTS);
 });
 
@@ -53,7 +53,7 @@ Deno.test(
   "PageCache evicts the page that was used least recently when there is no room",
   DEADLINE,
   async () => {
-    const wanted = { validators: "v1", top: 4_000 };
+    const wanted = { datasetsDigest: "v1", top: 4_000 };
     const { cache, stats, read } = shareOver();
     await read(wanted);
     const room = cache.bytes;
@@ -165,7 +165,7 @@ Deno.test(
 );
 
 Deno.test(
-  "shareDownload() fails when the rows have changed while a page was fetched again",
+  "shareDownload() fails when the rows of a page have changed before it is requested again",
   DEADLINE,
   async () => {
     const { clock, open } = shareOver({
@@ -190,6 +190,6 @@ Deno.test(
     await clock.sleep(1_000);
     first.close();
     await reader.cancel();
-    await assertRejects(() => text, Error, "the rows have changed");
+    await assertRejects(() => text, Error, "the rows of a page changed");
   },
 );

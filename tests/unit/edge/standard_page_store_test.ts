@@ -72,7 +72,7 @@ function overCaches(
   };
 }
 
-const known = { validators: "v1" };
+const known = { datasetsDigest: "v1" };
 
 Deno.test("StandardPageStore serves a later download", DEADLINE, async () => {
   const { read, stats, entries, storeErrors } = overCaches();
