@@ -54,8 +54,8 @@
  * | `/readyz` | status 200 if DataStream responds and accepts the key, else 503 |
  * | `/metrics` | metrics for Prometheus, if {@linkcode AppOptions.metricsToken} is set |
  *
- * The parameters are `$select`, `$filter`, `$skiptoken`, `limit`, `$top`, `bbox`, `$format`, `separator`,
- * `header`, `bom`, `escapeFormulas` and `filename`. An example:
+ * The parameters are `$select`, `$filter`, `$skiptoken`, `$count`, `limit`, `$top`, `bbox`, `$format`,
+ * `separator`, `header`, `bom`, `escapeFormulas` and `filename`. An example:
  * `/Records.csv?$filter=CharacteristicName%20eq%20%27pH%27&$select=Id,ResultValue`.
  *
  * ## Access
@@ -69,15 +69,14 @@
  *
  * ## Errors
  *
- * An error before the first row is a response with a problem details object (RFC 9457), such as status 400
- * for an invalid parameter or 503 if DataStream is busy. A later error breaks the connection, so that no
- * program takes an incomplete file for a complete one.
+ * An error before the first row is a response with a problem details object (RFC 9457). Examples are status 400
+ * for an invalid parameter and 503 if DataStream is busy. A later error breaks the connection.
  *
  * ## Limits
  *
  * All downloads of a server share two requests per second to DataStream, and take turns page by page.
- * {@linkcode AppOptions} has limits for the rows of a download, concurrent downloads, in total and per client,
- * and the page size.
+ * {@linkcode AppOptions} limits the rows of a download, the page size, and concurrent downloads in total and per
+ * client.
  *
  * The pages `docs/edge.md` and `docs/deploying.md` in the repository describe URLs, options and deployment.
  *
@@ -105,9 +104,8 @@ import { OutputBudget } from "./output_budget.ts";
 import { createPageCache } from "./page_cache.ts";
 import { Readiness } from "./readiness.ts";
 import { RequestLog } from "./request_log.ts";
-import { DatasetStates } from "./validators.ts";
-
 import { SharedTasks } from "./shared_tasks.ts";
+import { DatasetStates } from "./validators.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
 export type { AccessMode, AppOptions, LogFormat, PageCacheMode } from "./options.ts";
@@ -117,8 +115,8 @@ export interface EdgeApp {
   /**
    * Responds to a request. Deno, Bun and Workers call this method of the default export.
    *
-   * @param connection Connection of the request, for the limit per client: what Deno, Bun or
-   *   `@hono/node-server` passes to a handler, or `{ clientAddress: "192.0.2.1" }`. Default: not known
+   * @param connection Connection of the request, for the limit per client: the second argument of a handler in
+   *   Deno, Bun or `@hono/node-server`, or `{ clientAddress: "192.0.2.1" }`. Default: not known
    */
   fetch(request: Request, connection?: unknown): Response | Promise<Response>;
   /** Creates a request from the arguments and responds to it, for tests. A path needs no host. */
@@ -131,14 +129,15 @@ export interface EdgeApp {
  * Creates an app that serves downloads and a web page.
  *
  * `GET /Records.csv` returns records as CSV. Each resource and format has such a path. Query options
- * are URL parameters, whose `$` may be percent-encoded. Rows are sent while they arrive from the service.
+ * are URL parameters, whose `$` may be percent-encoded. Rows are sent while they arrive from the service. If the
+ * result can have more rows than `maxRows`, the first page is sent when it is complete.
  *
  * An error before the first row is an HTTP error with a problem details object (RFC 9457). A later
  * error aborts the transfer, so that no client mistakes an incomplete file for a complete one.
  *
- * `GET /` returns the web page, `GET /Citations.txt` returns citations, `GET /healthz` returns
- * 200, and `GET /readyz` returns 200 if the service responds. Each response has the header
- * `x-request-id`, which is also in the log.
+ * `GET /` returns the web page, and `GET /Citations.txt` returns citations. `GET /healthz` returns 200. `GET /readyz`
+ * returns 200 if the service responds and accepts the API key. Each response has the header `x-request-id`, which is
+ * also in the log.
  *
  * @param options Access mode, API key, base URL of the service and limits
  * @returns The app. Deno, Bun and Workers call its `fetch` method
@@ -214,7 +213,7 @@ export function createApp(options: AppOptions): EdgeApp {
     return problemResponse({
       status: 404,
       title: "Not found",
-      detail: `There is no ${oneLine(path)}`,
+      detail: `Unknown path ${oneLine(path)}`,
       hint: pathHint(path, [...allowedMethods.keys()]),
     });
   });
@@ -391,7 +390,7 @@ function emptyBody({ clock }: Settings): ReadableStream<Uint8Array<ArrayBuffer>>
   }, { highWaterMark: 0 });
 }
 
-/** Lets a test pass "/Records.csv". */
+/** Converts the input of `request()`. A path gets the host `localhost`. */
 function toUrl(input: Request | URL | string): Request | URL {
   return input instanceof Request ? input : new URL(input, "http://localhost");
 }

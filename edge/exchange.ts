@@ -122,7 +122,7 @@ export class Exchange implements FailureLog {
     this.#recorders.log.addError(this.id, `${failure}: ${message}`, this.#redact);
   }
 
-  /** Logs a warning: about the client, or about the configuration of the server. */
+  /** Logs a warning about the client or the configuration of the server. */
   logWarning(text: string): void {
     this.#recorders.log.addWarning(this.id, text, this.#redact);
   }

@@ -1,5 +1,5 @@
-// Leases of requests. Workerd can drop a request without running its `finally` blocks or timers, so what a
-// request holds expires unless the request renews it.
+// Leases of requests. Workerd can drop a request without running its `finally` blocks or timers, so everything
+// that a request holds expires unless the request renews it.
 import type { Clock } from "../src/clock.ts";
 
 /** Interval (ms) at which a lease is renewed. */
@@ -11,7 +11,7 @@ const ENTRY_RENEWAL_INTERVAL = 5_000;
 /** Age (ms) after which an entry of a set that was not renewed is removed. */
 const ENTRY_TTL = 30_000;
 
-/** Indicates that the request that runs a shared task has not ended. */
+/** Shows whether the request that runs a shared task, or fetches a shared page, is still running. */
 export class Lease {
   readonly #clock: Clock;
   readonly #stopRenewal: () => void;

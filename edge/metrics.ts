@@ -15,7 +15,7 @@ const DURATION_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Limits of concurrency whose numbers are metrics. */
+/** Concurrency limits that the metrics report. */
 interface MeasuredLimits {
   /** Limit for downloads, counts and requests for citations. */
   serviceLimit: ConcurrencyLimit;
@@ -130,7 +130,7 @@ export class Metrics {
       ...family(
         "weir_interrupted_responses_total",
         "counter",
-        "Responses that the client aborted or that failed after their first byte.",
+        "Responses that ended early: aborted by the client, disconnected by the server, or failed.",
         this.#interrupted.samples,
       ),
       ...family(

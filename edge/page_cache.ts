@@ -18,7 +18,7 @@ interface PageCacheOptions {
   /** Returns the time in milliseconds since 1970. */
   now: () => number;
   clock: Clock;
-  /** Budget that knows which pages clients read. */
+  /** Pages that clients read. */
   budget: Pick<OutputBudget, "sharedPages">;
   /** Store for pages that no client reads. Default: memory. */
   store?: StandardPageStore | undefined;
@@ -100,7 +100,7 @@ export class PageCache {
   /**
    * Marks a page as failed.
    *
-   * @param error Error of the service; `undefined` if the download has ended
+   * @param error Error of the service; `undefined` if the download has ended or has no permit
    */
   fail(page: SharedPage, error?: DataStreamError): void {
     page.failure = { error };
@@ -113,7 +113,10 @@ export class PageCache {
   reportStoreError(error: unknown, log: FailureLog): void {
     if (this.#hasReported) return;
     this.#hasReported = true;
-    log.logFailure("The page cache failed, and pages are requested instead", error);
+    log.logFailure(
+      "The page cache failed; pages are requested instead, and later errors are not logged",
+      error,
+    );
   }
 
   /** Removes stale pages and, above the maximum, the least recently used pages that no client reads. */

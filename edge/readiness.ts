@@ -89,7 +89,7 @@ export class Readiness {
   /** Sends the cheapest request for which the service checks the key: one row with one field. */
   async #probe(dataStream: DataStream, exchange: ProbeExchange): Promise<void> {
     const { clock } = this.#settings;
-    // It includes the wait for the rate limiter. Meanwhile, a download can succeed.
+    // The time limit includes the wait for the rate limiter. Meanwhile, a download can succeed.
     const timeLimit = startTimeLimit(clock, PROBE_TIMEOUT, "no response");
     const { signal } = timeLimit;
     try {

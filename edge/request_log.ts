@@ -7,8 +7,8 @@ import { fieldNames, FILTER_FIELDS, type ResourceName, RESOURCES } from "../src/
 import type { LogLevel, Settings } from "./options.ts";
 
 /**
- * How a response ended: `complete` with any status, `aborted` by the client, `disconnected` by the server because
- * the client read nothing or too slowly, or `failed` after its first byte.
+ * How a response ended: `complete` with any status, `aborted` by the client, `disconnected` by the server, or
+ * `failed` after its first byte. The server disconnects a client that reads nothing or too slowly.
  */
 export type RequestOutcome = "complete" | "aborted" | "disconnected" | "failed";
 
@@ -89,7 +89,7 @@ export class RequestLog {
   }
 
   /**
-   * Writes a line about a client, or about the configuration of the server.
+   * Writes a line about a client or the configuration of the server.
    *
    * @param id Id of the request to which the line belongs
    */

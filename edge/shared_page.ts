@@ -49,7 +49,7 @@ const MAX_CLOCK_SKEW = 1_000;
  * Returns whether a page is neither stale nor from the future.
  *
  * @param fetchedAt Time at which its fetch began
- * @param notBefore Time before which the fetch must not have begun
+ * @param notBefore Earliest time at which the fetch may have begun
  */
 export function isFresh(fetchedAt: number, notBefore: number, now: number): boolean {
   return fetchedAt >= notBefore && fetchedAt <= now + MAX_CLOCK_SKEW;
@@ -57,6 +57,6 @@ export function isFresh(fetchedAt: number, notBefore: number, now: number): bool
 
 /** Reason why a page is incomplete. */
 interface PageFailure {
-  /** Error of the service; `undefined` if the download that fetched the page has ended. */
+  /** Error of the service; `undefined` if the download that fetched the page has ended or has no permit. */
   error: DataStreamError | undefined;
 }

@@ -11,9 +11,9 @@ const ENTRY_ROOT = "https://weir.invalid/pages/";
 const FETCHED_AT = "x-weir-fetched-at";
 /** Header with the length (bytes) of the body. */
 const LENGTH = "x-weir-length";
-/** Maximum time (ms) to read or write a page. A cache could otherwise block downloads for ever. */
+/** Maximum time (ms) of one operation of the cache, because a cache that never responds would block downloads. */
 const OPERATION_TIMEOUT = 10_000;
-/** Time (ms) for which the cache is not used after it did not respond in time. */
+/** Time (ms) for which the cache is not used after a timeout. */
 const RECOVERY_TIME = 60_000;
 
 /**
@@ -42,7 +42,7 @@ interface PageStoreOptions {
   now: () => number;
   /** Default: `caches` of the runtime. */
   caches?: Caches | undefined;
-  /** Clock for the time limit. Default: that of the process, because a cache takes real time. */
+  /** Clock for the timeout. Default: the clock of the process, because a cache takes real time. */
   clock?: Clock;
 }
 
@@ -72,7 +72,7 @@ export class StandardPageStore {
   /** Known entries by URL, the least recently used first. */
   readonly #entries = new Map<string, { length: number; fetchedAt: number }>();
   #isListed = false;
-  /** Time (ms) of the clock before which the cache is not used. */
+  /** Time (ms) of the clock until which the cache is not used. */
   #unusableUntil = -Infinity;
 
   constructor(options: PageStoreOptions) {
@@ -89,7 +89,7 @@ export class StandardPageStore {
   /**
    * Reads a page.
    *
-   * @param notBefore Time (ms since 1970) before which the fetch of the page must not have begun
+   * @param notBefore Earliest time (ms since 1970) at which the fetch may have begun
    * @param reserve Called before the page is read into memory
    * @returns The page; `undefined` if it is missing, stale or damaged
    * @throws The error of the cache, or of `reserve`; an error if the cache does not respond in time
@@ -151,12 +151,13 @@ export class StandardPageStore {
     );
   }
 
+  /** Runs an operation of the cache. Rejects if it takes too long, or if the cache is not used after a timeout. */
   async #inTime<T>(operation: () => Promise<T>): Promise<T> {
     const { clock = systemClock } = this.#options;
     if (clock.now() < this.#unusableUntil) {
-      throw new Error("the cache did not respond in time a short while ago");
+      throw new Error(`the cache is not used for ${RECOVERY_TIME / 1000} s after a timeout`);
     }
-    const { signal, stop } = startTimeLimit(clock, OPERATION_TIMEOUT, "no response of the cache");
+    const { signal, stop } = startTimeLimit(clock, OPERATION_TIMEOUT, "no response from the cache");
     try {
       return await abortable(operation(), signal);
     } catch (error) {

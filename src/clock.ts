@@ -40,7 +40,7 @@ export const systemClock: Clock = {
     }),
 };
 
-/** A time limit of {@linkcode startTimeLimit}. */
+/** Time limit that {@linkcode startTimeLimit} has started. */
 export interface TimeLimit {
   /** Aborts when the time has passed. */
   readonly signal: AbortSignal;
@@ -52,7 +52,7 @@ export interface TimeLimit {
  * Starts a time limit.
  *
  * @param milliseconds Time after which the signal aborts
- * @param missing What has not arrived in time, for the error, such as "no response"
+ * @param missing Start of the error message, such as "no response"
  */
 export function startTimeLimit(clock: Clock, milliseconds: number, missing: string): TimeLimit {
   const expired = new AbortController();

@@ -126,7 +126,7 @@ export class PageScanner {
     const window = this.#window;
     const { bytes, end } = window;
     let at = window.start;
-    // An incomplete row is still unread, so its brace is at `at`, and no white space is skipped.
+    // If the last scan ended in an incomplete row, `at` is the offset of its brace, and no white space is skipped.
     for (;;) {
       if (bytes[at]! <= SPACE) at = skipWhiteSpace(bytes, at);
       if (at === end) break;

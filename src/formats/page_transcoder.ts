@@ -76,8 +76,8 @@ export interface RowWriter {
 }
 
 /**
- * Length (bytes) below which chunks are copied to the window, to scan many of them together: each scan ends in the
- * middle of a row, which is read again. A compressed body arrives in Deno in pieces of 4 KB.
+ * Length (bytes) below which chunks are collected in the window before a scan. The last row of a scan is usually
+ * incomplete, and is read again by the next one. In Deno, a compressed body arrives in pieces of 4 KB.
  */
 const SHORT_LENGTH = 1 << 14;
 
@@ -139,7 +139,7 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
       this.append(filled);
       this.#shortSpace = filled.length < SHORT_LENGTH ? new Uint8Array(filled.buffer) : undefined;
     }
-    // The next read takes the memory of the window away.
+    // Scans now, because the next read detaches the buffer of the window.
     if (this.#shortSpace === undefined) this.scan();
   }
 
@@ -281,7 +281,7 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
     this.#writer.writeParsed(row);
   }
 
-  /** Keeps a fault that a new request would not remove until the page is complete; throws any other error. */
+  /** Stores a fault that a new request would not remove; `end()` returns it. Throws any other error. */
   #setFault(error: unknown): void {
     if (!(error instanceof PageFault) || error.hint === undefined) throw error;
     this.#fault ??= error;

@@ -250,7 +250,7 @@ for (const method of ["match", "put"] as const) {
       const text = await read(known);
       assertEquals(cacheClock.now(), 10_000); // one time limit, not one for each page
       assertEquals(calls.filter((name) => name === method).length, 1);
-      assertStringIncludes(String(storeErrors[0]), "no response of the cache within 10 s");
+      assertStringIncludes(String(storeErrors[0]), "no response from the cache within 10 s");
       Object.assign(cache, works);
       await cacheClock.sleep(59_000);
       assertEquals([await read(known), entries.size], [text, 0]);
