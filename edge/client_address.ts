@@ -81,8 +81,8 @@ function addressOf(connection: unknown, request: Request): string {
 }
 
 /**
- * Returns the network that is counted as one client: an IPv4 address, or the /64 network of an IPv6 address,
- * because one subscriber has all of its addresses (RFC 6177). An IPv4-mapped IPv6 address is an IPv4 address.
+ * Returns the network that is counted as one client: an IPv4 address, or the /64 network of an IPv6 address.
+ * One subscriber has all addresses of such a network (RFC 6177). An IPv4-mapped IPv6 address is an IPv4 address.
  *
  * @param text An address, which may have a port, brackets or a zone
  * @returns `undefined` if the text is not an address

@@ -91,9 +91,9 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
    */
   clientAddressHeader?: string | undefined;
   /**
-   * Minimum rate (bytes per second) of a client that reads a download. If a client reads less in 60 s in which
-   * bytes wait for it, it is disconnected when all `maxDownloads` slots are in use, or the memory for output is
-   * in use, and another client needs them. 0 for no minimum. Default 64000.
+   * Minimum rate (bytes per second) of a client that reads a download; 0 for no minimum. A client is slow if it
+   * reads less in 60 s in which bytes wait for it. A slow client is disconnected when another client needs its slot
+   * of `maxDownloads` or its memory. Default 64000.
    */
   minReaderRate?: number | undefined;
   /**
@@ -109,7 +109,7 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
   maxBufferedBytes?: number | undefined;
   /**
    * Where downloads share pages. Identical downloads that run concurrently then share their requests to the
-   * service, and a page is reused until `cacheTtl` has passed or a dataset is published again.
+   * service. A page is reused until `cacheTtl` has passed or a dataset is published again.
    *
    * - `standard`: `caches` of the runtime, such as of Deno or Workers;
    * - `memory`: the memory of the process;
@@ -130,10 +130,10 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
   /** Returns the current time in milliseconds since 1970, for signed URLs and the log. Default `Date.now`. */
   now?: (() => number) | undefined;
   /**
-   * Called with one line for each internal error, each error of the service that the client did not
-   * cause, each download that fails after its first rows and, with `logRequests`, each request. The
-   * line never contains a key, token, secret or signature. An object such as `console` has a function
-   * for each level. Default `console.error`.
+   * Called with one line for each internal error and each error of the service that the client did not cause. Also
+   * called for each download that fails after its first rows or whose client is too slow, and with `logRequests`
+   * for each request. The line never contains a key, token, secret or signature. An object such as `console` has a
+   * function for each level. Default `console.error`.
    */
   log?:
     | ((line: string) => void)

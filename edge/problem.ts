@@ -120,7 +120,7 @@ const DEFAULT_RETRY_DELAY = 5;
  *
  * The problem never contains the API key or the URL of the service. Its detail is that of the error, with
  * "DataStream" instead of the address. If the service sent no status, or the status to send is 502, the
- * detail is a general message: the client cannot use the error, which is in the log.
+ * detail is a general message. The client could not use the error, which is in the log.
  *
  * @param error Error of a query
  * @param task What failed, for the log

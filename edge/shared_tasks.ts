@@ -35,10 +35,10 @@ export class SharedTasks<T> {
   }
 
   /**
-   * Returns the result of a running task with the same key, or runs the task. If the running task is abandoned, or
-   * fails with an error of its own call, one of the calls that wait for it runs its own task.
+   * Returns the result of a running task with the same key, or runs the task. The running task can be abandoned, or
+   * fail with an error of its own call. One of the calls that wait for it then runs its own task.
    *
-   * All calls that wait receive an error of the service or the rate limiter: if each of them tried again, the last
+   * All calls that wait receive an error of the service or the rate limiter. If each of them tried again, the last
    * one would wait for the sum of their times.
    *
    * @param task Called if no task with the key is running

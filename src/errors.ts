@@ -58,8 +58,8 @@ export interface DataStreamErrorFacts {
   /** Number of rows that were delivered before the error. Default 0. */
   rows?: number | undefined;
   /**
-   * Position after the last delivered row, for the option `skipToken` of a query that continues
-   * there; undefined if nothing was delivered, or the query was split.
+   * Position after the last delivered row, for the option `skipToken` of a query that continues there.
+   * It is `undefined` if nothing was delivered, or the query was split.
    */
   skipToken?: string | undefined;
   /** Number of rows that the service counted, for `incomplete` and `too-many-rows`. */
@@ -111,8 +111,8 @@ export class DataStreamError extends Error {
   /** Number of rows that were delivered before the error. */
   declare readonly rows: number;
   /**
-   * Position after the last delivered row, for the option `skipToken` of a query that continues
-   * there; undefined if nothing was delivered, or the query was split.
+   * Position after the last delivered row, for the option `skipToken` of a query that continues there.
+   * It is `undefined` if nothing was delivered, or the query was split.
    */
   declare readonly skipToken: string | undefined;
   /** Number of rows that the service counted, for `incomplete` and `too-many-rows`. */
@@ -193,8 +193,8 @@ const UNCHECKED = "unchecked: true";
  * Error for an option that is rejected before any request is sent.
  *
  * The message is one line: the option, what is wrong with it, the value, and what to do next. It
- * never contains the API key. The hint names other options in braces, such as `{within}` or
- * `{format: "csv"}`, so that an interface can replace them with its own names: see {@linkcode ValidationError.messageFor}.
+ * never contains the API key. The hint names other options in braces, such as `{within}` or `{format: "csv"}`.
+ * An interface can replace them with its own names: see {@linkcode ValidationError.messageFor}.
  *
  * @example Find out which option is wrong
  * ```ts
@@ -271,8 +271,8 @@ export class ValidationError extends TypeError {
 }
 
 /**
- * Replaces each option in braces, such as `{top}` or `{partition: "auto"}`, by its name in an interface,
- * or by the text in the braces if it has no other name.
+ * Replaces each option in braces, such as `{top}` or `{partition: "auto"}`, by its name in an interface.
+ * An option without another name is replaced by the text in the braces.
  */
 export function nameOptions(hint: string, names: Readonly<Record<string, string>>): string {
   return hint.replace(/\{([\w.]+(?:: [^{}]+)?)\}/g, (_, option) => nameIn(names, option));

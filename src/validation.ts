@@ -187,7 +187,7 @@ const MAX_SUGGESTIONS = 3;
 /**
  * Returns a hint for an unknown name: the known name with the nearest spelling, or `otherwise`.
  *
- * A known name is near if its edit distance is at most a third of the unknown name's length, or if
+ * A known name is near if its edit distance is at most a third of the unknown name's length. It is also near if
  * it begins with the unknown name. Case is ignored.
  *
  * @param otherwise Hint if no name is near. Default: the list of the known names

@@ -113,8 +113,8 @@ function formatDois(dois: readonly string[]): string {
 }
 
 /**
- * Returns the command that prints the citations of a download: with `--doi` if there are few DOIs,
- * else with the flags of the filter, which may match more datasets than the download has.
+ * Returns the command that prints the citations of a download. It has `--doi` if there are few DOIs, else the
+ * flags of the filter, which may match more datasets than the download has.
  */
 function citeCommand(download: CitedDownload): string {
   const { dois, flags } = download;

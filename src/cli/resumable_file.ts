@@ -168,7 +168,7 @@ interface ExistingPart {
  * {@linkcode PartFile.finish} truncates the rest.
  *
  * A run can resume a part while the run that started it is still alive. The later run takes over, and the
- * earlier one stops: each run writes a random `owner` into FILE.part.json, and before each step it checks
+ * earlier one stops. Each run writes a random `owner` into FILE.part.json. Before each step, it checks
  * that the file still has the text that it last wrote. A file lock is not used, because no portable lock is
  * released when the process that holds it is killed.
  *

@@ -71,8 +71,8 @@ export interface Batch<T> {
   /** Number of counted rows that were not received, accepted because of `incomplete: "warn"`. */
   readonly missingRows: number;
   /**
-   * Distinct DOIs of all rows so far; `undefined` if the option `dois` is not set,
-   * if `DOI` is not selected, or if the batches before `after` were requested without the option.
+   * Distinct DOIs of all rows so far; `undefined` if the option `dois` is not set or `DOI` is not selected. Also
+   * `undefined` if the batches before `after` were requested without the option.
    */
   readonly dois: readonly string[] | undefined;
 }

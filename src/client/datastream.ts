@@ -66,8 +66,8 @@ export class DataStream {
    * Creates a client, without a request.
    *
    * @param options API key, base URL, rate limit, retries and timeouts
-   * @throws {ValidationError} If an option is unknown or invalid: for example, a base URL that would
-   *   send the key unencrypted, or more than 2 requests per second to DataStream
+   * @throws {ValidationError} If an option is unknown or invalid. A base URL that would send the key unencrypted is
+   *   invalid, and so are more than 2 requests per second to DataStream
    */
   constructor(options: DataStreamOptions = {}) {
     this.#settings = toClientSettings(options);

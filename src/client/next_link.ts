@@ -80,8 +80,8 @@ export function toIdNumber(token: string | undefined): bigint | undefined {
 }
 
 /**
- * Returns two readings of a query option in a link, not decoded, because a raw filter may contain
- * `&name=`: one ends at the next `&name=`, the other only at the next `&$`.
+ * Returns two readings of a query option in a link, not decoded. One ends at the next `&name=`, the other only
+ * at the next `&$`, because a raw filter may contain `&name=`.
  *
  * @returns The readings; an empty list if the link does not have the option
  */

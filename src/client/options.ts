@@ -76,8 +76,8 @@ export interface DataStreamOptions {
   timeouts?: Partial<Timeouts> | undefined;
   /**
    * Function that sends a request. Default: the global `fetch`, in Deno and Bun with a new connection
-   * for each request, because these runtimes repeat a request by themselves when a reused connection
-   * breaks, which would exceed the rate limit.
+   * for each request. These runtimes repeat a request by themselves when a reused connection breaks, which
+   * would exceed the rate limit.
    */
   fetch?: ((request: Request) => Promise<Response>) | undefined;
   /**

@@ -66,8 +66,8 @@ export interface Query<R> extends AsyncIterable<R> {
    * Returns the rows as CSV, in chunks of complete rows. A result without rows is only the header row.
    *
    * The option `columns` sets the columns. Without it, they are the fields of `select`, in that order.
-   * Without both, they are the documented fields, followed by unknown fields of the rows in the first chunk;
-   * an unknown field in a later row is an error that names it.
+   * Without both, they are the documented fields, followed by unknown fields of the rows in the first chunk.
+   * An unknown field in a later row is an error that names it.
    *
    * A number keeps the digits that the service sent, `null` is an empty cell, and an array of strings
    * is joined with `; `.

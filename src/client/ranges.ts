@@ -3,9 +3,8 @@ import { type Clause, numberClause } from "../odata/clause.ts";
 /**
  * A range of a numeric field, such as the year: `from <= number < below`.
  *
- * The functions of this module create adjacent ranges. The first has no lower bound and the last has no upper
- * bound, so that together they cover every row whose field is not null, even if the list of numbers that
- * they were created from is incomplete.
+ * The functions of this module create adjacent ranges from a list of numbers. The first has no lower bound and the
+ * last has no upper bound. Together they cover every row whose field is not null, even if the list is incomplete.
  */
 export interface Range {
   /** Lowest number; `undefined` for no lower bound. */

@@ -80,8 +80,8 @@ const RULES_BY_KIND: Record<DataStreamError["kind"], readonly RetryRule[]> = {
  * What to do after a failed attempt: to throw an error, or to wait for a delay (ms) and then request a
  * page of `top` rows.
  *
- * `blockTime` is the time (ms) for which the rate limiter delays every request with the same API key,
- * even if this request is not retried; `undefined` for no delay.
+ * `blockTime` is the time (ms) for which the rate limiter delays every request with the same API key;
+ * `undefined` for no delay. It applies even if this request is not retried.
  */
 type RetryDecision =
   | { action: "fail"; error: DataStreamError; blockTime: number | undefined }
@@ -174,8 +174,8 @@ const GOOD_PAGES = 3;
 const MAX_GOOD_PAGES = 96;
 
 /**
- * The page size that the service can deliver. It is halved after a page that was too large or too slow, and
- * doubled after some good pages (pages without an error), up to the wanted size.
+ * The page size that the service can deliver. It is halved after a page that was too large or too slow. It is
+ * doubled, up to the wanted size, after some good pages (pages without an error).
  *
  * A service that can never deliver a size would refuse it each time. Therefore each refusal directly after
  * a doubling also doubles the number of good pages before the next attempt.

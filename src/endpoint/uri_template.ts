@@ -134,9 +134,9 @@ function readExpression(inner: string): Expression {
  * Replaces the expressions of a template by the values of their variables ("template expansion" in RFC
  * 6570; not the OData option `$expand`). A variable without a value expands to nothing.
  *
- * `url-template` expands reserved text only. Names, prefixes and exploded values are handled here,
- * because `url-template` encodes the percent sign in a name again, may cut a prefix inside a
- * character, and leaves the equals sign after an empty exploded value of `;`.
+ * `url-template` expands reserved text only. Names, prefixes and exploded values are handled here.
+ * `url-template` would encode the percent sign in a name again, and could cut a prefix inside a character.
+ * It would leave the equals sign after an empty exploded value of `;`.
  *
  * @param template A parsed template
  * @param valueOf Returns the value of a variable, converted by `toUrlValue`

@@ -285,8 +285,8 @@ function escapeFormula(text: string): string {
 
 /**
  * Formats cells as a record of CSV (RFC 4180), with its line break. Uses `@std/csv`, except in two cases
- * where its output would lose data: it writes a single empty cell as a blank line, which many CSV
- * readers skip, and it does not quote a carriage return.
+ * where its output would lose data. It writes a single empty cell as a blank line, which many CSV readers
+ * skip. It does not quote a carriage return.
  */
 export function formatRecord(cells: readonly string[], separator: string): string {
   if (cells.length === 1 && cells[0] === "") return '""\r\n';

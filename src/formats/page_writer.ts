@@ -70,8 +70,8 @@ export interface ArrivingPage extends ByteTarget {
   readonly takeableLength: number;
   /**
    * Returns the rows that were scanned since the last call, except the last one, as the next bytes of the
-   * document. The last row is kept back until the page is complete, because it may be damaged: such a row can
-   * end too early, and what follows it is malformed.
+   * document. The last row is kept back until the page is complete, because it may be damaged. Such a row can
+   * end too early, and the bytes after it are malformed.
    */
   takeRows(): TakenRows;
   /**

@@ -40,8 +40,8 @@ export function parseRow(row: Uint8Array): RawRow {
 }
 
 /**
- * A string or a number. The closing quote is optional, so that an unclosed string matches too:
- * otherwise each quote inside it would start a search to the end of the page, which takes quadratic
+ * A string or a number. The closing quote is optional, so that an unclosed string matches too.
+ * Otherwise, each quote inside it would start a search to the end of the page, which takes quadratic
  * time. `JSON.parse` rejects an unclosed string.
  */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;

@@ -52,9 +52,9 @@ export function countRows(
 /**
  * Rows that pass all tests, in the three tables of the data: datasets, locations and records.
  *
- * If a test is of a field of another table, a row passes it if one of its rows there passes: a location
- * passes `CharacteristicName eq 'pH'` if one of its records does, and a dataset passes a test of
- * `RegionId` if one of its locations does. If several tests are of fields of records, one record must pass
+ * If a test is of a field of another table, a row passes it if one of its rows there passes. A location passes
+ * `CharacteristicName eq 'pH'` if one of its records does. A dataset passes a test of `RegionId` if one of its
+ * locations does. If several tests are of fields of records, one record must pass
  * all of them.
  */
 interface Search {

@@ -131,8 +131,8 @@ const ROOT_PATH = "/v1/odata/v4";
  * Creates the service in process, with deterministic synthetic data: five datasets, locations in all
  * provinces and territories, and records from 2012 to 2023 with the irregularities of real records.
  *
- * It is as strict as the service. A raw `$` in the query string is 400, a missing API key 401, a wrong
- * one 403, and more than two requests in a second or two concurrent requests 429. It responds on any
+ * It is as strict as the service. A raw `$` in the query string is 400, a missing API key 401, and a wrong
+ * one 403. More than two requests in a second are 429, and so are two concurrent requests. It responds on any
  * origin under `/v1/odata/v4`, so it can be served over HTTP. None of its data was measured. Detection
  * limits, depths and coded values follow DataStream's schema 3.0.0 (2026-07-14).
  *

@@ -12,7 +12,7 @@ export interface World {
  * Returns the number of records of the first location in a round.
  *
  * Records are distributed in rounds. In each round, the first location has a third of the records and every
- * other location has one: a client that splits a query by location must handle uneven shards.
+ * other location has one. A client that splits a query by location must therefore handle uneven shards.
  */
 function firstShare({ locations }: World): number {
   return locations === 1 ? 1 : Math.ceil((locations - 1) / 2);
