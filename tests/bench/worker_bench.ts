@@ -4,8 +4,8 @@
  *
  * Prints the memory with readers that read at full speed, stop or leave, and the CPU time per 10,000 rows.
  * Memory is measured three times: with the limit of a Worker for the heap of V8, without a limit, when V8 collects
- * garbage later, and without garbage. This checkout is measured without a page cache, then with its cache in memory,
- * where all readers read the same pages.
+ * garbage later, and after garbage collection. This checkout is measured without a page cache, then with its cache
+ * in memory, where all readers read the same pages.
  *
  * Argument: the folder of another checkout, which is measured in turns with this one.
  */
@@ -171,7 +171,7 @@ interface MemoryMeasurement {
 const MEASUREMENTS: readonly MemoryMeasurement[] = [
   { name: "limit of 128 MB", v8Flags: [HEAP_LIMIT], interval: 20, collects: false },
   { name: "no limit", v8Flags: [], interval: 20, collects: false },
-  { name: "without garbage", v8Flags: [HEAP_LIMIT], interval: 200, collects: true },
+  { name: "after garbage collection", v8Flags: [HEAP_LIMIT], interval: 200, collects: true },
 ];
 
 /** Measures the memory of a worker with concurrent readers. Returns the text of the result. */
