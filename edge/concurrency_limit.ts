@@ -8,6 +8,8 @@ const RETRY_DELAY = 30;
 
 /** Permission to run one task under a {@linkcode ConcurrencyLimit}. */
 export interface TaskPermit {
+  /** Whether another task has the permit now. The task must release it before it continues. */
+  readonly isTakenOver: boolean;
   /** Returns the permit. Further calls have no effect. */
   release(): void;
 }
@@ -31,7 +33,9 @@ interface PermitLimits {
 }
 
 /** A permit and its holder. */
-type HeldPermit = TaskPermit & PermitHolder;
+interface HeldPermit extends TaskPermit, PermitHolder {
+  isTakenOver: boolean;
+}
 
 /** Limits how many tasks run concurrently, in total and per client. */
 export class ConcurrencyLimit {
@@ -103,6 +107,19 @@ export class ConcurrencyLimit {
   }
 
   /**
+   * Acquires a permit in place of one that its task does not use at present; returns `undefined` if the client of the
+   * new holder would then have more than its maximum.
+   */
+  takeOver(unused: object, holder: PermitHolder = {}): TaskPermit | undefined {
+    const held = this.#permits.entries().find((permit) => permit === unused);
+    if (held === undefined || held.isTakenOver) return undefined;
+    held.isTakenOver = true;
+    const acquired = this.tryAcquire(holder);
+    if (acquired === undefined) held.isTakenOver = false;
+    return acquired;
+  }
+
+  /**
    * Runs a task while it holds a permit.
    *
    * @throws {HttpProblem} As {@linkcode acquire} does
@@ -118,11 +135,13 @@ export class ConcurrencyLimit {
 
   /** Returns the permits, except those of disconnected readers, whose downloads end soon. */
   #heldPermits(): HeldPermit[] {
-    return this.#permits.entries().filter(({ reader }) => reader?.disconnectReason === undefined);
+    return this.#permits.entries().filter(({ reader, isTakenOver }) =>
+      reader?.disconnectReason === undefined && !isTakenOver
+    );
   }
 
   #hold(holder: PermitHolder): TaskPermit {
-    const permit: HeldPermit = { ...holder, release: () => {} };
+    const permit: HeldPermit = { ...holder, isTakenOver: false, release: () => {} };
     permit.release = this.#permits.add(permit);
     return permit;
   }
@@ -140,7 +159,7 @@ export class ConcurrencyLimit {
       status: 429,
       title: "Too many concurrent requests of one client",
       detail: `The server allows each client ${this.#maxPerClient} concurrent ${this.#tasks}`,
-      hint: `wait until one of your downloads has ended, or try again after ${RETRY_DELAY} s`,
+      hint: `wait until one of them has ended, or try again after ${RETRY_DELAY} s`,
     }, { "retry-after": String(RETRY_DELAY) });
   }
 

@@ -5,7 +5,7 @@ import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../src/forma
 import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import type { AccessControl } from "./access.ts";
 import { type BatchPart, PAGE_PARTS } from "../src/client/batches.ts";
-import type { Bytes } from "../src/bytes.ts";
+import { type Bytes, sha256Hex } from "../src/bytes.ts";
 import { PAGE_BUFFER } from "../src/client/read_ahead.ts";
 import type { CsvOptions } from "../src/formats/csv.ts";
 import type { Citation } from "../src/formats/citations.ts";
@@ -133,8 +133,10 @@ export async function respondWithDownload(
     return new Response(`${JSON.stringify(body)}\n`, { headers });
   }
   const reader = new ClientReader(settings.clock);
+  // Keys of the service can have different rows, and servers with different keys can share a standard cache.
+  const keyHash = pageCache && settings.apiKey && await sha256Hex(settings.apiKey);
   const { stream, isShared, onRead, close } = openDocument(exchange, context, {
-    document: [...document, format, csv],
+    document: [...document, format, csv, keyHash],
     datasetsDigest: datasets?.digest,
     query,
     format,
@@ -233,6 +235,7 @@ function openDocument(
     permits: {
       acquire: () => serviceLimit.acquire(holder),
       tryAcquire: () => serviceLimit.tryAcquire(holder),
+      takeOver: (unused) => serviceLimit.takeOver(unused, holder),
     },
     document,
     datasetsDigest,

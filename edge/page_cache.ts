@@ -119,7 +119,10 @@ export class PageCache {
     );
   }
 
-  /** Removes stale pages and, above the maximum, the least recently used pages that no client reads. */
+  /**
+   * Removes pages that no client reads: stale pages, pages that are longer than the maximum, and then the least
+   * recently used ones until the others fit.
+   */
   evict(): void {
     const { budget, maxBytes } = this.#options;
     const max = this.store === undefined ? maxBytes : 0;
@@ -128,11 +131,15 @@ export class PageCache {
     const unread = [...this.#pages.values()].filter((page) =>
       page.end === undefined ? page.lease.isExpired : !held.has(page)
     );
-    let bytes = unread.reduce((sum, page) => sum + sizeOf(page), 0);
+    const isUsable = (page: SharedPage) =>
+      page.end !== undefined && page.fetchedAt >= staleBefore && sizeOf(page) <= max;
+    let bytes = unread.filter(isUsable).reduce((sum, page) => sum + sizeOf(page), 0);
     for (const page of unread) {
-      if (bytes <= max && page.end !== undefined && page.fetchedAt >= staleBefore) continue;
+      if (isUsable(page)) {
+        if (bytes <= max) continue;
+        bytes -= sizeOf(page);
+      }
       this.#pages.delete(page.key);
-      bytes -= sizeOf(page);
     }
   }
 }

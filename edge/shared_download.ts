@@ -29,6 +29,8 @@ export interface FetchPermits {
   acquire(): TaskPermit;
   /** Acquires a permit; returns `undefined` if none is free. */
   tryAcquire(): TaskPermit | undefined;
+  /** Acquires a permit in place of one that is not used; returns `undefined` if that is not possible. */
+  takeOver(unused: object): TaskPermit | undefined;
 }
 
 /** Options of {@linkcode shareDownload}. */
@@ -150,12 +152,20 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
     }
   }
 
+  /**
+   * Acquires a permit for the next page. Takes over that of the download that fetched the previous page and has not
+   * begun to fetch this one: its client reads slowly.
+   */
+  function acquireNext(previous: SharedPage | undefined): TaskPermit | undefined {
+    return permits.tryAcquire() ?? (previous?.permit && permits.takeOver(previous.permit));
+  }
+
   /** Waits for a permit, or until the page is complete or another download fetches it. */
-  async function waitForPermit(key: string): Promise<void> {
+  async function waitForPermit(key: string, previous: SharedPage | undefined): Promise<void> {
     for (;;) {
       signal.throwIfAborted();
       if (cache.find(key, firstPage) !== undefined) return;
-      permit = permits.tryAcquire();
+      permit = acquireNext(previous);
       if (permit !== undefined) return;
       await clock.sleep(PERMIT_POLL_INTERVAL, signal);
     }
@@ -168,6 +178,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
   async function* fetchSharedPage(
     page: SharedPage,
     after: Cursor | undefined,
+    previous: SharedPage | undefined,
   ): AsyncGenerator<PageItem, void, void> {
     let failure: DataStreamError | undefined;
     try {
@@ -178,12 +189,14 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
         return yield stored;
       }
       signal.throwIfAborted();
-      permit ??= hasStarted ? permits.tryAcquire() : permits.acquire();
+      if (permit?.isTakenOver) stopFetching();
+      permit ??= hasStarted ? acquireNext(previous) : permits.acquire();
       if (permit === undefined) {
         // Other downloads must not wait for this permit: the client may hold all of its permits for hours.
         cache.fail(page);
-        return await waitForPermit(page.key);
+        return await waitForPermit(page.key, previous);
       }
+      if (previous !== undefined) previous.permit = undefined;
       const parts = source ??= request(after);
       cache.misses++;
       await buffer.startPage();
@@ -195,6 +208,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
         // The end of the document belongs to the last page.
         if (isLast || isPageEnd && hasMore) {
           complete(page, { cursor, isLast });
+          page.permit = permit;
           await saving;
           saving = save(page);
           return yield { data, rows, isPageEnd: true };
@@ -229,6 +243,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
 
   async function* deliverPage(after: Cursor | undefined): AsyncGenerator<PageItem, PageEnd, void> {
     const key = keyOfPage([document, datasetsDigest], after);
+    const previous = current;
     for (let failures = 0;;) {
       signal.throwIfAborted();
       const found = cache.find(key, firstPage);
@@ -243,7 +258,9 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
       let length = 0;
       let rows = 0;
       for await (
-        const item of found === undefined ? fetchSharedPage(page, after) : followPage(page)
+        const item of found === undefined
+          ? fetchSharedPage(page, after, previous)
+          : followPage(page)
       ) {
         const unsent = withoutSent(item, { length, rows }, alreadySent);
         length += item.data.length;
@@ -256,7 +273,11 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
         return page.end;
       }
       const { error } = page.failure!;
-      if (error && ++failures === MAX_FAILED_FETCHES) throw error;
+      if (error !== undefined) {
+        // A client waits once for the rate limit before its first byte, not once for each of the other downloads.
+        if (!hasStarted && isRateLimited(error)) throw error;
+        if (++failures === MAX_FAILED_FETCHES) throw error;
+      }
       if (length <= alreadySent.data.length) continue;
       const received = concatBytes(page.parts.map(({ data }) => data));
       alreadySent = { data: received.slice(0, length), rows };
@@ -312,6 +333,11 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
       cache.evict();
     },
   };
+}
+
+/** Whether the rate limit of the service, its `Retry-After` or the rate limiter has caused an error. */
+function isRateLimited({ kind, status, retryAfter }: DataStreamError): boolean {
+  return kind === "rate-limit" || status === 429 || retryAfter !== undefined;
 }
 
 /**

@@ -38,6 +38,8 @@ export interface SharedPage {
   length: number;
   /** Set when the page is complete. */
   end?: PageEnd;
+  /** Permit of the download that fetched the page, until a download begins to fetch the next page. */
+  permit?: object | undefined;
   /** Set when the fetch has failed or was abandoned. */
   failure?: PageFailure;
 }

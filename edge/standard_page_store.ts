@@ -1,5 +1,6 @@
 import type { Bytes } from "../src/bytes.ts";
 import { sha256Hex, utf8Decoder, utf8Encoder } from "../src/bytes.ts";
+import { isCursor } from "../src/client/batches.ts";
 import { abortable, type Clock, startTimeLimit, systemClock } from "../src/clock.ts";
 import { type DocumentPart, isFresh, type PageEnd, type SharedPage } from "./shared_page.ts";
 
@@ -132,11 +133,11 @@ export class StandardPageStore {
     const head: EntryHead = { ...end!, rows };
     const line = utf8Encoder.encode(`${JSON.stringify(head)}\n`);
     const length = parts.reduce((sum, { data }) => sum + data.length, line.length);
+    if (length > maxBytes) return;
     const cache = await this.#open();
     await this.#listEntries(cache);
     this.#entries.delete(url);
     await this.#removeEntries(cache, length);
-    if (length > maxBytes) return;
     this.#entries.set(url, { length, fetchedAt });
     const headers = {
       // Workers do not store a response without this header.
@@ -145,10 +146,13 @@ export class StandardPageStore {
       [FETCHED_AT]: String(fetchedAt),
       [LENGTH]: String(length),
     };
-    await cache.put(
-      url,
-      new Response(streamOf([line, ...parts.map(({ data }) => data)]), { headers }),
-    );
+    const body = streamOf([line, ...parts.map(({ data }) => data)]);
+    try {
+      await cache.put(url, new Response(body, { headers }));
+    } catch (error) {
+      this.#entries.delete(url);
+      throw error;
+    }
   }
 
   /** Runs an operation of the cache. Rejects if it takes too long, or if the cache is not used after a timeout. */
@@ -177,7 +181,6 @@ export class StandardPageStore {
   /** Finds the entries of earlier processes, if the cache can list them. */
   async #listEntries(cache: StandardCache): Promise<void> {
     if (this.#isListed) return;
-    this.#isListed = true;
     for (const { url } of await keysOf(cache)) {
       if (this.#entries.has(url)) continue;
       const response = await cache.match(url);
@@ -186,6 +189,7 @@ export class StandardPageStore {
       // An entry without a time is stale.
       this.#entries.set(url, info ?? { length: 0, fetchedAt: -Infinity });
     }
+    this.#isListed = true;
   }
 
   /** Removes stale entries, and the least recently used ones until there is room. */
@@ -237,7 +241,7 @@ function readEntry(
   try {
     const head: Partial<EntryHead> = JSON.parse(utf8Decoder.decode(body.subarray(0, lineEnd)));
     const { cursor, isLast, rows } = head;
-    if (typeof cursor !== "object" || typeof isLast !== "boolean" || typeof rows !== "number") {
+    if (!isCursor(cursor) || typeof isLast !== "boolean" || typeof rows !== "number") {
       return undefined;
     }
     return { cursor, isLast, rows, data: body.subarray(lineEnd + 1), fetchedAt };

@@ -256,7 +256,7 @@ export function checkCursor(after: unknown, fingerprint: Cursor["query"]): Check
 }
 
 /** Whether a value, which may have been read from a file, is a cursor with valid members. */
-function isCursor(value: unknown): value is CheckedCursor {
+export function isCursor(value: unknown): value is CheckedCursor {
   return hasForm<Cursor>(value, {
     version: (version) => version === CURSOR_VERSION,
     query: isObject,

@@ -137,12 +137,15 @@ export function networkFailure(
  */
 export function permitRefusal(retryAfter: number, url: string): FailedAttempt {
   const seconds = Math.ceil(retryAfter / 1000);
-  const error = new DataStreamError("Too many requests are waiting for DataStream", {
-    kind: "rate-limit",
-    url,
-    retryAfter,
-    hint: `try again in ${seconds} s`,
-  });
+  const error = new DataStreamError(
+    "The rate limit of DataStream delays the request for too long",
+    {
+      kind: "rate-limit",
+      url,
+      retryAfter,
+      hint: `try again in ${seconds} s`,
+    },
+  );
   return new FailedAttempt(error, true);
 }
 

@@ -100,7 +100,10 @@ export function createPollingLimiter(
           }
           if (result.status === "refused") return { retryAfter: result.retryAfter };
           if (result.status === "waiting") await clock.sleep(result.delay, signal);
-          else {
+          else if (result.status !== "granted") {
+            // A store of another version, or another program at its address.
+            throw new Error("its store responded with an unknown status");
+          } else {
             const { pollTime = 0 } = result;
             const grantedAt = polledAt + pollTime;
             if (clock.now() - grantedAt < MAX_UNEXTENDED_AGE) {

@@ -3,7 +3,7 @@ import { toRequest } from "../endpoint/to_request.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { type Bytes, utf8Decoder } from "../bytes.ts";
 import { type ByteTarget, concatBytes } from "../formats/page_writer.ts";
-import type { Clock } from "../clock.ts";
+import { abortable, type Clock, startTimeLimit } from "../clock.ts";
 import {
   FailedAttempt,
   isRedirect,
@@ -190,6 +190,9 @@ export async function* sendRequest<P, T>(
   }
 }
 
+/** Time (ms) after the maximum wait after which a rate limiter is treated as failed. */
+const LIMITER_GRACE_PERIOD = 2_000;
+
 /**
  * Waits for the permit to send a request.
  *
@@ -197,17 +200,31 @@ export async function* sendRequest<P, T>(
  */
 async function acquirePermit(
   url: string,
-  { rateLimiter, keyHash, requestsPerSecond, maxWait }: TransportOptions,
+  { rateLimiter, keyHash, requestsPerSecond, maxWait, clock }: TransportOptions,
   signal: AbortSignal,
 ): Promise<Permit> {
   const { origin } = new URL(url);
+  // A limiter of another program may never answer.
+  const timeLimit = maxWait === undefined
+    ? undefined
+    : startTimeLimit(clock, maxWait + LIMITER_GRACE_PERIOD, "no answer");
+  const ended = timeLimit ? AbortSignal.any([signal, timeLimit.signal]) : signal;
   let permit: Permit | PermitRefusal;
   try {
     const request = { origin, keyHash: await keyHash(), requestsPerSecond, maxWait };
-    permit = await rateLimiter.acquire(request, signal);
+    const answer = Promise.resolve(rateLimiter.acquire(request, ended));
+    answer.then((late) => {
+      if (ended.aborted && late && "release" in late) callLimiter(() => late.release());
+    }, () => {});
+    permit = await abortable(answer, ended);
+    if ("retryAfter" in permit && !Number.isFinite(permit.retryAfter)) {
+      throw new TypeError(`retryAfter must be a number of milliseconds, got ${permit.retryAfter}`);
+    }
   } catch (error) {
     signal.throwIfAborted();
     throw limiterFailure(error, url);
+  } finally {
+    timeLimit?.stop();
   }
   if ("retryAfter" in permit) throw permitRefusal(permit.retryAfter, url);
   return permit;

@@ -104,7 +104,10 @@ test("a query fails without a request when the limiter refuses a permit", async 
   const { client, times } = retryingClient([], { rateLimiter: limiter });
   const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
   assertEquals([error.kind, error.status, error.retryAfter], ["rate-limit", undefined, 21_500]);
-  assertEquals(error.message, "Too many requests are waiting for DataStream: try again in 22 s");
+  assertEquals(
+    error.message,
+    "The rate limit of DataStream delays the request for too long: try again in 22 s",
+  );
   assertEquals([requests.length, times.length], [1, 0]);
 });
 
@@ -126,6 +129,48 @@ test("createApp() responds with 503 when the limiter fails", async () => {
   assertEquals(detail, "The rate limiter of this server failed");
   assertStringIncludes(hint, "send the operator of this server the request id");
   assert(log.some((line) => line.includes("The rate limiter failed (connect ECONNREFUSED)")));
+});
+
+for (const result of [undefined, null, "granted", { retryAfter: NaN }, { retryAfter: Infinity }]) {
+  test(`createApp() responds with 503 when the limiter resolves to ${JSON.stringify(result)}`, async () => {
+    const acquire = () => Promise.resolve(result as never);
+    const { app, log } = overUpstream([], { rateLimiter: recordingLimiter({ acquire }).limiter });
+    const response = await app.request("/Locations.csv");
+    assertEquals([response.status, response.headers.get("retry-after")], [503, "5"]);
+    assertEquals((await problemOf(response)).detail, "The rate limiter of this server failed");
+    assert(log.some((line) => line.includes("The rate limiter failed (")));
+  });
+}
+
+test("createApp() responds with 503 when the limiter never answers", async () => {
+  const acquire = () => new Promise<never>(() => {});
+  const { app, clock, log } = overUpstream([], {
+    rateLimiter: recordingLimiter({ acquire }).limiter,
+    pageCache: "none",
+  });
+  const response = await app.request("/Locations.csv");
+  assertEquals([response.status, clock.now()], [503, 22_000]);
+  assert(log.some((line) => line.includes("The rate limiter failed (no answer within 22 s)")));
+});
+
+test("a query that is aborted while the limiter never answers rejects, and returns a late permit", async () => {
+  const { promise, resolve } = Promise.withResolvers<Permit>();
+  const { limiter } = recordingLimiter({ acquire: () => promise });
+  const { client, times } = retryingClient([], { rateLimiter: limiter });
+  const signal = AbortSignal.abort("left");
+  const started = new AbortController();
+  const rows = client.metadata({ signal: started.signal }).toArray();
+  await Promise.resolve();
+  started.abort(signal.reason);
+  assertEquals(await rows.catch((reason) => reason), "left");
+  const outcomes: unknown[] = [];
+  resolve({
+    responded: () => {},
+    extend: () => {},
+    release: (outcome) => void outcomes.push(outcome),
+  });
+  await promise;
+  assertEquals([outcomes, times], [[undefined], []]);
 });
 
 test("a query tries again when the limiter fails", async () => {
@@ -257,6 +302,14 @@ function pollingLimiter(poll: RateLimitStore["poll"]) {
   );
   return { limiter, clock, calls };
 }
+
+test("createPollingLimiter() gives no permit when its store responds with an unknown status", async () => {
+  for (const response of [{}, { status: "held" }]) {
+    const { limiter, calls } = pollingLimiter(() => response as never);
+    await assertRejects(() => limiter.acquire(REQUEST), Error, "unknown status");
+    assertEquals(calls.at(-1), "leave");
+  }
+});
 
 test("createPollingLimiter() rejects when its store does not respond within 10 s", async () => {
   const { limiter, clock } = pollingLimiter(() => new Promise<never>(() => {}));

@@ -50,7 +50,7 @@ Deno.test(
       assertEquals([response.status, response.headers.get("retry-after")], [429, "30"]);
       const { detail, hint } = await problemOf(response);
       assertStringIncludes(detail, "allows each client 2 concurrent downloads");
-      assertStringIncludes(hint, "wait until one of your downloads has ended");
+      assertStringIncludes(hint, "wait until one of them has ended");
     }
     // No request to the service, not even for the versions of other datasets.
     const before = stats.requests;

@@ -78,6 +78,18 @@ Deno.test("PageCache keeps no page when each is longer than the maximum", DEADLI
 });
 
 Deno.test(
+  "PageCache keeps short pages when a longer page than the maximum arrives",
+  DEADLINE,
+  async () => {
+    const { cache, read } = shareOver({ maxBytes: 10_000 });
+    await read({ datasetsDigest: "v1", limit: 100 });
+    const { bytes } = cache;
+    await read({ datasetsDigest: "v1" });
+    assertEquals([cache.bytes, bytes > 0], [bytes, true]);
+  },
+);
+
+Deno.test(
   "OutputBudget counts a page once when several downloads read it",
   DEADLINE,
   async () => {

@@ -262,6 +262,55 @@ Deno.test(
 );
 
 Deno.test(
+  "EdgeApp.request() completes a fast download of a client when its identical ones are read slowly",
+  DEADLINE,
+  async () => {
+    const { app, clock } = overSandbox({ records: 5_000 }, {
+      pageRows: 1_000,
+      maxDownloadsPerClient: 1,
+    });
+    const path = "/Records.csv?$select=Id,DOI";
+    const open = () =>
+      app.fetch(new Request(`http://localhost${path}`), { clientAddress: "192.0.2.1" });
+    const expected = await unshared(`${path}&$top=1000`, 5_000);
+    const slow = await open();
+    const reader = slow.body!.getReader();
+    const decoder = new TextDecoder();
+    let slowText = decoder.decode((await reader.read()).value);
+    const start = clock.now();
+    // The slow download has the only permit of the client, and does not use it.
+    assertEquals(await (await open()).text(), expected);
+    assert(clock.now() - start < 5_000, `${clock.now() - start} ms`);
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      slowText += decoder.decode(value);
+      await clock.sleep(10_000);
+    }
+    assertEquals(slowText, expected);
+    assertMetric(app, "weir_downloads_in_progress", 0);
+  },
+);
+
+Deno.test(
+  "EdgeApp.request() returns 503 to all concurrent downloads when the rate limit refuses the first one",
+  DEADLINE,
+  async () => {
+    const headers = { "retry-after": "15" };
+    const busy = () => Response.json({}, { status: 429, headers });
+    const { app, clock } = overUpstream(repeat(9, busy), { pageCache: "memory", retry: {} });
+    const responses = await Promise.all(
+      repeat(5, "/Records.csv?$select=Id").map((path) => app.request(path)),
+    );
+    for (const response of responses) {
+      assertEquals(response.status, 503);
+      await response.body!.cancel();
+    }
+    assert(clock.now() <= 20_000, `${clock.now()} ms`);
+  },
+);
+
+Deno.test(
   "EdgeApp.request() delays no other client when a download waits for the permit of its client",
   DEADLINE,
   async () => {

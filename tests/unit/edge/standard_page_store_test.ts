@@ -141,7 +141,18 @@ const damages: [name: string, damage: (entry: Entry) => void][] = [
   ["is from the future", ({ headers }) => headers.set("x-weir-fetched-at", "9e15")],
   ["has no length", ({ headers }) => headers.delete("x-weir-length")],
   ["has an empty first line", ({ body }) => body.set([0x7b, 0x7d, 0x0a])],
+  ["has the cursor null", (entry) => changeCursor(entry, null)],
+  ["has another cursor", (entry) => changeCursor(entry, { a: 1 })],
 ];
+
+/** Replaces the cursor of an entry, without a change of its length. */
+function changeCursor({ body }: Entry, cursor: unknown): void {
+  const lineEnd = body.indexOf(0x0a);
+  const head = JSON.parse(new TextDecoder().decode(body.subarray(0, lineEnd)));
+  const changed = JSON.stringify({ ...head, cursor }).padEnd(lineEnd);
+  body.set(new TextEncoder().encode(changed));
+}
+
 for (const [name, damage] of damages) {
   Deno.test(`StandardPageStore ignores an entry when it ${name}`, DEADLINE, async () => {
     const { read, stats, entries, storeErrors } = overCaches();
@@ -186,6 +197,13 @@ Deno.test(
     const { read, store, entries } = overCaches({ maxBytes: 10 });
     await read(known);
     assertEquals([store.bytes, entries.size], [0, 0]);
+    // It does not replace a page that is short enough.
+    const short = { ...known, top: 1_000, limit: 100 };
+    const small = overCaches({ maxBytes: 5_000 });
+    await small.read(short);
+    const { bytes } = small.store;
+    await small.read(known);
+    assertEquals([small.store.bytes, small.entries.size, bytes > 0], [bytes, 1, true]);
   },
 );
 

@@ -112,7 +112,7 @@ Deno.test(
       const seconds = Number(response.headers.get("retry-after"));
       assert(seconds > 85 && seconds <= 90, `${seconds}`);
       const text = await response.text();
-      assertStringIncludes(text, "Too many requests are waiting for DataStream");
+      assertStringIncludes(text, "The rate limit of DataStream delays the request for too long");
       assertStringIncludes(text, `try again after ${seconds} s`);
     }
     assertEquals([requests.length, clock.now() < 12_000], [1, true]);

@@ -164,6 +164,7 @@ const SHARED_NAMES: Record<string, string> = {
   // Pages that downloads share are delivered while they arrive. The option is not public.
   "src/client/batches.ts PAGE_PARTS": "option of the batches of a query",
   "src/client/batches.ts BatchPart": "type of the batches with that option",
+  "src/client/batches.ts isCursor": "checks the cursor of a stored page",
   // The limiter in a Durable Object has the queue and the waiters of the limiter of a process.
   "src/client/polling_limiter.ts createMemoryStore": "rate limit in the memory of the object",
   "src/client/rate_limit_state.ts Poll": "message to the object",
