@@ -389,4 +389,25 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
     replacement: "",
     test: "tests/unit/edge/start_deadline_test.ts",
   },
+  {
+    name: "servers with different API keys share pages",
+    file: "edge/download.ts",
+    find: "[...document, format, csv, keyHash]",
+    replacement: "[...document, format, csv]",
+    test: "tests/unit/edge/standard_page_store_test.ts",
+  },
+  {
+    name: "a fast download waits for the permit of a slow reader of the same pages",
+    file: "edge/shared_download.ts",
+    find: " ?? (previous?.permit && permits.takeOver(previous.permit))",
+    replacement: "",
+    test: "tests/unit/edge/shared_pages_test.ts",
+  },
+  {
+    name: "a rate limiter that never answers cannot be aborted",
+    file: "src/client/transport.ts",
+    find: "permit = await abortable(answer, ended);",
+    replacement: "permit = await answer;",
+    test: "tests/unit/client/rate_limiter_option_test.ts",
+  },
 ];
