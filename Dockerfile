@@ -22,5 +22,5 @@ EXPOSE 8000
 STOPSIGNAL SIGTERM
 # The image has neither a shell nor curl.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5s \
-  CMD ["/nodejs/bin/node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["/nodejs/bin/node", "-e", "fetch('http://127.0.0.1:' + (process.env.PORT?.trim() || 8000) + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["/nodejs/bin/node", "/weir/server.js"]

@@ -8,7 +8,7 @@
  * | environment | command |
  * |---|---|
  * | Deno | `deno add jsr:@weir/datastream` |
- * | Node 20.19 or later, bundlers | `npm install @weir/datastream` |
+ * | Node 20 (from 20.19) or Node 22.12 or later, bundlers | `npm install @weir/datastream` |
  * | Bun | `bun add @weir/datastream` |
  *
  * ## First query

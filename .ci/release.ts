@@ -8,7 +8,7 @@
 import { parseArgs } from "node:util";
 import jsr from "../jsr.json" with { type: "json" };
 import { PROJECT } from "../tests/helpers/project.ts";
-import { findSection, hasEntries, releaseChangelog } from "./changelog.ts";
+import { hasEntries, headingProblems, releaseChangelog, sectionsOf } from "./changelog.ts";
 import { git } from "./git.ts";
 import { afterFirstRelease } from "./passages.ts";
 import { REPOSITORY, repositoryProblem } from "./project.ts";
@@ -65,8 +65,13 @@ function readArguments(args: string[]): { version: string; isDryRun: boolean } |
 
 /** Returns the problems that prevent the release of a version. Each message says what to do. */
 async function findProblems(version: string): Promise<string[]> {
-  const changelog = await Deno.readTextFile(PROJECT + CHANGELOG);
-  const isReleased = findSection(changelog, jsr.version) !== undefined || await hasTag(jsr.version);
+  const changelog = await Deno.readTextFile(PROJECT + CHANGELOG).catch(() => undefined);
+  const changelogProblems = changelog === undefined
+    ? [`${CHANGELOG} cannot be read: restore it`]
+    : headingProblems(changelog, version);
+  const sections = changelogProblems.length === 0 ? sectionsOf(changelog!) : [];
+  const find = (name?: string) => sections.find((section) => section.version === name);
+  const isReleased = find(jsr.version) !== undefined || await hasTag(jsr.version);
   const branch = (await git("branch", "--show-current")).trim();
   const changed = (await git("status", "--porcelain")).trimEnd();
   const problems = [
@@ -80,7 +85,8 @@ async function findProblems(version: string): Promise<string[]> {
       ? `The tag v${version} exists: choose another version, or, if it was never pushed, delete it ` +
         `with git tag --delete v${version}`
       : undefined,
-    hasEntries(findSection(changelog))
+    ...changelogProblems,
+    changelogProblems.length > 0 || hasEntries(find())
       ? undefined
       : `${CHANGELOG} has no entries below "## [Unreleased]": describe the changes for users`,
   ];

@@ -1,8 +1,9 @@
 import { sectionsOf } from "./changelog.ts";
+import { isPreRelease } from "./semver.ts";
 
 /** Release status of the package. */
 export interface Status {
-  /** The newest version in CHANGELOG.md with a date; `undefined` before the first release. */
+  /** The newest version in CHANGELOG.md except pre-releases; `undefined` before the first release. */
   version: string | undefined;
   /** Date of that release, YYYY-MM-DD. */
   date: string | undefined;
@@ -25,10 +26,11 @@ export const PRE_RELEASE_PHRASES: readonly RegExp[] = [
  * Returns the status of the package.
  *
  * @param changelog Text of CHANGELOG.md
- * @param current Version in `jsr.json`, which can be a pre-release; CHANGELOG.md has no pre-releases
+ * @param current Version in `jsr.json`, which can be a pre-release
  */
 export function statusOf(changelog: string, current: string): Status {
-  const { version, date } = sectionsOf(changelog).find((section) => section.version) ?? {};
+  const { version, date } = sectionsOf(changelog)
+    .find((section) => section.version !== undefined && !isPreRelease(section.version)) ?? {};
   return { version, date, line: `**Status:** ${describe()}` };
 
   function describe(): string {

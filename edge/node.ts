@@ -46,8 +46,8 @@
  *
  * ## Runtimes
  *
- * Node 20.19 or later. The module also works in Deno and Bun, but their own servers are simpler:
- * `export default createApp(options)` with `deno serve` or `bun`.
+ * Node 20 (from 20.19) or Node 22.12 or later. The module also works in Deno and Bun, but their own servers
+ * are simpler: `export default createApp(options)` with `deno serve` or `bun`.
  *
  * @module
  */

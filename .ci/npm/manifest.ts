@@ -35,8 +35,8 @@ export function createManifest(): object {
     license,
     ...repositoryFields(),
     type: "module",
-    // First version in which `require()` loads ECMAScript modules.
-    engines: { node: ">=20.19" },
+    // Versions in which `require()` loads ECMAScript modules.
+    engines: { node: "^20.19.0 || >=22.12.0" },
     sideEffects: false,
     bin: { weir: `${MODULES}/${EXECUTABLE}.js` },
     main: module("."),

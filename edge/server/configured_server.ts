@@ -56,8 +56,8 @@ export async function startConfiguredServer(
   }
   report(`Weir listens on ${server.url}`);
   if (metricsServer) report(`Metrics: ${metricsServer.url}metrics`);
-  report(settingsLine(options));
   const { shutdownTimeout } = listenOptions;
+  report(settingsLine(options, shutdownTimeout));
   return {
     async stop() {
       const open = server.openResponses();

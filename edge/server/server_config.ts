@@ -24,8 +24,8 @@ export const SERVER_VARIABLES = [
 /** All environment variables that configure a server. */
 export const KNOWN_VARIABLES: readonly string[] = [...VARIABLES, ...SERVER_VARIABLES];
 
-/** Beginning of the names of all variables that only Weir has. */
-const PREFIX = "WEIR_";
+/** Beginning of the names of variables that only Weir has. */
+const PREFIX = /^(?:WEIR_|DATASTREAM_)+/i;
 
 /** Maximum port number. */
 const MAX_PORT = 65_535;
@@ -78,27 +78,29 @@ export function readShutdownTimeout(text: string | undefined): number {
 
 /** Returns a message for each unknown variable whose name begins with `WEIR_`. */
 export function unknownVariables(names: Iterable<string>): string[] {
-  const known = KNOWN_VARIABLES.filter((name) => name.startsWith(PREFIX));
+  const withoutPrefix = (name: string) => name.replace(PREFIX, "");
   // A name with other characters comes from a malformed file, and can contain a value.
-  return [...names].filter((name) => /^WEIR_\w*$/i.test(name) && !known.includes(name)).sort()
-    .map((name) => {
-      const [near] = nearNames(
-        name.slice(PREFIX.length),
-        known.map((one) => one.slice(PREFIX.length)),
-      );
-      const hint = near === undefined
-        ? `use ${known.join(", ")}`
-        : `did you mean ${PREFIX}${near}?`;
+  return [...names].filter((name) => /^WEIR_\w*$/i.test(name) && !KNOWN_VARIABLES.includes(name))
+    .sort().map((name) => {
+      const [near] = nearNames(withoutPrefix(name), KNOWN_VARIABLES.map(withoutPrefix));
+      const suggested = KNOWN_VARIABLES.find((known) => withoutPrefix(known) === near);
+      const hint = suggested === undefined
+        ? `use ${KNOWN_VARIABLES.filter((known) => known.startsWith("WEIR_")).join(", ")}`
+        : `did you mean ${suggested}?`;
       return `Unknown variable ${name}: ${hint}`;
     });
 }
 
-/** Returns a line with the settings of an app. It contains no key, token or secret. */
-export function settingsLine(options: AppOptions): string {
+/**
+ * Returns a line with the settings of a server. It contains no key, token or secret.
+ *
+ * @param shutdownTimeout Shutdown timeout (ms); `undefined` on Workers, which have none
+ */
+export function settingsLine(options: AppOptions, shutdownTimeout: number | undefined): string {
   const { baseUrl = PRODUCTION_URL, requestsPerSecond = MAX_REQUESTS_PER_SECOND } = options;
   const settings = toSettings(options);
   const { access, apiKey, corsOrigins, maxDownloads, maxRows, pageRows } = settings;
-  const { pageCache, maxCachedBytes, cacheTtl } = settings;
+  const { maxBufferedBytes, pageCache, maxCachedBytes, cacheTtl } = settings;
   const { logFormat, logRequests, metricsToken, signingSecret, synthetic, tokens } = settings;
   const { clientAddressHeader, maxDownloadsPerClient, minReaderRate } = settings;
   const parts = [
@@ -110,17 +112,23 @@ export function settingsLine(options: AppOptions): string {
     ...(tokens.length > 0 ? [`${tokens.length} ${tokens.length === 1 ? "token" : "tokens"}`] : []),
     `${requestsPerSecond} requests per second`,
     `${maxDownloads} concurrent downloads`,
-    ...(maxDownloadsPerClient === Infinity ? [] : [`${maxDownloadsPerClient} per client`]),
+    maxDownloadsPerClient === Infinity
+      ? "no limit per client"
+      : `${maxDownloadsPerClient} per client`,
     ...(clientAddressHeader === undefined ? [] : [`client address from ${clientAddressHeader}`]),
-    ...(minReaderRate === 0 ? [] : [`minimum reader rate ${minReaderRate} bytes per second`]),
+    minReaderRate === 0
+      ? "no minimum reader rate"
+      : `minimum reader rate ${minReaderRate} bytes per second`,
+    `at most ${maxBufferedBytes} buffered bytes`,
     maxRows === Infinity ? "unlimited rows" : `at most ${maxRows} rows per download`,
     `${pageRows} rows per page`,
     pageCache === "none"
       ? "no page cache"
       : `page cache ${pageCache} of ${maxCachedBytes} bytes for ${cacheTtl / 1000} s`,
-    logRequests ? `log of requests as ${logFormat}` : "log of errors",
+    `log of ${logRequests ? "requests" : "errors"} as ${logFormat}`,
     ...(metricsToken === undefined ? [] : ["metrics token set"]),
     `CORS for ${corsOrigins === "*" ? "all origins" : corsOrigins.join(" ") || "no origin"}`,
+    ...(shutdownTimeout === undefined ? [] : [`shutdown timeout ${shutdownTimeout / 1000} s`]),
   ];
   return `Settings: ${parts.join(", ")}`;
 }

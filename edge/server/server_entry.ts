@@ -141,22 +141,26 @@ function createAppOfWorker(
   }
 }
 
-/** Creates the app. Reports its settings, and variables without effect. */
+/**
+ * Creates the app. Reports its settings, and variables without effect.
+ *
+ * @param workerOptions Options from the bindings of a Worker; `undefined` in a process
+ */
 function createReportedApp(
   environment: Environment,
   names: Iterable<string>,
   log: LogTarget,
   report: Report,
-  given: Partial<AppOptions> = {},
+  workerOptions?: Partial<AppOptions>,
 ): Handler {
   for (const message of unknownVariables(names)) report(message, "warn");
   if (environment.WEIR_METRICS_PORT) {
     report("WEIR_METRICS_PORT has no effect: run weir serve, or set WEIR_METRICS_TOKEN", "warn");
   }
-  readShutdownTimeout(environment.WEIR_SHUTDOWN_TIMEOUT);
-  const options = { log, ...readConfig(environment), ...given };
+  const shutdownTimeout = readShutdownTimeout(environment.WEIR_SHUTDOWN_TIMEOUT);
+  const options = { log, ...readConfig(environment), ...workerOptions };
   const app = createApp(options);
-  report(settingsLine(options));
+  report(settingsLine(options, workerOptions ? undefined : shutdownTimeout));
   return app;
 }
 

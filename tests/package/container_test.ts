@@ -8,6 +8,7 @@ import { validate } from "dockerfile-utils";
 import { basename, dirname } from "node:path";
 import { readConfig } from "../../edge/config.ts";
 import { DEFAULT_SHUTDOWN_TIMEOUT } from "../../edge/server/graceful_stop.ts";
+import { readListenOptions } from "../../edge/server/server_config.ts";
 import { DataStream } from "../../mod.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 import { findFreePort } from "../helpers/free_port.ts";
@@ -226,6 +227,22 @@ testImage(
     assertEquals(await checkHealth(environment), 1);
     await using container = await startContainer({ WEIR_SANDBOX: "1", ...environment });
     assertEquals(await checkHealth(container.environment), 0);
+  },
+);
+
+testImage(
+  "the health check uses the port of the server when PORT is empty or has spaces",
+  async () => {
+    const [program, flag, script] = final.healthCheck!;
+    // Prints the URL in place of a request, because another program may use the default port.
+    const printUrl =
+      "globalThis.fetch = async (url) => { console.log(url); return { ok: true }; };";
+    for (const PORT of ["", " ", "9212", " 9212", "9212\r"]) {
+      const [env, ...args] = inImage([program!, flag!, printUrl + script], { PORT });
+      const { code, stdout } = (await runProgram(env!, ...args))!;
+      const { port } = readListenOptions({ PORT });
+      assertEquals([code, stdout], [0, `http://127.0.0.1:${port}/healthz\n`]);
+    }
   },
 );
 

@@ -190,7 +190,7 @@ Deno.test("the package has no paths of the build machine when it is installed", 
 Deno.test("package.json has the version and license of jsr.json when the package is built", () => {
   const { version, license, engines, sideEffects, description, exports } = manifest();
   assertEquals([version, license], [jsr.version, jsr.license]);
-  assertEquals([engines.node, sideEffects], [">=20.19", false]);
+  assertEquals([engines.node, sideEffects], ["^20.19.0 || >=22.12.0", false]);
   assertEquals(Object.keys(exports), [...Object.keys(jsr.exports), "./package.json"]);
   assert(description.length > 20);
 });

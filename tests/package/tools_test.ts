@@ -47,6 +47,17 @@ for (const type of ["module", "commonjs"]) {
   });
 }
 
+Deno.test("tsx loads the package from a file .cts except in Node 20", async () => {
+  const load = async (name: string, code: string) => {
+    await Deno.writeTextFile(project.folder + name, code);
+    return (await run(project.folder, {}, "npx", "tsx", name)).code;
+  };
+  const version = await output(project.folder, "node", "--version");
+  const expected = version.startsWith("v20.") ? 1 : 0;
+  assertEquals(await load("import.cts", 'import "@weir/datastream";'), expected);
+  assertEquals(await load("dynamic.cts", 'void import("@weir/datastream");'), 0);
+});
+
 Deno.test("Jest loads the package with import only with --experimental-vm-modules", async () => {
   const tests = {
     "import.test.mjs": 'import { eq } from "@weir/datastream";',

@@ -226,12 +226,48 @@ Deno.test("release names every problem and changes nothing when a check fails", 
     );
   }));
 
+Deno.test("release names each invalid heading of the changelog and changes nothing", () =>
+  inRepository({
+    files: {
+      "CHANGELOG.md": `# Changelog
+
+## [unreleased]
+
+- A change.
+
+## [0.3.0] - 2026-1-1
+
+## [0.4.0] - 2026-01-02
+
+## [0.2.0] - 2026-01-02 [YANKED]
+
+## [0.2.0-rc.1] - 2026-01-01
+`,
+    },
+  }, async () => {
+    await assertRefused(
+      "0.4.0",
+      'CHANGELOG.md, line 3, has the heading "## [unreleased]": write "## [Unreleased]"',
+      'CHANGELOG.md, line 7, has the heading "## [0.3.0] - 2026-1-1": write ',
+      "CHANGELOG.md, line 9, has a heading for 0.4.0: choose another version",
+    );
+    await git("rm", "--quiet", "CHANGELOG.md");
+    await commitAll("Remove the changelog");
+    await assertRefused("0.4.0", "CHANGELOG.md cannot be read: restore it");
+  }));
+
 for (
   const [name, file, text, message] of [
     ["the version is invalid", "", "", '"next" is not a version: write one such as 1.2.0'],
     ["no repository is set", ".ci/project.json", `{ "repository": "" }\n`, "No repository is set"],
     ["a file is not committed", "", "new", "Files are not committed"],
     ["there is nothing to release", "CHANGELOG.md", "# Changelog\n", "CHANGELOG.md has no entries"],
+    [
+      "the changelog has two sections of changes",
+      "CHANGELOG.md",
+      "## [Unreleased]\n\n- A.\n\n## [Unreleased]\n\n- B.\n",
+      "CHANGELOG.md, line 5, has a second heading for Unreleased",
+    ],
   ] as const
 ) {
   Deno.test(`release says what to do when ${name}`, () =>

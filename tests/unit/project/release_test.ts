@@ -1,6 +1,12 @@
 // The parts of `deno task release`. tests/e2e/processes/release_test.ts runs the task.
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { findSection, hasEntries, releaseChangelog, sectionsOf } from "../../../.ci/changelog.ts";
+import {
+  findSection,
+  hasEntries,
+  headingProblems,
+  releaseChangelog,
+  sectionsOf,
+} from "../../../.ci/changelog.ts";
 import {
   afterFirstRelease,
   beforeFirstRelease,
@@ -102,6 +108,76 @@ Deno.test("sectionsOf() returns each version of a changelog without the links", 
   );
 });
 
+Deno.test("sectionsOf() accepts pre-releases and versions that were taken back", () => {
+  const changelog = CHANGELOG.replace("] - 2026-01-02", "-rc.1] - 2026-01-02 [YANKED]")
+    .replace("[91.1.0]:", "[91.1.0-rc.1]:");
+  const [, section] = sectionsOf(changelog);
+  assertEquals(section, { version: "91.1.0-rc.1", date: "2026-01-02", text: "- Another thing." });
+  assertEquals(headingProblems(changelog, "91.1.0"), []);
+});
+
+for (
+  const heading of [
+    "## [Unreleased] ",
+    "## [unreleased]",
+    "## Unreleased",
+    "##[Unreleased]",
+    "## [91.1.0] - 2026-1-1",
+    "## [91.1.0]",
+    "## 91.1.0 - 2026-01-02",
+    "## [91.1] - 2026-01-02",
+    "## [91.1.0] - 2026-01-02 [yanked]",
+    "## [91.1.0] – 2026-01-02",
+    "## Notes",
+  ]
+) {
+  Deno.test(`headingProblems() names the line when a heading is ${heading}`, () => {
+    const changelog = CHANGELOG.replace(/^## .*91\.1\.0.*$/m, heading);
+    assertEquals(headingProblems(changelog, "91.2.0"), [
+      `CHANGELOG.md, line 9, has the heading "${heading}": write "## [Unreleased]" or ` +
+      '"## [1.2.0] - 2026-12-31", without other characters',
+    ]);
+  });
+}
+
+Deno.test("headingProblems() refuses repeated headings, misplaced ones and the new version", () => {
+  assertEquals(headingProblems(CHANGELOG, "91.2.0"), []);
+  const [section] = CHANGELOG.split("## [Unreleased]\n").slice(1);
+  for (
+    const [changelog, version, message] of [
+      [`## [Unreleased]\n\n${CHANGELOG}`, "91.2.0", "line 5, has a second heading for Unreleased"],
+      [
+        CHANGELOG.replaceAll("Unreleased]\n", "91.1.0] - 2026-02-02\n"),
+        "91.2.0",
+        "line 9, has a second",
+      ],
+      [CHANGELOG, "91.1.0", "line 9, has a heading for 91.1.0: choose another version"],
+      [`${section}\n## [Unreleased]\n`, "91.2.0", 'has the heading "## [Unreleased]" below'],
+      [CHANGELOG.replaceAll("\n", "\r\n"), "91.2.0", "convert them to LF"],
+    ] as const
+  ) {
+    const [problem, ...others] = headingProblems(changelog, version);
+    assertStringIncludes(problem!, message);
+    assertEquals(others, []);
+  }
+});
+
+Deno.test("releaseChangelog() changes only the heading when the text contains one, too", () => {
+  const text = "New entries are below ## [Unreleased] or\n `## [Unreleased]`.\n";
+  const changelog = CHANGELOG.replace("# Changelog\n", `$&\n${text}`);
+  const released = releaseChangelog(changelog, "91.2.0", "2026-12-31", ADDRESS);
+  assertStringIncludes(released, text);
+  assertStringIncludes(released, "## [Unreleased]\n\n## [91.2.0] - 2026-12-31\n\n### Added\n");
+  assertEquals(sectionsOf(released).map(({ version }) => version), [undefined, "91.2.0", "91.1.0"]);
+});
+
+Deno.test("releaseChangelog() replaces the links when the file does not end with a line feed", () => {
+  assertEquals(
+    releaseChangelog(CHANGELOG.trimEnd(), "91.2.0", "2026-12-31", ADDRESS),
+    releaseChangelog(CHANGELOG, "91.2.0", "2026-12-31", ADDRESS),
+  );
+});
+
 Deno.test("hasEntries() tells whether a section lists a change", () => {
   assertEquals(hasEntries(findSection(CHANGELOG)), true);
   assertEquals(hasEntries(findSection("## [Unreleased]\n\n### Added\n")), false);
@@ -161,6 +237,8 @@ Deno.test("statusOf() returns the line of README.md before, after and between re
   assertEquals(line(unreleased, "91.2.0-rc.1"), "**Status:** pre-release 91.2.0-rc.1");
   assertEquals(line(released, "91.2.0"), "**Status:** version 91.2.0 of 2026-12-31");
   assertEquals(line(released, "91.3.0-rc.1"), "**Status:** version 91.2.0 of 2026-12-31");
+  const preRelease = unreleased + "\n## [91.2.0-rc.1] - 2026-12-31\n";
+  assertEquals(line(preRelease, "91.2.0-rc.1"), "**Status:** pre-release 91.2.0-rc.1");
 });
 
 Deno.test("withStatus() replaces the line of the status", () => {

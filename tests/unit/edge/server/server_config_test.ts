@@ -57,6 +57,25 @@ Deno.test("unknownVariables() suggests the nearest known name when the names hav
   );
 });
 
+Deno.test("unknownVariables() suggests names without the prefix WEIR_ when they are near", () => {
+  assertEquals(
+    unknownVariables([
+      "WEIR_API_KEY",
+      "WEIR_BASEURL",
+      "WEIR_DATASTREAM_API_KEY",
+      "WEIR_HOST",
+      "WEIR_PORT",
+    ]),
+    [
+      "Unknown variable WEIR_API_KEY: did you mean DATASTREAM_API_KEY?",
+      "Unknown variable WEIR_BASEURL: did you mean DATASTREAM_BASE_URL?",
+      "Unknown variable WEIR_DATASTREAM_API_KEY: did you mean DATASTREAM_API_KEY?",
+      "Unknown variable WEIR_HOST: did you mean HOST?",
+      "Unknown variable WEIR_PORT: did you mean PORT?",
+    ],
+  );
+});
+
 Deno.test("unknownVariables() lists the known names when none is near", () => {
   const [line, ...others] = unknownVariables(["WEIR_COLOUR"]);
   assertEquals(others, []);
@@ -79,11 +98,12 @@ Deno.test("unknownVariables() returns nothing when all names are known", () => {
 
 Deno.test("settingsLine() has the settings in force when the server has synthetic data", () => {
   assertEquals(
-    settingsLine(readConfig({ WEIR_SANDBOX: "1" })),
+    settingsLine(readConfig({ WEIR_SANDBOX: "1" }), 25_000),
     "Settings: access public, synthetic data, 2 requests per second, 20 concurrent downloads, " +
-      "2 per client, minimum reader rate 64000 bytes per second, at most 5000000 rows per download, " +
-      "10000 rows per page, page cache memory of 32000000 bytes for 300 s, " +
-      "log of requests as text, CORS for all origins",
+      "2 per client, minimum reader rate 64000 bytes per second, at most 32000000 buffered bytes, " +
+      "at most 5000000 rows per download, 10000 rows per page, " +
+      "page cache memory of 32000000 bytes for 300 s, log of requests as text, " +
+      "CORS for all origins, shutdown timeout 25 s",
   );
 });
 
@@ -94,7 +114,7 @@ Deno.test("settingsLine() contains no secret when the server has all of them", (
     WEIR_TOKENS: "the-first-token-00,the-second-token-0",
     WEIR_METRICS_TOKEN: "the-metrics-token",
   };
-  const line = settingsLine(readConfig({
+  const options = readConfig({
     ...secrets,
     WEIR_ACCESS: "signed",
     DATASTREAM_BASE_URL: "https://example.org/v1/odata/v4",
@@ -106,13 +126,15 @@ Deno.test("settingsLine() contains no secret when the server has all of them", (
     WEIR_REQUESTS_PER_SECOND: "5",
     WEIR_CORS_ORIGINS: "https://a.example,https://b.example",
     WEIR_LOG: "errors",
-  }));
+  });
+  const line = settingsLine(options, undefined);
   assertEquals(
     line,
     "Settings: access signed, data of example.org, API key set, signing secret set, 2 tokens, " +
       "5 requests per second, 3 concurrent downloads, 4 per client, " +
-      "client address from x-real-ip, unlimited rows, 2000 rows per page, no page cache, " +
-      "log of errors, metrics token set, CORS for https://a.example https://b.example",
+      "client address from x-real-ip, no minimum reader rate, at most 32000000 buffered bytes, " +
+      "unlimited rows, 2000 rows per page, no page cache, log of errors as text, " +
+      "metrics token set, CORS for https://a.example https://b.example",
   );
   for (const secret of Object.values(secrets).flatMap((text) => text.split(","))) {
     assertEquals(line.includes(secret), false);
@@ -120,12 +142,41 @@ Deno.test("settingsLine() contains no secret when the server has all of them", (
 });
 
 Deno.test("settingsLine() says that there is no key when callers send their own", () => {
-  const line = settingsLine(readConfig({ WEIR_ACCESS: "caller" }));
+  const line = settingsLine(readConfig({ WEIR_ACCESS: "caller" }), 0);
   assertEquals(line.split(", ").slice(0, 3), [
     "Settings: access caller",
     "data of api.datastream.org",
     "no API key",
   ]);
+});
+
+Deno.test("settingsLine() has each setting in force when its variable is set", () => {
+  const line = (variables: Record<string, string>) => {
+    const environment = { WEIR_SANDBOX: "1", ...variables };
+    return settingsLine(readConfig(environment), readListenOptions(environment).shutdownTimeout);
+  };
+  for (
+    const [variable, value, setting] of [
+      ["WEIR_MAX_ROWS", "1234", "at most 1234 rows per download"],
+      ["WEIR_MAX_DOWNLOADS", "1234", "1234 concurrent downloads"],
+      ["WEIR_MAX_DOWNLOADS_PER_CLIENT", "1234", "1234 per client"],
+      ["WEIR_CLIENT_ADDRESS_HEADER", "x-real-ip", "client address from x-real-ip"],
+      ["WEIR_MIN_READER_RATE", "1234", "minimum reader rate 1234 bytes per second"],
+      ["WEIR_MAX_BUFFERED_BYTES", "1234", "at most 1234 buffered bytes"],
+      ["WEIR_PAGE_CACHE", "none", "no page cache"],
+      ["WEIR_MAX_CACHED_BYTES", "1234", "page cache memory of 1234 bytes for 300 s"],
+      ["WEIR_CACHE_TTL", "1234", "page cache memory of 32000000 bytes for 1234 s"],
+      ["WEIR_PAGE_ROWS", "1234", "1234 rows per page"],
+      ["WEIR_CORS_ORIGINS", "https://a.example", "CORS for https://a.example"],
+      ["WEIR_REQUESTS_PER_SECOND", "1234", "1234 requests per second"],
+      ["WEIR_LOG", "json", "log of requests as json"],
+      ["WEIR_METRICS_TOKEN", "the-metrics-token", "metrics token set"],
+      ["WEIR_SHUTDOWN_TIMEOUT", "1234", "shutdown timeout 1234 s"],
+    ] as const
+  ) {
+    assertEquals(line({}).includes(setting), false, variable);
+    assertEquals(line({ [variable]: value }).split(/, |: /).includes(setting), true, variable);
+  }
 });
 
 Deno.test("readMetricsPort() returns the port, or nothing when the variable is empty", () => {
