@@ -104,6 +104,11 @@ export class OutputBudget {
     }
   }
 
+  /** Whether there is room for a page that the client of a download does not need yet. */
+  hasSpareRoomFor({ expectedLength }: OutputBuffer): boolean {
+    return this.waiting === 0 && this.used + expectedLength <= this.#max;
+  }
+
   /** Returns the buffers, except those of disconnected readers, whose downloads end soon. */
   #openBuffers(): OutputBuffer[] {
     return this.#buffers.entries().filter(({ reader }) => reader?.disconnectReason === undefined);
@@ -219,6 +224,10 @@ export class OutputBuffer implements PageBuffer {
     signal.throwIfAborted();
     this.#remove ??= this.#budget.add(this);
     await this.#budget.reservePage(this, signal, this.#maxWait);
+  }
+
+  hasSpareRoom(): boolean {
+    return this.#budget.hasSpareRoomFor(this);
   }
 
   add(bytes: number): void {

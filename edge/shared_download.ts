@@ -50,7 +50,7 @@ export interface SharedDownloadOptions {
   deadline: Pick<StartDeadline, "signal" | "lastByteAt" | "followRequests">;
   /** Requests the pages after a cursor, or all pages. */
   request: (after: Cursor | undefined) => AsyncIterator<BatchPart<Bytes>>;
-  /** Whether to request the next page while the client reads the end of a page. */
+  /** Whether to request a page while the client reads the one before. */
   readsNextPage: boolean;
   clock: Clock;
   /** Called with the number of rows of each part that is delivered. */
@@ -302,6 +302,7 @@ export function shareDownload(options: SharedDownloadOptions): SharedDownload {
       isPageEnd: ({ isPageEnd }) => isPageEnd,
       lengthOf: ({ data }) => data.length,
       readsNextPage,
+      hasSpareRoom: () => buffer.hasSpareRoom(),
       buffer: undefined,
     },
   );

@@ -130,12 +130,14 @@ export function createQuery<R extends object>(
     const toChunks = ({ data }: Batch<Bytes>) => data.length > 0 ? [data] : [];
     // With a limit, fewer rows may be left than the next page would have.
     const readsNextPage = query.limit === Infinity;
+    const buffer = options[PAGE_BUFFER];
     return streamBatches(converter, toChunks, { deliversEarly: true }, (next) =>
       readAhead(next, {
         isPageEnd: ({ isPageEnd }) => isPageEnd,
         lengthOf: ({ batch }) => batch.data.length,
         readsNextPage,
-        buffer: options[PAGE_BUFFER],
+        hasSpareRoom: () => buffer?.hasSpareRoom() ?? true,
+        buffer,
       }));
   };
 

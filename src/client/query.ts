@@ -15,8 +15,8 @@ import type { Progress } from "./progress.ts";
  * Each method that reads rows returns all of them or fails with an error. Pages are requested one at a
  * time, and a page that fails is requested again. Formats such as CSV deliver rows while their page arrives, if
  * their Ids are ascending integers. They continue a page that fails after the last delivered row. They request the
- * next page when the last chunk of a page was taken. With a `limit`, they wait until the stream is read again.
- * The methods of {@linkcode DataStream} create queries.
+ * next page when the first chunk of a complete page was taken. With a `limit`, they wait until the page was taken and
+ * the stream is read again. The methods of {@linkcode DataStream} create queries.
  *
  * @typeParam R Type of a row
  *

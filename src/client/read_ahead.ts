@@ -2,6 +2,8 @@
 export interface PageBuffer {
   /** Resolves when the next page may be requested. */
   startPage(): Promise<void>;
+  /** Whether there is room for a page that the reader does not need yet. */
+  hasSpareRoom(): boolean;
   /** Counts bytes of the page that have arrived. */
   add(bytes: number): void;
   /** Ends the page. It may be shorter or longer than expected. */
@@ -17,51 +19,64 @@ interface ReadAheadOptions<T> {
   isPageEnd: (item: T) => boolean;
   /** Length (bytes) of an item. */
   lengthOf: (item: T) => number;
-  /** Whether to request the next page as soon as the reader has taken the last item of a page. */
+  /** Whether to request the next page when a page is complete and the reader has taken an item of it. */
   readsNextPage: boolean;
+  /** Whether to request it even if the reader has not taken all items. */
+  hasSpareRoom: () => boolean;
   /** Limit for the items that are buffered. Default: no limit. */
   buffer: PageBuffer | undefined;
 }
 
-/** Length (bytes) of a page above which the next one, which is probably as long, is not read ahead. */
-const MAX_PAGE_LENGTH = 1 << 25;
+/** Maximum length (bytes) of the buffered items and a page ahead, which is probably as long as the page before. */
+const MAX_BUFFERED = 1 << 25;
 
 /**
  * Reads all items of a page without waiting for the reader, because a page that is being received blocks other
- * requests to the service. Buffers at most the items of one page.
+ * requests to the service. Buffers at most the page that the reader takes, and the next one.
  *
  * @param next Returns the next item, `undefined` after the last one. It is not called concurrently
  * @returns A function like `next`
  */
 export function readAhead<T>(
   next: () => Promise<T | undefined>,
-  { isPageEnd, lengthOf, readsNextPage, buffer }: ReadAheadOptions<T>,
+  { isPageEnd, lengthOf, readsNextPage, hasSpareRoom, buffer }: ReadAheadOptions<T>,
 ): () => Promise<T | undefined> {
   const queue: (T | undefined)[] = [];
-  let failure: { error: unknown } | undefined;
+  let queueLength = 0;
+  /** Length (bytes) of the last page; 0 until it is complete. */
   let pageLength = 0;
+  let failure: { error: unknown } | undefined;
   let isReading = false;
   let wake = () => {};
   const readPage = async () => {
     isReading = true;
     pageLength = 0;
+    let arrived = 0;
     try {
       await buffer?.startPage();
       for (;;) {
         const item = await next();
-        if (item !== undefined) buffer?.add(lengthOf(item));
+        const length = item === undefined ? 0 : lengthOf(item);
+        buffer?.add(length);
+        arrived += length;
+        queueLength += length;
         queue.push(item);
         wake();
-        if (item === undefined) break;
-        pageLength += lengthOf(item);
-        if (isPageEnd(item)) break;
+        if (item === undefined || isPageEnd(item)) break;
       }
       buffer?.endPage();
+      pageLength = arrived;
     } catch (error) {
       failure = { error };
     }
     isReading = false;
     wake();
+    readNextPage();
+  };
+  const readNextPage = () => {
+    const isPartlyTaken = queueLength < pageLength;
+    if (!readsNextPage || !isPartlyTaken || queueLength + pageLength > MAX_BUFFERED) return;
+    if (queueLength === 0 || hasSpareRoom()) readPage();
   };
   return async () => {
     while (queue.length === 0) {
@@ -70,8 +85,8 @@ export function readAhead<T>(
       else await new Promise<void>((resolve) => wake = resolve);
     }
     const item = queue.shift();
-    const mayReadNext = readsNextPage && queue.length === 0 && pageLength <= MAX_PAGE_LENGTH;
-    if (mayReadNext && !isReading && failure === undefined && item !== undefined) readPage();
+    if (item !== undefined) queueLength -= lengthOf(item);
+    readNextPage();
     return item;
   };
 }

@@ -179,6 +179,22 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
     only: "csv() requests a continued page again",
   },
   {
+    name: "a page is read ahead only after the last part of the page before it",
+    file: "src/client/read_ahead.ts",
+    find: "const isPartlyTaken = queueLength < pageLength;",
+    replacement: "const isPartlyTaken = queue.length === 0 && pageLength > 0;",
+    test: "tests/unit/client/read_ahead_test.ts",
+    only: "csv() requests a page",
+  },
+  {
+    name: "two pages are read ahead",
+    file: "src/client/read_ahead.ts",
+    find: "const isPartlyTaken = queueLength < pageLength;",
+    replacement: "const isPartlyTaken = queueLength < 2 * pageLength;",
+    test: "tests/unit/client/read_ahead_test.ts",
+    only: "csv() requests one page ahead",
+  },
+  {
     name: "a page is read ahead although the limit may be reached",
     file: "src/client/create_query.ts",
     find: "const readsNextPage = query.limit === Infinity;",

@@ -93,6 +93,29 @@ Deno.test(
 );
 
 Deno.test(
+  "OutputBuffer.hasSpareRoom() is false when a further page exceeds the limit or another download waits",
+  DEADLINE,
+  async () => {
+    const { clock, start } = over(2 * FIRST_PAGE);
+    const a = start("a");
+    await a.page;
+    endPage(a.buffer, 1_000_000);
+    assertEquals(a.buffer.hasSpareRoom(), true);
+    const b = start("b");
+    const c = start("c");
+    await clock.sleep(1_000);
+    assertEquals(a.buffer.hasSpareRoom(), false);
+    c.buffer.close();
+    await clock.sleep(1_000);
+    assertEquals(a.buffer.hasSpareRoom(), true);
+    endPage(b.buffer, 6_500_000);
+    assertEquals(a.buffer.hasSpareRoom(), false);
+    a.buffer.close();
+    b.buffer.close();
+  },
+);
+
+Deno.test(
   "OutputBudget starts a page that is longer than the limit when no other download uses room",
   DEADLINE,
   async () => {

@@ -1,0 +1,87 @@
+// Pages that are requested before the reader has read the page before them.
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals } from "@std/assert";
+import { DataStream, type DataStreamOptions } from "../../../mod.ts";
+import { CHUNK_LENGTH, delayedPages } from "../../helpers/delayed_pages.ts";
+import { DEADLINE } from "../../helpers/deadline.ts";
+import { FakeClock } from "../../helpers/fake_clock.ts";
+import { ROOT } from "../../helpers/upstream.ts";
+
+/** Creates a query of a service whose pages have a number of chunks. */
+function serve(pages: number, chunks: number, options: { limit?: number } = {}) {
+  const clock = new FakeClock();
+  const service = delayedPages(clock, pages, chunks);
+  const { fetch } = service;
+  const settings: DataStreamOptions = { apiKey: "k", baseUrl: ROOT, clock, fetch };
+  const client = new DataStream({ ...settings, requestsPerSecond: Infinity });
+  return { clock, service, query: client.records({ select: ["Id", "DOI"], ...options }) };
+}
+
+for (const chunks of [0, 1, 2, 11]) {
+  const parts = chunks + 1;
+  for (const format of ["csv", "ndjson", "json"] as const) {
+    Deno.test(
+      `${format}() requests a page while the one before is read when pages have ${parts} parts`,
+      DEADLINE,
+      async () => {
+        const { service, query } = serve(8, chunks);
+        assertEquals(await service.readSteadily(query[format]()), 300 + 8 * 300);
+      },
+    );
+  }
+
+  Deno.test(
+    `csv() requests no page while the one before is read when a query has a limit and pages have ${parts} parts`,
+    DEADLINE,
+    async () => {
+      const { service, query } = serve(8, chunks, { limit: 1_000 });
+      assertEquals(await service.readSteadily(query.csv()), 8 * (300 + 300));
+    },
+  );
+
+  Deno.test(
+    `csv() requests one page ahead when its reader stops in a page of ${parts} parts`,
+    DEADLINE,
+    async () => {
+      const { clock, service, query } = serve(4, chunks);
+      const reader = query.csv().getReader();
+      for (let page = 1; page < 4; page++) {
+        for (let part = 0; part < parts; part++) {
+          const { value } = await reader.read();
+          assert(value!.length > 0);
+          await clock.sleep(10_000);
+          assertEquals(service.requests, page + 1);
+        }
+      }
+      await reader.cancel();
+    },
+  );
+}
+
+Deno.test("batches() and pages() request no page ahead", DEADLINE, async () => {
+  const { clock, service, query } = serve(3, 2);
+  let requests = 0;
+  for (const pages of [query.batches({ format: "csv" }), query.batches(), query.pages()]) {
+    const iterator = pages[Symbol.asyncIterator]();
+    for (let page = 0; page < 2; page++) {
+      await iterator.next();
+      await clock.sleep(10_000);
+      assertEquals(service.requests, ++requests);
+    }
+    await iterator.return!();
+  }
+});
+
+Deno.test("csv() buffers at most 32 MiB when it requests a page ahead", DEADLINE, async () => {
+  const chunks = 45; // 18 MB
+  const { clock, service, query } = serve(2, chunks);
+  const reader = query.csv().getReader();
+  const partsToRead = Math.ceil(2 * chunks - 2 ** 25 / CHUNK_LENGTH);
+  for (let part = 1; part <= partsToRead; part++) {
+    assert(service.requests < 2);
+    await reader.read();
+    await clock.sleep(10_000);
+  }
+  assertEquals(service.requests, 2);
+  await reader.cancel();
+});
