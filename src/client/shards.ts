@@ -33,7 +33,12 @@ export interface Shard {
   /** Number of rows received so far for this shard, or for the group of joined shards. */
   rows?: number | undefined;
   /**
-   * Whether this shard is joined to the one before it. Joined shards form a group: `count` and `rows`
+   * Whether a page of this shard or group broke and was continued after its delivered rows. The rows are then compared
+   * with a count, because the service may have sent the page in another order.
+   */
+  isContinued?: boolean | undefined;
+  /**
+   * Whether this shard is joined to the one before it. Joined shards form a group: `count`, `rows` and `isContinued`
    * are those of the group, and `endShard()` passes them on to the next shard.
    */
   isJoined?: boolean | undefined;
@@ -130,8 +135,10 @@ export async function splitByLocation(
     ? matchingLocations(shard, shard.locations ?? await locationIds(execution, query))
     : [];
   if (ids.length > 1) {
+    // The new shards are a group, which cannot be counted later if the query has a bounding box.
+    const requestsCount = shard.isContinued ? requestCount : shard.isUncounted && countShard;
     const count = shard.count ??
-      (shard.isUncounted ? await countShard(execution, query, shard) : undefined);
+      (requestsCount ? await requestsCount(execution, query, shard) : undefined);
     // Counts ignore skip tokens, so a count does not apply to a query that begins at one.
     const counted = skipToken === undefined ? { ...shard, count } : shard;
     return splitIntoGroups(counted, ids, Math.ceil(ids.length / MAX_SPLIT));
@@ -151,12 +158,15 @@ export function isRefusal(error: unknown): error is DataStreamError {
 /**
  * Returns the shards that remain after a finished shard.
  *
- * If the next shard is joined to the finished one, it continues the group: it gets the `count` and `rows`
- * of the finished shard.
+ * If the next shard is joined to the finished one, it continues the group: it gets the `count`, `rows` and
+ * `isContinued` of the finished shard.
  */
-export function endShard({ count, rows }: Shard, [next, ...others]: readonly Shard[]): Shard[] {
+export function endShard(
+  { count, rows, isContinued }: Shard,
+  [next, ...others]: readonly Shard[],
+): Shard[] {
   if (next === undefined) return [];
-  return [next.isJoined ? { ...next, count, rows } : next, ...others];
+  return [next.isJoined ? { ...next, count, rows, isContinued } : next, ...others];
 }
 
 /** Counts the rows of a query; `limit` and `skipToken` are ignored. */

@@ -188,6 +188,8 @@ class EnvelopePosition {
   isAtRows = false;
   readonly #envelope: ByteBuffer;
   #depth = 0;
+  /** Whether the outermost object or array has ended. */
+  #hasEnded = false;
   #isInString = false;
   #isEscaped = false;
   /** Offset in the envelope of the last string. */
@@ -203,6 +205,7 @@ class EnvelopePosition {
    * Reads bytes and adds them to the envelope, up to the opening bracket of the rows.
    *
    * @returns The offset after the bytes that were read
+   * @throws {PageFault} If another value follows the page
    */
   advance(bytes: Bytes, start: number, end: number): number {
     const envelope = this.#envelope;
@@ -229,6 +232,7 @@ class EnvelopePosition {
     }
     // White space, or a control character, which is malformed.
     if (byte <= SPACE) return;
+    if (this.#hasEnded) throw brokenJson();
     const last = this.#last;
     this.#last = undefined;
     if (byte === QUOTE) {
@@ -239,7 +243,10 @@ class EnvelopePosition {
     } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       this.isAtRows = byte === OPEN_ARRAY && this.#depth === 1 && last === "colon";
       this.#depth++;
-    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) this.#depth--;
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      this.#depth--;
+      this.#hasEnded = this.#depth <= 0;
+    }
   }
 }
 
