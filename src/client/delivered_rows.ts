@@ -59,7 +59,7 @@ export class DeliveredRows {
     const top = page.top - delivered.length;
     const rowsWanted = page.rowsWanted - delivered.length;
     const position = this.#position;
-    return { ...page, position, top, pageTop: page.top, rowsWanted, hasRows: true };
+    return { ...page, position, top, pageTop: page.top, rowsWanted };
   }
 
   /** Starts an attempt. Returns the check of the order of its rows. */

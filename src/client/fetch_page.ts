@@ -28,9 +28,10 @@ export interface PageRequest {
   rowsWanted: number;
   /** Ids of rows that were already delivered, and are left out. Default: none. */
   omittedIds?: ReadonlySet<number>;
-  /** Whether a row after the position has already arrived, so that an empty page is wrong. */
-  hasRows?: boolean;
-  /** Maximum number of rows on the whole page, if its first rows are not requested. Default: `top`. */
+  /**
+   * Maximum number of rows on the whole page, if its first rows were delivered and only the others are requested. A
+   * further row has already arrived then, so that an empty page is wrong. Default: the whole page is requested.
+   */
   pageTop?: number;
 }
 

@@ -23,7 +23,7 @@ export interface Page<T> {
   /** Whether the content is the last part of its page. */
   isPageEnd: boolean;
   /** Whether the page broke, and the last request continued it after its delivered rows. Set on the last part. */
-  isContinued: boolean;
+  isContinued?: boolean;
 }
 
 /** Functions whose results change while pages are delivered. */
@@ -34,7 +34,7 @@ interface Expectations {
   rowsMissing?: () => number | undefined;
   /** Returns whether rows of the next page may be delivered before it is complete. Default: no. */
   mayDeliverEarly?: () => boolean;
-  /** Returns whether a page that breaks may be continued: a count will show whether rows are missing. Default: no. */
+  /** Returns whether a page that breaks may be continued: a count will show whether rows are missing. */
   mayContinue?: () => boolean;
 }
 
@@ -64,7 +64,7 @@ export async function* paginate<T>(
     rowsWanted = () => Infinity,
     rowsMissing = () => undefined,
     mayDeliverEarly = () => false,
-    mayContinue = () => false,
+    mayContinue = mayDeliverEarly,
   }: Expectations = {},
 ): AsyncGenerator<Page<T>, void, void> {
   // Integer Ids must rise from page to page. Other Ids must be new; only small resources have them.
@@ -86,7 +86,7 @@ export async function* paginate<T>(
     try {
       for (part = await parts.next(); !part.done; part = await parts.next()) {
         const { content, rows, position: skipToken } = part.value;
-        yield { content, rows, skipToken, hasLink: true, isPageEnd: false, isContinued: false };
+        yield { content, rows, skipToken, hasLink: true, isPageEnd: false };
       }
     } catch (error) {
       throw delivered.mayHaveGaps ? gapError(error) : error;

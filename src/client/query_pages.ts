@@ -107,20 +107,19 @@ async function* readFirstShard<T>(
   let earlyRows = 0;
   let smallerShards: Shard[] | undefined;
   let isChecked = false;
-  /** Whether the service has not refused to count the shard. */
-  let isCountable = true;
   // The cursor may be from an execution that ended after the first page of the shard, before its count.
   if (shard.rows && isCountDue(shard)) {
     [shard, smallerShards] = await countAndSplit(execution, query, shard);
     if (smallerShards !== undefined) return [...smallerShards, ...later];
-    isCountable = shard.count !== undefined;
   }
   const rowsWanted = () => query.limit - position.rows;
   const rowsMissing = () => later[0]?.isJoined ? undefined : missingRows(shard);
   // `maxRows` must be checked before the first row is delivered.
   const needsCountFirst = () => position.remaining === undefined && query.limit > query.maxRows;
   const mayDeliverEarly = () => deliversEarly && !needsCountFirst();
-  const mayContinue = () => isCountable && canCompare(query, shard, later);
+  // The shard, or its group, must be counted at its end. Counts ignore skip tokens.
+  const mayContinue = () =>
+    query.skipToken === undefined && (shard.count !== undefined || shard.isUncounted !== false);
   const request = toPageRequest(query, shard);
   const expectations = { rowsWanted, rowsMissing, mayDeliverEarly, mayContinue };
   const pages = paginate(execution, request, startConversion, expectations);
@@ -166,7 +165,6 @@ async function* readFirstShard<T>(
     if (isOnlyPage || !isCountDue(shard)) continue;
     [shard, smallerShards] = await countAndSplit(execution, query, shard);
     if (smallerShards !== undefined) return [...smallerShards, ...later];
-    isCountable = shard.count !== undefined;
   }
   if (!isChecked && !later[0]?.isJoined) await requireComplete(execution, query, shard);
   return endShard(shard, later);
@@ -188,19 +186,6 @@ function withPosition(
 /** Returns the number of counted rows of a shard that were not received; `undefined` without a count. */
 function missingRows({ count, rows = 0 }: Shard): number | undefined {
   return count === undefined ? undefined : count - rows;
-}
-
-/**
- * Whether a shard, or its group, was or can be counted when it is complete. Counts ignore skip tokens, and the clauses
- * of a group are known only if it is the whole query.
- */
-function canCompare(
-  { skipToken, box }: CheckedQuery,
-  { count, isJoined }: Shard,
-  [next]: readonly Shard[],
-): boolean {
-  if (skipToken !== undefined) return false;
-  return count !== undefined || box === undefined || !(isJoined || next?.isJoined);
 }
 
 /** Whether to count a shard, to find out if it must be split. Without an integer skip token it cannot be. */
@@ -343,12 +328,10 @@ async function countAtEnd(
   query: CheckedQuery,
   shard: Shard,
 ): Promise<number | undefined> {
-  const { clauses, skipToken, partition, box } = query;
-  const hasAllRows = partition !== "year" ||
-    clauses?.some(({ field, operator }) => YEAR_FIELD.test(field) && operator !== "ne");
-  if (skipToken !== undefined || hasAllRows && !shard.isContinued) return undefined;
-  const isWholeQuery = box === undefined || partition === "year";
-  return await (isWholeQuery
-    ? countQuery(execution, query)
-    : requestCount(execution, query, shard));
+  const isByYear = query.partition === "year";
+  const hasAllRows = !isByYear ||
+    query.clauses?.some(({ field, operator }) => YEAR_FIELD.test(field) && operator !== "ne");
+  if (query.skipToken !== undefined || hasAllRows && !shard.isContinued) return undefined;
+  // The years of a query are one group.
+  return await (isByYear ? countQuery(execution, query) : requestCount(execution, query, shard));
 }

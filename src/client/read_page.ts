@@ -257,18 +257,18 @@ function errorIn({ error, errors }: Record<string, unknown>): string | undefined
 function findRowFault(
   ids: CompleteIds | undefined,
   allIds: RowIds,
-  { top, position, hasRows, omittedIds }: PageRequest,
+  { top, position, pageTop, omittedIds }: PageRequest,
   seenIds: ReadonlySet<string>,
 ): string | undefined {
   const rows = allIds.length;
   if (rows > top) return `${rows} rows instead of at most ${top}`;
-  if (hasRows && rows === 0) return `no rows after the position ${position}`;
+  if (pageTop && rows === 0) return `no rows after the position ${position}`;
   if (omittedIds !== undefined) {
     const known = new Set(allIds);
     const missing = [...omittedIds].find((id) => !known.has(id));
     if (missing !== undefined) return `no row with Id ${missing}`;
   }
-  if (hasRows && !(ids && areIntegers(ids))) return "a row without an integer Id";
+  if (pageTop && !(allIds instanceof Float64Array)) return "a row without an integer Id";
   if (ids === undefined) return undefined;
   if (!areIntegers(ids)) {
     const onPage = new Set<string>();

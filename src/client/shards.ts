@@ -26,7 +26,10 @@ export interface Shard {
   skipToken?: string | undefined;
   /** Ids of the locations that its rows can have; `undefined` if they are not known. */
   locations?: readonly number[] | undefined;
-  /** Whether to count the rows after the first page, because there may be too many. */
+  /**
+   * Whether to count the rows after the first page, because there may be too many. If it is false and there is no
+   * `count`, the rows cannot be counted: the service has refused to, or they are those of a group of locations.
+   */
   isUncounted?: boolean | undefined;
   /** Number of rows that the service counted for this shard, or for the whole group of joined shards. */
   count?: number | undefined;
@@ -53,7 +56,11 @@ export async function splitQuery(execution: Execution, query: CheckedQuery): Pro
   const shards = await splitByBox(execution, query);
   switch (partition) {
     case "auto":
-      return shards.map((shard) => ({ ...shard, skipToken, isUncounted: limit > MAX_SHARD_ROWS }));
+      return shards.map((shard) => ({
+        ...shard,
+        skipToken,
+        isUncounted: limit > MAX_SHARD_ROWS || undefined,
+      }));
     case "never":
       return shards.map((shard) => ({ ...shard, skipToken }));
     case "location": {
@@ -135,10 +142,10 @@ export async function splitByLocation(
     ? matchingLocations(shard, shard.locations ?? await locationIds(execution, query))
     : [];
   if (ids.length > 1) {
-    // The new shards are a group, which cannot be counted later if the query has a bounding box.
-    const requestsCount = shard.isContinued ? requestCount : shard.isUncounted && countShard;
+    // The new shards are a group, which cannot be counted later.
+    const needsCount = shard.isUncounted || shard.isContinued;
     const count = shard.count ??
-      (requestsCount ? await requestsCount(execution, query, shard) : undefined);
+      (needsCount ? await countShard(execution, query, shard) : undefined);
     // Counts ignore skip tokens, so a count does not apply to a query that begins at one.
     const counted = skipToken === undefined ? { ...shard, count } : shard;
     return splitIntoGroups(counted, ids, Math.ceil(ids.length / MAX_SPLIT));
@@ -182,17 +189,18 @@ export async function countQuery(execution: Execution, query: CheckedQuery): Pro
  * Counts the rows of a shard; its skip token is ignored.
  *
  * @returns The count; `undefined` if the service refuses to count
+ * @throws {DataStreamError} The refusal, if the rows must be compared with a count
  */
 export async function countShard(
   execution: Execution,
   query: CheckedQuery,
-  shard: Pick<Shard, "clauses">,
+  shard: Pick<Shard, "clauses" | "isContinued">,
 ): Promise<number | undefined> {
   try {
     return await requestCount(execution, query, shard);
   } catch (error) {
     // Rows that cannot be counted can still be requested.
-    if (!isRefusal(error)) throw error;
+    if (!isRefusal(error) || shard.isContinued) throw error;
     return undefined;
   }
 }

@@ -44,7 +44,7 @@ export class DoiCollector {
 
   /** Adds a DOI, unless it is empty. */
   addText(doi: string, row: number): void {
-    if (doi !== "" && !this.#found.has(doi)) this.#found.set(doi, row);
+    if (doi && !this.#found.has(doi)) this.#found.set(doi, row);
   }
 
   /**

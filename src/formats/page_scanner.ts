@@ -187,9 +187,8 @@ class EnvelopePosition {
   /** Whether the last byte read is the opening bracket of the rows. */
   isAtRows = false;
   readonly #envelope: ByteBuffer;
+  /** Number of open brackets; -1 after the outermost one has been closed. */
   #depth = 0;
-  /** Whether the outermost object or array has ended. */
-  #hasEnded = false;
   #isInString = false;
   #isEscaped = false;
   /** Offset in the envelope of the last string. */
@@ -232,7 +231,7 @@ class EnvelopePosition {
     }
     // White space, or a control character, which is malformed.
     if (byte <= SPACE) return;
-    if (this.#hasEnded) throw brokenJson();
+    if (this.#depth < 0) throw brokenJson();
     const last = this.#last;
     this.#last = undefined;
     if (byte === QUOTE) {
@@ -244,8 +243,7 @@ class EnvelopePosition {
       this.isAtRows = byte === OPEN_ARRAY && this.#depth === 1 && last === "colon";
       this.#depth++;
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
-      this.#depth--;
-      this.#hasEnded = this.#depth <= 0;
+      if (--this.#depth === 0) this.#depth = -1;
     }
   }
 }

@@ -196,8 +196,8 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   {
     name: "a page is continued although no count can be compared with its rows",
     file: "src/client/query_pages.ts",
-    find: "if (skipToken !== undefined) return false;",
-    replacement: "if (skipToken === null as never) return false;",
+    find: "query.skipToken === undefined && (shard.count",
+    replacement: "query.skipToken !== null && (shard.count",
     test: "tests/unit/client/early_rows_test.ts",
     only: "csv() requests the whole page again, and no count",
   },
@@ -212,7 +212,7 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   {
     name: "an empty page is accepted after rows after its position were received",
     file: "src/client/read_page.ts",
-    find: "if (hasRows && rows === 0)",
+    find: "if (pageTop && rows === 0)",
     replacement: "if (rows < 0)",
     test: "tests/unit/client/early_rows_test.ts",
     only: "csv() requests a continued page again",

@@ -76,8 +76,8 @@ export const FORMAT_FAULTS: readonly PlantedFault[] = [
   {
     name: "a value after the page is read",
     file: "src/formats/page_scanner.ts",
-    find: "this.#hasEnded = this.#depth <= 0;",
-    replacement: "this.#hasEnded = this.#depth < 0;",
+    find: "if (--this.#depth === 0) this.#depth = -1;",
+    replacement: "this.#depth--;",
     test: "tests/unit/client/early_rows_test.ts",
     only: "csv() loses no row when a page has another value before it",
   },
