@@ -52,9 +52,14 @@ interface Reply {
 /**
  * Creates a client of a service that sends the given replies, and records the requests for rows.
  *
- * @param count Number of rows that the service counts. Default 0, which is less than any result and thus ignored
+ * @param count Number of rows that the service counts, or its refusal to count. Default 0, which is less than any
+ *   result and thus ignored
  */
-function clientOf(replies: readonly Reply[], options: DataStreamOptions = {}, count = 0) {
+function clientOf(
+  replies: readonly Reply[],
+  options: DataStreamOptions = {},
+  count: number | "refused" = 0,
+) {
   const clock = new FakeClock();
   const requests: string[] = [];
   const counted: (string | null)[] = [];
@@ -68,7 +73,7 @@ function clientOf(replies: readonly Reply[], options: DataStreamOptions = {}, co
       const { searchParams } = new URL(request.url);
       if (searchParams.has("$count")) {
         counted.push(searchParams.get("$filter"));
-        return Response.json({ value: count });
+        return Response.json({ value: count }, { status: count === "refused" ? 413 : 200 });
       }
       requests.push(`${searchParams.get("$skiptoken")} ${searchParams.get("$top")}`);
       const reply = replies[requests.length - 1];
@@ -187,6 +192,20 @@ Deno.test("csv() counts the rows after the last page when an earlier page was co
   const { error } = await readIds(client, { top: 3, partition: "never" });
   assert(String(error).includes("Received 4 of 5 counted rows"), String(error));
   assertEquals(counted, [null, null]);
+});
+
+Deno.test("csv() requests the whole page again when the service has refused to count", async () => {
+  const link = (id: number) => ({ "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:${id}` });
+  const replies = [
+    { texts: [pageOf([1, 2, 3], link(3))] },
+    { texts: split(pageOf([5, 6, 4]), `"d6"}`).slice(0, 1), end: "reset" as const },
+    { texts: [pageOf([5, 6, 4])] },
+    { texts: ['{"value":[]}'] },
+  ];
+  const { client, requests } = clientOf(replies, {}, "refused");
+  const { chunks, error } = await readIds(client, { top: 3 });
+  assertEquals([chunks.join("|"), error], ["1 2 3 |5 |6 4 ", undefined]);
+  assertEquals(requests, ["null 3", "Id:3 3", "Id:3 3", "Id:6 3"]);
 });
 
 Deno.test("csv() requests the whole page again, and no count, when a page of a query with skipToken breaks", async () => {
