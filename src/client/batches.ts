@@ -279,6 +279,7 @@ function isShard(value: unknown): boolean {
     isUncounted: optional(isBoolean),
     count: optional(isCount),
     rows: optional(isCount),
+    isContinued: optional(isBoolean),
     isJoined: optional(isBoolean),
   });
 }

@@ -229,8 +229,8 @@ function rowConverter<R extends object>(collectsDois = false): PageConverter<R[]
 }
 
 /** Returns the DOI of a row. Without one it returns `[]`, which disappears in `flatMap`. */
-function doiOf(row: { DOI?: unknown }): string | [] {
-  return typeof row.DOI === "string" ? row.DOI : [];
+function doiOf({ DOI }: { DOI?: unknown }): string | [] {
+  return typeof DOI === "string" && DOI !== "" ? DOI : [];
 }
 
 /** Creates a converter of pages to the bytes of a document. */

@@ -28,13 +28,17 @@ export interface PageRequest {
   rowsWanted: number;
   /** Ids of rows that were already delivered, and are left out. Default: none. */
   omittedIds?: ReadonlySet<number>;
-  /** Whether a row after the position has already arrived, so that an empty page is wrong. */
-  hasRows?: boolean;
+  /**
+   * Maximum number of rows on the whole page, if its first rows were delivered and only the others are requested. A
+   * further row has already arrived then, so that an empty page is wrong. Default: the whole page is requested.
+   */
+  pageTop?: number;
 }
 
 /** One HTTP request for a number of rows. */
 export interface CountRequest extends Pick<PageRequest, "resource" | "filter"> {
   top?: undefined;
+  pageTop?: undefined;
 }
 
 /** One execution of a query: its requests, signal, progress, and the page size of each resource. */
@@ -82,9 +86,10 @@ export class Execution {
     let decide: RetryDecider | undefined;
     for (;;) {
       const next = request();
-      const { resource } = next;
-      const top = next.top && this.limitTop(resource, next.top);
-      const sent: R = { ...next, top };
+      const { resource, pageTop = next.top } = next;
+      // The size of the whole page is adapted: the rest of a page can be too short to tell which size works.
+      const top = pageTop && this.limitTop(resource, pageTop);
+      const sent: R = { ...next, top: top && Math.min(top, next.top!) };
       const queuedAt = clock.now();
       let isStarted = false;
       const onStart = () => {
@@ -98,7 +103,7 @@ export class Execution {
       try {
         const options = toRequestOptions(settings, sent);
         const content = yield* sendRequest(options, transport, signal, onStart, read(sent));
-        if (top !== undefined) this.#pageSizes.get(resource)?.succeeded(top, next.top!);
+        if (top !== undefined) this.#pageSizes.get(resource)?.succeeded(top, pageTop!);
         return content;
       } catch (error) {
         const failed = toFailedAttempt(error);

@@ -22,8 +22,8 @@ export interface Page<T> {
   hasLink: boolean;
   /** Whether the content is the last part of its page. */
   isPageEnd: boolean;
-  /** Whether the page broke, and another request continued it after its delivered rows. Set on the last part. */
-  isContinued: boolean;
+  /** Whether the page broke, and the last request continued it after its delivered rows. Set on the last part. */
+  isContinued?: boolean;
 }
 
 /** Functions whose results change while pages are delivered. */
@@ -34,6 +34,8 @@ interface Expectations {
   rowsMissing?: () => number | undefined;
   /** Returns whether rows of the next page may be delivered before it is complete. Default: no. */
   mayDeliverEarly?: () => boolean;
+  /** Returns whether a page that breaks may be continued: a count will show whether rows are missing. */
+  mayContinue?: () => boolean;
 }
 
 /**
@@ -62,6 +64,7 @@ export async function* paginate<T>(
     rowsWanted = () => Infinity,
     rowsMissing = () => undefined,
     mayDeliverEarly = () => false,
+    mayContinue = mayDeliverEarly,
   }: Expectations = {},
 ): AsyncGenerator<Page<T>, void, void> {
   // Integer Ids must rise from page to page. Other Ids must be new; only small resources have them.
@@ -73,7 +76,7 @@ export async function* paginate<T>(
   for (;;) {
     const wanted = rowsWanted();
     const request = { ...first, top: Math.min(first.top, wanted), position, rowsWanted: wanted };
-    const delivered = new DeliveredRows(request, mayDeliverEarly());
+    const delivered = new DeliveredRows(request, mayDeliverEarly(), mayContinue());
     const parts = execution.request<PagePart<T>, CheckedPage<T>, PageRequest>(
       () => delivered.nextRequest(),
       (sent) => (response) =>
@@ -83,7 +86,7 @@ export async function* paginate<T>(
     try {
       for (part = await parts.next(); !part.done; part = await parts.next()) {
         const { content, rows, position: skipToken } = part.value;
-        yield { content, rows, skipToken, hasLink: true, isPageEnd: false, isContinued: false };
+        yield { content, rows, skipToken, hasLink: true, isPageEnd: false };
       }
     } catch (error) {
       throw delivered.mayHaveGaps ? gapError(error) : error;

@@ -117,15 +117,21 @@ async function* readFirstShard<T>(
   // `maxRows` must be checked before the first row is delivered.
   const needsCountFirst = () => position.remaining === undefined && query.limit > query.maxRows;
   const mayDeliverEarly = () => deliversEarly && !needsCountFirst();
+  // The shard, or its group, must be counted at its end. Counts ignore skip tokens.
+  const mayContinue = () =>
+    query.skipToken === undefined && (shard.count !== undefined || shard.isUncounted !== false);
   const request = toPageRequest(query, shard);
-  const expectations = { rowsWanted, rowsMissing, mayDeliverEarly };
+  const expectations = { rowsWanted, rowsMissing, mayDeliverEarly, mayContinue };
   const pages = paginate(execution, request, startConversion, expectations);
   for (;;) {
     let next;
     try {
       next = await pages.next();
     } catch (error) {
-      if (!isRefusal(error)) throw error;
+      // The smaller shards would begin after the last delivered row, as a continued page does.
+      const isContinued = earlyRows > 0;
+      if (!isRefusal(error) || isContinued && !mayContinue()) throw error;
+      if (isContinued) shard = { ...shard, isContinued };
       smallerShards = await splitByLocation(execution, query, shard, error, rowsWanted());
       return [...smallerShards, ...later];
     }
@@ -139,11 +145,7 @@ async function* readFirstShard<T>(
     shard = { ...shard, skipToken, rows: (shard.rows ?? 0) + rows };
     const pageRows = earlyRows + rows;
     earlyRows = isPageEnd ? 0 : pageRows;
-    if (isContinued && skipToken === undefined && shard.isUncounted && rowsWanted() > rows) {
-      // A continued page consists of several responses, so it is compared with a count, as several pages are.
-      const count = await countShard(execution, query, shard);
-      shard = withCount(query, { ...shard, isUncounted: false }, count);
-    }
+    if (isContinued) shard = { ...shard, isContinued };
     if (skipToken === undefined && !later[0]?.isJoined && rowsWanted() > rows) {
       // Check before the last page is delivered: a cursor after that page would skip this check.
       await requireComplete(execution, query, shard);
@@ -159,7 +161,7 @@ async function* readFirstShard<T>(
     if (!isPageEnd) continue;
     if (rowsWanted() === 0) return [];
     // Count only when a second page is pulled: a result of one page needs no count, even if it is full.
-    const isOnlyPage = !hasLink && !isContinued && shard.rows === pageRows;
+    const isOnlyPage = !hasLink && shard.rows === pageRows;
     if (isOnlyPage || !isCountDue(shard)) continue;
     [shard, smallerShards] = await countAndSplit(execution, query, shard);
     if (smallerShards !== undefined) return [...smallerShards, ...later];
@@ -261,7 +263,7 @@ function requireFewRows({ settings }: Execution, query: CheckedQuery, rows: numb
 const COUNT_INACCURACY = 0.000_005;
 
 /**
- * Checks that a finished shard has as many rows as the service counted, if it was counted.
+ * Checks that a finished shard has as many rows as the service counted, if it was counted or has to be.
  *
  * @throws {DataStreamError} Of kind `incomplete` if rows are missing, unless the query accepts that
  */
@@ -273,12 +275,12 @@ async function requireComplete(
   const { resource, partition, acceptsIncomplete } = query;
   const isByYear = partition === "year" && shard.count === undefined;
   const { rows = 0, skipToken } = shard;
-  let count = isByYear ? await countForYears(execution, query) : shard.count;
-  if (count === undefined || !isShort(rows, count)) return;
+  let count = shard.count ?? await countAtEnd(execution, query, shard);
+  if (count === undefined || !isShort(shard, count)) return;
   if (!isByYear && query.box === undefined) {
     // The first count may be wrong, or outdated because an interrupted download was resumed.
     count = await countAgain(execution, query, count);
-    if (!isShort(rows, count)) return;
+    if (!isShort(shard, count)) return;
   }
   if (acceptsIncomplete) return execution.acceptMissing(count - rows);
   const none = skipToken === undefined ? "" : `, and none come after the position ${skipToken}`;
@@ -292,9 +294,12 @@ async function requireComplete(
   });
 }
 
-/** Whether more rows are missing than the inaccuracy of the count explains. */
-function isShort(rows: number, count: number): boolean {
-  return count - rows > Math.max(1, count * COUNT_INACCURACY);
+/**
+ * Whether more rows are missing than the inaccuracy of the count explains. One missing row is accepted, unless a page
+ * was continued.
+ */
+function isShort({ rows = 0, isContinued }: Shard, count: number): boolean {
+  return count - rows > Math.max(isContinued ? 0 : 1, count * COUNT_INACCURACY);
 }
 
 /** Counts the rows of a query again; returns the earlier count if the request fails. */
@@ -312,18 +317,21 @@ async function countAgain(
 }
 
 /**
- * Counts the rows of a query that is split by year, whose shards do not contain rows without a start date.
+ * Counts the rows of a finished shard, or of its group, if rows may be missing. A continued page may have lacked rows.
+ * Shards of years do not contain rows without a start date.
  *
- * @returns The count; `undefined` if the filter excludes rows without a start date, or if the query begins
- *   at a skip token: counts ignore skip tokens
+ * @returns The count; `undefined` if it is not needed, or if the query begins at a skip token: counts ignore
+ *   skip tokens
  */
-async function countForYears(
+async function countAtEnd(
   execution: Execution,
   query: CheckedQuery,
+  shard: Shard,
 ): Promise<number | undefined> {
-  const excludes = query.clauses?.some(({ field, operator }) =>
-    YEAR_FIELD.test(field) && operator !== "ne"
-  );
-  if (excludes || query.skipToken !== undefined) return undefined;
-  return await countQuery(execution, query);
+  const isByYear = query.partition === "year";
+  const hasAllRows = !isByYear ||
+    query.clauses?.some(({ field, operator }) => YEAR_FIELD.test(field) && operator !== "ne");
+  if (query.skipToken !== undefined || hasAllRows && !shard.isContinued) return undefined;
+  // The years of a query are one group.
+  return await (isByYear ? countQuery(execution, query) : requestCount(execution, query, shard));
 }

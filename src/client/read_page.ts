@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { DataStreamError, oneLine } from "../errors.ts";
-import { type CompleteIds, PageFault } from "../formats/page_writer.ts";
+import { type CompleteIds, PageFault, type RowIds } from "../formats/page_writer.ts";
 import { isCount, isObject } from "../validation.ts";
 import { JsonBody, type PageConversion, type StartConversion } from "./convert_page.ts";
 import type { DeliveredRows } from "./delivered_rows.ts";
@@ -84,7 +84,7 @@ export async function* readPage<T>(
     if (error !== undefined) throw errorInPage(response, error);
     if (fault !== undefined) throw fault;
     // Before the link is read: a page of a wrong position also has a wrong link.
-    const rowFault = findRowFault(ids, conversion.ids.length, sent, seen.ids);
+    const rowFault = findRowFault(ids, conversion.ids, sent, seen.ids);
     if (rowFault !== undefined) throw rowError(response, rowFault);
     const skipToken = readSkipToken(envelope, response, toSystemQueryOptions(sent), seen.tokens);
     return { take, rows, ids, skipToken, isFull: conversion.ids.length === sent.top };
@@ -250,26 +250,25 @@ function errorIn({ error, errors }: Record<string, unknown>): string | undefined
  * row. Rows within a page may have any order.
  *
  * @param ids Ids of the rows; `undefined` if a row has no Id
- * @param rows Number of rows
+ * @param allIds Ids of the rows; `undefined` for a row without one
  * @param seenIds Ids of earlier pages that are not integers
  * @returns The error in the rows, for a message; `undefined` if the rows are correct
  */
 function findRowFault(
   ids: CompleteIds | undefined,
-  rows: number,
-  { top, position, hasRows, omittedIds }: PageRequest,
+  allIds: RowIds,
+  { top, position, pageTop, omittedIds }: PageRequest,
   seenIds: ReadonlySet<string>,
 ): string | undefined {
+  const rows = allIds.length;
   if (rows > top) return `${rows} rows instead of at most ${top}`;
-  if (hasRows && rows === 0) return `no rows after the position ${position}`;
+  if (pageTop && rows === 0) return `no rows after the position ${position}`;
   if (omittedIds !== undefined) {
-    const known = new Set(ids);
+    const known = new Set(allIds);
     const missing = [...omittedIds].find((id) => !known.has(id));
     if (missing !== undefined) return `no row with Id ${missing}`;
   }
-  if ((hasRows || omittedIds !== undefined) && !(ids && areIntegers(ids))) {
-    return "a row without an integer Id";
-  }
+  if (pageTop && !(allIds instanceof Float64Array)) return "a row without an integer Id";
   if (ids === undefined) return undefined;
   if (!areIntegers(ids)) {
     const onPage = new Set<string>();

@@ -26,14 +26,22 @@ export interface Shard {
   skipToken?: string | undefined;
   /** Ids of the locations that its rows can have; `undefined` if they are not known. */
   locations?: readonly number[] | undefined;
-  /** Whether to count the rows after the first page, because there may be too many. */
+  /**
+   * Whether to count the rows after the first page, because there may be too many. If it is false and there is no
+   * `count`, the rows cannot be counted: the service has refused to, or they are those of a group of locations.
+   */
   isUncounted?: boolean | undefined;
   /** Number of rows that the service counted for this shard, or for the whole group of joined shards. */
   count?: number | undefined;
   /** Number of rows received so far for this shard, or for the group of joined shards. */
   rows?: number | undefined;
   /**
-   * Whether this shard is joined to the one before it. Joined shards form a group: `count` and `rows`
+   * Whether a page of this shard or group broke and was continued after its delivered rows. The rows are then compared
+   * with a count, because the service may have sent the page in another order.
+   */
+  isContinued?: boolean | undefined;
+  /**
+   * Whether this shard is joined to the one before it. Joined shards form a group: `count`, `rows` and `isContinued`
    * are those of the group, and `endShard()` passes them on to the next shard.
    */
   isJoined?: boolean | undefined;
@@ -48,7 +56,11 @@ export async function splitQuery(execution: Execution, query: CheckedQuery): Pro
   const shards = await splitByBox(execution, query);
   switch (partition) {
     case "auto":
-      return shards.map((shard) => ({ ...shard, skipToken, isUncounted: limit > MAX_SHARD_ROWS }));
+      return shards.map((shard) => ({
+        ...shard,
+        skipToken,
+        isUncounted: limit > MAX_SHARD_ROWS || undefined,
+      }));
     case "never":
       return shards.map((shard) => ({ ...shard, skipToken }));
     case "location": {
@@ -130,8 +142,10 @@ export async function splitByLocation(
     ? matchingLocations(shard, shard.locations ?? await locationIds(execution, query))
     : [];
   if (ids.length > 1) {
+    // The new shards are a group, which cannot be counted later.
+    const needsCount = shard.isUncounted || shard.isContinued;
     const count = shard.count ??
-      (shard.isUncounted ? await countShard(execution, query, shard) : undefined);
+      (needsCount ? await countShard(execution, query, shard) : undefined);
     // Counts ignore skip tokens, so a count does not apply to a query that begins at one.
     const counted = skipToken === undefined ? { ...shard, count } : shard;
     return splitIntoGroups(counted, ids, Math.ceil(ids.length / MAX_SPLIT));
@@ -151,12 +165,15 @@ export function isRefusal(error: unknown): error is DataStreamError {
 /**
  * Returns the shards that remain after a finished shard.
  *
- * If the next shard is joined to the finished one, it continues the group: it gets the `count` and `rows`
- * of the finished shard.
+ * If the next shard is joined to the finished one, it continues the group: it gets the `count`, `rows` and
+ * `isContinued` of the finished shard.
  */
-export function endShard({ count, rows }: Shard, [next, ...others]: readonly Shard[]): Shard[] {
+export function endShard(
+  { count, rows, isContinued }: Shard,
+  [next, ...others]: readonly Shard[],
+): Shard[] {
   if (next === undefined) return [];
-  return [next.isJoined ? { ...next, count, rows } : next, ...others];
+  return [next.isJoined ? { ...next, count, rows, isContinued } : next, ...others];
 }
 
 /** Counts the rows of a query; `limit` and `skipToken` are ignored. */
@@ -172,17 +189,18 @@ export async function countQuery(execution: Execution, query: CheckedQuery): Pro
  * Counts the rows of a shard; its skip token is ignored.
  *
  * @returns The count; `undefined` if the service refuses to count
+ * @throws {DataStreamError} The refusal, if the rows must be compared with a count
  */
 export async function countShard(
   execution: Execution,
   query: CheckedQuery,
-  shard: Pick<Shard, "clauses">,
+  shard: Pick<Shard, "clauses" | "isContinued">,
 ): Promise<number | undefined> {
   try {
     return await requestCount(execution, query, shard);
   } catch (error) {
     // Rows that cannot be counted can still be requested.
-    if (!isRefusal(error)) throw error;
+    if (!isRefusal(error) || shard.isContinued) throw error;
     return undefined;
   }
 }

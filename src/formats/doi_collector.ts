@@ -42,9 +42,9 @@ export class DoiCollector {
     this.addText(JSON.parse(utf8Decoder.decode(page.subarray(start - 1, end + 1))), row);
   }
 
-  /** Adds a DOI. */
+  /** Adds a DOI, unless it is empty. */
   addText(doi: string, row: number): void {
-    if (!this.#found.has(doi)) this.#found.set(doi, row);
+    if (doi && !this.#found.has(doi)) this.#found.set(doi, row);
   }
 
   /**

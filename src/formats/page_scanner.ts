@@ -187,6 +187,7 @@ class EnvelopePosition {
   /** Whether the last byte read is the opening bracket of the rows. */
   isAtRows = false;
   readonly #envelope: ByteBuffer;
+  /** Number of open brackets; -1 after the outermost one has been closed. */
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
@@ -203,6 +204,7 @@ class EnvelopePosition {
    * Reads bytes and adds them to the envelope, up to the opening bracket of the rows.
    *
    * @returns The offset after the bytes that were read
+   * @throws {PageFault} If another value follows the page
    */
   advance(bytes: Bytes, start: number, end: number): number {
     const envelope = this.#envelope;
@@ -229,6 +231,7 @@ class EnvelopePosition {
     }
     // White space, or a control character, which is malformed.
     if (byte <= SPACE) return;
+    if (this.#depth < 0) throw brokenJson();
     const last = this.#last;
     this.#last = undefined;
     if (byte === QUOTE) {
@@ -239,7 +242,9 @@ class EnvelopePosition {
     } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       this.isAtRows = byte === OPEN_ARRAY && this.#depth === 1 && last === "colon";
       this.#depth++;
-    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) this.#depth--;
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      if (--this.#depth === 0) this.#depth = -1;
+    }
   }
 }
 

@@ -54,9 +54,9 @@ export interface RowOptions {
   skipToken?: string | undefined;
   /**
    * Whether to fail if fewer rows are received than the service counted, by more than the inaccuracy of
-   * its counts (the larger of 1 row and 0.0005 %). `error` fails the query with a `DataStreamError` of
-   * kind `incomplete`. `warn` accepts the result and reports the number as `missingRows` to
-   * `onProgress`. Default `error`.
+   * its counts: the larger of 1 row and 0.0005 %. If a page broke and was continued, it is 0.0005 %. `error`
+   * fails the query with a `DataStreamError` of kind `incomplete`. `warn` accepts the result and reports the
+   * number as `missingRows` to `onProgress`. Default `error`.
    */
   incomplete?: "error" | "warn" | undefined;
   /**

@@ -49,10 +49,20 @@ interface Reply {
   status?: number;
 }
 
-/** Creates a client of a service that sends the given replies, and records the requests for rows. */
-function clientOf(replies: readonly Reply[], options: DataStreamOptions = {}) {
+/**
+ * Creates a client of a service that sends the given replies, and records the requests for rows.
+ *
+ * @param count Number of rows that the service counts, or its refusal to count. Default 0, which is less than any
+ *   result and thus ignored
+ */
+function clientOf(
+  replies: readonly Reply[],
+  options: DataStreamOptions = {},
+  count: number | "refused" = 0,
+) {
   const clock = new FakeClock();
   const requests: string[] = [];
+  const counted: (string | null)[] = [];
   const client = new DataStream({
     apiKey: "k3y-of-a-test",
     baseUrl: ROOT,
@@ -61,7 +71,10 @@ function clientOf(replies: readonly Reply[], options: DataStreamOptions = {}) {
     // deno-lint-ignore require-await -- fetch() rejects instead of throwing
     fetch: async (request) => {
       const { searchParams } = new URL(request.url);
-      if (searchParams.has("$count")) return Response.json({ value: 0 });
+      if (searchParams.has("$count")) {
+        counted.push(searchParams.get("$filter"));
+        return Response.json({ value: count }, { status: count === "refused" ? 413 : 200 });
+      }
       requests.push(`${searchParams.get("$skiptoken")} ${searchParams.get("$top")}`);
       const reply = replies[requests.length - 1];
       if (reply === undefined) throw new Error("More requests than replies");
@@ -73,7 +86,7 @@ function clientOf(replies: readonly Reply[], options: DataStreamOptions = {}) {
     },
     ...options,
   });
-  return { client, clock, requests };
+  return { client, clock, requests, counted };
 }
 
 /** Splits a text after the given parts. */
@@ -138,9 +151,101 @@ for (const end of ["reset", "close", "hang"] as const) {
     ]);
     const { chunks, error } = await readIds(client);
     assertEquals([chunks.join("|"), error], ["2 4 |6 8 ", undefined]);
-    assertEquals(requests, ["null 10", "Id:4 10"]);
+    assertEquals(requests, ["null 10", "Id:4 8"]);
   });
 }
+
+const uncounted: [name: string, query: object][] = [
+  ["with partition auto", {}],
+  ["with partition never", { partition: "never" }],
+  ["whose limit is not reached", { limit: 9 }],
+];
+for (const [name, query] of uncounted) {
+  Deno.test(`csv() fails when a continued page of a query ${name} lacks one counted row`, async () => {
+    // The service sends Id 3 after Id 4, so an attempt after Id 4 does not get it.
+    const [start] = split(pageOf([2, 4, 6, 3]), `"d6"}`);
+    const replies = [{ texts: [start!], end: "reset" as const }, { texts: [pageOf([6])] }];
+    const { client, counted } = clientOf(replies, {}, 4);
+    const { chunks, error } = await readIds(client, query);
+    assertEquals(chunks, ["2 4 "]);
+    assert(String(error).includes("Received 3 of 4 counted rows"), String(error));
+    assertEquals(counted, [null, null]);
+  });
+
+  Deno.test(`csv() accepts a continued page of a query ${name} when it has all counted rows`, async () => {
+    const [start] = split(pageOf([2, 4, 6]), `"d6"}`);
+    const replies = [{ texts: [start!], end: "reset" as const }, { texts: [pageOf([6])] }];
+    const { client, counted } = clientOf(replies, {}, 3);
+    const { chunks, error } = await readIds(client, query);
+    assertEquals([chunks.join(""), error, counted], ["2 4 6 ", undefined, [null]]);
+  });
+}
+
+Deno.test("csv() counts the rows after the last page when an earlier page was continued", async () => {
+  const link = (id: number) => ({ "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:${id}` });
+  const replies = [
+    { texts: split(pageOf([2, 4, 3]), `"d4"}`).slice(0, 1), end: "reset" as const },
+    { texts: [pageOf([4, 5], link(5))] },
+    { texts: [pageOf([6])] },
+  ];
+  const { client, counted } = clientOf(replies, {}, 5);
+  const { error } = await readIds(client, { top: 3, partition: "never" });
+  assert(String(error).includes("Received 4 of 5 counted rows"), String(error));
+  assertEquals(counted, [null, null]);
+});
+
+Deno.test("csv() requests the whole page again when the service has refused to count", async () => {
+  const link = (id: number) => ({ "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:${id}` });
+  const replies = [
+    { texts: [pageOf([1, 2, 3], link(3))] },
+    { texts: split(pageOf([5, 6, 4]), `"d6"}`).slice(0, 1), end: "reset" as const },
+    { texts: [pageOf([5, 6, 4])] },
+    { texts: ['{"value":[]}'] },
+  ];
+  const { client, requests } = clientOf(replies, {}, "refused");
+  const { chunks, error } = await readIds(client, { top: 3 });
+  assertEquals([chunks.join("|"), error], ["1 2 3 |5 |6 4 ", undefined]);
+  assertEquals(requests, ["null 3", "Id:3 3", "Id:3 3", "Id:6 3"]);
+});
+
+Deno.test("csv() requests the whole page again, and no count, when a page of a query with skipToken breaks", async () => {
+  const { client, requests, counted } = clientOf([
+    { texts: split(pageOf([4, 6, 8, 5]), `"d8"}`).slice(0, 1), end: "reset" },
+    { texts: [pageOf([4, 6, 8, 5])] },
+  ]);
+  const { chunks, error } = await readIds(client, { skipToken: "Id:2" });
+  assertEquals([chunks.join("|"), error], ["4 6 |8 5 ", undefined]);
+  assertEquals([requests, counted], [["Id:2 10", "Id:2 10"], []]);
+});
+
+Deno.test("csv() fails without splitting the query when a page of a query with skipToken is refused after a part of it", async () => {
+  const refused = { texts: ["{}"], status: 413 };
+  const { client, requests } = clientOf([
+    { texts: split(pageOf([4, 6, 8, 5]), `"d8"}`).slice(0, 1), end: "reset" },
+    ...Array.from({ length: 20 }, () => refused),
+  ]);
+  const query = client.records({ select: ["Id"], top: 4, skipToken: "Id:2" });
+  const error = await assertRejects(() => readChunks(query, "csv"), DataStreamError);
+  assertEquals([error.status, error.rows], [413, 2]);
+  assert(requests.every((request) => request.startsWith("Id:2")), requests.join());
+});
+
+Deno.test("csv() adapts the size of whole pages when the rest of a page is refused", async () => {
+  const link = { "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:8` };
+  const { client, requests } = clientOf(
+    [
+      { texts: split(pageOf([1, 2, 3, 4, 5, 6, 7]), `"d7"}`).slice(0, 1), end: "reset" },
+      { texts: ["{}"], status: 413 },
+      { texts: [pageOf([7, 8], link)] },
+      { texts: [pageOf([9])] },
+    ],
+    {},
+    9,
+  );
+  const { chunks, error } = await readIds(client, { top: 8 });
+  assertEquals([chunks.join(""), error], ["1 2 3 4 5 6 7 8 9 ", undefined]);
+  assertEquals(requests, ["null 8", "Id:6 2", "Id:6 2", "Id:8 4"]);
+});
 
 Deno.test("csv() requests only the rows that the limit leaves when it continues a page", async () => {
   const [start] = split(pageOf([2, 4, 6, 8, 10]), '"Id":6,"DOI":"d6"}');
@@ -175,7 +280,7 @@ Deno.test("csv() requests a continued page again when it has no rows", async () 
     { texts: [pageOf([4, 6])] },
   ]);
   const { chunks } = await readIds(client);
-  assertEquals([chunks.join("|"), requests], ["2 |4 6 ", ["null 10", "Id:2 10", "Id:2 10"]]);
+  assertEquals([chunks.join("|"), requests], ["2 |4 6 ", ["null 10", "Id:2 9", "Id:2 9"]]);
 });
 
 Deno.test("csv() rejects a continued page when its rows have no Ids", async () => {
@@ -230,9 +335,22 @@ Deno.test("csv() gives each row once when it requests a page again of which all 
     { texts: [pageOf([6, 8], link(8))] },
     { texts: [pageOf([10])] },
   ]);
-  const { chunks, error } = await readIds(client, { top: 2, partition: "never" });
+  const { chunks, error } = await readIds(client, { top: 3, partition: "never" });
   assertEquals([chunks.join(""), error], ["2 4 6 8 10 ", undefined]);
-  assertEquals(requests, ["null 2", "Id:2 2", "null 2", "Id:4 2", "Id:8 2"]);
+  assertEquals(requests, ["null 3", "Id:2 2", "null 3", "Id:4 3", "Id:8 3"]);
+});
+
+Deno.test("csv() returns each row once when the rest of a page is not in order", async () => {
+  const link = { "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:10` };
+  const { client, requests } = clientOf([
+    { texts: split(pageOf([1, 2, 3, 4, 6, 5, 7]), `"d4"}`).slice(0, 1), end: "reset" },
+    { texts: split(pageOf([4, 6, 8, 5, 7]), `"d8"}`) },
+    { texts: [pageOf([1, 2, 3, 4, 6, 8, 5, 7], link)] },
+    { texts: [pageOf([11])] },
+  ]);
+  const { chunks, error } = await readIds(client, { top: 8 });
+  assertEquals([chunks.join("|"), error], ["1 2 3 |4 6 |8 5 7 |11 ", undefined]);
+  assertEquals(requests, ["null 8", "Id:3 5", "null 8", "Id:8 8"]);
 });
 
 Deno.test("csv() holds a page when the Ids of its second list of rows do not rise", async () => {
@@ -250,6 +368,36 @@ Deno.test("csv() holds a page when the Ids of its second list of rows do not ris
   assertEquals([chunks, error], [["6 7 8 9 "], undefined]);
   assertEquals(requests, ["null 10", "null 10"]);
 });
+
+// The last rows are not the first ones of the page. An attempt after one of them would not get the others.
+const lastRows = pageOf([6, 8, 10]).slice(1, -1);
+const malformed: [name: string, text: string][] = [
+  ["another value before it", `{"message":"busy"}{${lastRows}}`],
+  ["another value after it", `${pageOf([2, 4])}{${lastRows}}`],
+  ["a second list of rows", `${pageOf([2, 4]).slice(0, -1)},${lastRows}`],
+];
+for (const [name, text] of malformed) {
+  Deno.test(`csv() loses no row when a page has ${name} and breaks`, async () => {
+    const { client, requests } = clientOf([
+      { texts: split(text, `"d8"}`) },
+      { texts: [pageOf([2, 4, 6, 8, 10])] },
+    ]);
+    const { chunks, error } = await readIds(client, { limit: 5 });
+    assertEquals([chunks, error], [["2 4 6 8 10 "], undefined]);
+    assertEquals(requests, ["null 5", "null 5"]);
+  });
+}
+
+for (const id of [null, undefined, "x", 2 ** 53]) {
+  Deno.test(`csv() returns each row once when a row with Id ${id} comes after rows were delivered`, async () => {
+    const text = pageOf([2, 4, id, 8]);
+    const { client, requests } = clientOf([{ texts: split(text, '"d4"}') }, { texts: [text] }]);
+    const { chunks, error } = await readIds(client, { select: ["Id", "DOI"] });
+    assertEquals(error, undefined);
+    assertEquals(chunks.join("|"), `2,d2 |4,d4 ${id ?? ""},d${id} 8,d8 `);
+    assertEquals(requests, ["null 10", "null 10"]);
+  });
+}
 
 Deno.test("csv() checks rows before their delivery when they arrive at the moment of a delivery", async () => {
   // The rows arrive a number of microtasks after the time for which earlier rows were kept has passed.
@@ -303,9 +451,9 @@ Deno.test("csv() requests the same rows again when the service ignores the posit
     { texts: [pageOf([2, 4])] },
     { texts: [pageOf([6])] },
   ]);
-  const { chunks, error } = await readIds(client, { top: 2, partition: "never" });
+  const { chunks, error } = await readIds(client, { top: 4, partition: "never" });
   assertEquals([chunks.join(""), error], ["2 4 6 ", undefined]);
-  assertEquals(requests, ["null 2", "Id:2 2", "Id:4 2", "Id:4 2"]);
+  assertEquals(requests, ["null 4", "Id:2 3", "Id:4 2", "Id:4 2"]);
 });
 
 Deno.test("csv() fails when a page that is not in order lacks a delivered row in the next attempt", async () => {
@@ -321,12 +469,12 @@ Deno.test("csv() fails when a page that is not in order lacks a delivered row in
 Deno.test("csv() continues a page when it has more rows than requested after some were delivered", async () => {
   const { client, requests } = clientOf([
     { texts: split(pageOf([1, 2, 3, 4, 5]), `"d2"}`, `"d4"}`) },
-    { texts: [pageOf([2, 3, 4], { "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:4` })] },
-    { texts: [pageOf([5])] },
+    { texts: [pageOf([2, 3], { "@odata.nextLink": `${ROOT}/Records?$skiptoken=Id:3` })] },
+    { texts: [pageOf([4, 5])] },
   ]);
   const { chunks, error } = await readIds(client, { top: 3 });
   assertEquals([chunks.join(""), error], ["1 2 3 4 5 ", undefined]);
-  assertEquals(requests.slice(0, 2), ["null 3", "Id:1 3"]);
+  assertEquals(requests.slice(0, 2), ["null 3", "Id:1 2"]);
 });
 
 Deno.test("csv() fails when a field is new after the header was delivered, and names it", async () => {

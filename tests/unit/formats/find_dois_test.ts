@@ -1,9 +1,12 @@
 // The DOIs of a page, which are read from its bytes.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { DataStream, type FormatName } from "../../../mod.ts";
+import { type Batch, DataStream, type FormatName } from "../../../mod.ts";
 import { upstream } from "../../helpers/upstream.ts";
 import { formatsOf } from "../../helpers/formats.ts";
+
+/** A value that is nested so deep that its row is parsed. */
+const DEEP = "[".repeat(120) + "]".repeat(120);
 
 const pages: [name: string, page: string, dois: string[]][] = [
   ["two alternating DOIs", row("a") + row("b") + row("a") + row("b"), ["a", "b"]],
@@ -18,16 +21,12 @@ const pages: [name: string, page: string, dois: string[]][] = [
     ["a"],
   ],
   ["a DOI after other members", '{"X":"Oxygen","Y":"DO","DOI":"a"},', ["a"]],
-  // A page with a value nested this deep is parsed.
-  [
-    "a deeply nested value",
-    `{"X":${"[".repeat(120)}${"]".repeat(120)},"DOI":"a"},` + row("b"),
-    ["a", "b"],
-  ],
+  ["a deeply nested value", `{"X":${DEEP},"DOI":"a"},` + row("b"), ["a", "b"]],
+  ["empty DOIs", row("") + `{"X":${DEEP},"DOI":""},` + row("a"), ["a"]],
 ];
-for (const format of formatsOf("Locations")) {
+for (const format of [...formatsOf("Locations"), undefined]) {
   for (const [name, rows, dois] of pages) {
-    Deno.test(`batches() lists each DOI once when ${format} has a page with ${name}`, async () =>
+    Deno.test(`batches() lists each DOI once when ${format ?? "a list of rows"} has a page with ${name}`, async () =>
       assertEquals(await doisOf(rows, format), dois));
   }
 }
@@ -38,14 +37,16 @@ Deno.test("batches() lists each DOI once when 5,000 DOIs are repeated", async ()
   assertEquals(await doisOf(rows, "ndjson"), dois);
 });
 
-async function doisOf(rows: string, format: FormatName) {
+async function doisOf(rows: string, format: FormatName | undefined) {
   const page = `{"@data.context":"DOI","value":[${rows.slice(0, -1)}]}`;
   const { options } = upstream(
     new Response(page, { headers: { "content-type": "application/json" } }),
   );
   const query = new DataStream(options).locations();
-  const batches = await Array.fromAsync(query.batches({ format, dois: true }));
-  return batches.at(-1)!.dois;
+  const batches: AsyncIterable<Batch<unknown>> = format === undefined
+    ? query.batches({ dois: true })
+    : query.batches({ format, dois: true });
+  return (await Array.fromAsync(batches)).at(-1)!.dois;
 }
 
 function row(doi: string): string {
