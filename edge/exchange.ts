@@ -122,6 +122,11 @@ export class Exchange implements FailureLog {
     this.#recorders.log.addError(this.id, `${failure}: ${message}`, this.#redact);
   }
 
+  /** Creates the error of a response body that fails. See {@linkcode RequestLog.createBodyError}. */
+  createBodyError(): Error {
+    return this.#recorders.log.createBodyError(this.id);
+  }
+
   /** Logs a warning about the client or the configuration of the server. */
   logWarning(text: string): void {
     this.#recorders.log.addWarning(this.id, text, this.#redact);

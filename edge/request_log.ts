@@ -103,13 +103,34 @@ export class RequestLog {
     this.#write(level, id, message, { message, requestId: id });
   }
 
+  /**
+   * Creates the error of a response body that fails. It does not contain the reason, which can quote a secret.
+   *
+   * Deno and `@hono/node-server` print this error. Its custom inspection makes that a line of the log.
+   *
+   * @param id Id of the request whose response fails
+   */
+  createBodyError(id: string): Error {
+    const message = "The download was interrupted (the log has the reason)";
+    const line = this.#format("info", id, message, { message, requestId: id });
+    return Object.assign(new Error(message), {
+      stack: `Error: ${message}`,
+      [Symbol.for("nodejs.util.inspect.custom")]: () => line,
+    });
+  }
+
   #write(level: LogLevel, id: string, text: string, members: Record<string, unknown>): void {
-    const { log, logFormat, now } = this.#settings;
+    this.#settings.log(this.#format(level, id, text, members), level);
+  }
+
+  #format(level: LogLevel, id: string, text: string, members: Record<string, unknown>): string {
+    const { logFormat, now } = this.#settings;
     const time = toIsoTime(now);
-    const line = logFormat === "json"
-      ? JSON.stringify({ time, level, ...members })
-      : `${time} ${level} ${id} ${text}`;
-    log(escapeInvisible(line), level);
+    return escapeInvisible(
+      logFormat === "json"
+        ? JSON.stringify({ time, level, ...members })
+        : `${time} ${level} ${id} ${text}`,
+    );
   }
 }
 

@@ -30,6 +30,8 @@ export interface ServerEntry {
   idleTimeout: number;
   /** Address on which Bun listens. */
   hostname: string;
+  /** Whether Bun prints errors with their source code: `false`. */
+  development: boolean;
   /**
    * Responds to a request.
    *
@@ -68,6 +70,7 @@ export function createServerEntry(
   return {
     idleTimeout: BUN_IDLE_TIMEOUT,
     hostname: readHost(environment.HOST),
+    development: false,
     fetch(request, context) {
       onRequest(context);
       return app.fetch(request, context);
@@ -91,6 +94,7 @@ export function createWorkersEntry(
   return {
     idleTimeout: BUN_IDLE_TIMEOUT,
     hostname: DEFAULT_HOST,
+    development: false,
     fetch(request, given) {
       const bindings = given as Bindings | undefined ?? {};
       app ??= createAppOfWorker(bindings, readOptions(bindings), log);

@@ -1,9 +1,16 @@
 // The log, request ids, readiness and metrics, on each runtime.
 import "../../helpers/task_permissions.ts";
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { waitFor } from "../../helpers/wait_for.ts";
-import { type Runtime, startApp, testOnEach } from "./runtimes.ts";
-import type { Server } from "./server.ts";
+import {
+  COMMAND_LINES,
+  DEFAULT_EXPORTS,
+  type Runtime,
+  startApp,
+  testOnEach,
+  testPrograms,
+} from "./runtimes.ts";
+import { type Server, startServer } from "./server.ts";
 import { Stall } from "./stall.ts";
 import {
   appOptionsFor,
@@ -125,6 +132,47 @@ testOnEach(
     assertEquals(await response.text().then(() => "complete", () => "broken"), "broken");
     const { outcome, level, rows } = await logged(server, "failed");
     assertEquals([outcome, level, rows], ["failed", "error", shape.rows]);
+  },
+);
+
+testPrograms(
+  [...COMMAND_LINES, ...DEFAULT_EXPORTS],
+  "prints only JSON without secrets when a download fails after its first page",
+  async (program) => {
+    const token = "a-token-of-this-test+/0123";
+    const filter = `CharacteristicName eq '${token}'`;
+    await using upstream = serveUpstream(
+      (request, number) =>
+        number === 1
+          ? jsonResponse(pageFor(request, shape))
+          : Response.json({ message: `bad: ${filter}, ${request.url}` }, { status: 400 }),
+      rowsOf(shape),
+    );
+    await using server = await startServer(
+      await program.command({
+        WEIR_ACCESS: "token",
+        WEIR_TOKENS: token,
+        WEIR_LOG: "json",
+        WEIR_REQUESTS_PER_SECOND: "1000000",
+        DATASTREAM_API_KEY: "a-secret-key",
+        DATASTREAM_BASE_URL: upstream.baseUrl,
+      }),
+    );
+    const url = `${server.root}${DOWNLOAD}&$filter=${encodeURIComponent(filter)}`;
+    const headers = { "x-request-id": "failed", authorization: `Bearer ${token}` };
+    const response = await fetch(url, { headers });
+    assertEquals(await response.text().then(() => "complete", () => "broken"), "broken");
+    assertEquals((await logged(server, "failed")).outcome, "failed");
+    server.signal("SIGTERM");
+    await server.exitCode;
+    // `deno serve` and Bun print their own line with the address.
+    const lines = server.log().split("\n")
+      .filter((line) => !/^(deno serve: Listening on |Started server: |$)/.test(line));
+    for (const line of lines) JSON.parse(line);
+    assertStringIncludes(server.log(), "Download of Records failed after its first rows");
+    for (const secret of [token, encodeURIComponent(token), "a-secret-key"]) {
+      assertEquals(server.log().includes(secret), false);
+    }
   },
 );
 

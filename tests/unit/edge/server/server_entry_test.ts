@@ -77,10 +77,10 @@ Deno.test("the entry reports JSON objects when WEIR_LOG is json", () => {
 Deno.test("the entry has the properties that Bun reads when it is created", () => {
   const facts = ["", "0.0.0.0"].map((HOST) => {
     const { entry } = createInProcess({ WEIR_SANDBOX: "1", HOST });
-    return [Object.keys(entry), entry.idleTimeout, entry.hostname];
+    return [Object.keys(entry), entry.idleTimeout, entry.hostname, entry.development];
   });
-  const keys = ["idleTimeout", "hostname", "fetch"];
-  assertEquals(facts, [[keys, 255, "127.0.0.1"], [keys, 255, "0.0.0.0"]]);
+  const keys = ["idleTimeout", "hostname", "development", "fetch"];
+  assertEquals(facts, [[keys, 255, "127.0.0.1", false], [keys, 255, "0.0.0.0", false]]);
 });
 
 const KEY = { DATASTREAM_API_KEY: "a-secret-key" };
