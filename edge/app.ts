@@ -104,6 +104,7 @@ import { OutputBudget } from "./output_budget.ts";
 import { createPageCache } from "./page_cache.ts";
 import { Readiness } from "./readiness.ts";
 import { RequestLog } from "./request_log.ts";
+import { TRACK_RESPONSES } from "./server/graceful_stop.ts";
 import { SharedTasks } from "./shared_tasks.ts";
 import { DatasetStates } from "./validators.ts";
 
@@ -191,6 +192,7 @@ export function createApp(options: AppOptions): EdgeApp {
     log: new RequestLog(settings),
     metrics: new Metrics({ serviceLimit, revalidationLimit }, settings, pageCache),
     readiness: new Readiness(settings),
+    open: undefined,
   };
   const app: Router = new Hono();
   app.use(async ({ req, env }, next) => {
@@ -232,11 +234,17 @@ export function createApp(options: AppOptions): EdgeApp {
     });
   };
   app.onError((error, { env }) => respondToError(error, env.exchange));
-  return {
+  const served = {
     fetch: respond,
-    request: (input, init) => respond(new Request(toUrl(input), init)),
+    request: (input: Request | URL | string, init?: RequestInit) =>
+      respond(new Request(toUrl(input), init)),
     metrics: () => recorders.metrics.toText(),
+    [TRACK_RESPONSES]() {
+      const open = recorders.open ??= new Set();
+      return () => open.forEach((exchange) => exchange.end("interrupted"));
+    },
   };
+  return served;
 
   async function respond(request: Request, connection?: unknown): Promise<Response> {
     const exchange = new Exchange(request, connection, recorders);

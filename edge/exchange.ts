@@ -25,6 +25,11 @@ export interface Recorders {
   log: RequestLog;
   metrics: Metrics;
   readiness: Readiness;
+  /**
+   * Exchanges that have not ended; `undefined` unless a server can interrupt them. Workerd can drop a request
+   * without notice, so its exchange would stay here.
+   */
+  open: Set<Exchange> | undefined;
 }
 
 /** Hono app whose handlers read the exchange from `env.exchange`. */
@@ -53,7 +58,8 @@ export class Exchange implements FailureLog {
   bytes = 0;
   /** Whether the body is a stream that calls {@linkcode end}. */
   isStream = false;
-  #status = 200;
+  /** Status of the response. Until the response is known, the status to log if the server stops. */
+  #status = 503;
   #upstreamRequests = 0;
   #hasEnded = false;
   /** Limits of the time until the response has its first content. */
@@ -67,6 +73,7 @@ export class Exchange implements FailureLog {
    */
   constructor(readonly request: Request, readonly connection: unknown, recorders: Recorders) {
     this.#recorders = recorders;
+    recorders.open?.add(this);
     const { clock, dataStreamOptions: { baseUrl = PRODUCTION_URL } } = recorders.settings;
     this.deadline = new StartDeadline(clock, baseUrl);
     this.#startedAt = this.#now();
@@ -160,6 +167,7 @@ export class Exchange implements FailureLog {
   end(outcome: RequestOutcome): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
+    this.#recorders.open?.delete(this);
     const { method, url } = this.request;
     const facts = {
       id: this.id,

@@ -62,6 +62,7 @@ import {
   interruptedMessage,
   MAX_SHUTDOWN_TIMEOUT,
   stopWithin,
+  trackResponses,
 } from "./server/graceful_stop.ts";
 import { DEFAULT_HOST, DEFAULT_PORT, formatUrl, toListenError } from "./server/listening.ts";
 import { currentProcess } from "./server/server_process.ts";
@@ -152,6 +153,7 @@ export async function serveNode(
   requireWholeNumber("shutdownTimeout", shutdownTimeout, 0, MAX_SHUTDOWN_TIMEOUT);
   requireType("stopsOnSignals", stopsOnSignals, "boolean");
   const server = createHttpServer(app, host);
+  const logInterrupted = trackResponses(app);
   const connections = new Set<Socket>();
   const open = new Map<ServerResponse, Socket>();
   let stopping: Promise<number> | undefined;
@@ -173,6 +175,7 @@ export async function serveNode(
   });
   const interrupt = () => {
     const { size } = open;
+    logInterrupted();
     server.closeAllConnections();
     return size;
   };

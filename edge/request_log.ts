@@ -7,10 +7,11 @@ import { fieldNames, FILTER_FIELDS, type ResourceName, RESOURCES } from "../src/
 import type { LogLevel, Settings } from "./options.ts";
 
 /**
- * How a response ended: `complete` with any status, `aborted` by the client, `disconnected` by the server, or
- * `failed` after its first byte. The server disconnects a client that reads nothing or too slowly.
+ * How a response ended: `complete` with any status, `aborted` by the client, `disconnected` by the server,
+ * `failed` after its first byte, or `interrupted` because the server stopped. The server disconnects a client
+ * that reads nothing or too slowly.
  */
-export type RequestOutcome = "complete" | "aborted" | "disconnected" | "failed";
+export type RequestOutcome = "complete" | "aborted" | "disconnected" | "failed" | "interrupted";
 
 /** Facts about a request that has ended. */
 export interface RequestFacts {
@@ -155,7 +156,8 @@ function describeRequest(
 
 function levelOf({ status, outcome }: RequestFacts): LogLevel {
   // 503 is the normal response at a limit. For its other causes, `addError()` writes a second line.
-  if (outcome === "failed" || status >= 500 && status !== 503) return "error";
+  if (outcome === "failed" || outcome === "interrupted") return "error";
+  if (status >= 500 && status !== 503) return "error";
   if (outcome === "disconnected") return "warn";
   return status >= 400 && outcome === "complete" ? "warn" : "info";
 }

@@ -21,6 +21,20 @@ export interface RunningServer {
   stop(): Promise<number>;
 }
 
+/** Key of an internal method of apps. See {@linkcode trackResponses}. */
+export const TRACK_RESPONSES: unique symbol = Symbol("TRACK_RESPONSES");
+
+/**
+ * Makes an app keep its open responses, so that a server can log them when it stops.
+ *
+ * @param app App of `createApp()`. Nothing is logged for another one
+ * @returns A function that logs the open responses as interrupted
+ */
+export function trackResponses(app: object): () => void {
+  const { [TRACK_RESPONSES]: track } = app as { [TRACK_RESPONSES]?: () => () => void };
+  return track?.() ?? (() => {});
+}
+
 /** Responses that are not complete. */
 export class OpenResponses {
   readonly #open = new Set<Promise<void>>();
@@ -99,10 +113,20 @@ export interface BunServer {
   stop(closeActiveConnections?: boolean): Promise<void>;
 }
 
-/** Stops a server of Bun. See {@linkcode RunningServer.stop}. */
-export function stopBunServer(server: BunServer, timeout: number): Promise<number> {
+/**
+ * Stops a server of Bun. See {@linkcode RunningServer.stop}.
+ *
+ * @param logInterrupted Logs the open responses as interrupted
+ */
+export function stopBunServer(
+  server: BunServer,
+  timeout: number,
+  logInterrupted: () => void,
+): Promise<number> {
   return stopWithin(server.stop(), timeout, () => {
     const count = server.pendingRequests;
+    // First: Bun cancels the bodies, which would log them as aborted by the client.
+    logInterrupted();
     void server.stop(true);
     return count;
   });

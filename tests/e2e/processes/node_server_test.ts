@@ -1,5 +1,6 @@
 // serveNode() in this process: Deno also has Node's HTTP server. tests/e2e/servers runs it in Node.
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { createApp } from "../../../edge/app.ts";
 import { serveNode } from "../../../edge/node.ts";
 import { ValidationError } from "../../../mod.ts";
 
@@ -53,6 +54,33 @@ Deno.test("stop() interrupts an open response and counts it when the timeout exp
   assertEquals(await server.stop(), 1);
   await assertRejects(() => response.text());
   app.end();
+});
+
+Deno.test("stop() logs a request as interrupted when the timeout expires", async () => {
+  const requested = Promise.withResolvers<void>();
+  const log: string[] = [];
+  const app = createApp({
+    access: "public",
+    apiKey: "k",
+    baseUrl: "https://silent.invalid/v1/odata/v4",
+    pageCache: "none",
+    logRequests: true,
+    log: (line) => log.push(line),
+    fetch({ signal }) {
+      requested.resolve();
+      return new Promise((_, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason))
+      );
+    },
+  });
+  const server = await serveNode(app, { ...options, shutdownTimeout: 0 });
+  const response = fetch(`${server.url}Records.csv`);
+  await requested.promise;
+  assertEquals(await server.stop(), 1);
+  await assertRejects(() => response);
+  assertEquals(log.length, 1);
+  // No response was sent.
+  assertStringIncludes(log[0]!, "GET /Records.csv 503 interrupted: 0 rows");
 });
 
 Deno.test("serveNode() rejects with a message when the port is in use", async () => {

@@ -1,6 +1,6 @@
 // Servers that receive a signal: open downloads complete, or are interrupted after the shutdown timeout.
 import "../../helpers/task_permissions.ts";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { waitFor } from "../../helpers/wait_for.ts";
 import { COMMAND_LINES, DEFAULT_EXPORTS, type ServerProgram, testPrograms } from "./runtimes.ts";
 import { type Server, startServer } from "./server.ts";
@@ -27,6 +27,7 @@ async function start(
   return await startServer(
     await program.command({
       WEIR_ACCESS: "public",
+      WEIR_LOG: "text",
       DATASTREAM_API_KEY: "a-secret-key",
       DATASTREAM_BASE_URL: upstream.baseUrl,
       WEIR_REQUESTS_PER_SECOND: "1000000",
@@ -115,7 +116,7 @@ testPrograms(
 
 testPrograms(
   PROGRAMS,
-  "interrupts a download after the timeout, prints the number and exits with 1",
+  "interrupts a download after the timeout, logs it, prints the number and exits with 1",
   async (program) => {
     await using upstream = stallSecondPage(new Stall("before the headers"));
     await using server = await start(program, upstream, "1");
@@ -127,6 +128,35 @@ testPrograms(
       server.log(),
       "Interrupted 1 open response after 1 s: to wait longer, set WEIR_SHUTDOWN_TIMEOUT",
     );
+    const lines = server.log().split("\n").filter((line) => line.includes("GET /Records.csv"));
+    assertEquals(lines.length, 1);
+    assertMatch(lines[0]!, / error \S+ GET \/Records.csv 200 interrupted: 2000 rows, /);
+  },
+);
+
+testPrograms(
+  PROGRAMS.filter(({ name }) => name.includes("eno")),
+  "exits at the timeout when a download ends before it and a body of a request is missing",
+  async (program) => {
+    const stall = new Stall("before the headers");
+    await using upstream = stallSecondPage(stall);
+    await using server = await start(program, upstream, "4");
+    using connection = await Deno.connect({
+      hostname: "127.0.0.1",
+      port: Number(new URL(server.root).port),
+    });
+    await connection.write(
+      new TextEncoder().encode(
+        "POST /Records.csv HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n",
+      ),
+    );
+    const [body] = await startDownload(server, upstream);
+    const signalled = performance.now();
+    server.signal("SIGTERM");
+    setTimeout(() => stall.end(), 3_000);
+    assert(isComplete(await body!, shape));
+    await server.exitCode;
+    assert(performance.now() - signalled < 5_500);
   },
 );
 
