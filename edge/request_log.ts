@@ -194,7 +194,13 @@ function escapeInvisible(line: string): string {
 /** Text in place of a secret. */
 const REDACTED = "[secret]";
 
-/** Creates a function that replaces secrets, also in encoded form, in one pass. */
+/** Maximum number of times that a text is decoded to find a secret. */
+const MAX_DECODINGS = 5;
+
+/**
+ * Creates a function that replaces secrets, also in encoded form, in one pass. If a secret is percent-encoded in
+ * another way, for example twice, it replaces the whole text.
+ */
 export function createRedactor(secrets: Iterable<string>): Redact {
   const forms = new Set([...secrets].flatMap(formsOf).filter((form) => form !== ""));
   if (forms.size === 0) return (text) => text;
@@ -202,7 +208,21 @@ export function createRedactor(secrets: Iterable<string>): Redact {
   const alternatives = [...forms].sort((a, b) => b.length - a.length)
     .map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
   const pattern = new RegExp(alternatives.join("|"), "g");
-  return (text) => text.replace(pattern, REDACTED);
+  return (text) => {
+    const redacted = text.replace(pattern, REDACTED);
+    return decodings(redacted).some((one) => one.search(pattern) >= 0) ? REDACTED : redacted;
+  };
+}
+
+/** Percent-decodes a text repeatedly. Returns all results. */
+function decodings(text: string, depth = MAX_DECODINGS): string[] {
+  const decoded = text
+    .replace(/%(?:25)+(?=[\da-f]{2})/gi, "%") // a percent sign that was encoded any number of times
+    .replace(/(?:%[\da-f]{2})+/gi, (run) => {
+      const bytes = run.slice(1).split("%").map((hex) => parseInt(hex, 16));
+      return new TextDecoder().decode(new Uint8Array(bytes));
+    });
+  return decoded === text || depth === 0 ? [] : [decoded, ...decodings(decoded, depth - 1)];
 }
 
 /** Returns the forms of a secret in a URL, a message, a filter and JSON. */
