@@ -95,7 +95,13 @@ import { createClientIdentifier } from "./client_limit.ts";
 import { SlowReaders } from "./client_reader.ts";
 import { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { type AppContext, respondWithDownload } from "./download.ts";
-import { CLIENT_CLOSED_REQUEST, Exchange, type Recorders, type Router } from "./exchange.ts";
+import {
+  CLIENT_CLOSED_REQUEST,
+  Exchange,
+  type Recorders,
+  type Router,
+  TRACK_RESPONSES,
+} from "./exchange.ts";
 import { Metrics, METRICS_TYPE } from "./metrics.ts";
 import { type AppOptions, type Settings, toSettings } from "./options.ts";
 import { addPage } from "./page/page.ts";
@@ -104,7 +110,6 @@ import { OutputBudget } from "./output_budget.ts";
 import { createPageCache } from "./page_cache.ts";
 import { Readiness } from "./readiness.ts";
 import { RequestLog } from "./request_log.ts";
-import { TRACK_RESPONSES } from "./server/graceful_stop.ts";
 import { SharedTasks } from "./shared_tasks.ts";
 import { DatasetStates } from "./validators.ts";
 

@@ -331,7 +331,7 @@ export function toSettings(options: AppOptions): Settings {
  * Returns the part of the base URL's path that only this server uses, such as `/a-key/`: a proxy can have a key in it.
  */
 function secretPath({ baseUrl }: Pick<DataStreamOptions, "baseUrl">): string | undefined {
-  if (baseUrl === undefined || !URL.canParse(baseUrl)) return undefined;
+  if (typeof baseUrl !== "string" || !URL.canParse(baseUrl)) return undefined;
   const path = new URL(baseUrl).pathname.replace(/\/*$/, "/");
   const prefix = path.slice(0, -DEFAULT_PATH.length);
   const own = path.endsWith(DEFAULT_PATH) ? `${prefix}/` : path;

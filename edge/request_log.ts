@@ -210,19 +210,19 @@ export function createRedactor(secrets: Iterable<string>): Redact {
   const pattern = new RegExp(alternatives.join("|"), "g");
   return (text) => {
     const redacted = text.replace(pattern, REDACTED);
-    return decodings(redacted).some((one) => one.search(pattern) >= 0) ? REDACTED : redacted;
+    return decodedForms(redacted).some((one) => one.search(pattern) >= 0) ? REDACTED : redacted;
   };
 }
 
 /** Percent-decodes a text repeatedly. Returns all results. */
-function decodings(text: string, depth = MAX_DECODINGS): string[] {
+function decodedForms(text: string, depth = MAX_DECODINGS): string[] {
   const decoded = text
     .replace(/%(?:25)+(?=[\da-f]{2})/gi, "%") // a percent sign that was encoded any number of times
     .replace(/(?:%[\da-f]{2})+/gi, (run) => {
       const bytes = run.slice(1).split("%").map((hex) => parseInt(hex, 16));
       return new TextDecoder().decode(new Uint8Array(bytes));
     });
-  return decoded === text || depth === 0 ? [] : [decoded, ...decodings(decoded, depth - 1)];
+  return decoded === text || depth === 0 ? [] : [decoded, ...decodedForms(decoded, depth - 1)];
 }
 
 /** Returns the forms of a secret in a URL, a message, a filter and JSON. */

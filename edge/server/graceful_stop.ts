@@ -21,20 +21,6 @@ export interface RunningServer {
   stop(): Promise<number>;
 }
 
-/** Key of an internal method of apps. See {@linkcode trackResponses}. */
-export const TRACK_RESPONSES: unique symbol = Symbol("TRACK_RESPONSES");
-
-/**
- * Makes an app keep its open responses, so that a server can log them when it stops.
- *
- * @param app App of `createApp()`. Nothing is logged for another one
- * @returns A function that logs the open responses as interrupted
- */
-export function trackResponses(app: object): () => void {
-  const { [TRACK_RESPONSES]: track } = app as { [TRACK_RESPONSES]?: () => () => void };
-  return track?.() ?? (() => {});
-}
-
 /** Responses that are not complete. */
 export class OpenResponses {
   readonly #open = new Set<Promise<void>>();
@@ -105,6 +91,9 @@ function responses(count: number): string {
   return count === 1 ? "1 open response" : `${count} open responses`;
 }
 
+/** Interval (ms) at which the end of the open responses of Bun is checked. */
+const BUN_POLL_INTERVAL = 50;
+
 /** The members of Bun's server that are used here. */
 export interface BunServer {
   /** Number of requests whose responses are not complete. */
@@ -123,7 +112,15 @@ export function stopBunServer(
   timeout: number,
   logInterrupted: () => void,
 ): Promise<number> {
-  return stopWithin(server.stop(), timeout, () => {
+  const stop = async () => {
+    void server.stop();
+    while (server.pendingRequests > 0) {
+      await new Promise((resolve) => setTimeout(resolve, BUN_POLL_INTERVAL));
+    }
+    // Bun would wait for a connection on which only a part of a request has arrived.
+    void server.stop(true);
+  };
+  return stopWithin(stop(), timeout, () => {
     const count = server.pendingRequests;
     // First: Bun cancels the bodies, which would log them as aborted by the client.
     logInterrupted();

@@ -1,16 +1,16 @@
 import { hideAbortWarning } from "./abort_warning.ts";
 import type { EdgeApp } from "../app.ts";
+import { trackResponses } from "../exchange.ts";
 import {
   type BunServer,
   OpenResponses,
   type RunningServer,
   stopBunServer,
   stopWithin,
-  trackResponses,
 } from "./graceful_stop.ts";
 import { BUN_IDLE_TIMEOUT, formatUrl, type ListenOptions, toListenError } from "./listening.ts";
 
-type Handler = Pick<EdgeApp, "fetch">;
+type ServedApp = Pick<EdgeApp, "fetch">;
 
 /** The members of Bun that are used here. */
 interface BunRuntime {
@@ -30,7 +30,7 @@ interface BunRuntime {
  * @throws {ListenError} If it cannot listen
  */
 export async function startServer(
-  app: Handler,
+  app: ServedApp,
   options: ListenOptions,
 ): Promise<RunningServer> {
   const { Bun, Deno: deno } = globalThis as { Bun?: BunRuntime; Deno?: typeof Deno };
@@ -48,7 +48,7 @@ export async function startServer(
 
 function serveWithDeno(
   deno: typeof Deno,
-  app: Handler,
+  app: ServedApp,
   { host, port, shutdownTimeout }: ListenOptions,
 ): RunningServer {
   hideAbortWarning();
@@ -75,7 +75,7 @@ function serveWithDeno(
 
 function serveWithBun(
   bun: BunRuntime,
-  app: Handler,
+  app: ServedApp,
   { host, port, shutdownTimeout }: ListenOptions,
 ): RunningServer {
   const logInterrupted = trackResponses(app);

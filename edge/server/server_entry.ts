@@ -8,9 +8,8 @@ import {
   OpenResponses,
   stopBunServer,
   stopWithin,
-  TRACK_RESPONSES,
-  trackResponses,
 } from "./graceful_stop.ts";
+import { TRACK_RESPONSES, trackResponses } from "../exchange.ts";
 import { BUN_IDLE_TIMEOUT, DEFAULT_HOST } from "./listening.ts";
 import type { AppOptions, LogTarget } from "../options.ts";
 import { problemResponse } from "../problem.ts";

@@ -168,7 +168,7 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
     name: "the log shows a secret that was percent-encoded twice",
     file: "edge/request_log.ts",
     find:
-      "return decodings(redacted).some((one) => one.search(pattern) >= 0) ? REDACTED : redacted;",
+      "return decodedForms(redacted).some((one) => one.search(pattern) >= 0) ? REDACTED : redacted;",
     replacement: "return redacted;",
     test: "tests/unit/edge/request_log_test.ts",
   },
