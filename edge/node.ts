@@ -51,18 +51,18 @@
  *
  * @module
  */
-import { createAdaptorServer } from "@hono/node-server";
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { getRequestListener, RequestError } from "@hono/node-server";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { requireOptions, requireType, requireWholeNumber } from "../src/validation.ts";
 import type { EdgeApp } from "./app.ts";
+import { trackResponses } from "./exchange.ts";
 import {
   DEFAULT_SHUTDOWN_TIMEOUT,
   interruptedMessage,
   MAX_SHUTDOWN_TIMEOUT,
   stopWithin,
-  trackResponses,
 } from "./server/graceful_stop.ts";
 import { DEFAULT_HOST, DEFAULT_PORT, formatUrl, toListenError } from "./server/listening.ts";
 import { currentProcess } from "./server/server_process.ts";
@@ -165,8 +165,9 @@ export async function serveNode(
     open.set(response, socket);
     response.once("close", () => {
       open.delete(response);
-      // Node would keep the connection open for another request, 5 s by default.
-      if (stopping) socket.destroySoon();
+      // Node would keep the connection open for another request, 5 s by default. Of pipelined requests,
+      // other responses may be open.
+      if (stopping && ![...open.values()].includes(socket)) socket.destroySoon();
     });
   });
   await new Promise<void>((resolve, reject) => {
@@ -176,6 +177,7 @@ export async function serveNode(
   const interrupt = () => {
     const { size } = open;
     logInterrupted();
+    for (const { req, socket } of open.keys()) if (!hasChunks(req)) socket?.resetAndDestroy();
     server.closeAllConnections();
     return size;
   };
@@ -206,15 +208,55 @@ export async function serveNode(
 function createHttpServer(app: Pick<EdgeApp, "fetch">, hostname: string): Server {
   const fetch = async (
     request: Request,
-    { incoming: { socket } }: { incoming: IncomingMessage | Http2ServerRequest },
+    { incoming }: { incoming: IncomingMessage | Http2ServerRequest },
   ) => {
+    const { socket } = incoming;
     const response = await app.fetch(request, { clientAddress: socket.remoteAddress });
+    if (!response.headers.has("content-disposition")) return response;
+    if (!hasChunks(incoming)) return new Response(resetOnError(response.body, socket), response);
     // Without this header, the server reads the first chunks before it sends the status, and responds to
     // an error in these chunks with the error's message.
-    if (response.headers.has("content-disposition")) {
-      response.headers.set("transfer-encoding", "chunked");
-    }
+    response.headers.set("transfer-encoding", "chunked");
     return response;
   };
-  return createAdaptorServer({ fetch, hostname }) as Server;
+  return createServer((incoming, outgoing) => {
+    const errorHandler = (error: unknown) =>
+      error instanceof RequestError
+        ? app.fetch(toInvalidRequest(incoming), { clientAddress: incoming.socket.remoteAddress })
+        : new Response(null, { status: 500 });
+    return getRequestListener(fetch, { hostname, errorHandler })(incoming, outgoing);
+  });
+}
+
+/** Returns whether the response is sent in chunks. In HTTP/1.0, the end of the connection is the end of the body. */
+function hasChunks({ httpVersionMinor }: Pick<IncomingMessage, "httpVersionMinor">): boolean {
+  return httpVersionMinor > 0;
+}
+
+/** Returns a body that resets the connection when it fails, so that a client without chunks detects this. */
+function resetOnError(body: ReadableStream | null, socket: Socket): ReadableStream | null {
+  if (body === null) return null;
+  const reader = body.getReader();
+  reader.closed.catch(() => socket.resetAndDestroy());
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  }, { highWaterMark: 0 });
+}
+
+/**
+ * Creates a request with an invalid URL, for which the app responds with status 400. The adapter cannot create a
+ * request whose `host` header or URL is invalid.
+ */
+function toInvalidRequest({ method = "GET", headers }: IncomingMessage): Request {
+  const id = headers["x-request-id"];
+  const request = new Request("http://localhost", {
+    method,
+    headers: typeof id === "string" ? { "x-request-id": id } : {},
+  });
+  return Object.defineProperty(request, "url", { value: "" });
 }

@@ -6,7 +6,9 @@ import {
   COMMAND_LINES,
   DEFAULT_EXPORTS,
   type Runtime,
+  RUNTIMES,
   startApp,
+  testOn,
   testOnEach,
   testPrograms,
 } from "./runtimes.ts";
@@ -231,13 +233,41 @@ testOnEach("the app gives a 400 when the host header is invalid", async (runtime
   });
   await connection.write(
     new TextEncoder().encode(
-      "GET /Records.csv?signature=a-secret HTTP/1.1\r\nhost: a b\r\nconnection: close\r\n\r\n",
+      "GET /Records.csv?signature=a-secret HTTP/1.1\r\nhost: a b\r\nconnection: close\r\n" +
+        "x-request-id: bad-host\r\n\r\n",
     ),
   );
   const response = await new Response(connection.readable).text();
   assertMatch(response, /^HTTP\/1.1 400 /);
+  // workerd responds itself.
+  if (runtime.name !== "workerd") {
+    assertMatch(response, /^x-request-id: bad-host\r$/im);
+    assertEquals((await logged(server, "bad-host")).status, 400);
+  }
   assertEquals(server.log().includes("a-secret"), false);
 });
+
+const NODE = RUNTIMES.find(({ name }) => name === "Node")!;
+for (const isComplete of [true, false]) {
+  const ending = isComplete ? "sends no chunks" : "resets the connection when the download fails";
+  testOn(NODE, `a response to HTTP/1.0 ${ending}`, async (runtime) => {
+    await using upstream = serveUpstream((request, number) => {
+      const page = jsonResponse(pageFor(request, shape));
+      return isComplete || number === 1 ? page : Response.json({}, { status: 400 });
+    }, rowsOf(shape));
+    await using server = await start(runtime, upstream);
+    const { hostname, port } = new URL(server.root);
+    using connection = await Deno.connect({ hostname, port: Number(port) });
+    await connection.write(new TextEncoder().encode(`GET ${DOWNLOAD} HTTP/1.0\r\n\r\n`));
+    const received = await new Response(connection.readable).text().catch(String);
+    if (isComplete) {
+      const expected = await (await fetch(server.root + DOWNLOAD)).text();
+      assertEquals(received.slice(received.indexOf("\r\n\r\n") + 4), expected);
+    } else {
+      assertMatch(received, /reset/i);
+    }
+  });
+}
 
 testOnEach("GET /healthz and /readyz give plain text", async (runtime) => {
   await using upstream = servePages();
