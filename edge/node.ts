@@ -255,8 +255,8 @@ function resetOnError(body: ReadableStream | null, socket: Socket): ReadableStre
 function toInvalidRequest({ method = "GET", headers }: IncomingMessage): Request {
   const id = headers["x-request-id"];
   const request = new Request("http://localhost", {
-    method,
     headers: typeof id === "string" ? { "x-request-id": id } : {},
   });
-  return Object.defineProperty(request, "url", { value: "" });
+  // The constructor would reject the method TRACE, too.
+  return Object.defineProperties(request, { url: { value: "" }, method: { value: method } });
 }

@@ -233,7 +233,8 @@ testOnEach("the app gives a 400 when the host header is invalid", async (runtime
   });
   await connection.write(
     new TextEncoder().encode(
-      "GET /Records.csv?signature=a-secret HTTP/1.1\r\nhost: a b\r\nconnection: close\r\n" +
+      "TRACE /Records.csv HTTP/1.1\r\nhost: a b\r\n\r\n" +
+        "GET /Records.csv?signature=a-secret HTTP/1.1\r\nhost: a b\r\nconnection: close\r\n" +
         "x-request-id: bad-host\r\n\r\n",
     ),
   );
