@@ -57,7 +57,7 @@ import type { Http2ServerRequest } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { requireOptions, requireType, requireWholeNumber } from "../src/validation.ts";
 import type { EdgeApp } from "./app.ts";
-import { trackResponses } from "./exchange.ts";
+import { TRACK_RESPONSES, trackResponses } from "./exchange.ts";
 import {
   DEFAULT_SHUTDOWN_TIMEOUT,
   interruptedMessage,
@@ -220,10 +220,13 @@ function createHttpServer(app: Pick<EdgeApp, "fetch">, hostname: string): Server
     return response;
   };
   return createServer((incoming, outgoing) => {
-    const errorHandler = (error: unknown) =>
-      error instanceof RequestError
-        ? app.fetch(toInvalidRequest(incoming), { clientAddress: incoming.socket.remoteAddress })
-        : new Response(null, { status: 500 });
+    const errorHandler = (error: unknown) => {
+      if (!(error instanceof RequestError)) return new Response(null, { status: 500 });
+      // Other apps can fail if the URL is invalid.
+      if (!(TRACK_RESPONSES in app)) return new Response(null, { status: 400 });
+      const { remoteAddress: clientAddress } = incoming.socket;
+      return app.fetch(toInvalidRequest(incoming), { clientAddress });
+    };
     return getRequestListener(fetch, { hostname, errorHandler })(incoming, outgoing);
   });
 }

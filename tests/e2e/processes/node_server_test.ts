@@ -1,5 +1,11 @@
 // serveNode() in this process: Deno also has Node's HTTP server. tests/e2e/servers runs it in Node.
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { createApp } from "../../../edge/app.ts";
 import { serveNode } from "../../../edge/node.ts";
 import { ValidationError } from "../../../mod.ts";
@@ -34,6 +40,18 @@ Deno.test("serveNode() listens on 127.0.0.1 and a free port when the port is 0",
   assertEquals([response.status, await response.text()], [200, "ok"]);
   assertEquals([server.openResponses(), await server.stop()], [0, 0]);
   await assertRejects(() => fetch(server.url));
+});
+
+Deno.test("serveNode() responds with 400 when the host header is invalid and the app is not of createApp()", async () => {
+  const app = { fetch: ({ url }: Request) => new Response(new URL(url).pathname) };
+  const server = await serveNode(app, options);
+  const { hostname, port } = new URL(server.url);
+  using connection = await Deno.connect({ hostname, port: Number(port) });
+  await connection.write(new TextEncoder().encode("GET / HTTP/1.1\r\nhost: a b\r\n\r\n"));
+  const bytes = new Uint8Array(4_096);
+  const length = await connection.read(bytes);
+  assertMatch(new TextDecoder().decode(bytes.subarray(0, length ?? 0)), /^HTTP\/1.1 400 /);
+  await server.stop();
 });
 
 Deno.test("stop() waits for an open response when the time suffices", async () => {
