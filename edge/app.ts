@@ -95,7 +95,13 @@ import { createClientIdentifier } from "./client_limit.ts";
 import { SlowReaders } from "./client_reader.ts";
 import { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { type AppContext, respondWithDownload } from "./download.ts";
-import { CLIENT_CLOSED_REQUEST, Exchange, type Recorders, type Router } from "./exchange.ts";
+import {
+  CLIENT_CLOSED_REQUEST,
+  Exchange,
+  type Recorders,
+  type Router,
+  TRACK_RESPONSES,
+} from "./exchange.ts";
 import { Metrics, METRICS_TYPE } from "./metrics.ts";
 import { type AppOptions, type Settings, toSettings } from "./options.ts";
 import { addPage } from "./page/page.ts";
@@ -191,6 +197,7 @@ export function createApp(options: AppOptions): EdgeApp {
     log: new RequestLog(settings),
     metrics: new Metrics({ serviceLimit, revalidationLimit }, settings, pageCache),
     readiness: new Readiness(settings),
+    open: undefined,
   };
   const app: Router = new Hono();
   app.use(async ({ req, env }, next) => {
@@ -232,11 +239,17 @@ export function createApp(options: AppOptions): EdgeApp {
     });
   };
   app.onError((error, { env }) => respondToError(error, env.exchange));
-  return {
+  const served = {
     fetch: respond,
-    request: (input, init) => respond(new Request(toUrl(input), init)),
+    request: (input: Request | URL | string, init?: RequestInit) =>
+      respond(new Request(toUrl(input), init)),
     metrics: () => recorders.metrics.toText(),
+    [TRACK_RESPONSES]() {
+      const open = recorders.open ??= new Set();
+      return () => open.forEach((exchange) => exchange.end("interrupted"));
+    },
   };
+  return served;
 
   async function respond(request: Request, connection?: unknown): Promise<Response> {
     const exchange = new Exchange(request, connection, recorders);

@@ -167,6 +167,7 @@ export async function respondWithDownload(
         close();
         exchange.end(outcome);
       },
+      createBodyError: () => exchange.createBodyError(),
     });
     exchange.isStream = true;
     return response;

@@ -28,6 +28,8 @@ interface StreamedDownload {
   onChunk: (bytes: number) => void;
   /** Called when the response has ended, has failed or was cancelled. May be called again. */
   onEnd: (outcome: RequestOutcome) => void;
+  /** Creates the error of a body that fails, which must not contain the reason: some runtimes print it. */
+  createBodyError: () => Error;
 }
 
 /**
@@ -60,9 +62,10 @@ export async function streamDownload(download: StreamedDownload): Promise<Respon
 function createBody(
   reader: ReadableStreamDefaultReader<Bytes>,
   first: ReadableStreamReadResult<Bytes>,
-  { isShared, reader: client, readerTimeout, clock, onError, onDisconnect, onRead, onChunk, onEnd }:
-    StreamedDownload,
+  download: StreamedDownload,
 ): ReadableStream<Bytes> {
+  const { isShared, reader: client, readerTimeout, clock } = download;
+  const { onError, onDisconnect, onRead, onChunk, onEnd, createBodyError } = download;
   let { done: isDone, value: part } = first;
   /** Number of bytes of the part that were passed to the runtime. */
   let taken = 0;
@@ -93,7 +96,7 @@ function createBody(
     start(controller) {
       watchClient().catch((error) => {
         if (ended.signal.aborted) return;
-        controller.error(error);
+        controller.error(createBodyError());
         void reader.cancel(error);
         onDisconnect(error);
         end("disconnected");
@@ -108,7 +111,7 @@ function createBody(
       } catch (error) {
         onError(error);
         end("failed");
-        throw error;
+        throw createBodyError();
       }
       if (part === undefined) {
         controller.close();

@@ -19,12 +19,31 @@ import {
 } from "./request_log.ts";
 import { StartDeadline } from "./start_deadline.ts";
 
+/** Key of an internal method of apps. See {@linkcode trackResponses}. */
+export const TRACK_RESPONSES: unique symbol = Symbol("TRACK_RESPONSES");
+
+/**
+ * Makes an app keep its open responses, so that a server can log them when it stops.
+ *
+ * @param app App of `createApp()`. Nothing is logged for another one
+ * @returns A function that logs the open responses as interrupted
+ */
+export function trackResponses(app: object): () => void {
+  const { [TRACK_RESPONSES]: track } = app as { [TRACK_RESPONSES]?: () => () => void };
+  return track?.() ?? (() => {});
+}
+
 /** Objects of an app that its exchanges use. */
 export interface Recorders {
   settings: Settings;
   log: RequestLog;
   metrics: Metrics;
   readiness: Readiness;
+  /**
+   * Exchanges that have not ended; `undefined` unless a server can interrupt them. Workerd can drop a request
+   * without notice, so its exchange would stay here.
+   */
+  open: Set<Exchange> | undefined;
 }
 
 /** Hono app whose handlers read the exchange from `env.exchange`. */
@@ -53,7 +72,8 @@ export class Exchange implements FailureLog {
   bytes = 0;
   /** Whether the body is a stream that calls {@linkcode end}. */
   isStream = false;
-  #status = 200;
+  /** Status of the response. Until the response is known, the status to log if the server stops. */
+  #status = 503;
   #upstreamRequests = 0;
   #hasEnded = false;
   /** Limits of the time until the response has its first content. */
@@ -67,6 +87,7 @@ export class Exchange implements FailureLog {
    */
   constructor(readonly request: Request, readonly connection: unknown, recorders: Recorders) {
     this.#recorders = recorders;
+    recorders.open?.add(this);
     const { clock, dataStreamOptions: { baseUrl = PRODUCTION_URL } } = recorders.settings;
     this.deadline = new StartDeadline(clock, baseUrl);
     this.#startedAt = this.#now();
@@ -122,6 +143,11 @@ export class Exchange implements FailureLog {
     this.#recorders.log.addError(this.id, `${failure}: ${message}`, this.#redact);
   }
 
+  /** Creates the error of a response body that fails. See {@linkcode RequestLog.createBodyError}. */
+  createBodyError(): Error {
+    return this.#recorders.log.createBodyError(this.id);
+  }
+
   /** Logs a warning about the client or the configuration of the server. */
   logWarning(text: string): void {
     this.#recorders.log.addWarning(this.id, text, this.#redact);
@@ -155,6 +181,7 @@ export class Exchange implements FailureLog {
   end(outcome: RequestOutcome): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
+    this.#recorders.open?.delete(this);
     const { method, url } = this.request;
     const facts = {
       id: this.id,

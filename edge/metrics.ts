@@ -130,7 +130,7 @@ export class Metrics {
       ...family(
         "weir_interrupted_responses_total",
         "counter",
-        "Responses that ended early: aborted by the client, disconnected by the server, or failed.",
+        "Responses that ended early: aborted, disconnected, failed or interrupted.",
         this.#interrupted.samples,
       ),
       ...family(

@@ -51,12 +51,13 @@
  *
  * @module
  */
-import { createAdaptorServer } from "@hono/node-server";
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { getRequestListener, RequestError } from "@hono/node-server";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { requireOptions, requireType, requireWholeNumber } from "../src/validation.ts";
 import type { EdgeApp } from "./app.ts";
+import { TRACK_RESPONSES, trackResponses } from "./exchange.ts";
 import {
   DEFAULT_SHUTDOWN_TIMEOUT,
   interruptedMessage,
@@ -152,6 +153,7 @@ export async function serveNode(
   requireWholeNumber("shutdownTimeout", shutdownTimeout, 0, MAX_SHUTDOWN_TIMEOUT);
   requireType("stopsOnSignals", stopsOnSignals, "boolean");
   const server = createHttpServer(app, host);
+  const logInterrupted = trackResponses(app);
   const connections = new Set<Socket>();
   const open = new Map<ServerResponse, Socket>();
   let stopping: Promise<number> | undefined;
@@ -163,8 +165,9 @@ export async function serveNode(
     open.set(response, socket);
     response.once("close", () => {
       open.delete(response);
-      // Node would keep the connection open for another request, 5 s by default.
-      if (stopping) socket.destroySoon();
+      // Node would keep the connection open for another request, 5 s by default. Of pipelined requests,
+      // other responses may be open.
+      if (stopping && ![...open.values()].includes(socket)) socket.destroySoon();
     });
   });
   await new Promise<void>((resolve, reject) => {
@@ -173,6 +176,8 @@ export async function serveNode(
   });
   const interrupt = () => {
     const { size } = open;
+    logInterrupted();
+    for (const { req, socket } of open.keys()) if (!hasChunks(req)) socket?.resetAndDestroy();
     server.closeAllConnections();
     return size;
   };
@@ -203,15 +208,58 @@ export async function serveNode(
 function createHttpServer(app: Pick<EdgeApp, "fetch">, hostname: string): Server {
   const fetch = async (
     request: Request,
-    { incoming: { socket } }: { incoming: IncomingMessage | Http2ServerRequest },
+    { incoming }: { incoming: IncomingMessage | Http2ServerRequest },
   ) => {
+    const { socket } = incoming;
     const response = await app.fetch(request, { clientAddress: socket.remoteAddress });
+    if (!response.headers.has("content-disposition")) return response;
+    if (!hasChunks(incoming)) return new Response(resetOnError(response.body, socket), response);
     // Without this header, the server reads the first chunks before it sends the status, and responds to
     // an error in these chunks with the error's message.
-    if (response.headers.has("content-disposition")) {
-      response.headers.set("transfer-encoding", "chunked");
-    }
+    response.headers.set("transfer-encoding", "chunked");
     return response;
   };
-  return createAdaptorServer({ fetch, hostname }) as Server;
+  return createServer((incoming, outgoing) => {
+    const errorHandler = (error: unknown) => {
+      if (!(error instanceof RequestError)) return new Response(null, { status: 500 });
+      // Other apps can fail if the URL is invalid.
+      if (!(TRACK_RESPONSES in app)) return new Response(null, { status: 400 });
+      const { remoteAddress: clientAddress } = incoming.socket;
+      return app.fetch(toInvalidRequest(incoming), { clientAddress });
+    };
+    return getRequestListener(fetch, { hostname, errorHandler })(incoming, outgoing);
+  });
+}
+
+/** Returns whether the response is sent in chunks. In HTTP/1.0, the end of the connection is the end of the body. */
+function hasChunks({ httpVersionMinor }: Pick<IncomingMessage, "httpVersionMinor">): boolean {
+  return httpVersionMinor > 0;
+}
+
+/** Returns a body that resets the connection when it fails, so that a client without chunks detects this. */
+function resetOnError(body: ReadableStream | null, socket: Socket): ReadableStream | null {
+  if (body === null) return null;
+  const reader = body.getReader();
+  reader.closed.catch(() => socket.resetAndDestroy());
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  }, { highWaterMark: 0 });
+}
+
+/**
+ * Creates a request with an invalid URL, for which the app responds with status 400. The adapter cannot create a
+ * request whose `host` header or URL is invalid.
+ */
+function toInvalidRequest({ method = "GET", headers }: IncomingMessage): Request {
+  const id = headers["x-request-id"];
+  const request = new Request("http://localhost", {
+    headers: typeof id === "string" ? { "x-request-id": id } : {},
+  });
+  // The constructor would reject the method TRACE, too.
+  return Object.defineProperties(request, { url: { value: "" }, method: { value: method } });
 }

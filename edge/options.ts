@@ -2,6 +2,7 @@ import { type Clock, systemClock } from "../src/clock.ts";
 import type { DataStreamOptions } from "../src/client/options.ts";
 import { oneLine, ValidationError } from "../src/errors.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
+import { PRODUCTION_URL } from "../src/service_constants.ts";
 import { RANDOM_SECRET_HINT, requireSecret } from "../src/signing/signed_url.ts";
 import {
   invalidValue,
@@ -213,12 +214,14 @@ export interface Settings {
   logRequests: boolean;
   logFormat: LogFormat;
   metricsToken: string | undefined;
-  /** Key, secret and tokens, which must not be in the log. */
+  /** Key, secret, tokens and path of the base URL, which must not be in the log. */
   secrets: readonly string[];
   /** Options for `DataStream`, without the API key. */
   dataStreamOptions: Omit<DataStreamOptions, "apiKey">;
 }
 
+/** Path of DataStream's base URL. */
+const DEFAULT_PATH = `${new URL(PRODUCTION_URL).pathname}/`;
 /** Default of `maxRows` for public access, so that no download occupies the service for hours. */
 const PUBLIC_MAX_ROWS = 5_000_000;
 /** Maximum of `cacheTtl` (ms): a day. */
@@ -318,9 +321,21 @@ export function toSettings(options: AppOptions): Settings {
     logRequests,
     logFormat,
     metricsToken,
-    secrets: [apiKey, signingSecret, metricsToken, ...tokens].filter((secret) => !!secret),
+    secrets: [apiKey, signingSecret, metricsToken, secretPath(dataStreamOptions), ...tokens]
+      .filter((secret) => !!secret),
     dataStreamOptions,
   };
+}
+
+/**
+ * Returns the part of the base URL's path that only this server uses, such as `/a-key/`: a proxy can have a key in it.
+ */
+function secretPath({ baseUrl }: Pick<DataStreamOptions, "baseUrl">): string | undefined {
+  if (typeof baseUrl !== "string" || !URL.canParse(baseUrl)) return undefined;
+  const path = new URL(baseUrl).pathname.replace(/\/*$/, "/");
+  const prefix = path.slice(0, -DEFAULT_PATH.length);
+  const own = path.endsWith(DEFAULT_PATH) ? `${prefix}/` : path;
+  return own === "/" ? undefined : own;
 }
 
 /** Checks the option `pageCache`, and returns it or its default. */

@@ -7,10 +7,11 @@ import { fieldNames, FILTER_FIELDS, type ResourceName, RESOURCES } from "../src/
 import type { LogLevel, Settings } from "./options.ts";
 
 /**
- * How a response ended: `complete` with any status, `aborted` by the client, `disconnected` by the server, or
- * `failed` after its first byte. The server disconnects a client that reads nothing or too slowly.
+ * How a response ended: `complete` with any status, `aborted` by the client, `disconnected` by the server,
+ * `failed` after its first byte, or `interrupted` because the server stopped. The server disconnects a client
+ * that reads nothing or too slowly.
  */
-export type RequestOutcome = "complete" | "aborted" | "disconnected" | "failed";
+export type RequestOutcome = "complete" | "aborted" | "disconnected" | "failed" | "interrupted";
 
 /** Facts about a request that has ended. */
 export interface RequestFacts {
@@ -103,13 +104,34 @@ export class RequestLog {
     this.#write(level, id, message, { message, requestId: id });
   }
 
+  /**
+   * Creates the error of a response body that fails. It does not contain the reason, which can quote a secret.
+   *
+   * Deno and `@hono/node-server` print this error. Its custom inspection makes that a line of the log.
+   *
+   * @param id Id of the request whose response fails
+   */
+  createBodyError(id: string): Error {
+    const message = "The download was interrupted (the log has the reason)";
+    const line = this.#format("info", id, message, { message, requestId: id });
+    return Object.assign(new Error(message), {
+      stack: `Error: ${message}`,
+      [Symbol.for("nodejs.util.inspect.custom")]: () => line,
+    });
+  }
+
   #write(level: LogLevel, id: string, text: string, members: Record<string, unknown>): void {
-    const { log, logFormat, now } = this.#settings;
+    this.#settings.log(this.#format(level, id, text, members), level);
+  }
+
+  #format(level: LogLevel, id: string, text: string, members: Record<string, unknown>): string {
+    const { logFormat, now } = this.#settings;
     const time = toIsoTime(now);
-    const line = logFormat === "json"
-      ? JSON.stringify({ time, level, ...members })
-      : `${time} ${level} ${id} ${text}`;
-    log(escapeInvisible(line), level);
+    return escapeInvisible(
+      logFormat === "json"
+        ? JSON.stringify({ time, level, ...members })
+        : `${time} ${level} ${id} ${text}`,
+    );
   }
 }
 
@@ -134,7 +156,8 @@ function describeRequest(
 
 function levelOf({ status, outcome }: RequestFacts): LogLevel {
   // 503 is the normal response at a limit. For its other causes, `addError()` writes a second line.
-  if (outcome === "failed" || status >= 500 && status !== 503) return "error";
+  if (outcome === "failed" || outcome === "interrupted") return "error";
+  if (status >= 500 && status !== 503) return "error";
   if (outcome === "disconnected") return "warn";
   return status >= 400 && outcome === "complete" ? "warn" : "info";
 }
@@ -171,7 +194,13 @@ function escapeInvisible(line: string): string {
 /** Text in place of a secret. */
 const REDACTED = "[secret]";
 
-/** Creates a function that replaces secrets, also in encoded form, in one pass. */
+/** Maximum number of times that a text is decoded to find a secret. */
+const MAX_DECODINGS = 5;
+
+/**
+ * Creates a function that replaces secrets, also in encoded form, in one pass. If a secret is percent-encoded in
+ * another way, for example twice, it replaces the whole text.
+ */
 export function createRedactor(secrets: Iterable<string>): Redact {
   const forms = new Set([...secrets].flatMap(formsOf).filter((form) => form !== ""));
   if (forms.size === 0) return (text) => text;
@@ -179,7 +208,21 @@ export function createRedactor(secrets: Iterable<string>): Redact {
   const alternatives = [...forms].sort((a, b) => b.length - a.length)
     .map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
   const pattern = new RegExp(alternatives.join("|"), "g");
-  return (text) => text.replace(pattern, REDACTED);
+  return (text) => {
+    const redacted = text.replace(pattern, REDACTED);
+    return decodedForms(redacted).some((one) => one.search(pattern) >= 0) ? REDACTED : redacted;
+  };
+}
+
+/** Percent-decodes a text repeatedly. Returns all results. */
+function decodedForms(text: string, depth = MAX_DECODINGS): string[] {
+  const decoded = text
+    .replace(/%(?:25)+(?=[\da-f]{2})/gi, "%") // a percent sign that was encoded any number of times
+    .replace(/(?:%[\da-f]{2})+/gi, (run) => {
+      const bytes = run.slice(1).split("%").map((hex) => parseInt(hex, 16));
+      return new TextDecoder().decode(new Uint8Array(bytes));
+    });
+  return decoded === text || depth === 0 ? [] : [decoded, ...decodedForms(decoded, depth - 1)];
 }
 
 /** Returns the forms of a secret in a URL, a message, a filter and JSON. */

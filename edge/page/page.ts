@@ -56,13 +56,24 @@ export function addPage(
     "/",
     bodyLimit({ maxSize: MAX_FORM_SIZE, onError }),
     async ({ req, env: { exchange } }) => {
-      const parameters = new URLSearchParams(await req.text());
+      const text = await req.text().catch((error) => {
+        // Deno stops reading bodies when the server stops.
+        throw exchange.request.signal.aborted ? error : FORM_INCOMPLETE;
+      });
+      const parameters = new URLSearchParams(text);
       const token = parameters.get("token")?.trim() || undefined;
       exchange.addSecret(token);
       return respond(exchange, parameters, token);
     },
   );
 }
+
+const FORM_INCOMPLETE = new HttpProblem({
+  status: 400,
+  title: "Form incomplete",
+  detail: "The form did not arrive completely",
+  hint: "send it again",
+});
 
 const FORM_TOO_LARGE = new HttpProblem({
   status: 413,

@@ -91,6 +91,9 @@ function responses(count: number): string {
   return count === 1 ? "1 open response" : `${count} open responses`;
 }
 
+/** Interval (ms) at which the end of the open responses of Bun is checked. */
+const BUN_POLL_INTERVAL = 50;
+
 /** The members of Bun's server that are used here. */
 export interface BunServer {
   /** Number of requests whose responses are not complete. */
@@ -99,10 +102,28 @@ export interface BunServer {
   stop(closeActiveConnections?: boolean): Promise<void>;
 }
 
-/** Stops a server of Bun. See {@linkcode RunningServer.stop}. */
-export function stopBunServer(server: BunServer, timeout: number): Promise<number> {
-  return stopWithin(server.stop(), timeout, () => {
+/**
+ * Stops a server of Bun. See {@linkcode RunningServer.stop}.
+ *
+ * @param logInterrupted Logs the open responses as interrupted
+ */
+export function stopBunServer(
+  server: BunServer,
+  timeout: number,
+  logInterrupted: () => void,
+): Promise<number> {
+  const stop = async () => {
+    void server.stop();
+    while (server.pendingRequests > 0) {
+      await new Promise((resolve) => setTimeout(resolve, BUN_POLL_INTERVAL));
+    }
+    // Bun would wait for a connection on which only a part of a request has arrived.
+    void server.stop(true);
+  };
+  return stopWithin(stop(), timeout, () => {
     const count = server.pendingRequests;
+    // First: Bun cancels the bodies, which would log them as aborted by the client.
+    logInterrupted();
     void server.stop(true);
     return count;
   });

@@ -1,5 +1,6 @@
 import { hideAbortWarning } from "./abort_warning.ts";
 import type { EdgeApp } from "../app.ts";
+import { trackResponses } from "../exchange.ts";
 import {
   type BunServer,
   OpenResponses,
@@ -9,7 +10,7 @@ import {
 } from "./graceful_stop.ts";
 import { BUN_IDLE_TIMEOUT, formatUrl, type ListenOptions, toListenError } from "./listening.ts";
 
-type Fetch = EdgeApp["fetch"];
+type ServedApp = Pick<EdgeApp, "fetch">;
 
 /** The members of Bun that are used here. */
 interface BunRuntime {
@@ -29,17 +30,17 @@ interface BunRuntime {
  * @throws {ListenError} If it cannot listen
  */
 export async function startServer(
-  { fetch }: { fetch: Fetch },
+  app: ServedApp,
   options: ListenOptions,
 ): Promise<RunningServer> {
   const { Bun, Deno: deno } = globalThis as { Bun?: BunRuntime; Deno?: typeof Deno };
   if (deno === undefined && Bun === undefined) {
     // Imports Node's HTTP server only in Node.
     const { serveNode } = await import("../node.ts");
-    return await serveNode({ fetch }, { ...options, stopsOnSignals: false });
+    return await serveNode(app, { ...options, stopsOnSignals: false });
   }
   try {
-    return Bun ? serveWithBun(Bun, fetch, options) : serveWithDeno(deno!, fetch, options);
+    return Bun ? serveWithBun(Bun, app, options) : serveWithDeno(deno!, app, options);
   } catch (error) {
     throw toListenError(options.host, options.port, error);
   }
@@ -47,41 +48,47 @@ export async function startServer(
 
 function serveWithDeno(
   deno: typeof Deno,
-  fetch: Fetch,
+  app: ServedApp,
   { host, port, shutdownTimeout }: ListenOptions,
 ): RunningServer {
   hideAbortWarning();
+  const logInterrupted = trackResponses(app);
   const open = new OpenResponses();
   const server = deno.serve(
     { hostname: host, port, onListen() {} },
     (request, info) => {
       open.add(info.completed);
-      return fetch(request, info);
+      return app.fetch(request, info);
     },
   );
   return {
     url: formatUrl(host, server.addr.port),
     openResponses: () => open.count,
-    // If the timeout expires, at least one client is still reading, although `completed` may have settled.
-    stop: () => stopWithin(server.shutdown(), shutdownTimeout, () => Math.max(1, open.count)),
+    stop: () =>
+      stopWithin(server.shutdown(), shutdownTimeout, () => {
+        logInterrupted();
+        // At least one client is still reading, although `completed` may have settled.
+        return Math.max(1, open.count);
+      }),
   };
 }
 
 function serveWithBun(
   bun: BunRuntime,
-  fetch: Fetch,
+  app: ServedApp,
   { host, port, shutdownTimeout }: ListenOptions,
 ): RunningServer {
+  const logInterrupted = trackResponses(app);
   const server = bun.serve({
     hostname: host,
     port,
     idleTimeout: BUN_IDLE_TIMEOUT,
     development: false,
-    fetch: (request, server) => fetch(request, server),
+    fetch: (request, server) => app.fetch(request, server),
   });
   return {
     url: formatUrl(host, server.port),
     openResponses: () => server.pendingRequests,
-    stop: () => stopBunServer(server, shutdownTimeout),
+    stop: () => stopBunServer(server, shutdownTimeout, logInterrupted),
   };
 }

@@ -9,6 +9,7 @@ import {
   stopBunServer,
   stopWithin,
 } from "./graceful_stop.ts";
+import { TRACK_RESPONSES, trackResponses } from "../exchange.ts";
 import { BUN_IDLE_TIMEOUT, DEFAULT_HOST } from "./listening.ts";
 import type { AppOptions, LogTarget } from "../options.ts";
 import { problemResponse } from "../problem.ts";
@@ -30,6 +31,8 @@ export interface ServerEntry {
   idleTimeout: number;
   /** Address on which Bun listens. */
   hostname: string;
+  /** Whether Bun prints errors with their source code: `false`. */
+  development: boolean;
   /**
    * Responds to a request.
    *
@@ -64,15 +67,19 @@ export function createServerEntry(
   const report = createReport(log, environment.WEIR_LOG);
   const app = createAppOfProcess(runtime, environment, isMain, log, report);
   const timeout = readShutdownTimeout(environment.WEIR_SHUTDOWN_TIMEOUT);
-  const onRequest = createRequestListener(runtime, timeout, report);
-  return {
+  const onRequest = createRequestListener(runtime, timeout, report, trackResponses(app));
+  const entry = {
     idleTimeout: BUN_IDLE_TIMEOUT,
     hostname: readHost(environment.HOST),
-    fetch(request, context) {
+    development: false,
+    fetch(request: Request, context?: unknown) {
       onRequest(context);
       return app.fetch(request, context);
     },
+    // For `serveNode()`.
+    [TRACK_RESPONSES]: () => trackResponses(app),
   };
+  return entry;
 }
 
 /** Variables and other bindings of a Worker, by name. */
@@ -91,6 +98,7 @@ export function createWorkersEntry(
   return {
     idleTimeout: BUN_IDLE_TIMEOUT,
     hostname: DEFAULT_HOST,
+    development: false,
     fetch(request, given) {
       const bindings = given as Bindings | undefined ?? {};
       app ??= createAppOfWorker(bindings, readOptions(bindings), log);
@@ -187,25 +195,33 @@ function respondNotServing(request: Request): Response {
 /**
  * Returns a function to call with the context of each request. It records the open responses of Deno and the
  * server of Bun, which are needed to stop the server after a signal.
+ *
+ * @param logInterrupted Logs the open responses as interrupted
  */
 function createRequestListener(
   runtime: ServerProcess,
   timeout: number,
   report: Report,
+  logInterrupted: () => void,
 ): (context: unknown) => void {
   const open = new OpenResponses();
   let bun: BunServer | undefined;
+  const interrupt = () => {
+    logInterrupted();
+    return open.count;
+  };
   const stop = async () => {
+    const deadline = performance.now() + timeout;
     const interrupted = bun
-      ? await stopBunServer(bun, timeout)
-      : await stopWithin(open.complete(), timeout, () => open.count);
+      ? await stopBunServer(bun, timeout, logInterrupted)
+      : await stopWithin(open.complete(), timeout, interrupt);
     if (interrupted > 0) {
       report(interruptedMessage(interrupted, timeout, "WEIR_SHUTDOWN_TIMEOUT"), "error");
       return 1;
     }
     // `deno serve` exits when all connections are closed. This can be after the last response is complete,
     // while a slow client still reads it.
-    if (!runtime.isBun) await sleepUnlessIdle(timeout);
+    if (!runtime.isBun) await sleepUnlessIdle(deadline - performance.now());
     return 0;
   };
   let handlesSignals = false;

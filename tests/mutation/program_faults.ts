@@ -152,7 +152,7 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
     name: "a download that fails after the first page ends without an error",
     file: "edge/download_response.ts",
-    find: '        onError(error);\n        end("failed");\n        throw error;',
+    find: '        onError(error);\n        end("failed");\n        throw createBodyError();',
     replacement:
       '        onError(error);\n        end("failed");\n        return controller.close();',
     test: "tests/unit/edge/problem_test.ts",
@@ -162,6 +162,14 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
     file: "edge/exchange.ts",
     find: "[...this.#recorders.settings.secrets, ...this.#secrets]",
     replacement: "this.#secrets",
+    test: "tests/unit/edge/request_log_test.ts",
+  },
+  {
+    name: "the log shows a secret that was percent-encoded twice",
+    file: "edge/request_log.ts",
+    find:
+      "return decodedForms(redacted).some((one) => one.search(pattern) >= 0) ? REDACTED : redacted;",
+    replacement: "return redacted;",
     test: "tests/unit/edge/request_log_test.ts",
   },
   {

@@ -1,5 +1,12 @@
 // serveNode() in this process: Deno also has Node's HTTP server. tests/e2e/servers runs it in Node.
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { createApp } from "../../../edge/app.ts";
 import { serveNode } from "../../../edge/node.ts";
 import { ValidationError } from "../../../mod.ts";
 
@@ -35,6 +42,18 @@ Deno.test("serveNode() listens on 127.0.0.1 and a free port when the port is 0",
   await assertRejects(() => fetch(server.url));
 });
 
+Deno.test("serveNode() responds with 400 when the host header is invalid and the app is not of createApp()", async () => {
+  const app = { fetch: ({ url }: Request) => new Response(new URL(url).pathname) };
+  const server = await serveNode(app, options);
+  const { hostname, port } = new URL(server.url);
+  using connection = await Deno.connect({ hostname, port: Number(port) });
+  await connection.write(new TextEncoder().encode("GET / HTTP/1.1\r\nhost: a b\r\n\r\n"));
+  const bytes = new Uint8Array(4_096);
+  const length = await connection.read(bytes);
+  assertMatch(new TextDecoder().decode(bytes.subarray(0, length ?? 0)), /^HTTP\/1.1 400 /);
+  await server.stop();
+});
+
 Deno.test("stop() waits for an open response when the time suffices", async () => {
   const app = createSlowApp();
   const server = await serveNode(app, options);
@@ -53,6 +72,33 @@ Deno.test("stop() interrupts an open response and counts it when the timeout exp
   assertEquals(await server.stop(), 1);
   await assertRejects(() => response.text());
   app.end();
+});
+
+Deno.test("stop() logs a request as interrupted when the timeout expires", async () => {
+  const requested = Promise.withResolvers<void>();
+  const log: string[] = [];
+  const app = createApp({
+    access: "public",
+    apiKey: "k",
+    baseUrl: "https://silent.invalid/v1/odata/v4",
+    pageCache: "none",
+    logRequests: true,
+    log: (line) => log.push(line),
+    fetch({ signal }) {
+      requested.resolve();
+      return new Promise((_, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason))
+      );
+    },
+  });
+  const server = await serveNode(app, { ...options, shutdownTimeout: 0 });
+  const response = fetch(`${server.url}Records.csv`);
+  await requested.promise;
+  assertEquals(await server.stop(), 1);
+  await assertRejects(() => response);
+  assertEquals(log.length, 1);
+  // No response was sent.
+  assertStringIncludes(log[0]!, "GET /Records.csv 503 interrupted: 0 rows");
 });
 
 Deno.test("serveNode() rejects with a message when the port is in use", async () => {

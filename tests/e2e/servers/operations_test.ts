@@ -1,9 +1,18 @@
 // The log, request ids, readiness and metrics, on each runtime.
 import "../../helpers/task_permissions.ts";
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { waitFor } from "../../helpers/wait_for.ts";
-import { type Runtime, startApp, testOnEach } from "./runtimes.ts";
-import type { Server } from "./server.ts";
+import {
+  COMMAND_LINES,
+  DEFAULT_EXPORTS,
+  type Runtime,
+  RUNTIMES,
+  startApp,
+  testOn,
+  testOnEach,
+  testPrograms,
+} from "./runtimes.ts";
+import { type Server, startServer } from "./server.ts";
 import { Stall } from "./stall.ts";
 import {
   appOptionsFor,
@@ -128,6 +137,47 @@ testOnEach(
   },
 );
 
+testPrograms(
+  [...COMMAND_LINES, ...DEFAULT_EXPORTS],
+  "prints only JSON without secrets when a download fails after its first page",
+  async (program) => {
+    const token = "a-token-of-this-test+/0123";
+    const filter = `CharacteristicName eq '${token}'`;
+    await using upstream = serveUpstream(
+      (request, number) =>
+        number === 1
+          ? jsonResponse(pageFor(request, shape))
+          : Response.json({ message: `bad: ${filter}, ${request.url}` }, { status: 400 }),
+      rowsOf(shape),
+    );
+    await using server = await startServer(
+      await program.command({
+        WEIR_ACCESS: "token",
+        WEIR_TOKENS: token,
+        WEIR_LOG: "json",
+        WEIR_REQUESTS_PER_SECOND: "1000000",
+        DATASTREAM_API_KEY: "a-secret-key",
+        DATASTREAM_BASE_URL: upstream.baseUrl,
+      }),
+    );
+    const url = `${server.root}${DOWNLOAD}&$filter=${encodeURIComponent(filter)}`;
+    const headers = { "x-request-id": "failed", authorization: `Bearer ${token}` };
+    const response = await fetch(url, { headers });
+    assertEquals(await response.text().then(() => "complete", () => "broken"), "broken");
+    assertEquals((await logged(server, "failed")).outcome, "failed");
+    server.signal("SIGTERM");
+    await server.exitCode;
+    // `deno serve` and Bun print their own line with the address.
+    const lines = server.log().split("\n")
+      .filter((line) => !/^(deno serve: Listening on |Started server: |$)/.test(line));
+    for (const line of lines) JSON.parse(line);
+    assertStringIncludes(server.log(), "Download of Records failed after its first rows");
+    for (const secret of [token, encodeURIComponent(token), "a-secret-key"]) {
+      assertEquals(server.log().includes(secret), false);
+    }
+  },
+);
+
 testOnEach("GET /readyz shares one probe between concurrent requests", async (runtime) => {
   await using upstream = servePages();
   await using server = await start(runtime, upstream);
@@ -190,6 +240,50 @@ testOnEach("the app gives a 400 when the host header is invalid", async (runtime
   assertMatch(response, /^HTTP\/1.1 400 /);
   assertEquals(server.log().includes("a-secret"), false);
 });
+
+testPrograms(
+  [...COMMAND_LINES, ...DEFAULT_EXPORTS],
+  "logs a request whose host header is invalid",
+  async (program) => {
+    await using server = await startServer(
+      await program.command({ WEIR_SANDBOX: "1", WEIR_LOG: "json" }),
+    );
+    const { hostname, port } = new URL(server.root);
+    using connection = await Deno.connect({ hostname, port: Number(port) });
+    await connection.write(
+      new TextEncoder().encode(
+        "TRACE / HTTP/1.1\r\nhost: a b\r\n\r\n" +
+          "GET / HTTP/1.1\r\nhost: a b\r\nconnection: close\r\nx-request-id: bad-host\r\n\r\n",
+      ),
+    );
+    const response = await new Response(connection.readable).text();
+    assertMatch(response, /^x-request-id: bad-host\r$/im);
+    const { status, method } = await logged(server, "bad-host");
+    assertEquals([status, method], [400, "GET"]);
+  },
+);
+
+const NODE = RUNTIMES.find(({ name }) => name === "Node")!;
+for (const isComplete of [true, false]) {
+  const ending = isComplete ? "sends no chunks" : "resets the connection when the download fails";
+  testOn(NODE, `a response to HTTP/1.0 ${ending}`, async (runtime) => {
+    await using upstream = serveUpstream((request, number) => {
+      const page = jsonResponse(pageFor(request, shape));
+      return isComplete || number === 1 ? page : Response.json({}, { status: 400 });
+    }, rowsOf(shape));
+    await using server = await start(runtime, upstream);
+    const { hostname, port } = new URL(server.root);
+    using connection = await Deno.connect({ hostname, port: Number(port) });
+    await connection.write(new TextEncoder().encode(`GET ${DOWNLOAD} HTTP/1.0\r\n\r\n`));
+    const received = await new Response(connection.readable).text().catch(String);
+    if (isComplete) {
+      const expected = await (await fetch(server.root + DOWNLOAD)).text();
+      assertEquals(received.slice(received.indexOf("\r\n\r\n") + 4), expected);
+    } else {
+      assertMatch(received, /reset/i);
+    }
+  });
+}
 
 testOnEach("GET /healthz and /readyz give plain text", async (runtime) => {
   await using upstream = servePages();

@@ -1,6 +1,6 @@
 // Servers that receive a signal: open downloads complete, or are interrupted after the shutdown timeout.
 import "../../helpers/task_permissions.ts";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { waitFor } from "../../helpers/wait_for.ts";
 import { COMMAND_LINES, DEFAULT_EXPORTS, type ServerProgram, testPrograms } from "./runtimes.ts";
 import { type Server, startServer } from "./server.ts";
@@ -10,6 +10,7 @@ import type { Upstream } from "./upstream.ts";
 
 const shape = { rows: 2_000, width: 100, pages: 3 };
 const PROGRAMS = [...COMMAND_LINES, ...DEFAULT_EXPORTS];
+const DENO_PROGRAMS = PROGRAMS.filter(({ name }) => /deno/i.test(name));
 
 /** Serves pages and stalls before the headers of the second one. */
 function stallSecondPage(stall: Stall): Upstream {
@@ -27,6 +28,7 @@ async function start(
   return await startServer(
     await program.command({
       WEIR_ACCESS: "public",
+      WEIR_LOG: "text",
       DATASTREAM_API_KEY: "a-secret-key",
       DATASTREAM_BASE_URL: upstream.baseUrl,
       WEIR_REQUESTS_PER_SECOND: "1000000",
@@ -60,6 +62,11 @@ async function openIdleConnection({ root }: Server): Promise<Deno.Conn> {
     text += new TextDecoder().decode(bytes.subarray(0, length));
   }
   return connection;
+}
+
+/** Opens a connection. */
+async function connect({ root }: Server): Promise<Deno.TcpConn> {
+  return await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(root).port) });
 }
 
 async function acceptsConnections({ root }: Server): Promise<boolean> {
@@ -115,7 +122,7 @@ testPrograms(
 
 testPrograms(
   PROGRAMS,
-  "interrupts a download after the timeout, prints the number and exits with 1",
+  "interrupts a download after the timeout, logs it, prints the number and exits with 1",
   async (program) => {
     await using upstream = stallSecondPage(new Stall("before the headers"));
     await using server = await start(program, upstream, "1");
@@ -127,6 +134,99 @@ testPrograms(
       server.log(),
       "Interrupted 1 open response after 1 s: to wait longer, set WEIR_SHUTDOWN_TIMEOUT",
     );
+    const lines = server.log().split("\n").filter((line) => line.includes("GET /Records.csv"));
+    assertEquals(lines.length, 1);
+    assertMatch(lines[0]!, / error \S+ GET \/Records.csv 200 interrupted: 2000 rows, /);
+  },
+);
+
+testPrograms(
+  PROGRAMS,
+  "does not wait for the rest of the headers of a request when it receives SIGTERM",
+  async (program) => {
+    await using server = await startServer(
+      await program.command({ WEIR_SANDBOX: "1", WEIR_SHUTDOWN_TIMEOUT: "3600" }),
+    );
+    using connection = await connect(server);
+    await connection.write(new TextEncoder().encode("GET /healthz HTTP/1.1\r\nhost: a\r\nx-a: "));
+    // Later than the connection, so that the server has accepted it.
+    await (await fetch(`${server.root}/healthz`)).text();
+    server.signal("SIGTERM");
+    assertEquals(await server.exitCode, 0);
+  },
+);
+
+testPrograms(
+  COMMAND_LINES.filter(({ name }) => name.endsWith("Node")),
+  "sends the responses to all pipelined requests when it receives SIGTERM",
+  async (program) => {
+    const stall = new Stall("before the headers");
+    await using upstream = stallSecondPage(stall);
+    await using server = await start(program, upstream, "30");
+    using connection = await connect(server);
+    const request = (path: string) => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`;
+    const requests = request(DOWNLOAD) + request("/healthz") + request("/healthz");
+    await connection.write(new TextEncoder().encode(requests));
+    await waitFor(() => upstream.pages.length === 2, "the request for page 2");
+    server.signal("SIGTERM");
+    await waitFor(() => server.log().includes("Stopping: "), "the message");
+    stall.end();
+    const text = await new Response(connection.readable).text();
+    assertEquals(text.match(/HTTP\/1.1 200 OK/g)?.length, 3);
+    assertEquals(await server.exitCode, 0);
+  },
+);
+
+testPrograms(
+  DENO_PROGRAMS,
+  "responds with 400 to a form that is incomplete when it receives SIGTERM",
+  async (program) => {
+    await using server = await startServer(
+      await program.command({
+        WEIR_ACCESS: "token",
+        WEIR_TOKENS: "a-token-of-this-test",
+        DATASTREAM_API_KEY: "a-secret-key",
+        WEIR_SHUTDOWN_TIMEOUT: "1",
+      }),
+    );
+    await (await fetch(`${server.root}/healthz`)).text();
+    using connection = await connect(server);
+    const headers = "content-type: application/x-www-form-urlencoded\r\ncontent-length: 99";
+    await connection.write(
+      new TextEncoder().encode(`POST / HTTP/1.1\r\nhost: a\r\n${headers}\r\n\r\ntoken=`),
+    );
+    // Later than the form, so that the server reads it.
+    await (await fetch(`${server.root}/healthz`)).text();
+    server.signal("SIGTERM");
+    const bytes = new Uint8Array(4_096);
+    const length = await connection.read(bytes);
+    const response = new TextDecoder().decode(bytes.subarray(0, length ?? 0));
+    assertMatch(response, /^HTTP\/1.1 400 [^]*"title":"Form incomplete"/);
+    await server.exitCode;
+    assertEquals(server.log().includes("Internal error"), false);
+  },
+);
+
+testPrograms(
+  DENO_PROGRAMS,
+  "exits at the timeout when a download ends before it and a body of a request is missing",
+  async (program) => {
+    const stall = new Stall("before the headers");
+    await using upstream = stallSecondPage(stall);
+    await using server = await start(program, upstream, "4");
+    using connection = await connect(server);
+    await connection.write(
+      new TextEncoder().encode(
+        "POST /Records.csv HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n",
+      ),
+    );
+    const [body] = await startDownload(server, upstream);
+    const signalled = performance.now();
+    server.signal("SIGTERM");
+    setTimeout(() => stall.end(), 3_000);
+    assert(isComplete(await body!, shape));
+    await server.exitCode;
+    assert(performance.now() - signalled < 5_500);
   },
 );
 

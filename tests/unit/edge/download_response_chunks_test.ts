@@ -40,6 +40,7 @@ Deno.test("streamDownload() returns copies of at most 64 KiB and frees each chun
     },
     onChunk: () => {},
     onEnd: () => {},
+    createBodyError: () => new Error(),
   });
   const received: Uint8Array[] = [];
   const buffered: number[] = [];
@@ -87,6 +88,7 @@ Deno.test("streamDownload() returns parts of a chunk without copying them when t
     onRead: () => {},
     onChunk: () => {},
     onEnd: () => {},
+    createBodyError: () => new Error(),
   });
   const received: Uint8Array[] = [];
   for await (const part of body!) received.push(part);

@@ -250,7 +250,11 @@ Deno.test("EdgeApp.request() logs a download that breaks as failed, and its erro
     Response.json({}, { status: 500 }),
   ], json);
   const response = await app.request("/Records.csv?$select=Id", { headers });
-  await assertRejects(() => response.text());
+  const thrown = await assertRejects(() => response.text(), Error, "was interrupted");
+  // The runtimes print the error of a body.
+  const { level, message, requestId } = JSON.parse(Deno.inspect(thrown));
+  assertEquals([level, message, requestId], ["info", thrown.message, ID]);
+  assertEquals(thrown.stack, `Error: ${thrown.message}`);
   const [error, request] = log.map((line) => JSON.parse(line));
   assertEquals(log.length, 2);
   assertEquals([error.level, error.requestId], ["error", ID]);
@@ -536,6 +540,54 @@ function textOf(value: unknown): string {
     ? Object.entries(value).map(([name, member]) => `${name} ${textOf(member)}`).join(" ")
     : String(value);
 }
+
+const hexOf = (text: string) =>
+  [...text].map((letter) => `%${letter.charCodeAt(0).toString(16)}`).join("");
+const lowerToken = "Token-of+a/test~012";
+const encodings: [name: string, encoded: string][] = [
+  ["in lower case", hexOf(lowerToken)],
+  ["twice", encodeURIComponent(hexOf(lowerToken))],
+  ["in part", `%54${lowerToken.slice(1)}`],
+  [
+    "a hundred times",
+    Array.from({ length: 100 }).reduce<string>(encodeURIComponent, hexOf(lowerToken)),
+  ],
+  ["with its digits", hexOf(lowerToken).replace(/[\da-f]/g, (digit) => hexOf(digit))],
+  ["after an invalid byte", `%ff${hexOf(lowerToken)}`],
+];
+for (const [name, encoded] of encodings) {
+  Deno.test(`EdgeApp.request() logs no token when it is percent-encoded ${name}`, async () => {
+    const quoted = Response.json({ message: `bad filter ${encoded}` }, { status: 418 });
+    const { app, log } = overUpstream([quoted], {
+      ...json,
+      access: "token",
+      tokens: [lowerToken],
+    });
+    const authorization = `Bearer ${lowerToken}`;
+    const filter = encodeURIComponent(`CharacteristicName eq '${encoded}'`);
+    const [{ status }] = await get(app, `/Records.csv?$filter=${filter}`, {
+      headers: { authorization },
+    });
+    const [error, request] = log.map((line) => JSON.parse(line));
+    assertEquals([status, log.length, error.message], [502, 2, "[secret]"]);
+    assertEquals(request.query.$filter, "[secret]");
+  });
+}
+
+Deno.test("EdgeApp.request() logs no path of the base URL when it is not DataStream's", async () => {
+  const log: string[] = [];
+  for (const path of ["/a-key-of-a-proxy/v1/odata/v4", "/a-key-of-a-proxy/"]) {
+    const { app, log: lines } = overUpstream([Response.json({}, { status: 418 })], {
+      ...text,
+      baseUrl: `https://proxy.invalid${path}`,
+    });
+    await get(app, "/Records.csv");
+    log.push(lines.join());
+  }
+  assertStringIncludes(log[0]!, "https://proxy.invalid[secret]v1/odata/v4/");
+  assertStringIncludes(log[1]!, "https://proxy.invalid[secret]Records");
+  assertEquals(log.join().includes("a-key"), false);
+});
 
 Deno.test("EdgeApp.request() logs no signature when a URL is signed", async () => {
   const { app, log } = overSandbox({ records: 1 }, {
