@@ -29,9 +29,9 @@ Deno.test("endpoint has at most 4,800 bytes when it is bundled alone", async () 
   assert(size <= 4_800, `${size} bytes; @octokit/endpoint has ${octokitSize}`);
 });
 
-// Writing pages while they arrive takes 4,100 of them, the resumable result (`query.batches()`) and `ValidationError` 1,900,
+// Writing pages while they arrive takes 4,500 of them, the resumable result (`query.batches()`) and `ValidationError` 1,900,
 // and rate limiters that several processes share 1,300.
-Deno.test("mod.ts has at most 38,200 bytes when it is bundled", async () => {
+Deno.test("mod.ts has at most 38,600 bytes when it is bundled", async () => {
   const size = await sizeOf('export * from "@weir/datastream";');
-  assert(size <= 38_200, `${size} bytes`);
+  assert(size <= 38_600, `${size} bytes`);
 });
