@@ -95,13 +95,7 @@ import { createClientIdentifier } from "./client_limit.ts";
 import { SlowReaders } from "./client_reader.ts";
 import { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { type AppContext, respondWithDownload } from "./download.ts";
-import {
-  CLIENT_CLOSED_REQUEST,
-  Exchange,
-  type Recorders,
-  type Router,
-  TRACK_RESPONSES,
-} from "./exchange.ts";
+import { CLIENT_CLOSED_REQUEST, Exchange, type Recorders, type Router } from "./exchange.ts";
 import { Metrics, METRICS_TYPE } from "./metrics.ts";
 import { type AppOptions, type Settings, toSettings } from "./options.ts";
 import { addPage } from "./page/page.ts";
@@ -109,6 +103,7 @@ import { problemResponse, requestIdHint, toProblem } from "./problem.ts";
 import { OutputBudget } from "./output_budget.ts";
 import { createPageCache } from "./page_cache.ts";
 import { Readiness } from "./readiness.ts";
+import { TRACK_RESPONSES } from "./track_responses.ts";
 import { RequestLog } from "./request_log.ts";
 import { SharedTasks } from "./shared_tasks.ts";
 import { DatasetStates } from "./validators.ts";

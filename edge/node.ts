@@ -57,7 +57,6 @@ import type { Http2ServerRequest } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { requireOptions, requireType, requireWholeNumber } from "../src/validation.ts";
 import type { EdgeApp } from "./app.ts";
-import { TRACK_RESPONSES, trackResponses } from "./exchange.ts";
 import {
   DEFAULT_SHUTDOWN_TIMEOUT,
   interruptedMessage,
@@ -66,6 +65,7 @@ import {
 } from "./server/graceful_stop.ts";
 import { DEFAULT_HOST, DEFAULT_PORT, formatUrl, toListenError } from "./server/listening.ts";
 import { currentProcess } from "./server/server_process.ts";
+import { TRACK_RESPONSES, trackResponses } from "./track_responses.ts";
 
 /**
  * Options of {@linkcode serveNode}.

@@ -1,6 +1,6 @@
 import { hideAbortWarning } from "./abort_warning.ts";
 import type { EdgeApp } from "../app.ts";
-import { trackResponses } from "../exchange.ts";
+import { trackResponses } from "../track_responses.ts";
 import {
   type BunServer,
   OpenResponses,

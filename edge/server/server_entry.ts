@@ -9,7 +9,7 @@ import {
   stopBunServer,
   stopWithin,
 } from "./graceful_stop.ts";
-import { TRACK_RESPONSES, trackResponses } from "../exchange.ts";
+import { TRACK_RESPONSES, trackResponses } from "../track_responses.ts";
 import { BUN_IDLE_TIMEOUT, DEFAULT_HOST } from "./listening.ts";
 import type { AppOptions, LogTarget } from "../options.ts";
 import { problemResponse } from "../problem.ts";
