@@ -215,7 +215,7 @@ async function acquirePermit(
     const answer = Promise.resolve(rateLimiter.acquire(request, ended));
     answer.then((late) => {
       if (ended.aborted && late && "release" in late) callLimiter(() => late.release());
-    }, () => {});
+    }).catch(() => {});
     permit = await abortable(answer, ended);
     if ("retryAfter" in permit && !Number.isFinite(permit.retryAfter)) {
       throw new TypeError(`retryAfter must be a number of milliseconds, got ${permit.retryAfter}`);

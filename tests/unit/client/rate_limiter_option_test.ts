@@ -173,6 +173,20 @@ test("a query that is aborted while the limiter never answers rejects, and retur
   assertEquals([outcomes, times], [[undefined], []]);
 });
 
+test("a query that is aborted ignores a late answer of the limiter that is no permit", async () => {
+  const { promise, resolve } = Promise.withResolvers<never>();
+  const { limiter } = recordingLimiter({ acquire: () => promise });
+  const { client } = retryingClient([], { rateLimiter: limiter });
+  const controller = new AbortController();
+  const rows = client.metadata({ signal: controller.signal }).toArray();
+  await Promise.resolve();
+  controller.abort("left");
+  assertEquals(await rows.catch((reason) => reason), "left");
+  resolve("granted" as never);
+  // A rejection that nobody handles would fail this test.
+  await new Promise((done) => setTimeout(done));
+});
+
 test("a query tries again when the limiter fails", async () => {
   let failures = 2;
   const { limiter, requests, calls } = recordingLimiter();
