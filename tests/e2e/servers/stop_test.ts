@@ -65,13 +65,19 @@ async function openIdleConnection({ root }: Server): Promise<Deno.Conn> {
 }
 
 /** Opens a connection. */
+/** Starts a server of the sandbox that waits for an hour when it stops. */
+async function startPatiently(program: ServerProgram): Promise<Server> {
+  const settings = { WEIR_SANDBOX: "1", WEIR_SHUTDOWN_TIMEOUT: "3600" };
+  return await startServer(await program.command(settings));
+}
+
 async function connect({ root }: Server): Promise<Deno.TcpConn> {
   return await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(root).port) });
 }
 
-async function acceptsConnections({ root }: Server): Promise<boolean> {
+async function acceptsConnections(server: Server): Promise<boolean> {
   try {
-    (await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(root).port) })).close();
+    (await connect(server)).close();
     return true;
   } catch (error) {
     if (error instanceof Deno.errors.ConnectionRefused) return false;
@@ -106,13 +112,8 @@ testPrograms(
   PROGRAMS,
   "does not wait for a connection without a request when it receives SIGTERM",
   async (program) => {
-    await using server = await startServer(
-      await program.command({ WEIR_SANDBOX: "1", WEIR_SHUTDOWN_TIMEOUT: "3600" }),
-    );
-    using _connection = await Deno.connect({
-      hostname: "127.0.0.1",
-      port: Number(new URL(server.root).port),
-    });
+    await using server = await startPatiently(program);
+    using _connection = await connect(server);
     // Later than the connection, so that the server has accepted it.
     await (await fetch(`${server.root}/healthz`)).text();
     server.signal("SIGTERM");
@@ -144,9 +145,7 @@ testPrograms(
   PROGRAMS,
   "does not wait for the rest of the headers of a request when it receives SIGTERM",
   async (program) => {
-    await using server = await startServer(
-      await program.command({ WEIR_SANDBOX: "1", WEIR_SHUTDOWN_TIMEOUT: "3600" }),
-    );
+    await using server = await startPatiently(program);
     using connection = await connect(server);
     await connection.write(new TextEncoder().encode("GET /healthz HTTP/1.1\r\nhost: a\r\nx-a: "));
     // Later than the connection, so that the server has accepted it.

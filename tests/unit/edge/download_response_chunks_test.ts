@@ -7,13 +7,27 @@ import { OutputBudget, OutputBuffer } from "../../../edge/output_budget.ts";
 import { releaseBuffer } from "../../../src/formats/page_writer.ts";
 import { streamDownload } from "../../../edge/download_response.ts";
 
+const CLOCK = { now: () => 0, sleep: () => new Promise<void>(() => {}) };
+/** Options of a download whose events the test ignores. */
+const OPTIONS = {
+  headers: {},
+  signal: new AbortController().signal,
+  readerTimeout: 1,
+  clock: CLOCK,
+  onError: () => {},
+  onDisconnect: () => {},
+  onRead: () => {},
+  onChunk: () => {},
+  onEnd: () => {},
+  createBodyError: () => new Error(),
+};
+
 const CHUNK = Uint8Array.from({ length: 200_000 }, (_, index) => index % 251);
 
 Deno.test("streamDownload() returns copies of at most 64 KiB and frees each chunk after its last copy", async () => {
   const chunks = [CHUNK.slice(), CHUNK.slice()];
   let given = 0;
-  const clock = { now: () => 0, sleep: () => new Promise<void>(() => {}) };
-  const budget = new OutputBudget(1, clock);
+  const budget = new OutputBudget(1, CLOCK);
   const buffer = new OutputBuffer(budget);
   await buffer.startPage();
   for (const { length } of chunks) buffer.add(length);
@@ -26,21 +40,13 @@ Deno.test("streamDownload() returns copies of at most 64 KiB and frees each chun
         else controller.close();
       },
     }, { highWaterMark: 0 }),
+    ...OPTIONS,
+    reader: new ClientReader(CLOCK),
     isShared: false,
-    reader: new ClientReader(clock),
-    headers: {},
-    signal: new AbortController().signal,
-    readerTimeout: 1,
-    clock,
-    onError: () => {},
-    onDisconnect: () => {},
     onRead(part) {
       buffer.remove(part.length);
       releaseBuffer(part);
     },
-    onChunk: () => {},
-    onEnd: () => {},
-    createBodyError: () => new Error(),
   });
   const received: Uint8Array[] = [];
   const buffered: number[] = [];
@@ -69,7 +75,6 @@ Deno.test("streamDownload() returns copies of at most 64 KiB and frees each chun
 });
 
 Deno.test("streamDownload() returns parts of a chunk without copying them when the chunk is shared", async () => {
-  const clock = { now: () => 0, sleep: () => new Promise<void>(() => {}) };
   const { body } = await streamDownload({
     stream: new ReadableStream({
       start(controller) {
@@ -77,18 +82,9 @@ Deno.test("streamDownload() returns parts of a chunk without copying them when t
         controller.close();
       },
     }),
+    ...OPTIONS,
+    reader: new ClientReader(CLOCK),
     isShared: true,
-    reader: new ClientReader(clock),
-    headers: {},
-    signal: new AbortController().signal,
-    readerTimeout: 1,
-    clock,
-    onError: () => {},
-    onDisconnect: () => {},
-    onRead: () => {},
-    onChunk: () => {},
-    onEnd: () => {},
-    createBodyError: () => new Error(),
   });
   const received: Uint8Array[] = [];
   for await (const part of body!) received.push(part);
