@@ -103,9 +103,9 @@ import { problemResponse, requestIdHint, toProblem } from "./problem.ts";
 import { OutputBudget } from "./output_budget.ts";
 import { createPageCache } from "./page_cache.ts";
 import { Readiness } from "./readiness.ts";
-import { TRACK_RESPONSES } from "./track_responses.ts";
 import { RequestLog } from "./request_log.ts";
 import { SharedTasks } from "./shared_tasks.ts";
+import { TRACK_RESPONSES } from "./track_responses.ts";
 import { DatasetStates } from "./validators.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
