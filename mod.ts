@@ -1,7 +1,9 @@
 /**
  * Weir downloads Canada's open water-quality data from [DataStream](https://datastream.org). This module
  * is its client for Deno, Node, Bun, browsers and edge runtimes. It returns rows, CSV, NDJSON, JSON or
- * GeoJSON, and keeps the limits of the service. Every query returns all rows, each once, or fails.
+ * GeoJSON, and keeps the limits of the service. Every row that DataStream returns arrives once, or you get
+ * an error: a result of several pages is compared with DataStream's count, but one page that is not full, a
+ * result that its own `limit` ends, and one that begins at a `skipToken` are not.
  *
  * ## Install
  *
@@ -33,9 +35,9 @@
  *
  * ## Real data
  *
- * [Request an API key](https://github.com/datastreamapp/api-docs), store it in an environment variable,
- * and pass it as `apiKey`, without `baseUrl` and `fetch`. Deno needs the permission
- * `--allow-net=api.datastream.org`, and `--allow-env` for the variable.
+ * [Request an API key](https://github.com/datastreamapp/api-docs/blob/main/docs/README.md), store it
+ * in an environment variable, and pass it as `apiKey`, without `baseUrl` and `fetch`. Deno needs the
+ * permission `--allow-net=api.datastream.org`, and `--allow-env` for the variable.
  *
  * ```ts
  * import { DataStream } from "@weir/datastream";
@@ -157,67 +159,18 @@ export { FILTER_FIELDS, RESOURCES } from "./src/odata/resources.ts";
 export { PRODUCTION_URL, QA_URL } from "./src/service_constants.ts";
 
 export type { Clock } from "./src/clock.ts";
-export type { Citation, CitationOptions } from "./src/formats/citations.ts";
-export type { IterableStream, StreamDestination } from "./src/client/iterable_stream.ts";
+export type { DataStreamErrorKind } from "./src/errors.ts";
+export type { Batch, BatchOptions, Cursor } from "./src/client/batches.ts";
+export type { IterableStream } from "./src/client/iterable_stream.ts";
 export type { DataStreamOptions } from "./src/client/options.ts";
 export type { Progress } from "./src/client/progress.ts";
-export type { Batch, BatchOptions, Cursor } from "./src/client/batches.ts";
 export type { AnyResourceQuery, LocationsQuery, Query } from "./src/client/query.ts";
-export type { QueryInput, ResourceQuery, ResourceRow } from "./src/client/query.ts";
-export type {
-  Permit,
-  PermitRefusal,
-  PermitRequest,
-  RateLimiter,
-  RateLimitTarget,
-} from "./src/client/rate_limiter.ts";
-export type { RetryPolicy } from "./src/client/retry.ts";
-export type { Timeouts } from "./src/client/transport.ts";
-export type {
-  Endpoint,
-  EndpointOptions,
-  HeaderFields,
-  HeaderPairs,
-  MediaType,
-  MergedOptions,
-  RequestOptions,
-} from "./src/endpoint/types.ts";
-export type {
-  PlaceholderName,
-  RouteVariables,
-  UrlVariable,
-} from "./src/endpoint/route_variable_types.ts";
-export type {
-  DataStreamErrorFacts,
-  DataStreamErrorKind,
-  ValidationErrorFacts,
-} from "./src/errors.ts";
-export type { BoundingBox } from "./src/odata/bounding_box.ts";
-export type { Clause, Comparison, Literal } from "./src/odata/clause.ts";
-export type { FormatName } from "./src/formats/formats.ts";
+export type { ResourceQuery, SelectedRow, Selection } from "./src/client/query.ts";
+export type { RateLimiter } from "./src/client/rate_limiter.ts";
+export type { Citation, CitationOptions } from "./src/formats/citations.ts";
 export type { CsvColumn, CsvOptions } from "./src/formats/csv.ts";
+export type { FormatName } from "./src/formats/formats.ts";
+export type { BoundingBox } from "./src/odata/bounding_box.ts";
 export type { Filter } from "./src/odata/filter.ts";
-export type { FilterName, FilterValue } from "./src/odata/clause.ts";
-export type {
-  FieldOptions,
-  MeasuredInput,
-  Partition,
-  RowOptions,
-} from "./src/odata/query_options.ts";
-export type {
-  Field,
-  FieldValue,
-  FilterField,
-  FilterFieldOf,
-  MeasuredResource,
-  ResourceName,
-  Row,
-} from "./src/odata/resources.ts";
-export type {
-  FittingSelection,
-  Names,
-  SelectedField,
-  SelectedRow,
-  Selection,
-  Trim,
-} from "./src/odata/selection.ts";
+export type { QueryOptions } from "./src/odata/query_options.ts";
+export type { Field, FilterFieldOf, ResourceName, Row } from "./src/odata/resources.ts";

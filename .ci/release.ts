@@ -10,7 +10,6 @@ import jsr from "../jsr.json" with { type: "json" };
 import { PROJECT } from "../tests/helpers/project.ts";
 import { hasEntries, headingProblems, releaseChangelog, sectionsOf } from "./changelog.ts";
 import { git } from "./git.ts";
-import { afterFirstRelease } from "./passages.ts";
 import { REPOSITORY, repositoryProblem } from "./project.ts";
 import { isPreRelease, versionProblem } from "./semver.ts";
 import { statusOf, withStatus } from "./status.ts";
@@ -100,7 +99,7 @@ async function hasTag(version: string): Promise<boolean> {
 /** Returns the files that the release of a version changes. */
 async function findChanges(version: string): Promise<Change[]> {
   const changelog = await Deno.readTextFile(PROJECT + CHANGELOG);
-  // CHANGELOG.md and the documents name only releases without a suffix.
+  // CHANGELOG.md names only releases without a suffix.
   const isStable = !isPreRelease(version);
   const newChangelog = isStable
     ? releaseChangelog(changelog, version, new Date().toISOString().slice(0, 10), REPOSITORY)
@@ -111,7 +110,6 @@ async function findChanges(version: string): Promise<Change[]> {
   for (const path of (await git("grep", "-I", "--files-with-matches", "")).trim().split("\n")) {
     const before = await Deno.readTextFile(PROJECT + path);
     let after = withVersion(path, before, jsr.version, version);
-    if (path.endsWith(".md") && isStable) after = afterFirstRelease(after);
     if (path === "README.md") after = withStatus(after, status);
     if (path === CHANGELOG) after = newChangelog;
     if (after !== before) changes.push({ path, before, after });

@@ -14,16 +14,16 @@ export interface Status {
 const ON_JSR_AND_NPM =
   "on [JSR](https://jsr.io/@weir/datastream) and [npm](https://www.npmjs.com/package/@weir/datastream)";
 
-/** Phrases that are true only before the first release, and must not remain after it. */
+/** Phrases that are true only before the first release. Only the status may contain them. */
 export const PRE_RELEASE_PHRASES: readonly RegExp[] = [
   /\bunreleased\b/,
-  /\bnot (?:yet )?(?:on JSR|on npm|published)\b/,
+  /\bnot (?:yet )?(?:released|on JSR|on npm|published)\b/,
   /\bafter the first release\b/i,
   /\buntil (?:it is published|the package is published|the first release)\b/i,
 ];
 
 /**
- * Returns the status of the package.
+ * Returns the status of the package. Its line in README.md is the only text that a release changes.
  *
  * @param changelog Text of CHANGELOG.md
  * @param current Version in `jsr.json`, which can be a pre-release
@@ -36,11 +36,11 @@ export function statusOf(changelog: string, current: string): Status {
   function describe(): string {
     if (version !== undefined) return `version ${version} of ${date}, ${ON_JSR_AND_NPM}.`;
     if (current.includes("-")) {
-      return `pre-release ${current}, ${ON_JSR_AND_NPM}. Until the first release, this page shows ` +
-        "how to use a clone of this repository.";
+      return `pre-release ${current}, ${ON_JSR_AND_NPM}. Name it to install it: ` +
+        `\`@weir/datastream@${current}\`.`;
     }
-    return "unreleased. Weir is not on JSR or npm yet; use it from a clone of this repository, " +
-      "as this page shows.";
+    return "not yet released on JSR and npm. Until then, work in a clone of this repository, and " +
+      "write `npx -y deno@2.9 task weir` for `npx @weir/datastream`.";
   }
 }
 

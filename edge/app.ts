@@ -25,8 +25,8 @@
  * console.log(await response.text());
  * ```
  *
- * For real data, pass your [API key](https://github.com/datastreamapp/api-docs) without `baseUrl`, `fetch`
- * and `synthetic`.
+ * For real data, pass your [API key](https://github.com/datastreamapp/api-docs/blob/main/docs/README.md)
+ * without `baseUrl`, `fetch` and `synthetic`.
  *
  * ## Runtimes
  *

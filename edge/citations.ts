@@ -12,7 +12,7 @@ import { readBoundingBox, readParameters } from "./search_params.ts";
 export const CITATION_PATHS = ["/Citations.txt", "/Citations.json"] as const;
 
 /**
- * Responds with the citation, licence and DOI link of every dataset that has a matching row.
+ * Responds with the citation, with the DOI link, and licence of every dataset that has a matching row.
  *
  * @throws {HttpProblem} If the request is not authorized, the server is at its limit, or the service
  *   fails

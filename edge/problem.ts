@@ -75,7 +75,7 @@ export function toProblem(error: unknown): HttpProblem | undefined {
     status: 400,
     title: TITLES[400]!,
     detail: oneLine(`${name} ${problem}`),
-    hint: oneLine(error.hintFor(OPTION_NAMES)) || undefined,
+    hint: oneLine(nameOptions(error.hint, OPTION_NAMES)) || undefined,
   });
 }
 

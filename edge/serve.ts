@@ -11,7 +11,8 @@
  * WEIR_SANDBOX=1 deno serve --host 127.0.0.1 --allow-env --allow-net jsr:@weir/datastream/serve
  * ```
  *
- * For real data, choose who may download, and set the [API key](https://github.com/datastreamapp/api-docs):
+ * For real data, choose who may download, and set the
+ * [API key](https://github.com/datastreamapp/api-docs/blob/main/docs/README.md):
  *
  * ```sh
  * WEIR_ACCESS=public DATASTREAM_API_KEY=your-key \

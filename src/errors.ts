@@ -20,25 +20,7 @@ export type DataStreamErrorKind =
   | "incomplete"
   | "too-many-rows";
 
-/**
- * Properties of a {@linkcode DataStreamError}.
- *
- * @example An error for the test of a program that handles a timeout
- * ```ts
- * import { DataStreamError, type DataStreamErrorFacts } from "@weir/datastream";
- * import { assertEquals } from "@std/assert";
- *
- * const facts: DataStreamErrorFacts = {
- *   kind: "status",
- *   status: 504,
- *   url: "https://api.datastream.org/v1/odata/v4/Records",
- *   hint: "try again later",
- *   rows: 10_000,
- *   skipToken: "Id:99999",
- * };
- * assertEquals(new DataStreamError("Records responded with status 504", facts).rows, 10_000);
- * ```
- */
+/** Properties of a {@linkcode DataStreamError}. */
 export interface DataStreamErrorFacts {
   /** Kind of the error. */
   kind: DataStreamErrorKind;
@@ -72,22 +54,18 @@ export interface DataStreamErrorFacts {
  * Error of a query whose rows the service did not return completely.
  *
  * The message is one line: what failed, and what to do next. It never contains the API key. The hint
- * names options in braces, such as `{top}` or `{partition: "auto"}`, so that an interface can replace
- * them with its own names: see {@linkcode DataStreamError.messageFor}.
+ * names options in braces, such as `{top}`. The client creates these errors; programs only catch them.
  *
  * @example Recognize a rejected API key
  * ```ts
- * import { DataStreamError } from "@weir/datastream";
- * import { assertEquals } from "@std/assert";
+ * import { DataStream, DataStreamError } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals, assertRejects } from "@std/assert";
  *
- * const error = new DataStreamError("Records responded with status 403", {
- *   kind: "status",
- *   status: 403,
- *   url: "https://api.datastream.org/v1/odata/v4/Records",
- *   hint: "check the API key",
- * });
- * assertEquals(error.message, "Records responded with status 403: check the API key");
- * assertEquals(error.status, 403);
+ * const { url, fetch } = createSandbox();
+ * const client = new DataStream({ apiKey: "not-a-key", baseUrl: url, fetch });
+ * const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
+ * assertEquals([error.kind, error.status], ["status", 403]);
  * ```
  */
 export class DataStreamError extends Error {
@@ -123,55 +101,17 @@ export class DataStreamError extends Error {
    *
    * @param detail What was expected and what was received, without the API key
    * @param facts Kind, URL, hint, and further properties
+   *
+   * @internal
    */
   constructor(detail: string, facts: DataStreamErrorFacts) {
     super("", facts);
     Object.assign(this, facts, { rows: facts.rows ?? 0, detail });
-    this.message = this.messageFor({});
-  }
-
-  /**
-   * Formats the message for an interface that has other names for the options, such as the flags of
-   * a command line.
-   *
-   * @param names Names by option, or by option and value, such as `partition: "auto"`; an option that
-   *   is missing keeps its own
-   * @returns The message, on one line
-   *
-   * @example For a command line
-   * ```ts
-   * import { DataStreamError } from "@weir/datastream";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const error = new DataStreamError("Records responded with status 413", {
-   *   kind: "status",
-   *   status: 413,
-   *   url: "https://api.datastream.org/v1/odata/v4/Records",
-   *   hint: "lower {top}",
-   * });
-   * assertEquals(error.message, "Records responded with status 413: lower top");
-   * assertEquals(error.messageFor({ top: "--top" }), "Records responded with status 413: lower --top");
-   * ```
-   */
-  messageFor(names: Readonly<Record<string, string>>): string {
-    const { address, detail, hint } = this;
-    return `${address ? `${address} ` : ""}${detail}: ${nameOptions(hint, names)}`;
+    this.message = messageFor(this, {});
   }
 }
 
-/**
- * Properties of a {@linkcode ValidationError}.
- *
- * @example An error whose hint names another option
- * ```ts
- * import { ValidationError, type ValidationErrorFacts } from "@weir/datastream";
- * import { assertEquals } from "@std/assert";
- *
- * const facts: ValidationErrorFacts = { received: "XML", hint: "omit {format}" };
- * const error = new ValidationError("format", 'must be csv or json, got "XML"', facts);
- * assertEquals(error.hintFor({ format: "--format" }), "omit --format");
- * ```
- */
+/** Properties of a {@linkcode ValidationError}. */
 export interface ValidationErrorFacts {
   /** Value of the option. Never the API key or another secret. Default `undefined`. */
   received?: unknown;
@@ -194,7 +134,7 @@ const UNCHECKED = "unchecked: true";
  *
  * The message is one line: the option, what is wrong with it, the value, and what to do next. It
  * never contains the API key. The hint names other options in braces, such as `{within}` or `{format: "csv"}`.
- * An interface can replace them with its own names: see {@linkcode ValidationError.messageFor}.
+ * The package creates these errors; programs only catch them.
  *
  * @example Find out which option is wrong
  * ```ts
@@ -225,53 +165,43 @@ export class ValidationError extends TypeError {
    * @param option Name of the option
    * @param problem What is wrong, as a predicate of the option, without a secret
    * @param facts The value received and what to do next
+   *
+   * @internal
    */
   constructor(option: string, problem: string, facts: ValidationErrorFacts = {}) {
     const { received, hint = "", canBeUnchecked = false } = facts;
     super("", facts);
     Object.assign(this, { option, problem, received, hint, canBeUnchecked });
-    this.message = this.messageFor({ [UNCHECKED]: UNCHECKED });
-  }
-
-  /**
-   * Formats the message for an interface that has other names for the options, such as the flags of
-   * a command line or the parameters of a URL.
-   *
-   * @param names Names by option, or by option and value, such as `format: "csv"`; an option that is
-   *   missing keeps its own. Without a name for `unchecked: true`, the message does not
-   *   suggest it
-   * @returns The message, on one line
-   *
-   * @example For a command line
-   * ```ts
-   * import { ValidationError } from "@weir/datastream";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const error = new ValidationError("top", "must be a whole number, got 1.5", { received: 1.5 });
-   * assertEquals(error.messageFor({ top: "--top" }), "--top must be a whole number, got 1.5");
-   * ```
-   */
-  messageFor(names: Readonly<Record<string, string>>): string {
-    const hint = this.hintFor(names);
-    const unchecked = this.canBeUnchecked && names[UNCHECKED];
-    return `${nameIn(names, this.option)} ${this.problem}${hint && `: ${hint}`}${
-      unchecked ? ` (or pass ${unchecked}, if DataStream accepts it)` : ""
-    }`;
-  }
-
-  /**
-   * Formats only the hint for an interface that has other names for the options.
-   *
-   * @param names Names as for {@linkcode ValidationError.messageFor}
-   * @returns What to do next; empty if the problem says what is accepted
-   */
-  hintFor(names: Readonly<Record<string, string>>): string {
-    return nameOptions(this.hint, names);
+    this.message = messageFor(this, { [UNCHECKED]: UNCHECKED });
   }
 }
 
 /**
- * Replaces each option in braces, such as `{top}` or `{partition: "auto"}`, by its name in an interface.
+ * Formats the message of an error for an interface that has other names for the options, such as the flags
+ * of a command line or the parameters of a URL.
+ *
+ * @param names Names by option, or by option and value, such as `format: "csv"`; an option that is missing
+ *   keeps its own. Without a name for `unchecked: true`, the message does not suggest it
+ * @returns The message, on one line
+ */
+export function messageFor(
+  error: DataStreamError | ValidationError,
+  names: Readonly<Record<string, string>>,
+): string {
+  const hint = nameOptions(error.hint, names);
+  // Not by `instanceof`, so that a bundle of the builder alone lacks the errors of the client.
+  if ("detail" in error) {
+    const { address, detail } = error;
+    return `${address ? `${address} ` : ""}${detail}: ${hint}`;
+  }
+  const unchecked = error.canBeUnchecked && names[UNCHECKED];
+  return `${nameIn(names, error.option)} ${error.problem}${hint && `: ${hint}`}${
+    unchecked ? ` (or pass ${unchecked}, if DataStream accepts it)` : ""
+  }`;
+}
+
+/**
+ * Replaces each option in braces, such as `{top}` or `{incomplete: "warn"}`, by its name in an interface.
  * An option without another name is replaced by the text in the braces.
  */
 export function nameOptions(hint: string, names: Readonly<Record<string, string>>): string {

@@ -29,8 +29,8 @@ export const PRODUCTION_URL = "https://api.datastream.org/v1/odata/v4";
  */
 export const QA_URL = "https://api.qa.datastream.org/v1/odata/v4";
 
-/** Page that says how to request an API key: the DataStream Public API documentation. */
-export const KEY_SOURCE = "https://github.com/datastreamapp/api-docs";
+/** Page with the link to the form for an API key: the DataStream Public API documentation. */
+export const KEY_SOURCE = "https://github.com/datastreamapp/api-docs/blob/main/docs/README.md";
 
 /**
  * Maximum number of requests per second that the service allows for one key.

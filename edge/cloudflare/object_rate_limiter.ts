@@ -1,8 +1,6 @@
 import { type Clock, systemClock } from "../../src/clock.ts";
-import { createPollingLimiter, type RateLimitStore } from "../../src/client/polling_limiter.ts";
-import type { RateLimiter, RateLimitTarget } from "../../src/client/rate_limiter.ts";
-import type { PollResult } from "../../src/client/rate_limit_state.ts";
-import type { ObjectMessages } from "./rate_limiter_object.ts";
+import type { AcquireAnswer, RateLimiter } from "../../src/client/rate_limiter.ts";
+import { createSharedLimiter } from "../../src/client/shared_limiter.ts";
 
 /** Methods of a Durable Object's stub that the rate limiter uses. */
 export interface ObjectStub {
@@ -47,9 +45,6 @@ export interface ObjectLimiterOptions {
 
 /** Origin of the URLs of messages. The object uses only their paths. */
 const OBJECT_URL = "https://rate-limiter.invalid";
-/** Delays (ms) before retries of a message that releases a permit, leaves the queue or penalizes the key. */
-const RETRY_DELAYS = [100, 400, 1_600];
-
 /**
  * Creates a rate limiter that all isolates of a Worker share: a Durable Object for each origin and API key.
  *
@@ -76,57 +71,26 @@ export function durableObjectRateLimiter<Id>(
   namespace: ObjectNamespace<Id>,
   { waitUntil, clock = systemClock }: ObjectLimiterOptions = {},
 ): RateLimiter {
-  const storeOf = ({ origin, keyHash }: RateLimitTarget) => {
-    const name = `${origin} ${keyHash ?? "without a key"}`;
-    return createStore(
-      (path, body) => {
+  return createSharedLimiter(
+    ({ origin, keyHash }) => {
+      const name = `${origin} ${keyHash ?? "without a key"}`;
+      const send = <T>(path: string, body: object) =>
         // A stub belongs to one request of the Worker, and is not usable after an error.
-        const stub = namespace.get(namespace.idFromName(name));
-        return sendMessage(stub, path, body);
-      },
-      clock,
-      waitUntil,
-    );
-  };
-  return createPollingLimiter(storeOf, () => crypto.randomUUID(), clock);
-}
-
-type SendMessage = <Path extends keyof ObjectMessages>(
-  path: Path,
-  body: ObjectMessages[Path],
-) => Promise<unknown>;
-
-/** Creates the store of one permit. */
-function createStore(
-  send: SendMessage,
-  clock: Clock,
-  waitUntil: ObjectLimiterOptions["waitUntil"],
-): RateLimitStore {
-  const start = clock.now();
-  // The caller does not retry these messages, and the request of the Worker may end before they are sent.
-  const sendDetached: SendMessage = (path, body) => {
-    const sent = sendWithRetries(() => send(path, body), clock);
-    waitUntil?.(sent.catch(() => {}));
-    return sent;
-  };
-  return {
-    async poll({ id, requestsPerSecond, maxWait }) {
-      return await send("/poll", {
-        id,
-        requestsPerSecond: requestsPerSecond === Infinity ? null : requestsPerSecond,
-        maxWait,
-        waited: clock.now() - start,
-      }) as PollResult;
+        sendMessage<T>(namespace.get(namespace.idFromName(name)), path, body);
+      return {
+        acquire: (message) => send<AcquireAnswer>("/acquire", message),
+        extend: (id) => send<boolean>("/extend", { id }),
+        release: (id, outcome) => send("/release", { id, ...outcome }),
+        penalize: (blockTime) => send("/penalize", { blockTime }),
+      };
     },
-    extend: async (id) => await send("/extend", { id }) as boolean,
-    release: async (id, release) => void await sendDetached("/release", { id, ...release }),
-    leave: async (id) => void await sendDetached("/leave", { id }),
-    penalize: async (_key, blockTime) => void await sendDetached("/penalize", { blockTime }),
-  };
+    clock,
+    waitUntil,
+  );
 }
 
 /** Sends a message to the object, and returns its result. */
-async function sendMessage(stub: ObjectStub, path: string, body: object): Promise<unknown> {
+async function sendMessage<T>(stub: ObjectStub, path: string, body: object): Promise<T> {
   const response = await stub.fetch(OBJECT_URL + path, {
     method: "POST",
     body: JSON.stringify(body),
@@ -135,16 +99,4 @@ async function sendMessage(stub: ObjectStub, path: string, body: object): Promis
     throw new Error(`the Durable Object responded to ${path} with status ${response.status}`);
   }
   return await response.json();
-}
-
-/** Sends a message, and retries after an error. */
-async function sendWithRetries(send: () => Promise<unknown>, clock: Clock): Promise<unknown> {
-  for (const delay of RETRY_DELAYS) {
-    try {
-      return await send();
-    } catch {
-      await clock.sleep(delay);
-    }
-  }
-  return await send();
 }

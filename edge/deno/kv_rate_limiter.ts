@@ -22,7 +22,7 @@
  * ## Store
  *
  * The limiter has one entry for each origin and API key: `["weir", "rate-limit", origin, hash of the key]`. It
- * contains the queue, but not the API key, and expires when it is unused. If the store cannot be reached,
+ * contains the permit and the penalties, but not the API key, and expires when it is unused. If the store cannot be reached,
  * a request waits for up to 10 seconds, and then fails. The client then tries it again.
  *
  * ## Runtimes
@@ -36,32 +36,38 @@
  * @module
  */
 import { type Clock, systemClock } from "../../src/clock.ts";
-import { createPollingLimiter, type RateLimitStore } from "../../src/client/polling_limiter.ts";
-import type { RateLimiter, RateLimitTarget } from "../../src/client/rate_limiter.ts";
 import {
-  createRateLimitState,
-  extendPermit,
-  leaveQueue,
-  mapTimes,
-  penalizeKey,
-  pollPermit,
-  type RateLimitState,
-  releasePermit,
-} from "../../src/client/rate_limit_state.ts";
+  acquire,
+  createGate,
+  createGates,
+  extend,
+  type Gate,
+  penalize,
+  type RateLimiter,
+  release,
+  sleepInTime,
+  waitForPermit,
+} from "../../src/client/rate_limiter.ts";
+import { createSharedLimiter, MAX_POLL_TIME } from "../../src/client/shared_limiter.ts";
 import { invalidValue, requireOptions, requireType } from "../../src/validation.ts";
+
+export type {
+  Permit,
+  PermitRefusal,
+  PermitRequest,
+  RateLimitTarget,
+} from "../../src/client/rate_limiter.ts";
 
 /** Assumed maximum difference (ms) between the clocks of two machines. */
 const CLOCK_TOLERANCE = 5_000;
 /** Time (ms) after which an unchanged entry expires. A penalty lasts for an hour at most. */
 const EXPIRY = 2 * 3_600_000;
-/** Maximum delay (ms) before a change is retried after a conflict or an error. */
-const MAX_RETRY_DELAY = 20;
-/** Time (ms) during which a change is retried after errors. */
-const RETRY_TIME = 1_000;
-/** Maximum number of entries whose times a process remembers. */
-const MAX_STORES = 1_000;
+/** Maximum delay (ms) before a change is retried after a conflict. */
+const MAX_CONFLICT_DELAY = 20;
+/** Time (ms) between two reads of the entry while another process has the permit. */
+const POLL_INTERVAL = 50;
 /** Version of the format of an entry. */
-const ENTRY_FORMAT = 1;
+const ENTRY_FORMAT = 2;
 
 /**
  * The methods of `Deno.Kv` that the limiter uses. Another store can implement them.
@@ -153,27 +159,24 @@ export interface KvRateLimiterOptions {
   now?: (() => number) | undefined;
 }
 
-/**
- * An entry of the store. Machines have different clocks, so the times of the state are stored as ages, and those in
- * `state` itself are 0.
- */
+/** An entry of the store. */
 interface Entry {
   format: typeof ENTRY_FORMAT;
-  state: RateLimitState;
-  /** Number of changes of the entry. */
-  changes: number;
-  /** Times of the state by name. */
-  ages: Record<string, Age>;
+  /** Identifier of the change that wrote the entry. */
+  change: string;
+  /** Time of the change in ms since 1970, by the clock of the process that wrote it. */
+  writtenAt: number;
+  /** The gate. Its times count from the change. */
+  gate: Gate;
 }
 
-/**
- * A stored time. `change` is the number of the change that wrote it. `changedAt` is the time of the change by the
- * clock of its process (ms since 1970). `age` is the age (ms) at the change; it is negative for a future time.
- */
-type Age = readonly [change: number, changedAt: number, age: number];
-
-/** Stored times by name, and their times by the clock of this process. */
-type KnownTimes = Record<string, { age: Age; time: number }>;
+/** The last read of an entry, by the clock of this process. */
+interface Known {
+  readAt: number;
+  change?: string;
+  /** Latest time at which the change can have been written. */
+  writtenAt: number;
+}
 
 /**
  * Creates a rate limiter that processes share through Deno KV. All of them must use the same database.
@@ -204,107 +207,103 @@ export function createKvRateLimiter(kv: KvStore, options: KvRateLimiterOptions =
   if (typeof kv?.get !== "function" || typeof kv.atomic !== "function") {
     throw invalidValue("kv", "a database, such as the result of Deno.openKv()", kv);
   }
-  const stores = new Map<string, RateLimitStore>();
-  const storeOf = ({ origin, keyHash = "none" }: RateLimitTarget) => {
-    const name = `${origin} ${keyHash}`;
-    if (stores.size >= MAX_STORES) stores.clear(); // the entries are read again
-    const store = stores.get(name) ??
-      createKvStore(kv, ["weir", "rate-limit", origin, keyHash], clock, now);
-    stores.set(name, store);
-    return store;
-  };
-  const processId = crypto.randomUUID().slice(-12);
-  let lastId = 0;
-  return createPollingLimiter(storeOf, () => `${processId}-${++lastId}`, clock);
+  /** The requests of this process wait in line. Only the first one reads the entry. */
+  const lineOf = createGates(clock);
+  const entries = new WeakMap<Gate, Known>();
+  return createSharedLimiter((target) => {
+    const line = lineOf(target);
+    const known = entries.get(line) ?? { readAt: -Infinity, writtenAt: 0 };
+    entries.set(line, known);
+    const key = ["weir", "rate-limit", target.origin, target.keyHash ?? "none"];
+
+    /** Reads the entry. Converts its times to the clock of this process, by which none of them is too early. */
+    async function read() {
+      const lastReadAt = known.readAt;
+      known.readAt = clock.now();
+      const { value, versionstamp } = await kv.get(key);
+      const entry = value as Entry | null;
+      if (entry === null) return { gate: createGate(true), versionstamp };
+      if (entry.format !== ENTRY_FORMAT) {
+        throw new Error(
+          `the entry ${key.join(" ")} was written by another version of Weir: ` +
+            "use one version in all processes",
+        );
+      }
+      if (entry.change !== known.change) {
+        known.change = entry.change;
+        // It was written after the last read. The clocks can show that it was written earlier than now.
+        const age = Math.max(0, now() - entry.writtenAt - CLOCK_TOLERANCE);
+        known.writtenAt = Math.max(lastReadAt, clock.now() - age);
+      }
+      return { gate: addToTimes(entry.gate, known.writtenAt), versionstamp };
+    }
+
+    /** Changes the entry, again after a conflict with another process. */
+    async function update<T>(apply: (gate: Gate, now: number) => T): Promise<T> {
+      for (;;) {
+        const { gate, versionstamp } = await read();
+        const before = JSON.stringify(gate);
+        const time = clock.now();
+        const result = apply(gate, time);
+        gate.queue = [];
+        if (JSON.stringify(gate) === before) return result;
+        const entry: Entry = {
+          format: ENTRY_FORMAT,
+          change: crypto.randomUUID(),
+          writtenAt: now(),
+          gate: addToTimes(gate, -time),
+        };
+        Object.assign(known, { change: entry.change, writtenAt: time });
+        const { ok } = await kv.atomic().check({ key, versionstamp })
+          .set(key, entry, { expireIn: EXPIRY }).commit();
+        if (ok) return result;
+        await clock.sleep(MAX_CONFLICT_DELAY * Math.random());
+      }
+    }
+
+    return {
+      async acquire(message) {
+        const { id, requestsPerSecond, maxWait } = message;
+        const start = clock.now();
+        const turn = await waitForPermit(line, message, MAX_POLL_TIME, clock);
+        if (!("granted" in turn)) return turn;
+        const ticket = { id, since: 0, seenAt: 0, requestsPerSecond, deadline: start + maxWait };
+        for (let mayReclaim = false;;) {
+          const sentAt = clock.now();
+          const { answer, isFree } = await update((gate, time) => ({
+            answer: acquire(gate, ticket, time, mayReclaim),
+            isFree: gate.holder === undefined,
+          }));
+          if ("retryAfter" in answer) release(line, id, {}, clock.now());
+          if (!("wait" in answer)) return { ...answer, delay: sentAt - start };
+          if (clock.now() >= start + MAX_POLL_TIME) return { wait: 0 };
+          // The release of the permit counts from the first read that finds it, because clocks differ.
+          const wait = isFree ? Math.min(answer.wait, MAX_POLL_TIME) : POLL_INTERVAL;
+          mayReclaim = await sleepInTime(wait + POLL_INTERVAL * Math.random(), clock);
+        }
+      },
+      extend(id) {
+        extend(line, id, clock.now());
+        return update((gate, time) => extend(gate, id, time));
+      },
+      async release(id, outcome) {
+        const end = clock.now() - (outcome.responseAge ?? 0);
+        await update((gate, time) =>
+          release(gate, id, { ...outcome, responseAge: time - end }, time)
+        );
+        release(line, id, {}, clock.now());
+      },
+      penalize: (blockTime) => update((gate, time) => penalize(gate, blockTime, time)),
+    };
+  }, clock);
 }
 
-/** Creates the store of one origin and key. */
-function createKvStore(
-  kv: KvStore,
-  key: readonly string[],
-  clock: Clock,
-  now: () => number,
-): RateLimitStore {
-  let known: KnownTimes = {};
-  let lastReadAt = -Infinity;
-
-  /** Reads the state, and converts its times to this process's clock. */
-  async function read() {
-    const start = clock.now();
-    const { value, versionstamp } = await kv.get(key);
-    const entry = value as Entry | null;
-    if (entry !== null && entry.format !== ENTRY_FORMAT) {
-      throw new Error(
-        `the entry ${key.join(" ")} was written by another version of Weir: ` +
-          "use one version in all processes",
-      );
-    }
-    const time = clock.now();
-    const wallTime = now();
-    const times: KnownTimes = {};
-    const state = mapTimes(entry?.state ?? createRateLimitState(true), (_, name) => {
-      const age = entry!.ages[name]!;
-      const [change, changedAt, ageThen] = age;
-      const seen = known[name];
-      if (seen?.age[0] !== change) {
-        // The time was written after the last read. The clocks can show that it was written earlier than now.
-        const sinceChange = Math.max(0, wallTime - changedAt - CLOCK_TOLERANCE);
-        times[name] = { age, time: Math.max(lastReadAt, time - sinceChange) - ageThen };
-      } else times[name] = seen;
-      return times[name]!.time;
-    });
-    known = times;
-    lastReadAt = start;
-    return { state, times, versionstamp, changes: entry?.changes ?? 0, time, wallTime };
-  }
-
-  /** Changes the state once. Returns `ok: false` if another process has changed it concurrently. */
-  async function tryUpdate<T>(
-    change: (state: RateLimitState, now: number) => T,
-  ): Promise<{ ok: true; result: T } | { ok: false }> {
-    const { state, times, versionstamp, changes, time, wallTime } = await read();
-    const before = JSON.stringify(state);
-    const result = change(state, time);
-    if (JSON.stringify(state) === before) return { ok: true, result };
-    const written: KnownTimes = {};
-    const stored = mapTimes(state, (value, name) => {
-      written[name] = times[name]?.time === value
-        ? times[name]!
-        : { age: [changes + 1, wallTime, time - value], time: value };
-      return 0;
-    });
-    const ages = Object.fromEntries(Object.entries(written).map(([name, { age }]) => [name, age]));
-    const entry: Entry = { format: ENTRY_FORMAT, state: stored, changes: changes + 1, ages };
-    const { ok } = await kv.atomic().check({ key, versionstamp })
-      .set(key, entry, { expireIn: EXPIRY }).commit();
-    if (!ok) return { ok };
-    known = written;
-    return { ok, result };
-  }
-
-  /** Changes the state, with retries. Repeating a change whose result was lost has no effect. */
-  async function update<T>(change: (state: RateLimitState, now: number) => T): Promise<T> {
-    const end = clock.now() + RETRY_TIME;
-    for (;;) {
-      try {
-        const attempt = await tryUpdate(change);
-        if (attempt.ok) return attempt.result;
-      } catch (error) {
-        // Processes that share a file can get the error "database is locked".
-        if (clock.now() >= end) throw error;
-      }
-      await clock.sleep(MAX_RETRY_DELAY * Math.random());
-    }
-  }
-
-  // Penalties need no key, because the entry belongs to one key.
+/** Returns a gate whose times are later by a number of milliseconds. */
+function addToTimes({ startedAt, blockedUntil, holder, ...gate }: Gate, time: number): Gate {
   return {
-    poll: (request) =>
-      update((state, now) => pollPermit(state, { ...request, key: undefined }, now)),
-    extend: (id) => update((state, now) => extendPermit(state, id, now)),
-    release: (id, release) => update((state, now) => releasePermit(state, id, release, now)),
-    leave: (id) => update((state, now) => leaveQueue(state, id, now)),
-    penalize: (_, blockTime) =>
-      update((state, now) => penalizeKey(state, undefined, blockTime, now)),
+    ...gate,
+    startedAt: startedAt === undefined ? undefined : startedAt + time,
+    blockedUntil: blockedUntil + time,
+    holder: holder && { ...holder, since: holder.since + time, seenAt: holder.seenAt + time },
   };
 }

@@ -30,6 +30,14 @@ export interface Form {
   days: string;
 }
 
+/** Labels of the resources, in the order of the form. */
+export const RESOURCE_LABELS: Record<ResourceName, string> = {
+  Records: "Measurements (all columns)",
+  Observations: "Measurements (short)",
+  Locations: "Locations",
+  Metadata: "Datasets",
+};
+
 /** Labels on the page, by the name of the option in a `ValidationError`. */
 export const FORM_LABELS = {
   apiKey: "Your API key",
@@ -146,7 +154,7 @@ const MAX_NAMES = 10;
  * Describes the form that the results belong to. The page shows the description with the results,
  * because a later change to the form does not change them.
  *
- * @returns A sentence such as "Records; characteristic “pH”; years 2010 to 2019; all fields."
+ * @returns A sentence such as "Locations; characteristic “pH”; years 2010 to 2019; all fields."
  */
 export function describeForm(form: Form): string {
   const { resource, datasets, region, characteristic, west, east, south, north, fields } = form;
@@ -159,7 +167,7 @@ export function describeForm(form: Form): string {
   ].filter((filter) => filter);
   if (filters.length === 0) filters.push("no filters");
   const selection = fields.length > 0 ? `${plural("field", fields)} ${list(fields)}` : "all fields";
-  return `${[resource, ...filters, selection].join("; ")}.`;
+  return `${[RESOURCE_LABELS[resource], ...filters, selection].join("; ")}.`;
 }
 
 function describeYears({ from, to }: Form): string {

@@ -8,7 +8,7 @@ import {
   renderDatasets,
   renderSelectedCount,
 } from "./datasets.ts";
-import { type Form, FORM_LABELS } from "./form.ts";
+import { type Form, FORM_LABELS, RESOURCE_LABELS } from "./form.ts";
 
 /** Content of the form. */
 export interface FormContent {
@@ -93,23 +93,15 @@ function renderCredential(access: AccessMode): ReturnType<typeof html> | undefin
   `;
 }
 
-/** Descriptions of the resources, in the order of the form. */
-const RESOURCE_DESCRIPTIONS: Record<ResourceName, string> = {
-  Records: "measurements in full",
-  Observations: "measurements in brief",
-  Locations: "monitoring locations",
-  Metadata: "datasets",
-};
-
 function renderResources({ resource }: Form): ReturnType<typeof html> {
   return html`
     <fieldset class="choices">
-      <legend>Endpoint</legend>
-      ${Object.entries(RESOURCE_DESCRIPTIONS).map(([name, description]) =>
+      <legend>What do you want?</legend>
+      ${Object.entries(RESOURCE_LABELS).map(([name, label]) =>
         html`
           <label class="choice">
             <input type="radio" name="endpoint" value="${name}" ${name === resource && "checked"}>
-            <span><strong>${name}</strong> <small>${description}</small></span>
+            <span>${label}</span>
           </label>
         `
       )}
@@ -205,7 +197,7 @@ function renderFields(form: Form): ReturnType<typeof html> {
       ${(Object.keys(RESOURCES) as ResourceName[]).map((resource) =>
         html`
           <fieldset class="list" data-fields="${resource}">
-            <legend>Fields of ${resource}</legend>
+            <legend>Fields of ${RESOURCE_LABELS[resource]}</legend>
             ${fieldNames(resource).map((field) =>
               renderCheckbox(
                 "field",

@@ -94,6 +94,18 @@ export function publicOrigin({ url, headers }: Request): string {
   return href === `${forwardedOrigin}/` ? forwardedOrigin : origin;
 }
 
+/** Renders disabled buttons for downloads that would have no rows. */
+export function renderDisabledButtons(buttons: readonly DownloadLink[]): ReturnType<typeof html> {
+  return html`
+    <p class="buttons" role="group" aria-label="Downloads" aria-describedby="settings no-rows">
+      ${buttons.map(({ label }) =>
+        html`<button type="button" class="button" disabled>${label}</button>`
+      )}
+    </p>
+    <p id="no-rows">There is nothing to download.</p>
+  `;
+}
+
 /**
  * Renders the links as buttons.
  *

@@ -1,6 +1,6 @@
 import { bodyLimit } from "hono/body-limit";
 import type { DataStream } from "../../src/client/datastream.ts";
-import { ValidationError } from "../../src/errors.ts";
+import { messageFor, ValidationError } from "../../src/errors.ts";
 import { ConcurrencyLimit } from "../concurrency_limit.ts";
 import type { AppContext } from "../download.ts";
 import type { Exchange, Router } from "../exchange.ts";
@@ -244,7 +244,7 @@ class Alerts {
         const { status, detail, hint } = error.details;
         this.#add(status, hint === undefined ? detail : `${detail}: ${hint}`, error.headers);
       } else if (error instanceof ValidationError) {
-        this.#add(400, error.messageFor(FORM_LABELS), {});
+        this.#add(400, messageFor(error, FORM_LABELS), {});
       } else {
         throw error;
       }

@@ -3,8 +3,14 @@ import type { AccessMode } from "../options.ts";
 import { createCodeSnippets, renderCodeSnippets } from "./code_snippets.ts";
 import { describeForm, type Form } from "./form.ts";
 import { type FormContent, renderForm } from "./form_html.ts";
-import { type Links, renderButtons } from "./links.ts";
-import { formatCount, type Preview, renderCitations, renderRows } from "./preview.ts";
+import { type Links, renderButtons, renderDisabledButtons } from "./links.ts";
+import {
+  formatCount,
+  type Preview,
+  renderCitations,
+  renderReasons,
+  renderRows,
+} from "./preview.ts";
 
 /** Content of the page. */
 export interface PageContent extends FormContent {
@@ -83,16 +89,21 @@ function renderResults(
   const snippets = createCodeSnippets(access, csv, excel, resource.toLowerCase());
   const settings = `Settings of these results and links: ${describeForm(form)} ` +
     "If you change the form, press Show to update them.";
-  return html`
+  const start = html`
     ${renderHeading(preview ? formatCount(preview.count, resource) : "Your download")}
     <p class="notice" hidden>The form no longer matches these results. Press Show to update them,
       or undo the change.</p>
     <p id="settings">${settings}</p>
-    ${expires && renderExpiry(expires)}
+  `;
+  if (preview?.count === 0) {
+    return html`${start} ${renderReasons(preview.reasons)} ${renderDisabledButtons(buttons)}`;
+  }
+  return html`
+    ${start} ${expires && renderExpiry(expires)}
     ${needsHeader && !preview
       ? html`<p>To download here, enter your key above and press Show. Or use the curl command below.</p>`
       : renderButtons(buttons, needsHeader)}
-    ${preview && renderRows(preview)}
+    ${preview && renderRows(preview, resource)}
     ${renderCodeSnippets(csv, snippets)}
     ${preview && renderCitations(preview.citations)}
   `;

@@ -84,7 +84,7 @@ function update() {
     link.setAttribute(to, link.getAttribute(from));
     link.removeAttribute(from);
   }
-  for (const button of results.querySelectorAll("button")) button.disabled = isStale;
+  for (const button of results.querySelectorAll(".copy")) button.disabled = isStale;
   for (const notice of results.querySelectorAll(".notice")) notice.hidden = !isStale;
   const text = loadingCount > 0
     ? "Loading…"

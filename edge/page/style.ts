@@ -79,9 +79,9 @@ input:not([type=checkbox], [type=radio]), select {
   font-size: 1rem;
 }
 ::placeholder { color: var(--soft); opacity: 1; }
-.choices { display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: .5rem; }
-.choices legend { float: left; width: 100%; grid-column: 1 / -1; margin: 0; }
-.choices .choice { border: 1px solid var(--line); border-radius: 8px; padding: .5rem .7rem; }
+.choices { display: flex; flex-wrap: wrap; gap: .5rem; }
+.choices legend { float: left; width: 100%; margin: 0; }
+.choices .choice { flex: auto; border: 1px solid var(--line); border-radius: 8px; padding: .5rem .7rem; }
 .choices .choice:has(:checked) { border-color: var(--water); background: var(--wash); }
 .choice { display: flex; gap: .6rem; align-items: flex-start; cursor: pointer; padding: .2rem 0; }
 .choice input { flex: none; width: 1.15rem; height: 1.15rem; margin: .2rem 0 0; accent-color: var(--water); }
@@ -126,12 +126,14 @@ button:hover, .button:hover { filter: brightness(1.12); }
 button[aria-busy=true] { opacity: .85; cursor: progress; }
 .buttons { display: flex; flex-wrap: wrap; gap: .6rem; margin: .75rem 0 0; }
 .buttons .button ~ .button { background: var(--wash); color: var(--ink); }
+.buttons button.button:disabled { background: none; border: 1px dashed var(--soft); color: var(--soft); font-weight: 400; cursor: not-allowed; filter: none; }
 .copy { min-height: 0; padding: .3rem .7rem; background: var(--card); color: var(--water); border: 1px solid var(--line); font-size: .85rem; }
 .table { overflow: auto; max-height: 26rem; border: 1px solid var(--line); border-radius: 8px; }
 table { border-collapse: collapse; font-size: .875rem; }
 th, td { padding: .35rem .7rem; text-align: left; white-space: nowrap; border-bottom: 1px solid var(--line); }
 th { position: sticky; top: 0; background: var(--wash); font-weight: 600; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.number, .value { text-align: right; font-variant-numeric: tabular-nums; }
+td.value { font-weight: 600; }
 tbody tr:last-child td { border-bottom: 0; }
 .snippets dt { font-weight: 600; margin-top: .8rem; }
 .snippets dd { margin: .25rem 0 0; display: flex; gap: .5rem; align-items: flex-start; }
@@ -152,8 +154,22 @@ tbody tr:last-child td { border-bottom: 0; }
 .alert { background: var(--alert-wash); color: var(--alert); margin: 0; }
 .notice { background: var(--notice-wash); }
 footer { color: var(--soft); font-size: .9rem; }
+.phone { display: none; }
+.reasons { padding: .7rem 1rem; border-radius: 8px; background: var(--notice-wash); font-weight: 600; overflow-wrap: anywhere; }
+.reasons p { margin: 0; }
 @media (max-width: 30rem) {
+  header > div, main, footer { padding: 1rem; }
   form, #results:has(*) { padding: 1rem; }
+  .phone { display: block; margin: 0 0 .5rem; color: var(--soft); font-size: .9rem; }
+  .compact { width: 100%; }
+  .compact thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .compact tr { display: grid; grid-template-columns: 1fr auto; padding: .5rem .7rem; border-bottom: 1px solid var(--line); }
+  .compact td { display: none; padding: 0; border: 0; white-space: normal; overflow-wrap: anywhere; }
+  .compact :is(.date, .location, .characteristic, .value) { display: block; }
+  .compact .date { color: var(--soft); }
+  .compact .value { grid-area: 1 / 2; padding-left: .7rem; }
+  .compact :is(.location, .characteristic) { grid-column: 1 / -1; }
+  .compact tr:last-child { border-bottom: 0; }
   .snippets dd { flex-direction: column; }
   .snippets code { width: 100%; }
 }

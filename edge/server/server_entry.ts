@@ -1,4 +1,4 @@
-import { ValidationError } from "../../src/errors.ts";
+import { messageFor, ValidationError } from "../../src/errors.ts";
 import { hideAbortWarning } from "./abort_warning.ts";
 import { createApp, type EdgeApp } from "../app.ts";
 import { type Environment, readConfig, VARIABLE_NAMES } from "../config.ts";
@@ -173,7 +173,7 @@ function createReportedApp(
 }
 
 function failureMessage(error: ValidationError): string {
-  return `Not serving: ${error.messageFor(VARIABLE_NAMES)}`;
+  return `Not serving: ${messageFor(error, VARIABLE_NAMES)}`;
 }
 
 /**

@@ -15,4 +15,4 @@ const query = client.records({
 });
 await Deno.writeFile("ph.csv", query.csv());
 console.log(`ph.csv has ${await query.count()} rows`);
-for (const { citation, link } of await client.citations(filter)) console.log(citation, link);
+for (const { citation } of await client.citations(filter)) console.log(citation);

@@ -1,4 +1,5 @@
 import { DataStream } from "../client/datastream.ts";
+import { explainNoRows } from "../client/no_rows.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import { type Citation, citationsText } from "../formats/citations.ts";
 import { clausesOf } from "../odata/query_options.ts";
@@ -16,7 +17,7 @@ import {
   readFilter,
   SERVICE_FLAGS,
 } from "./flags.ts";
-import { valueHints } from "./value_hints.ts";
+import { noRowsLines } from "./value_hints.ts";
 
 /** Prints the citations of the datasets that match a filter. */
 export async function cite({ flags }: Arguments, context: Context): Promise<void> {
@@ -29,11 +30,14 @@ export async function cite({ flags }: Arguments, context: Context): Promise<void
   const filter = readFilter(flags);
   const within = readBox(flags);
   const client = new DataStream(await readClientOptions(flags, context));
-  const citations = await client.citations(filter, { within, signal: context.signal });
+  const { signal } = context;
+  const citations = await client.citations(filter, { within, signal });
   await context.print(
     format === "json" ? `${JSON.stringify(citations, null, 2)}\n` : citationsText(citations),
   );
-  if (citations.length === 0) valueHints(filter, flags).forEach(context.printError);
+  if (citations.length > 0) return;
+  const reasons = await explainNoRows(client, "Metadata", { filter, within, signal });
+  noRowsLines(reasons, filter, flags).forEach(context.printError);
 }
 
 /** Maximum number of citations on standard error. A download of all datasets has hundreds. */

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { Cursor } from "../client/batches.ts";
 import { requestDatasetVersions } from "../client/dataset_versions.ts";
 import { DataStream } from "../client/datastream.ts";
+import { explainNoRows } from "../client/no_rows.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import { DataStreamError } from "../errors.ts";
 import type { CsvOptions } from "../formats/csv.ts";
@@ -33,7 +34,7 @@ import {
   readQuery,
 } from "./flags.ts";
 import { openFile, type PartOptions } from "./resumable_file.ts";
-import { valueHints } from "./value_hints.ts";
+import { noRowsLines } from "./value_hints.ts";
 
 /** Downloads the rows of a resource, or counts them. */
 export async function download(
@@ -56,12 +57,15 @@ export async function download(
     onProgress: (progress) => report?.update(progress),
   });
   const pagesAfter = (after?: Cursor) => query.batches({ format, csv, after, dois: true });
-  const printValueHints = () => valueHints(input.filter, flags).forEach(context.printError);
+  const printNoRows = async () => {
+    const reasons = await explainNoRows(client, resource, { ...input, signal });
+    noRowsLines(reasons, input.filter, flags).forEach(context.printError);
+  };
 
   if (isCountOnly) {
     const count = await query.count();
     await context.print(`${count}\n`);
-    if (count === 0) printValueHints();
+    if (count === 0) await printNoRows();
     return;
   }
   // Created before any file, so that an invalid option of the format leaves none.
@@ -125,18 +129,8 @@ export async function download(
     if (citationFile !== undefined) {
       context.printError(`${citationFile} is not written: there is nothing to cite`);
     }
-    context.printError(describeNoRows(input));
-    printValueHints();
+    await printNoRows();
   }
-}
-
-/** Says that a query has no rows. Axes in the wrong order are a common cause for a bounding box. */
-function describeNoRows({ filter, within }: AnyResourceQuery): string {
-  const condition = filter === undefined ? "is" : "matches the filter and is";
-  if (within !== undefined) {
-    return `No row ${condition} inside --bbox (order: west,south,east,north)`;
-  }
-  return filter === undefined ? "There are no rows" : "No row matches the filter";
 }
 
 /**
@@ -148,7 +142,7 @@ function describeNoRows({ filter, within }: AnyResourceQuery): string {
 function toQueryJson(
   resource: ResourceName,
   baseUrl: string | undefined,
-  { select, filter, within, limit, partition }: AnyResourceQuery,
+  { select, filter, within, limit }: AnyResourceQuery,
   format: FormatName,
   csv: CsvOptions | undefined,
 ): string {
@@ -159,7 +153,6 @@ function toQueryJson(
     filter,
     within,
     limit,
-    partition,
     format,
     csv,
   });

@@ -18,11 +18,10 @@ import {
   formatsOf,
   unknownFormat,
 } from "../formats/formats.ts";
-import { DataStreamError, oneLine, ValidationError } from "../errors.ts";
+import { DataStreamError, messageFor, oneLine, ValidationError } from "../errors.ts";
 import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../odata/bounding_box.ts";
 import { commonFilter } from "../odata/filter.ts";
-import type { Partition } from "../odata/query_options.ts";
-import { isMeasured, MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
+import { MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
 import { QA_URL } from "../service_constants.ts";
 import { parseWholeNumber } from "../validation.ts";
 import { readKey } from "./api_key.ts";
@@ -78,14 +77,6 @@ export const QUERY_FLAGS = {
   unchecked: { help: "accept fields and filters that weir does not know" },
 } as const satisfies Flags;
 
-/** Flags of queries that can be split. */
-const PARTITION_FLAGS = {
-  partition: {
-    value: "HOW",
-    help: "how to split a large query: auto, never, location or year (default: auto)",
-  },
-} as const satisfies Flags;
-
 /** Flags of the output of a download, except `--format`. */
 const OUTPUT_FLAGS = {
   output: {
@@ -126,7 +117,6 @@ export function downloadFlags(resource: ResourceName): Flags {
   };
   return {
     ...QUERY_FLAGS,
-    ...(isMeasured(resource) && PARTITION_FLAGS),
     format,
     ...OUTPUT_FLAGS,
     ...SERVICE_FLAGS,
@@ -156,9 +146,6 @@ export const FLAG_NAMES: Readonly<Record<string, string>> = {
   limit: "--limit",
   unchecked: "--unchecked",
   "unchecked: true": "--unchecked",
-  partition: "--partition",
-  'partition: "auto"': "--partition auto",
-  'partition: "location"': "--partition location",
   incomplete: "--allow-incomplete",
   'incomplete: "warn"': "--allow-incomplete",
   format: "--format",
@@ -179,7 +166,7 @@ export const FLAG_NAMES: Readonly<Record<string, string>> = {
 /** Returns the message of an error on one line. It names flags instead of options of the client. */
 export function messageOf(error: unknown): string {
   const hasNames = error instanceof ValidationError || error instanceof DataStreamError;
-  return oneLine(hasNames ? error.messageFor(FLAG_NAMES) : error);
+  return oneLine(hasNames ? messageFor(error, FLAG_NAMES) : error);
 }
 
 /** Resources by the name of the command that downloads them. */
@@ -209,7 +196,6 @@ export function readQuery(
     within: readBox(flags),
     top: readNumber(flags, "top", "from 1 to 10000"),
     limit: readNumber(flags, "limit", "of at least 0"),
-    partition: flags.get("partition")?.[0] as Partition | undefined,
     unchecked: flags.has("unchecked"),
     incomplete: flags.has("allow-incomplete") ? "warn" : "error",
   };
@@ -227,10 +213,7 @@ export function readFilter(flags: FlagValues): string | undefined {
     throw new UsageError(`--from must not be after --to, got ${from} and ${to}`);
   }
   const common = commonFilter({
-    // In citations, a DOI is written as a link.
-    dois: flags.get("doi")?.map((doi) =>
-      doi.replace(/^(https?:\/\/(dx\.)?doi\.org\/|doi:)/i, "")
-    ) ?? [],
+    dois: flags.get("doi") ?? [],
     regions: flags.get("region") ?? [],
     characteristics: flags.get("characteristic") ?? [],
     from,

@@ -25,9 +25,9 @@
  *
  * ## API key
  *
- * [Request an API key](https://github.com/datastreamapp/api-docs). `weir` reads it from the environment
- * variable `DATASTREAM_API_KEY`, or from the file that `weir setup` saves. There is no flag for it, because
- * other users of the computer can see flags.
+ * [Request an API key](https://github.com/datastreamapp/api-docs/blob/main/docs/README.md). `weir` reads
+ * it from the environment variable `DATASTREAM_API_KEY`, or from the file that `weir setup` saves. There is
+ * no flag for it, because other users of the computer can see flags.
  *
  * ## Commands
  *

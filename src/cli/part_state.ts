@@ -13,7 +13,7 @@ import { type DownloadPage, FileError, statIfExists } from "./output.ts";
 import { isCount } from "../validation.ts";
 
 /** Version of the format of FILE.part.json. */
-export const STATE_VERSION = 3;
+export const STATE_VERSION = 4;
 
 /** Members of a state that do not change while one run writes a part (FILE.part and its state). */
 export interface RunHeader {
@@ -98,7 +98,7 @@ export async function readState(
   if (state.laterShards === 0) return { state, pages };
   const shardsPath = shardsPathOf(path, state.slot);
   const later = await readLaterShards(shardsPath, state.laterShards);
-  const cursor = { ...state.cursor, remaining: [...state.cursor.remaining, ...later] };
+  const cursor = { ...state.cursor, shards: [...state.cursor.shards, ...later] };
   return {
     state: { ...state, cursor },
     pages: unlessInvalid(() => pagesAfter(cursor), () => damagedError(shardsPath)),
@@ -175,7 +175,7 @@ export async function writeState(path: string, state: PartState | EmptyPartState
   const { cursor } = state;
   const written = cursor === undefined
     ? state
-    : { ...state, cursor: { ...cursor, remaining: cursor.remaining.slice(0, 1) } };
+    : { ...state, cursor: { ...cursor, shards: cursor.shards.slice(0, 1) } };
   return await replaceFile(statePathOf(path), written);
 }
 
@@ -188,7 +188,7 @@ export async function writeState(path: string, state: PartState | EmptyPartState
 export async function writeShards(
   path: string,
   slot: Slot,
-  shards: Cursor["remaining"],
+  shards: Cursor["shards"],
 ): Promise<void> {
   await replaceFile(shardsPathOf(path, slot), shards);
 }

@@ -77,11 +77,11 @@ export class ProgressReport {
     this.#progress = progress;
     const { expectedRows = this.#expectedRows } = progress;
     this.#expectedRows = expectedRows && Math.min(expectedRows, this.#limit);
-    const { retrying } = progress;
+    const { retrying, splitting } = progress;
     if (retrying) this.#retryAt = performance.now() + retrying.wait;
     if (this.#isQuiet) return;
     if (this.#canDraw) return this.#draw();
-    if (!retrying && progress.pages === pages) return;
+    if (!retrying && !splitting && progress.pages === pages) return;
     clearTimeout(this.#timer);
     // On a terminal that shows the rows, lines of progress would appear between them.
     if (this.#context.terminal === undefined) this.#context.printError(this.#text());
@@ -158,7 +158,7 @@ export class ProgressReport {
 
   /** Returns the line of progress. */
   #text(): string {
-    const { rows = 0, pages = 0, waits = 0, retrying } = this.#progress ?? {};
+    const { rows = 0, pages = 0, waits = 0, retrying, splitting } = this.#progress ?? {};
     const [done, expected] = [this.#rows, this.#expected];
     const seconds = (performance.now() - this.#started) / 1000;
     // Without a count and without rows, the limit says nothing about the number of rows.
@@ -176,6 +176,7 @@ export class ProgressReport {
       const shown = isLong ? `${fault.slice(0, MAX_ERROR_LENGTH)}…` : fault;
       return `Retrying in ${duration(wait)} (${shown}), ${rowsText}`;
     }
+    if (splitting) return `Splitting the query by ${splitting}, ${rowsText}`;
     if (pages === 0) {
       const page = this.#earlierRows > 0 ? "next" : "first";
       const elapsed = seconds < 2 ? "" : ` ${duration(Math.floor(seconds))}`;

@@ -198,7 +198,7 @@ export class PartFile {
   /** Number of committed rows. */
   #rows: number;
   /** Shards in the slot's file, or the last of them. */
-  #shards: Cursor["remaining"];
+  #shards: Cursor["shards"];
   #slot: Slot;
   /** Text of FILE.part.json as this run last wrote it. */
   #stateText = "";
@@ -221,7 +221,7 @@ export class PartFile {
     this.#datasets = existing?.datasets ?? new DatasetVersionFile(path, options.requestDatasets);
     this.#bytes = existing?.state.bytes ?? 0;
     this.#rows = existing?.state.cursor.rows ?? 0;
-    this.#shards = existing?.state.cursor.remaining.slice(1) ?? [];
+    this.#shards = existing?.state.cursor.shards.slice(1) ?? [];
     this.#slot = existing?.state.slot ?? 1;
   }
 
@@ -266,7 +266,7 @@ export class PartFile {
     await this.#file.datasync();
     await this.#requireOwned();
     await this.#datasets.write();
-    const later = cursor.remaining.slice(1);
+    const later = cursor.shards.slice(1);
     const offset = this.#shards.length - later.length;
     if (!later.every((shard, index) => shard === this.#shards[offset + index])) {
       this.#slot = this.#slot === 0 ? 1 : 0;

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { parseEnv } from "node:util";
-import { oneLine, ValidationError } from "../errors.ts";
+import { messageFor, oneLine, ValidationError } from "../errors.ts";
 import type { Arguments } from "./arguments.ts";
 import { CommandError, type Context, UsageError } from "./context.ts";
 import type { FlagValues } from "./flags.ts";
@@ -36,7 +36,7 @@ export async function serve({ flags }: Arguments, context: Context): Promise<num
     if (!(error instanceof ValidationError)) throw error;
     const inputNames = { ...server.VARIABLE_NAMES, ...flagNames(flags, environment) };
     const variable = server.VARIABLE_NAMES[error.option] ?? error.option;
-    throw new UsageError(error.messageFor(inputNames) + context.permissionHint(variable));
+    throw new UsageError(messageFor(error, inputNames) + context.permissionHint(variable));
   }
 }
 

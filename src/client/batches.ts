@@ -1,15 +1,15 @@
+import { utf8Encoder } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
-import { invalidValue } from "../validation.ts";
 import type { CheckedCsvOptions, CsvOptions } from "../formats/csv.ts";
 import type { FormatName } from "../formats/formats.ts";
-import type { PageWriter, WriterState } from "../formats/page_writer.ts";
+import type { PageData, PageWriter, WriterState } from "../formats/page_writer.ts";
 import type { Clause, Literal } from "../odata/clause.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
-import { isCount, isListOfStrings, isObject } from "../validation.ts";
-import type { PageData, StartConversion } from "./convert_page.ts";
-import type { Execution } from "./fetch_page.ts";
-import { readPages } from "./query_pages.ts";
-import type { Shard } from "./shards.ts";
+import { invalidValue, isCount, isListOfStrings, isObject } from "../validation.ts";
+import type { StartConversion } from "./convert_page.ts";
+import { type Position, readParts } from "./read_parts.ts";
+import type { Run } from "./run.ts";
+import type { Shard } from "./page_request.ts";
 
 /**
  * Options for {@linkcode Query.batches}.
@@ -87,25 +87,28 @@ export interface BatchPart<T> extends Batch<T> {
 }
 
 /** Version of the cursor's format. */
-const CURSOR_VERSION: Cursor["version"] = 1;
+const CURSOR_VERSION: Cursor["version"] = 2;
 
 /**
- * A position in the result of a query: an opaque value that survives
- * `JSON.parse(JSON.stringify(cursor))`.
+ * A position in the result of a query: an opaque value that survives `JSON.parse(JSON.stringify(cursor))`.
  *
- * It contains no API key. Its size grows with the number of shards in `remaining`, of which there can be
- * 100,000. From one cursor to the next, only the first elements of `remaining` change, and all others are
- * the same objects. A program that stores each cursor can therefore store the tail of the array once.
+ * Accept only cursors that your program wrote: a changed clause would be sent to the service. A cursor contains no API
+ * key. Its size grows with the number of shards, of which there can be many if the query has a bounding box or a long
+ * list. From one cursor to the next, only the first shards change, and all others are the same objects.
  */
 export interface Cursor {
   /** Version of the format. */
-  readonly version: 1;
-  /** Options that determine the result. A cursor is valid only for a query with the same ones. */
-  readonly query: Readonly<Record<string, unknown>>;
+  readonly version: 2;
+  /** Digest of the options that determine the result. A cursor is valid only for a query with the same ones. */
+  readonly query: string;
   /** Shards of the query that are not yet finished, the current one first. Opaque. */
-  readonly remaining: readonly unknown[];
+  readonly shards: readonly unknown[];
   /** Number of rows before this position. */
   readonly rows: number;
+  /** Number of these rows that are compared with the next count. */
+  readonly unitRows: number;
+  /** This count, if it is known. */
+  readonly unitCount?: number | undefined;
   /** Number of rows that the service counted for the query. */
   readonly expectedRows?: number | undefined;
   /** Number of counted rows that were not received and are accepted. */
@@ -120,7 +123,7 @@ export interface Cursor {
 
 /** A validated cursor. */
 export interface CheckedCursor extends Cursor {
-  readonly remaining: readonly Shard[];
+  readonly shards: readonly Shard[];
   readonly writer?: WriterState | undefined;
 }
 
@@ -136,21 +139,14 @@ export interface PageConverter<T> {
 
 /** Position at which batches begin, and contents of their cursors. */
 export interface BatchPosition {
-  /** Options that determine the result. Default: none, if the cursors are not used. */
-  fingerprint?: Cursor["query"];
+  /** Digest of the options that determine the result. Default: none, if the cursors are not used. */
+  digest?: string;
   /** Cursor to continue after. Default: none, to begin with the first row. */
   after?: CheckedCursor | undefined;
   /** Whether to collect the DOIs of the rows. Default false. */
   collectsDois?: boolean | undefined;
   /** Whether a batch can have a part of a page, which is delivered before the page is complete. Default false. */
   deliversEarly?: boolean | undefined;
-}
-
-/** A batch, and whether it ends a page. */
-export interface BatchOfPage<T> {
-  batch: Batch<T>;
-  /** Whether the batch is the last part of its page, or the last batch. */
-  isPageEnd: boolean;
 }
 
 /**
@@ -160,128 +156,121 @@ export interface BatchOfPage<T> {
  * @returns A function that requests the next batch; it returns `undefined` after the last one
  */
 export function requestBatches<T>(
-  execution: Execution,
+  run: Run,
   query: CheckedQuery,
   converter: PageConverter<T>,
-  { fingerprint = {}, after, collectsDois = false, deliversEarly }: BatchPosition,
-): () => Promise<BatchOfPage<T> | undefined> {
-  const pages = readPages(execution, query, converter.start, { after, deliversEarly });
+  { digest = "", after, collectsDois = false, deliversEarly }: BatchPosition,
+): () => Promise<BatchPart<T> | undefined> {
+  const parts = readParts(run, query, converter.start, { from: after, deliversEarly });
   const knownDois = new Set(after?.dois);
-  let totalRows = after?.rows ?? 0;
-  let isComplete = after?.isComplete === true;
+  let position: Position = after ?? { shards: [], rows: 0, unitRows: 0 };
+  let isLast = after?.isComplete === true;
   return async () => {
-    if (isComplete) return undefined;
-    const next = await pages.next();
-    isComplete = next.done === true;
-    const { content, rows, remaining, hasMore, isPageEnd } = next.done
-      ? {
-        content: { data: converter.end(), dois: [] },
-        rows: 0,
-        remaining: [],
-        hasMore: false,
-        isPageEnd: true,
-      }
-      : next.value;
-    totalRows += rows;
-    for (const doi of content.dois) knownDois.add(doi);
-    const { progress } = execution;
+    if (isLast) return undefined;
+    const { done, value: part } = await parts.next();
+    isLast = done === true;
+    position = part?.position ?? { shards: [], rows: position.rows, unitRows: 0 };
+    for (const doi of part?.content.dois ?? []) knownDois.add(doi);
+    const { expectedRows = after?.expectedRows, missingRows = 0 } = run.progress;
     const counts = {
-      expectedRows: progress.expectedRows ?? after?.expectedRows,
-      missingRows: (after?.missingRows ?? 0) + (progress.missingRows ?? 0),
+      expectedRows,
+      missingRows: (after?.missingRows ?? 0) + missingRows,
       dois: collectsDois ? [...knownDois] : undefined,
     };
-    const batch = {
+    return {
       ...counts,
-      data: content.data,
-      rows,
-      totalRows,
+      data: part === undefined ? converter.end() : part.content.data,
+      rows: part?.rows ?? 0,
+      totalRows: position.rows,
       cursor: {
         ...counts,
+        ...position,
         version: CURSOR_VERSION,
-        query: fingerprint,
-        remaining,
-        rows: totalRows,
-        isComplete,
+        query: digest,
+        isComplete: isLast,
         writer: converter.writer?.state,
       },
-      isLast: isComplete,
-      hasMore: hasMore && totalRows < query.limit,
+      isLast,
+      hasMore: part !== undefined && part.hasMore && position.rows < query.limit,
+      isPageEnd: part?.isPageEnd ?? true,
     };
-    return { batch, isPageEnd };
   };
 }
 
-/** Returns the options that determine the result of a query, by their public names. */
-export function fingerprintOf(
+/** Returns a digest of the options that determine the result of a query. */
+export function digestOf(
   { resource, select, filter, box, limit, skipToken, partition }: CheckedQuery,
   baseUrl: string,
   format: FormatName | undefined,
   csv: CheckedCsvOptions | undefined,
-): Cursor["query"] {
-  return {
+): string {
+  const options = [
     resource,
     baseUrl,
     select,
     filter,
-    within: box,
-    limit: limit === Infinity ? undefined : limit,
+    box,
+    limit,
     skipToken,
     partition,
     format,
-    ...csv,
-  };
+    csv,
+  ];
+  return toHash(JSON.stringify(options));
+}
+
+/** Returns a hash (64 bits) of a text in hexadecimal: two FNV-1a hashes. It only has to tell queries apart. */
+function toHash(text: string): string {
+  let [low, high] = [0x811c9dc5, 0xc9dc5118];
+  for (const byte of utf8Encoder.encode(text)) {
+    low = Math.imul(low ^ byte, 0x01000193);
+    high = Math.imul(high ^ byte ^ 0xff, 0x01000193);
+  }
+  return [low, high].map((half) => (half >>> 0).toString(16).padStart(8, "0")).join("");
 }
 
 /**
  * Checks the option `after`.
  *
- * @param fingerprint Options that determine the result of the query that continues
+ * @param digest Digest of the query that continues
  * @throws {ValidationError} If it is not a cursor, or belongs to another query
  */
-export function checkCursor(after: unknown, fingerprint: Cursor["query"]): CheckedCursor {
-  if (!isCursor(after)) {
-    const hint = "start again without {after}";
+export function checkCursor(
+  after: unknown,
+  digest: string,
+  format: FormatName | undefined,
+): CheckedCursor {
+  const hint = "start again without {after}";
+  const hasWriter = isCursor(after) && after.writer !== undefined;
+  if (!isCursor(after) || after.query === digest && hasWriter !== (format !== undefined)) {
     throw invalidValue("after", "a cursor that batches() returned", after, hint);
   }
-  const names = [...new Set([...Object.keys(fingerprint), ...Object.keys(after.query)])];
-  const differing = names.find((name) =>
-    JSON.stringify(fingerprint[name]) !== JSON.stringify(after.query[name])
-  );
-  if (differing === undefined) return after;
-  throw new ValidationError(
-    "after",
-    `must be a cursor of the same query, got one with another ${differing}`,
-    { received: after, hint: `pass the same {${differing}} as before, or start without {after}` },
-  );
+  if (after.query === digest) return after;
+  throw new ValidationError("after", "is a cursor of another query", {
+    received: after.query,
+    hint: "pass the same options as before, or start without {after}",
+  });
 }
 
 /** Whether a value, which may have been read from a file, is a cursor with valid members. */
 export function isCursor(value: unknown): value is CheckedCursor {
   return hasForm<Cursor>(value, {
     version: (version) => version === CURSOR_VERSION,
-    query: isObject,
-    remaining: listOf(isShard),
+    query: isString,
+    shards: listOf(isShard),
     rows: isCount,
+    unitRows: isCount,
+    unitCount: optional(isCount),
     expectedRows: optional(isCount),
     missingRows: optional(isCount),
     isComplete: optional(isBoolean),
-    writer: (writer) =>
-      (value as Cursor).query.format === undefined ? writer === undefined : isWriterState(writer),
+    writer: optional(isWriterState),
     dois: optional(isListOfStrings),
   });
 }
 
 function isShard(value: unknown): boolean {
-  return hasForm<Shard>(value, {
-    clauses: listOf(isClause),
-    skipToken: optional(isString),
-    locations: optional(listOf(isCount)),
-    isUncounted: optional(isBoolean),
-    count: optional(isCount),
-    rows: optional(isCount),
-    isContinued: optional(isBoolean),
-    isJoined: optional(isBoolean),
-  });
+  return hasForm<Shard>(value, { clauses: listOf(isClause), after: optional(isString) });
 }
 
 /** Operators of the clauses of shards. */

@@ -7,22 +7,24 @@ import {
   type WriterOptions,
 } from "../formats/formats.ts";
 import { ValidationError } from "../errors.ts";
-import { startByteConversion, startRowConversion } from "./convert_page.ts";
+import { startRowConversion } from "./convert_page.ts";
 import type { Clause } from "../odata/clause.ts";
 import type { Bytes } from "../bytes.ts";
 import { invalidValue, requireOptions, requireType } from "../validation.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
-import { Execution, requireShortTarget, toRequestOptions } from "./fetch_page.ts";
-import { countQuery, firstRequest, requireRoomForLocations, urlOf } from "./shards.ts";
+import { createRun } from "./run.ts";
+import { firstUrlOf } from "./split.ts";
+import { countQuery } from "./read_parts.ts";
 import { checkCsvOptions, type CsvOptions } from "../formats/csv.ts";
 import type { ClientSettings } from "./options.ts";
 import type { AnyResourceQuery, LocationsQuery, Query } from "./query.ts";
 import {
   type Batch,
   type BatchOptions,
+  type BatchPart,
   type BatchPosition,
   checkCursor,
-  fingerprintOf,
+  digestOf,
   PAGE_PARTS,
   type PageConverter,
   requestBatches,
@@ -65,15 +67,10 @@ export function createQuery<R extends object>(
   requireType("onProgress", onProgress, "function");
   const query = checkQuery(resource, given, { added: clauses });
   const { select } = query;
-  const { url } = toRequestOptions(settings, firstRequest(query));
-  // The first request, and the first page of the query. They differ if the first request asks for the
-  // locations or the datasets by which the query is split.
-  requireShortTarget(url);
-  requireShortTarget(urlOf(query, settings));
-  if (query.box) requireRoomForLocations(query, settings);
+  const url = firstUrlOf(query, settings);
 
-  const createExecution = (stop: AbortSignal) =>
-    new Execution(settings, signal ? AbortSignal.any([signal, stop]) : stop, onProgress);
+  const startRun = (stop: AbortSignal) =>
+    createRun(settings, signal ? AbortSignal.any([signal, stop]) : stop, onProgress);
   /**
    * Creates a stream of batches. Cancelling it stops the request in flight.
    *
@@ -82,12 +79,12 @@ export function createQuery<R extends object>(
    */
   const streamBatches = <T, C>(
     converter: PageConverter<T>,
-    toChunks: (batch: Batch<T>, isPageEnd: boolean) => readonly C[],
+    toChunks: (batch: BatchPart<T>) => readonly C[],
     position: BatchPosition = {},
     readBatches = (next: NextBatch<T>) => next,
   ) => {
     const stop = new AbortController();
-    const batches = requestBatches(createExecution(stop.signal), query, converter, position);
+    const batches = requestBatches(startRun(stop.signal), query, converter, position);
     const next = readBatches(batches);
     let dropQueue = () => {};
     return toIterableStream(
@@ -99,7 +96,7 @@ export function createQuery<R extends object>(
             const item = await next();
             signal?.throwIfAborted();
             if (item === undefined) return controller.close();
-            const chunks = toChunks(item.batch, item.isPageEnd);
+            const chunks = toChunks(item);
             if (chunks.length === 0) continue;
             // `next` does not see a signal that aborts while chunks are queued.
             dropQueue = () => controller.error(signal?.reason);
@@ -134,7 +131,7 @@ export function createQuery<R extends object>(
     return streamBatches(converter, toChunks, { deliversEarly: true }, (next) =>
       readAhead(next, {
         isPageEnd: ({ isPageEnd }) => isPageEnd,
-        lengthOf: ({ batch }) => batch.data.length,
+        lengthOf: ({ data }) => data.length,
         readsNextPage,
         hasSpareRoom: () => buffer?.hasSpareRoom() ?? true,
         buffer,
@@ -158,8 +155,8 @@ export function createQuery<R extends object>(
     }
     if (format !== undefined) createFormatWriter(format, { csv }); // throws now if the format is invalid
     const checkedCsv = format && FORMATS[format].hasCsvOptions ? checkCsvOptions(csv) : undefined;
-    const fingerprint = fingerprintOf(query, settings.baseUrl, format, checkedCsv);
-    const after = cursor === undefined ? undefined : checkCursor(cursor, fingerprint);
+    const digest = digestOf(query, settings.baseUrl, format, checkedCsv);
+    const after = cursor === undefined ? undefined : checkCursor(cursor, digest, format);
     // A resumed list of DOIs is complete only if the cursor carries the earlier DOIs.
     const collectsDois = dois && (select ?? fieldNames(resource)).includes("DOI") &&
       (after === undefined || after.dois !== undefined);
@@ -168,13 +165,10 @@ export function createQuery<R extends object>(
         ? rowConverter<R>(collectsDois)
         : byteConverter(createFormatWriter(format, { csv, state: after?.writer }), collectsDois);
     const deliversEarly = options[PAGE_PARTS];
-    const toChunks = (batch: Batch<unknown>, isPageEnd: boolean) => [
-      deliversEarly ? { ...batch, isPageEnd } : batch,
-    ];
     return {
       [Symbol.asyncIterator]() {
-        const position = { fingerprint, after, collectsDois, deliversEarly };
-        return iterate(streamBatches(createConverter(), toChunks, position), signal);
+        const position = { digest, after, collectsDois, deliversEarly };
+        return iterate(streamBatches(createConverter(), (batch) => [batch], position), signal);
       },
     };
   };
@@ -186,7 +180,7 @@ export function createQuery<R extends object>(
 
   return {
     url,
-    count: () => countQuery(createExecution(new AbortController().signal), query),
+    count: () => countQuery(startRun(new AbortController().signal), query),
     pages,
     rows,
     bytes,
@@ -220,10 +214,9 @@ type NextBatch<T> = ReturnType<typeof requestBatches<T>>;
 
 /** Creates a converter of pages to rows. */
 function rowConverter<R extends object>(collectsDois = false): PageConverter<R[]> {
-  const last = { length: 0 };
   const toContent = (data: R[]) => ({ data, dois: collectsDois ? data.flatMap(doiOf) : [] });
   return {
-    start: (options) => startRowConversion(options, toContent, last),
+    start: (options) => startRowConversion(options, toContent),
     end: () => [],
   };
 }
@@ -236,7 +229,7 @@ function doiOf({ DOI }: { DOI?: unknown }): string | [] {
 /** Creates a converter of pages to the bytes of a document. */
 function byteConverter(writer: PageWriter, collectsDois = false): PageConverter<Bytes> {
   return {
-    start: (options) => startByteConversion(options, writer, collectsDois),
+    start: (options) => writer.openPage({ ...options, collectsDois }),
     end: () => writer.end(),
     writer,
   };

@@ -13,7 +13,6 @@ import {
   type CitedDataset,
   toCitation,
 } from "../formats/citations.ts";
-import type { Selection } from "../odata/selection.ts";
 import { requireOneOf, requireOptions } from "../validation.ts";
 import { createQuery } from "./create_query.ts";
 import { type ClientSettings, type DataStreamOptions, toClientSettings } from "./options.ts";
@@ -22,7 +21,8 @@ import type {
   LocationsQuery,
   Query,
   ResourceQuery,
-  ResourceRow,
+  SelectedRow,
+  Selection,
 } from "./query.ts";
 
 /**
@@ -120,7 +120,7 @@ export class DataStream {
     U extends boolean = false,
   >(
     query: ResourceQuery<"Metadata", S, U> = {},
-  ): Query<ResourceRow<"Metadata", S, U>> {
+  ): Query<SelectedRow<"Metadata", S, U>> {
     return createQuery("Metadata", query, this.#settings);
   }
 
@@ -149,20 +149,19 @@ export class DataStream {
     U extends boolean = false,
   >(
     query: ResourceQuery<"Locations", S, U> = {},
-  ): LocationsQuery<ResourceRow<"Locations", S, U>> {
-    const locations = createQuery<ResourceRow<"Locations", S, U>>(
+  ): LocationsQuery<SelectedRow<"Locations", S, U>> {
+    const locations = createQuery<SelectedRow<"Locations", S, U>>(
       "Locations",
       query,
       this.#settings,
     );
-    return locations as LocationsQuery<ResourceRow<"Locations", S, U>>;
+    return locations as LocationsQuery<SelectedRow<"Locations", S, U>>;
   }
 
   /**
    * Creates a query of Observations: the measurements, each with the id of its location.
    *
-   * @param query Fields, filter, bounding box, page size, limit and partition. Default: all rows, all
-   *   fields
+   * @param query Fields, filter, bounding box, page size and limit. Default: all rows, all fields
    * @returns A query, not yet sent
    * @throws {ValidationError} If an option is unknown or invalid
    *
@@ -189,7 +188,7 @@ export class DataStream {
     U extends boolean = false,
   >(
     query: ResourceQuery<"Observations", S, U> = {},
-  ): Query<ResourceRow<"Observations", S, U>> {
+  ): Query<SelectedRow<"Observations", S, U>> {
     return createQuery("Observations", query, this.#settings);
   }
 
@@ -197,8 +196,7 @@ export class DataStream {
    * Creates a query of Records: the measurements with all columns of their dataset and location, for a
    * CSV file. For other purposes, Observations are smaller.
    *
-   * @param query Fields, filter, bounding box, page size, limit and partition. Default: all rows, all
-   *   fields
+   * @param query Fields, filter, bounding box, page size and limit. Default: all rows, all fields
    * @returns A query, not yet sent
    * @throws {ValidationError} If an option is unknown or invalid
    *
@@ -218,7 +216,7 @@ export class DataStream {
    */
   records<const S extends Selection<"Records"> | undefined = undefined, U extends boolean = false>(
     query: ResourceQuery<"Records", S, U> = {},
-  ): Query<ResourceRow<"Records", S, U>> {
+  ): Query<SelectedRow<"Records", S, U>> {
     return createQuery("Records", query, this.#settings);
   }
 
@@ -226,7 +224,7 @@ export class DataStream {
    * Creates a query of a resource that is known only at run time.
    *
    * @param resource Name of the resource
-   * @param options Fields, filter, bounding box, page size, limit and partition: the options that the
+   * @param options Fields, filter, bounding box, page size and limit: the options that the
    *   method of the resource has
    * @returns A query, not yet sent. If the name is a literal, its rows have the type of that resource
    * @throws {ValidationError} If there is no such resource, or an option is invalid
@@ -253,7 +251,7 @@ export class DataStream {
   >(
     resource: N & (ResourceName extends N ? never : unknown),
     options?: ResourceQuery<N, S, U>,
-  ): Query<ResourceRow<N, S, U>>;
+  ): Query<SelectedRow<N, S, U>>;
   /** Creates a query of a resource that is known only at run time. */
   query<N extends ResourceName>(
     resource: N & (ResourceName extends N ? unknown : never),

@@ -67,7 +67,7 @@ export function statusError(
 
 /** Whether a response is a redirect. In a browser, a redirect that is not followed has status 0. */
 export function isRedirect({ status }: Response): boolean {
-  return status === 0 || (status >= 300 && status < 400);
+  return status === 0 || (status >= 300 && status < 400 && status !== 304);
 }
 
 /** Returns the `message` or `error.message` of a JSON body on one line, or an empty string. */

@@ -54,8 +54,10 @@ export interface IterableStream<T> extends ReadableStream<T> {
  * A stream to pipe to: the members that the `WritableStream` types of browsers, Deno and Node have in common.
  *
  * @typeParam T Type of a chunk
+ *
+ * @internal
  */
-export interface StreamDestination<T> {
+interface StreamDestination<T> {
   /** Whether a writer is active. */
   readonly locked: boolean;
   /** Aborts the stream. */

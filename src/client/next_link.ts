@@ -1,13 +1,14 @@
 import { DataStreamError, oneLine } from "../errors.ts";
 import { parseFilter } from "../odata/parse_filter.ts";
 import { parseSelect, type SystemQueryOptions } from "../odata/query_options.ts";
+import { parseWholeNumber } from "../validation.ts";
 import type { ServiceResponse } from "./transport.ts";
 
 /**
  * Reads the skip token of the next page. The link comes from `@odata.nextLink`, `odata.nextLink` or the
  * `Link` header. It may be raw or percent-encoded.
  *
- * The next request is the previous one with this token. Therefore the link must have the origin and the
+ * The next request is the previous one from another position. Therefore the link must have the origin and the
  * path of the request and, if it has `$select` or `$filter`, their values. Its other options are ignored.
  *
  * Source: DataStream Public API, "Response Format".
@@ -15,10 +16,10 @@ import type { ServiceResponse } from "./transport.ts";
  * @param envelope Members of the page other than its rows
  * @param response The response
  * @param sent Options of the request
- * @param seenTokens Skip tokens of earlier pages that are not integers
+ * @param seenTokens Skip tokens of earlier requests that do not have the form `Id:<digits>`
  * @returns The decoded token; `undefined` if there is no link
  * @throws {DataStreamError} If the link has another origin, path, `$select` or `$filter` than the
- *   request, has no readable token, or points to an earlier position
+ *   request, has no readable token, or repeats a token
  */
 export function readSkipToken(
   envelope: Record<string, unknown>,
@@ -48,12 +49,13 @@ export function readSkipToken(
     throw linkError("has another address than the request");
   }
   for (const name of ["$select", "$filter"] as const) {
-    const texts = optionTexts(link, name).flatMap(decodings);
+    const texts = [link, withoutFragment(link)]
+      .flatMap((text) => optionTexts(text, name)).flatMap(decodings);
     if (texts.length > 0 && !texts.some((text) => isSameOption(name, text, sent[name]))) {
       throw linkError(`has another ${name} than the request`);
     }
   }
-  const [encoded] = optionTexts(link, "$skiptoken");
+  const [, encoded] = /[?&](?:\$|%24)skiptoken=([^&#]*)/.exec(link) ?? [];
   if (!encoded) throw linkError("has no $skiptoken");
   let token: string;
   try {
@@ -61,22 +63,19 @@ export function readSkipToken(
   } catch (error) {
     throw linkError("has a wrongly encoded $skiptoken", error);
   }
-  const position = sent.$skiptoken;
-  if (token === position || seenTokens.has(token)) throw linkError("repeats an earlier page");
-  const [nextNumber, positionNumber] = [toIdNumber(token), toIdNumber(position)];
-  if (nextNumber !== undefined && positionNumber !== undefined && nextNumber <= positionNumber) {
-    throw linkError("points to an earlier position");
-  }
+  if (seenTokens.has(token)) throw linkError("repeats an earlier page");
   return token;
 }
 
-/**
- * Returns the number in a skip token such as `Id:99999`; `undefined` for other tokens, such as
- * Metadata's UUIDs.
- */
-export function toIdNumber(token: string | undefined): bigint | undefined {
+/** Returns the Id in a skip token such as `Id:99999`; `undefined` for other tokens, such as Metadata's UUIDs. */
+export function idOfToken(token: string | undefined): number | undefined {
   const [, digits] = /^Id:(\d+)$/.exec(token ?? "") ?? [];
-  return digits === undefined ? undefined : BigInt(digits);
+  return digits === undefined ? undefined : parseWholeNumber(digits);
+}
+
+/** Returns a link up to its first `#`. A raw filter may contain this character too. */
+function withoutFragment(link: string): string {
+  return link.split("#", 1)[0]!;
 }
 
 /**
@@ -87,7 +86,7 @@ export function toIdNumber(token: string | undefined): bigint | undefined {
  */
 function optionTexts(link: string, name: string): string[] {
   return ["(?:\\$|%24)?[\\w.~-]+=", "(?:\\$|%24)"].flatMap((next) => {
-    const option = new RegExp(`[?&](?:\\$|%24)${name.slice(1)}=(.*?)(?=&${next}|$)`, "s");
+    const option = new RegExp(`[?&](?:\\$|%24)${name.slice(1)}=(.*?)(?=&${next}|&?$)`, "s");
     return option.exec(link)?.[1] ?? [];
   });
 }

@@ -70,10 +70,32 @@ export interface DataStreamOptions {
    * `user-agent` header, which scripts cannot set in a browser. Default: none.
    */
   userAgent?: string | undefined;
-  /** Retry options. A missing one has its default. */
-  retry?: Partial<RetryPolicy> | undefined;
-  /** Timeouts of each request. A missing one has its default. */
-  timeouts?: Partial<Timeouts> | undefined;
+  /** Retry options. All times are in milliseconds. */
+  retry?: {
+    /**
+     * Maximum number of requests for one page or one count, from 1 to 1000. Delivered rows restart the
+     * number. With more than 1, responses with status 429 are not counted: Weir waits up to 15 minutes until the
+     * service accepts requests again. Default 6.
+     */
+    attempts?: number;
+    /** Maximum sum of the backoff delays for one page or one count, from 0 to 3600000. Default 30000. */
+    backoff?: number;
+    /**
+     * Maximum delay that is accepted from the response header `Retry-After`, from 0 to 3600000. If the
+     * service asks for a longer one, the query fails. Default 120000.
+     */
+    retryAfter?: number;
+  } | undefined;
+  /** Timeouts of each request, in milliseconds. */
+  timeouts?: {
+    /**
+     * Maximum time from the start of a request to the headers of its response, from 1 to 3600000.
+     * Default 45000.
+     */
+    headers?: number;
+    /** Maximum time between two chunks of the body (idle timeout), from 1 to 3600000. Default 30000. */
+    bytes?: number;
+  } | undefined;
   /**
    * Function that sends a request. Default: the global `fetch`, in Deno and Bun with a new connection
    * for each request. These runtimes repeat a request by themselves when a reused connection breaks, which

@@ -1,7 +1,8 @@
 import type { DataStreamError } from "../errors.ts";
 
 /**
- * Progress of a query, passed to `onProgress` after each page and before each retry.
+ * Progress of a query, passed to `onProgress` after each page, before each retry, before the query is split, and
+ * after a count at its end.
  *
  * @example One line per page
  * ```ts
@@ -31,7 +32,7 @@ export interface Progress {
   /**
    * Number of rows that the service counted for the query; `undefined` if it was not counted.
    * Observations and Records are counted after their first page, unless `partition` is `never` or
-   * `limit` is at most 1,000,000. Large counts are estimates.
+   * `limit` is at most 1,000,000. Other results of several pages are counted at their end. Large counts are estimates.
    */
   readonly expectedRows: number | undefined;
   /**
@@ -39,6 +40,8 @@ export interface Progress {
    * `incomplete: "warn"`. Absent if no row is missing.
    */
   readonly missingRows?: number;
+  /** By what the query is being split into smaller ones; otherwise `undefined`. */
+  readonly splitting?: "location" | "year" | undefined;
   /** The error that is being retried and the delay (ms) before the retry; otherwise `undefined`. */
   readonly retrying: { readonly fault: DataStreamError; readonly wait: number } | undefined;
 }

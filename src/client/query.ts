@@ -1,9 +1,8 @@
 import type { CsvOptions } from "../formats/csv.ts";
 import type { FormatName } from "../formats/formats.ts";
 import type { Filter } from "../odata/filter.ts";
-import type { FieldOptions, MeasuredInput, RowOptions } from "../odata/query_options.ts";
-import type { FilterFieldOf, MeasuredResource, ResourceName } from "../odata/resources.ts";
-import type { FittingSelection, SelectedRow, Selection } from "../odata/selection.ts";
+import type { QueryOptions } from "../odata/query_options.ts";
+import type { Field, FilterFieldOf, ResourceName, Row } from "../odata/resources.ts";
 import type { Batch, BatchOptions } from "./batches.ts";
 import type { IterableStream } from "./iterable_stream.ts";
 import type { Progress } from "./progress.ts";
@@ -12,8 +11,10 @@ import type { Progress } from "./progress.ts";
  * A query of the service. It sends nothing until its rows are read, and runs again each time they are
  * read; rows are not cached.
  *
- * Each method that reads rows returns all of them or fails with an error. Pages are requested one at a
- * time, and a page that fails is requested again. Formats such as CSV deliver rows while their page arrives, if
+ * Every row that DataStream returns arrives once, or you get an error: a result of several pages is compared
+ * with DataStream's count, but one page that is not full, a result that its own `limit` ends, and one that
+ * begins at a `skipToken` are not. Pages are requested one at a time, and a page that fails is requested
+ * again. Formats such as CSV deliver rows while their page arrives, if
  * their Ids are ascending integers. They continue a page that fails after the last delivered row. They request the
  * next page when the first chunk of a complete page was taken. With a `limit`, they wait until the page was taken and
  * the stream is read again. The methods of {@linkcode DataStream} create queries.
@@ -206,27 +207,21 @@ export interface LocationsQuery<R> extends Query<R> {
 }
 
 /**
- * Query options that are the same for all resources.
+ * Options of a query of a resource that is known only at run time.
  *
- * @example A query that a program can stop
+ * @example Options that come from a file
  * ```ts
- * import { DataStream, type QueryInput } from "@weir/datastream";
- * import { createSandbox } from "@weir/datastream/sandbox";
- * import { assertRejects } from "@std/assert";
+ * import { type AnyResourceQuery, DataStream } from "@weir/datastream";
+ * import type { ResourceName } from "@weir/datastream";
+ * import { assert } from "@std/assert";
  *
- * const stop = new AbortController();
- * const options: QueryInput = {
- *   limit: 50,
- *   top: 10,
- *   signal: stop.signal,
- *   onProgress: ({ pages }) => pages === 2 && stop.abort(new Error("enough")),
- * };
- * const { apiKey, url, fetch } = createSandbox({ requestsPerSecond: Infinity });
- * const client = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
- * await assertRejects(() => client.locations(options).toArray(), Error, "enough");
+ * const text = '["Records", {"select": "Id,ResultValue", "limit": 5}]';
+ * const [resource, options]: [ResourceName, AnyResourceQuery] = JSON.parse(text);
+ * const query = new DataStream().query(resource, options);
+ * assert(query.url.includes("/Records?"));
  * ```
  */
-export interface QueryInput extends RowOptions {
+export interface AnyResourceQuery extends QueryOptions {
   /**
    * Signal that stops the query, including the request in flight and waits for the rate limiter or a
    * retry. Default: none.
@@ -260,8 +255,7 @@ export type ResourceQuery<
   S extends Selection<R> | undefined = undefined,
   U extends boolean = false,
 > =
-  & QueryInput
-  // The members of FieldOptions, limited to the names of the resource.
+  & Omit<AnyResourceQuery, "select" | "filter" | "unchecked" | "partition">
   & {
     /** Fields to select, in order, as an array or separated by commas. Default: all. */
     select?: S & (U extends true ? unknown : FittingSelection<R, S>);
@@ -270,26 +264,66 @@ export type ResourceQuery<
     /** Whether to accept names and filters that Weir does not know. Default false. */
     unchecked?: U | undefined;
   }
-  & (R extends MeasuredResource ? MeasuredInput : unknown);
+  & (R extends "Observations" | "Records" ? Pick<AnyResourceQuery, "partition"> : unknown);
 
 /**
- * Options of a query of a resource that is known only at run time.
+ * Fields to select: an array, or a string with commas between the fields.
  *
- * @example Options that come from a file
- * ```ts
- * import { type AnyResourceQuery, DataStream } from "@weir/datastream";
- * import type { ResourceName } from "@weir/datastream";
- * import { assert } from "@std/assert";
- *
- * const text = '["Records", {"select": "Id,ResultValue", "limit": 5}]';
- * const [resource, options]: [ResourceName, AnyResourceQuery] = JSON.parse(text);
- * const query = new DataStream().query(resource, options);
- * assert(query.url.includes("/Records?"));
- * ```
+ * @typeParam R Resource whose fields an editor offers. `string & Record<never, never>` is any string, but
+ *   editors still offer the known names. A query rejects unknown ones
  */
-export interface AnyResourceQuery extends FieldOptions, QueryInput, MeasuredInput {}
+export type Selection<R extends ResourceName> =
+  | readonly (Field<R> | (string & Record<never, never>))[]
+  | string;
 
-/** A row of a query: the selected fields; fields of any name if the query is unchecked. */
-export type ResourceRow<R extends ResourceName, S, U extends boolean> = U extends true
+/**
+ * Row with the selected fields. If the selection is not a literal, each field is optional; if it is an
+ * array of `string`, the row can also be indexed by any string. If the query is unchecked, it has fields of
+ * any name.
+ *
+ * @typeParam R The resource
+ * @typeParam S The selection; `undefined` for all fields
+ * @typeParam U Type of the option `unchecked`
+ */
+export type SelectedRow<R extends ResourceName, S, U extends boolean = false> = U extends true
   ? Record<string, unknown>
-  : SelectedRow<R, S>;
+  : S extends undefined ? Row<R>
+  : string extends SelectedField<S> ? Partial<Row<R>> & Record<string, unknown>
+  : S extends readonly unknown[]
+    ? number extends S["length"] ? Partial<Pick<Row<R>, SelectedField<S> & Field<R>>>
+    : Pick<Row<R>, SelectedField<S> & Field<R>>
+  : Pick<Row<R>, SelectedField<S> & Field<R>>;
+
+/**
+ * Type that a selection must have: its own type if its names are not literals, which are checked only when the
+ * program runs, or if the resource has all its fields. Otherwise a type that makes the compiler's error name the
+ * wrong fields.
+ *
+ * @internal
+ */
+type FittingSelection<R extends ResourceName, S> = string extends SelectedField<S> ? S
+  : SelectedField<S> extends Field<R> ? S
+  : S extends string ? { [F in Exclude<Names<S>, Field<R>>]: `is not a field of ${R}` }
+  : readonly Field<R>[];
+
+/**
+ * Fields of a selection; `string` if they are not literals.
+ *
+ * @internal
+ */
+type SelectedField<S> = S extends readonly (infer F)[] ? F : S extends string ? Names<S> : never;
+
+/**
+ * Names in a string, separated by commas.
+ *
+ * @internal
+ */
+type Names<T extends string> = T extends `${infer First},${infer Rest}` ? Trim<First> | Names<Rest>
+  : Trim<T>;
+
+/**
+ * Name without the spaces around it.
+ *
+ * @internal
+ */
+type Trim<T extends string> = T extends ` ${infer Rest}` | `${infer Rest} ` ? Trim<Rest> : T;

@@ -1,27 +1,10 @@
 import { amendError, type DataStreamError } from "../errors.ts";
 import type { FailedAttempt } from "./http_error.ts";
 
-/**
- * Retry options. All times are in milliseconds.
- *
- * @example No retries
- * ```ts
- * import { DataStream, type RetryPolicy } from "@weir/datastream";
- * import { assert } from "@std/assert";
- *
- * const retry: Partial<RetryPolicy> = { attempts: 1 };
- * assert(new DataStream({ retry }).metadata().url);
- * ```
- */
+/** The option `retry` of a client, with its defaults. */
 export interface RetryPolicy {
-  /** Maximum number of requests for one page or one count, from 1 to 1000. Default 6. */
   attempts: number;
-  /** Maximum sum of the backoff delays for one page or one count, from 0 to 3600000. Default 30000. */
   backoff: number;
-  /**
-   * Maximum delay that is accepted from the response header `Retry-After`, from 0 to 3600000. If the
-   * service asks for a longer one, the query fails. Default 120000.
-   */
   retryAfter: number;
 }
 
@@ -30,6 +13,11 @@ export const DEFAULT_RETRY: RetryPolicy = { attempts: 6, backoff: 30_000, retryA
 
 /** Maximum delay (ms) of the first backoff. It doubles with each attempt. */
 const FIRST_BACKOFF = 1_000;
+
+/** Maximum delay (ms) after a 429 without `Retry-After`. */
+const MAX_RATE_LIMIT_DELAY = 60_000;
+/** Maximum sum (ms) of the delays after responses with status 429. */
+const MAX_BLOCKED = 900_000;
 
 /** How to retry after an error. */
 interface RetryRule {
@@ -83,7 +71,7 @@ const RULES_BY_KIND: Record<DataStreamError["kind"], readonly RetryRule[]> = {
  * `blockTime` is the time (ms) for which the rate limiter delays every request with the same API key;
  * `undefined` for no delay. It applies even if this request is not retried.
  */
-type RetryDecision =
+export type RetryDecision =
   | { action: "fail"; error: DataStreamError; blockTime: number | undefined }
   | { action: "retry"; delay: number; top: number | undefined; blockTime: number | undefined };
 
@@ -100,6 +88,9 @@ export function createRetryDecider(policy: RetryPolicy): RetryDecider {
   const timesApplied = new Map<readonly RetryRule[], number>();
   let attempts = 0;
   let backoffLeft = policy.backoff;
+  /** Number of responses with status 429, and the sum of the delays after them. */
+  let blocks = 0;
+  let blocked = 0;
 
   const nextRule = (error: DataStreamError): RetryRule | undefined => {
     const rules = rulesFor(error);
@@ -109,11 +100,15 @@ export function createRetryDecider(policy: RetryPolicy): RetryDecider {
   };
 
   return ({ error, isPermanent }, top) => {
-    attempts++;
     const { retryAfter } = error;
     const rule = nextRule(error);
+    if (rule?.blocksKey && maxAttempts > 1) blocks++;
+    else attempts++;
+    const blockDelay = Math.min(randomBackoff(blocks), MAX_RATE_LIMIT_DELAY);
     const delay = Math.min(randomBackoff(attempts), backoffLeft);
-    const blockTime = rule?.blocksKey ? Math.min(retryAfter ?? delay, maxRetryAfter) : undefined;
+    const blockTime = rule?.blocksKey
+      ? Math.min(retryAfter ?? blockDelay, maxRetryAfter)
+      : undefined;
     const fail = (error: DataStreamError) => ({ action: "fail" as const, error, blockTime });
     const retry = (delay: number, top: number | undefined) => ({
       action: "retry" as const,
@@ -127,16 +122,18 @@ export function createRetryDecider(policy: RetryPolicy): RetryDecider {
     if (retryAfter !== undefined && retryAfter > maxRetryAfter) {
       return fail(withRetryTime(error, retryAfter));
     }
+    if (blockTime !== undefined) {
+      // At least the backoff, so that `Retry-After: 0` does not repeat the request forever.
+      blocked += Math.max(blockTime, blockDelay);
+      return blocked > MAX_BLOCKED ? fail(withAttempts(error, blocks)) : retry(blockTime, top);
+    }
     const canHalve = rule.halvesTop && top !== undefined && top > 1;
     const nextTop = canHalve ? Math.floor(top / 2) : top;
-    if (!rule.usesBackoff && !rule.blocksKey) {
+    if (!rule.usesBackoff) {
       // 413: retry with a smaller `$top`, immediately unless the header `Retry-After` sets a delay.
       return canHalve ? retry(retryAfter ?? 0, nextTop) : fail(withAttempts(error, attempts));
     }
-    // Wait for `Retry-After`. Except after 429, wait at least the backoff.
-    if (retryAfter !== undefined && (rule.blocksKey || retryAfter >= delay)) {
-      return retry(retryAfter, nextTop);
-    }
+    if (retryAfter !== undefined && retryAfter >= delay) return retry(retryAfter, nextTop);
     if (backoffLeft <= 0) return fail(withAttempts(error, attempts));
     backoffLeft -= delay;
     return retry(delay, nextTop);
@@ -166,47 +163,4 @@ function withAttempts(error: DataStreamError, attempts: number): DataStreamError
 function withRetryTime(error: DataStreamError, milliseconds: number): DataStreamError {
   const seconds = Math.ceil(milliseconds / 1000);
   return amendError(error, { hint: `try again in ${seconds} s, as DataStream asks` });
-}
-
-/** Number of pages without an error after which a reduced page size is doubled. */
-const GOOD_PAGES = 3;
-/** Upper limit of this number, which doubles each time that a doubled page size is refused. */
-const MAX_GOOD_PAGES = 96;
-
-/**
- * The page size that the service can deliver. It is halved after a page that was too large or too slow. It is
- * doubled, up to the wanted size, after some good pages (pages without an error).
- *
- * A service that can never deliver a size would refuse it each time. Therefore each refusal directly after
- * a doubling also doubles the number of good pages before the next attempt.
- */
-export class PageSize {
-  #max = Infinity;
-  #goodPages = 0;
-  #goodPagesToGrow = GOOD_PAGES;
-  #hasJustGrown = false;
-
-  /** Returns the page size to request if the caller wants `wanted` rows per page. */
-  limit(wanted: number): number {
-    return Math.min(wanted, this.#max);
-  }
-
-  /** Records that a page was too large or too slow, and is requested with `top` rows. */
-  shrinkTo(top: number): void {
-    if (this.#hasJustGrown) {
-      this.#goodPagesToGrow = Math.min(MAX_GOOD_PAGES, 2 * this.#goodPagesToGrow);
-    }
-    this.#max = top;
-    this.#goodPages = 0;
-    this.#hasJustGrown = false;
-  }
-
-  /** Records a good page that was requested with `top` rows; `wanted` is the size without reduction. */
-  succeeded(top: number, wanted: number): void {
-    this.#hasJustGrown = false;
-    if (this.#max === Infinity || ++this.#goodPages < this.#goodPagesToGrow) return;
-    this.#goodPages = 0;
-    this.#hasJustGrown = true;
-    this.#max = 2 * top >= wanted ? Infinity : 2 * top;
-  }
 }

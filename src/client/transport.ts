@@ -1,8 +1,7 @@
 // Sends one HTTP request when the rate limiter permits it, and reads its response within the timeouts.
 import { toRequest } from "../endpoint/to_request.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
-import { type Bytes, utf8Decoder } from "../bytes.ts";
-import { type ByteTarget, concatBytes } from "../formats/page_writer.ts";
+import type { Bytes } from "../bytes.ts";
 import { abortable, type Clock, startTimeLimit } from "../clock.ts";
 import {
   FailedAttempt,
@@ -16,25 +15,9 @@ import {
 import type { Permit, PermitRefusal, RateLimiter } from "./rate_limiter.ts";
 import type { StartLimits } from "./start_limits.ts";
 
-/**
- * Timeouts of each request, in milliseconds.
- *
- * @example Two minutes for the headers of a slow server
- * ```ts
- * import { DataStream, type Timeouts } from "@weir/datastream";
- * import { assert } from "@std/assert";
- *
- * const timeouts: Partial<Timeouts> = { headers: 120_000 };
- * assert(new DataStream({ timeouts }).metadata().url);
- * ```
- */
+/** The option `timeouts` of a client, with its defaults. */
 export interface Timeouts {
-  /**
-   * Maximum time from the start of a request to the headers of its response, from 1 to 3600000.
-   * Default 45000.
-   */
   headers: number;
-  /** Maximum time between two chunks of the body (idle timeout), from 1 to 3600000. Default 30000. */
   bytes: number;
 }
 
@@ -67,43 +50,34 @@ export interface ServiceResponse {
   url: string;
   headers: Headers;
   /**
-   * Reads the next bytes of the body into a target. Returns false at the end of the body.
+   * Reads the next bytes of the body; `undefined` at its end. They are valid until the next call.
    *
    * @throws {FailedAttempt} If the body is incomplete or late
-   * @throws The error of the target
    */
-  readBody(target: ByteTarget): Promise<boolean>;
+  read(): Promise<Uint8Array | undefined>;
+  /** Ends the request: cancels the rest of the body and releases the permit. Closing it again has no effect. */
+  close(): void;
   /** Replaces the API key in a text that an error message quotes. */
   redact: (text: string) => string;
 }
-
-/**
- * Reads a response with status 200 while it arrives.
- *
- * @typeParam P Type of the parts that it yields before the response is complete
- * @typeParam T Type of the result
- */
-export type ResponseReader<P, T> = (response: ServiceResponse) => AsyncGenerator<P, T, void>;
 
 /** Number of bytes after which the body of an error response is cancelled. */
 const MAX_ERROR_BODY = 2_000;
 
 /**
- * Sends one request when the rate limiter permits it, and reads the response. Releases the permit as soon
- * as the body has ended.
+ * Sends one request when the rate limiter permits it. Releases the permit when the body has ended or the response
+ * is closed.
  *
  * @param onStart Called when the request starts, after the wait for the rate limiter
- * @param readResponse Reads the response if its status is 200
- * @throws {FailedAttempt} If the status is not 200, or the response is incomplete or late
- * @throws The error of `readResponse`
+ * @returns The response, if its status is 200
+ * @throws {FailedAttempt} If the status is not 200, or the headers are late
  */
-export async function* sendRequest<P, T>(
+export async function sendRequest(
   options: RequestOptions,
   transport: TransportOptions,
   signal: AbortSignal,
   onStart: () => void,
-  readResponse: ResponseReader<P, T>,
-): AsyncGenerator<P, T, void> {
+): Promise<ServiceResponse> {
   const { url } = options;
   const { fetch, timeouts, clock, apiKey, startLimits } = transport;
   const redact = (text: string) =>
@@ -113,81 +87,87 @@ export async function* sendRequest<P, T>(
   const attempt = new AbortController();
   const request = toRequest(options, { signal: attempt.signal });
   const permit = await acquirePermit(url, transport, signal);
-  const abort = () => {
-    attempt.abort(signal.reason);
-    // Not only in `finally`, which workerd does not run after the client of the app has left.
-    callLimiter(() => permit.release());
-  };
-  signal.addEventListener("abort", abort, { once: true });
+  let body: BodyReader | undefined;
   const loseUnless = (isHeld: boolean | void) => {
     if (isHeld === false) attempt.abort(lostPermit(url));
   };
   const extend = () => callLimiter(() => permit.extend(), loseUnless, () => loseUnless(false));
   const timer = startTimeouts(timeouts, clock, extend, (error) => attempt.abort(error));
+  // The listener also releases the permit: workerd runs no `finally` after the client of the app has left.
+  const abort = () => {
+    attempt.abort(signal.reason);
+    callLimiter(() => permit.release());
+  };
+  signal.addEventListener("abort", abort, { once: true });
+  const cancel = () => body?.cancel(attempt.signal.reason);
+  attempt.signal.addEventListener("abort", cancel, { once: true });
+  let isClosed = false;
+  const end = (outcome?: "success") => {
+    if (isClosed) return;
+    isClosed = true;
+    timer.stop();
+    signal.removeEventListener("abort", abort);
+    attempt.signal.removeEventListener("abort", cancel);
+    if (outcome === undefined) body?.cancel();
+    callLimiter(() => permit.release(outcome));
+    // Keeps the request and its signal referenced until here. Node may otherwise garbage-collect them
+    // while the request is in flight, and an abort then has no effect (nodejs/node#55428).
+    void request.signal;
+  };
   const onBytes = () => {
     timer.restart();
     startLimits?.onBytes();
   };
-  const end = (outcome?: "success") => {
-    timer.stop();
-    signal.removeEventListener("abort", abort);
-    attempt.signal.removeEventListener("abort", cancel);
-    callLimiter(() => permit.release(outcome));
-  };
-  let body: BodyReader | undefined;
-  let isReading = false;
-  let isEnded = false;
-  const failure = (error: unknown) =>
-    error instanceof FailedAttempt
+  /** Ends the request, and converts an error to the one of the attempt. */
+  const fail = (error: unknown) => {
+    end();
+    signal.throwIfAborted();
+    return error instanceof FailedAttempt
       ? error
       : networkFailure(error, url, apiKey === undefined ? undefined : redact);
-  // A body may ignore the signal of its request.
-  const cancel = () => body?.cancel(attempt.signal.reason);
+  };
   try {
     signal.throwIfAborted(); // it may have aborted after the permit was given
     onStart();
     startLimits?.onRequest();
-    const response = await rejectOnAbort(fetch(request), attempt.signal);
+    const response = await abortable(closeIfLate(fetch(request), attempt.signal), attempt.signal);
     callLimiter(() => permit.responded());
     onBytes();
     body = openBody(response.body);
-    attempt.signal.addEventListener("abort", cancel, { once: true });
     if (attempt.signal.aborted) cancel();
     if (response.status !== 200) {
       const text = await readStart(response, body, onBytes);
       signal.throwIfAborted();
       throw new FailedAttempt(statusError(response, url, text, redact));
     }
-    const { read, add } = body;
-    const readBody = async (target: ByteTarget): Promise<boolean> => {
-      let result;
-      try {
-        result = await read(target);
-        attempt.signal.throwIfAborted();
-      } catch (error) {
-        signal.throwIfAborted();
-        throw failure(error);
-      }
-      const { done, value } = result;
-      if (done) {
-        isEnded = true;
-        end("success");
-      } else onBytes();
-      if (value !== undefined) add(target, value);
-      return !done;
+    const { read } = body;
+    return {
+      url,
+      headers: response.headers,
+      redact,
+      async read() {
+        let bytes;
+        try {
+          bytes = await read();
+          attempt.signal.throwIfAborted();
+        } catch (error) {
+          throw fail(error);
+        }
+        if (bytes === undefined) end("success");
+        else onBytes();
+        return bytes;
+      },
+      close: () => end(),
     };
-    isReading = true;
-    return yield* readResponse({ url, headers: response.headers, readBody, redact });
   } catch (error) {
-    signal.throwIfAborted();
-    throw isReading ? error : failure(error);
-  } finally {
-    if (!isEnded) body?.cancel();
-    end();
-    // Keeps the request and its signal referenced until here. Node may otherwise garbage-collect them
-    // while the request is in flight, and an abort then has no effect (nodejs/node#55428).
-    void request.signal;
+    throw fail(error);
   }
+}
+
+/** Cancels the body of a response that arrives after the signal has aborted. */
+function closeIfLate(pending: Promise<Response>, signal: AbortSignal): Promise<Response> {
+  pending.then((late) => signal.aborted ? late.body?.cancel() : undefined).catch(() => {});
+  return pending;
 }
 
 /** Time (ms) after the maximum wait after which a rate limiter is treated as failed. */
@@ -272,7 +252,7 @@ interface TimeoutTimer {
  * @param onTimeout Called at most once: with a `TimeoutError` if the headers or bytes do not arrive in
  *   time, or with the error that `clock.sleep()` throws
  */
-export function startTimeouts(
+function startTimeouts(
   { headers, bytes }: Timeouts,
   clock: Clock,
   onCheck: () => void,
@@ -305,63 +285,51 @@ export function startTimeouts(
   };
 }
 
-/**
- * Waits for a response, and rejects immediately when the signal aborts, because an injected `fetch` may
- * ignore the signal. Cancels the body of a response that arrives after the abort.
- */
-async function rejectOnAbort(pending: Promise<Response>, signal: AbortSignal): Promise<Response> {
-  let abort = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason);
-  });
-  signal.addEventListener("abort", abort, { once: true });
-  if (signal.aborted) abort();
-  try {
-    return await Promise.race([pending, aborted]);
-  } catch (error) {
-    pending.then((late) => late.body?.cancel()).catch(() => {});
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
-}
-
 /** Reader of a body. Each read creates few objects, because a compressed body has thousands of reads. */
 interface BodyReader {
-  /** Reads the next bytes for a target. At the end, `value` is `undefined` or has no bytes. */
-  read(target: ByteTarget): Promise<{ done: boolean; value?: Bytes | undefined }>;
-  /** Adds the bytes of a read to its target. */
-  add(target: ByteTarget, bytes: Bytes): void;
-  /** Cancels the body. A pending `read()` then ends or rejects. */
+  /** Reads the next bytes; `undefined` at the end. */
+  read(): Promise<Bytes | undefined>;
+  /** Cancels the body. A pending read rejects with the reason, also if the body ignores it. */
   cancel(reason?: unknown): void;
 }
+
+/** Length (bytes) of the memory that is filled by reads. */
+const READ_LENGTH = 1 << 18;
 
 /**
  * Opens a body for reading.
  *
- * In Deno and workerd, a byte stream is read into the memory of the target ("bring your own buffer"). With a
- * default reader, Deno allocates a buffer for each 4 KB of a compressed body. A body of 180 MB then takes 189 MB of
- * memory instead of 59 MB. Workerd reads every body in chunks of 4 KB, which takes 3.5 times the CPU time.
+ * In Deno and workerd, a byte stream is read into memory of the caller ("bring your own buffer"), which is reused.
+ * With a default reader, Deno allocates a buffer for each 4 KB of a compressed body. A body of 180 MB then takes
+ * 189 MB of memory instead of 59 MB. Workerd reads every body in chunks of 4 KB, which takes 3.5 times the CPU time.
  *
- * Node uses a default reader: reading into the target needs the same memory and 1.1 times the CPU time, because
+ * Node uses a default reader: reading into given memory needs the same memory and 1.1 times the CPU time, because
  * each read moves the buffer.
  */
 function openBody(body: ReadableStream<Bytes> | null): BodyReader {
-  if (body === null) return { read: () => Promise.resolve({ done: true }), add() {}, cancel() {} };
+  if (body === null) return { read: () => Promise.resolve(undefined), cancel() {} };
   const byteReader = openByteStream(body);
-  if (byteReader !== undefined) {
-    return {
-      read: (target) => byteReader.read(target.space()),
-      // Also at the end: the stream then returns the memory as an empty view, unless it was cancelled.
-      add: (target, bytes) => target.add(bytes),
-      cancel: (reason) => void byteReader.cancel(reason).catch(() => {}),
-    };
-  }
-  const reader = body.getReader();
+  const reader = byteReader ?? body.getReader();
+  let memory = new Uint8Array(byteReader ? READ_LENGTH : 0);
+  const next = async () => {
+    if (byteReader === undefined) {
+      return (await (reader as ReadableStreamDefaultReader<Bytes>).read()).value;
+    }
+    const { done, value } = await byteReader.read(memory);
+    if (value !== undefined) memory = new Uint8Array(value.buffer);
+    return done ? undefined : value;
+  };
+  let rejectRead: (reason: unknown) => void = () => {};
   return {
-    read: () => reader.read(),
-    add: (target, bytes) => target.append(bytes),
-    cancel: (reason) => void reader.cancel(reason).catch(() => {}),
+    read: () =>
+      new Promise((resolve, reject) => {
+        rejectRead = reject;
+        next().then(resolve, reject);
+      }),
+    cancel(reason) {
+      rejectRead(reason);
+      reader.cancel(reason).catch(() => {});
+    },
   };
 }
 
@@ -389,27 +357,21 @@ async function readStart(
   body: BodyReader,
   onBytes: () => void,
 ): Promise<string> {
-  const chunks: Bytes[] = [];
+  const decoder = new TextDecoder();
+  let text = "";
   let missing = isRedirect(response) ? 0 : MAX_ERROR_BODY;
-  const target: ByteTarget = {
-    space: () => new Uint8Array(MAX_ERROR_BODY),
-    add: (filled) => target.append(filled),
-    append(chunk: Bytes) {
-      chunks.push(chunk);
-      missing -= chunk.length;
-    },
-  };
   try {
     while (missing > 0) {
-      const { done, value } = await body.read(target);
-      if (done) break;
+      const bytes = await body.read();
+      if (bytes === undefined) break;
       onBytes();
-      if (value !== undefined) body.add(target, value);
+      text += decoder.decode(bytes, { stream: true });
+      missing -= bytes.length;
     }
   } catch {
     return ""; // the status explains the failure better than this error
   }
-  return utf8Decoder.decode(concatBytes(chunks));
+  return text + decoder.decode();
 }
 
 /**

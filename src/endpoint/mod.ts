@@ -32,8 +32,8 @@
  * | {@linkcode toRequest} | turns these options into a `Request` |
  * | {@linkcode ValidationError} | the error for an invalid option |
  *
- * The entry `@weir/datastream` exports the same names and the client, which adds paging, retries and the rate
- * limit.
+ * The entry `@weir/datastream` exports the same functions and the client, which adds paging, retries and the
+ * rate limit. The types of the builder are exported here only.
  *
  * ## Runtimes
  *
@@ -42,7 +42,7 @@
  *
  * @module
  */
-export { ValidationError, type ValidationErrorFacts } from "../errors.ts";
+export { ValidationError } from "../errors.ts";
 export { endpoint } from "./endpoint.ts";
 export type { PlaceholderName, RouteVariables, UrlVariable } from "./route_variable_types.ts";
 export { toRequest } from "./to_request.ts";

@@ -22,7 +22,7 @@ export type HeaderPairs =
  *
  * @example A header, a placeholder and a query parameter
  * ```ts
- * import { endpoint, type EndpointOptions } from "@weir/datastream";
+ * import { endpoint, type EndpointOptions } from "@weir/datastream/endpoint";
  * import { assertEquals } from "@std/assert";
  *
  * const options: EndpointOptions = {
@@ -62,7 +62,7 @@ export interface EndpointOptions {
  *
  * @example Another format of a vendor type
  * ```ts
- * import { endpoint, type MediaType } from "@weir/datastream";
+ * import { endpoint, type MediaType } from "@weir/datastream/endpoint";
  * import { assertEquals } from "@std/assert";
  *
  * const mediaType: MediaType = { format: "raw" };
@@ -95,7 +95,7 @@ export interface MergedOptions extends EndpointOptions {
  *
  * @example Method, URL and headers
  * ```ts
- * import { endpoint, type RequestOptions } from "@weir/datastream";
+ * import { endpoint, type RequestOptions } from "@weir/datastream/endpoint";
  * import { assertEquals } from "@std/assert";
  *
  * const { method, url, headers }: RequestOptions = endpoint("HEAD https://example.org/{id}", { id: 7 });

@@ -3,103 +3,13 @@ import type { Bytes } from "../bytes.ts";
 import { releaseBuffer } from "./page_writer.ts";
 
 /**
- * Number of zero bytes after the unread bytes. JSON has no zero bytes, so a scanner stops there: it reads at most
- * eight bytes past a byte that is not zero.
- *
- * V8 compiles a loop that has read past the end of a typed array to code that is 2 to 3 times slower.
- */
-const SENTINEL_LENGTH = 16;
-
-/** Default capacity (bytes). A larger one is not faster, and a smaller one takes more reads. */
-const WINDOW_LENGTH = 1 << 18;
-
-/** The part of a page that has arrived and is not yet read. It grows if less than a quarter of it is free. */
-export class PageWindow {
-  /** The buffer. Reading a stream can replace it. */
-  bytes: Bytes;
-  /** View of the same buffer. */
-  view: DataView;
-  /** Offset of the first unread byte. */
-  start = 0;
-  /** Offset after the last unread byte. Zeros follow. */
-  end = 0;
-
-  /** @param pageLength Length (bytes) of the page, if it is known */
-  constructor(pageLength = Infinity) {
-    this.bytes = new Uint8Array(Math.min(WINDOW_LENGTH, Math.max(1, pageLength) + SENTINEL_LENGTH));
-    this.view = new DataView(this.bytes.buffer);
-  }
-
-  /** Returns the part of the buffer to fill next. It is invalid after the next call. */
-  space(): Bytes {
-    if (this.start > 0) {
-      this.bytes.copyWithin(0, this.start, this.end);
-      this.end -= this.start;
-      this.start = 0;
-    }
-    const limit = this.bytes.length - SENTINEL_LENGTH;
-    if (limit - this.end < limit / 4 && this.end > 0) this.#grow();
-    return this.bytes.subarray(this.end, this.bytes.length - SENTINEL_LENGTH);
-  }
-
-  /**
-   * Adds bytes.
-   *
-   * @param filled The start of the last `space()`; a stream may have moved it to another buffer
-   */
-  add(filled: Bytes): void {
-    if (filled.buffer !== this.bytes.buffer) this.#use(filled.buffer);
-    this.#advance(filled.length);
-  }
-
-  /**
-   * Copies bytes into the free part of the buffer.
-   *
-   * @param chunk The bytes
-   * @param start Offset of the first byte to copy
-   * @returns The number of bytes that were copied; there may be no room for all of them
-   */
-  append(chunk: Uint8Array, start: number): number {
-    const space = this.space();
-    const isWhole = start === 0 && chunk.length <= space.length;
-    // A part of an array is a new object.
-    const part = isWhole ? chunk : chunk.subarray(start, start + space.length);
-    space.set(part);
-    this.#advance(part.length);
-    return part.length;
-  }
-
-  /** Frees the memory. The window cannot be used after this. */
-  release(): void {
-    releaseBuffer(this.bytes);
-  }
-
-  #advance(length: number): void {
-    this.end += length;
-    this.bytes.fill(0, this.end, this.end + SENTINEL_LENGTH);
-  }
-
-  #grow(): void {
-    const larger = new Uint8Array(2 * this.bytes.length);
-    larger.set(this.bytes.subarray(0, this.end));
-    releaseBuffer(this.bytes);
-    this.#use(larger.buffer);
-  }
-
-  #use(buffer: ArrayBuffer): void {
-    this.bytes = new Uint8Array(buffer);
-    this.view = new DataView(buffer);
-  }
-}
-
-/**
  * Initial capacity (bytes). The system commits only what is written, so it is larger than most pages of few fields.
  * From 16 KB, a buffer would be copied five times while such a page is written.
  */
 const INITIAL_CAPACITY = 1 << 19;
 
-/** Number of bytes after those that were reserved, which `copyWords()` may overwrite. */
-const SPARE_LENGTH = 8;
+/** Number of bytes after those that were reserved: `copyWords()` may overwrite eight, and a window ends with zeros. */
+const SPARE_LENGTH = 16;
 
 /** Growing buffer to which bytes are appended. */
 export class ByteBuffer {
@@ -147,8 +57,31 @@ export class ByteBuffer {
 
   /** Removes the first `count` bytes. */
   dropFirst(count: number): void {
-    this.bytes.copyWithin(0, count, this.length);
+    if (count > 0) this.bytes.copyWithin(0, count, this.length);
     this.length -= count;
+  }
+}
+
+/**
+ * The part of a page that has arrived and is not yet read.
+ *
+ * Zeros follow its bytes. JSON has no zero bytes, so a scanner stops there: it reads at most eight bytes past a byte
+ * that is not zero. V8 compiles a loop that has read past the end of a typed array to code that is 2 to 3 times slower.
+ */
+export class PageWindow extends ByteBuffer {
+  /** Offset of the first unread byte. */
+  start = 0;
+
+  constructor() {
+    super(0);
+  }
+
+  /** Adds bytes. Moves the unread ones to the start of the buffer. */
+  override append(bytes: Uint8Array): void {
+    this.dropFirst(this.start);
+    this.start = 0;
+    super.append(bytes);
+    this.bytes.fill(0, this.length, this.length + SPARE_LENGTH);
   }
 }
 

@@ -1,7 +1,7 @@
 // Citations of datasets: the filters for their rows of Metadata, and the conversion of these rows to text.
 import { oneLine } from "../errors.ts";
 import type { BoundingBox } from "../odata/bounding_box.ts";
-import { type Clause, textClause } from "../odata/clause.ts";
+import { type Clause, normalizeDoi, textClause } from "../odata/clause.ts";
 import { datasetClauses } from "../odata/dataset_filter.ts";
 import type { Filter } from "../odata/filter.ts";
 import { invalidValue, isListOfStrings } from "../validation.ts";
@@ -14,28 +14,31 @@ import { invalidValue, isListOfStrings } from "../validation.ts";
  * import type { Citation } from "@weir/datastream";
  * import { assertEquals } from "@std/assert";
  *
- * const toReference = ({ citation, link }: Citation) => `${citation} ${link}`;
+ * const toReference = ({ citation, version }: Citation) => `${citation} Version ${version}.`;
  * const one: Citation = {
  *   doi: "10.25976/weir-aa00",
  *   link: "https://doi.org/10.25976/weir-aa00",
  *   name: "Synthetic Rivers",
  *   version: "1.0.0",
- *   citation: "Weir. 2019.",
+ *   citation: "Weir. 2019. https://doi.org/10.25976/weir-aa00",
  *   licence: "https://opendatacommons.org/licenses/by/1-0/",
  * };
- * assertEquals(toReference(one), "Weir. 2019. https://doi.org/10.25976/weir-aa00");
+ * assertEquals(toReference(one), "Weir. 2019. https://doi.org/10.25976/weir-aa00 Version 1.0.0.");
  * ```
  */
 export interface Citation {
   /** DOI of the dataset, such as `10.25976/xxxx-xx00`. */
   doi: string;
-  /** Link `https://doi.org/<doi>`, which must accompany the citation. */
+  /** Link `https://doi.org/<doi>`. */
   link: string;
   /** Name of the dataset. */
   name: string;
   /** Version of the data, such as `1.0.0`. */
   version: string;
-  /** Text of the citation, as the dataset states it. */
+  /**
+   * Text of the citation, as the dataset states it. The link is appended if the text lacks the DOI,
+   * because it must accompany the citation.
+   */
   citation: string;
   /** URL of the licence. */
   licence: string;
@@ -59,8 +62,8 @@ export interface Citation {
  */
 export interface CitationOptions {
   /**
-   * DOIs of the datasets to cite; duplicates are ignored. There is one request per 100 DOIs.
-   * Default: every dataset that matches the filter.
+   * DOIs of the datasets to cite, in any usual form; duplicates are ignored. There is one request per 100
+   * DOIs. Default: every dataset that matches the filter.
    */
   dois?: readonly string[] | undefined;
   /**
@@ -76,18 +79,26 @@ export interface CitationOptions {
 export const CITED_FIELDS = ["DOI", "DatasetName", "Version", "Citation", "Licence"] as const;
 
 /** A row of Metadata with the fields in `CITED_FIELDS`. */
-export type CitedDataset = Record<(typeof CITED_FIELDS)[number], string>;
+export type CitedDataset = Record<Exclude<(typeof CITED_FIELDS)[number], "Citation">, string> & {
+  Citation?: string | null;
+};
 
 /** Converts a row of Metadata to a citation. */
 export function toCitation(
   { DOI, DatasetName, Version, Citation, Licence }: CitedDataset,
 ): Citation {
+  const link = `https://doi.org/${DOI}`;
+  // A dataset that lacks a citation must not end a download with an error.
+  const text = Citation ?? DatasetName;
   return {
     doi: DOI,
-    link: `https://doi.org/${DOI}`,
+    link,
     name: DatasetName,
     version: Version,
-    citation: Citation,
+    // DOIs are case-insensitive.
+    citation: text?.toLowerCase().includes(DOI.toLowerCase())
+      ? text
+      : [text, link].filter(Boolean).join(" "),
     licence: Licence,
   };
 }
@@ -111,7 +122,7 @@ export function citationClauses(
   if (dois === undefined) return [rowClauses];
   if (!isListOfStrings(dois)) throw invalidValue("dois", "an array of strings", dois);
   const lists: Clause[][] = [];
-  const remaining: string[] = [...new Set(dois)];
+  const remaining: string[] = [...new Set(dois.map(normalizeDoi))];
   while (remaining.length > 0) {
     lists.push([...rowClauses, textClause("DOI", remaining.splice(0, MAX_DOIS_PER_REQUEST))]);
   }
@@ -119,17 +130,16 @@ export function citationClauses(
 }
 
 /**
- * Formats citations as text: one paragraph each, without control characters.
+ * Formats citations as text: for each dataset a line with the citation, which has the DOI, and one with
+ * the licence, without control characters.
  *
  * @param citations Results of `DataStream.citations()`
  */
 export function citationsText(
-  citations: readonly Pick<Citation, "citation" | "licence" | "link">[],
+  citations: readonly Pick<Citation, "citation" | "licence">[],
 ): string {
   if (citations.length === 0) return "No dataset matches.\n";
   return citations
-    .map(({ citation, licence, link }) =>
-      [oneLine(citation), `Licence: ${oneLine(licence)}`, oneLine(link), ""].join("\n")
-    )
+    .map(({ citation, licence }) => `${oneLine(citation)}\nLicence: ${oneLine(licence)}\n`)
     .join("\n");
 }

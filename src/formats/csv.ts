@@ -1,6 +1,5 @@
 // The format CSV: its options, and the writer of pages.
-import { stringify } from "@std/csv/stringify";
-import { type Bytes, utf8Decoder, utf8Encoder } from "../bytes.ts";
+import { type Bytes, utf8Encoder } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
 import {
   emptyOption,
@@ -10,19 +9,10 @@ import {
   requireOptions,
   requireType,
 } from "../validation.ts";
-import { RecordWriter, startsFormula } from "./csv_transcoder.ts";
-import { PageTranscoder, type RowFormat, type RowSource } from "./page_transcoder.ts";
-import {
-  type ArrivingPage,
-  concatBytes,
-  type PageOptions,
-  type PageWriter,
-  requirePage,
-  type WriterState,
-  writeWholePage,
-  type WrittenPage,
-} from "./page_writer.ts";
-import { digitsOf, parseRawJson, type RawJson, stringifyRaw, textOf } from "./raw_json.ts";
+import type { ByteBuffer } from "./buffers.ts";
+import { escapeFormula, formatRecord, padRecords, writeRecord } from "./csv_records.ts";
+import { DocumentWriter, type RowSource } from "./page_transcoder.ts";
+import { concatBytes, PageFault, writePage, type WriterState } from "./page_writer.ts";
 
 /** A column: a field, or a field and its name in the header row. */
 export type CsvColumn = string | readonly [field: string, header: string];
@@ -150,9 +140,8 @@ function isPair(column: unknown): column is readonly [field: string, header: str
  * ```
  */
 export function csvFromPage(page: Uint8Array, options: CsvOptions = {}): Uint8Array<ArrayBuffer> {
-  requirePage(page);
   const writer = new CsvWriter(checkCsvOptions(options, "options"), [], { addsNewFields: true });
-  const { bytes } = writer.write(page);
+  const bytes = writePage(writer, page);
   // For a page without rows, `write` returns no bytes, and `end` returns the header.
   return bytes.length > 0 ? bytes : writer.end();
 }
@@ -160,13 +149,14 @@ export function csvFromPage(page: Uint8Array, options: CsvOptions = {}): Uint8Ar
 const BYTE_ORDER_MARK = "\ufeff";
 
 /** Writes pages as one CSV document. */
-export class CsvWriter implements PageWriter, RowFormat {
+export class CsvWriter extends DocumentWriter {
   state: WriterState & { fields: readonly string[] };
   /** Whether fields of the rows that are not in `fields` become columns until rows are taken. */
-  readonly addsColumns: boolean;
+  override readonly addsColumns: boolean;
+  override readonly separator: number;
   readonly #csv: CheckedCsvOptions;
-  /** Writer of the open page. */
-  #records: RecordWriter | undefined;
+  /** While columns may be added: the end of each record in the output, and the number of its columns. */
+  #records: [end: number, columns: number][] = [];
 
   /**
    * @param csv Options; their columns replace `fields`
@@ -183,7 +173,9 @@ export class CsvWriter implements PageWriter, RowFormat {
       state?: WriterState | undefined;
     } = {},
   ) {
+    super();
     this.#csv = csv;
+    this.separator = csv.separator.charCodeAt(0);
     this.addsColumns = addsNewFields && csv.columns === undefined;
     this.state = {
       isBegun: state?.isBegun ?? false,
@@ -191,33 +183,33 @@ export class CsvWriter implements PageWriter, RowFormat {
     };
   }
 
-  get fields(): readonly string[] {
+  override get fields(): readonly string[] {
     return this.state.fields;
   }
 
-  get separator(): number {
-    return this.#csv.separator.charCodeAt(0);
-  }
-
-  openPage(options?: PageOptions): ArrivingPage {
-    return new PageTranscoder(this, options);
-  }
-
-  write(page: Uint8Array): WrittenPage {
-    return writeWholePage(this, page, {});
-  }
-
-  createRowWriter(source: RowSource): RecordWriter {
-    const csv = this.#csv;
+  writeRow(source: RowSource, at: number, end: number): PageFault | undefined {
+    const { reader: { columns }, output } = source;
     const { isBegun, fields } = this.state;
-    return this.#records = new RecordWriter(source, {
-      columns: this.addsColumns && !isBegun ? undefined : fields.length,
-      rejectsNewFields: this.addsColumns,
-      csv,
-      toNestedCell: (json) => toNestedCell(json, csv),
-      toRecord: (row, names) =>
-        formatRecord(names.map((name) => toCell(row.get(name), csv)), csv.separator),
-    });
+    const areFixed = isBegun || !this.addsColumns;
+    if (areFixed && this.addsColumns && columns.length > fields.length) {
+      return new PageFault(
+        `Field "${columns[fields.length]}" first appears after the header was written`,
+        "the result is incomplete; select the fields you need",
+      );
+    }
+    if (output.length === 0) this.#records = [];
+    const width = areFixed ? fields.length : columns.length;
+    writeRecord(source, width, end - at, this.#csv);
+    if (!areFixed) this.#records.push([output.length, width]);
+  }
+
+  override seal(output: ByteBuffer, columns: readonly string[]): number | undefined {
+    if (!this.addsColumns || this.state.isBegun) return undefined;
+    const records = output.length === 0 ? [] : this.#records;
+    this.#records = [];
+    this.state = { isBegun: false, fields: columns.slice() };
+    if (records.every(([, width]) => width === columns.length)) return undefined;
+    return padRecords(output, records, columns.length, this.separator);
   }
 
   /**
@@ -225,77 +217,19 @@ export class CsvWriter implements PageWriter, RowFormat {
    * columns, it returns no bytes.
    */
   append(records: Bytes, count: number): Bytes {
-    const { fields } = this.#records!;
-    if (count === 0 || fields.length === 0) return new Uint8Array();
-    const preamble = this.#preamble(fields);
-    this.state = { isBegun: true, fields };
-    return concatBytes([preamble, records]);
+    if (count === 0 || this.fields.length === 0) return new Uint8Array();
+    return concatBytes([this.end(), records]);
   }
 
+  /** Returns the byte order mark and the header, unless they were already written. */
   end(): Uint8Array<ArrayBuffer> {
-    const { fields } = this.state;
-    const preamble = this.#preamble(fields);
+    const { isBegun, fields } = this.state;
+    if (isBegun) return new Uint8Array();
     this.state = { isBegun: true, fields };
-    return preamble;
-  }
-
-  /** Returns the byte order mark and the header; nothing if they were already written. */
-  #preamble(fields: readonly string[]): Uint8Array<ArrayBuffer> {
-    if (this.state.isBegun) return new Uint8Array();
     const { bom, header, columns, separator, escapeFormulas } = this.#csv;
     const names = columns?.map(([, name]) => name) ?? fields;
     const cells = escapeFormulas ? names.map(escapeFormula) : names;
     const line = header && cells.length > 0 ? formatRecord(cells, separator) : "";
     return utf8Encoder.encode(`${bom ? BYTE_ORDER_MARK : ""}${line}`);
   }
-}
-
-/** Converts a JSON value to the content of its cell, without quotes. */
-export function toCell(
-  value: RawJson | undefined,
-  { escapeFormulas }: Pick<CheckedCsvOptions, "escapeFormulas">,
-): string {
-  if (value === undefined || value === null) return "";
-  if (typeof value === "boolean") return String(value);
-  const digits = digitsOf(value);
-  if (digits !== undefined) return digits;
-  const text = typeof value === "string"
-    ? textOf(value)
-    : joinStrings(value) ?? stringifyRaw(value);
-  return escapeFormulas ? escapeFormula(text) : text;
-}
-
-/** Converts the JSON bytes of an array or object to a cell, quoted if necessary. */
-export function toNestedCell(json: Uint8Array, csv: CheckedCsvOptions): Uint8Array<ArrayBuffer> {
-  const text = toCell(parseRawJson(utf8Decoder.decode(json)), csv);
-  return utf8Encoder.encode(quoteCell(text, csv.separator));
-}
-
-/** Joins an array of strings; returns `undefined` for any other value. */
-function joinStrings(value: RawJson): string | undefined {
-  if (!Array.isArray(value)) return undefined;
-  const isString = (item: RawJson): item is string => typeof item === "string";
-  return value.every(isString) ? value.map(textOf).join("; ") : undefined;
-}
-
-/** Prefixes an apostrophe to a cell that a spreadsheet would run as a formula. */
-function escapeFormula(text: string): string {
-  return text !== "" && startsFormula(text.charCodeAt(0)) ? `'${text}` : text;
-}
-
-/**
- * Formats cells as a record of CSV (RFC 4180), with its line break. Uses `@std/csv`, except in two cases
- * where its output would lose data. It writes a single empty cell as a blank line, which many CSV readers
- * skip. It does not quote a carriage return.
- */
-export function formatRecord(cells: readonly string[], separator: string): string {
-  if (cells.length === 1 && cells[0] === "") return '""\r\n';
-  if (!cells.some((cell) => cell.includes("\r"))) return stringify([cells], { separator });
-  return `${cells.map((cell) => quoteCell(cell, separator)).join(separator)}\r\n`;
-}
-
-/** Quotes a cell if necessary. */
-function quoteCell(cell: string, separator: string): string {
-  const quoted = stringify([[cell]], { separator }).slice(0, -"\r\n".length);
-  return quoted === cell && cell.includes("\r") ? `"${cell}"` : quoted;
 }

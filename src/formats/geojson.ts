@@ -1,22 +1,8 @@
 import { utf8Encoder } from "../bytes.ts";
-import { JsonDocumentWriter } from "./json.ts";
-import type { RowSource, RowWriter } from "./page_transcoder.ts";
-import {
-  concatBytes,
-  ID_FIELD,
-  type PageWriter,
-  requirePage,
-  type WriterState,
-} from "./page_writer.ts";
-import {
-  digitsOf,
-  isNumberText,
-  type RawJson,
-  type RawRow,
-  stringifyRaw,
-  stringifyRow,
-  textOf,
-} from "./raw_json.ts";
+import { JsonDocumentWriter, writeObject } from "./json.ts";
+import type { RowSource } from "./page_transcoder.ts";
+import { concatBytes, type PageWriter, writePage, type WriterState } from "./page_writer.ts";
+import { EMPTY, NESTED, type RowReader, SCALAR } from "./row_reader.ts";
 
 /**
  * Converts one page of Locations to GeoJSON, for callers that request pages themselves.
@@ -40,10 +26,8 @@ import {
  * ```
  */
 export function geojsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
-  requirePage(page);
   const writer = createGeojsonWriter();
-  const { bytes } = writer.write(page);
-  return concatBytes([bytes, writer.end()]);
+  return concatBytes([writePage(writer, page), writer.end()]);
 }
 
 /**
@@ -53,32 +37,45 @@ export function geojsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
  */
 export function createGeojsonWriter(state?: WriterState): PageWriter {
   const head = '{"type":"FeatureCollection","features":[';
-  const write = ({ output }: RowSource): RowWriter => ({
-    // Features need the values of the row, so each row is parsed.
-    write: () => false,
-    writeParsed: (row) => output.append(utf8Encoder.encode(`${toFeature(row)},`)),
-  });
-  return new JsonDocumentWriter({ head, separator: ",", tail: "]}\n", write }, state);
+  const fields = ["Longitude", "Latitude"];
+  return new JsonDocumentWriter(
+    { head, separator: ",", tail: "]}\n", fields, writeItem: writeFeature },
+    state,
+  );
 }
 
-function toFeature(row: RawRow): string {
-  const id = row.get(ID_FIELD);
-  const longitude = toCoordinate(row.get("Longitude"));
-  const latitude = toCoordinate(row.get("Latitude"));
+const END = utf8Encoder.encode("}");
+
+function writeFeature(source: RowSource, at: number, end: number): void {
+  const { reader, output, dropsId } = source;
+  const [longitude, latitude] = [toCoordinate(reader, 0), toCoordinate(reader, 1)];
+  const id = dropsId ? undefined : toFeatureId(reader);
   const geometry = longitude === undefined || latitude === undefined
     ? "null"
     : `{"type":"Point","coordinates":[${longitude},${latitude}]}`;
-  return `{"type":"Feature",${isFeatureId(id) ? `"id":${stringifyRaw(id)},` : ""}` +
-    `"geometry":${geometry},"properties":${stringifyRow(row)}}`;
+  const member = id === undefined ? "" : `"id":${id},`;
+  output.append(
+    utf8Encoder.encode(`{"type":"Feature",${member}"geometry":${geometry},"properties":`),
+  );
+  writeObject(source, at, end);
+  output.append(END);
 }
 
-/** Whether a value can be the `id` of a feature: a string or a number (RFC 7946, section 3.2). */
-function isFeatureId(json: RawJson | undefined): json is RawJson {
-  return typeof json === "string" || digitsOf(json) !== undefined;
+/** Returns the JSON of the Id of a row, if it is a string or a number (RFC 7946, section 3.2). */
+function toFeatureId(reader: RowReader): string | undefined {
+  const kind = reader.kinds[reader.idColumn];
+  if (kind === EMPTY || kind === NESTED) return undefined;
+  const json = reader.json(reader.idColumn);
+  return kind === SCALAR && !NUMBER.test(json) ? undefined : json;
 }
 
 /** Returns the digits of a finite number or numeric string; `undefined` for any other value. */
-function toCoordinate(json: RawJson | undefined): string | undefined {
-  const digits = typeof json === "string" ? textOf(json) : digitsOf(json) ?? "";
-  return isNumberText(digits) && Number.isFinite(Number(digits)) ? digits : undefined;
+function toCoordinate(reader: RowReader, column: number): string | undefined {
+  const kind = reader.kinds[column];
+  if (kind === EMPTY || kind === NESTED) return undefined;
+  const text = kind === SCALAR ? reader.json(column) : JSON.parse(reader.json(column));
+  return NUMBER.test(text) && Number.isFinite(Number(text)) ? text : undefined;
 }
+
+/** A number in JSON (RFC 8259, section 6). */
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

@@ -1,22 +1,15 @@
-import { type Bytes, utf8Encoder } from "../bytes.ts";
-import { COMMA, LINE_FEED } from "./json_scanner.ts";
-import { MinifiedRowWriter } from "./minify.ts";
+import { type Bytes, utf8Decoder, utf8Encoder } from "../bytes.ts";
 import {
-  PageTranscoder,
-  type RowFormat,
-  type RowSource,
-  type RowWriter,
-} from "./page_transcoder.ts";
-import {
-  type ArrivingPage,
-  concatBytes,
-  type PageOptions,
-  type PageWriter,
-  requirePage,
-  type WriterState,
-  writeWholePage,
-  type WrittenPage,
-} from "./page_writer.ts";
+  BACKSLASH,
+  COMMA,
+  LINE_FEED,
+  OPEN_OBJECT,
+  QUOTE,
+  skipWhiteSpace,
+  SPACE,
+} from "./json_scanner.ts";
+import { DocumentWriter, type RowSource } from "./page_transcoder.ts";
+import { concatBytes, type PageWriter, writePage, type WriterState } from "./page_writer.ts";
 
 /**
  * Converts one page of the service to NDJSON, for callers that request pages themselves.
@@ -36,15 +29,14 @@ import {
  * ```
  */
 export function ndjsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
-  requirePage(page);
-  return createNdjsonWriter().write(page).bytes;
+  return writePage(createNdjsonWriter(), page);
 }
 
 /** Creates a writer of NDJSON: one line per row. */
 export function createNdjsonWriter(): PageWriter {
-  const write = (source: RowSource) => new MinifiedRowWriter(source, LINE_FEED);
+  const parts = { head: "", separator: "", tail: "" };
   // NDJSON has no head, so it counts as begun.
-  return new JsonDocumentWriter({ head: "", separator: "", tail: "", write }, { isBegun: true });
+  return new JsonDocumentWriter(parts, { isBegun: true });
 }
 
 /**
@@ -53,8 +45,7 @@ export function createNdjsonWriter(): PageWriter {
  * @param state State of an earlier writer, to continue its document
  */
 export function createJsonWriter(state?: WriterState): PageWriter {
-  const write = (source: RowSource) => new MinifiedRowWriter(source, COMMA);
-  return new JsonDocumentWriter({ head: '{"value":[', separator: ",", tail: "]}\n", write }, state);
+  return new JsonDocumentWriter({ head: '{"value":[', separator: ",", tail: "]}\n" }, state);
 }
 
 /** The parts of a document that contains the rows of all pages in one list. */
@@ -65,34 +56,31 @@ export interface JsonDocumentParts {
   separator: string;
   /** Text after the last item. */
   tail: string;
-  /** Creates the writer of the rows of a page. It writes the separator, or else a line feed, after each item. */
-  write: (source: RowSource) => RowWriter;
+  /** Fields whose values `writeItem` needs. Default: none. */
+  fields?: readonly string[];
+  /** Writes a row, from its start to its end in the window, as an item. Default: as an object. */
+  writeItem?: (source: RowSource, at: number, end: number) => void;
 }
 
 /** Writes the rows of all pages as one list. */
-export class JsonDocumentWriter implements PageWriter, RowFormat {
-  state: WriterState;
-  readonly fields: readonly string[] = [];
-  readonly addsColumns = false;
-  readonly separator = 0;
+export class JsonDocumentWriter extends DocumentWriter {
+  override state: WriterState;
+  override readonly fields: readonly string[];
   readonly #parts: JsonDocumentParts;
 
   /** @param state State of an earlier writer, to continue its document */
   constructor(parts: JsonDocumentParts, state: WriterState = { isBegun: false, hasRows: false }) {
+    super();
     this.#parts = parts;
+    this.fields = parts.fields ?? [];
     this.state = state;
   }
 
-  openPage(options?: PageOptions): ArrivingPage {
-    return new PageTranscoder(this, options);
-  }
-
-  write(page: Uint8Array, dropsId = false): WrittenPage {
-    return writeWholePage(this, page, { dropsId });
-  }
-
-  createRowWriter(source: RowSource): RowWriter {
-    return this.#parts.write(source);
+  writeRow(source: RowSource, at: number, end: number): undefined {
+    const { separator, writeItem = writeObject } = this.#parts;
+    writeItem(source, at, end);
+    const { output } = source;
+    output.reserve(1)[output.length++] = separator === "" ? LINE_FEED : COMMA;
   }
 
   append(items: Bytes, count: number): Bytes {
@@ -111,4 +99,46 @@ export class JsonDocumentWriter implements PageWriter, RowFormat {
     this.state = { ...this.state, isBegun: true };
     return utf8Encoder.encode(`${isBegun ? "" : this.#parts.head}${this.#parts.tail}`);
   }
+}
+
+/** Writes a row without white space between its tokens. */
+export function writeObject(source: RowSource, at: number, end: number): void {
+  const { dropsId, window: { bytes }, reader: { idMemberStart, idMemberEnd } } = source;
+  if (dropsId && idMemberEnd > 0) {
+    // The first member is after the brace, any other one after a comma.
+    const isFirst = bytes[idMemberStart] === OPEN_OBJECT;
+    copy(source, at, isFirst ? idMemberStart + 1 : idMemberStart);
+    at = isFirst ? skipWhiteSpace(bytes, idMemberEnd) : idMemberEnd;
+    if (isFirst && bytes[at] === COMMA) at++;
+  }
+  copy(source, at, end);
+}
+
+/** Copies a part of a row without white space between its tokens. */
+function copy({ window, reader, output }: RowSource, start: number, end: number): void {
+  const part = window.bytes.subarray(start, end);
+  if (reader.isCompact) output.append(part);
+  else output.length = copyTokens(part, output.reserve(part.length), output.length);
+}
+
+/** Returns well-formed JSON as text without the white space between its tokens. */
+export function minify(json: Uint8Array): string {
+  const out = new Uint8Array(json.length);
+  return utf8Decoder.decode(out.subarray(0, copyTokens(json, out, 0)));
+}
+
+/** Copies well-formed JSON without the white space between its tokens. Returns the offset after it. */
+function copyTokens(json: Uint8Array, out: Uint8Array, outOffset: number): number {
+  // V8 loads an exported constant at each use; with local copies, this loop takes 3/4 of the time.
+  const [quote, backslash, space] = [QUOTE, BACKSLASH, SPACE];
+  let isInString = false;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at]!;
+    // Outside strings, all bytes up to the space are white space (RFC 8259, section 2).
+    if (!isInString && byte <= space) continue;
+    out[outOffset++] = byte;
+    if (byte === quote) isInString = !isInString;
+    else if (byte === backslash) out[outOffset++] = json[++at]!;
+  }
+  return outOffset;
 }

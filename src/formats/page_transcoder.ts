@@ -1,121 +1,145 @@
 import type { Bytes } from "../bytes.ts";
 import { ByteBuffer, PageWindow } from "./buffers.ts";
-import { DOI_FIELD, DoiCollector } from "./doi_collector.ts";
-import { PageScanner, type RowHandler } from "./page_scanner.ts";
+import { DoiCollector } from "./dois.ts";
 import {
-  type ArrivingPage,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COMMA,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  skipColon,
+  skipString,
+  skipValue,
+  skipWhiteSpace,
+} from "./json_scanner.ts";
+import {
+  brokenJson,
   completeIds,
   type CompletePage,
+  DOI_FIELD,
   ID_FIELD,
+  NO_ROW_LIST,
+  type PageConversion,
+  type PageData,
   PageFault,
   type PageOptions,
-  type RowId,
+  type PageWriter,
   RowIdList,
   type RowIds,
   type TakenRows,
+  type WriterState,
 } from "./page_writer.ts";
-import { parseRow, type RawRow, rowIdOf, textOf } from "./raw_json.ts";
-import { readRowId, RowReader } from "./row_reader.ts";
+import { parseBytes, RowReader } from "./row_reader.ts";
 
-/** The format-specific part of a document writer. */
-export interface RowFormat {
-  /** Fields of the columns of the row reader, in order. `Id` and `DOI` are added if they are needed. */
-  readonly fields: readonly string[];
-  /** Whether each other field of a row becomes a column. */
-  readonly addsColumns: boolean;
+/** Writes pages as one document of a format. */
+export abstract class DocumentWriter implements PageWriter {
+  abstract state: WriterState;
+  /** Fields of the first columns of the row reader, in order. */
+  abstract readonly fields: readonly string[];
+  /** Whether each other field of a row becomes a column. Otherwise, only `Id` and `DOI` do. */
+  readonly addsColumns: boolean = false;
   /** Byte that a cell cannot contain without quotes; 0 if there are no cells. */
-  readonly separator: number;
+  readonly separator: number = 0;
   /** Reader of the rows of the last page. It is kept, because it has learned their names and shape. */
   reader?: RowReader;
-  /** Creates the writer of the rows of a page. */
-  createRowWriter(page: RowSource): RowWriter;
+
+  openPage(options?: PageOptions): PageConversion<PageData<Bytes>> {
+    return new PageTranscoder(this, options);
+  }
+
+  /**
+   * Writes the row that the reader has read.
+   *
+   * @param at Offset of the row in the window
+   * @param end Offset after the row
+   * @returns The fault if it cannot be added to the document; it is then not written
+   */
+  abstract writeRow(source: RowSource, at: number, end: number): PageFault | undefined;
+
+  /**
+   * Called before rows are taken. It can rewrite the rows of the page, for example to add columns.
+   *
+   * @param _output The written rows
+   * @param _columns Columns of the reader
+   * @returns The offset of the last row in the output; `undefined` if nothing has changed
+   */
+  seal(_output: ByteBuffer, _columns: readonly string[]): number | undefined {
+    return undefined;
+  }
+
   /**
    * Returns rows as the next bytes of the document, and advances the state of the document.
    *
    * @param rows The written rows, in a buffer that is reused: copy them
    * @param count Number of rows
    */
-  append(rows: Bytes, count: number): Bytes;
+  abstract append(rows: Bytes, count: number): Bytes;
+
+  abstract end(): Bytes;
 }
 
-/** Input and output of a {@linkcode RowWriter}. */
+/** A page whose rows are written. */
 export interface RowSource {
   readonly window: PageWindow;
   /** Reader that has read the row to write. */
   readonly reader: RowReader;
   readonly output: ByteBuffer;
-  /** Column of the Id; -1 if it has none. */
-  readonly idColumn: number;
   /** Whether to leave out `Id`. */
   readonly dropsId: boolean;
 }
 
-/** Writes the rows of a page in a format. */
-export interface RowWriter {
-  /**
-   * Writes the row that the reader has read.
-   *
-   * @param at Offset of the row in the window
-   * @param end Offset after the row
-   * @returns Whether it was written; otherwise it must be parsed
-   * @throws {PageFault} If it cannot be added to the document
-   */
-  write(at: number, end: number): boolean;
-  /** Writes a parsed row. */
-  writeParsed(row: RawRow): void;
-  /** Whether the rows that were written so far cannot be taken yet. Default false. */
-  readonly isHeld?: boolean;
-  /**
-   * Called before rows are taken. It can rewrite the rows in the output, for example to add columns.
-   *
-   * @returns The offset of the last row in the output; `undefined` if nothing has changed
-   */
-  seal?(): number | undefined;
-  /** Called when the page is complete, before its last rows are taken. */
-  complete?(): void;
-}
+/** Maximum number of bytes that are copied to the window before they are scanned, so that they stay in the CPU's cache. */
+const PIECE_LENGTH = 1 << 17;
+
+/** UTF-8 byte order mark. */
+const BOM_BYTES = [0xef, 0xbb, 0xbf];
+
+/** Token that the transcoder expects next, in the page or in its list of rows. */
+type Expected = "page" | "item or end" | "item" | "comma or end" | "nothing";
 
 /**
- * Length (bytes) below which chunks are collected in the window before a scan. The last row of a scan is usually
- * incomplete, and is read again by the next one. In Deno, a compressed body arrives in pieces of 4 KB.
+ * Transcodes a page from JSON to another format while it arrives, from bytes to bytes.
+ *
+ * A page is an object. The items of its member `value` are the rows; its other members are the envelope.
+ * A member or a row that has arrived incompletely is tried again when its bytes have doubled, so that every byte is
+ * read a constant number of times, whatever the sizes of the chunks.
  */
-const SHORT_LENGTH = 1 << 14;
-
-/** Transcodes a page from JSON to another format while it arrives, from bytes to bytes. */
-export class PageTranscoder implements ArrivingPage, RowHandler {
-  unscanned = 0;
-  lists = 0;
-  readonly #format: RowFormat;
-  readonly #options: PageOptions;
-  readonly #window: PageWindow;
-  readonly #scanner: PageScanner;
-  #ids = new RowIdList();
-  #dois: DoiCollector | undefined;
-  readonly #output: ByteBuffer;
-  #reader!: RowReader;
-  #writer!: RowWriter;
-  /** Number of columns of the reader when the columns below were looked up. */
-  #columns = -1;
-  #idColumn = -1;
-  #doiColumn = -1;
+export class PageTranscoder implements PageConversion<PageData<Bytes>>, RowSource {
+  readonly window = new PageWindow();
+  readonly output: ByteBuffer;
+  readonly reader: RowReader;
+  readonly dropsId: boolean;
+  readonly #format: DocumentWriter;
+  readonly #ids = new RowIdList();
+  readonly #dois: DoiCollector | undefined;
+  readonly #envelope = new Map<string, unknown>();
+  #expected: Expected = "page";
+  #isInRows = false;
+  /** What the member `value` of the page is; `undefined` if it has not arrived. */
+  #value: "rows" | "other" | undefined;
+  /** Number of unread bytes at which an incomplete row or member is tried again. */
+  #minLength = 0;
+  /** Offset of the last closing brace in the window: a row after it is incomplete, and need not be read. */
+  #lastBrace = -1;
   /** Number of rows that were written. */
   #written = 0;
   /** Number of written rows that were taken. */
   #taken = 0;
   /** Offset of the last row in the output. */
   #lastRow = 0;
-  /** Memory to read into, if the last chunk was short. */
-  #shortSpace: Bytes | undefined;
   /** Fault of the first row that cannot be added to the document. No later row is written. */
   #fault: PageFault | undefined;
 
-  constructor(format: RowFormat, options: PageOptions = {}) {
+  constructor(
+    format: DocumentWriter,
+    { dropsId = false, collectsDois = false, length }: PageOptions = {},
+  ) {
     this.#format = format;
-    this.#options = options;
-    this.#window = new PageWindow(options.length);
-    this.#output = new ByteBuffer(options.length);
-    this.#scanner = new PageScanner(this.#window, this);
-    this.#startRows();
+    this.dropsId = dropsId;
+    this.output = new ByteBuffer(length);
+    this.#dois = collectsDois ? new DoiCollector() : undefined;
+    this.reader = format.reader = openReader(format);
+    this.reader.startPage(this.window);
   }
 
   get ids(): RowIds {
@@ -123,169 +147,140 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
   }
 
   get takeableLength(): number {
-    return this.#fault !== undefined || this.#writer.isHeld ? 0 : this.#lastRow;
+    const hasColumns = this.reader.columns.length > 0;
+    return hasColumns && this.#fault === undefined ? this.#lastRow : 0;
   }
 
-  space(): Bytes {
-    return this.#shortSpace ?? this.#window.space();
-  }
-
-  add(filled: Bytes): void {
-    if (this.#shortSpace === undefined) {
-      this.#window.add(filled);
-      this.unscanned += filled.length;
-      if (filled.length < SHORT_LENGTH) this.#shortSpace = new Uint8Array(SHORT_LENGTH);
-    } else {
-      this.append(filled);
-      this.#shortSpace = filled.length < SHORT_LENGTH ? new Uint8Array(filled.buffer) : undefined;
-    }
-    // Scans now, because the next read detaches the buffer of the window.
-    if (this.#shortSpace === undefined) this.scan();
-  }
-
-  append(chunk: Uint8Array): void {
-    let start = 0;
-    for (;;) {
-      const count = this.#window.append(chunk, start);
-      this.unscanned += count;
-      start += count;
-      if (start === chunk.length) return;
-      this.scan();
+  feed(bytes: Uint8Array): void {
+    for (let start = 0; start < bytes.length; start += PIECE_LENGTH) {
+      const isWhole = bytes.length <= PIECE_LENGTH;
+      this.window.append(isWhole ? bytes : bytes.subarray(start, start + PIECE_LENGTH));
+      if (this.window.length >= this.#minLength) this.#scan();
     }
   }
 
-  scan(): void {
-    if (this.unscanned === 0) return;
-    this.unscanned = 0;
-    this.#scanner.scan();
-  }
-
-  takeRows(): TakenRows {
-    const end = this.#writer.seal?.() ?? this.#lastRow;
+  take(): TakenRows<PageData<Bytes>> {
+    const end = this.#format.seal(this.output, this.reader.columns) ?? this.#lastRow;
     this.#lastRow = 0;
     return this.#take(end, this.#written - 1);
   }
 
-  end(): CompletePage {
-    this.scan();
-    const { envelope, fault = this.#fault } = this.#scanner.end();
+  end(): CompletePage<PageData<Bytes>> {
+    this.#scan();
+    if (this.#expected !== "nothing") throw brokenJson();
     return {
-      envelope,
-      fault,
+      envelope: Object.fromEntries(this.#envelope),
+      fault: this.#value === "rows" ? this.#fault : new PageFault(NO_ROW_LIST),
       rows: this.#written - this.#taken,
       ids: completeIds(this.ids),
-      takeRows: () => {
-        this.#writer.complete?.();
-        this.#writer.seal?.();
-        const rows = this.#take(this.#output.length, this.#written);
+      take: () => {
+        this.#format.seal(this.output, this.reader.columns);
+        const { content } = this.#take(this.output.length, this.#written);
         // Released here, because a download that waits for its next page still references this one.
-        this.#window.release();
-        this.#output.release();
-        return rows;
+        this.window.release();
+        this.output.release();
+        return content;
       },
     };
   }
 
-  readRow(at: number): number {
-    const reader = this.#reader;
-    const end = reader.read(at);
-    if (end < 0) return end;
-    if (reader.columns.length !== this.#columns) this.#findColumns();
-    const { bytes } = this.#window;
-    const id = this.#idColumn < 0 ? undefined : readRowId(bytes, reader.values, this.#idColumn);
-    if (!this.#addId(id)) return end;
-    this.#lastRow = this.#output.length;
-    this.#dois?.add(bytes, reader.values, this.#doiColumn, this.#written);
-    try {
-      if (!this.#writer.write(at, end)) this.#writeParsed(parseRow(bytes.subarray(at, end)));
-      this.#written++;
-    } catch (error) {
-      this.#setFault(error);
+  /** Reads the bytes of the window, except for a row or member at their end that is incomplete. */
+  #scan(): void {
+    const window = this.window;
+    this.#minLength = 0;
+    this.#lastBrace = window.bytes.lastIndexOf(CLOSE_OBJECT, window.length);
+    for (;;) {
+      if (this.#expected !== "page") {
+        window.start = skipWhiteSpace(window.bytes, window.start);
+      }
+      if (window.start === window.length) return;
+      const after = this.#readToken(window.start);
+      if (after >= 0) window.start = after;
+      else if (~after < window.length) throw brokenJson();
+      else {
+        this.#minLength = 2 * (window.length - window.start);
+        return;
+      }
     }
+  }
+
+  /** Reads a row, a member or a token between them. Returns the offset after it, as in `json_scanner.ts`. */
+  #readToken(at: number): number {
+    const { bytes } = this.window;
+    const byte = bytes[at];
+    const expected = this.#expected;
+    if (expected === "page") return this.#readStart(at);
+    if (expected === "nothing") return ~at;
+    if (expected !== "item" && byte === (this.#isInRows ? CLOSE_ARRAY : CLOSE_OBJECT)) {
+      this.#expected = this.#isInRows ? "comma or end" : "nothing";
+      this.#isInRows = false;
+      return at + 1;
+    }
+    if (expected === "comma or end") {
+      if (byte !== COMMA) return ~at;
+      this.#expected = "item";
+      return at + 1;
+    }
+    if (!this.#isInRows) return this.#readMember(at);
+    if (byte !== OPEN_OBJECT) throw new PageFault(NO_ROW_LIST);
+    if (at > this.#lastBrace) return ~this.window.length;
+    const end = this.#readRow(at);
+    if (end >= 0) this.#expected = "comma or end";
     return end;
   }
 
-  parseRow(json: Bytes): void {
-    let row: RawRow;
-    try {
-      row = parseRow(json);
-    } catch (error) {
-      this.#addId(undefined);
-      return this.#setFault(error);
+  /** Reads the byte order mark, if there is one, and the opening brace of the page. */
+  #readStart(at: number): number {
+    const { bytes } = this.window;
+    if (bytes[at] === BOM_BYTES[0]) {
+      for (const byte of BOM_BYTES) if (bytes[at++] !== byte) return ~(at - 1);
     }
-    if (!this.#addId(rowIdOf(row.get(ID_FIELD)))) return;
-    this.#lastRow = this.#output.length;
-    const doi = row.get(DOI_FIELD);
-    if (typeof doi === "string") this.#dois?.addText(textOf(doi), this.#written);
-    try {
-      this.#writeParsed(row);
-      this.#written++;
-    } catch (error) {
-      this.#setFault(error);
+    at = skipWhiteSpace(bytes, at);
+    if (bytes[at] === OPEN_ARRAY) throw new PageFault(NO_ROW_LIST);
+    if (bytes[at] !== OPEN_OBJECT) return ~at;
+    this.#expected = "item or end";
+    return at + 1;
+  }
+
+  /** Reads a member of the page up to its end, or up to the first row. */
+  #readMember(at: number): number {
+    const { bytes, length } = this.window;
+    const nameEnd = skipString(bytes, at);
+    if (nameEnd < 0) return nameEnd;
+    const start = skipColon(bytes, nameEnd);
+    if (start < 0) return start;
+    const name = parseBytes(bytes, at, nameEnd) as string;
+    const isValue = name === "value";
+    if (isValue && this.#value !== undefined) throw new PageFault('a second member "value"');
+    if (isValue && bytes[start] === OPEN_ARRAY) {
+      this.#value = "rows";
+      this.#isInRows = true;
+      this.#expected = "item or end";
+      return start + 1;
     }
+    const end = skipValue(bytes, start);
+    if (end < 0) return end;
+    // A number may continue in the next chunk.
+    if (end === length) return ~end;
+    if (isValue) this.#value = "other";
+    else this.#envelope.set(name, parseBytes(bytes, start, end));
+    this.#expected = "comma or end";
+    return end;
   }
 
-  forgetRows(): void {
-    if (this.#taken > 0) throw new PageFault("a second list of rows");
-    if (this.ids.length > 0) this.#startRows();
-  }
-
-  #startRows(): void {
-    this.lists++;
-    const { fields, addsColumns } = this.#format;
-    const { dropsId = false, collectsDois = false } = this.#options;
-    this.#ids = new RowIdList();
-    this.#dois = collectsDois ? new DoiCollector() : undefined;
-    this.#written = this.#lastRow = this.#output.length = 0;
-    this.#fault = undefined;
-    // The page checks need Ids, so an Id column is read, but not written. It is not added while other
-    // fields become columns, because Id would then be written.
-    const needed = addsColumns ? [] : collectsDois ? [ID_FIELD, DOI_FIELD] : [ID_FIELD];
-    const columns = [...fields, ...needed.filter((field) => !fields.includes(field))];
-    this.#reader = this.#format.reader = this.#openReader(columns);
-    this.#findColumns();
-    this.#writer = this.#format.createRowWriter({
-      window: this.#window,
-      reader: this.#reader,
-      output: this.#output,
-      idColumn: this.#idColumn,
-      dropsId,
-    });
-  }
-
-  #openReader(columns: readonly string[]): RowReader {
-    const { separator, addsColumns, reader } = this.#format;
-    const isSame = reader?.columns.length === columns.length &&
-      columns.every((field, column) => field === reader.columns[column]);
-    if (!isSame) return new RowReader(this.#window, separator, columns, addsColumns);
-    reader.startPage(this.#window);
-    return reader;
-  }
-
-  #findColumns(): void {
-    const { columns } = this.#reader;
-    this.#columns = columns.length;
-    this.#idColumn = columns.indexOf(ID_FIELD);
-    this.#doiColumn = columns.indexOf(DOI_FIELD);
-  }
-
-  /** Adds the Id of a row. Returns whether to write the row. */
-  #addId(id: RowId | undefined): boolean {
-    this.#ids.push(id);
-    if (this.#fault !== undefined) return false;
-    return id === undefined || !this.#options.omittedIds?.has(id);
-  }
-
-  #writeParsed(row: RawRow): void {
-    if (this.#options.dropsId) row.delete(ID_FIELD);
-    this.#writer.writeParsed(row);
-  }
-
-  /** Stores a fault that a new request would not remove; `end()` returns it. Throws any other error. */
-  #setFault(error: unknown): void {
-    if (!(error instanceof PageFault) || error.hint === undefined) throw error;
-    this.#fault ??= error;
-    this.#output.length = this.#lastRow;
+  #readRow(at: number): number {
+    const reader = this.reader;
+    const end = reader.read(at);
+    if (end < 0) return end;
+    this.#ids.push(reader.rowId());
+    if (this.#fault !== undefined) return end;
+    const start = this.output.length;
+    this.#fault = this.#format.writeRow(this, at, end);
+    if (this.#fault !== undefined) return end;
+    this.#dois?.add(this.window.bytes, reader, this.#written);
+    this.#lastRow = start;
+    this.#written++;
+    return end;
   }
 
   /**
@@ -293,11 +288,20 @@ export class PageTranscoder implements ArrivingPage, RowHandler {
    *
    * @param written Number of rows of the page before this offset, including those taken before
    */
-  #take(end: number, written: number): TakenRows {
+  #take(end: number, written: number): TakenRows<PageData<Bytes>> {
     const rows = written - this.#taken;
-    const bytes = this.#format.append(this.#output.from(0, end), rows);
-    this.#output.dropFirst(end);
+    const data = this.#format.append(this.output.from(0, end), rows);
+    this.output.dropFirst(end);
     this.#taken = written;
-    return { bytes, rows, dois: this.#dois?.take(written) ?? [] };
+    return { content: { data, dois: this.#dois?.take(written) ?? [] }, rows };
   }
+}
+
+/** Returns the reader of the last page if it has the same columns, otherwise a new one. */
+function openReader({ fields, addsColumns, separator, reader }: DocumentWriter): RowReader {
+  // The page checks need Ids, which are not written. They are no columns while other fields become columns.
+  const columns = addsColumns ? fields : [...new Set([...fields, ID_FIELD, DOI_FIELD])];
+  const isSame = reader?.columns.length === columns.length &&
+    columns.every((field, column) => field === reader.columns[column]);
+  return isSame ? reader : new RowReader(separator, columns, addsColumns);
 }

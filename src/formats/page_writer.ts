@@ -11,15 +11,7 @@ export interface PageWriter {
   /** Progress of the document. */
   readonly state: WriterState;
   /** Starts a page that arrives in chunks. Only one page is open at a time. */
-  openPage(options?: PageOptions): ArrivingPage;
-  /**
-   * Writes a whole page.
-   *
-   * @param page Bytes of a page, as the service sent them
-   * @param dropsId Whether to leave out `Id` (see {@linkcode PageOptions})
-   * @throws {PageFault} If the bytes are not a page, or a row cannot be added to the document
-   */
-  write(page: Uint8Array, dropsId?: boolean): WrittenPage;
+  openPage(options?: PageOptions): PageConversion<PageData<Bytes>>;
   /** Returns the bytes after the last page. */
   end(): Bytes;
 }
@@ -33,65 +25,51 @@ export interface PageOptions {
   dropsId?: boolean;
   /** Whether to collect the DOIs of the rows. */
   collectsDois?: boolean;
-  /** Ids of rows to leave out. Default: none. */
-  omittedIds?: ReadonlySet<RowId>;
   /** Length (bytes) of the page, if it is known. */
   length?: number;
 }
 
-/** Receives bytes that arrive in chunks of any sizes. */
-export interface ByteTarget {
-  /** Returns memory to fill with the next bytes. It is invalid after the next call. */
-  space(): Bytes;
+/** Converts one page while it arrives. */
+export interface PageConversion<T> {
   /**
-   * Adds bytes that were read into the memory of `space()`.
+   * Adds the next bytes of the page, and converts the rows that are complete. The bytes are not used after the call.
    *
-   * @param filled The start of the last `space()`; a stream may have moved it to another buffer
+   * @throws {PageFault} If the page is malformed
    */
-  add(filled: Bytes): void;
-  /** Adds bytes that are in other memory. */
-  append(chunk: Uint8Array): void;
-}
-
-/**
- * A page that is written while it arrives. `add()` scans the bytes; `append()` may keep them until the next `scan()`.
- * Scanning throws a `PageFault` if the page is malformed, possibly after further bytes.
- */
-export interface ArrivingPage extends ByteTarget {
-  /** Number of bytes that are not yet scanned. */
-  readonly unscanned: number;
-  /** Writes the rows that have arrived completely. */
-  scan(): void;
-  /** Number of lists of rows that have begun. Each replaces the earlier ones. */
-  readonly lists: number;
-  /** Ids of the rows that were scanned; `undefined` for a row without one. */
+  feed(bytes: Uint8Array): void;
+  /** Ids of the rows that were converted so far; `undefined` for a row without one. */
   readonly ids: RowIds;
-  /** Number of bytes that `takeRows()` would return; 0 if it must not be called. */
+  /** Number of bytes that `take()` would return; 0 if it must not be called. */
   readonly takeableLength: number;
   /**
-   * Returns the rows that were scanned since the last call, except the last one, as the next bytes of the
-   * document. The last row is kept back until the page is complete, because it may be damaged. Such a row can
-   * end too early, and the bytes after it are malformed.
+   * Returns the rows that were converted since the last call, except the last one. The last row is kept back
+   * until the page is complete, because it may be damaged: it can end too early, and the bytes after it are malformed.
    */
-  takeRows(): TakenRows;
+  take(): TakenRows<T>;
   /**
    * Ends the page.
    *
    * @throws {PageFault} If the page is malformed or incomplete
    */
-  end(): CompletePage;
+  end(): CompletePage<T>;
 }
 
-/** Rows of a page, as the next bytes of the document. */
-export interface TakenRows {
-  bytes: Bytes;
+/** Converted rows. */
+export interface TakenRows<T> {
+  content: T;
+  /** Number of rows in the content. */
   rows: number;
-  /** Distinct DOIs of the rows, except those of rows that were taken before; empty if not collected. */
-  dois: string[];
+}
+
+/** Converted rows of a page, and their DOIs if they are collected. */
+export interface PageData<T> {
+  data: T;
+  /** Distinct DOIs of the rows, except those of rows that were taken before. */
+  dois: readonly string[];
 }
 
 /** A page whose JSON is complete and well-formed. */
-export interface CompletePage {
+export interface CompletePage<T> {
   /** Members of the page other than its rows. */
   envelope: Record<string, unknown>;
   /** Why the page cannot be written; `undefined` if it can. */
@@ -100,44 +78,27 @@ export interface CompletePage {
   rows: number;
   /** Ids of all rows of the page; `undefined` if a row has no Id. */
   ids: CompleteIds | undefined;
-  /** Returns the rows that are not yet taken, as the next bytes of the document. Call it at most once. */
-  takeRows(): TakenRows;
-}
-
-/** Writes a page that has arrived completely. */
-export function writeWholePage(
-  writer: Pick<PageWriter, "openPage">,
-  page: Uint8Array,
-  options: PageOptions,
-): WrittenPage {
-  const arriving = writer.openPage({ ...options, length: page.length });
-  arriving.append(page);
-  const { envelope, fault, rows, ids, takeRows } = arriving.end();
-  if (fault !== undefined) throw fault;
-  return { bytes: takeRows().bytes, rows, ids, envelope };
+  /** Returns the rows that are not yet taken. Call it at most once. */
+  take: () => T;
 }
 
 /**
- * Checks that a page is bytes.
+ * Writes a page that has arrived completely.
  *
- * @throws {ValidationError} If it is not a `Uint8Array`; one of another realm is accepted
+ * @param page Bytes of a page, as the service sent them
+ * @throws {ValidationError} If it is not a `Uint8Array`
+ * @throws {PageFault} If the bytes are not a page, or a row cannot be added to the document
  */
-export function requirePage(page: Uint8Array | null | undefined): void {
-  if (page?.[Symbol.toStringTag] === "Uint8Array") return;
-  // The value is not shown: it may be the text of a whole page.
-  throw new ValidationError("page", `must be a Uint8Array, got ${typeof page}`);
-}
-
-/** A page in the bytes of another format. */
-export interface WrittenPage {
-  /** Bytes to append to the document. */
-  bytes: Bytes;
-  /** Number of rows. */
-  rows: number;
-  /** Ids of the rows; `undefined` if a row has no Id. */
-  ids: CompleteIds | undefined;
-  /** Members of the page other than its rows, such as the link to the next page. */
-  envelope: Record<string, unknown>;
+export function writePage(writer: PageWriter, page: Uint8Array): Bytes {
+  // A `Uint8Array` of another realm is accepted. The value is not shown: it may be the text of a whole page.
+  if (page?.[Symbol.toStringTag] !== "Uint8Array") {
+    throw new ValidationError("page", `must be a Uint8Array, got ${typeof page}`);
+  }
+  const arriving = writer.openPage({ length: page.length });
+  arriving.feed(page);
+  const { fault, take } = arriving.end();
+  if (fault !== undefined) throw fault;
+  return take().data;
 }
 
 /**
@@ -165,6 +126,9 @@ export type CompleteIds = Float64Array<ArrayBuffer> | readonly RowId[];
 /** Name of the field that identifies a row. */
 export const ID_FIELD = "Id";
 
+/** Name of the field that contains the DOI of a row's dataset. */
+export const DOI_FIELD = "DOI";
+
 /**
  * Converts the value of `Id`. Safe integers, and strings of their digits, become numbers; other
  * strings are kept.
@@ -186,7 +150,7 @@ export function completeIds(ids: RowIds): CompleteIds | undefined {
 /** Fault of a page whose member `value` is not an array of objects. */
 export const NO_ROW_LIST = 'no list of rows under "value"';
 
-/** A page that cannot be written: it is malformed, or has a field that cannot become a column. */
+/** A page that cannot be converted: it is malformed, or has a field that cannot become a column. */
 export class PageFault extends SyntaxError {
   override readonly name = "PageFault";
 
@@ -197,6 +161,11 @@ export class PageFault extends SyntaxError {
   constructor(readonly received: string, readonly hint?: string) {
     super(hint === undefined ? `Expected a page of JSON, got ${received}` : `${received}: ${hint}`);
   }
+}
+
+/** Creates the fault of a page that is not JSON. */
+export function brokenJson(): PageFault {
+  return new PageFault("broken JSON");
 }
 
 /**

@@ -25,8 +25,55 @@ export interface Clause<F extends string = string> {
   field: F;
   /** The operator. */
   operator: Comparison | "in" | "endswith";
-  /** The value that the field is compared with; one or more values for `in`. */
+  /** The value that the field is compared with. A list for `in`; an empty list matches no row. */
   values: readonly Literal[];
+}
+
+/**
+ * Normalizes the values of a clause: DOIs are written as the service stores them, and `in` has each value
+ * once. `endswith` is not changed.
+ */
+export function normalizeClause<C extends Clause>(clause: C): C {
+  const { field, operator } = clause;
+  if (operator === "endswith") return clause;
+  const values = field === "DOI"
+    ? clause.values.map(({ text, quoted }) => ({ text: normalizeDoi(text), quoted }))
+    : clause.values;
+  return { ...clause, values: operator === "in" ? uniqueLiterals(field, values) : values };
+}
+
+/** Returns the first literal of each value. */
+function uniqueLiterals(field: string, literals: readonly Literal[]): readonly Literal[] {
+  const type = filterTypeOf(field);
+  const isNumber = type === "number" || type === "degrees";
+  const unique = new Map<string, Literal>();
+  for (const literal of literals) {
+    const { text, quoted } = literal;
+    // 5, 5.0 and '5' are the same number.
+    const key = isNumber ? String(Number(text)) : `${quoted} ${text}`;
+    if (!unique.has(key)) unique.set(key, literal);
+  }
+  return [...unique.values()];
+}
+
+/** Resolver or scheme before a DOI, such as `https://doi.org/` or `doi:`. */
+const DOI_PREFIX = /^(?:(?:https?:\/\/)?(?:dx\.|www\.)?doi\.org\/|doi:\s*)/i;
+
+/**
+ * Converts a DOI to the form in which the service stores it: `10.25976/xxxx-xx00`, in lower case. Returns any
+ * other text unchanged.
+ *
+ * Source: DataStream Public API, OpenAPI file, pattern of `DOI`; DOI Handbook, "DOI name syntax": DOIs are
+ * case-insensitive.
+ */
+export function normalizeDoi(text: string): string {
+  const doi = text.trim().replace(DOI_PREFIX, "").replace(/%2f/i, "/").replace(/\/$/, "");
+  return /^10\.\d+\//.test(doi) ? doi.toLowerCase() : text;
+}
+
+/** Whether no row can match all clauses, because one of them is an `in` with an empty list. */
+export function matchesNothing(clauses: readonly Clause[]): boolean {
+  return clauses.some(({ operator, values }) => operator === "in" && values.length === 0);
 }
 
 /** Creates a clause that compares a field with numbers. */
@@ -41,7 +88,11 @@ export function numberClause<F extends string>(
 /** Creates a clause that compares a field with one text, or with a list of texts. */
 export function textClause(field: string, texts: readonly string[]): Clause {
   const operator = texts.length === 1 ? "eq" : "in";
-  return { field, operator, values: texts.map((text) => ({ text, quoted: true })) };
+  return normalizeClause({
+    field,
+    operator,
+    values: texts.map((text) => ({ text, quoted: true })),
+  });
 }
 
 /** Formats clauses as an OData filter, joined with `and`. */
@@ -54,18 +105,6 @@ function formatClause({ field, operator, values }: Clause): string {
   if (operator === "endswith") return `endswith(${field}, ${texts[0]})`;
   return `${field} ${operator} ${operator === "in" ? `(${texts.join(",")})` : texts[0]}`;
 }
-
-/** Type of the value that a field is compared with. A date is a string, `YYYY-MM-DD`. */
-export type FilterValue<F extends string> = F extends FilterField
-  ? (typeof FILTER_FIELDS)[F] extends "number" | "degrees" ? number : string
-  : string | number;
-
-/**
- * A name to filter by: a documented one, or any other for a query with `unchecked: true`.
- *
- * `string & Record<never, never>` is any string, but editors still offer the documented names.
- */
-export type FilterName = FilterField | (string & Record<never, never>);
 
 /** Returns the type by which a filter field is compared, or `undefined` if it is not documented. */
 export function filterTypeOf(field: string): (typeof FILTER_FIELDS)[FilterField] | undefined {

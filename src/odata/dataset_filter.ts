@@ -1,11 +1,11 @@
 // The filter of Metadata for the datasets that have a row which matches a query.
 import { toBoxClauses } from "./bounding_box.ts";
 import { type Clause, formatClauses } from "./clause.ts";
-import { checkQuery, clausesOf, type FieldOptions, type RowOptions } from "./query_options.ts";
+import { checkQuery, clausesOf, type QueryOptions } from "./query_options.ts";
 import { RESOURCES } from "./resources.ts";
 
 /** The options of a query on which its datasets depend. */
-type RowFilter = Pick<FieldOptions & RowOptions, "filter" | "within">;
+type RowFilter = Pick<QueryOptions, "filter" | "within">;
 
 /**
  * Converts the filter and the bounding box of a query to the clauses of Metadata for the datasets that have

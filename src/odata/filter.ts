@@ -3,16 +3,15 @@ import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
 import {
   type Clause,
   type Comparison,
-  type FilterName,
   filterTypeOf,
-  type FilterValue,
   formatClauses,
+  normalizeClause,
   numberClause,
   requireFieldName,
   textClause,
   toLiteral,
 } from "./clause.ts";
-import type { FilterFieldOf } from "./resources.ts";
+import type { FILTER_FIELDS, FilterField, FilterFieldOf } from "./resources.ts";
 
 /**
  * A filter expression: one or more clauses. A row must match all of them.
@@ -31,19 +30,50 @@ import type { FilterFieldOf } from "./resources.ts";
  * ```
  */
 export interface Filter<F extends string = FilterFieldOf<"Records">> {
-  /** The clauses. */
+  /**
+   * The clauses.
+   *
+   * @internal
+   */
   readonly clauses: readonly Clause<F>[];
-  /** Returns the filter in OData's syntax, not URL-encoded. */
+  /** Returns the filter in OData's syntax, not URL-encoded. Empty if it has no clauses. */
   toString(): string;
 }
 
 /**
+ * A name to filter by: a documented one, or any other for a query with `unchecked: true`.
+ *
+ * `string & Record<never, never>` is any string, but editors still offer the documented names.
+ *
+ * @internal
+ */
+type FilterName = FilterField | (string & Record<never, never>);
+
+/**
+ * Type of the value that a field is compared with. A date is a string, `YYYY-MM-DD`.
+ *
+ * @internal
+ */
+type FilterValue<F extends string> = F extends FilterField
+  ? (typeof FILTER_FIELDS)[F] extends "number" | "degrees" ? number : string
+  : string | number;
+
+/**
+ * A filter, or a value that `and()` ignores.
+ *
+ * @internal
+ */
+type OptionalFilter<F extends string> = Filter<F> | undefined | null | false | 0 | "";
+
+/**
  * Joins filters with `and`: a row must match all of them. The service has no `or`: send two queries.
  *
- * @param filters At least one filter
+ * `undefined`, `null`, `false`, `0` and `""` are ignored, so that a condition can be written as
+ * `name && eq("Name", name)`. If 0 is a valid value, write `west !== undefined && gt("Longitude", west)`.
+ *
+ * @param filters Filters. Without one, the result matches every row
  * @returns The filter
- * @throws {ValidationError} If there is no filter, or one of them was not made by a function such as
- *   {@linkcode eq}
+ * @throws {ValidationError} If one of them was not made by a function such as {@linkcode eq}
  *
  * @example
  * ```ts
@@ -53,14 +83,27 @@ export interface Filter<F extends string = FilterFieldOf<"Records">> {
  * const filter = and(eq("CharacteristicName", "pH"), gte("ActivityStartYear", 2015));
  * assertEquals(String(filter), "CharacteristicName eq 'pH' and ActivityStartYear gte 2015");
  * ```
+ *
+ * @example Conditions that are optional
+ * ```ts
+ * import { and, eq, gte } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const search = (name?: string, since?: number) =>
+ *   and(name && eq("CharacteristicName", name), since && gte("ActivityStartYear", since));
+ * assertEquals(String(search("pH")), "CharacteristicName eq 'pH'");
+ * assertEquals(String(search()), ""); // no filter
+ * ```
  */
-export function and<F extends string>(...filters: readonly Filter<F>[]): Filter<F> {
-  const wrong = filters.findIndex((filter) => !isFilter(filter));
-  if (filters.length === 0 || wrong >= 0) {
-    const expected = "one or more filters such as eq() makes";
-    throw invalidValue("filters", expected, filters[wrong]);
-  }
-  return toFilter(filters.flatMap(({ clauses }) => clauses));
+export function and<F extends string = never>(
+  ...filters: readonly OptionalFilter<F>[]
+): Filter<F> {
+  return toFilter(filters.flatMap((filter) => {
+    // NaN is an error: it is the result of a failed conversion, and ignoring it would match more rows.
+    if (!filter && !Number.isNaN(filter)) return [];
+    if (isFilter(filter)) return filter.clauses;
+    throw invalidValue("filters", "filters such as eq() makes", filter);
+  }));
 }
 
 /**
@@ -93,7 +136,8 @@ export function boundingBox(box: BoundingBox): Filter<"Latitude" | "Longitude"> 
  * Matches rows whose field equals a value: `eq`.
  *
  * @param field Name of the field
- * @param value A string; a number for `LocationId`, the years, `Latitude` and `Longitude`
+ * @param value A string; a number for `LocationId`, the years, `Latitude` and `Longitude`. A DOI is accepted
+ *   in any usual form: `10.25976/…`, `doi:10.25976/…` or `https://doi.org/10.25976/…`
  * @returns The filter
  * @throws {ValidationError} If the value has another type, or is not a finite number
  *
@@ -190,12 +234,13 @@ export function gte<const F extends FilterName>(field: F, value: FilterValue<F>)
 }
 
 /**
- * Matches rows whose field equals one of several values: `in`.
+ * Matches rows whose field equals one of several values: `in`. An empty list matches no row: a query with it
+ * sends no request.
  *
  * @param field Name of the field
- * @param values At least one value, with the type of the `value` of {@linkcode eq}
+ * @param values Values with the type of the `value` of {@linkcode eq}; repeated ones count once
  * @returns The filter
- * @throws {ValidationError} If there is no value, or one has another type
+ * @throws {ValidationError} If a value has another type
  *
  * @example
  * ```ts
@@ -210,9 +255,8 @@ export function isIn<const F extends FilterName>(
   field: F,
   values: readonly FilterValue<F>[],
 ): Filter<F> {
-  if (!Array.isArray(values) || values.length === 0) {
-    throw invalidValue("values", "an array of at least one value", values);
-  }
+  requireFieldName(field);
+  if (!Array.isArray(values)) throw invalidValue("values", "an array", values);
   const literals = values.map((value) => toLiteral(field, value, "values"));
   return toFilter([{ field, operator: "in", values: literals }]);
 }
@@ -252,14 +296,15 @@ function compareField<F extends string>(
   return toFilter([{ field, operator, values: [toLiteral(field, value, "value")] }]);
 }
 
-function toFilter<F extends string>(clauses: readonly Clause<F>[]): Filter<F> {
+function toFilter<F extends string>(given: readonly Clause<F>[]): Filter<F> {
+  const clauses = given.map(normalizeClause);
   return { clauses, toString: () => formatClauses(clauses) };
 }
 
 /** Whether a value is a filter, as a function such as `eq` makes it. */
-export function isFilter(value: Filter<string> | undefined): value is Filter<string> {
+export function isFilter<F extends string>(value: OptionalFilter<F>): value is Filter<F> {
   try {
-    return Array.isArray(value!.clauses);
+    return Array.isArray((value as Filter<F>).clauses);
   } catch {
     return false; // undefined, null, or a getter that throws
   }

@@ -14,13 +14,16 @@ export interface ParsedClause extends Clause {
  * Source: DataStream Public API, "URL Parameters", `$filter`.
  *
  * @param filter The filter, not URL-encoded
- * @param canBeUnchecked Whether an error may suggest the option `unchecked`. It does so only without a
- *   hint, because a hint corrects the filter; without one, the service may support the syntax.
- *   Default false
+ * @param options `canBeUnchecked`: whether an error may suggest the option `unchecked`. It does so only
+ *   without a hint, because a hint corrects the filter; without one, the service may support the syntax.
+ *   `allowsEmptyLists`: whether `in ()` is valid, as `isIn()` formats an empty list. Defaults false
  * @returns The clauses in order, at least one
  * @throws {ValidationError} If the filter has a syntax error; the message has its position
  */
-export function parseFilter(filter: string, canBeUnchecked = false): ParsedClause[] {
+export function parseFilter(
+  filter: string,
+  { canBeUnchecked = false, allowsEmptyLists = false }: ParseOptions = {},
+): ParsedClause[] {
   const syntaxError: SyntaxErrorFactory = (index, start, end, hint) =>
     new ValidationError("filter", `${start} at character ${index + 1}${end}`, {
       received: filter,
@@ -76,8 +79,9 @@ export function parseFilter(filter: string, canBeUnchecked = false): ParsedClaus
     requireSpace();
     if (operator !== "in") return { field, operator, values: [takeLiteral()], index };
     takePunctuation("(");
-    const values = [takeLiteral()];
-    while (peek().text === ",") {
+    const isEmpty = allowsEmptyLists && peek().text === ")";
+    const values = isEmpty ? [] : [takeLiteral()];
+    while (!isEmpty && peek().text === ",") {
       next++;
       values.push(takeLiteral());
     }
@@ -93,6 +97,12 @@ export function parseFilter(filter: string, canBeUnchecked = false): ParsedClaus
     clauses.push(parseClause());
   }
   return clauses;
+}
+
+/** Options of `parseFilter()`. */
+interface ParseOptions {
+  canBeUnchecked?: boolean;
+  allowsEmptyLists?: boolean;
 }
 
 interface Token {

@@ -10,33 +10,32 @@ import {
   requireWholeNumber,
 } from "../validation.ts";
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
-import { type Clause, formatClauses } from "./clause.ts";
+import { type Clause, formatClauses, matchesNothing, normalizeClause } from "./clause.ts";
 import { type Filter, isFilter } from "./filter.ts";
 import { type ParsedClause, parseFilter } from "./parse_filter.ts";
 import { fieldNames, isMeasured, MAXIMUM_TOP, type ResourceName, RESOURCES } from "./resources.ts";
 import { unknownFilterFieldHint, unknownSelectFieldHint } from "./name_hints.ts";
 
-/** How a large query is split; see the query option `partition`. */
-export type Partition = "auto" | "never" | "location" | "year";
-
-const PARTITIONS: readonly Partition[] = ["auto", "never", "location", "year"];
-
 /**
- * Query options whose values have the same type for each resource.
+ * Options of a query that determine its rows. Names of fields are checked only when the program runs.
  *
- * @example The rows in a bounding box, and an error if there are more than 100,000
+ * @example Fields and filter from a configuration
  * ```ts
- * import { DataStream, type RowOptions } from "@weir/datastream";
- * import { assert } from "@std/assert";
+ * import { DataStream, type QueryOptions, type ResourceName, ValidationError } from "@weir/datastream";
+ * import { assertThrows } from "@std/assert";
  *
- * const options: RowOptions = {
- *   within: { west: -64.5, south: 45.9, east: -62, north: 47.1 },
- *   maxRows: 100_000,
- * };
- * assert(new DataStream().locations(options).url.includes("Longitude"));
+ * const text = '["Records", {"select": "Id,ResultVal", "limit": 5}]';
+ * const [resource, options]: [ResourceName, QueryOptions] = JSON.parse(text);
+ * assertThrows(() => new DataStream().query(resource, options), ValidationError, "ResultValue");
  * ```
  */
-export interface RowOptions {
+export interface QueryOptions {
+  /** Fields to select, in order, as an array or separated by commas. Default: all. */
+  select?: readonly string[] | string | undefined;
+  /** An expression, or an OData filter as text, not encoded. Default: none. */
+  filter?: Filter<string> | string | undefined;
+  /** Whether to accept names and filters that Weir does not know. Default false. */
+  unchecked?: boolean | undefined;
   /**
    * Bounding box of the locations of the rows; positions on its edges are outside. Metadata and Locations
    * are filtered by it. Observations and Records cannot be filtered by position: the locations in the box
@@ -53,71 +52,25 @@ export interface RowOptions {
    */
   skipToken?: string | undefined;
   /**
-   * Whether to fail if fewer rows are received than the service counted, by more than the inaccuracy of
-   * its counts: the larger of 1 row and 0.0005 %. If a page broke and was continued, it is 0.0005 %. `error`
-   * fails the query with a `DataStreamError` of kind `incomplete`. `warn` accepts the result and reports the
-   * number as `missingRows` to `onProgress`. Default `error`.
+   * Whether to fail if the service counted another number of rows. Results that took more than one response, and
+   * results of one full page, are compared with its count; those that end with their `limit` or begin at a `skipToken`
+   * are not. Counts above 100,000 are estimates: 0.0005 % is accepted. `error` fails the query with a
+   * `DataStreamError` of kind `incomplete`. `warn` accepts the result and reports the number of missing rows as
+   * `missingRows` to `onProgress`. Default `error`.
    */
   incomplete?: "error" | "warn" | undefined;
   /**
-   * Maximum number of rows that the service may count for the query. Above it, the query fails with a
-   * `DataStreamError` of kind `too-many-rows` before its first row; a result of one page is not
-   * counted. A `limit` up to this number needs no count. Default: no maximum.
+   * Maximum number of rows of the result. Above it, the query fails with a `DataStreamError` of kind `too-many-rows`:
+   * before its first row, if the service counts more; with a bounding box or a long list, at the row after the maximum. A
+   * result of one page is not counted. A `limit` up to this number needs no count. Default: no maximum.
    */
   maxRows?: number | undefined;
-}
-
-/**
- * Options of a query of Observations or Records.
- *
- * @example One shard per location, so that rows arrive location by location
- * ```ts
- * import { DataStream, type MeasuredInput } from "@weir/datastream";
- * import { createSandbox } from "@weir/datastream/sandbox";
- * import { assertEquals } from "@std/assert";
- *
- * const options: MeasuredInput = { partition: "location" };
- * const { apiKey, url, fetch } = createSandbox({ locations: 3, requestsPerSecond: Infinity });
- * const client = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
- * const rows = await client.observations({ ...options, select: ["LocationId"] }).toArray();
- * assertEquals([...new Set(rows.map(({ LocationId }) => LocationId))].length, 3);
- * ```
- */
-export interface MeasuredInput {
   /**
-   * How to split the query into shards, which are requested one after the other. Default `auto`.
-   *
-   * - `auto`: above 1,000,000 counted rows, into groups of locations with at most that many rows. Each
-   *   row is returned once. If the service refuses small pages too (status 408, 413 or 504), the query
-   *   is also split by location.
-   * - `never`: one shard, and no count.
-   * - `location`: one shard per location, with at least one request each. Each row is returned once.
-   * - `year`: one shard per `ActivityStartYear`, with at least one request each. Rows without a start
-   *   date are in no year: the query fails if the count shows that rows are missing.
+   * `never` does not split a query of Observations or Records. Without it, a result of more than 1,000,000 counted
+   * rows is split by location, and so is a query that the service refuses three times (status 408, 413 or 504).
+   * Default: none.
    */
-  partition?: Partition | undefined;
-}
-
-/**
- * Query options that contain names of fields, which are checked only when the program runs.
- *
- * @example Fields and filter from a command line
- * ```ts
- * import { DataStream, type FieldOptions, type ResourceName, ValidationError } from "@weir/datastream";
- * import { assertThrows } from "@std/assert";
- *
- * const resource = "Records" as ResourceName;
- * const options: FieldOptions = { select: "Id,ResultVal", filter: "CharacteristicName eq 'pH'" };
- * assertThrows(() => new DataStream().query(resource, options), ValidationError, "ResultValue");
- * ```
- */
-export interface FieldOptions {
-  /** Fields to select, in order, as an array or separated by commas. Default: all. */
-  select?: readonly string[] | string | undefined;
-  /** An expression, or an OData filter as text, not encoded. Default: none. */
-  filter?: Filter<string> | string | undefined;
-  /** Whether to accept names and filters that Weir does not know. Default false. */
-  unchecked?: boolean | undefined;
+  partition?: "never" | undefined;
 }
 
 /** A validated query with its defaults filled in. */
@@ -129,6 +82,8 @@ export interface CheckedQuery {
   filter: string | undefined;
   /** Clauses of the filter; `undefined` if the filter is unchecked and cannot be parsed. */
   clauses: readonly Clause[] | undefined;
+  /** Whether the filter has an empty list, which no row matches. Then nothing is requested. */
+  matchesNothing: boolean;
   /** Clauses that match the locations inside `within`, if rows of the resource have no position. */
   box: readonly Clause[] | undefined;
   /** Page size. */
@@ -136,7 +91,7 @@ export interface CheckedQuery {
   /** Maximum number of rows to return. */
   limit: number;
   skipToken: string | undefined;
-  partition: Partition;
+  partition: "never" | undefined;
   /** Whether a result with fewer rows than the service counted is accepted. */
   acceptsIncomplete: boolean;
   /** Maximum number of rows that the service may count. */
@@ -152,7 +107,7 @@ export interface CheckedQuery {
  */
 export function checkQuery(
   resource: ResourceName,
-  query: FieldOptions & RowOptions & MeasuredInput,
+  query: QueryOptions,
   { canBeUnchecked = true, added = [] }: { canBeUnchecked?: boolean; added?: readonly Clause[] } =
     {},
 ): CheckedQuery {
@@ -178,7 +133,10 @@ export function checkQuery(
   requireWholeNumber("maxRows", maxRows, 1);
   requireOneOf("incomplete", incomplete, ["error", "warn"]);
   if (partition !== undefined) {
-    requireOneOf("partition", partition, PARTITIONS);
+    if (partition !== "never") {
+      const hint = "omit it: Weir splits large queries by itself";
+      throw invalidValue("partition", '"never"', partition, hint);
+    }
     if (!isMeasured(resource)) {
       throw new ValidationError("partition", `is not an option of ${resource}`, {
         received: partition,
@@ -188,21 +146,23 @@ export function checkQuery(
   }
   const fields = select === undefined ? undefined : checkSelect(resource, select, unchecked);
   const parsed = filter === undefined
-    ? { filter, clauses: [] }
+    ? NO_FILTER
     : checkFilter(resource, filter, unchecked, canBeUnchecked);
   const box = within === undefined ? undefined : toBoxClauses(within, "within");
   // Metadata and Locations are filtered by position; the others by the locations in the box.
-  const clauses = isMeasured(resource) ? added : [...added, ...box ?? []];
+  const more = isMeasured(resource) ? added : [...added, ...box ?? []];
+  const clauses = parsed.clauses && [...parsed.clauses, ...more];
   return {
     resource,
     select: fields,
-    filter: narrow(parsed, clauses),
-    clauses: parsed.clauses && [...parsed.clauses, ...clauses],
+    filter: narrow(parsed, more),
+    clauses,
+    matchesNothing: matchesNothing(clauses ?? added),
     box: isMeasured(resource) ? box : undefined,
     top,
     limit,
     skipToken,
-    partition: isMeasured(resource) ? partition ?? "auto" : "never",
+    partition,
     acceptsIncomplete: incomplete === "warn",
     maxRows,
   };
@@ -257,6 +217,9 @@ function checkSelect(
 /** A filter and its clauses; `clauses` is `undefined` if the filter cannot be parsed. */
 type ParsedFilter = Pick<CheckedQuery, "filter" | "clauses">;
 
+/** The filter that every row matches. */
+const NO_FILTER: ParsedFilter = { filter: undefined, clauses: [] };
+
 /** Parses a filter, and checks that the resource can be filtered by every field in it. */
 function checkFilter(
   resource: ResourceName,
@@ -268,17 +231,20 @@ function checkFilter(
     const hint = "combine several expressions with and()";
     throw invalidValue("filter", "a string or one expression", given, hint);
   }
-  const filter = String(given);
-  if (filter.trim() === "") throw emptyOption("filter", given, "omit it for all rows");
-  let clauses: ParsedClause[];
+  // and() without an operand
+  if (typeof given !== "string" && given.clauses.length === 0) return NO_FILTER;
+  const text = String(given);
+  if (text.trim() === "") throw emptyOption("filter", given, "omit it for all rows");
+  let parsed: ParsedClause[];
   try {
-    clauses = parseFilter(filter, canBeUnchecked);
+    parsed = parseFilter(text, { canBeUnchecked, allowsEmptyLists: typeof given !== "string" });
   } catch (error) {
-    if (unchecked && error instanceof ValidationError) return { filter, clauses: undefined };
+    if (unchecked && error instanceof ValidationError) return { filter: text, clauses: undefined };
     throw error;
   }
-  if (!unchecked) requireFilterFields(resource, filter, clauses, canBeUnchecked);
-  return { filter, clauses };
+  if (!unchecked) requireFilterFields(resource, text, parsed, canBeUnchecked);
+  const clauses = parsed.map(normalizeClause);
+  return { filter: formatClauses(clauses), clauses };
 }
 
 /**
@@ -323,9 +289,9 @@ export function narrow(
 }
 
 /** Returns the clauses of a filter; an empty list without a filter, or if it cannot be parsed. */
-export function clausesOf(filter: FieldOptions["filter"]): readonly Clause[] {
+export function clausesOf(filter: QueryOptions["filter"]): readonly Clause[] {
   try {
-    return filter === undefined ? [] : parseFilter(String(filter));
+    return filter === undefined ? [] : parseFilter(String(filter)).map(normalizeClause);
   } catch (error) {
     if (error instanceof ValidationError) return [];
     throw error;

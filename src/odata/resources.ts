@@ -110,10 +110,10 @@ export type ResourceName = keyof typeof RESOURCES;
 // Without this annotation a bundler cannot tree-shake the call.
 export const RESOURCE_NAMES = /* @__PURE__ */ Object.keys(RESOURCES) as readonly ResourceName[];
 
-/** Resources whose rows are measurements at a location. Their results can have millions of rows. */
-export type MeasuredResource = "Observations" | "Records";
-
-/** Whether the rows of a resource are measurements, which have a location but no position. */
+/**
+ * Whether the rows of a resource are measurements, which have a location but no position. Their results can
+ * have millions of rows.
+ */
 export function isMeasured(resource: ResourceName): boolean {
   return resource === "Observations" || resource === "Records";
 }
@@ -124,8 +124,12 @@ export type Field<R extends ResourceName> = keyof typeof RESOURCES[R]["fields"] 
 /** Name that a resource can be filtered by. */
 export type FilterFieldOf<R extends ResourceName> = typeof RESOURCES[R]["filters"][number];
 
-/** TypeScript type of the values of a field type. */
-export type FieldValue<T> = T extends "integer" | "number" ? number
+/**
+ * TypeScript type of the values of a field type.
+ *
+ * @internal
+ */
+type FieldValue<T> = T extends "integer" | "number" ? number
   : T extends "number?" ? number | null
   : T extends "text" ? string
   : T extends "text?" ? string | null

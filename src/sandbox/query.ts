@@ -1,4 +1,4 @@
-import { ValidationError } from "../errors.ts";
+import { messageFor, ValidationError } from "../errors.ts";
 import type { Clause, Literal } from "../odata/clause.ts";
 import { parseFilter } from "../odata/parse_filter.ts";
 import {
@@ -110,7 +110,7 @@ function parseTests(resource: ResourceName, filter?: string): FieldTest[] {
     return parseFilter(filter).map((clause) => toTest(resource, clause));
   } catch (error) {
     if (error instanceof ValidationError) {
-      throw new BadRequest(error.messageFor({ filter: "$filter" }));
+      throw new BadRequest(messageFor(error, { filter: "$filter" }));
     }
     throw error;
   }

@@ -1,24 +1,6 @@
 import type { Row } from "../odata/resources.ts";
-import { DATASETS } from "./datasets.ts";
 import type { Location } from "./locations.ts";
 import { noise, pick } from "./noise.ts";
-
-/** Comments with characters that CSV, HTML or spreadsheets treat specially. */
-const COMMENTS = [
-  "Clear sky, light wind",
-  'Bottle labelled "B", lid cracked',
-  "First line\nSecond line",
-  "Returned\rto the start",
-  "Carriage return\r\nand line feed",
-  "Eau trouble après l’orage, débit élevé",
-  "Ducks 🦆 on the far shore",
-  "=SUM(A1:A9)",
-  "<script>alert('weir')</script>",
-  "-2 steps downstream",
-  "Owner's gate was shut",
-];
-const TIME_ZONES = ["-08:00", "-06:00", "-05:00", "-03:30", "Z"];
-const EQUIPMENT = ["Water Bottle", "Bucket", "Probe/Sensor"];
 
 /** How a record reports a result without a value. WQX allows a limit only with some conditions. */
 interface Censoring {
@@ -26,37 +8,25 @@ interface Censoring {
   condition: string;
   /** `ResultDetectionQuantitationLimitType`. */
   limitType: string | null;
-  /** Computes `ResultDetectionQuantitationLimitMeasure`, beyond all values of the characteristic. */
-  limit: ((characteristic: Characteristic) => number) | null;
 }
 
-const BELOW_DETECTION: Censoring = {
+const BELOW_LIMIT: Censoring = {
   condition: "Below Detection/Quantification Limit",
   limitType: "Method Detection Level",
-  limit: ({ middle }) => round(middle / 100, 6),
 };
-const ABOVE_DETECTION: Censoring = {
+const ABOVE_LIMIT: Censoring = {
   condition: "Above Detection/Quantification Limit",
   limitType: "Reporting Limit",
-  limit: ({ middle, spread, decimals }) => round(middle + spread, decimals),
-};
-const NOT_DETECTED: Censoring = { condition: "Not Detected", limitType: null, limit: null };
-const NOT_QUANTIFIED: Censoring = {
-  condition: "Detected Not Quantified",
-  limitType: null,
-  limit: null,
 };
 
-/** Censorings of the sandbox's records. Each entry is equally likely, so repeated ones are likelier. */
-const CENSORINGS: readonly Censoring[] = [
-  BELOW_DETECTION,
-  BELOW_DETECTION,
-  BELOW_DETECTION,
-  { ...BELOW_DETECTION, limitType: "Reporting Limit" },
-  NOT_DETECTED,
-  NOT_DETECTED,
-  NOT_QUANTIFIED,
-  ABOVE_DETECTION,
+/** Censorings of low values. Each entry is equally likely, so repeated ones are likelier. */
+const LOW_CENSORINGS: readonly Censoring[] = [
+  BELOW_LIMIT,
+  BELOW_LIMIT,
+  BELOW_LIMIT,
+  BELOW_LIMIT,
+  { condition: "Not Detected", limitType: null },
+  { condition: "Detected Not Quantified", limitType: null },
 ];
 
 /** Row with the fields of both Records and Observations. */
@@ -71,33 +41,44 @@ export function recordAfter(id: number): number {
   return Math.max(0, Math.floor((id - FIRST_ID) / ID_STEP) + 1);
 }
 
-/** Computes the row of a record from its index, its location and its phase. */
+/**
+ * Computes the row of a record from its index, its location and its phase.
+ *
+ * @param ordinal Index of the record among those of the location
+ */
 export function recordRow(
   index: number,
-  { row: location, dataset }: Location,
+  ordinal: number,
+  { row: location, datasetName, zone, depth, level, comments }: Location,
   phase: Phase,
 ): RecordRow {
-  const { characteristic, startDate, media, activity } = phase;
-  const { middle, spread, decimals, unit, isMeasuredInField } = characteristic;
-  const value = middle + (noise(index, 1) - 0.5) * spread;
-  const censoring = !isMeasuredInField && noise(index, 2) < 0.06
-    ? pick(CENSORINGS, index, 14)
+  const { characteristic, startDate, analysisDate, activity } = phase;
+  const { pattern, unit, equipment, method, lowest, highest } = characteristic;
+  /** Seed of what the records of one visit have in common. */
+  const visit = location.Id * 10_007 + Math.floor(ordinal / CHARACTERISTICS.length);
+  const [first, second] = [noise(index, 1), noise(index, 2)];
+  const factor = pattern.spread === null
+    ? 0.03 + 3.88 * first * second
+    : 1 + pattern.spread * (first + second - 1);
+  const exact = phase.typical * (1 + pattern.range * level) * factor;
+  const value = Math.round(exact * characteristic.scale) / characteristic.scale;
+  const censoring = value <= lowest
+    ? pick(LOW_CENSORINGS, index, 14)
+    : value >= highest
+    ? ABOVE_LIMIT
     : null;
-  const limit = censoring?.limit?.(characteristic) ?? null;
-  const hour = 6 + Math.floor(noise(index, 3) * 12);
-  const minute = Math.floor(noise(index, 4) * 60);
-  const minuteText = String(minute).padStart(2, "0");
-  const time = `${String(hour).padStart(2, "0")}:${minuteText}:00`;
-  const zone = pick(TIME_ZONES, location.Id, 6);
-  const hasTime = startDate !== null && (noise(index, 5) < 0.9 || activity === CONTINUOUS);
-  const hasDepth = noise(index, 6) < 0.7 && !characteristic.isDepth;
+  const hasLimit = censoring !== null && censoring.limitType !== null;
+  const hour = 8 + Math.floor(noise(visit, 3) * 9);
+  const minuteText = String(Math.floor(noise(visit, 4) * 60)).padStart(2, "0");
+  const hasTime = startDate !== null && (noise(visit, 5) < 0.9 || activity === CONTINUOUS);
+  const hasDepth = noise(visit, 6) < 0.7 && !characteristic.isDepth;
   const isComposite = hasTime && noise(index, 7) < 0.05;
-  const hasAnalysisTime = !isMeasuredInField && startDate !== null && noise(index, 15) < 0.2;
+  const hasAnalysisTime = analysisDate !== null && noise(index, 15) < 0.2;
   return {
     Id: FIRST_ID + ID_STEP * index,
     LocationId: location.Id,
     DOI: location.DOI,
-    DatasetName: DATASETS[dataset]!.DatasetName,
+    DatasetName: datasetName,
     MonitoringLocationID: location.ID,
     MonitoringLocationName: location.Name,
     MonitoringLocationLatitude: location.Latitude,
@@ -110,149 +91,208 @@ export function recordRow(
     MonitoringLocationVerticalUnit: location.VerticalUnit,
     MonitoringLocationType: location.MonitoringLocationType,
     ActivityType: activity.type,
-    ActivityMediaName: media,
+    ActivityMediaName: characteristic.media,
     ActivityStartDate: startDate,
-    ActivityStartTime: hasTime ? time : null,
+    ActivityStartTime: hasTime ? timeText(hour, minuteText) : null,
     ActivityStartTimeZone: hasTime ? zone : null,
     ActivityEndDate: isComposite ? startDate : null,
-    ActivityEndTime: isComposite ? "23:30:00" : null,
+    ActivityEndTime: isComposite ? timeText(hour + 1, minuteText) : null,
     ActivityEndTimeZone: isComposite ? zone : null,
-    ActivityDepthHeightMeasure: hasDepth ? -round(0.1 + noise(index, 8) * 12, 1) : null,
+    ActivityDepthHeightMeasure: hasDepth
+      ? -Math.round(1 + noise(visit, 8) * depth * 10) / 10
+      : null,
     ActivityDepthHeightUnit: hasDepth ? "m" : null,
-    SampleCollectionEquipmentName: noise(index, 9) < 0.5 ? pick(EQUIPMENT, index, 10) : null,
+    SampleCollectionEquipmentName: noise(index, 9) < 0.5 ? equipment : null,
     CharacteristicName: characteristic.name,
     MethodSpeciation: characteristic.speciation,
     ResultSampleFraction: characteristic.fraction,
-    ResultValue: censoring === null ? round(value, decimals) : null,
+    ResultValue: censoring === null ? value : null,
     ResultUnit: censoring === null ? unit : null,
-    ResultValueType: censoring === null ? "Actual" : null,
+    ResultValueType: "Actual",
     ResultDetectionCondition: censoring === null ? null : censoring.condition,
-    ResultDetectionQuantitationLimitMeasure: limit,
-    ResultDetectionQuantitationLimitUnit: limit === null ? null : unit,
+    ResultDetectionQuantitationLimitMeasure: !hasLimit
+      ? null
+      : censoring === ABOVE_LIMIT
+      ? highest
+      : lowest,
+    ResultDetectionQuantitationLimitUnit: hasLimit ? unit : null,
     ResultDetectionQuantitationLimitType: censoring === null ? null : censoring.limitType,
-    ResultStatusID: noise(index, 11) < 0.8 ? "Accepted" : "Preliminary",
-    ResultComment: noise(index, 12) < 0.15 ? pick(COMMENTS, index, 13) : null,
-    ResultAnalyticalMethodID: isMeasuredInField ? null : "WEIR-0",
-    ResultAnalyticalMethodContext: isMeasuredInField ? null : "PROPRIETARY",
-    ResultAnalyticalMethodName: isMeasuredInField ? null : "Synthetic method, of no laboratory",
-    AnalysisStartDate: isMeasuredInField ? null : startDate,
-    // Later than every ActivityStartTime.
-    AnalysisStartTime: hasAnalysisTime ? `18:${minuteText}:00` : null,
+    ResultStatusID: noise(visit, 11) < 0.8 ? "Accepted" : "Preliminary",
+    ResultComment: noise(index, 12) < 0.15 ? pick(comments, index, 13) : null,
+    ResultAnalyticalMethodID: method === null ? null : method.id,
+    ResultAnalyticalMethodContext: method === null ? null : "USEPA",
+    ResultAnalyticalMethodName: method === null ? null : method.name,
+    AnalysisStartDate: analysisDate,
+    AnalysisStartTime: hasAnalysisTime ? timeText(hour, minuteText) : null,
     AnalysisStartTimeZone: hasAnalysisTime ? zone : null,
-    LaboratoryName: isMeasuredInField ? null : "Weir Sandbox Laboratory",
-    LaboratorySampleID: isMeasuredInField ? null : `S-${index + 1}`,
+    LaboratoryName: method === null ? null : "Weir Sandbox Laboratory",
+    LaboratorySampleID: method === null ? null : `S-${index + 1}`,
   };
 }
 
-function round(value: number, places: number): number {
-  return Number(value.toFixed(places));
+function timeText(hour: number, minute: string): string {
+  return `${hour < 10 ? "0" : ""}${hour}:${minute}:00`;
+}
+
+/** How the values of a characteristic depend on date and location. All but `typical` and `peak` are relative. */
+interface Pattern {
+  /** Mean in 2012. */
+  typical: number;
+  /** Amplitude of the season. */
+  season: number;
+  /** Day of the year with the highest values. */
+  peak: number;
+  /** Change in a year. */
+  trend: number;
+  /** Difference between the highest and the lowest location. */
+  range: number;
+  /** Half the range at one place and time; `null` for the skewed distribution of concentrations. */
+  spread: number | null;
 }
 
 /** Characteristic and how it is measured. */
 interface Characteristic {
   name: string;
   unit: string;
-  /** Middle of the range of values. */
-  middle: number;
-  /** Width of the range of values. */
-  spread: number;
-  /** Number of decimal places of a value. */
-  decimals: number;
+  pattern: Pattern;
+  /** Power of ten to which values are rounded: 100 for two decimal places. */
+  scale: number;
+  /** Values up to this detection limit are censored. */
+  lowest: number;
+  /** Values from this limit on are censored. */
+  highest: number;
+  media: string;
+  equipment: string;
   fraction: string | null;
   speciation: string | null;
-  /** Whether it is measured at the site, and not in a laboratory. */
-  isMeasuredInField: boolean;
+  /** Method of the laboratory; `null` if it is measured at the site. */
+  method: { id: string; name: string } | null;
   /** Whether the result itself is a depth; its records have no activity depth. */
   isDepth: boolean;
 }
 
-const inField = { isMeasuredInField: true, fraction: null, speciation: null, isDepth: false };
-const inLaboratory = {
-  isMeasuredInField: false,
-  fraction: "Total",
+const inField = {
+  lowest: -Infinity,
+  highest: Infinity,
+  media: "Surface Water",
+  equipment: "Probe/Sensor",
+  fraction: null,
   speciation: null,
+  method: null,
   isDepth: false,
 };
+const inLaboratory = { ...inField, equipment: "Water Bottle", fraction: "Total", unit: "mg/L" };
+const BY_CHROMATOGRAPHY = { id: "300.0", name: "Inorganic Anions by Ion Chromatography" };
 
 const TEMPERATURE: Characteristic = {
   ...inField,
   name: "Temperature, water",
   unit: "deg C",
-  middle: 9,
-  spread: 22,
-  decimals: 1,
+  pattern: { typical: 9.5, season: 0.95, peak: 208, trend: 0.006, range: 0.25, spread: 0.2 },
+  scale: 10,
 };
 const TURBIDITY: Characteristic = {
   ...inField,
   name: "Turbidity",
   unit: "NTU",
-  middle: 11,
-  spread: 20,
-  decimals: 2,
+  pattern: { typical: 6, season: 0.6, peak: 130, trend: 0, range: 1.6, spread: null },
+  scale: 100,
 };
 const SECCHI_DEPTH: Characteristic = {
   ...inField,
   name: "Depth, Secchi disk depth",
   unit: "m",
-  middle: 3,
-  spread: 5,
-  decimals: 1,
+  pattern: { typical: 2.8, season: 0.25, peak: 20, trend: -0.008, range: 1, spread: 0.3 },
+  scale: 10,
+  equipment: "Secchi Disk",
   isDepth: true,
 };
+const SUSPENDED_SOLIDS: Characteristic = {
+  ...inLaboratory,
+  name: "Total suspended solids",
+  pattern: { typical: 14, season: 0.6, peak: 130, trend: 0, range: 1.6, spread: null },
+  scale: 10,
+  lowest: 1,
+  fraction: "Non-Filterable (Particle)",
+  method: { id: "160.2", name: "Non-Filterable Residue by Gravimetry" },
+};
+const LEAD_IN_SEDIMENT: Characteristic = {
+  ...inLaboratory,
+  name: "Lead",
+  unit: "mg/kg",
+  pattern: { typical: 18, season: 0, peak: 0, trend: -0.02, range: 1.4, spread: 0.4 },
+  scale: 10,
+  lowest: 0.5,
+  media: "Surface Water Sediment",
+  equipment: "Ekman Grab",
+  method: { id: "6010D", name: "Inductively Coupled Plasma-Optical Emission Spectrometry" },
+};
 
-/** The ten characteristics of a visit. On some visits Secchi depth replaces turbidity. */
+/** The ten characteristics of a visit. On some visits, another one replaces the fifth or the last. */
 const CHARACTERISTICS: readonly Characteristic[] = [
-  { ...inField, name: "pH", unit: "None", middle: 7.4, spread: 2, decimals: 2 },
+  {
+    ...inField,
+    name: "pH",
+    unit: "None",
+    pattern: { typical: 7.9, season: 0.03, peak: 200, trend: 0.001, range: 0.16, spread: 0.04 },
+    scale: 100,
+  },
   TEMPERATURE,
-  { ...inField, name: "Dissolved oxygen (DO)", unit: "mg/L", middle: 9, spread: 8, decimals: 2 },
+  {
+    ...inField,
+    name: "Dissolved oxygen (DO)",
+    unit: "mg/L",
+    pattern: { typical: 10.4, season: 0.24, peak: 25, trend: -0.003, range: 0.1, spread: 0.1 },
+    scale: 100,
+  },
   {
     ...inField,
     name: "Specific conductance",
     unit: "uS/cm",
-    middle: 310,
-    spread: 500,
-    decimals: 1,
+    pattern: { typical: 290, season: 0.15, peak: 50, trend: 0.012, range: 1.3, spread: 0.12 },
+    scale: 10,
   },
   TURBIDITY,
   {
     ...inLaboratory,
     name: "Total Phosphorus, mixed forms",
-    unit: "mg/L",
-    middle: 0.05,
-    spread: 0.09,
-    decimals: 4,
+    pattern: { typical: 0.028, season: 0.35, peak: 210, trend: -0.02, range: 1.4, spread: null },
+    scale: 10_000,
+    lowest: 0.002,
     fraction: "Unfiltered",
     speciation: "as P",
+    method: { id: "365.1", name: "Phosphorus by Semi-Automated Colorimetry" },
   },
   {
     ...inLaboratory,
     name: "Nitrate",
-    unit: "mg/L",
-    middle: 0.9,
-    spread: 1.6,
-    decimals: 3,
+    pattern: { typical: 0.6, season: 0.5, peak: 60, trend: 0.02, range: 1.5, spread: null },
+    scale: 1000,
+    lowest: 0.03,
     fraction: "Filtered",
     speciation: "as N",
+    method: BY_CHROMATOGRAPHY,
   },
-  { ...inLaboratory, name: "Chloride", unit: "mg/L", middle: 40, spread: 75, decimals: 1 },
+  {
+    ...inLaboratory,
+    name: "Chloride",
+    pattern: { typical: 18, season: 0.3, peak: 70, trend: 0.03, range: 1.6, spread: null },
+    scale: 10,
+    lowest: 1,
+    method: BY_CHROMATOGRAPHY,
+  },
   {
     ...inLaboratory,
     name: "Escherichia coli",
     unit: "cfu/100mL",
-    middle: 160,
-    spread: 300,
-    decimals: 0,
+    pattern: { typical: 180, season: 0.8, peak: 215, trend: 0, range: 1.6, spread: null },
+    scale: 1,
+    lowest: 5,
+    highest: 1200,
     fraction: null,
+    method: { id: "1603", name: "Escherichia coli by Membrane Filtration with Modified mTEC Agar" },
   },
-  {
-    ...inLaboratory,
-    name: "Total suspended solids",
-    unit: "mg/L",
-    middle: 22,
-    spread: 40,
-    decimals: 1,
-    fraction: "Non-Filterable (Particle)",
-  },
+  SUSPENDED_SOLIDS,
 ];
 
 /** Number of visits after which a location's dates repeat. Two of them have no date. */
@@ -270,7 +310,10 @@ export interface Phase {
   /** `YYYY-MM-DD`; `null` for a record without a start date. */
   startDate: string | null;
   year: number | null;
-  media: string;
+  /** Date on which the laboratory analyses the sample; `null` for a measurement at the site. */
+  analysisDate: string | null;
+  /** Mean of the values on that date. */
+  typical: number;
   activity: Activity;
 }
 
@@ -307,8 +350,8 @@ const CONTINUOUS: Activity = {
 export function phaseOf(location: number, ordinal: number): number {
   const characteristic = ordinal % CHARACTERISTICS.length;
   const visit = Math.floor(ordinal / CHARACTERISTICS.length) % VISITS;
-  // 77 and 200 have no common factor, so every visit is reached and the years are mixed.
-  const mixed = (visit * 77 + location * 31) % VISITS;
+  // A location is visited every 66 days. 3 and 200 have no common factor, so every visit is reached.
+  const mixed = (visit * 3 + location * 31) % VISITS;
   return mixed * CHARACTERISTICS.length + characteristic;
 }
 
@@ -322,26 +365,34 @@ export function phaseTable(): readonly Phase[] {
 function createPhase(number: number): Phase {
   const visit = Math.floor(number / CHARACTERISTICS.length);
   const characteristic = characteristicOf(visit, number % CHARACTERISTICS.length);
-  const date = new Date(Date.UTC(2012, 0, 9 + visit * 22)).toISOString().slice(0, 10);
-  const startDate = visit % 100 === 99 ? null : date;
+  const { typical, season, peak, trend } = characteristic.pattern;
+  const day = 8 + visit * 22;
+  const startDate = visit % 100 === 99 ? null : dateText(day);
   return {
     characteristic,
     startDate,
     year: startDate === null ? null : Number(startDate.slice(0, 4)),
-    media: visit % 11 === 5 && !characteristic.isMeasuredInField
-      ? "Surface Water Sediment"
-      : "Surface Water",
+    analysisDate: startDate === null || characteristic.method === null ? null : dateText(day + 1),
+    typical: typical * (1 + trend * day / 365.25) *
+      (1 + season * Math.cos(2 * Math.PI * (day - peak) / 365.25)),
     activity: activityOf(visit, characteristic),
   };
 }
 
+/** Returns the date of a day, counted from the start of 2012. */
+function dateText(day: number): string {
+  return new Date(Date.UTC(2012, 0, 1 + day)).toISOString().slice(0, 10);
+}
+
 function characteristicOf(visit: number, index: number): Characteristic {
   const characteristic = CHARACTERISTICS[index]!;
-  return characteristic === TURBIDITY && visit % 20 === 3 ? SECCHI_DEPTH : characteristic;
+  if (characteristic === TURBIDITY && visit % 20 === 3) return SECCHI_DEPTH;
+  if (characteristic === SUSPENDED_SOLIDS && visit % 11 === 5) return LEAD_IN_SEDIMENT;
+  return characteristic;
 }
 
 function activityOf(visit: number, characteristic: Characteristic): Activity {
-  if (visit % 20 === 7) return characteristic.isMeasuredInField ? FIELD_CONTROL : LAB_CONTROL;
+  if (visit % 20 === 7) return characteristic.method === null ? FIELD_CONTROL : LAB_CONTROL;
   if (visit % 20 === 13 && characteristic === TEMPERATURE) return CONTINUOUS;
-  return characteristic.isMeasuredInField ? FIELD_MEASURE : LAB_SAMPLE;
+  return characteristic.method === null ? FIELD_MEASURE : LAB_SAMPLE;
 }

@@ -1,5 +1,5 @@
 import type { ResourceName, Row } from "../odata/resources.ts";
-import { type Dataset, DATASETS } from "./datasets.ts";
+import { type Dataset, datasetsOf } from "./datasets.ts";
 import { type Location, locationAt } from "./locations.ts";
 import type { FieldTest, TestedValue } from "./query.ts";
 import {
@@ -72,6 +72,7 @@ function search(world: World, tests: readonly FieldTest[]): Search {
   const matchesPhase = combineTests(PHASE_VALUES, tests);
   const testsLocations = tests.some(({ field }) => field in LOCATION_VALUES);
   const testsRecords = tests.some(({ field }) => field in PHASE_VALUES);
+  const datasets = datasetsOf(world);
   const table = phaseTable();
   /** 1 for each phase that matches, otherwise 0. */
   const phases = Uint8Array.from(table, (phase) => matchesPhase(phase) ? 1 : 0);
@@ -90,8 +91,8 @@ function search(world: World, tests: readonly FieldTest[]): Search {
   /** Indexes of the locations that match, whether or not they have a matching record. */
   const findLocations = (): number[] =>
     Array.from({ length: world.locations }, (_, index) => index).filter((index) => {
-      const location = locationAt(index);
-      return matchesDataset(DATASETS[location.dataset]!) && matchesLocation(location);
+      const location = locationAt(world, index);
+      return matchesDataset(datasets[location.dataset]!) && matchesLocation(location);
     });
   const findLocationsWithRecords = (): number[] =>
     findLocations().filter((index) => !testsRecords || countAt(index) > 0);
@@ -100,9 +101,9 @@ function search(world: World, tests: readonly FieldTest[]): Search {
     datasets() {
       const needsLocation = testsLocations || testsRecords;
       const found = new Set(
-        findLocationsWithRecords().map((index) => locationAt(index).dataset),
+        findLocationsWithRecords().map((index) => locationAt(world, index).dataset),
       );
-      return DATASETS
+      return datasets
         .filter((dataset, index) => needsLocation ? found.has(index) : matchesDataset(dataset))
         .map((dataset) => ({
           ...dataset,
@@ -113,13 +114,13 @@ function search(world: World, tests: readonly FieldTest[]): Search {
         }));
     },
     locations() {
-      return findLocationsWithRecords().map((index) => locationAt(index).row);
+      return findLocationsWithRecords().map((index) => locationAt(world, index).row);
     },
     countRecords() {
       return findLocations().reduce((sum, index) => sum + countAt(index), 0);
     },
     *records(from) {
-      const found = new Map(findLocations().map((index) => [index, locationAt(index)]));
+      const found = new Map(findLocations().map((index) => [index, locationAt(world, index)]));
       const slots = [...found.keys()]
         .flatMap((index) => {
           const [first, end] = slotsOf(world, index);
@@ -134,7 +135,7 @@ function search(world: World, tests: readonly FieldTest[]): Search {
           if (index >= world.records) return;
           const { location, ordinal } = placeOf(world, index);
           const phase = phaseOf(location, ordinal);
-          if (phases[phase]) yield recordRow(index, found.get(location)!, table[phase]!);
+          if (phases[phase]) yield recordRow(index, ordinal, found.get(location)!, table[phase]!);
         }
       }
     },
@@ -157,7 +158,7 @@ const LOCATION_VALUES: Record<string, (location: Location) => TestedValue> = {
 };
 
 const PHASE_VALUES: Record<string, (phase: Phase) => TestedValue> = {
-  ActivityMediaName: (phase) => phase.media,
+  ActivityMediaName: (phase) => phase.characteristic.media,
   ActivityGroupType: (phase) => phase.activity.group,
   CharacteristicName: (phase) => phase.characteristic.name,
   ActivityStartYear: (phase) => phase.year,
@@ -179,7 +180,7 @@ function temporalExtent(world: World, dataset: Dataset): [string, string] | null
   let first: string | undefined;
   let last: string | undefined;
   for (let index = 0; index < world.locations; index++) {
-    if (locationAt(index).row.DOI !== dataset.DOI) continue;
+    if (locationAt(world, index).row.DOI !== dataset.DOI) continue;
     for (let ordinal = 0; ordinal < Math.min(recordsAt(world, index), PHASES); ordinal++) {
       const date = table[phaseOf(index, ordinal)]!.startDate;
       if (date === null) continue;

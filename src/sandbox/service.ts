@@ -86,6 +86,11 @@ export interface SandboxOptions {
    * as in the service.
    */
   requestsPerSecond?: number;
+  /**
+   * Whether names and comments contain markup, spreadsheet formulas, quotes, control characters, emoji and
+   * right-to-left text, for tests of programs that read the data. Default `false`.
+   */
+  hostileNames?: boolean;
   /** Clock of the rate limit, in milliseconds. Default: the time since the process started. */
   now?: () => number;
 }
@@ -122,19 +127,21 @@ const DEFAULT_SANDBOX: Required<SandboxOptions> = {
   records: 40_000,
   locations: 60,
   requestsPerSecond: MAX_REQUESTS_PER_SECOND,
+  hostileNames: false,
   now: () => performance.now(),
 };
 
 const ROOT_PATH = "/v1/odata/v4";
 
 /**
- * Creates the service in process, with deterministic synthetic data: five datasets, locations in all
- * provinces and territories, and records from 2012 to 2023 with the irregularities of real records.
+ * Creates the service in process, with deterministic synthetic data: five datasets, locations at real lakes and
+ * rivers of all provinces and territories, and records from 2012 to 2023. Values have seasons, trends and
+ * results below detection limits, but none was measured.
  *
  * It is as strict as the service. A raw `$` in the query string is 400, a missing API key 401, and a wrong
  * one 403. More than two requests in a second are 429, and so are two concurrent requests. It responds on any
- * origin under `/v1/odata/v4`, so it can be served over HTTP. None of its data was measured. Detection
- * limits, depths and coded values follow DataStream's schema 3.0.0 (2026-07-14).
+ * origin under `/v1/odata/v4`, so it can be served over HTTP. Detection limits, depths and coded values follow
+ * DataStream's schema 3.0.0 (2026-07-14).
  *
  * @param options API key, size of the data, rate limit and clock
  * @returns Its fetch function, root URL, API key and statistics
@@ -161,17 +168,18 @@ const ROOT_PATH = "/v1/odata/v4";
  * ```
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
-  const { apiKey, records, locations, requestsPerSecond, now } = requireOptions(
+  const { apiKey, records, locations, requestsPerSecond, hostileNames, now } = requireOptions(
     "createSandbox()",
     options,
     DEFAULT_SANDBOX,
   );
   requireType("apiKey", apiKey, "string");
+  requireType("hostileNames", hostileNames, "boolean");
   requireType("now", now, "function");
   requireWholeNumber("records", records, 0, Number.MAX_SAFE_INTEGER);
   requireWholeNumber("locations", locations, 1, Number.MAX_SAFE_INTEGER);
   requirePositive("requestsPerSecond", requestsPerSecond);
-  const world = { records, locations };
+  const world = { records, locations, hostileNames };
   const requestLimit = new RequestLimit(requestsPerSecond, now);
   const stats = { requests: 0, rows: 0, tooFast: 0, parallel: 0, mostInFlight: 0 };
 

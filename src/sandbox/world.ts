@@ -1,11 +1,13 @@
 // The distribution of the sandbox's records over its locations.
 
-/** Size of the sandbox's data. */
+/** Size and kind of the sandbox's data. */
 export interface World {
   /** Number of records. */
   records: number;
   /** Number of locations. */
   locations: number;
+  /** Whether names and comments have characters that programs treat specially. */
+  hostileNames: boolean;
 }
 
 /**

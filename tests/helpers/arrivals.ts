@@ -9,6 +9,8 @@ export interface ArrivalStats {
   tooMany: number;
   /** Smallest time (ms) between two arrivals; `null` before the second one. */
   smallestGap: number | null;
+  /** Longest time (ms) between two arrivals. */
+  largestGap: number;
 }
 
 type Handler = (request: Request) => Response | Promise<Response>;
@@ -32,6 +34,7 @@ export function recordArrivals(
     overlapping: 0,
     tooMany: 0,
     smallestGap: null,
+    largestGap: 0,
   };
   let arrivals: number[] = [];
   let inFlight = 0;
@@ -46,6 +49,7 @@ export function recordArrivals(
       if (inFlight > 0) stats.overlapping++;
       if (last !== undefined) {
         stats.smallestGap = Math.min(stats.smallestGap ?? Infinity, now - last);
+        stats.largestGap = Math.max(stats.largestGap, now - last);
       }
       arrivals.push(now);
       inFlight++;

@@ -1,5 +1,4 @@
 // Reads the documents for users and contributors, and the code blocks in them and in docstrings.
-import { beforeFirstRelease } from "../../.ci/passages.ts";
 import { PROJECT } from "./project.ts";
 import { filesIn, sourceFiles } from "./tree.ts";
 
@@ -24,12 +23,8 @@ export interface CodeBlock {
 const FOLDERS = ["docs/", "examples/"];
 const FILES = ["README.md", "CONTRIBUTING.md", ".github/SECURITY.md"];
 
-/** Files of the documents by their path in the project. */
-export const DOCUMENT_FILES: ReadonlyMap<string, string> = await readDocuments();
-/** Text of each document, as readers see it, by its path in the project. Lines keep their numbers. */
-export const DOCUMENTS: ReadonlyMap<string, string> = new Map(
-  [...DOCUMENT_FILES].map(([path, text]) => [path, beforeFirstRelease(text)]),
-);
+/** Text of each document by its path in the project. */
+export const DOCUMENTS: ReadonlyMap<string, string> = await readDocuments();
 
 async function readDocuments(): Promise<Map<string, string>> {
   const texts = new Map<string, string>();

@@ -25,14 +25,18 @@ export function answerVersionRequests(
   return (request) => isVersionRequest(request) ? Promise.resolve(page([])) : fetch(request);
 }
 
-/** Creates an app over a sandbox with a shared fake clock. */
+/** Creates an app over a sandbox with hostile names and a shared fake clock. */
 export function overSandbox(
   options: SandboxOptions = {},
   appOptions: Partial<AppOptions> = {},
 ): { app: EdgeApp; apiKey: string; stats: SandboxStats; clock: FakeClock; log: string[] } {
   const clock = new FakeClock();
   const log: string[] = [];
-  const { apiKey, url, fetch, stats } = createSandbox({ now: () => clock.now(), ...options });
+  const { apiKey, url, fetch, stats } = createSandbox({
+    hostileNames: true,
+    now: () => clock.now(),
+    ...options,
+  });
   const app = createApp({
     access: "public",
     maxRows: Infinity,

@@ -12,10 +12,10 @@ export interface LargeService {
 /**
  * Creates a service of observations with only an Id and a LocationId.
  *
- * The first location has a third of the rows, and 1 % of the rows have no year. The service supports
+ * The first location has a third of the rows, and 1 % of the rows have no year by default. The service supports
  * only the filters by which the client splits a query.
  */
-export function largeService(rows: number, locations: number): LargeService {
+export function largeService(rows: number, locations: number, hasUndated = true): LargeService {
   const requests: string[] = [];
   const counts: number[] = [];
   const locationOf = new Uint16Array(rows);
@@ -23,7 +23,7 @@ export function largeService(rows: number, locations: number): LargeService {
     // A product with a prime distributes consecutive rows over the locations.
     locationOf[row] = row % 3 === 0 ? 0 : 1 + (row * 7919 >>> 2) % (locations - 1);
   }
-  const yearOf = (row: number) => row % 100 === 99 ? NaN : 2000 + row % 23;
+  const yearOf = (row: number) => hasUndated && row % 100 === 99 ? NaN : 2000 + row % 23;
   const idOf = (location: number) => 1001 + 7 * location;
 
   function createMatcher(filter: string | undefined): (row: number) => boolean {
@@ -52,11 +52,7 @@ export function largeService(rows: number, locations: number): LargeService {
     const options = new URLSearchParams(search);
     requests.push(decodeURIComponent(pathname + search).replace("/v1/odata/v4", ""));
     const filter = options.get("$filter") ?? undefined;
-    if (pathname.endsWith("/Metadata")) {
-      return {
-        value: [{ TemporalExtent: ["2003-02-01", "2020-12-31"] }, { TemporalExtent: null }],
-      };
-    }
+    if (pathname.endsWith("/Metadata")) return { value: [] };
     if (pathname.endsWith("/Locations")) {
       // Locations with an odd Id are inside the box.
       const ids = Array.from({ length: locations }, (_, index) => ({ Id: idOf(index) }));

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { csvFromPage, type CsvOptions, geojsonFromPage, ndjsonFromPage } from "../../mod.ts";
 import { createJsonWriter } from "../../src/formats/json.ts";
+import { writePage } from "../../src/formats/page_writer.ts";
 
 const encoder = new TextEncoder();
 
@@ -74,11 +75,32 @@ function isObject(value: unknown): value is PageRow {
     !("digits" in value);
 }
 
-/** Reads a page with `TextDecoder` and `JSON.parse()`, as a reference for all formats. */
+/** Returns how many members of the outermost object have the name of the rows. */
+export function countRowLists(json: string): number {
+  let depth = 0;
+  let lists = 0;
+  for (
+    const [token, string] of json.matchAll(/("(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[[\]{}]/gs)
+  ) {
+    if (/^[[{]/.test(token)) depth++;
+    else if (/^[\]}]/.test(token)) depth--;
+    else if (depth === 1 && string !== undefined && JSON.parse(string) === "value") lists++;
+  }
+  return lists;
+}
+
+/**
+ * Reads a page with `TextDecoder` and `JSON.parse()`, as a reference for all formats. A second list of rows is an
+ * error.
+ */
 export function readStrictly(page: Uint8Array): Reading {
   try {
-    const body = parseDigits(new TextDecoder("utf-8", { fatal: true }).decode(page));
-    if (!isObject(body) || !Array.isArray(body.value) || !body.value.every(isObject)) {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(page);
+    const body = parseDigits(text);
+    if (
+      !isObject(body) || !Array.isArray(body.value) || !body.value.every(isObject) ||
+      countRowLists(text) > 1
+    ) {
       return { error: "SyntaxError" };
     }
     return { rows: body.value };
@@ -114,7 +136,7 @@ export function readAsNdjson(page: Uint8Array): Reading {
 export function readAsJson(page: Uint8Array): Reading {
   return outcomeOf(() => {
     const writer = createJsonWriter();
-    const text = decode(writer.write(page).bytes) + decode(writer.end());
+    const text = decode(writePage(writer, page)) + decode(writer.end());
     return { rows: (parseDigits(text) as { value: unknown[] }).value };
   });
 }

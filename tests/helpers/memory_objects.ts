@@ -25,6 +25,7 @@ export class MemoryObjects implements ObjectNamespace<string> {
   readonly #clock: Clock;
   readonly #stored = new Map<string, unknown>();
   #objects = new Map<string, RateLimiterObject>();
+  #restart = Promise.withResolvers<void>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -39,10 +40,10 @@ export class MemoryObjects implements ObjectNamespace<string> {
       fetch: async (url, init) => {
         this.messages.push({ name, path: new URL(url).pathname, body: String(init.body) });
         if (this.failure !== undefined) throw this.failure;
-        const object = this.#objectOf(name);
-        const response = await object.fetch(new Request(url, init));
+        const answer = this.#objectOf(name).fetch(new Request(url, init));
         // The runtime rejects the messages to an object that it restarts.
-        if (object !== this.#objects.get(name)) throw new Error("restart of a test");
+        const response = await Promise.race([answer, this.#restart.promise]);
+        if (response === undefined) throw new Error("restart of a test");
         return response;
       },
     };
@@ -51,6 +52,8 @@ export class MemoryObjects implements ObjectNamespace<string> {
   /** Ends all objects. The next message creates them again, from their storage. */
   restart(): void {
     this.#objects = new Map();
+    this.#restart.resolve();
+    this.#restart = Promise.withResolvers<void>();
   }
 
   #objectOf(name: string): RateLimiterObject {
@@ -59,6 +62,7 @@ export class MemoryObjects implements ObjectNamespace<string> {
     const storage: ObjectStorage = {
       get: <T>() => Promise.resolve(structuredClone(this.#stored.get(name)) as T | undefined),
       put: (_, value) => {
+        if (this.#objects.get(name) !== object) return new Promise(() => {}); // after a restart
         this.writes++;
         this.#stored.set(name, structuredClone(value));
         return Promise.resolve();

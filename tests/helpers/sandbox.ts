@@ -2,13 +2,13 @@ import { DataStream, type DataStreamOptions } from "../../mod.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/service.ts";
 import { FakeClock } from "./fake_clock.ts";
 
-/** Creates a sandbox and a client with a shared fake clock. */
+/** Creates a sandbox with hostile names and a client with a shared fake clock. */
 export function sandboxAndClient(
   options: SandboxOptions = {},
   clientOptions: DataStreamOptions = {},
 ): { sandbox: Sandbox; client: DataStream; clock: FakeClock } {
   const clock = new FakeClock();
-  const sandbox = createSandbox({ now: () => clock.now(), ...options });
+  const sandbox = createSandbox({ hostileNames: true, now: () => clock.now(), ...options });
   const client = new DataStream({
     apiKey: sandbox.apiKey,
     baseUrl: sandbox.url,
@@ -19,7 +19,7 @@ export function sandboxAndClient(
   return { sandbox, client, clock };
 }
 
-/** Creates a sandbox without a rate limit, and functions that request data from it. */
+/** Creates a sandbox with hostile names and without a rate limit, and functions that request data from it. */
 export function sandboxRequests(options: SandboxOptions = {}): {
   sandbox: Sandbox;
   get: (resource: string, query?: Record<string, string | number>) => Promise<Response>;
@@ -29,7 +29,7 @@ export function sandboxRequests(options: SandboxOptions = {}): {
   ) => Promise<Record<string, unknown>[]>;
   count: (resource: string, filter?: string) => Promise<number>;
 } {
-  const sandbox = createSandbox({ requestsPerSecond: Infinity, ...options });
+  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity, ...options });
   const get = (resource: string, query: Record<string, string | number> = {}) => {
     const pairs = Object.entries(query)
       .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`);

@@ -76,7 +76,11 @@ export function shareOver({
   wrapFetch = (fetch) => fetch,
 }: ShareOptions = {}): SharedDownloads {
   const clock = new FakeClock();
-  const { apiKey, url, fetch, stats } = createSandbox({ records, now: () => clock.now() });
+  const { apiKey, url, fetch, stats } = createSandbox({
+    records,
+    hostileNames: true,
+    now: () => clock.now(),
+  });
   const client = new DataStream({
     apiKey,
     baseUrl: url,

@@ -24,9 +24,14 @@ export interface Recorded extends RunResult {
 /** Root address of the service that scenarios use unless a flag names another one. */
 const ROOT = "https://service.example/v1/odata/v4";
 
-/** Runs a command line against a service with 40 records at 8 locations. */
+/** Runs a command line against a service with 40 records at 8 locations, with hostile names. */
 export async function record({ line, folder, answer, ...given }: Scenario): Promise<Recorded> {
-  const sandbox = createSandbox({ records: 40, locations: 8, requestsPerSecond: Infinity });
+  const sandbox = createSandbox({
+    records: 40,
+    locations: 8,
+    hostileNames: true,
+    requestsPerSecond: Infinity,
+  });
   const requests: string[] = [];
   const { fetch } = globalThis;
   globalThis.fetch = async (input, init) => {

@@ -7,18 +7,29 @@ export type ScriptedResponse =
   | Error
   | ((request: Request) => Response | Promise<Response>);
 
+/** Responses whose rows are counted. */
+const pages = new WeakSet<Response>();
+
 /** Creates the response of the service for a page. */
 export function page(rows: object[], nextLink?: string, headers: HeadersInit = {}): Response {
-  return Response.json(
-    { value: rows, ...(nextLink && { "@odata.nextLink": nextLink }) },
-    { headers },
-  );
+  const body = { value: rows, ...(nextLink && { "@odata.nextLink": nextLink }) };
+  const response = Response.json(body, { headers });
+  pages.add(response);
+  return response;
+}
+
+/** Creates the response of the service for a page from its body. */
+export function pageOf(body: string): Response {
+  const response = new Response(body, { headers: { "content-type": "application/json" } });
+  pages.add(response);
+  return response;
 }
 
 /**
  * Creates client options for a service that sends the given responses in order.
  *
- * Requests are recorded. The options disable retries.
+ * Requests are recorded. The options disable retries. A count that is requested after the last response is the number of
+ * different rows of all `page()` and `pageOf()`, and is not recorded.
  */
 export function upstream(...responses: ScriptedResponse[]): {
   requests: Request[];
@@ -27,6 +38,7 @@ export function upstream(...responses: ScriptedResponse[]): {
   };
 } {
   const requests: Request[] = [];
+  const sent: Response[] = [];
   return {
     requests,
     options: {
@@ -34,16 +46,30 @@ export function upstream(...responses: ScriptedResponse[]): {
       baseUrl: ROOT,
       clock: new FakeClock(),
       retry: { attempts: 1 },
-      // deno-lint-ignore require-await -- fetch() rejects instead of throwing
       fetch: async (request) => {
+        if (requests.length === responses.length && request.url.includes("count=true")) {
+          return Response.json({ value: await countRows(sent) });
+        }
         requests.push(request);
-        const response = responses[requests.length - 1];
-        if (response === undefined) throw new Error("More requests than scripted responses");
-        if (response instanceof Error) throw response;
-        return typeof response === "function" ? response(request) : response;
+        const scripted = responses[requests.length - 1];
+        if (scripted === undefined) throw new Error("More requests than scripted responses");
+        if (scripted instanceof Error) throw scripted;
+        const response = typeof scripted === "function" ? await scripted(request) : scripted;
+        if (pages.has(response)) sent.push(response.clone());
+        return response;
       },
     },
   };
+}
+
+/** Counts the different rows of pages. A broken page has none. */
+async function countRows(pages: readonly Response[]): Promise<number> {
+  const rows = new Set<unknown>();
+  for (const page of pages) {
+    const { value } = await page.json().catch(() => ({}));
+    for (const row of Array.isArray(value) ? value : []) rows.add(row.Id ?? row);
+  }
+  return rows.size;
 }
 
 /** Base URL of that service. */

@@ -46,6 +46,7 @@ export function wireLog(
 ): WireLog {
   const clock = new FakeClock();
   const sandbox = createSandbox({
+    hostileNames: true,
     records: 350,
     locations: 12,
     now: () => clock.now(),

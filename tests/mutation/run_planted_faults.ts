@@ -6,6 +6,7 @@
 import { CLIENT_FAULTS } from "./client_faults.ts";
 import { inCopies, withText } from "./copies.ts";
 import { FORMAT_FAULTS } from "./format_faults.ts";
+import { LOOP_FAULTS } from "./loop_faults.ts";
 import type { PlantedFault } from "./planted_fault.ts";
 import { PROGRAM_FAULTS } from "./program_faults.ts";
 
@@ -60,7 +61,7 @@ async function tryFault(fault: PlantedFault, folder: string): Promise<TestResult
 }
 
 const searchText = Deno.args.join(" ");
-const faults = [...CLIENT_FAULTS, ...FORMAT_FAULTS, ...PROGRAM_FAULTS]
+const faults = [...CLIENT_FAULTS, ...LOOP_FAULTS, ...FORMAT_FAULTS, ...PROGRAM_FAULTS]
   .filter(({ name }) => name.includes(searchText));
 const problems = await findProblems(faults);
 if (faults.length === 0) problems.push(`No fault has "${searchText}" in its name`);

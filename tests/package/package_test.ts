@@ -264,7 +264,7 @@ Deno.test("all entry points share one rate limiter when import and require load 
   const { requests, parallel, tooFast, hasOneError } = JSON.parse(
     await output(project.folder, "node", "shared_rate_limit.cjs"),
   );
-  assertEquals({ requests, parallel, tooFast }, { requests: 6, parallel: 0, tooFast: 0 });
+  assertEquals({ requests, parallel, tooFast }, { requests: 8, parallel: 0, tooFast: 0 });
   assert(hasOneError);
 });
 

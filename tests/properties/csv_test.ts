@@ -6,9 +6,12 @@ import { stringify } from "@std/csv/stringify";
 import fc from "fast-check";
 import { csvFromPage, type CsvOptions, ndjsonFromPage } from "../../mod.ts";
 import { checkCsvOptions, CsvWriter } from "../../src/formats/csv.ts";
-import type { PageWriter } from "../../src/formats/page_writer.ts";
+import { writePage } from "../../src/formats/page_writer.ts";
 import { ParsedCsvWriter, parsedLines, transcodedLines } from "../helpers/csv_paths.ts";
+import { countRowLists } from "../helpers/malformed_pages.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Number of pages. `deno task test:csv` sets a larger one. */
 const pages = Number(Deno.args[0] ?? 20_000);
@@ -186,6 +189,7 @@ Deno.test("csvFromPage() and ndjsonFromPage() throw when JSON.parse() throws", (
       let rows: unknown;
       try {
         rows = JSON.parse(damaged).value;
+        if (countRowLists(damaged) > 1) rows = undefined;
       } catch {
         rows = undefined;
       }
@@ -254,17 +258,23 @@ Deno.test("CsvWriter.write() gives the same bytes and errors as the parser when 
       fc.boolean(),
       (given, known, addsNewFields, separator, header) => {
         const csv = checkCsvOptions({ separator, header });
-        const writers = [
-          new CsvWriter(csv, known, { addsNewFields }),
-          new ParsedCsvWriter(csv, known, addsNewFields),
-        ];
+        const writer = new CsvWriter(csv, known, { addsNewFields });
+        const reference = new ParsedCsvWriter({ separator, header }, known, addsNewFields);
         for (const text of given) {
           const bytes = new TextEncoder().encode(text);
-          const [ours, wanted] = writers.map((writer) => outcome(writer, bytes));
-          assertEquals(ours, wanted, text);
-          if (wanted!.error?.includes("first appears after")) rejectedFields++;
+          const ours = outcomeOf(() => decoder.decode(writePage(writer, bytes)));
+          const wanted = outcomeOf(() => reference.write(text));
+          // Both name the new field; the message for a malformed page is not compared.
+          if (wanted.error?.includes("first appears after")) {
+            assert(ours.error?.startsWith(wanted.error), text);
+            rejectedFields++;
+          } else {assertEquals({ ...ours, error: !!ours.error }, {
+              ...wanted,
+              error: !!wanted.error,
+            }, text);}
+          assertEquals(writer.state, reference.state, text);
         }
-        if ((writers[0]!.state.fields?.length ?? 0) > known.length) addedColumns++;
+        if ((writer.state.fields?.length ?? 0) > known.length) addedColumns++;
       },
     ),
     { ...runs, numRuns: runs.numRuns / 2 },
@@ -275,17 +285,12 @@ Deno.test("CsvWriter.write() gives the same bytes and errors as the parser when 
   );
 });
 
-/** Returns the result or the error of writing a page, and the state after it. */
-function outcome(
-  writer: Pick<PageWriter, "write" | "state">,
-  page: Uint8Array,
-): Record<string, unknown> & { error?: string } {
+/** Returns the text or the error of a function. */
+function outcomeOf(write: () => string): { text?: string; error?: string } {
   try {
-    const { bytes, rows, envelope } = writer.write(page);
-    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-    return { text, rows, envelope, state: writer.state };
+    return { text: write() };
   } catch (error) {
     assert(error instanceof SyntaxError, String(error));
-    return { error: error.message, state: writer.state };
+    return { error: error.message };
   }
 }

@@ -2,7 +2,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
 import { parseTemplate as parseUriTemplate } from "url-template";
-import { endpoint, toRequest, type UrlVariable } from "../../mod.ts";
+import { endpoint, toRequest, type UrlVariable } from "../../src/endpoint/mod.ts";
 import { toUrlValue } from "../../src/endpoint/encode.ts";
 import { expandTemplate, parseTemplate } from "../../src/endpoint/uri_template.ts";
 

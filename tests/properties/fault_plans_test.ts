@@ -7,21 +7,23 @@
  *
  *     deno test -P=none tests/properties/fault_plans_test.ts -- 20000 5001
  *
- * Missing rows that no response shows are counted as "undetectable loss"; `consistency.ts` decides
- * this from the requests and responses. Such a loss requires one of these faults:
+ * Skip tokens are of the form `Id:<Id>`, opaque, quoted, or quoted and ignored by the service, for the
+ * whole run. Links are absolute or relative, and can have a fragment or an empty option. Limits are below and above
+ * the result. Values can change between two attempts at a page: a row has the values of one response.
  *
- * - rows missing inside a page or a page from a later position, if the client does not count, or if
- *   one row is missing, which is within the tolerance of a count;
- * - a short page without a link, if the client does not count;
- * - an empty first page without a link, or an empty later page twice; a second, empty `value` member
- *   makes a page empty;
- * - a missing link on a full page followed by an empty page, if the client does not count;
- * - a count that is too low, together with one of these;
+ * A result of several responses is compared with its count, in both directions: exactly up to 100,000
+ * rows, above with the documented inaccuracy. Missing rows that no response shows are counted as
+ * "undetectable loss"; `consistency.ts` decides this from the requests and responses. Such a loss
+ * requires one of these:
+ *
+ * - a result of one page that is not full: rows are missing inside the page, or it is short or empty;
+ * - rows missing before the end of the query's own limit;
+ * - a query that begins at a skip token, because counts ignore it;
+ * - a count that is wrong or was refused, together with missing rows;
  * - rows without the requested Ids.
  *
  * Some faults are not drawn because no client could detect them: wrong values in a row, and wrong
- * rows after the position, such as those of another filter. A query by years that starts at a skip
- * token is compared only with the rows that have a date, because a count ignores the skip token.
+ * rows after the position, such as those of another filter.
  */
 import { describePlan } from "./fault_plans/plan.ts";
 import { type Ending, runSeed, type Verdict } from "./fault_plans/run_plan.ts";

@@ -7,22 +7,40 @@ import { PROJECT } from "../helpers/project.ts";
 import { hasTmux, shell, Terminal } from "../helpers/terminal.ts";
 
 const pathOf = (name: string) => `${PROJECT}tests/screenshots/${name}.png`;
-const WIDTH = 1100;
+/** Fields of the picture, so that each row shows what was measured where, and the value. */
+const FIELDS = [
+  "ActivityStartDate",
+  "MonitoringLocationName",
+  "CharacteristicName",
+  "ResultValue",
+  "ResultUnit",
+];
+/** Maximum height of the picture, as a part of its width: it must fit on the first screen of README.md. */
+const MAX_HEIGHT = 0.2;
 
-/** Draws the page with the results for pH from 2010 to 2019. */
+/** Draws the table of the page's results: its header and its first rows. */
 async function drawPage(): Promise<void> {
   const app = createApp(sandboxOptions());
   await using server = Deno.serve(LOOPBACK, (request) => app.fetch(request));
   await inBrowser(async (browser) => {
-    const page = await browser.newPage({ viewport: { width: WIDTH, height: 1180 } });
-    await page.goto(`http://127.0.0.1:${server.addr.port}/`);
-    await page.getByLabel("Characteristic", { exact: true }).fill("pH");
-    await page.getByLabel("From year").fill("2010");
-    await page.getByLabel("To year").fill("2019");
+    const page = await browser.newPage({
+      viewport: { width: 1100, height: 1200 },
+      deviceScaleFactor: 2,
+    });
+    const fields = FIELDS.map((field) => `field=${field}`).join("&");
+    await page.goto(`http://127.0.0.1:${server.addr.port}/?from=2010&to=2019&${fields}`);
     await page.getByRole("button", { name: "Show" }).click();
-    await page.locator("#results tbody tr").first().waitFor();
-    await page.evaluate("scrollTo(0, 0)");
-    await page.screenshot({ path: pathOf("page") });
+    const table = page.locator("#results table").first();
+    await table.scrollIntoViewIfNeeded();
+    const { x, y, width: tableWidth } = (await table.boundingBox())!;
+    // A table that is too wide scrolls in its parent element.
+    const width = Math.min(tableWidth, (await table.locator("..").boundingBox())!.width);
+    const rows = await table.locator("tr").all();
+    const boxes = await Promise.all(rows.map((row) => row.boundingBox()));
+    const heights = boxes.map((box) => box!.y + box!.height - y);
+    const height = Math.max(...heights.filter((height) => height <= width * MAX_HEIGHT));
+    const clip = { x, y, width, height };
+    await page.screenshot({ path: pathOf("page"), clip });
   });
 }
 

@@ -45,7 +45,10 @@ export function onPage(
     ? { ignoreDefaultArgs: ["--disable-back-forward-cache"] }
     : {};
   return inBrowser(async (browser) => {
-    const { apiKey, url: baseUrl, fetch } = createSandbox({ requestsPerSecond: Infinity });
+    const { apiKey, url: baseUrl, fetch } = createSandbox({
+      hostileNames: true,
+      requestsPerSecond: Infinity,
+    });
     const app = createApp({
       access: "public",
       apiKey,

@@ -72,8 +72,8 @@ const checked = (name: string, list: string, value: string): Change => ({
 const changes: Change[] = [
   {
     name: "endpoint",
-    make: (page) => page.getByLabel("Observations").check(),
-    undo: (page) => page.getByLabel("Records").check(),
+    make: (page) => page.getByLabel("Measurements (short)").check(),
+    undo: (page) => page.getByLabel("Measurements (all columns)").check(),
   },
   checked("dataset", "Datasets", "10.25976/weir-bb00"),
   {
@@ -252,16 +252,16 @@ for (const javaScriptEnabled of [true, false]) {
         const links = await linksOf(page);
         const edit = async () => {
           await characteristic(page).fill("Nitrate");
-          await page.getByLabel("Observations").check();
+          await page.getByLabel("Measurements (short)").check();
           await page.getByLabel("Region").selectOption("Alberta");
         };
         const assertShown = async () => {
           await results(page).getByText(
-            "Records; characteristic “pH”; all fields.",
+            "Measurements (all columns); characteristic “pH”; all fields.",
           ).waitFor();
           assertEquals(await characteristic(page).inputValue(), "pH");
           assertEquals(await page.getByLabel("Region").inputValue(), "");
-          assert(await page.getByLabel("Records").isChecked());
+          assert(await page.getByLabel("Measurements (all columns)").isChecked());
           await assertUsable(page, links);
         };
         await edit();
@@ -365,7 +365,8 @@ browserTest(
       await page.getByLabel("From year").fill("2015");
       await pressShow(page);
       await characteristic(page).fill("Nitrate");
-      const text = "Records; characteristic “pH”; years from 2015; all fields. " +
+      const text =
+        "Measurements (all columns); characteristic “pH”; years from 2015; all fields. " +
         "If you change the form, press Show to update them.";
       await page.getByText(text).waitFor();
       const group = page.getByRole("group", { name: "Downloads" });

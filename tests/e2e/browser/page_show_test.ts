@@ -88,7 +88,9 @@ for (const [device, viewport] of [["phone", PHONE], ["desktop", DESKTOP]] as con
   for (const [access, options] of Object.entries(modes)) {
     for (const javaScriptEnabled of [true, false]) {
       // Without a script a caller cannot enter a key, so the page shows only the URLs.
-      const heading = access === "caller" && !javaScriptEnabled ? /^Your download$/ : /records$/;
+      const heading = access === "caller" && !javaScriptEnabled
+        ? /^Your download$/
+        : /measurements$/;
       const script = javaScriptEnabled ? "with" : "without";
       browserTest(
         `Show moves to the results, with ${access} access on a ${device} ${script} JavaScript`,
@@ -134,7 +136,7 @@ for (const [access, options] of [["public", modes.public], ["token", modes.token
           }
           await page.getByLabel("From year").fill("2015");
           await pressShow(page);
-          await assertAtResults(page, /records$/);
+          await assertAtResults(page, /measurements$/);
         }, { context: { javaScriptEnabled, viewport: PHONE } }),
     );
   }
@@ -145,7 +147,7 @@ for (const javaScriptEnabled of [true, false]) {
   browserTest(
     `Show sends an unchanged form again after an error, ${script} JavaScript`,
     () => {
-      const { fetch } = createSandbox({ requestsPerSecond: Infinity });
+      const { fetch } = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
       let faults = 2;
       const options = {
         fetch: (request: Request) =>
@@ -160,10 +162,10 @@ for (const javaScriptEnabled of [true, false]) {
         await Promise.all([page.waitForURL(/submission=2/), pressShow(page)]);
         await assertAtResults(page, /^No results$/);
         await Promise.all([page.waitForURL(/submission=3/), pressShow(page)]);
-        await assertAtResults(page, /records$/);
+        await assertAtResults(page, /measurements$/);
         // Show requests the results again, even if they are already shown.
         await Promise.all([page.waitForURL(/submission=4/), pressShow(page)]);
-        await assertAtResults(page, /records$/);
+        await assertAtResults(page, /measurements$/);
       }, { context: { javaScriptEnabled, viewport: PHONE } });
     },
   );
@@ -204,7 +206,7 @@ browserTest("Show reports loading, and can be pressed again after Stop", () => {
     }
     latch.open();
     await page.waitForURL(/characteristic=pH/);
-    await assertAtResults(page, /records$/);
+    await assertAtResults(page, /measurements$/);
     await page.getByText("characteristic “pH”").waitFor();
     await states.are(true, false, true);
     assertEquals(await page.locator("#form-status").innerText(), "");
@@ -237,7 +239,7 @@ browserTest("Show stops reporting loading when the form changes after Stop", () 
     await states.are(true, false);
     latch.open();
     await pressShow(page);
-    await assertAtResults(page, /records$/);
+    await assertAtResults(page, /measurements$/);
     await page.getByText("years from 2015").waitFor();
   }, { hold: latch.hold, context: { viewport: PHONE } });
 });
@@ -246,14 +248,14 @@ browserTest("Show stops reporting loading when the back/forward cache restores t
   return onPage({}, async (page) => {
     await page.evaluate("globalThis.isSame = true");
     await pressShow(page);
-    await assertAtResults(page, /records$/);
+    await assertAtResults(page, /measurements$/);
     await page.evaluate("history.back()");
     await page.locator("#results-heading").waitFor({ state: "detached" });
     assertEquals(await page.evaluate("globalThis.isSame"), true);
     assertEquals(await show(page).getAttribute("aria-busy"), "false");
     assertEquals(await page.locator("#form-status").innerText(), "");
     await pressShow(page);
-    await assertAtResults(page, /records$/);
+    await assertAtResults(page, /measurements$/);
   }, { hasBackForwardCache: true, context: { viewport: PHONE } });
 });
 
@@ -285,7 +287,7 @@ browserTest(
       await pressShow(page);
       await states.are(true, false, true);
       latch.open();
-      await assertAtResults(page, /records$/);
+      await assertAtResults(page, /measurements$/);
       await states.are(true, false, true, false);
     }, { hold, context: { viewport: PHONE } });
   },

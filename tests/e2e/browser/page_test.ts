@@ -1,13 +1,15 @@
 // The page in Chromium: keyboard, forms without script, downloads and accessibility.
 import "../../helpers/task_permissions.ts";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import axe from "axe-core";
+import type { Page } from "playwright-core";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import {
   browserTest,
   clickAndDownload,
   countOf,
   onPage,
+  pressShow,
   rowsOf,
   serversKey,
   signingSecret,
@@ -18,9 +20,9 @@ browserTest(
   "page works with the keyboard only, and downloads as many rows as it counted",
   () =>
     onPage({}, async (page) => {
-      await page.getByLabel("Records").focus();
+      await page.getByLabel("Measurements (all columns)").focus();
       await page.keyboard.press("ArrowRight");
-      assert(await page.getByLabel("Observations").isChecked());
+      assert(await page.getByLabel("Measurements (short)").isChecked());
       await page.getByLabel("Characteristic", { exact: true }).focus();
       await page.keyboard.type("pH");
       await page.keyboard.press("Tab");
@@ -36,12 +38,81 @@ browserTest(
       assertEquals(rows.length, count);
       assertEquals(await page.locator("tbody tr").count(), 20);
       assertEquals(
-        await page.locator("tbody tr").first().locator("td").first().innerText(),
-        rows[0]![0],
+        await page.locator("tbody tr").first().locator("td").nth(4).innerText(),
+        rows[0]![0], // Id
       );
       assertEquals((await rowsOf(await clickAndDownload(page, "CSV for Excel"))).length, count);
     }),
 );
+
+/** Returns the bounding boxes and texts of the visible cells of each row. */
+const visibleCells = (page: Page): Promise<{ left: number; right: number; text: string }[][]> =>
+  page.locator("tbody tr").evaluateAll((rows) =>
+    rows.map((row) =>
+      [...row.children].filter((cell) => cell.getClientRects().length > 0).map((cell) => {
+        const { left, right } = cell.getBoundingClientRect();
+        return { left, right, text: cell.textContent };
+      })
+    )
+  );
+
+for (const choice of ["Measurements (all columns)", "Measurements (short)"]) {
+  browserTest(
+    `page shows date, location, characteristic and value within 375 pixels for ${choice}`,
+    () =>
+      onPage({}, async (page) => {
+        await page.getByLabel(choice).check();
+        await pressShow(page);
+        await page.locator("#preview").waitFor();
+        const sideways: number = await page.evaluate(`{
+          const table = document.querySelector(".table");
+          const { scrollWidth } = document.documentElement;
+          Math.max(scrollWidth - innerWidth, table.scrollWidth - table.clientWidth);
+        }`);
+        assertEquals(sideways, 0);
+        const rows = await visibleCells(page);
+        assertEquals(rows.length, 20);
+        for (const cells of rows) {
+          assertEquals(cells.length, 4);
+          assert(cells.every(({ left, right }) => left >= 0 && right <= 375));
+        }
+        const [date, location, characteristic, value] = rows[0]!;
+        assertMatch(date!.text, /^\d{4}-\d{2}-\d{2}$/);
+        assert(location!.text !== "" && characteristic!.text !== "");
+        assertMatch(value!.text, /^([<>] )?-?\d/);
+        await page.setViewportSize({ width: 1280, height: 800 });
+        assert((await visibleCells(page))[0]!.length > 30);
+      }, { context: { viewport: { width: 375, height: 812 } } }),
+  );
+}
+
+for (const javaScriptEnabled of [true, false]) {
+  const script = javaScriptEnabled ? "with" : "without";
+  browserTest(
+    `page has no active download when there are no rows, ${script} JavaScript`,
+    () =>
+      onPage({}, async (page) => {
+        await page.getByLabel("Characteristic", { exact: true }).fill("ph");
+        await pressShow(page);
+        await page.getByText('did you mean "pH"?').waitFor();
+        const downloads = page.getByRole("group", { name: "Downloads" });
+        assertEquals(await downloads.getByRole("link").count(), 0);
+        assertEquals(await downloads.getByRole("button").count(), 4);
+        const change = (name: string) =>
+          page.getByLabel("Characteristic", { exact: true }).fill(name);
+        // A change of the form, and its undoing, must not enable the buttons.
+        for (const name of ["pH", "ph"]) {
+          await change(name);
+          assertEquals(await downloads.locator(":enabled").count(), 0);
+        }
+        await page.getByText("There is nothing to download.").waitFor();
+        await change("pH");
+        await pressShow(page);
+        await page.locator("#preview").waitFor();
+        assert((await rowsOf(await clickAndDownload(page, "Download CSV"))).length > 0);
+      }, { context: { javaScriptEnabled } }),
+  );
+}
 
 browserTest("page works without JavaScript", () =>
   onPage({}, async (page) => {
@@ -59,7 +130,7 @@ browserTest(
   "page shows data that contains a script, and does not run it",
   () =>
     onPage({}, async (page) => {
-      await page.getByLabel("Metadata").check();
+      await page.getByRole("radio", { name: "Datasets" }).check();
       await page.getByRole("button", { name: "Show" }).click();
       await page.locator("#results h2").waitFor();
       await page.locator("td", { hasText: '<script>alert("weir")</script>' }).first().waitFor();
@@ -69,7 +140,7 @@ browserTest(
 
 browserTest("page sends a caller's key as a header, and stores it nowhere", () => {
   const keys: (string | null)[] = [];
-  const { apiKey, fetch } = createSandbox({ requestsPerSecond: Infinity });
+  const { apiKey, fetch } = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   const access = {
     access: "caller",
     fetch: (request: Request) => {
@@ -142,7 +213,7 @@ browserTest(
 );
 
 browserTest("browser reports a failed download when the connection breaks", () => {
-  const { fetch } = createSandbox({ requestsPerSecond: Infinity });
+  const { fetch } = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   const broken = (request: Request) =>
     request.url.includes("skiptoken")
       ? Promise.resolve(Response.json({}, { status: 500 }))

@@ -1,13 +1,14 @@
 // Runs each example with the commands of examples/README.md, in a copy of the clone.
 import "../../helpers/task_permissions.ts";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Hono } from "hono";
 import { createApp, signUrl } from "../../../edge/app.ts";
-import { DataStream, type Query } from "../../../mod.ts";
+import { and, DataStream, eq, type Filter, isIn, type Query } from "../../../mod.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { runProgram } from "../../helpers/programs.ts";
 import { PROJECT } from "../../helpers/project.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
+import { waitFor } from "../../helpers/wait_for.ts";
 import { inBrowser, isInstalled as hasChromium } from "../browser/chromium.ts";
 import { provideClone, runCommand, startCommand } from "./clone.ts";
 import { commandsFor, type Example, EXAMPLES } from "./readme.ts";
@@ -62,12 +63,172 @@ testExample("deno/download.ts", async (example) => {
   const [command] = example.commands;
   await check((await runCommand(folder, command!)).stdout);
 
-  await useRealData(`${folder}examples/${example.path}`);
   await Deno.remove(`${folder}ph.csv`);
-  const flags = "--check --allow-env=DATASTREAM_API_KEY --allow-net=api.datastream.org --preload";
-  const service = `${PROJECT}tests/e2e/processes/readme_service.ts`;
-  const real = command!.replace("deno run", `deno run ${flags} ${service}`);
-  await check((await runCommand(folder, real, KEY)).stdout);
+  await check((await runCommand(folder, await realCommand(example), KEY)).stdout);
+});
+
+testExample("deno/weekly_update.ts", async (example) => {
+  const folder = clone();
+  const csv = `${folder}nutrients.csv`;
+  const query = client.records({
+    select: ["DOI", "ActivityStartDate", "CharacteristicName", "ResultValue"],
+    filter:
+      "CharacteristicName in ('Nitrate','Total Phosphorus, mixed forms','Dissolved oxygen (DO)')",
+  });
+  const [command] = example.commands;
+  assertEquals((await runCommand(folder, command!)).stdout, `${example.result}\n`);
+  await assertCsv(csv, query);
+  for (const name of ["csv", "json"]) await Deno.remove(`${folder}nutrients.${name}`);
+
+  await using service = serveSandbox();
+  const real = await realCommand(example, LOOPBACK);
+  const run = async () => {
+    service.requests.length = 0;
+    const { stdout } = await runCommand(folder, real, service.environment);
+    return stdout;
+  };
+  const failsAt = async (request: string) => {
+    service.refused = request;
+    await assertRejects(run, Error, "status 400");
+    service.refused = "";
+    assertEquals(service.requests.at(-1), request);
+    await assertRejects(() => Deno.stat(csv), Deno.errors.NotFound);
+  };
+  await failsAt("Records after");
+  // Bytes that were written before an interruption, but after the last saved cursor.
+  await Deno.writeTextFile(`${csv}.part`, "incomplete row", { append: true });
+  await failsAt("Metadata 2");
+  assert(!service.requests.includes("Records"), "requested the first page again");
+  assert(service.requests.includes("Records after"));
+  assertEquals(await run(), `${example.result}\n`);
+  assertEquals(service.requests.filter((request) => request === "Records"), []);
+  await assertCsv(csv, query);
+
+  await Deno.writeTextFile(csv, "unchanged");
+  assertEquals(await run(), "nutrients.csv is up to date\n");
+  assertEquals(service.requests, ["Metadata"]);
+  assertEquals(await Deno.readTextFile(csv), "unchanged");
+
+  service.version = "1.0.1";
+  assertEquals(await run(), `${example.result}\n`);
+  await assertCsv(csv, query);
+});
+
+testExample("deno/dashboard.ts", async (example) => {
+  const folder = clone();
+  const [command] = example.commands;
+  const select = ["LocationId", "ActivityStartDate", "ResultValue", "ResultUnit"] as const;
+  const locations = await client.locations({ select: ["Id"] }).toArray();
+  const some = locations.slice(0, 3).map(({ Id }) => Id).join();
+  // More than one URL of DataStream can contain.
+  const many = Array.from({ length: 2_500 }, (_, index) => index + 1);
+  const request = async (url: string) => {
+    const response = await fetch(url);
+    return { status: response.status, body: await response.json() };
+  };
+  const results = (filter: Filter | string) => client.observations({ select, filter }).toArray();
+  {
+    await using server = await startCommand(folder, command!);
+    const filter = `LocationId in (${some})`;
+    const pH = "CharacteristicName eq 'pH' and ActivityStartYear gte 2020";
+    for (
+      const [parameters, expected] of [
+        [`locations=${some}`, filter],
+        [`locations=${some}&characteristic=pH&from=2020`, `${filter} and ${pH}`],
+        [`locations=${some}&to=2015&characteristic=`, `${filter} and ActivityStartYear lte 2015`],
+        [
+          `locations=${many}&characteristic=pH`,
+          and(isIn("LocationId", many), eq("CharacteristicName", "pH")),
+        ],
+      ] as const
+    ) {
+      const body = await results(expected);
+      assert(body.length > 2);
+      assertEquals(await request(`${server.root}/?${parameters}`), { status: 200, body });
+    }
+    const address = new URL(example.result!);
+    const { status, body } = await request(server.root + address.pathname + address.search);
+    assertEquals([status, body.length > 2], [200, true]);
+    assertEquals(await request(server.root), { status: 200, body: [] });
+    const invalid = await request(`${server.root}/?locations=x`);
+    assertEquals(invalid.status, 400);
+    assertStringIncludes(invalid.body.error, "LocationId");
+  }
+  await using service = serveSandbox();
+  const real = await realCommand(example, LOOPBACK);
+  await using server = await startCommand(folder, real, service.environment);
+  service.refused = "Observations";
+  const failed = await request(`${server.root}/?locations=${some}`);
+  assertEquals(failed.status, 502);
+  assertStringIncludes(failed.body.error, "status 400");
+  assert(failed.body.hint.length > 10);
+
+  service.refused = "";
+  service.held = "Observations";
+  service.requests.length = 0;
+  const leaving = new AbortController();
+  const left = fetch(`${server.root}/?locations=${many}`, leaving).catch(() => "left");
+  await waitFor(() => service.requests.length === 1, "the request to the service");
+  leaving.abort();
+  assertEquals(await left, "left");
+  await waitFor(() => service.stopped === 1, "the end of the request to the service");
+  service.held = "";
+  const after = await request(`${server.root}/?locations=${some}&characteristic=pH`);
+  const body = await results(`LocationId in (${some}) and CharacteristicName eq 'pH'`);
+  assertEquals(after, { status: 200, body });
+  assertEquals(service.requests, ["Observations", "Observations"]);
+});
+
+testExample("deno/phosphorus_medians.ts", async (example) => {
+  const folder = clone();
+  const inBox = new Set<number>();
+  for await (const { Id, Latitude, Longitude } of client.locations()) {
+    if (Latitude > 45.9 && Latitude < 47.1 && Longitude > -64.5 && Longitude < -62) inBox.add(Id);
+  }
+  const expected = new Map<string, { values: number[]; conditions: Map<string, number> }>();
+  for await (const row of client.observations()) {
+    if (!inBox.has(row.LocationId) || row.CharacteristicName !== "Total Phosphorus, mixed forms") {
+      continue;
+    }
+    if (row.ActivityType.startsWith("Quality Control")) continue;
+    const key = `${row.LocationId} ${row.ActivityStartDate?.slice(0, 4) ?? "none"}`;
+    const { values, conditions } = expected.get(key) ??
+      { values: new Array<number>(), conditions: new Map<string, number>() };
+    expected.set(key, { values, conditions });
+    if (row.ResultValue !== null) values.push(row.ResultValue);
+    else {
+      const condition = row.ResultDetectionCondition!;
+      conditions.set(condition, (conditions.get(condition) ?? 0) + 1);
+    }
+  }
+  const lines = [...expected].sort().map(([key, { values, conditions }]) => {
+    // As many values are below the median as above it.
+    while (values.length > 2) {
+      values.splice(values.indexOf(Math.min(...values)), 1);
+      values.splice(values.indexOf(Math.max(...values)), 1);
+    }
+    const sum = values.reduce((sum, value) => sum + value, 0);
+    const median = values.length === 0 ? "" : (sum / values.length).toFixed(4);
+    return [
+      ...key.split(" "),
+      median,
+      [...conditions].map(([name, count]) => `${count} ${name}`).sort(),
+    ];
+  });
+  assert(lines.some(([, , median]) => median === ""), "each location has values in each year");
+  assert(lines.some(([, , , conditions]) => conditions!.length > 1), "no year has two conditions");
+  const check = (stdout: string) => {
+    assertStringIncludes(stdout, example.result!);
+    const printed = stdout.split("\n").filter((line) => /^│ +\d/.test(line)).map((line) => {
+      const [, , location, year, , median, other] = line.split("│").map((cell) =>
+        cell.trim().replaceAll('"', "")
+      );
+      return [location, year, median, other === "" ? [] : other!.split(", ").sort()];
+    });
+    assertEquals(printed, lines);
+  };
+  check((await runCommand(folder, example.commands[0]!)).stdout);
+  check((await runCommand(folder, await realCommand(example), KEY)).stdout);
 });
 
 testExample("node/download.mjs", (example) =>
@@ -282,6 +443,70 @@ async function useRealData(file: string): Promise<void> {
   await Deno.writeTextFile(file, code.replace(synthetic, ""));
   const service = `${PROJECT}tests/package/consumer/readme_service.mjs`;
   await Deno.copyFile(service, file.replace(/[^/]+$/, "service.mjs"));
+}
+
+/** Flags of Deno for a program that requests the service of `serveSandbox()`. */
+const LOOPBACK =
+  `--allow-env=SERVICE --allow-net=127.0.0.1 --preload ${PROJECT}tests/e2e/examples/loopback_service.ts`;
+
+/**
+ * Replaces the statements for synthetic data of an example in Deno.
+ *
+ * @param service Flags that replace the service by another one; by default, by the sandbox
+ * @returns Returns the command with the permissions for real data
+ */
+async function realCommand(
+  { path, commands: [command] }: Example,
+  service = `--preload ${PROJECT}tests/e2e/processes/readme_service.ts`,
+): Promise<string> {
+  await useRealData(`${clone()}examples/${path}`);
+  const flags = "--check --allow-env=DATASTREAM_API_KEY --allow-net=api.datastream.org";
+  return command!.replace("deno run", `deno run ${flags} ${service}`);
+}
+
+/** Serves the sandbox on loopback, records its requests, and can refuse them. */
+function serveSandbox() {
+  const { fetch } = createSandbox({ requestsPerSecond: Infinity });
+  const state = {
+    /** Resource of each request since the list was emptied; see `refused`. */
+    requests: [] as string[],
+    /** Request to refuse: a resource, with ` after` for a later page or ` 2` for the second request. */
+    refused: "",
+    /** Request that gets no response. */
+    held: "",
+    /** Number of held requests that the client has stopped. */
+    stopped: 0,
+    /** Version of the first dataset. */
+    version: "1.0.0",
+  };
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    const { pathname, search, searchParams } = new URL(request.url);
+    let name = pathname.split("/").at(-1)!;
+    if (searchParams.has("$skiptoken")) name += " after";
+    else if (searchParams.get("$count") === "true") name += " count";
+    else if (name === "Metadata" && state.requests.includes(name)) name += " 2";
+    state.requests.push(name);
+    if (name === state.refused) return new Response("refused", { status: 400 });
+    if (name === state.held) {
+      await new Promise((resolve) => request.signal.addEventListener("abort", resolve));
+      state.stopped++;
+      return new Response();
+    }
+    // The links to further pages have the origin of the request.
+    const response = await fetch(
+      new Request(`https://api.datastream.org${pathname}${search}`, request),
+    );
+    const text = (await response.text()).replace(
+      '"Version":"1.0.0"',
+      `"Version":"${state.version}"`,
+    );
+    return new Response(text, response);
+  });
+  const environment = { ...KEY, SERVICE: `http://127.0.0.1:${server.addr.port}` };
+  return Object.assign(state, {
+    environment,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  });
 }
 
 /** Asserts that a CSV file has the header and the rows of a query. */

@@ -44,8 +44,8 @@ const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   [/^deno bundle /, "tests/e2e/browser and tests/e2e/examples"],
   [/^weir setup\b/, "asks for a key; tests/unit/cli/key_test.ts"],
   [
-    /^(?:\w+=\S+ )*(?:deno task|deno serve|node dist|bun dist|weir serve)\b/,
-    "tests/e2e/servers starts the servers",
+    /^(?:\w+=\S+ )*(?:deno task|deno serve|node dist|bun dist|(?:npx @weir\/datastream|weir) serve)\b/,
+    "tests/e2e/servers and tests/package start the servers",
   ],
 ];
 /** Documents whose commands another test runs. */
@@ -245,6 +245,12 @@ async function runShell(file: string, program: string): Promise<void> {
     await Deno.remove(`${FOLDER}/${name!.replace(/["']/g, "")}`);
   }
 }
+
+Deno.test("deno task weir, which the status of README.md names, runs the command line", async () => {
+  const args = ["task", "--quiet", "weir", "locations", "--sandbox", "--select=Id", "--limit=1"];
+  const ran = (await runProgramWith({ cwd: PROJECT, env: ENVIRONMENT }, Deno.execPath(), ...args))!;
+  assertEquals([ran.code, ran.stdout], [0, "Id\r\n1001\r\n"], ran.stderr);
+});
 
 /** Returns the commands in the tables for users of other clients; `…` is a filter. */
 function weirCommandsOf(text: string): string[] {

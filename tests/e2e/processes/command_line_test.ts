@@ -82,7 +82,7 @@ Deno.test("weir does not write to a file that another download writes", () =>
   }));
 
 Deno.test("weir leaves no file when the first page fails, and a part when a later page fails", () => {
-  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   let requestCount = 0;
   return serving(
     (request) =>
@@ -122,7 +122,7 @@ function isPage({ url }: Request): boolean {
 }
 
 async function idLines(rows: number): Promise<string> {
-  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   const url = `${sandbox.url}/Locations?%24select=Id&%24top=${rows}`;
   const response = await sandbox.fetch(url, { headers: { "x-api-key": "sandbox" } });
   const { value } = await response.json();
@@ -131,7 +131,7 @@ async function idLines(rows: number): Promise<string> {
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   Deno.test(`weir keeps the part and exits with 130 on ${signal}`, () => {
-    const sandbox = createSandbox({ requestsPerSecond: Infinity });
+    const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
     const { promise: isWaiting, resolve: tell } = Promise.withResolvers<void>();
     const { promise: done, resolve: end } = Promise.withResolvers<void>();
     let requestCount = 0;
@@ -158,7 +158,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 
 for (const flag of ["--force", "--resume"]) {
   Deno.test(`weir ${flag} takes over from a running download to the same file`, () => {
-    const sandbox = createSandbox({ requestsPerSecond: Infinity });
+    const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
     const { promise: isWaiting, resolve: tell } = Promise.withResolvers<void>();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     let requestCount = 0;
@@ -206,7 +206,7 @@ Deno.test("weir rejects an invalid file name before the first request", () =>
   }));
 
 Deno.test("weir keeps the complete file and says so when the citations cannot be requested", () => {
-  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   const handler = (request: Request) =>
     request.url.includes("/Metadata") ? new Response("", { status: 404 }) : sandbox.fetch(request);
   return serving(handler, async (line, baseUrl) => {
@@ -256,7 +256,7 @@ Deno.test("weir --cite writes the citations to a new file, and does not overwrit
   }));
 
 Deno.test("weir --cite includes the datasets of rows that an interrupted run wrote", () => {
-  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   let pages = 0;
   const handler = (request: Request) =>
     request.url.includes("/Locations") && ++pages === 2
@@ -269,7 +269,7 @@ Deno.test("weir --cite includes the datasets of rows that an interrupted run wro
     assertEquals((await runToEnd(line, ...baseArgs, ...cite)).code, 1);
     assertEquals((await runToEnd(line, ...baseArgs, ...cite, "--resume")).code, 0);
     const cited = await readFile("cite.txt");
-    assertEquals(cited.match(/^https:\/\/doi\.org\/.*$/gm), [
+    assertEquals(cited.match(/https:\/\/doi\.org\/.*$/gm), [
       "https://doi.org/10.25976/weir-aa00",
       "https://doi.org/10.25976/weir-bb00",
     ]);
@@ -324,7 +324,8 @@ Deno.test("weir setup saves a key that only its owner can read, weir uses it, an
     assertEquals(await modeOf("config/weir/key"), 0o600);
     const refused = await runToEnd(line, "locations", baseUrl);
     assertEquals([refused.code, keys], [1, ["key-of-a-test"]]);
-    const source = "request one at https://github.com/datastreamapp/api-docs";
+    const source =
+      "request one at https://github.com/datastreamapp/api-docs/blob/main/docs/README.md";
     assertEquals(refused.stderr.split(source).length, 2);
     assertStringIncludes(refused.stderr, "Set DATASTREAM_API_KEY, or save the key with weir setup");
     assertEquals(refused.stderr.includes("key-of-a-test"), false);
@@ -424,7 +425,7 @@ const permissions: [use: string, allow: string[], args: string[]][] = [
 ];
 
 Deno.test("weir needs only the permissions that the README documents", () => {
-  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   return serving(sandbox.fetch, async ({ port }, baseUrl) => {
     const home = await Deno.realPath(FOLDER);
     for (const [use, allow, args] of permissions) {

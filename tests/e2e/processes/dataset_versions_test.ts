@@ -23,7 +23,7 @@ class Publisher {
   /** Called before each request of rows, with its number from 1. */
   onPage: (number: number) => Response | void = () => {};
   #pages = 0;
-  readonly #sandbox = createSandbox({ requestsPerSecond: Infinity });
+  readonly #sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
 
   readonly fetch = async (request: Request): Promise<Response> => {
     const { pathname, search } = new URL(request.url);
@@ -191,7 +191,7 @@ for (
   const filter of ["DOI eq '10.25976/weir-aa00' or LocationId eq 1001", "WellID eq 'x' or Id eq 5"]
 ) {
   Deno.test(`weir compares all datasets when an unchecked filter is ${filter}`, () => {
-    const sandbox = createSandbox({ requestsPerSecond: Infinity });
+    const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
     const metadata: string[] = [];
     // The service accepts a filter that the sandbox would reject.
     return serving((request) => {
@@ -241,7 +241,7 @@ function isValid(make: () => unknown): boolean {
 }
 
 Deno.test("weir fails, and can resume, when the dataset versions cannot be requested", () => {
-  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   let isDown = true;
   return serving(
     (request) => isDown && request.url.includes("/Metadata") ? gone() : sandbox.fetch(request),

@@ -26,7 +26,7 @@ function servingDownloads(
   upstreamOf: (sandbox: Handler) => Handler,
   test: (root: string) => Promise<void>,
 ): Promise<void> {
-  const sandbox = createSandbox({ records, requestsPerSecond: Infinity });
+  const sandbox = createSandbox({ hostileNames: true, records, requestsPerSecond: Infinity });
   return serving(upstreamOf(sandbox.fetch), (upstream) => {
     const app = createApp({
       access: "public",

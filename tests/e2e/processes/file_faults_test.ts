@@ -43,13 +43,17 @@ Deno.test("weir --resume exits with 1 and keeps the part when the state cannot b
   }));
 
 Deno.test("weir --resume refuses a split download when the file of its later shards is lost", () => {
-  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const sandbox = createSandbox({
+    hostileNames: true,
+    locations: 3_000,
+    requestsPerSecond: Infinity,
+  });
   let requestCount = 0;
   return serving(
     (request) => ++requestCount === 4 ? new Response("", { status: 404 }) : sandbox.fetch(request),
     async (line, baseUrl) => {
-      const baseArgs = ["records", baseUrl, "--partition=location", "--region=hub.atlantic"];
-      const toCsv = [...baseArgs, "--characteristic=pH", "--quiet", "--output=a.csv"];
+      const baseArgs = ["records", baseUrl, "--bbox=-141,41,-50,84"];
+      const toCsv = [...baseArgs, "--quiet", "--output=a.csv"];
       assertEquals((await runToEnd(line, ...toCsv)).code, 1);
       const [part, shards] = [
         await readFile("a.csv.part"),
@@ -74,7 +78,7 @@ Deno.test("weir --resume refuses a split download when the file of its later sha
 });
 
 Deno.test("weir does not overwrite a file that was created during the download, and keeps the part", () => {
-  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   let requestCount = 0;
   return serving(async (request) => {
     if (++requestCount === 2) await writeFile("a.csv", "of another");
@@ -134,7 +138,7 @@ Deno.test("weir setup prints one line when its folder cannot be created", () =>
   }));
 
 Deno.test("weir exits with 130 and a complete file on Ctrl-C during the request of citations", () => {
-  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   const { promise: isAsked, resolve: tell } = Promise.withResolvers<void>();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   return serving(async (request) => {

@@ -8,7 +8,7 @@ import { summaryOf, tabulate } from "../../helpers/transcript.ts";
 const QUERY = [
   ...["--select=Id,DOI", "--filter=LocationId gt 1001", "--doi=10.25976/weir-aa00"],
   ...["--characteristic=pH", "--region=hub.pacific", "--from=2015", "--to=2020"],
-  ...["--bbox=-120,40,-60,70", "--top=7", "--limit=3", "--unchecked", "--partition=location"],
+  ...["--bbox=-120,40,-60,70", "--top=7", "--limit=3", "--unchecked"],
 ];
 const OUTPUT = [
   ...["--format=ndjson", "--output=a.csv", "--resume", "--force", "--allow-incomplete"],

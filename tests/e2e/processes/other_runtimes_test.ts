@@ -16,7 +16,7 @@ for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
     fn: () =>
       withFiles(async () => {
         await writeFile("weir.mjs", await bundle("src/cli/bin.ts", "--platform", "deno"));
-        const sandbox = createSandbox({ requestsPerSecond: Infinity });
+        const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
         let interrupt = () => {};
         let requests = 0;
         const { promise: ended, resolve: end } = Promise.withResolvers<void>();

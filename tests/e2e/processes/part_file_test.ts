@@ -29,8 +29,8 @@ const encode = (text: string) => new TextEncoder().encode(text);
 /** Writes and commits a page that has a next page. */
 async function commit(part: PartFile, text: string, rows: number): Promise<void> {
   await part.write(encode(text));
-  const remaining = [{ clauses: [], skipToken: `Id:${rows}` }];
-  await part.commit({ version: 1, query: {}, remaining, rows }, true);
+  const shards = [{ clauses: [], after: `Id:${rows}` }];
+  await part.commit({ version: 2, query: "q", shards, rows, unitRows: rows }, true);
 }
 
 /** Creates a part with one page, as a killed process leaves it. */
@@ -48,7 +48,7 @@ Deno.test("openPart() resumes at the last page that was committed", () =>
     await first.write(encode("half of a page"));
     const { part, after } = await resume();
     assertEquals(after?.rows, 1);
-    assertEquals(after?.remaining, [{ clauses: [], skipToken: "Id:1" }]);
+    assertEquals(after?.shards, [{ clauses: [], after: "Id:1" }]);
     await part.write(encode("page 2\n"));
     assertEquals(await part.finish(), 14);
     assertEquals([await readFile("a.csv"), await fileNames()], ["page 1\npage 2\n", ["a.csv"]]);
@@ -177,7 +177,7 @@ async function isOpen(name: string): Promise<boolean> {
 }
 
 Deno.test("weir --resume in a second process takes over the part, and the first one fails", () => {
-  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   const { promise: firstWaits, resolve: tellFirst } = Promise.withResolvers<void>();
   const { promise: firstMay, resolve: releaseFirst } = Promise.withResolvers<void>();
   const { promise: secondWaits, resolve: tellSecond } = Promise.withResolvers<void>();

@@ -20,23 +20,11 @@ const FILES: Record<string, string> = {
   "CHANGELOG.md": "# Changelog\n\n## [Unreleased]\n\n- The first feature.\n",
   "README.md": `# Weir
 
-**Status:** unreleased.
+**Status:** not yet released.
 
-<!-- before the first release -->
-    npm install dist/weir-datastream-0.4.0.tgz
-<!-- after the first release:
-    npm install @weir/datastream
--->
+Install it.
 `,
-  "docs/a.md": `A.
-
-<!-- before the first release -->
-Not yet published.
-<!-- after the first release:
--->
-
-B.
-`,
+  "docs/a.md": "    npm install dist/weir-datastream-0.4.0.tgz\n",
   "examples/node/package.json": `{ "dependencies": { "@weir/datastream": "^0.4.0" } }\n`,
   "image.bin": "\0 0.4.0",
   "jsr.json": `{ "name": "@weir/datastream", "version": "0.4.0" }\n`,
@@ -138,10 +126,11 @@ Deno.test("release sets the version, runs the checks, commits and tags when it i
     assertEquals(stdout.match(/^ran \S+$/gm), ["ran test", "ran publish:check", "ran pack"]);
     assertStringIncludes(stdout, "git push --atomic origin main v0.4.0\n");
     const readme = await readFile("README.md");
-    assertMatch(readme, /^\*\*Status:\*\* version 0\.4\.0 of \d{4}-\d\d-\d\d, on \[JSR\]/m);
-    assertStringIncludes(readme, "\n    npm install @weir/datastream\n");
-    assertEquals(readme.includes("<!--"), false);
-    assertEquals(await readFile("docs/a.md"), "A.\n\nB.\n");
+    assertMatch(
+      readme,
+      /^# Weir\n\n\*\*Status:\*\* version 0\.4\.0 of \d{4}-\d\d-\d\d, on \[JSR\].*\n\nInstall it\.\n$/,
+    );
+    assertEquals(await readFile("docs/a.md"), FILES["docs/a.md"]);
     assertMatch(
       await readFile("CHANGELOG.md"),
       /^## \[Unreleased\]\n\n## \[0\.4\.0\] - \d{4}-\d\d-\d\d\n\n- The first feature\.\n\n\[Unr/m,
@@ -170,10 +159,9 @@ Deno.test("release keeps the changelog and the documents when it is a pre-releas
     await assertReleased("0.4.0-rc.1");
     assertStringIncludes(await readFile("src/version.ts"), '"0.4.0-rc.1"');
     assertEquals(await readFile("CHANGELOG.md"), FILES["CHANGELOG.md"]);
-    assertEquals(await readFile("docs/a.md"), FILES["docs/a.md"]);
+    assertStringIncludes(await readFile("docs/a.md"), "dist/weir-datastream-0.4.0-rc.1.tgz\n");
     const readme = await readFile("README.md");
     assertStringIncludes(readme, "**Status:** pre-release 0.4.0-rc.1, on [JSR]");
-    assertStringIncludes(readme, "dist/weir-datastream-0.4.0-rc.1.tgz\n<!-- after");
     await assertRefused("0.4.0-rc.1", "not greater than 0.4.0-rc.1", "The tag v0.4.0-rc.1 exists");
     await assertReleased("0.4.0-rc.2");
     await assertReleased("0.4.0");

@@ -9,7 +9,7 @@ const API_PATH = "/v1/odata/v4";
 
 /** Serves sixty locations and resets reused connections. */
 function serveLocations(options?: ResettingServerOptions) {
-  const sandbox = createSandbox({ records: 300, requestsPerSecond: Infinity });
+  const sandbox = createSandbox({ hostileNames: true, records: 300, requestsPerSecond: Infinity });
   return serveResetting(
     (request) => sandbox.fetch(request, { headers: { "x-api-key": sandbox.apiKey } }),
     options,

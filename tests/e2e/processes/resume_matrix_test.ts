@@ -36,7 +36,12 @@ class Download implements AsyncDisposable {
   readonly #fetch = globalThis.fetch;
 
   private constructor(readonly folder: string) {
-    const sandbox = createSandbox({ records: 300, locations: 12, requestsPerSecond: Infinity });
+    const sandbox = createSandbox({
+      hostileNames: true,
+      records: 300,
+      locations: 12,
+      requestsPerSecond: Infinity,
+    });
     globalThis.fetch = async (input) => {
       const request = new Request(input);
       const headers = { "x-api-key": sandbox.apiKey };
@@ -77,8 +82,8 @@ class Download implements AsyncDisposable {
 
   /** Runs a download whose second page is an error. */
   async break(line: Line = {}): Promise<void> {
-    // A download that is split by location first requests the locations.
-    const second = /location/.test(`${line.flags?.partition}`) || line.flags?.bbox ? 3 : 2;
+    // A download in a box first requests the locations.
+    const second = line.flags?.bbox ? 3 : 2;
     this.onPage = (number) => number === second ? new Response("", { status: 404 }) : undefined;
     const { code, errors } = await this.run(line);
     assertEquals(code, 1, errors.join("\n"));
@@ -112,7 +117,12 @@ const flag = (name: string, value: string | true | undefined): Line => ({
   flags: { [name]: value },
 });
 const NONE: Line = {};
-const BY_LOCATION: Line = { flags: { partition: "location", limit: "250" } };
+/** Locations of the sandbox, and others between them, for a filter that is split into two groups. */
+const LOCATIONS = Array.from(
+  { length: 1_800 },
+  (_, index) => index % 300 === 0 ? 1001 + 7 * (index / 300) : 5_000 + index,
+);
+const BY_LOCATION: Line = { flags: { filter: `LocationId in (${LOCATIONS})`, limit: "250" } };
 const JSON_LOCATIONS: Line = {
   command: "locations",
   flags: { select: "Id,Longitude,Latitude", format: "json" },
@@ -148,8 +158,6 @@ const DIFFERENT: Record<string, readonly [Line, Line]> = {
   "value of --bbox": [flag("bbox", "-68,44,-59,48"), flag("bbox", "-68,44,-59,49")],
   "value of --limit": [NONE, flag("limit", "13")],
   "presence of --limit": [NONE, flag("limit", undefined)],
-  "presence of --partition": [flag("limit", "250"), BY_LOCATION],
-  "value of --partition": [flag("partition", "never"), NONE],
   "--format=ndjson": [NONE, flag("format", "ndjson")],
   "--format=json": [flag("format", "ndjson"), flag("format", "json")],
   "--format=geojson": [JSON_LOCATIONS, {
@@ -210,7 +218,6 @@ const SAME: Record<string, readonly [Line, Line]> = {
   ],
   "the name of the default separator": [NONE, flag("separator", ",")],
   "the name of the default format": [NONE, flag("format", "csv")],
-  "the name of the default partition": [NONE, flag("partition", "auto")],
 };
 
 for (const [name, [one, other]] of Object.entries(SAME)) {
@@ -444,7 +451,7 @@ for (const [signal, exitCode] of SIGNALS) {
   Deno.test(`weir leaves a part that can be resumed when it gets ${signal}`, async () => {
     await using download = await Download.create();
     const { folder } = download;
-    const sandbox = createSandbox({ requestsPerSecond: Infinity });
+    const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
     let pages = 0;
     await using server = Deno.serve(
       { hostname: "127.0.0.1", port: 0, onListen() {} },

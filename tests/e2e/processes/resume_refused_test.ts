@@ -5,7 +5,7 @@ import { withKillingService } from "../../helpers/killing_service.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 Deno.test("weir --resume refuses a part when it belongs to another query or its state is damaged", () => {
-  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=500", "--top=100", "--select=Id,DOI", "--output=a.csv"];
     assert(await weir.runUntilKilled(3, ...args));
@@ -16,7 +16,6 @@ Deno.test("weir --resume refuses a part when it belongs to another query or its 
       ["--doi=10.25976/weir-aa00"],
       ["--bom"],
       ["--format=ndjson"],
-      ["--partition=location"],
       ["--bbox=-64,46,-62,47"],
     ];
     for (const change of changed) {
@@ -45,17 +44,18 @@ Deno.test("weir --resume refuses a part when it belongs to another query or its 
 });
 
 const state = {
-  version: 3,
+  version: 4,
   owner: "an earlier run",
   queryJson: "q",
   force: false,
   bytes: 5,
   sha256: "0".repeat(64),
   cursor: {
-    version: 1,
-    query: { format: "csv" },
-    remaining: [],
+    version: 2,
+    query: "0123456789abcdef",
+    shards: [],
     rows: 1,
+    unitRows: 1,
     writer: { isBegun: true },
   },
   laterShards: 0,
@@ -64,9 +64,9 @@ const state = {
 const unusable: [name: string, state: unknown][] = [
   ["null", null],
   ["an empty object", {}],
-  ["a later version", { ...state, version: 4 }],
+  ["a later version", { ...state, version: 5 }],
   ["a negative length", { ...state, bytes: -5 }],
-  ["a length alone", { version: 3, owner: "", queryJson: "q", force: false, bytes: 5 }],
+  ["a length alone", { version: 4, owner: "", queryJson: "q", force: false, bytes: 5 }],
   ["a negative number of shards", { ...state, laterShards: -1 }],
   ["no SHA-256", { ...state, sha256: undefined }],
   ["a negative number of datasets", { ...state, datasets: -1 }],
@@ -77,7 +77,7 @@ const unusable: [name: string, state: unknown][] = [
   ["a text instead of whether to overwrite", { ...state, force: "false" }],
 ];
 Deno.test("weir --resume compares the query of a state file when the file is valid", () => {
-  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   return withKillingService(sandbox.fetch, async (weir) => {
     await writeFile("a.csv.part", "Id\r\n1001\r\n");
     await writeFile("a.csv.part.json", JSON.stringify(state));
@@ -89,7 +89,7 @@ Deno.test("weir --resume compares the query of a state file when the file is val
 
 for (const [name, content] of unusable) {
   Deno.test(`weir --resume refuses a state file with ${name}`, () => {
-    const sandbox = createSandbox({ requestsPerSecond: Infinity });
+    const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
     return withKillingService(sandbox.fetch, async (weir) => {
       await writeFile("a.csv.part", "Id\r\n1001\r\n");
       await writeFile("a.csv.part.json", JSON.stringify(content));
@@ -112,14 +112,14 @@ const unusableCursors: Record<string, unknown> = {
   "a number of rows in quotes": { rows: "100" },
   "no writer": { writer: undefined },
   "a writer without its state": { writer: {} },
-  "a shard without clauses": { remaining: [{}] },
-  "a shard with a number as its position": { remaining: [{ clauses: [], skipToken: 5 }] },
-  "null as a shard": { remaining: [null] },
-  "a text as the shards": { remaining: "[]" },
+  "a shard without clauses": { shards: [{}] },
+  "a shard with a number as its position": { shards: [{ clauses: [], after: 5 }] },
+  "null as a shard": { shards: [null] },
+  "a text as the shards": { shards: "[]" },
 };
 
 Deno.test("weir --resume refuses a state file whose cursor was changed", () => {
-  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["records", "--limit=500", "--top=100", "--select=Id", "--output=a.csv"];
     assert(await weir.runUntilKilled(4, ...args));
@@ -140,11 +140,11 @@ Deno.test("weir --resume refuses a state file whose cursor was changed", () => {
 });
 
 Deno.test("weir --resume refuses the state file of an earlier version and says how to start again", () => {
-  const sandbox = createSandbox({ requestsPerSecond: Infinity });
+  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   return withKillingService(sandbox.fetch, async (weir) => {
     const args = ["locations", "--select=Id", "--output=a.csv"];
     await writeFile("a.csv.part", "Id\r\n1001\r\n");
-    await writeFile("a.csv.part.json", JSON.stringify({ ...state, version: 2 }));
+    await writeFile("a.csv.part.json", JSON.stringify({ ...state, version: 3 }));
     const { code, stderr } = await weir.run(...args, "--resume");
     assertEquals([code, await readFile("a.csv.part")], [1, "Id\r\n1001\r\n"]);
     assertStringIncludes(
@@ -167,7 +167,7 @@ const edits: [name: string, edit: (part: string) => string, expected: string][] 
 ];
 for (const [name, edit, expected] of edits) {
   Deno.test(`weir --resume refuses a part file with ${name} and does not change it`, () => {
-    const sandbox = createSandbox({ requestsPerSecond: Infinity });
+    const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
     return withKillingService(sandbox.fetch, async (weir) => {
       const args = ["records", "--limit=900", "--top=100", "--select=Id,DOI", "--output=a.csv"];
       assert(await weir.runUntilKilled(4, ...args));

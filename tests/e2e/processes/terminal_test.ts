@@ -10,7 +10,11 @@ Deno.test({
   name: "weir redraws one line of progress on a terminal: rows, percent, rate, time left, retries",
   ignore: !hasTmux,
   async fn() {
-    const sandbox = createSandbox({ records: 400, requestsPerSecond: Infinity });
+    const sandbox = createSandbox({
+      hostileNames: true,
+      records: 400,
+      requestsPerSecond: Infinity,
+    });
     const { promise: seen, resolve: proceed } = Promise.withResolvers<void>();
     let pages = 0;
     const handler = async (request: Request) => {

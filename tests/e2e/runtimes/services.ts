@@ -6,7 +6,12 @@ import { waitFor } from "../../helpers/wait_for.ts";
 import { ABORTED_PATH, KEY, RECEIVED_PATH } from "./behaviours.ts";
 
 /** Options of the sandbox in all services. */
-export const SANDBOX_OPTIONS = { records: 300, apiKey: KEY, requestsPerSecond: Infinity };
+export const SANDBOX_OPTIONS = {
+  records: 300,
+  apiKey: KEY,
+  hostileNames: true,
+  requestsPerSecond: Infinity,
+};
 
 /** A request to a service and ways to respond to it. */
 export interface RequestContext {

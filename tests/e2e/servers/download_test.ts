@@ -17,7 +17,11 @@ import {
 } from "./upstream.ts";
 
 const RECORDS = 100_000;
-const sandbox = createSandbox({ records: RECORDS, requestsPerSecond: Infinity });
+const sandbox = createSandbox({
+  hostileNames: true,
+  records: RECORDS,
+  requestsPerSecond: Infinity,
+});
 
 /** Download from the app in this process, without a server. */
 const reference = await (await createApp({

@@ -12,7 +12,6 @@ import {
   FILTER_FIELDS,
   gte,
   type Query,
-  type RequestOptions,
   type ResourceName,
   RESOURCES,
   type Row,
@@ -20,6 +19,7 @@ import {
 } from "@weir/datastream";
 import { main } from "@weir/datastream/cli";
 import { type AppOptions, createApp, type EdgeApp, signUrl } from "@weir/datastream/edge";
+import type { RequestOptions } from "@weir/datastream/endpoint";
 import { createSandbox, type Sandbox } from "@weir/datastream/sandbox";
 
 const sandbox: Sandbox = createSandbox({ requestsPerSecond: Infinity });

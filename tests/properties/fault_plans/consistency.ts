@@ -2,7 +2,7 @@
 // incomplete result is consistent, nothing in the responses showed the loss.
 import type { RowEncoder } from "./encode_row.ts";
 import type { Exchange } from "./faulty_service.ts";
-import { isAfter, type Plan } from "./plan.ts";
+import { idOf, isAfter, type Plan } from "./plan.ts";
 import type { WireRow } from "./reference_rows.ts";
 
 /** A page that the client received and that is a valid response to its request. */
@@ -16,9 +16,9 @@ interface ValidPage {
   end: string | undefined;
 }
 
-/** Maximum number of rows by which a result may be smaller than a count: 1 row or 0.0005 %. */
+/** Maximum difference between the rows of a result and a count: 0.0005 % of counts above 100,000, which are estimates. */
 export function toleranceOf(count: number): number {
-  return Math.max(1, count * 0.000_005);
+  return count > 100_000 ? Math.ceil(count * 0.000_005) : 0;
 }
 
 /**
@@ -39,13 +39,11 @@ export function findInconsistency(
 ): string | undefined {
   const shards = shardsOf(plan, exchanges);
   const count = lastCountOf(plan, exchanges);
-  const isAll = plan.limit === undefined && plan.skipToken === undefined;
-  if (isComplete && isAll && count !== undefined) {
-    if (count - delivered.length > toleranceOf(count)) {
+  if (isComplete && isCountable(plan, delivered.length) && count !== undefined) {
+    if (Math.abs(count - delivered.length) > toleranceOf(count)) {
       return `${delivered.length} of ${count} counted rows`;
     }
   }
-  const isUnsplit = plan.partition !== "location" && plan.partition !== "year";
   let furthest = 0;
   const reached = new Set<string>();
 
@@ -65,9 +63,9 @@ export function findInconsistency(
     reached.add(key);
     const following = shards[shard + 1];
     // The service rejected the query or counted too many rows, so the client split the rest.
-    const isSplitHere = isUnsplit && shard === 0 && following !== undefined &&
-      following.start === position;
-    if (isSplitHere && matchesPages(1, position, offset, false)) return true;
+    const isSplitHere = following !== undefined && following.start === position &&
+      isPartOf(following, shards[shard]!);
+    if (isSplitHere && matchesPages(shard + 1, position, offset, false)) return true;
     const pages = shards[shard]!.pages.filter((page) => page.position === position);
     const isEmptyTwice = pages.filter(({ rows }) => rows.length === 0).length > 1;
     for (const page of pages) {
@@ -97,11 +95,21 @@ export function findInconsistency(
     : `no sequence of responses contains row ${furthest + 1} of ${delivered.length}`;
 }
 
+/** Whether a count applies to a result: the query does not begin at a skip token, and its limit did not end it. */
+export function isCountable({ limit, skipToken }: Plan, rows: number): boolean {
+  return skipToken === undefined && rows !== limit;
+}
+
 /** The requests of a query or of one shard of it. */
 interface Shard {
   filter: string | undefined;
   start: string | undefined;
   pages: ValidPage[];
+}
+
+/** Whether the filter of a shard has more clauses than that of another one. */
+function isPartOf({ filter = "" }: Shard, { filter: whole = "" }: Shard): boolean {
+  return whole === "" || filter.startsWith(`${whole} and `);
 }
 
 /** Groups the valid pages by the filter of their requests, in the order of the requests. */
@@ -112,7 +120,7 @@ export function shardsOf(plan: Plan, exchanges: readonly Exchange[]): Shard[] {
     if (isCount || resource !== plan.resource) continue;
     const shard = shards.get(filter) ?? { filter, start: position, pages: [] };
     shards.set(filter, shard);
-    const page = toValidPage(exchange);
+    const page = toValidPage(exchange, plan);
     if (page !== undefined) shard.pages.push(page);
     // Even a valid page can be rejected, because of its link.
     shard.pages.push(...toParts(exchange));
@@ -147,6 +155,7 @@ function readCount({ text }: Exchange): number | undefined {
 /** Returns the page of an exchange if it is a valid response to the request. */
 function toValidPage(
   { request, status, text, headerLink }: Exchange,
+  { tokens }: Plan,
 ): ValidPage | undefined {
   const { position, top, url } = request;
   const document = status === 200 ? parse(text) : undefined;
@@ -164,14 +173,16 @@ function toValidPage(
   const end = lastOf(ids);
   if (ids.every(Number.isInteger)) {
     if (new Set(ids).size < ids.length) return undefined;
-    if (position !== undefined && !ids.every((id) => isAfter(id, position))) return undefined;
+    // The Id in a token of another form is unknown to the client.
+    const isKnown = position !== undefined && tokens === "id";
+    if (isKnown && !ids.every((id) => isAfter(id, position))) return undefined;
   }
   const link = document["@odata.nextLink"] ?? headerLink;
   if (link === undefined) return { position, top, rows, next: undefined, end };
   // If the Ids are known, the next page starts after the last one, independent of the link.
-  const next = end ?? positionOf(link, url);
+  const next = tokens === "id" ? end ?? positionOf(link, url) : positionOf(link, url);
   if (next === undefined || next === position) return undefined;
-  return { position, top, rows, next, end };
+  return { position, top, rows, next, end: tokens === "id" ? end : next };
 }
 
 /**
@@ -224,7 +235,8 @@ function positionOf(link: unknown, url: URL): string | undefined {
   if (target.origin !== url.origin || target.pathname !== url.pathname) {
     return undefined;
   }
-  return target.searchParams.get("$skiptoken")?.slice(3);
+  const token = target.searchParams.get("$skiptoken");
+  return token === null ? undefined : idOf(token);
 }
 
 function parse(text: string | undefined): Record<string, unknown> | undefined {

@@ -4,6 +4,8 @@ import type { WireRow } from "./reference_rows.ts";
 
 /** Field that one of the faults adds to rows. */
 const NEW_FIELD = "WellDepth";
+/** Text that one of the faults adds to values: the number of the version. The fault can occur several times. */
+const VERSION = /(?: ~\d+)+$/;
 /** Separator, which no value contains. */
 const SEPARATOR = "\u001f";
 
@@ -26,18 +28,21 @@ export function rowEncoder(plan: Plan): RowEncoder {
       const value = name === "Id" && /^\d+$/.test(String(row[name]))
         ? Number(row[name])
         : row[name];
-      return isCsv ? toCell(value) : value === undefined ? "absent" : JSON.stringify(value);
+      const text = typeof value === "string" ? value.replace(VERSION, "") : value;
+      return isCsv ? toCell(text) : text === undefined ? "absent" : JSON.stringify(text);
     }).join(SEPARATOR);
   return {
     sent,
     delivered: (row) => {
+      const versions = new Set(Object.values(row).map((value) => VERSION.exec(String(value))?.[0]));
+      versions.delete(undefined);
+      const mixed = versions.size > 1 ? ["values of several responses"] : [];
       if (Array.isArray(row)) {
-        return row.slice(0, fields.length).join(SEPARATOR);
+        const cells = row.slice(0, fields.length).map((cell) => cell.replace(VERSION, ""));
+        return [...cells, ...mixed].join(SEPARATOR);
       }
       const more = Object.keys(row).filter((name) => !known.has(name));
-      return [sent(row), ...more.map((name) => `not selected: ${name}`)].join(
-        SEPARATOR,
-      );
+      return [sent(row), ...more.map((name) => `not selected: ${name}`), ...mixed].join(SEPARATOR);
     },
   };
 }

@@ -7,10 +7,10 @@ import type {
   PageDraft,
   ServiceRequest,
 } from "./fault_kind.ts";
-import { type Plan, requestBound } from "./plan.ts";
+import { idOf, type Plan, requestBound, toToken } from "./plan.ts";
 import type { Random } from "../../helpers/random.ts";
 import { API_KEY, sandboxOf, type WireRow } from "./reference_rows.ts";
-import { encodeLink, parseRequest, toCount, toDelivery, toLinks, withOptions } from "./wire.ts";
+import { decorateLink, parseRequest, toCount, toDelivery, toLinks, withOptions } from "./wire.ts";
 
 /** Shortest time (ms) between the starts of two requests, at two requests a second. */
 const SPACING = 500;
@@ -150,7 +150,11 @@ export class FaultyService {
           "$skiptoken": position === undefined ? undefined : `Id:${position}`,
         }))).value as WireRow[],
       linkTo: (options) => {
-        const url = withOptions(request.url, options);
+        const { $skiptoken: token } = options;
+        const url = withOptions(request.url, {
+          ...options,
+          ...(token !== undefined && { "$skiptoken": toToken(idOf(token), this.plan.tokens) }),
+        });
         return this.plan.linkStyle.encoded
           ? url.href
           : url.href.replaceAll("%24", "$").replaceAll("%3A", ":");
@@ -217,7 +221,12 @@ export class FaultyService {
       [429, 503].includes(status)
     ) {
       const wait = Number(seconds) * 1_000;
-      this.#notBefore = wait > LONGEST_RETRY_AFTER ? Infinity : exchange.time + wait;
+      // The server goes on without the versions of the datasets if the request for them fails.
+      const isOptional = status === 503 && this.plan.output.startsWith("edge-") &&
+        exchange.request.resource === "Metadata";
+      if (!isOptional) {
+        this.#notBefore = wait > LONGEST_RETRY_AFTER ? Infinity : exchange.time + wait;
+      }
     }
     if ([204, 304].includes(status)) {
       this.#leave(exchange);
@@ -263,13 +272,12 @@ export class FaultyService {
   }
 
   async #page(exchange: Exchange, context: FaultContext): Promise<Delivery> {
-    const { resource, url } = exchange.request;
-    const { value, "@odata.nextLink": next } = await this.#requestSandbox(url);
+    const { resource } = exchange.request;
+    const { linkStyle } = this.plan;
+    const { value, "@odata.nextLink": next } = await this.#requestSandbox(this.#urlOf(exchange));
+    const token = next && new URL(next).searchParams.get("$skiptoken");
     const page: PageDraft = {
-      ...toLinks(
-        next && encodeLink(next, this.plan.linkStyle),
-        this.plan.linkStyle,
-      ),
+      ...toLinks(token ? context.linkTo({ "$skiptoken": token }) : undefined, linkStyle),
       rows: value as WireRow[],
       members: {},
       textChanges: [],
@@ -277,14 +285,28 @@ export class FaultyService {
     for (const fault of this.#due(exchange, context)) {
       if (await fault.kind.page?.(page, context)) this.#apply(fault, exchange);
     }
-    exchange.headerLink = page.headerLink;
+    const decorate = (link: unknown) => decorateLink(link, linkStyle, new URL(this.baseUrl).origin);
+    exchange.headerLink = decorate(page.headerLink) as string | undefined;
     const text = JSON.stringify({
       "@data.context": `odata/v4/${resource}/$links/Metadata(Id=@DatasetId)`,
       value: page.rows,
-      "@odata.nextLink": page.bodyLink,
+      "@odata.nextLink": decorate(page.bodyLink),
       ...page.members,
     });
     return toDelivery(page.textChanges.reduce((changed, changeText) => changeText(changed), text));
+  }
+
+  /** Returns the URL of a request for the sandbox, which has only tokens of the form `Id:<Id>`. */
+  #urlOf({ request: { url, position } }: Exchange): URL {
+    const { tokens } = this.plan;
+    if (tokens === "id" || position === undefined) return url;
+    const isKnown = url.searchParams.get("$skiptoken") === toToken(position, tokens);
+    if (tokens === "opaque" && !isKnown) {
+      throw new RejectedRequest('{"message":"Invalid skiptoken"}');
+    }
+    // A service that ignores its quoted tokens reads those of the documented form.
+    const isRead = tokens === "ignored" ? !isKnown : isKnown;
+    return withOptions(url, { "$skiptoken": isRead ? `Id:${position}` : undefined });
   }
 
   #body(

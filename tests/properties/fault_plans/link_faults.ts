@@ -93,11 +93,15 @@ export const LINK_FAULTS: readonly FaultKind[] = [
     // UUIDs have no numeric order.
     isRecoverableFor: ({ resource }) => resource !== "Metadata",
   },
-  link(
-    "link to a later position",
-    ({ linkTo, random }, page) => linkTo(skip(movePosition(lastId(page), random.int(1, 3_000)))),
-    true,
-  ),
+  {
+    ...link(
+      "link to a later position",
+      ({ linkTo, random }, page) => linkTo(skip(movePosition(lastId(page), random.int(1, 3_000)))),
+      true,
+    ),
+    // With tokens of another form than `Id:<Id>`, the client follows the link.
+    hidesRows: true,
+  },
   link(
     "link to another origin",
     ({ linkTo, random }, page) =>

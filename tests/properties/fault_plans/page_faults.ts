@@ -1,9 +1,12 @@
 import type { FaultContext, FaultKind, PageDraft } from "./fault_kind.ts";
+import type { Plan } from "./plan.ts";
 import type { WireRow } from "./reference_rows.ts";
 
 interface FaultEffects {
   isRecoverable?: boolean;
   hidesRows?: boolean;
+  /** Whether a later row has a lower Id. If rows were delivered before it, a failed page cannot be continued. */
+  breaksOrder?: boolean;
 }
 
 function pageFault(
@@ -12,15 +15,21 @@ function pageFault(
     page: PageDraft,
     context: FaultContext,
   ) => boolean | void | Promise<boolean | void>,
-  { isRecoverable = true, hidesRows = false }: FaultEffects = {},
+  { isRecoverable = true, hidesRows = false, breaksOrder = false }: FaultEffects = {},
 ): FaultKind {
   return {
     name,
     on: "page",
     isRecoverable,
     hidesRows,
+    ...(breaksOrder && { isRecoverableFor: deliversWholePages }),
     page: async (page, context) => (await change(page, context)) ?? true,
   };
+}
+
+/** Whether rows are delivered only when their page is complete. */
+function deliversWholePages({ output }: Plan): boolean {
+  return ["toArray", "loop", "rows", "pages"].includes(output);
 }
 
 /** Replaces the rows, and any links by one to the page after the last of the new rows. */
@@ -125,22 +134,22 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
   pageFault("rows in another order", (page, { random }) => {
     if (page.rows.length < 2) return false;
     page.rows = random.shuffle(page.rows);
-  }),
+  }, { breaksOrder: true }),
   pageFault("one row replaced by a copy of another", (page, { random }) => {
     if (!hasIds(page) || page.rows.length < 2) return false;
     const [from, to] = random.shuffle([...page.rows.keys()]);
     page.rows = page.rows.with(to!, page.rows[from!]);
-  }),
+  }, { breaksOrder: true }),
   pageFault("one extra row, a copy of another", (page, context) => {
     if (page.rows.length !== context.request.top) return false;
     insertAt(page, context.random.pick(page.rows), context);
-  }),
+  }, { breaksOrder: true }),
   pageFault("one row replaced by a row of an earlier page", async (page, context) => {
     const { request, random } = context;
     if (request.position === undefined || !hasIds(page)) return false;
     const row = random.pick(await earlierRows(context));
     page.rows = page.rows.with(random.int(0, page.rows.length - 1), row);
-  }),
+  }, { breaksOrder: true }),
   pageFault(
     "last row of the previous page repeated",
     async (page, { request, rowsAfter }) => {
@@ -252,6 +261,20 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
       typeof row === "object" && row !== null ? { ...row, WellDepth: 12.5 } : row
     );
   }, { isRecoverable: false }),
+  {
+    ...pageFault("values that change with each response", (page, { random }) => {
+      const version = ` ~${random.int(1, 99_999)}`;
+      page.rows = page.rows.map((row) =>
+        typeof row !== "object" || row === null ? row : Object.fromEntries(
+          Object.entries(row).map(([name, value]) => [
+            name,
+            typeof value === "string" && name !== "Id" ? value + version : value,
+          ]),
+        )
+      );
+    }),
+    isPermanent: true,
+  },
   pageFault("JSON with line breaks and tabs", (page) => {
     page.textChanges.push((text) => JSON.stringify(JSON.parse(text), null, "\t"));
   }),

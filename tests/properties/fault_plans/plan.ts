@@ -25,11 +25,22 @@ export type Output =
 /** Shape of the response to a count request; the service's documentation names all of them. */
 export type CountShape = "number" | "digits" | "@odata.count" | "odata.count";
 
-/** Places of the next link of a page, and whether it is percent-encoded. */
+/**
+ * Skip tokens of the service during the whole run: `Id:<Id>`, opaque ones, quoted ones, or quoted ones that the service
+ * ignores in requests.
+ */
+export type TokenStyle = "id" | "opaque" | "quoted" | "ignored";
+
+/** Form of the next link of a page, and its places. */
 export interface LinkStyle {
   body: boolean;
   header: boolean;
+  /** Whether it is percent-encoded. */
   encoded: boolean;
+  /** Whether it has no origin, or no path either. */
+  base: "absolute" | "path" | "query";
+  /** Text after the link. */
+  suffix: "" | "#x" | "&";
 }
 
 /** A query, the way to read it, and the faults of the service. */
@@ -45,13 +56,14 @@ export interface Plan {
   top: number;
   limit: number | undefined;
   skipToken: string | undefined;
-  partition: "auto" | "never" | "location" | "year" | undefined;
+  partition: "never" | undefined;
   incomplete: "error" | "warn" | undefined;
   maxRows: number | undefined;
   /** Maximum time (ms) for which the reader pauses. */
   readerDelay: number;
   countShape: CountShape;
   linkStyle: LinkStyle;
+  tokens: TokenStyle;
   faults: Fault[];
   /** All rows of the query after the skip token; the limit is not applied. */
   matching: WireRow[];
@@ -59,8 +71,6 @@ export interface Plan {
   counted: number;
   /** Number of locations of these rows. */
   locations: number;
-  /** Rows of `matching` with a start year, the only ones that `partition: "year"` reaches. */
-  dated: WireRow[];
 }
 
 const LARGE_RESOURCE_FILTERS = [
@@ -120,6 +130,11 @@ const OUTPUTS: readonly Output[] = [
 const LOCATIONS_ONLY: readonly Output[] = formatsOf("Locations")
   .filter((format) => !formatsOf("Records").includes(format))
   .flatMap((format) => [format, format, `edge-${format}`, `edge-${format}`] as const);
+/** Styles of skip tokens; repeated ones have a higher probability. */
+const TOKENS: readonly TokenStyle[] = [
+  ...["id", "id", "id", "id", "id", "id", "id"] as const,
+  ...["opaque", "opaque", "quoted", "ignored"] as const,
+];
 const COUNT_SHAPES: readonly CountShape[] = ["number", "digits", "@odata.count", "odata.count"];
 
 /** Draws a plan. */
@@ -132,9 +147,7 @@ export async function drawPlan(seed: number, random: Random): Promise<Plan> {
   const isEdge = output.startsWith("edge-");
   const filter = random.pick(FILTERS[resource]);
   const within = isLargeResource && random.chance(0.2) ? random.pick(BOXES) : undefined;
-  const partition = isLargeResource && !isEdge && random.chance(0.5)
-    ? random.pick(["auto", "never", "location", "year"] as const)
-    : undefined;
+  const partition = isLargeResource && !isEdge && random.chance(0.5) ? "never" as const : undefined;
   const all =
     await (within === undefined
       ? referenceRows(size, resource, filter)
@@ -145,6 +158,8 @@ export async function drawPlan(seed: number, random: Random): Promise<Plan> {
   const matching = last === undefined ? all : all.filter(({ Id }) => isAfter(Id, last));
   const top = drawTop(matching.length, random);
   const faults = drawFaults(Math.ceil(matching.length / top) + 3, random);
+  // The option `skipToken` accepts only the documented form.
+  const tokens = last === undefined ? random.pick(TOKENS) : "id";
   const places = matching.map((row) => row["LocationId"] ?? row["MonitoringLocationID"]);
   return {
     seed,
@@ -170,12 +185,14 @@ export async function drawPlan(seed: number, random: Random): Promise<Plan> {
         { body: false, header: true },
       ]),
       encoded: random.chance(0.3),
+      base: random.pick(["absolute", "absolute", "absolute", "path", "query"]),
+      suffix: random.pick(["", "", "", "", "#x", "&"]),
     },
+    tokens,
     faults,
     matching,
     counted: all.length,
     locations: new Set(places).size,
-    dated: isLargeResource ? await datedOf(size, resource, filter, matching) : matching,
   };
 }
 
@@ -187,41 +204,35 @@ function drawIncomplete(faults: readonly Fault[], random: Random): Plan["incompl
 
 /** Describes a plan on one line. */
 export function describePlan(plan: Plan): string {
-  const { matching, dated, faults, ...rest } = plan;
+  const { matching, faults, ...rest } = plan;
   return JSON.stringify({
     ...rest,
     matching: matching.length,
-    dated: dated.length,
     faults: faults.map(({ kind, at, times }) => `${kind.name} at ${at}, ${times} times`),
   });
 }
 
 /** Maximum number of requests of a run: for pages, shards and faults. */
-export function requestBound({ matching, top, partition, size, faults }: Plan): number {
+export function requestBound({ matching, top, size, faults }: Plan): number {
   const pages = Math.ceil(matching.length / top) + 1;
-  const shards = partition === "location" || faults.length > 0 ? size.locations : 14;
+  const shards = faults.length > 0 ? size.locations : 14;
   return 30 + 6 * pages + 6 * shards + 20 * faults.length;
+}
+
+/** Returns the skip token behind the row with an Id. */
+export function toToken(id: string, tokens: TokenStyle): string {
+  if (tokens === "id") return `Id:${id}`;
+  return tokens === "opaque" ? `+${btoa(id)}` : `'Id:${id}'`;
+}
+
+/** Returns the Id in a skip token of any style. */
+export function idOf(token: string): string {
+  return token.startsWith("+") ? atob(token.slice(1)) : token.replace(/^'?Id:|'$/g, "");
 }
 
 /** Whether an Id follows another one in the order of the rows: by number, or by text for UUIDs. */
 export function isAfter(id: unknown, other: string): boolean {
   return typeof id === "number" ? id > Number(other) : String(id) > other;
-}
-
-async function datedOf(
-  size: SandboxSize,
-  resource: ResourceName,
-  filter: string | undefined,
-  matching: WireRow[],
-): Promise<WireRow[]> {
-  const clause = "ActivityStartYear gte 1";
-  const rows = await referenceRows(
-    size,
-    resource,
-    filter ? `${filter} and ${clause}` : clause,
-  );
-  const ids = new Set(rows.map(({ Id }) => Id));
-  return matching.filter(({ Id }) => ids.has(Id));
 }
 
 function drawSelect(
@@ -272,6 +283,7 @@ function drawLimit(
       border + 1,
       rows,
       rows + random.int(1, 50),
+      random.pick([2 * rows, 999_999, 1_000_000, 1_000_001]),
       random.int(1, 5),
     ]),
   );

@@ -1,9 +1,9 @@
 import {
+  type AnyResourceQuery,
   DataStream,
   type FormatName,
   type Progress,
   type Query,
-  type QueryInput,
 } from "../../../mod.ts";
 import { createApp } from "../../../edge/app.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
@@ -98,7 +98,7 @@ function queryOf(
     incomplete,
     maxRows,
   } = plan;
-  const input: QueryInput & Record<string, unknown> = {
+  const input: AnyResourceQuery & Record<string, unknown> = {
     ...(select && { select }),
     ...(within && { within }),
     ...(partition && { partition }),

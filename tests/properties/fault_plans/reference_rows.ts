@@ -30,6 +30,7 @@ export function sandboxOf(size: SandboxSize): Sandbox {
   let sandbox = sandboxes.get(size);
   if (sandbox === undefined) {
     sandbox = createSandbox({
+      hostileNames: true,
       ...size,
       apiKey: API_KEY,
       requestsPerSecond: Infinity,

@@ -119,7 +119,7 @@ const isLargeResource = ({ request }: FaultContext) =>
 /** Whether the client can split a rejected query by location. */
 function isSplittable({ partition, locations, output, skipToken }: Plan): boolean {
   if (locations < 2 || output.startsWith("edge-") && skipToken !== undefined) return false;
-  return partition === undefined || partition === "auto" || partition === "location";
+  return partition === undefined;
 }
 
 /** Responses of a service, gateway or proxy other than a page or a count. */

@@ -2,8 +2,8 @@
 import { DataStreamError } from "../../../mod.ts";
 import { rowEncoder } from "./encode_row.ts";
 import type { FaultyService } from "./faulty_service.ts";
-import { lastCountOf, shardsOf, toleranceOf } from "./consistency.ts";
-import { isAfter, type Plan } from "./plan.ts";
+import { isCountable, lastCountOf, shardsOf } from "./consistency.ts";
+import { idOf, isAfter, type Plan } from "./plan.ts";
 import { readOutput, type RunOutput } from "./read_output.ts";
 import { API_KEY } from "./reference_rows.ts";
 import { areEqual, isSplit } from "./row_comparison.ts";
@@ -17,13 +17,17 @@ export function kindsOf({ faults }: FaultyService): string[] {
 /**
  * Whether the client must deliver the complete result despite the faults.
  *
- * Each fault must be recoverable and occur once, and each page must have fewer faults than attempts.
+ * Each fault must be recoverable and occur once, and each page must have fewer faults than attempts. With skip tokens of
+ * another form than `Id:<Id>`, no request can continue a page that broke or has no link. If the service ignores its
+ * own tokens, the first page can be followed by no other one.
  */
 export function mustRecover(plan: Plan, { faults, exchanges }: FaultyService): boolean {
   const isRecoverable = faults.filter(({ applied }) => applied > 0).every(({ kind, applied }) =>
     kind.isRecoverable && (kind.isRecoverableFor?.(plan) ?? true) &&
+    (plan.tokens === "id" || kind.respond !== undefined) &&
     (kind.isPermanent || kind.duration !== undefined || applied === 1)
   );
+  if (plan.tokens === "ignored" && plan.matching.length > plan.top) return false;
   const faultsOfPage = new Map<string, typeof faults[number][]>();
   for (const { request: { resource, filter, position, isCount }, faults } of exchanges) {
     const page = JSON.stringify([resource, filter, position, isCount]);
@@ -41,17 +45,14 @@ export function mustRecover(plan: Plan, { faults, exchanges }: FaultyService): b
 const MAX_RETRY_DELAY = 20;
 
 /**
- * Whether a query fails although all faults are recoverable: some rows have no date, there are more than `maxRows`,
- * or the service asks the server for a longer delay than clients have to wait for the first row.
+ * Whether a query fails although all faults are recoverable: there are more rows than `maxRows`, or the service asks
+ * the server for a longer delay than clients have to wait for the first row.
  */
 export function isExpectedError(plan: Plan, error: unknown): boolean {
-  const { output, partition, matching, dated, counted, maxRows, limit = Infinity } = plan;
+  const { output, counted, maxRows, limit = Infinity } = plan;
   if (maxRows !== undefined && Math.min(limit, counted) > maxRows) return true;
   const [, delay] = /"status":503,.*"try again after (\d+) s"/.exec(String(error)) ?? [];
-  if (output.startsWith("edge-") && Number(delay) > MAX_RETRY_DELAY) return true;
-  return partition === "year" && error instanceof DataStreamError &&
-    error.kind === "incomplete" && error.message.includes("location") &&
-    matching.length - dated.length > toleranceOf(matching.length) && limit > dated.length;
+  return output.startsWith("edge-") && Number(delay) > MAX_RETRY_DELAY;
 }
 
 /** Checks the requests, and that the key occurs only in their headers. */
@@ -88,9 +89,12 @@ export function checkError(
 ): void {
   if (plan.output.startsWith("edge-")) {
     if (status === undefined) violations.push(`no response from the server: ${error}`);
-    // Errors of the client (4xx) are not logged.
+    // Errors of the client (4xx) and refusals because of the rate limit are not logged.
     const isClientError = status !== undefined && status >= 400 && status < 500;
-    if (log.length === 0 && !isClientError) violations.push("the error is not logged");
+    const isRefusal = status === 503 && String(error).includes("The rate limit of DataStream");
+    if (log.length === 0 && !isClientError && !isRefusal) {
+      violations.push("the error is not logged");
+    }
     return;
   }
   if (!(error instanceof DataStreamError)) {
@@ -107,7 +111,9 @@ export function checkError(
   if (error.rows !== rows.length) {
     violations.push(`the error says ${error.rows} rows, ${rows.length} were delivered`);
   }
-  if (rows.length > 0 && !isSplit(plan, service) && error.skipToken === undefined) {
+  // Rows without Ids have no position.
+  const hasPosition = !kindsOf(service).includes("rows without Ids");
+  if (rows.length > 0 && hasPosition && !isSplit(plan, service) && error.skipToken === undefined) {
     violations.push(`no skipToken after ${rows.length} rows: ${message}`);
   }
 }
@@ -122,6 +128,8 @@ export async function checkResume(
   if (!(error instanceof DataStreamError) || error.skipToken === undefined) return;
   const limit = plan.limit === undefined ? undefined : plan.limit - rows.length;
   if (plan.output === "toArray" || isSplit(plan, service) || limit === 0) return;
+  // Before the first link, the client assumes tokens of the documented form.
+  if (plan.tokens !== "id") return;
   const { exchanges, faults } = service;
   const requests = exchanges.length;
   service.repair();
@@ -136,7 +144,7 @@ export async function checkResume(
     return;
   }
   const encoder = rowEncoder({ ...plan, output: "toArray" });
-  const after = plan.matching.filter(({ Id }) => isAfter(Id, skipToken.slice("Id:".length)));
+  const after = plan.matching.filter(({ Id }) => isAfter(Id, idOf(skipToken)));
   const before = plan.matching.length - after.length;
   const isHidden = faults.some(({ kind, applied }) => kind.hidesRows && applied > 0);
   if (before !== rows.length && !isHidden) {
@@ -163,22 +171,21 @@ export function checkAccepted(
   }
 }
 
-/**
- * Checks that the client counted the rows of a large resource with several pages.
- *
- * No count is needed if the filter names the years, or if the service rejected the unsplit query.
- */
-export function checkCounted(plan: Plan, { exchanges }: FaultyService, violations: string[]): void {
-  const { resource, partition, limit, skipToken, filter } = plan;
-  if (resource !== "Records" && resource !== "Observations") return;
-  if (limit !== undefined || skipToken !== undefined) return;
-  if (partition === "never" || partition === "location") return;
-  if (partition === "year" && filter?.includes("ActivityStartYear")) return;
-  const [first] = shardsOf(plan, exchanges);
-  // An empty page after a full page without a link shows that the result has only one page.
-  const pages = first?.pages.filter(({ rows }) => rows.length > 0) ?? [];
-  const positions = new Set(pages.map(({ position }) => position));
-  if (positions.size > 1 && !exchanges.some(({ request }) => request.isCount)) {
-    violations.push("several pages without a count");
-  }
+/** Checks that the client counted the rows of a result of several pages. */
+export function checkCounted(
+  plan: Plan,
+  { exchanges }: FaultyService,
+  delivered: number,
+  violations: string[],
+): void {
+  if (!isCountable(plan, delivered)) return;
+  const positions = new Set(
+    shardsOf(plan, exchanges).flatMap(({ filter, pages }) =>
+      pages.map(({ position }) => `${filter} ${position}`)
+    ),
+  );
+  const isCounted = exchanges.some(({ request: { resource, isCount } }) =>
+    isCount && resource === plan.resource
+  );
+  if (positions.size > 1 && !isCounted) violations.push("several pages without a count");
 }

@@ -110,7 +110,7 @@ async function evaluate(
     if (!isFirstRows(plan, service, encoder, delivered)) checkLoss(false);
     return "accepted loss";
   }
-  checkCounted(plan, service, violations);
+  checkCounted(plan, service, delivered.length, violations);
   if (isCompleteResult(plan, service, encoder, delivered)) return "complete";
   checkLoss(true);
   return "undetectable loss";

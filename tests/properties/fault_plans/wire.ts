@@ -1,16 +1,17 @@
 // Parses requests to the service and serialises its responses.
 import type { Delivery, PageDraft, ServiceRequest } from "./fault_kind.ts";
-import type { CountShape, LinkStyle } from "./plan.ts";
+import { type CountShape, idOf, type LinkStyle } from "./plan.ts";
 
 /** Parses the URL of a request. */
 export function parseRequest(url: URL): ServiceRequest {
   const options = url.searchParams;
+  const token = options.get("$skiptoken");
   return {
     url,
     resource: url.pathname.slice(url.pathname.lastIndexOf("/") + 1),
     filter: options.get("$filter") ?? undefined,
     top: Number(options.get("$top") ?? 10),
-    position: options.get("$skiptoken")?.slice(3),
+    position: token === null ? undefined : idOf(token),
     isCount: options.get("$count") === "true",
   };
 }
@@ -31,9 +32,11 @@ export function withOptions(
   return new URL(`${url.origin}${url.pathname}?${search.join("&")}`);
 }
 
-/** Encodes a next link if the plan requires it. */
-export function encodeLink(link: string, { encoded }: LinkStyle): string {
-  return encoded ? link.replaceAll("$", "%24") : link;
+/** Shortens a link to the service, and adds the suffix. Other links stay the same. */
+export function decorateLink(link: unknown, { base, suffix }: LinkStyle, origin: string): unknown {
+  if (typeof link !== "string" || !link.startsWith(`${origin}/`)) return link;
+  const start = { absolute: 0, path: origin.length, query: link.indexOf("?") }[base];
+  return link.slice(start) + suffix;
 }
 
 /** Places a next link in the body, the header or both. */

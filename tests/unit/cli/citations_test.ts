@@ -7,7 +7,7 @@ import { record } from "../../helpers/transcript.ts";
 import { weir } from "../../helpers/run_weir.ts";
 
 const links = (lines: readonly string[]) =>
-  lines.filter((line) => line.startsWith("https://doi.org/")).map((line) => line.slice(16));
+  lines.flatMap((line) => [...line.matchAll(/https:\/\/doi\.org\/(\S+)/g)].map(([, doi]) => doi));
 const TOO_LONG =
   "The list may have unneeded citations: all datasets that match the filter are included, because " +
   "DOI is not a column of the output";

@@ -27,7 +27,12 @@ for (const status of [401, 403]) {
   Deno.test(`weir says once where to request a key when the service answers ${status}`, async () => {
     const { errors } = await refusedWith(status, "key-of-a-test");
     const text = errors.join("\n");
-    assertEquals(text.split("request one at https://github.com/datastreamapp/api-docs").length, 2);
+    assertEquals(
+      text.split(
+        "request one at https://github.com/datastreamapp/api-docs/blob/main/docs/README.md",
+      ).length,
+      2,
+    );
     assertStringIncludes(text, "Set DATASTREAM_API_KEY, or save the key with weir setup");
     assertEquals(text.includes("key-of-a-test"), false);
   });

@@ -44,10 +44,6 @@ const hints: [line: string[], message: string][] = [
   ],
   [["records", "--monkey"], 'Unknown flag "--monkey"'],
   [
-    ["locations", "--partition=never"],
-    "--partition is not for locations: use it with records or observations",
-  ],
-  [
     ["cite", "--count"],
     "--count is not for cite: use it with records, observations, locations or metadata",
   ],

@@ -1,10 +1,12 @@
 // Hints on values when a filter matches nothing.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { weir } from "../../helpers/run_weir.ts";
+import { record } from "../../helpers/transcript.ts";
 
-const NO_ROWS = "No row matches the filter";
-const CHARACTERISTIC = 'Values of CharacteristicName are case-sensitive: "pH", not "ph"';
+const CASE_HINT = 'values are case-sensitive, did you mean "pH"?';
+const CHARACTERISTIC = `No row matches characteristic "ph": ${CASE_HINT}`;
+const REGION = 'No row matches region "pe": did you mean "admin.4.ca.pe"?';
 const SCHEMA = "All names: see CharacteristicName at https://github.com/datastreamapp/schema";
 const REGIONS =
   "Documented regions: hub.atlantic, hub.greatlakes, hub.lakewinnipeg, hub.mackenzie, hub.pacific, " +
@@ -16,14 +18,17 @@ const listing = (doi: string) =>
   `--doi ${doi} --select CharacteristicName --no-header --sandbox | sort -u`;
 
 for (
-  const filter of [["--characteristic=ph"], ["--filter", "CharacteristicName in ('ph','PH')"]]
+  const [filter, condition] of [
+    [["--characteristic=ph"], '"ph"'],
+    [["--filter", "CharacteristicName in ('ph','PH')"], '"ph" or "PH"'],
+  ] as const
 ) {
   Deno.test(`weir says that names are case-sensitive when ${filter.join(" ")} has no rows`, async () => {
     for (const command of ["records", "locations"]) {
       const { code, errors } = await weir([command, "--sandbox", ...filter]);
       assertEquals(code, 0);
-      const lines = [NO_ROWS, CHARACTERISTIC, listing("10.25976/xxxx-xx00"), SCHEMA];
-      assertEquals(errors.slice(-4), lines);
+      const reason = `No row matches characteristic ${condition}: ${CASE_HINT}`;
+      assertEquals(errors.slice(-3), [reason, listing("10.25976/xxxx-xx00"), SCHEMA]);
     }
   });
 }
@@ -41,7 +46,7 @@ Deno.test("weir prints a command that lists the names of the dataset when there 
 Deno.test("weir prints a command that lists the datasets when a DOI has no rows", async () => {
   const { errors } = await weir(["records", "--sandbox", "--doi=10.25976/none"]);
   const listing = "To list the datasets: weir metadata --select DOI,DatasetName --sandbox";
-  assertEquals(errors.slice(-2), [NO_ROWS, listing]);
+  assertEquals(errors.slice(-2), ['No row matches dataset "10.25976/none"', listing]);
   const { code, output } = await weir([...listing.split(" ").slice(5), "--quiet"]);
   assertEquals([code, output.includes("10.25976/weir-aa00,")], [0, true]);
 });
@@ -66,14 +71,13 @@ const regions: [value: string, hint: string][] = [
   ["PE", ': did you mean "admin.4.ca.pe"?'],
   ["Prince Edward Island", ': did you mean "admin.4.ca.pe"?'],
   ["hub.Atlantik", ': did you mean "hub.atlantic"?'],
-  ["admin.4.ca.xx", ""],
-  ["banana", ""],
+  ["admin.4.ca.xx", ": it is not a documented region"],
+  ["banana", ": it is not a documented region"],
 ];
 for (const [value, hint] of regions) {
   Deno.test(`weir lists the regions when --region=${value} has no rows`, async () => {
     const { errors } = await weir(["records", "--sandbox", `--region=${value}`]);
-    const lines = [NO_ROWS, `Unknown region "${value}"${hint}`, REGIONS];
-    assertEquals(errors.slice(-3), lines);
+    assertEquals(errors.slice(-2), [`No row matches region "${value}"${hint}`, REGIONS]);
   });
 }
 
@@ -82,23 +86,115 @@ Deno.test("weir prints hints on values when --count is 0 and when no dataset is 
   const count = await weir(["records", "--count", ...filter]);
   const citations = await weir(["cite", ...filter]);
   for (const { code, errors } of [count, citations]) {
-    assertEquals([code, errors.length, errors[0]], [0, 5, CHARACTERISTIC]);
-    assertMatch(errors[3]!, /^Unknown region "pe"/);
+    assertEquals([code, errors.length, errors[0]], [0, 5, REGION]);
+    assertEquals(errors[1], CHARACTERISTIC);
   }
   assertEquals(count.output, "0\n");
 });
 
-Deno.test("weir prints one line when a result is empty and no value is likely to be misspelt", async () => {
-  const errorsOf = async (...more: string[]) =>
-    (await weir(["records", "--sandbox", ...more])).errors;
-  assertEquals((await errorsOf("--from=1800", "--to=1801")).slice(-1), [NO_ROWS]);
-  const others = "CharacteristicName ne 'x' and DOI ne 'x' and LocationId eq 1";
-  assertEquals((await errorsOf(`--filter=${others}`)).slice(-1), [NO_ROWS]);
-  assertEquals(await errorsOf("--limit=0"), []);
-  const inBox = "is inside --bbox (order: west,south,east,north)";
-  assertEquals((await errorsOf("--bbox=1,1,2,2")).slice(-1), [`No row ${inBox}`]);
-  // The region is documented, so its name is not the reason.
-  assertEquals((await errorsOf("--bbox=1,1,2,2", "--region=hub.pacific")).slice(-1), [
-    `No row matches the filter and ${inBox}`,
-  ]);
+const characteristics: [value: string, hint: string][] = [
+  ["zinc", ': values are case-sensitive, did you mean "Zinc"?'],
+  ["dissolved oxygen", ': did you mean "Dissolved oxygen (DO)"?'],
+  ["Chlorid", ': did you mean "Chloride"?'],
+  ["Phospho", ': 4 names begin so, such as "Phosphonic acid, (tridecafluorohexyl)-"'],
+  ["banana", ": no documented name is similar"],
+  // A documented name without rows in the sandbox.
+  ["Zinc", ""],
+];
+for (const [value, hint] of characteristics) {
+  Deno.test(`weir hints at the names near to ${value} when it has no rows`, async () => {
+    const { errors } = await weir(["records", "--sandbox", `--characteristic=${value}`, "--quiet"]);
+    assertEquals(errors[0], `No row matches characteristic "${value}"${hint}`);
+  });
+}
+
+const reasons: [flags: string[], reasons: string[]][] = [
+  [["--from=1800", "--to=1801"], ["No row matches year from 1800 up to 1801"]],
+  [["--filter=LocationId eq 1 and LocationId ne 2"], [
+    "No row matches LocationId eq 1 and LocationId ne 2",
+  ]],
+  [["--characteristic=pH", "--region=hub.pacific", "--from=1800", "--to=1801"], [
+    "No row matches year from 1800 up to 1801",
+  ]],
+  [["--characteristic=ph", "--from=1800"], [CHARACTERISTIC]],
+  [["--doi=a", "--doi=b", "--doi=c", "--doi=d", "--doi=e"], [
+    'No row matches dataset "a" or "b" or "c" or 2 others',
+  ]],
+  [["--filter=CharacteristicName eq 'pH' and ActivityMediaName eq 'Lava'"], [
+    "No row matches ActivityMediaName eq 'Lava'",
+  ]],
+  [["--doi=10.25976/weir-aa00", "--filter=LocationId eq 1008"], [
+    "No row matches all filters together: remove one of them",
+  ]],
+  [["--bbox=1,1,2,2"], [
+    "No row is inside the bounding box west 1, south 1, east 2, north 2",
+  ]],
+  // The region is documented and has rows, so it is not the reason.
+  [["--bbox=1,1,2,2", "--region=hub.pacific"], [
+    "No row is inside the bounding box west 1, south 1, east 2, north 2",
+  ]],
+  [["--limit=0"], []],
+];
+for (const [flags, expected] of reasons) {
+  Deno.test(`weir says why no row matches ${flags.join(" ")}`, async () => {
+    const { errors } = await weir(["records", "--sandbox", "--quiet", ...flags]);
+    const found = errors.filter((line) => line.startsWith("No row "));
+    assertEquals(found, expected);
+  });
+}
+
+/** Runs a command line against a service without rows, and returns its reasons and its counts. */
+async function withoutRows(flags: readonly string[], count = (_filter: string) => 0) {
+  const { errors, requests } = await record({
+    line: ["records", "--quiet", ...flags],
+    answer({ url }) {
+      const { searchParams } = new URL(url);
+      if (!searchParams.has("$count")) return Response.json({ value: [] });
+      const value = count(searchParams.get("$filter")!);
+      return value < 0 ? Response.json({}, { status: 400 }) : Response.json({ value });
+    },
+  });
+  return {
+    reasons: errors.filter((line) => line.startsWith("No row ")),
+    counts: requests.map((url) => /\$filter=(.*)&\$count=true$/.exec(url)?.[1])
+      .filter((filter) => filter !== undefined),
+  };
+}
+
+Deno.test("weir counts no condition when there is only one", async () => {
+  const { counts } = await withoutRows(["--from=1800", "--to=1801"]);
+  assertEquals(counts, []);
+  const unparsed = await withoutRows(["--filter=a or b", "--unchecked"]);
+  assertEquals(unparsed, { reasons: ["No row matches the filter"], counts: [] });
+});
+
+Deno.test("weir counts the conditions with unknown values first, and others only if these have rows", async () => {
+  const flags = ["--doi=10.25976/a", "--characteristic=ph", "--region=PEI", "--from=2015"];
+  const [region, characteristic] = ["RegionId eq 'PEI'", "CharacteristicName eq 'ph'"];
+  const unknown = await withoutRows(flags);
+  assertEquals(unknown.counts, [region, characteristic]);
+  assertEquals(unknown.reasons.length, 2);
+  const known = await withoutRows(flags, () => 1);
+  const others = ["DOI eq '10.25976/a'", "ActivityStartYear gte 2015"];
+  assertEquals(known.counts, [region, characteristic, ...others]);
+  assertEquals(known.reasons, ["No row matches all filters together: remove one of them"]);
+});
+
+Deno.test("weir shows the name of a region when its Id is documented", async () => {
+  const { reasons } = await withoutRows(["--region=admin.4.ca.pe"]);
+  assertEquals(reasons, ['No row matches region "admin.4.ca.pe" (Prince Edward Island)']);
+});
+
+Deno.test("weir counts at most ten conditions", async () => {
+  const clauses = Array.from({ length: 12 }, (_, index) => `Field${index} eq 1`);
+  const flags = [`--filter=${clauses.join(" and ")}`, "--unchecked"];
+  assertEquals((await withoutRows(flags, () => 1)).counts, clauses.slice(0, 10));
+});
+
+Deno.test("weir names the reasons that it knows when a count fails", async () => {
+  const flags = ["--characteristic=ph", "--region=PEI"];
+  const all = await withoutRows(flags, () => -1);
+  assertEquals(all.reasons, ["No row matches all filters together: remove one of them"]);
+  const second = await withoutRows(flags, (filter) => filter.includes("PEI") ? 0 : -1);
+  assertEquals(second.reasons, ['No row matches region "PEI": did you mean "admin.4.ca.pe"?']);
 });

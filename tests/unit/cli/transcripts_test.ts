@@ -97,7 +97,7 @@ const UNKNOWN_FLAGS = [
   ...["rows", "delimiter", "file", "domain", "host", "url", "test", "silent", "province"],
   ...["continue", "demo", "columns", "fields", "end", "until", "page-size"],
   ...["api-key", "KEY", "Filter", "WHERE", "fliter", "charateristic", "se", "no", "re", "x"],
-  ...["zzzzzz", "toString", "filter", "partition", "output", "expires", "count", "sandbox", "qa"],
+  ...["zzzzzz", "toString", "filter", "output", "expires", "count", "sandbox", "qa"],
 ];
 
 Deno.test("weir suggests a flag or a command for each unknown flag", async () => {
@@ -173,7 +173,6 @@ const INVALID: Record<string, string[]> = {
   limit: NUMBERS,
   from: YEARS,
   to: YEARS,
-  partition: ["auto", "never", "location", "year", "half", "YEAR"],
   format: [
     ...[...FORMAT_NAMES, "CSV", "xml", "jsonl", "JSONL", ...Object.keys(FORMAT_SYNONYMS)],
     ...["cvs", "txt"],
@@ -211,7 +210,6 @@ Deno.test("weir accepts or rejects each value of each flag of records", async ()
     ["locations", "--quiet", "--format=geojson", "--select=Id"],
     ["locations", "--quiet", "--format=geojson", "--select=Id,Longitude"],
     ["locations", "--quiet", "--format=geojson", "--select=Longitude,Latitude"],
-    ["locations", "--quiet", "--partition=year"],
     ["locations", "--quiet", "--bbox=-181,0,0,1"],
     ["metadata", "--quiet", "--bbox=-120,40,-60,70", "--filter=Name eq 'x'", "--unchecked"],
     ["locations", "--quiet", "--bbox=-120,40,-60,70", "--filter=A or B", "--unchecked"],

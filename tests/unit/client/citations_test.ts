@@ -26,6 +26,23 @@ Deno.test(
   },
 );
 
+Deno.test(
+  "citations() appends the link when the dataset's citation lacks its DOI",
+  DEADLINE,
+  async () => {
+    const dataset = { DOI: "10.25976/a", DatasetName: "A", Version: "1.0.0", Licence: "l" };
+    const citationOf = async (Citation: string | null) => {
+      const { options } = upstream(page([{ ...dataset, Citation }]));
+      return (await new DataStream(options).citations())[0]!.citation;
+    };
+    assertEquals(await citationOf("A. 2020."), "A. 2020. https://doi.org/10.25976/a");
+    assertEquals(await citationOf(null), "A https://doi.org/10.25976/a");
+    for (const stated of ["A. 2020. https://doi.org/10.25976/a", "A. 2020, doi:10.25976/a."]) {
+      assertEquals(await citationOf(stated), stated);
+    }
+  },
+);
+
 Deno.test("citations() accepts a filter as text or expression", DEADLINE, async () => {
   const { client } = sandboxAndClient();
   const [text] = await client.citations(
@@ -113,6 +130,21 @@ Deno.test("citations() returns each dataset once when dois repeat", DEADLINE, as
 });
 
 Deno.test(
+  "citations() accepts DOIs in any usual form, and returns each dataset once",
+  DEADLINE,
+  async () => {
+    const { client } = sandboxAndClient();
+    const dois = [
+      "doi:10.25976/weir-aa00",
+      "https://doi.org/10.25976/WEIR-AA00",
+      "10.25976/weir-AA00",
+    ];
+    const citations = await client.citations(undefined, { dois });
+    assertEquals(citations.map(({ doi }) => doi), ["10.25976/weir-aa00"]);
+  },
+);
+
+Deno.test(
   "citations() requests at most 100 DOIs at a time, with the filter",
   DEADLINE,
   async () => {
@@ -120,7 +152,7 @@ Deno.test(
     const client = new DataStream(options);
     const dois = Array.from({ length: 201 }, (_, index) => `10.25976/${index}`);
     const filter = "CharacteristicName eq 'pH'";
-    await client.citations(filter, { dois: [...dois, dois[0]!] });
+    await client.citations(filter, { dois: [...dois, `doi:${dois[0]}`] });
     const filters = requests.map(({ url }) => new URL(url).searchParams.get("$filter")!);
     const list = (from: number) => dois.slice(from, from + 100).map((doi) => `'${doi}'`).join();
     assertEquals(filters, [

@@ -71,7 +71,10 @@ Deno.test("an iteration fails with the error of its stream when the runtime lack
 
 Deno.test("each stream of a query is iterable when the runtime lacks the iterator", () =>
   withoutIterator(async () => {
-    const { apiKey, url, fetch } = createSandbox({ requestsPerSecond: Infinity });
+    const { apiKey, url, fetch } = createSandbox({
+      hostileNames: true,
+      requestsPerSecond: Infinity,
+    });
     const client = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
     const query = client.locations({ select: ["Id", "Longitude", "Latitude"], limit: 20, top: 10 });
     const bytes = [query.csv(), query.ndjson(), query.json(), query.geojson(), query.bytes("csv")];

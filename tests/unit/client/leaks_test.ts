@@ -31,7 +31,12 @@ interface Service {
 /** A client of a sandbox whose first answers are given; the later ones are pages. */
 function serve(answers: readonly Answer[]): Service {
   const clock = new FakeClock();
-  const sandbox = createSandbox({ records: 25, locations: 25, now: () => clock.now() });
+  const sandbox = createSandbox({
+    hostileNames: true,
+    records: 25,
+    locations: 25,
+    now: () => clock.now(),
+  });
   const starts: number[] = [];
   const waiting = new Map<number, () => void>();
   const fetch = (request: Request) => {
@@ -367,14 +372,27 @@ Deno.test(
 );
 
 Deno.test(
-  "toArray() leaves no listener when it waits by the clock of the process",
+  "toArray() leaves no listener when it backs off by the clock of the process",
   DEADLINE,
   async () => {
     using listeners = new ListenerCount();
-    const { apiKey, url: baseUrl, fetch } = createSandbox({ requestsPerSecond: Infinity });
-    const client = new DataStream({ apiKey, baseUrl, fetch, requestsPerSecond: 10 });
+    const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
+    const { apiKey, url: baseUrl } = sandbox;
+    let requests = 0;
+    const fetch = (request: Request) =>
+      ++requests === 1
+        ? Promise.resolve(new Response("busy", { status: 503 }))
+        : sandbox.fetch(request);
+    const retry = { backoff: 20 };
+    const client = new DataStream({ apiKey, baseUrl, fetch, requestsPerSecond: 10, retry });
     const { signal } = new AbortController();
-    assertEquals((await client.locations({ top: 30, signal }).toArray()).length, 60);
-    assertEquals(listeners.left, 0);
+    const waits: number[] = [];
+    const query = client.locations({
+      top: 30,
+      signal,
+      onProgress: ({ retrying }) => retrying && waits.push(retrying.wait),
+    });
+    assertEquals((await query.toArray()).length, 60);
+    assertEquals([waits.some((wait) => wait > 0), listeners.left], [true, 0]);
   },
 );

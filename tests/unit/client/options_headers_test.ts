@@ -74,9 +74,14 @@ Deno.test("DataStream sends the key of its own client when two clients have diff
   const { options, requests } = upstream(...Array.from({ length: 6 }, () => () => page([])));
   const one = new DataStream({ ...options, apiKey: "one" });
   const two = new DataStream({ ...options, apiKey: "two" });
-  await Promise.all([one, two, one, two, two, one].map((client) => client.locations().toArray()));
-  const keys = requests.map(({ headers }) => headers.get("x-api-key"));
-  assertEquals(keys, ["one", "two", "one", "two", "two", "one"]);
+  const [locations, metadata] = [() => one.locations().toArray(), () => two.metadata().toArray()];
+  await Promise.all(
+    [locations, metadata, locations, metadata, metadata, locations].map((f) => f()),
+  );
+  assertEquals(requests.length, 6);
+  for (const { headers, url } of requests) {
+    assertEquals(headers.get("x-api-key"), url.includes("/Locations") ? "one" : "two");
+  }
 });
 
 Deno.test("DataStream.with() changes the given options, and keeps the others and the first client", async () => {

@@ -5,15 +5,11 @@ import { DataStream, DataStreamError, type Query, ValidationError } from "../../
 import { FORMAT_NAMES, FORMATS } from "../../helpers/formats.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { sandboxAndClient, sandboxRequests } from "../../helpers/sandbox.ts";
-import { page, ROOT, upstream } from "../../helpers/upstream.ts";
+import { page, pageOf, ROOT, upstream } from "../../helpers/upstream.ts";
 import { fieldsOf } from "../../helpers/resources.ts";
 
 const read = (stream: ReadableStream<Uint8Array<ArrayBuffer>>) => new Response(stream).text();
-/** An empty page with a link, which is requested once more. */
-const emptyPages = () => [page([], next(1)), page([], next(1))];
 const next = (id: number) => `${ROOT}/Locations?$skiptoken=Id:${id}`;
-const json = (body: string) =>
-  new Response(body, { headers: { "content-type": "application/json" } });
 
 Deno.test("csv() writes every cell of every page in the documented columns", async () => {
   const { client } = sandboxAndClient({ records: 1_234 });
@@ -41,12 +37,16 @@ for (const method of ["metadata", "locations", "observations"] as const) {
 for (const format of FORMAT_NAMES) {
   Deno.test(`bytes("${format}") writes the same document when a page was broken and requested again`, async () => {
     const select = ["Id", "Longitude", "Latitude"] as const;
-    const pages = [page([{ Id: 1 }], next(1)), page([{ Id: 2 }], next(2)), page([{ Id: 3 }])];
-    const broken = () => json('{"value":[{"Id":1},{"Id":');
+    const pages = [
+      () => page([{ Id: 1 }], next(1)),
+      () => page([{ Id: 2 }], next(2)),
+      () => page([{ Id: 3 }]),
+    ];
+    const broken = () => pageOf('{"value":[{"Id":1},{"Id":');
     const documents = await Promise.all([[], [0], [1], [0, 1, 2]].map((breaks) => {
       const replies = pages.flatMap((whole, index) => [
         ...(breaks.includes(index) ? [broken()] : []),
-        whole.clone(),
+        whole(),
       ]);
       const client = new DataStream({ ...upstream(...replies).options, retry: {} });
       return read(client.locations({ select }).bytes(format));
@@ -93,8 +93,8 @@ Deno.test("geojson() writes points, and throws when a coordinate is not selected
 
 Deno.test("csv() keeps the digits of numbers on every page", async () => {
   const { options } = upstream(
-    json(`{"value":[{"Id":1,"Latitude":46.10}],"@odata.nextLink":"${next(1)}"}`),
-    json('{"value":[{"Id":2,"Latitude":4.50e1}]}'),
+    pageOf(`{"value":[{"Id":1,"Latitude":46.10}],"@odata.nextLink":"${next(1)}"}`),
+    pageOf('{"value":[{"Id":2,"Latitude":4.50e1}]}'),
   );
   const query = () => new DataStream(options).locations({ select: ["Id", "Latitude"] });
   assertEquals(await read(query().csv()), "Id,Latitude\r\n1,46.10\r\n2,4.50e1\r\n");
@@ -144,16 +144,7 @@ Deno.test("csv() appends unknown fields of the first page, and fails when a late
   assertEquals([error.kind, requests.length], ["page", 3]);
 });
 
-Deno.test("csv() takes its columns from the first page with rows when earlier pages are empty", async () => {
-  const empty = upstream(...emptyPages(), page([{ Id: 2, New: "x" }]));
-  const csv = readCsv(await read(new DataStream(empty.options).locations().csv()));
-  assertEquals([csv.length, csv[0]?.at(-1), csv[1]?.at(-1)], [2, "New", "x"]);
-});
-
-Deno.test("bytes() continue after pages without rows, and stop at the limit", async () => {
-  const { options } = upstream(...emptyPages(), page([{ Id: 2 }]));
-  const query = new DataStream(options).locations({ select: ["Id"] });
-  assertEquals(await read(query.csv()), "Id\r\n2\r\n");
+Deno.test("bytes() stop at the limit", async () => {
   const { client } = sandboxAndClient({ records: 100 });
   const limited = client.records({ select: ["Id"], limit: 15, top: 10 });
   assertEquals((await read(limited.csv())).split("\r\n").length, 1 + 15 + 1);
@@ -168,14 +159,14 @@ Deno.test("bytes() deliver no row of a broken page, and request it again", async
   for (const format of FORMAT_NAMES.filter((name) => !FORMATS[name].requiredFields)) {
     const { options } = upstream(
       page([{ Id: 1 }], next(1)),
-      json('{"value":[{"Id":2},{"Id":3'),
-      json('{"value":[{"Id":2},{"Id":03}]}'),
+      pageOf('{"value":[{"Id":2},{"Id":3'),
+      pageOf('{"value":[{"Id":2},{"Id":03}]}'),
       page([{ Id: 2 }]),
     );
     const query = new DataStream({ ...options, retry: {} }).locations({ select: ["Id"] });
     const text = await read(query.bytes(format));
     assertEquals(text.match(/\d/g), ["1", "2"]);
-    const broken = upstream(json('{"value":[{"Id":2},{"Id":3'));
+    const broken = upstream(pageOf('{"value":[{"Id":2},{"Id":3'));
     const failing = new DataStream(broken.options).locations({ select: ["Id"] }).bytes(format);
     const error = await assertRejects(() => read(failing), DataStreamError, "broken JSON");
     assertEquals(error.kind, "page");
@@ -194,8 +185,7 @@ Deno.test("bytes() fail when a page has another media type", async () => {
 Deno.test("metadata() leaves out the Id that it requests for its checks when the Ids are strings", async () => {
   const uuids = ["a0000000-0000-4000-8000-000000000001", "a0000000-0000-4000-8000-000000000002"];
   const link = (id: string) => `${ROOT}/Metadata?$select=DOI,Id&$top=1&$skiptoken=Id:${id}`;
-  const body = (row: string, next: string) =>
-    new Response(`{"value":[${row}]${next}}`, { headers: { "content-type": "application/json" } });
+  const body = (row: string, next: string) => pageOf(`{"value":[${row}]${next}}`);
   const replies = () => [
     body(`{"DOI":"a", "Id" : "${uuids[0]}"}`, `,"@odata.nextLink":"${link(uuids[0]!)}"`),
     body(`{"Id":"${uuids[1]}" , "DOI":"b"}`, ""),
@@ -206,5 +196,52 @@ Deno.test("metadata() leaves out the Id that it requests for its checks when the
       .text();
     const rows = ['{"DOI":"a"}', '{"DOI":"b"}'];
     assertEquals(text, format === "json" ? `{"value":[${rows}]}\n` : `${rows.join("\n")}\n`);
+  }
+});
+
+Deno.test("records() requests Id for its checks and removes it when it is not selected", async () => {
+  const select = ["CharacteristicName", "ResultValue", "DOI"] as const;
+  const { client, sandbox } = sandboxAndClient({ records: 5_000 });
+  const rows = await client.records({ select, top: 1_000 }).toArray();
+  assertEquals(rows.length, 5_000);
+  assert(rows.every((row) => Object.keys(row).join() === select.join()));
+  const text = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+  assertEquals(
+    await read(client.records({ select, top: 1_000 }).ndjson()),
+    text,
+  );
+  assertEquals(
+    await read(client.records({ select, top: 1_000 }).json()),
+    `{"value":[${text.trimEnd().replaceAll("\n", ",")}]}\n`,
+  );
+  const csv = await read(client.records({ select, top: 1_000 }).csv());
+  assertEquals(csv.split("\r\n")[0], select.join());
+  const all = await read(
+    client.records({ top: 1_000 }).csv({ columns: select }),
+  );
+  assertEquals(csv, all);
+  assertEquals(
+    new URL(client.records({ select }).url).searchParams.get("$select"),
+    `${select},Id`,
+  );
+  const first = client.records({ select, limit: 5 });
+  assertEquals(new URL(first.url).searchParams.get("$select"), select.join());
+  assertEquals((await first.toArray()).length, 5);
+  assertEquals(sandbox.stats.parallel, 0);
+});
+
+Deno.test("geojson() omits Id when it is not selected", async () => {
+  const { client } = sandboxAndClient();
+  const select = ["Name", "Latitude", "Longitude"] as const;
+  const { features } = JSON.parse(
+    await read(client.locations({ select }).geojson()),
+  );
+  assertEquals(features.length, 60);
+  for (const feature of features) {
+    assertEquals(
+      Object.keys(feature),
+      ["type", "geometry", "properties"],
+    );
+    assertEquals(Object.keys(feature.properties), [...select]);
   }
 });

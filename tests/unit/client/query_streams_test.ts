@@ -51,13 +51,11 @@ Deno.test(
 );
 
 Deno.test(
-  "rows() continues after pages without rows, and errors when a page fails",
+  "rows() errors when a page fails, after the rows before it",
   DEADLINE,
   async () => {
     const link = (id: number) => `${ROOT}/Locations?$skiptoken=Id:${id}`;
     const { options } = upstream(
-      page([], link(1)),
-      page([], link(2)),
       page([{ Id: 3 }], link(3)),
       Response.json({}, { status: 400 }),
     );

@@ -1,15 +1,11 @@
 // The option `rateLimiter`: what the client passes to it, and what it does when the limiter fails.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import {
-  DataStreamError,
-  type Permit,
-  type PermitRequest,
-  type RateLimiter,
-  type RateLimitTarget,
-} from "../../../mod.ts";
+import { DataStreamError, type RateLimiter } from "../../../mod.ts";
+import type { Permit, PermitRequest, RateLimitTarget } from "../../../src/client/rate_limiter.ts";
 import { type InternalOptions, START_LIMITS } from "../../../src/client/start_limits.ts";
-import { createPollingLimiter, type RateLimitStore } from "../../../src/client/polling_limiter.ts";
+import type { AcquireAnswer } from "../../../src/client/rate_limiter.ts";
+import { createSharedLimiter } from "../../../src/client/shared_limiter.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { overUpstream, problemOf } from "../../helpers/edge.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
@@ -84,10 +80,8 @@ test("rateLimiter gets the origin, the rate and the SHA-256 of the key, not the 
     "release 1 undefined",
     "responded 2",
     "release 2 success",
-    "release 2 undefined",
     "responded 3",
     "release 3 success",
-    "release 3 undefined",
   ]);
 });
 
@@ -296,91 +290,66 @@ test("a query rejects with the reason of its signal when penalize() hangs", asyn
 });
 
 const REQUEST: PermitRequest = { origin: ROOT, keyHash: undefined, requestsPerSecond: 2 };
+const hang = () => new Promise<never>(() => {});
 
-/** Creates a limiter whose store has the given poll, and the names of the calls. */
-function pollingLimiter(poll: RateLimitStore["poll"]) {
+/** Creates a limiter whose store answers in a given way, and the names of the calls. */
+function sharedLimiter(acquire: () => Promise<AcquireAnswer>, other = () => Promise.resolve()) {
   const clock = new FakeClock();
   const calls: string[] = [];
-  const limiter = createPollingLimiter(
-    () => ({
-      poll(request) {
-        calls.push(`poll ${request.isFirst}`);
-        return poll(request);
-      },
-      extend: () => true,
-      release: () => {},
-      leave: () => void calls.push("leave"),
-      penalize: () => new Promise<never>(() => {}),
-    }),
-    () => "1",
-    clock,
-  );
+  const call = <T>(name: string, answer: () => Promise<T>) => {
+    calls.push(name);
+    return answer();
+  };
+  const limiter = createSharedLimiter(() => ({
+    acquire: () => call("acquire", acquire),
+    extend: () => Promise.resolve(true),
+    release: () => call("release", other),
+    penalize: () => call("penalize", other),
+  }), clock);
   return { limiter, clock, calls };
 }
 
-test("createPollingLimiter() gives no permit when its store responds with an unknown status", async () => {
-  for (const response of [{}, { status: "held" }]) {
-    const { limiter, calls } = pollingLimiter(() => response as never);
-    await assertRejects(() => limiter.acquire(REQUEST), Error, "unknown status");
-    assertEquals(calls.at(-1), "leave");
+test("createSharedLimiter() gives no permit when its store gives an unknown answer", async () => {
+  for (const answer of [{}, { status: "held" }, null]) {
+    const { limiter } = sharedLimiter(() => Promise.resolve(answer as never));
+    await assertRejects(() => limiter.acquire(REQUEST));
   }
 });
 
-test("createPollingLimiter() rejects when its store does not respond within 10 s", async () => {
-  const { limiter, clock } = pollingLimiter(() => new Promise<never>(() => {}));
-  await assertRejects(() => limiter.acquire(REQUEST), Error, "not respond in time");
-  assertEquals(clock.now(), 10_000);
+test("createSharedLimiter() rejects within 10 s when its store does not answer or fails", async () => {
+  for (
+    const [fail, message] of [[hang, "did not answer"], [unreachable, "ECONNREFUSED"]] as const
+  ) {
+    const { limiter, clock, calls } = sharedLimiter(fail, fail);
+    await assertRejects(() => limiter.acquire(REQUEST), Error, message);
+    assert(clock.now() > 9_000 && clock.now() <= 10_000, `rejected at ${clock.now()}`);
+    await assertRejects(async () => await limiter.penalize(REQUEST, 1), Error, message);
+    assert(clock.now() <= 20_000, `rejected at ${clock.now()}`);
+    assert(calls.includes("penalize"));
+  }
 });
 
-test("createPollingLimiter() rejects a penalty when its store does not respond within 10 s", async () => {
-  const { limiter, clock } = pollingLimiter(unreachable);
-  await assertRejects(async () => await limiter.penalize(REQUEST, 1), Error, "not respond in time");
-  assertEquals(clock.now(), 10_000);
-});
-
-test("createPollingLimiter() rejects 1 s after maxWait when its store does not respond", async () => {
-  const { limiter, clock } = pollingLimiter(() => new Promise<never>(() => {}));
-  const request = { ...REQUEST, maxWait: 3_000 };
-  await assertRejects(() => limiter.acquire(request), Error, "not respond in time");
-  assertEquals(clock.now(), 4_000);
-});
-
-test("createPollingLimiter() keeps the place of a request when its store fails for some seconds", async () => {
-  const { limiter, clock, calls } = pollingLimiter(() =>
-    clock.now() < 4_000 ? unreachable() : { status: "granted" }
-  );
-  await limiter.acquire(REQUEST);
-  assertEquals(new Set(calls), new Set(["poll true", "poll false"]));
-  assertEquals(clock.now(), 4_000);
-});
-
-test("createPollingLimiter() rejects and leaves the queue when its store fails for 10 s", async () => {
-  const { limiter, clock, calls } = pollingLimiter(unreachable);
-  await assertRejects(() => limiter.acquire(REQUEST), Error, "ECONNREFUSED");
-  assertEquals([clock.now(), calls.at(-1)], [9_500, "leave"]);
-});
-
-test("createPollingLimiter() does not use a permit that arrives late", async () => {
+test("createSharedLimiter() does not use a permit that arrives late", async () => {
   let delay = 3_000;
-  const { limiter, clock, calls } = pollingLimiter(async () => {
+  const { limiter, clock, calls } = sharedLimiter(async () => {
     await clock.sleep(delay);
     delay = 0;
-    return { status: "granted" };
+    return { granted: true };
   });
   await limiter.acquire(REQUEST);
-  assertEquals(calls, ["poll true", "leave", "poll false"]);
+  assertEquals(calls, ["acquire", "release", "acquire"]);
 });
 
-test("createPollingLimiter() leaves the queue after a poll that was pending when the signal aborted", async () => {
-  const { limiter, clock, calls } = pollingLimiter(async () => {
+test("createSharedLimiter() leaves the queue after a pending message when the signal aborts", async () => {
+  const { limiter, clock, calls } = sharedLimiter(async () => {
     await clock.sleep(100);
     calls.push("granted");
-    return { status: "granted" };
+    return { granted: true };
   });
   const stop = new AbortController();
   const acquired = limiter.acquire(REQUEST, stop.signal);
   stop.abort("enough");
-  assertEquals(await acquired.catch((error) => [error, ...calls]), ["enough", "poll true"]);
+  assertEquals(await acquired.catch((error) => [error, ...calls]), ["enough", "acquire"]);
   await clock.sleep(200);
-  assertEquals(calls, ["poll true", "granted", "leave"]);
+  assertEquals(calls, ["acquire", "granted", "release"]);
 });

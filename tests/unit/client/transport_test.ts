@@ -64,8 +64,14 @@ const hints: [status: number, hint: RegExp][] = [
   [204, /base URL/],
   [410, /base URL/],
   [400, /filter/],
-  [401, /send an API key, or request one at https:\/\/github\.com\/datastreamapp\/api-docs$/],
-  [403, /check the API key.* request one at https:\/\/github\.com\/datastreamapp\/api-docs$/],
+  [
+    401,
+    /send an API key, or request one at https:\/\/github\.com\/datastreamapp\/api-docs\/blob\/main\/docs\/README\.md$/,
+  ],
+  [
+    403,
+    /check the API key.* request one at https:\/\/github\.com\/datastreamapp\/api-docs\/blob\/main\/docs\/README\.md$/,
+  ],
   [404, /base URL/],
   [408, /narrow the filter/],
   [413, /fewer fields/],

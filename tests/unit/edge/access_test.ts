@@ -57,7 +57,10 @@ Deno.test("EdgeApp.request() says where to request a key when the caller's is mi
       headers: key ? { "x-api-key": key } : {},
     });
     const { hint } = await problemOf(response);
-    assertStringIncludes(hint, "request one at https://github.com/datastreamapp/api-docs");
+    assertStringIncludes(
+      hint,
+      "request one at https://github.com/datastreamapp/api-docs/blob/main/docs/README.md",
+    );
     assertEquals(hint.includes("refused"), false);
   }
 });

@@ -379,6 +379,7 @@ Deno.test(
   async () => {
     const lines: string[] = [];
     const { apiKey, url: baseUrl, fetch } = createSandbox({
+      hostileNames: true,
       records: 3,
       requestsPerSecond: Infinity,
     });

@@ -203,6 +203,7 @@ Deno.test(
       Response.json({ value: 5 }),
       page([{ Id: 2 }]),
       page([]),
+      Response.json({ value: 5 }),
     ]);
     const response = await app.request("/Records.csv?$select=Id");
     assertEquals(response.status, 200);

@@ -41,6 +41,19 @@ Deno.test("EdgeApp.request() returns only the CSV header when no row matches", a
   assertEquals([response.status, await response.text()], [200, "Id,DOI\r\n"]);
 });
 
+Deno.test("EdgeApp.request() accepts a DOI in any usual form when $filter compares it", async () => {
+  const { app } = overSandbox();
+  const textOf = async (doi: string) => {
+    const filter = encodeURIComponent(`DOI eq '${doi}'`);
+    const response = await app.request(`/Locations.csv?$select=Id&$filter=${filter}`);
+    return [await response.text(), response.headers.get("link")];
+  };
+  const wanted = await textOf("10.25976/weir-aa00");
+  assert(wanted[0]!.length > 20);
+  assertStringIncludes(wanted[1]!, "https://doi.org/10.25976/weir-aa00");
+  assertEquals(await textOf("http://dx.doi.org/10.25976/WEIR-AA00"), wanted);
+});
+
 Deno.test("EdgeApp.request() returns limit rows after the position of $skiptoken", async () => {
   const { app, stats } = overSandbox();
   const idsOf = async (query: string) => {

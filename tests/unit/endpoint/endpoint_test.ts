@@ -1,13 +1,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import {
-  endpoint,
-  type EndpointOptions,
-  type MergedOptions,
-  PRODUCTION_URL,
-  QA_URL,
-  ValidationError,
-} from "../../../mod.ts";
+import { endpoint, PRODUCTION_URL, QA_URL, ValidationError } from "../../../mod.ts";
+import type { EndpointOptions, MergedOptions } from "../../../src/endpoint/mod.ts";
 import { VERSION } from "../../helpers/project.ts";
 
 const headers = {

@@ -4,6 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import { endpoint, toRequest } from "../../../mod.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 
+let calls = 0;
 const inputs: Record<string, (length: number) => () => unknown> = {
   "a route without a space": (length) => () => endpoint(`/${"a".repeat(length)}`),
   "a route of token characters": (length) => () => endpoint("a".repeat(length)),
@@ -17,7 +18,8 @@ const inputs: Record<string, (length: number) => () => unknown> = {
   "a template with a wrong end": (length) => () => caught(`/{${"a".repeat(length)}!}`),
   "a template of dots": (length) => () => caught(`/{${".".repeat(length)}}`),
   "a template of colons": (length) => () => endpoint(`/${":".repeat(length)}`),
-  "a template of percent signs": (length) => () => endpoint(`/${"%".repeat(length)}`),
+  // Each call has another template: a short one that is repeated is not parsed again.
+  "a template of percent signs": (length) => () => endpoint(`/${++calls}${"%".repeat(length)}`),
   "a base URL of slashes": (length) => () =>
     endpoint("/x", { baseUrl: `https://a${"/".repeat(length)}` }),
   "a path of slashes": (length) => () => endpoint("/".repeat(length) + "x"),

@@ -9,7 +9,8 @@ import {
   assertStrictEquals,
   assertThrows,
 } from "@std/assert";
-import { endpoint, type EndpointOptions, toRequest, ValidationError } from "../../../mod.ts";
+import { endpoint, toRequest, ValidationError } from "../../../mod.ts";
+import type { EndpointOptions } from "../../../src/endpoint/mod.ts";
 
 Deno.test("toRequest() returns a Request with a JSON body when the parameters are the body", async () => {
   const request = toRequest(endpoint("patch https://example.org/x", { a: [1, null] }));

@@ -7,7 +7,7 @@ import {
   type EndpointOptions,
   type PlaceholderName,
   type RouteVariables,
-} from "../../../mod.ts";
+} from "../../../src/endpoint/mod.ts";
 
 /** Compiles only if both types are the same. */
 function same<A, B>(..._: [A] extends [B] ? [B] extends [A] ? [] : [never] : [never]): void {}

@@ -1,6 +1,7 @@
 // Recorded results of endpoint() and toRequest() for a table of inputs.
 import "../../helpers/reads_fixtures.ts";
-import { endpoint, type EndpointOptions, QA_URL, toRequest } from "../../../mod.ts";
+import { endpoint, QA_URL, toRequest } from "../../../mod.ts";
+import type { EndpointOptions } from "../../../src/endpoint/mod.ts";
 import { assertGolden } from "../../helpers/golden.ts";
 
 /** A builder with defaults of every kind. */

@@ -2,11 +2,8 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { type Batch, DataStream, type FormatName } from "../../../mod.ts";
-import { upstream } from "../../helpers/upstream.ts";
+import { pageOf, upstream } from "../../helpers/upstream.ts";
 import { formatsOf } from "../../helpers/formats.ts";
-
-/** A value that is nested so deep that its row is parsed. */
-const DEEP = "[".repeat(120) + "]".repeat(120);
 
 const pages: [name: string, page: string, dois: string[]][] = [
   ["two alternating DOIs", row("a") + row("b") + row("a") + row("b"), ["a", "b"]],
@@ -21,8 +18,7 @@ const pages: [name: string, page: string, dois: string[]][] = [
     ["a"],
   ],
   ["a DOI after other members", '{"X":"Oxygen","Y":"DO","DOI":"a"},', ["a"]],
-  ["a deeply nested value", `{"X":${DEEP},"DOI":"a"},` + row("b"), ["a", "b"]],
-  ["empty DOIs", row("") + `{"X":${DEEP},"DOI":""},` + row("a"), ["a"]],
+  ["empty DOIs", row("") + row("a"), ["a"]],
 ];
 for (const format of [...formatsOf("Locations"), undefined]) {
   for (const [name, rows, dois] of pages) {
@@ -40,7 +36,7 @@ Deno.test("batches() lists each DOI once when 5,000 DOIs are repeated", async ()
 async function doisOf(rows: string, format: FormatName | undefined) {
   const page = `{"@data.context":"DOI","value":[${rows.slice(0, -1)}]}`;
   const { options } = upstream(
-    new Response(page, { headers: { "content-type": "application/json" } }),
+    pageOf(page),
   );
   const query = new DataStream(options).locations();
   const batches: AsyncIterable<Batch<unknown>> = format === undefined

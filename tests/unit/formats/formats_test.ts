@@ -15,6 +15,7 @@ import {
   unknownFormat,
   type WriterOptions,
 } from "../../../src/formats/formats.ts";
+import { writePage } from "../../../src/formats/page_writer.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -82,12 +83,12 @@ for (const resource of RESOURCE_NAMES) {
       const text = (bytes: Uint8Array) => decoder.decode(bytes);
       const whole = createWriter(format, { resource });
       const first = createWriter(format, { resource });
-      const start = text(first.write(pages[0]!).bytes);
+      const start = text(writePage(first, pages[0]!));
       const state = JSON.parse(JSON.stringify(first.state));
       const second = createWriter(format, { resource, state });
       assertEquals(
-        start + text(second.write(pages[1]!).bytes) + text(second.end()),
-        pages.map((page) => text(whole.write(page).bytes)).join("") + text(whole.end()),
+        start + text(writePage(second, pages[1]!)) + text(second.end()),
+        pages.map((page) => text(writePage(whole, page))).join("") + text(whole.end()),
       );
     });
   }

@@ -1,7 +1,7 @@
 // Tests functions for memory directly: no entry point gives access to the buffer of a page.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { releaseBuffer } from "../../../src/formats/page_writer.ts";
+import { releaseBuffer, writePage } from "../../../src/formats/page_writer.ts";
 import { createNdjsonWriter } from "../../../src/formats/json.ts";
 
 Deno.test("releaseBuffer() detaches the buffer", () => {
@@ -17,8 +17,8 @@ Deno.test("releaseBuffer() does nothing when the runtime has no ArrayBuffer.prot
   assertEquals(bytes.length, 3);
 });
 
-Deno.test("write() does not release the page", () => {
+Deno.test("writePage() does not release the page", () => {
   const page = new TextEncoder().encode('{"value":[{"Id":1}]}');
-  const { bytes } = createNdjsonWriter().write(page);
+  const bytes = writePage(createNdjsonWriter(), page);
   assertEquals([page.length, bytes.buffer.byteLength], [20, bytes.length]);
 });

@@ -7,6 +7,8 @@ const CASES: readonly [flags: readonly string[], filter: string | null][] = [
   [[], null],
   [["--doi=10.1/a"], "DOI eq '10.1/a'"],
   [["--doi=10.1/a", "--doi=10.1/b"], "DOI in ('10.1/a','10.1/b')"],
+  [["--doi=https://doi.org/10.25976/WEIR-aa00"], "DOI eq '10.25976/weir-aa00'"],
+  [["--filter=DOI eq 'doi:10.25976/weir-aa00'"], "DOI eq '10.25976/weir-aa00'"],
   [["--region=admin.4.ca.bc"], "RegionId eq 'admin.4.ca.bc'"],
   [["--characteristic=it's"], "CharacteristicName eq 'it''s'"],
   [["--from=2015"], "ActivityStartYear gte 2015"],

@@ -36,6 +36,16 @@ const forms: [filter: Filter<string>, text: string][] = [
     "DOI eq 'a' and DOI ne 'b' and DOI ne 'c'",
   ],
   [
+    and(eq("DOI", "a"), undefined, null, false, 0, "", eq("Name", "b")),
+    "DOI eq 'a' and Name eq 'b'",
+  ],
+  [isIn("LocationId", [2, 1, 2, 2.0]), "LocationId in (2,1)"],
+  [isIn("CharacteristicName", ["pH", "PH", "pH"]), "CharacteristicName in ('pH','PH')"],
+  [
+    isIn("DOI", ["10.25976/weir-aa00", "https://doi.org/10.25976/WEIR-AA00"]),
+    "DOI in ('10.25976/weir-aa00')",
+  ],
+  [
     boundingBox({ west: -64.5, south: -1, east: 0, north: 47.25 }),
     "Longitude gt '-64.5' and Longitude lt '0' and Latitude gt '-1' and Latitude lt '47.25'",
   ],
@@ -54,16 +64,16 @@ Deno.test("eq() formats a field when its name has one letter", () => {
 
 const wrong: [name: string, make: () => unknown, option: string, problem: string][] = [
   [
-    "isIn() throws a ValidationError when the array is empty",
-    () => isIn("DOI", []),
-    "values",
-    "must be an array of at least one value, got Array",
-  ],
-  [
     "isIn() throws a ValidationError when the values are a string",
     () => isIn("DOI", "x" as never),
     "values",
-    'must be an array of at least one value, got "x"',
+    'must be an array, got "x"',
+  ],
+  [
+    "isIn() throws a ValidationError when the field of an empty list is not a name",
+    () => isIn("DOI eq 'x' and Name", []),
+    "field",
+    'must be a name of letters, digits and "_", got "DOI eq \'x\' and Name"',
   ],
   [
     "isIn() throws a ValidationError when a value is infinite",
@@ -72,22 +82,16 @@ const wrong: [name: string, make: () => unknown, option: string, problem: string
     "must be a finite number to compare with Latitude, got Infinity",
   ],
   [
-    "and() throws a ValidationError when a filter is undefined",
-    () => and(eq("DOI", "x"), undefined as never),
+    "and() throws a ValidationError when a filter is NaN",
+    () => and(eq("DOI", "x"), NaN as 0),
     "filters",
-    "must be one or more filters such as eq() makes, got undefined",
+    "must be filters such as eq() makes, got NaN",
   ],
   [
     "and() throws a ValidationError when a filter is a string",
     () => and(eq("DOI", "x"), "DOI eq 'y'" as never),
     "filters",
-    "must be one or more filters such as eq() makes, got \"DOI eq 'y'\"",
-  ],
-  [
-    "and() throws a ValidationError when there is no filter",
-    () => and(),
-    "filters",
-    "must be one or more filters such as eq() makes, got undefined",
+    "must be filters such as eq() makes, got \"DOI eq 'y'\"",
   ],
   [
     "eq() throws a ValidationError when a text field gets a number",
@@ -168,3 +172,48 @@ for (const [name, make, option, problem] of wrong) {
     assertEquals([error.option, error.problem], [option, problem]);
   });
 }
+
+// The OpenAPI file of the service has the pattern ^10\.(25976|81029)/[a-z0-9]{4}-[a-z0-9]{2}[0-9]{2}$.
+const dois: [given: string, sent: string][] = [
+  ["10.25976/weir-aa00", "10.25976/weir-aa00"],
+  ["10.25976/WEIR-AA00", "10.25976/weir-aa00"],
+  ["doi:10.25976/weir-aa00", "10.25976/weir-aa00"],
+  ["DOI: 10.25976/Weir-aa00", "10.25976/weir-aa00"],
+  ["https://doi.org/10.25976/weir-aa00", "10.25976/weir-aa00"],
+  ["http://dx.doi.org/10.25976/weir-aa00", "10.25976/weir-aa00"],
+  ["https://doi.org/10.25976/weir-aa00/", "10.25976/weir-aa00"],
+  ["https://doi.org/10.25976%2Fweir-aa00", "10.25976/weir-aa00"],
+  ["HTTPS://WWW.DOI.ORG/10.81029/weir-ee00", "10.81029/weir-ee00"],
+  [" doi.org/10.25976/weir-aa00 ", "10.25976/weir-aa00"],
+  // other texts
+  ["Weir-AA00", "Weir-AA00"],
+  ["https://doi.org/Weir", "https://doi.org/Weir"],
+];
+for (const [given, sent] of dois) {
+  Deno.test(`DataStream compares with the DOI ${sent} when a filter has ${given}`, () => {
+    const client = new DataStream();
+    const filterOf = (filter: Filter | string) =>
+      new URL(client.records({ filter }).url).searchParams.get("$filter");
+    assertEquals(filterOf(eq("DOI", given)), `DOI eq '${sent}'`);
+    assertEquals(filterOf(`DOI eq '${given}'`), `DOI eq '${sent}'`);
+    assertEquals(filterOf(ne("DOI", given)), `DOI ne '${sent}'`);
+    assertEquals(filterOf(isIn("DOI", [given, "x"])), `DOI in ('${sent}','x')`);
+    assertEquals(filterOf(`DOI in ('${given}', '${sent}')`), `DOI in ('${sent}')`);
+    const end = `endswith(DOI, '${given}')`;
+    assertEquals([filterOf(endsWith("DOI", given)), filterOf(end)], [end, end]);
+    assertEquals(
+      filterOf(eq("CharacteristicName", given)),
+      `CharacteristicName eq '${given}'`,
+    );
+  });
+}
+
+Deno.test("and() is no filter when it has no operand", () => {
+  const client = new DataStream();
+  const { url } = client.locations();
+  for (const filter of [and(), and(undefined), and(and(), false)]) {
+    assertEquals([filter.clauses, String(filter)], [[], ""]);
+    assertEquals(client.locations({ filter }).url, url);
+    assertEquals(client.metadata({ filter }).url, client.metadata().url);
+  }
+});

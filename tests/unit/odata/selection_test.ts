@@ -1,6 +1,6 @@
 // Types of queries: rows have only the selected fields, and wrong names do not compile.
 import "../../helpers/no_permission.ts";
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import {
   and,
   boundingBox,
@@ -12,6 +12,7 @@ import {
   isIn,
   type Query,
   type Row,
+  ValidationError,
 } from "../../../mod.ts";
 
 const client = new DataStream();
@@ -35,10 +36,34 @@ Deno.test("query() has rows of the selected fields when the selection is a liter
 });
 
 Deno.test("query() has rows of optional fields when the selection is not a literal", () => {
-  const names: string = "Id,DOI";
-  same<Partial<Row<"Locations">>>()(client.locations({ select: names }));
   const fields: Field<"Locations">[] = ["Id"];
   same<Partial<Row<"Locations">>>()(client.locations({ select: fields }));
+});
+
+Deno.test("query() has rows that any string indexes when the selection is from a configuration", () => {
+  type Loose = Partial<Row<"Locations">> & Record<string, unknown>;
+  const names: string = "Id,DOI";
+  same<Loose>()(client.locations({ select: names }));
+  const fields: string[] = ["Id", "DOI"];
+  same<Loose>()(client.locations({ select: fields }));
+  const name: string = "DOI";
+  same<Loose>()(client.locations({ select: ["Id", name] }));
+  same<Loose | Row<"Locations">>()(client.locations({ select: fields as string[] | undefined }));
+  const print = (row: Loose): unknown[] => fields.map((name) => row[name]);
+  const latitude = (row: Loose): number | null | undefined => row.Latitude;
+  assertEquals([print.length, latitude.length], [1, 1]);
+  assertEquals(
+    client.locations({ select: fields }).url,
+    client.locations({ select: "Id,DOI" }).url,
+  );
+  const error = assertThrows(
+    () => client.locations({ select: ["Nmae"] as string[] }),
+    ValidationError,
+  );
+  assertEquals(
+    error.message,
+    'select includes "Nmae", which is not a field of Locations: did you mean "Name"?',
+  );
 });
 
 Deno.test("query() does not compile when a selected field is unknown", () => {
@@ -86,11 +111,35 @@ Deno.test("and() joins filters for every resource when they were built one by on
   client.records({ filter });
 });
 
+Deno.test("and() accepts conditions that may be absent", () => {
+  const search = (name?: string, since?: number | null, isLake?: boolean) => {
+    const filter = and(
+      name && eq("CharacteristicName", name),
+      since && gt("ActivityStartYear", since),
+      isLake && eq("MonitoringLocationType", "Lake/Pond"),
+      name === undefined ? undefined : eq("DOI", "x"),
+    );
+    return client.records({ filter }).url;
+  };
+  assertEquals(search("", null, false), client.records({ filter: eq("DOI", "x") }).url);
+  const none = and();
+  client.records({ filter: and(none, and(undefined)) });
+  const wrong: (() => unknown)[] = [
+    // @ts-expect-error -- a misspelt name in a condition
+    () => client.records({ filter: and(none, undefined, eq("Doi", "x")) }),
+    // @ts-expect-error -- a text is no filter
+    () => and("DOI eq 'x'"),
+    // @ts-expect-error -- true is no filter
+    () => and(true),
+  ];
+  assertEquals(wrong.length, 3);
+});
+
 Deno.test("query() does not compile when a partition is unknown or the resource has none", () => {
-  client.records({ within: box, partition: "location" });
+  client.records({ within: box, partition: "never" });
   const wrong: (() => unknown)[] = [
     // @ts-expect-error -- and nothing is split
-    () => client.metadata({ partition: "year" }),
+    () => client.metadata({ partition: "never" }),
     // @ts-expect-error -- no such word
     () => client.records({ partition: "month" }),
   ];

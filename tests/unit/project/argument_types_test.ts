@@ -15,7 +15,6 @@ import {
   DataStream,
   type DataStreamOptions,
   endpoint,
-  type EndpointOptions,
   endsWith,
   eq,
   geojsonFromPage,
@@ -27,12 +26,10 @@ import {
   ndjsonFromPage,
   ne,
   type RateLimiter,
-  type RequestOptions,
-  type RetryPolicy,
-  type Timeouts,
   toRequest,
   ValidationError,
 } from "../../../mod.ts";
+import type { EndpointOptions, RequestOptions } from "../../../src/endpoint/mod.ts";
 import { createSandbox, type SandboxOptions } from "../../../src/sandbox/service.ts";
 import { SECRET } from "../../helpers/edge.ts";
 
@@ -224,7 +221,7 @@ const FUNCTIONS: Record<string, Record<string, Argument>> = {
       { ...CLIENT_OPTIONS, apiKey: ["undefined", "string"] },
       (options) => new DataStream(options),
     ),
-    ...members<Partial<RetryPolicy>>(
+    ...members<NonNullable<DataStreamOptions["retry"]>>(
       {
         attempts: ["undefined", "number"],
         backoff: ["undefined", "number"],
@@ -233,7 +230,7 @@ const FUNCTIONS: Record<string, Record<string, Argument>> = {
       (retry) => new DataStream({ retry }),
       "retry.",
     ),
-    ...members<Partial<Timeouts>>(
+    ...members<NonNullable<DataStreamOptions["timeouts"]>>(
       { headers: ["undefined", "number"], bytes: ["undefined", "number"] },
       (timeouts) => new DataStream({ timeouts }),
       "timeouts.",
@@ -336,7 +333,12 @@ const FUNCTIONS: Record<string, Record<string, Argument>> = {
       call: (doi) => client.citations(undefined, { dois: [doi] }),
     },
   },
-  "and()": { filters: { accepts: [], call: (filter) => and(eq("DOI", "a"), filter) } },
+  "and()": {
+    filters: {
+      accepts: ["undefined", "null", "empty"],
+      call: (filter) => and(eq("DOI", "a"), filter),
+    },
+  },
   "boundingBox()": {
     box: { accepts: [], call: (value) => boundingBox(value) },
     ...members<BoundingBox>(BOX, (side) => boundingBox({ ...box, ...side }), "box."),
@@ -354,7 +356,7 @@ const FUNCTIONS: Record<string, Record<string, Argument>> = {
   ),
   "isIn()": {
     field: { accepts: ["string"], call: (field) => isIn(field, ["a"]) },
-    values: { accepts: [], call: (values) => isIn("Name", values) },
+    values: { accepts: ["array"], call: (values) => isIn("Name", values) },
     "item of values": {
       accepts: STRINGS,
       options: ["values"],
@@ -474,6 +476,7 @@ const FUNCTIONS: Record<string, Record<string, Argument>> = {
       records: ["undefined", "number"],
       locations: ["undefined", "number"],
       requestsPerSecond: ["undefined", "number"],
+      hostileNames: ["undefined", "boolean"],
       now: ["undefined", "function"],
     }, (options) => createSandbox(options)),
   },

@@ -56,8 +56,6 @@ Deno.test("docs/cli.md says which commands have the flags of a table", () => {
   const downloads = ["records", "observations", "locations", "metadata"];
   assertStringIncludes(flags, "for the commands that download, and for `url`:");
   assertEquals(commandsWith("select"), [...downloads, "url"]);
-  assertStringIncludes(flags, "| how to split `records` or `observations`:");
-  assertEquals(commandsWith("partition"), ["records", "observations"]);
   assertStringIncludes(flags, "`url` does not have `--sandbox`; `serve` has only\n`--sandbox`:");
   assertEquals(commandsWith("sandbox"), [...downloads, "cite", "serve"]);
   assertEquals(commandsWith("qa"), [...downloads, "cite", "url"]);

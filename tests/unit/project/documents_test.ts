@@ -1,18 +1,13 @@
 // Checks the form of the documents: code fences, links and the status of the release.
 // tests/e2e/processes/code_blocks_test.ts runs the code.
 import { assert, assertEquals } from "@std/assert";
-import { afterFirstRelease, countVisibleLines, passageProblems } from "../../../.ci/passages.ts";
 import { PRE_RELEASE_PHRASES, statusOf, withStatus } from "../../../.ci/status.ts";
 import maps from "../../../deno.json" with { type: "json" };
 import jsr from "../../../jsr.json" with { type: "json" };
-import {
-  blocksOf,
-  DOCUMENT_FILES,
-  documentBlocks,
-  DOCUMENTS,
-  fileNameOf,
-} from "../../helpers/documents.ts";
+import { KEY_SOURCE } from "../../../src/service_constants.ts";
+import { blocksOf, documentBlocks, DOCUMENTS } from "../../helpers/documents.ts";
 import { PROJECT } from "../../helpers/project.ts";
+import { sourceFiles } from "../../helpers/tree.ts";
 
 /** Languages of code blocks, and how they are tested. */
 const LANGUAGES: Record<string, string> = {
@@ -81,8 +76,7 @@ Deno.test("each PowerShell block of the documents has a block for POSIX shells i
 
 Deno.test("each relative link of the documents leads to a file and a heading", async () => {
   const wrong: string[] = [];
-  const released = releasedDocuments();
-  for (const [file, text] of [...DOCUMENTS, ...released]) {
+  for (const [file, text] of DOCUMENTS) {
     for (const { target, line } of linksOf(text)) {
       const url = new URL(target, `file:///${file}`);
       if (url.protocol !== "file:") continue;
@@ -133,16 +127,14 @@ Deno.test("the status in README.md follows from CHANGELOG.md and jsr.json", () =
   assertEquals(lines, [status.line]);
 });
 
-Deno.test("the documents that say how to install the package say that it is unreleased, before the first release", () => {
-  if (status.version !== undefined) return;
+Deno.test("the documents that say how to install the package say what works before the first release", () => {
   assertEquals(missingStatus(DOCUMENTS), []);
 });
 
-Deno.test("the documents say nothing that is wrong after the first release", () => {
-  const released = releasedDocuments();
-  assertEquals(outdatedLines(released), []);
-  assertEquals(brokenFences(released), []);
-  assertEquals([...DOCUMENT_FILES].flatMap(([path, text]) => passageProblems(path, text)), []);
+Deno.test("only the status in README.md is wrong after a release", () => {
+  const next = statusOf("## [91.2.0] - 2026-12-31\n", "91.2.0");
+  const released = [...DOCUMENTS].map(([path, text]) => [path, withStatus(text, next)] as const);
+  assertEquals(outdatedLines(new Map(released)), []);
 });
 
 Deno.test("the docstrings say nothing about the status of the release", async () => {
@@ -155,11 +147,11 @@ Deno.test("the docstrings say nothing about the status of the release", async ()
   }
 });
 
-Deno.test("missingStatus() reports a document that installs the package when it is unreleased", () => {
+Deno.test("missingStatus() reports a document that installs the package without a remark", () => {
   const install = "`deno add jsr:@weir/datastream`";
   const texts = (text: string) => new Map([["a.md", text]]);
   assertEquals(missingStatus(texts(install)).length, 1);
-  assertEquals(missingStatus(texts(`${install}, after the first release.`)), []);
+  assertEquals(missingStatus(texts(`${install}. Before the first release, use a clone.`)), []);
 });
 
 Deno.test("outdatedLines() reports the lines that the first release makes wrong", () => {
@@ -169,24 +161,13 @@ Deno.test("outdatedLines() reports the lines that the first release makes wrong"
   assertEquals(lines.map((line) => line.split(":")[1]), ["1", "2"]);
 });
 
-/** Returns the documents after the first release; they are the same from then on. */
-function releasedDocuments(): Map<string, string> {
-  const next = statusOf("## [91.2.0] - 2026-12-31\n", "91.2.0");
-  return new Map(
-    [...DOCUMENT_FILES].map((
-      [path, text],
-    ) => [path, withStatus(afterFirstRelease(text), next)]),
-  );
-}
-
-/** Returns a message for each document that installs the package but does not say that it is unreleased. */
+/** Returns a message for each document that installs the package but does not say what works before that. */
 function missingStatus(texts: ReadonlyMap<string, string>): string[] {
   const installs = /jsr:@weir\/datastream|npm install @weir\/datastream|npx @weir\/datastream/;
   return [...texts].flatMap(([file, text]) =>
-    !installs.test(text) || PRE_RELEASE_PHRASES.some((phrase) => phrase.test(text)) ? [] : [
-      `${file}: says how to install the package, but not that it is unreleased; ` +
-      ".ci/passages.ts describes how to write a passage for the time before the first release",
-    ]
+    !installs.test(text) || /before\s+the\s+first\s+release|^\*\*Status:/im.test(text)
+      ? []
+      : [`${file}: says how to install the package, but not what works before the first release`]
   );
 }
 
@@ -234,21 +215,14 @@ async function exists(path: string): Promise<boolean> {
   return await Deno.stat(PROJECT + path).then(() => true, () => false);
 }
 
-Deno.test("README.md has fewer than 200 lines before and after the first release", () => {
-  const text = DOCUMENT_FILES.get("README.md")!;
-  const after = afterFirstRelease(text).trimEnd().split("\n").length;
-  assertEquals([countVisibleLines(text), after].filter((count) => count >= 200), []);
-});
-
-Deno.test("Git and deno task test ignore the files that README.md makes in the clone", async () => {
-  const ignored = (await Deno.readTextFile(`${PROJECT}.gitignore`)).split("\n");
-  const blocks = documentBlocks().filter(({ file }) => file === "README.md");
-  const names = blocks.flatMap((block) => [
-    ...block.language === "ts" ? [fileNameOf(block) ?? []].flat() : [],
-    ...Array.from(block.code.matchAll(/(?:writeFile\("|--output )([\w.-]+)/g), ([, name]) => name!),
-  ]);
-  const patterns = (name: string) => [`/${name}`, `/*${name.slice(name.lastIndexOf("."))}`];
-  assert(names.includes("ph.ts") && names.includes("records.csv"), names.join());
-  const others = names.filter((name) => !patterns(name).some((one) => ignored.includes(one)));
-  assertEquals(others, []);
+Deno.test("each link to the documentation of DataStream leads to the page with the form for a key", async () => {
+  const links: string[] = [];
+  for (
+    const path of [...DOCUMENTS.keys(), ...await sourceFiles("mod.ts", "src", "edge", "examples")]
+  ) {
+    const text = await Deno.readTextFile(PROJECT + path);
+    links.push(...text.match(/https:\/\/github\.com\/datastreamapp\/api-docs[\w./-]*/g) ?? []);
+  }
+  assert(links.length > 8, `${links.length} links`);
+  assertEquals([...new Set(links)], [KEY_SOURCE]);
 });

@@ -6,6 +6,7 @@ import {
   QA_URL,
   ValidationError,
 } from "../../../mod.ts";
+import { messageFor } from "../../../src/errors.ts";
 
 Deno.test("DataStreamError() sets its name and properties when the status is 0", () => {
   const cause = new Error("cause");
@@ -28,7 +29,7 @@ Deno.test("DataStreamError() sets its name and properties when the status is 0",
   assertEquals([error.status, error.retryAfter, error.cause], [0, 0, cause]);
 });
 
-Deno.test("DataStreamError.messageFor() replaces options when an interface has its own names", () => {
+Deno.test("messageFor() replaces options of a DataStreamError when an interface has its own names", () => {
   const error = new DataStreamError("responded with {top}", {
     kind: "status",
     url: "https://a.test/x?y",
@@ -40,7 +41,7 @@ Deno.test("DataStreamError.messageFor() replaces options when an interface has i
     'https://a.test/x responded with {top}: lower top or pass partition: "auto", not toString or { top }',
   );
   assertEquals(
-    error.messageFor({ top: "--top", partition: "--partition", 'partition: "auto"': "--auto" }),
+    messageFor(error, { top: "--top", partition: "--partition", 'partition: "auto"': "--auto" }),
     "https://a.test/x responded with {top}: lower --top or pass --auto, not toString or { top }",
   );
 });
@@ -71,7 +72,7 @@ Deno.test("messageFor() replaces the names of options when an interface has its 
     'filter has an unknown field "{top}": use within instead (or pass unchecked: true, if DataStream accepts it)',
   );
   assertEquals(
-    error.messageFor({ filter: "$filter", within: "bbox" }),
+    messageFor(error, { filter: "$filter", within: "bbox" }),
     '$filter has an unknown field "{top}": use bbox instead',
   );
 });

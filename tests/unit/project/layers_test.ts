@@ -126,7 +126,7 @@ const SHARED_NAMES: Record<string, string> = {
   "src/odata/regions.ts regionName": "lookup in REGIONS",
   "src/odata/resources.ts MAXIMUM_TOP": "limit of flags, URL parameters and variables",
   "src/odata/resources.ts fieldNames": "lookup in RESOURCES",
-  "src/odata/resources.ts isMeasured": "which resources have --partition, and whose rows are cited",
+  "src/odata/resources.ts isMeasured": "whose rows are cited",
   // The same input has the same meaning in a flag, a URL parameter and a form.
   "src/odata/bounding_box.ts parseBox": "parser of --bbox and of the parameter bbox",
   "src/odata/bounding_box.ts BOX_FORM": "messages about --bbox and the parameter bbox",
@@ -140,17 +140,29 @@ const SHARED_NAMES: Record<string, string> = {
   "src/client/dataset_versions.ts requestDatasetVersions": "request for these versions",
   "src/client/dataset_versions.ts DatasetVersion": "result of that request",
   "src/formats/citations.ts citationsText": "text of citations in both programs",
-  // The parts of a rate limiter with a shared store. The interface is public, its implementation is not.
-  "src/client/polling_limiter.ts createPollingLimiter": "loop of a request that waits",
-  "src/client/polling_limiter.ts RateLimitStore": "type of the store",
-  "src/client/rate_limit_state.ts RateLimitState": "type of the queue",
-  "src/client/rate_limit_state.ts createRateLimitState": "empty queue",
-  "src/client/rate_limit_state.ts extendPermit": "change of the queue",
-  "src/client/rate_limit_state.ts leaveQueue": "change of the queue",
-  "src/client/rate_limit_state.ts mapTimes": "times of another clock",
-  "src/client/rate_limit_state.ts penalizeKey": "change of the queue",
-  "src/client/rate_limit_state.ts pollPermit": "change of the queue",
-  "src/client/rate_limit_state.ts releasePermit": "change of the queue",
+  // An empty result has the same explanation in both programs.
+  "src/client/no_rows.ts explainNoRows": "explanation of an empty result",
+  "src/client/no_rows.ts NoRowsReason": "result of that function",
+  "src/odata/value_hints.ts REGION_IDS": "keys of REGIONS",
+  // The types of a rate limiter, which ./deno-kv exports.
+  "src/client/rate_limiter.ts Permit": "result of acquire()",
+  "src/client/rate_limiter.ts PermitRefusal": "other result of acquire()",
+  "src/client/rate_limiter.ts PermitRequest": "argument of acquire()",
+  "src/client/rate_limiter.ts RateLimitTarget": "argument of penalize()",
+  // The gate, whose state is in a Durable Object and in Deno KV. The interface is public, its implementation is not.
+  "src/client/shared_limiter.ts createSharedLimiter": "rate limiter with a shared store",
+  "src/client/rate_limiter.ts AcquireMessage": "message to a Durable Object",
+  "src/client/rate_limiter.ts AcquireAnswer": "its answer",
+  "src/client/rate_limiter.ts Gate": "state of the gate",
+  "src/client/rate_limiter.ts createGate": "new gate",
+  "src/client/rate_limiter.ts createGates": "gates of a process",
+  "src/client/rate_limiter.ts acquire": "change of the gate",
+  "src/client/rate_limiter.ts extend": "change of the gate",
+  "src/client/rate_limiter.ts release": "change of the gate",
+  "src/client/rate_limiter.ts penalize": "change of the gate",
+  "src/client/rate_limiter.ts waitForPermit": "waits in the memory of the object or process",
+  "src/client/shared_limiter.ts MAX_POLL_TIME": "time of that wait",
+  "src/client/rate_limiter.ts sleepInTime": "sleep that notices a suspended machine",
   // A function that the server wraps to count its requests.
   "src/client/transport.ts defaultFetch": "default of the option fetch",
   // The server limits what the client reads ahead. The option is not public.
@@ -165,11 +177,6 @@ const SHARED_NAMES: Record<string, string> = {
   "src/client/batches.ts PAGE_PARTS": "option of the batches of a query",
   "src/client/batches.ts BatchPart": "type of the batches with that option",
   "src/client/batches.ts isCursor": "checks the cursor of a stored page",
-  // The limiter in a Durable Object has the queue and the waiters of the limiter of a process.
-  "src/client/polling_limiter.ts createMemoryStore": "rate limit in the memory of the object",
-  "src/client/rate_limit_state.ts Poll": "message to the object",
-  "src/client/rate_limit_state.ts PollResult": "response of the object",
-  "src/client/rate_limit_state.ts Release": "message to the object",
   // Functions of bytes.
   "src/formats/page_writer.ts concatBytes": "joins the parts of a page",
   "src/formats/page_writer.ts releaseBuffer": "frees output after the server has copied it",

@@ -7,12 +7,6 @@ import {
   releaseChangelog,
   sectionsOf,
 } from "../../../.ci/changelog.ts";
-import {
-  afterFirstRelease,
-  beforeFirstRelease,
-  countVisibleLines,
-  passageProblems,
-} from "../../../.ci/passages.ts";
 import { REPOSITORY, repositoryFields, repositoryProblem } from "../../../.ci/project.ts";
 import { isPreRelease, versionProblem } from "../../../.ci/semver.ts";
 import { statusOf, withStatus } from "../../../.ci/status.ts";
@@ -35,20 +29,6 @@ const CHANGELOG = `# Changelog
 
 [Unreleased]: ${ADDRESS}/compare/v91.1.0...HEAD
 [91.1.0]: ${ADDRESS}/releases/tag/v91.1.0
-`;
-const PASSAGE = `Start.
-
-<!-- before the first release -->
-Use a clone:
-
-\`\`\`sh
-clone
-\`\`\`
-<!-- after the first release:
-Install it.
--->
-
-End.
 `;
 
 Deno.test("every place that names the version is in the list when the project is read", async () => {
@@ -233,7 +213,7 @@ Deno.test("statusOf() returns the line of README.md before, after and between re
     statusOf(changelog, version).line.split(/[.;,] /)[0];
   const unreleased = "# Changelog\n\n## [Unreleased]\n";
   const released = `${unreleased}\n## [91.2.0] - 2026-12-31\n\n## [91.1.0] - 2026-01-01\n`;
-  assertEquals(line(unreleased, "91.2.0"), "**Status:** unreleased");
+  assertEquals(line(unreleased, "91.2.0"), "**Status:** not yet released on JSR and npm");
   assertEquals(line(unreleased, "91.2.0-rc.1"), "**Status:** pre-release 91.2.0-rc.1");
   assertEquals(line(released, "91.2.0"), "**Status:** version 91.2.0 of 2026-12-31");
   assertEquals(line(released, "91.3.0-rc.1"), "**Status:** version 91.2.0 of 2026-12-31");
@@ -247,29 +227,6 @@ Deno.test("withStatus() replaces the line of the status", () => {
     withStatus("# A\n\n**Status:** old.\n\nB\n", status),
     `# A\n\n${status.line}\n\nB\n`,
   );
-});
-
-Deno.test("afterFirstRelease() replaces each passage and removes those without text", () => {
-  assertEquals(afterFirstRelease(PASSAGE), "Start.\n\nInstall it.\n\nEnd.\n");
-  const empty = PASSAGE.replace("Install it.\n", "");
-  assertEquals(afterFirstRelease(empty + empty), "Start.\n\nEnd.\nStart.\n\nEnd.\n");
-  assertEquals(afterFirstRelease("Text.\n"), "Text.\n");
-});
-
-Deno.test("beforeFirstRelease() hides the later text and keeps the numbers of the lines", () => {
-  const [lines, shown] = [PASSAGE, beforeFirstRelease(PASSAGE)].map((text) => text.split("\n"));
-  assertEquals(shown!.length, lines!.length);
-  for (const text of ["Use a clone:", "clone", "End."]) {
-    assertEquals(shown!.indexOf(text), lines!.indexOf(text), text);
-  }
-  assertEquals(shown!.filter((line) => /<!--|-->|Install/.test(line)), []);
-  assertEquals(countVisibleLines(PASSAGE), 9);
-});
-
-Deno.test("passageProblems() reports a passage that has another form", () => {
-  assertEquals(passageProblems("a.md", PASSAGE), []);
-  const [file, ...others] = passageProblems("a.md", PASSAGE.replace("<!-- after", "<!-- later"));
-  assertEquals([file!.split(" ")[0], others], ["a.md:3:", []]);
 });
 
 Deno.test("repositoryProblem() refuses every address but that of a repository on GitHub", () => {

@@ -2,25 +2,21 @@ import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { sandboxRequests } from "../../helpers/sandbox.ts";
 
-const { rows } = sandboxRequests({ records: 10_000 });
+const { rows } = sandboxRequests({ records: 10_000, hostileNames: false });
 const datasets = await rows("Metadata");
 const locations = await rows("Locations");
 const records = await rows("Records");
 const observations = await rows("Observations");
-const texts = (row: Record<string, unknown>) =>
-  Object.values(row).filter((value) => typeof value === "string");
-const every = records.flatMap(texts);
-
 /** SHA-256 of the rows of each resource as JSON; a deliberate change of the data changes them. */
 const DIGESTS: readonly [resource: string, rows: readonly unknown[], digest: string][] = [
-  ["Metadata", datasets, "fe77241fd8dac9e9b39c3aa2aec66e77efa551a15bad2e556d2ee1ac62632ad9"],
-  ["Locations", locations, "6153f3e7c302f987e9d42c176f2d779f852d5ef54f5f21576360bc8fbcf85020"],
+  ["Metadata", datasets, "d83b89f1667688e9750f803212f0937864a995863089bbbd910b51698f84ba04"],
+  ["Locations", locations, "291248291f9638df8b095084eb7699062ed8d01f1e2dccab147c29988bd86316"],
   [
     "Observations",
     observations,
-    "d9e51bf40d125ee7ffed166b08ff125eb47c058d7395fad951f56c118fb04124",
+    "d527e5cd7380b5082b4f5746d2c1c2631d33ce0d56abe8d10a07d2351ae725c0",
   ],
-  ["Records", records, "8bc4da1657c04bc47b8789da75cb602eb1edd330075a065430c33ed41d6c4256"],
+  ["Records", records, "d21115527e30ac7b0608848ab1f61ca7d1b6548824ff5ab9c4ee5c3c7c463ed7"],
 ];
 
 for (const [resource, given, digest] of DIGESTS) {
@@ -67,22 +63,106 @@ Deno.test("createSandbox() gives one location a third of all records when there 
   assert(largest > 3_000 && largest < 3_700);
 });
 
-const oddities: [name: string, holds: (text: string) => boolean][] = [
-  ["a comma", (text) => text.includes(",")],
-  ["a double quote", (text) => text.includes('"')],
-  ["a line feed", (text) => /[^\r]\n/.test(text)],
-  ["a lone carriage return", (text) => /\r(?!\n)/.test(text) && !/[",\n]/.test(text)],
-  ["a carriage return and line feed", (text) => text.includes("\r\n")],
-  ["a French accent", (text) => /[éèÉ]/.test(text)],
-  ["an emoji", (text) => /\p{Emoji_Presentation}/u.test(text)],
-  ["an equals sign in front", (text) => text.startsWith("=")],
-  ["a script tag", (text) => text.includes("<script>")],
-  ["an apostrophe", (text) => text.includes("'")],
-];
-for (const [name, holds] of oddities) {
-  Deno.test(`createSandbox() returns a string with ${name} when Records is requested`, () =>
-    assert(every.some(holds)));
+/** The texts of all rows and their lists, except for time zones, which begin with a sign. */
+async function textsOf(hostileNames: boolean): Promise<string[]> {
+  const { rows } = sandboxRequests({ records: 10_000, hostileNames });
+  const names = ["Metadata", "Locations", "Observations", "Records"];
+  const all = (await Promise.all(names.map((name) => rows(name)))).flat();
+  return all.flatMap((row) => Object.entries(row))
+    .flatMap(([field, value]) => field.endsWith("TimeZone") ? [] : value)
+    .filter((value) => typeof value === "string");
 }
+const texts = { default: await textsOf(false), hostile: await textsOf(true) };
+
+const hostile: [name: string, pattern: RegExp][] = [
+  ["a script tag", /<script>/],
+  ["an angle bracket", /</],
+  ["an equals sign in front", /^=/],
+  ["a plus sign in front", /^\+/],
+  ["a hyphen in front", /^-/],
+  ["an at sign in front", /^@/],
+  ["a line feed", /[^\r]\n/],
+  ["a lone carriage return", /^[^",\n]*\r(?!\n)[^",\n]*$/],
+  ["a carriage return and line feed", /\r\n/],
+  ["a tab", /\t/],
+  ["a control character", /\p{Cc}/u],
+  ["an emoji", /\p{Emoji_Presentation}/u],
+  ["right-to-left text", /[\p{Script=Arabic}\p{Script=Hebrew}]/u],
+];
+for (const [name, pattern] of hostile) {
+  Deno.test(`createSandbox() returns a string with ${name} only when hostileNames is true`, () => {
+    assertEquals(texts.default.filter((text) => pattern.test(text)), []);
+    assert(texts.hostile.some((text) => pattern.test(text)));
+  });
+}
+
+Deno.test("createSandbox() returns no invisible or bidirectional characters by default", () => {
+  const allowed = /^[\p{L}\p{N} !-/:-@[-`{-~’–°]*$/u;
+  assertEquals(texts.default.filter((text) => !allowed.test(text.normalize("NFC"))), []);
+});
+
+const everyday: [name: string, pattern: RegExp][] = [
+  ["a comma", /,/],
+  ["a double quote", /"/],
+  ["a French accent", /[éèÉ]/],
+  ["an apostrophe", /'/],
+];
+for (const [name, pattern] of everyday) {
+  Deno.test(`createSandbox() returns a string with ${name} with and without hostileNames`, () => {
+    for (const all of Object.values(texts)) assert(all.some((text) => pattern.test(text)));
+  });
+}
+
+/** Returns the mean of the values of a characteristic on the dates that match a pattern. */
+function meanOf(characteristic: string, date: RegExp): number {
+  const values = records
+    .filter((row) => row.CharacteristicName === characteristic && row.ResultValue !== null)
+    .filter((row) => date.test(String(row.ActivityStartDate)))
+    .map((row) => Number(row.ResultValue));
+  assert(values.length >= 50, `${values.length} values of ${characteristic}`);
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+Deno.test("createSandbox() returns values with a season when Records is requested", () => {
+  const [winter, summer] = [/^\d{4}-0[12]/, /^\d{4}-0[78]/];
+  assert(meanOf("Temperature, water", winter) < 3);
+  assert(meanOf("Temperature, water", summer) > 15);
+  assert(meanOf("Dissolved oxygen (DO)", winter) > meanOf("Dissolved oxygen (DO)", summer) + 3);
+  assert(meanOf("Escherichia coli", summer) > 2 * meanOf("Escherichia coli", winter));
+});
+
+Deno.test("createSandbox() returns values with a trend when Records is requested", () => {
+  const [first, last] = [/^201[2-4]/, /^202[1-3]/];
+  assert(meanOf("Chloride", last) > 1.1 * meanOf("Chloride", first));
+  assert(
+    meanOf("Total Phosphorus, mixed forms", last) <
+      0.95 * meanOf("Total Phosphorus, mixed forms", first),
+  );
+});
+
+Deno.test("createSandbox() censors 2 to 15 % of the laboratory's results when Records is requested", () => {
+  const results = records.filter((row) => row.LaboratoryName !== null);
+  const censored = results.filter((row) => row.ResultDetectionCondition !== null);
+  const share = censored.length / results.length;
+  assert(share > 0.02 && share < 0.15, `${share}`);
+});
+
+Deno.test("createSandbox() returns several characteristics of one visit first when Records is requested", () => {
+  const visit = records.slice(0, 10);
+  const of = (field: string) => new Set(visit.map((row) => row[field]));
+  assertEquals(of("CharacteristicName").size, 10);
+  for (const field of ["MonitoringLocationName", "ActivityStartDate", "ActivityStartTime"]) {
+    assertEquals(of(field).size, 1, field);
+  }
+  assertEquals(visit[0]!.MonitoringLocationName, "Pigeon Lake (synthetic)");
+});
+
+Deno.test("createSandbox() returns the visits of a location in the order of their dates when Records is requested", () => {
+  const dates = records.filter((row) => row.MonitoringLocationID === "WEIR-0001").slice(0, 300)
+    .map((row) => String(row.ActivityStartDate));
+  assertEquals(dates, dates.toSorted());
+  assertEquals(new Set(dates).size, 30);
+});
 
 Deno.test("createSandbox() returns negative depths and null when Records is requested", () => {
   const depths = records.map((row) => row.ActivityDepthHeightMeasure);
@@ -124,7 +204,10 @@ Deno.test("createSandbox() returns the range of the records' dates when Temporal
 });
 
 Deno.test("createSandbox() returns the same records when it is created again", async () => {
-  assertEquals(await sandboxRequests({ records: 10_000 }).rows("Records"), records);
+  assertEquals(
+    await sandboxRequests({ records: 10_000, hostileNames: false }).rows("Records"),
+    records,
+  );
 });
 
 Deno.test("createSandbox() stores no records when there are 5,000,000", async () => {
@@ -173,8 +256,7 @@ Deno.test("createSandbox() returns valid dates before a dataset's publication wh
   }
 });
 
-Deno.test("createSandbox() returns a name that starts with an equals sign, and null and empty fields, when Metadata is requested", () => {
+Deno.test("createSandbox() returns null and empty fields when Metadata is requested", () => {
   const of = (field: string) => datasets.map((row) => row[field]);
-  assert(of("DatasetName").some((name) => String(name).startsWith("=")));
   assert(of("DataProcessing").includes(null) && of("OtherDataSources").includes(""));
 });

@@ -1,6 +1,6 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type FilterField, type ResourceName, RESOURCES } from "../../../mod.ts";
+import { type FILTER_FIELDS, type ResourceName, RESOURCES } from "../../../mod.ts";
 import { sandboxRequests } from "../../helpers/sandbox.ts";
 
 // Compares filters by each name on each resource with a join of all rows, which is computed here from
@@ -68,7 +68,7 @@ async function assertFinds(resource: ResourceName, filter: string, test: Test): 
 const quote = (value: string | number) =>
   typeof value === "number" ? String(value) : `'${value.replaceAll("'", "''")}'`;
 
-const examples: Partial<Record<FilterField, string | number>> = {
+const examples: Partial<Record<keyof typeof FILTER_FIELDS, string | number>> = {
   DOI: "10.25976/weir-cc00",
   LocationId: 1001 + 7 * 4,
   ActivityMediaName: "Surface Water Sediment",

@@ -16,7 +16,7 @@ interface Rule {
 }
 
 const ALLOWED: Record<string, readonly string[]> = wqx.values;
-const { get, rows, count } = sandboxRequests();
+const { get, rows, count } = sandboxRequests({ hostileNames: false });
 
 async function readAll(resource: string): Promise<Row[]> {
   const all: Row[] = [];
@@ -53,7 +53,11 @@ const RULES: Rule[] = [
   {
     name: "has a unit if it has a value",
     applies: (row) => row.ResultValue !== null,
-    holds: (row) => row.ResultUnit !== null && row.ResultValueType !== null,
+    holds: (row) => row.ResultUnit !== null,
+  },
+  {
+    name: "has a value type",
+    holds: (row) => row.ResultValueType !== null,
   },
   {
     name: "has no detection limit if it has a value",

@@ -1,16 +1,50 @@
-// A rate limiter whose state is in Durable Objects, here in this process.
+// The rate limiter whose state is in Durable Objects, here in this process.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { durableObjectRateLimiter, RateLimiterObject } from "../../../../edge/cloudflare/mod.ts";
-import type { Permit, PermitRefusal, RateLimiter } from "../../../../mod.ts";
+import {
+  durableObjectRateLimiter,
+  type ObjectNamespace,
+  RateLimiterObject,
+} from "../../../../edge/cloudflare/mod.ts";
+import type { Clock } from "../../../../mod.ts";
+import type { Permit, RateLimiter } from "../../../../src/client/rate_limiter.ts";
+import { DEADLINE } from "../../../helpers/deadline.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
 import { MemoryObjects } from "../../../helpers/memory_objects.ts";
+import { createObjectLimiters } from "../../../helpers/object_limiters.ts";
+import { testRateLimiter } from "../../../helpers/rate_limiter_conformance.ts";
 
 const REQUEST = { origin: "https://api.invalid", keyHash: "0123", requestsPerSecond: 2 };
 /** Interval (ms) between two requests at two per second. */
 const INTERVAL = 530;
-/** Time (ms) after which a permit expires that is not extended. */
-const PERMIT_TTL = 5_000;
+/** Time (ms) after which a permit that is not extended expires. */
+const TTL = 5_000;
+
+/** Returns objects to and from which each message takes a time (ms). */
+function withLatency(
+  objects: ObjectNamespace<string>,
+  latency: number,
+  clock: Clock,
+): ObjectNamespace<string> {
+  return {
+    idFromName: (name) => objects.idFromName(name),
+    get: (id) => ({
+      async fetch(url, init) {
+        await clock.sleep(latency);
+        const response = await objects.get(id).fetch(url, init);
+        await clock.sleep(latency);
+        return response;
+      },
+    }),
+  };
+}
+
+for (const latency of [0, 100]) {
+  testRateLimiter(`durableObjectRateLimiter() with a latency of ${latency} ms`, () => {
+    const clock = new FakeClock();
+    return createObjectLimiters(withLatency(new MemoryObjects(clock), latency, clock), clock);
+  }, { ...DEADLINE, hasStore: true });
+}
 
 /** A rate limiter, its objects and its clock. */
 function createLimiter(): { limiter: RateLimiter; objects: MemoryObjects; clock: FakeClock } {
@@ -19,57 +53,52 @@ function createLimiter(): { limiter: RateLimiter; objects: MemoryObjects; clock:
   return { limiter: durableObjectRateLimiter(objects, { clock }), objects, clock };
 }
 
-function requirePermit(result: Permit | PermitRefusal): Permit {
+async function acquire(limiter: RateLimiter): Promise<Permit> {
+  const result = await limiter.acquire(REQUEST);
   assert("release" in result, `refused: ${JSON.stringify(result)}`);
   return result;
 }
 
-async function acquire(limiter: RateLimiter): Promise<Permit> {
-  return requirePermit(await limiter.acquire(REQUEST));
-}
-
-/** Acquires and releases a permit, and returns the time at which it was given. */
-async function useOnce(limiter: RateLimiter, clock: FakeClock): Promise<number> {
+/** Acquires a permit, extends it while the request runs, and releases it. Returns the time of the start. */
+async function useOnce(limiter: RateLimiter, clock: FakeClock, duration = 0): Promise<number> {
   const permit = await acquire(limiter);
   const start = clock.now();
   permit.responded();
+  for (let age = 0; age < duration; age += 500) {
+    await permit.extend();
+    await clock.sleep(Math.min(500, duration - age));
+  }
   await permit.release("success");
   return start;
 }
 
 const pathsOf = ({ messages }: MemoryObjects) => messages.map(({ path }) => path);
 
-Deno.test("durableObjectRateLimiter() sends two messages and writes once when a request is short", async () => {
+Deno.test("durableObjectRateLimiter() sends two messages and writes twice when a request is short", async () => {
   const { limiter, objects, clock } = createLimiter();
   for (let request = 0; request < 3; request++) await useOnce(limiter, clock);
-  assertEquals(pathsOf(objects), Array(3).fill(["/poll", "/release"]).flat());
-  assertEquals(objects.writes, 3);
+  assertEquals(pathsOf(objects), Array(3).fill(["/acquire", "/release"]).flat());
+  assertEquals(objects.writes, 6);
 });
 
 Deno.test("durableObjectRateLimiter() sends no message to extend a permit when it has waited for the permit", async () => {
   const { limiter, objects, clock } = createLimiter();
   const first = await acquire(limiter);
   const second = acquire(limiter);
-  await clock.sleep(1_500);
+  await clock.sleep(1_200);
   await first.release();
   await (await second).extend();
-  assertEquals(pathsOf(objects), ["/poll", "/poll", "/release"]);
+  assertEquals(pathsOf(objects), ["/acquire", "/acquire", "/release"]);
 });
 
-Deno.test("durableObjectRateLimiter() polls every 2.5 s when it waits", async () => {
+Deno.test("durableObjectRateLimiter() sends a message every 2 s and writes nothing when it waits", async () => {
   const { limiter, objects, clock } = createLimiter();
-  const first = await acquire(limiter);
-  const second = acquire(limiter);
-  const start = clock.now();
-  for (let age = 0; age < 9_000; age += 1_000) {
-    await clock.sleep(1_000);
-    assertEquals(await first.extend(), true);
-  }
-  await first.release();
-  await second;
-  assert(clock.now() - start < 10_000);
-  const polls = pathsOf(objects).filter((path) => path === "/poll");
-  assertEquals(polls.length, 1 + 4);
+  const running = useOnce(limiter, clock, 9_000);
+  const start = await useOnce(limiter, clock);
+  await running;
+  assertEquals(start, 9_000);
+  assertEquals(pathsOf(objects).filter((path) => path === "/acquire").length, 1 + 5);
+  assertEquals(objects.writes, 4);
 });
 
 Deno.test("durableObjectRateLimiter() uses an object for each origin and key when it limits several", async () => {
@@ -77,7 +106,6 @@ Deno.test("durableObjectRateLimiter() uses an object for each origin and key whe
   const targets = [
     { origin: "https://api.invalid", keyHash: "0123" },
     { origin: "https://api.invalid", keyHash: "4567" },
-    { origin: "https://other.invalid", keyHash: "0123" },
     { origin: "https://other.invalid", keyHash: undefined },
   ];
   await Promise.all(targets.map((target) => limiter.acquire({ ...REQUEST, ...target })));
@@ -85,67 +113,84 @@ Deno.test("durableObjectRateLimiter() uses an object for each origin and key whe
   assertEquals(objects.messages.map(({ name }) => name), [
     "https://api.invalid 0123",
     "https://api.invalid 4567",
-    "https://other.invalid 0123",
     "https://other.invalid without a key",
   ]);
   for (const { body } of objects.messages) assert(!/0123|4567/.test(body), body);
 });
 
-Deno.test("durableObjectRateLimiter() resolves to a refusal when maxWait ends during a poll", async () => {
-  const { limiter, objects, clock } = createLimiter();
-  const first = await acquire(limiter);
-  const { get } = objects;
-  objects.get = (name) => ({
-    async fetch(url, init) {
-      await clock.sleep(100); // latency of the network
-      return await get.call(objects, name).fetch(url, init);
-    },
-  });
-  const second = limiter.acquire({ ...REQUEST, maxWait: 1_000 });
-  await clock.sleep(900);
-  await first.extend();
-  const result = await second;
-  assert("retryAfter" in result && result.retryAfter > 0);
-});
-
 Deno.test("durableObjectRateLimiter() does not wait when requests are unlimited", async () => {
   const { limiter, clock } = createLimiter();
   for (let request = 0; request < 3; request++) {
-    const permit = requirePermit(
-      await limiter.acquire({ ...REQUEST, requestsPerSecond: Infinity }),
-    );
+    const permit = await limiter.acquire({ ...REQUEST, requestsPerSecond: Infinity });
+    assert("release" in permit);
     await permit.release();
   }
   assertEquals(clock.now(), 0);
+});
+
+Deno.test("durableObjectRateLimiter() continues within 2 s when its object restarts in any phase", async () => {
+  let longest = 0;
+  for (let restartAt = 0; restartAt < 4_000; restartAt += 13) {
+    const clock = new FakeClock();
+    const objects = new MemoryObjects(clock);
+    const limiter = durableObjectRateLimiter(withLatency(objects, 20, clock), { clock });
+    const starts: number[] = [];
+    let running = 0;
+    const requests = Array.from({ length: 6 }, async () => {
+      const permit = await acquire(limiter);
+      starts.push(clock.now());
+      assertEquals(++running, 1);
+      await clock.sleep(30);
+      permit.responded();
+      await clock.sleep(270);
+      assertEquals(await permit.extend(), true);
+      running--;
+      await permit.release("success");
+    });
+    await clock.sleep(restartAt);
+    objects.restart();
+    await Promise.all(requests);
+    const gaps = starts.slice(1).map((start, index) => start - starts[index]!);
+    assert(Math.min(...gaps) >= INTERVAL, `restart at ${restartAt}, starts at ${starts}`);
+    longest = Math.max(longest, ...gaps);
+  }
+  assert(longest < 2_000, `a gap of ${longest} ms`);
 });
 
 Deno.test("durableObjectRateLimiter() waits for the permit's expiry when its object restarts and the holder is gone", async () => {
   const { limiter, objects, clock } = createLimiter();
   await acquire(limiter);
   objects.restart();
-  assert(await useOnce(limiter, clock) >= PERMIT_TTL + INTERVAL);
+  assertEquals(await useOnce(limiter, clock), TTL + INTERVAL);
+});
+
+Deno.test("durableObjectRateLimiter() keeps the permit of a running request when its object restarts", async () => {
+  const { limiter, objects, clock } = createLimiter();
+  const permit = await acquire(limiter);
+  const next = useOnce(limiter, clock);
+  for (let age = 0; age < 9_800; age += 1_400) {
+    if (age === 7_000) objects.restart();
+    await clock.sleep(1_400); // a busy isolate extends its permit late
+    assertEquals(await permit.extend(), true);
+  }
+  permit.responded();
+  await permit.release();
+  assertEquals(await next, 9_800 + INTERVAL);
 });
 
 Deno.test("durableObjectRateLimiter() keeps the order of the requests when its object restarts", async () => {
   const { limiter, objects, clock } = createLimiter();
-  const holder = await acquire(limiter);
+  const running = useOnce(limiter, clock, 7_000);
   const order: number[] = [];
   const waiting = Array.from({ length: 6 }, async (_, index) => {
     await clock.sleep(index * 300);
     await useOnce(limiter, clock);
     order.push(index);
   });
-  await clock.sleep(2_000);
-  assertEquals(await holder.extend(), true);
-  await clock.sleep(600);
+  // The first request has just sent its second message, so it is the last one to send another.
+  await clock.sleep(2_100);
   objects.restart();
-  // The first request has just sent its second poll, so it is the last one to poll again.
-  for (let age = 0; age < 4_000; age += 1_000) {
-    await clock.sleep(1_000);
-    assertEquals(await holder.extend(), true);
-  }
-  await holder.release();
-  await Promise.all(waiting);
+  await Promise.all([running, ...waiting]);
   assertEquals(order, [0, 1, 2, 3, 4, 5]);
 });
 
@@ -156,7 +201,7 @@ Deno.test("durableObjectRateLimiter() keeps a penalty when its object restarts",
   assertEquals(await useOnce(limiter, clock), 7_000);
 });
 
-Deno.test("durableObjectRateLimiter() gives the same permit when the response to a poll is lost", async () => {
+Deno.test("durableObjectRateLimiter() gives the same permit when the answer to a message is lost", async () => {
   const { limiter, objects, clock } = createLimiter();
   const { get } = objects;
   let isLost = false;
@@ -173,24 +218,17 @@ Deno.test("durableObjectRateLimiter() gives the same permit when the response to
   assertEquals(await permit.extend(), true);
 });
 
-Deno.test("durableObjectRateLimiter() retries when the object fails for some seconds", async () => {
+Deno.test("durableObjectRateLimiter() waits while the object fails for seconds, and rejects after 10 s", async () => {
   const { limiter, objects, clock } = createLimiter();
   objects.failure = new Error("overloaded");
   const permit = acquire(limiter);
   await clock.sleep(3_000);
   objects.failure = undefined;
-  await permit;
+  await (await permit).release();
   assert(clock.now() >= 3_000);
-});
-
-Deno.test("durableObjectRateLimiter() rejects when the object does not respond for 10 s", async () => {
-  const { limiter, objects } = createLimiter();
   objects.failure = new Error("overloaded");
-  await assertRejects(
-    () => acquire(limiter),
-    Error,
-    "overloaded",
-  );
+  await assertRejects(() => acquire(limiter), Error, "overloaded");
+  assert(clock.now() <= 13_500, `rejected at ${clock.now()}`);
 });
 
 Deno.test("durableObjectRateLimiter() passes messages without a waiting request to waitUntil when it releases or leaves", async () => {
@@ -211,9 +249,6 @@ Deno.test("durableObjectRateLimiter() passes messages without a waiting request 
   await clock.sleep(3_000);
   await Promise.all(promises);
   assertEquals(promises.length, 2);
-  objects.failure = new Error("overloaded");
-  const released = await acquire(durableObjectRateLimiter(new MemoryObjects(clock), { clock }));
-  await released.release();
 });
 
 Deno.test("RateLimiterObject responds with 404 when it does not know the message", async () => {
@@ -223,12 +258,13 @@ Deno.test("RateLimiterObject responds with 404 when it does not know the message
   assertEquals((await object.fetch(request)).status, 404);
 });
 
-Deno.test("RateLimiterObject removes a request from the queue when the connection of its poll is closed", async () => {
+Deno.test("RateLimiterObject removes a request from the queue when the connection of its message is closed", async () => {
   const { limiter, objects, clock } = createLimiter();
-  const first = await acquire(limiter);
+  const running = useOnce(limiter, clock, 1_000);
+  await clock.sleep(10);
   const controller = new AbortController();
   const { name } = objects.messages[0]!;
-  const poll = objects.get(name).fetch("https://object.invalid/poll", {
+  const message = objects.get(name).fetch("https://object.invalid/acquire", {
     method: "POST",
     body: JSON.stringify({ id: "dead", requestsPerSecond: 2, waited: 0 }),
     signal: controller.signal,
@@ -236,9 +272,7 @@ Deno.test("RateLimiterObject removes a request from the queue when the connectio
   const second = useOnce(limiter, clock);
   await clock.sleep(100);
   controller.abort();
-  await clock.sleep(900);
-  await poll;
-  first.responded();
-  await first.release();
-  assert(await second < 1_000 + 2 * INTERVAL);
+  assertEquals(await (await message).json(), { wait: 0 });
+  await running;
+  assertEquals(await second, 1_000);
 });

@@ -12,7 +12,7 @@ Deno.test("fetch() of the Workers entry limits the rate with the binding RATE_LI
   const response = await worker.fetch(request, { ...variables, RATE_LIMITER: objects });
   assertEquals([response.status, (await response.text()).split("\r\n").length], [200, 3]);
   const { name, path } = objects.messages[0]!;
-  assertEquals(path, "/poll");
+  assertEquals(path, "/acquire");
   // The name has the hash of the key, not the key.
   assert(/^https:\/\/sandbox\.invalid [0-9a-f]{64}$/.test(name), name);
 });

@@ -48,6 +48,11 @@ const ALL_FILTERS = RECORDS +
   "&field=CharacteristicName&field=ResultValue&dataset=10.25976/weir-bb00&dataset=10.81029/weir-ee00,10.25976/unknown" +
   "&region=admin.4.ca.pe&characteristic=pH&from=2015&to=2020" +
   "&west=-65&east=-61.5&south=45&north=48&submission=4";
+const SPECIAL_FIELDS = [
+  ...["DatasetName", "MonitoringLocationID", "MonitoringLocationName", "ResultComment"],
+  ...["MonitoringLocationLatitude", "MonitoringLocationLongitude", "ResultStatusID"],
+  "LaboratoryName",
+];
 const dataset = { DOI: "10.25976/a", DatasetName: "A", Version: "1.0.0" };
 const cited = { ...dataset, Citation: "A. 2020.", Licence: "https://example.org/licence" };
 
@@ -95,18 +100,18 @@ Deno.test(
       ],
       [
         "Special values in cells",
-        RECORDS,
+        `${RECORDS}&${SPECIAL_FIELDS.map((name) => `field=${name}`).join("&")}`,
         {},
         withRows([{
           Id: 1,
-          missing: null,
-          negative: -1.5,
-          boolean: true,
-          list: ["a", { b: 1 }],
-          markup: '<b title="x">&amp;</b>',
-          length120: "x".repeat(120),
-          length121: "x".repeat(121),
-          pairs: "🦆".repeat(120),
+          DatasetName: '<b title="x">&amp;</b>',
+          MonitoringLocationID: "x".repeat(120),
+          MonitoringLocationName: "x".repeat(121),
+          MonitoringLocationLatitude: -1.5,
+          MonitoringLocationLongitude: null,
+          ResultComment: "🦆".repeat(120),
+          ResultStatusID: ["a", { b: 1 }],
+          LaboratoryName: true,
         }]),
       ],
       ["No citations", RECORDS, {}, withRows([{ Id: 1 }], 1, [])],

@@ -1,7 +1,12 @@
 // Downloads while people use the page.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { Permit, PermitRefusal, PermitRequest, RateLimiter } from "../../../../mod.ts";
+import type {
+  Permit,
+  PermitRefusal,
+  PermitRequest,
+  RateLimiter,
+} from "../../../../src/client/rate_limiter.ts";
 import { createApp, type EdgeApp } from "../../../../edge/app.ts";
 import { createPageLimits } from "../../../../edge/page/page_limiter.ts";
 import { createSandbox } from "../../../../src/sandbox/service.ts";

@@ -63,7 +63,7 @@ Deno.test("GET / returns a count, preview, buttons, snippets and citations when 
   const download = await app.request(csvUrl);
   const [header, ...rows] = readCsv(await download.text());
   assertEquals(header, ["Id", "DatasetName", "CharacteristicName"]);
-  assertStringIncludes(html, `>${rows.length.toLocaleString("en-CA")} records</h2>`);
+  assertStringIncludes(html, `>${rows.length.toLocaleString("en-CA")} measurements</h2>`);
   assertEquals(html.match(/<tbody>[^]*<\/tbody>/)![0].match(/<tr>/g)!.length, 20);
   for (const [id] of rows.slice(0, 20)) assertStringIncludes(html, `>${id}</td>`);
   assertEquals(new URL(excelUrl).searchParams.get("bom"), "true");
@@ -90,7 +90,7 @@ Deno.test("GET / reads several datasets from one text, each once, when white spa
   const dois = ["10.25976/weir-aa00", "10.25976/weir-bb00"] as const;
   for (const gap of [" ", "\n", "\r\n", "\t", ",", ";", " , ; "]) {
     const parameters = new URLSearchParams({
-      dataset: [...dois, dois[0], ""].join(gap),
+      dataset: [...dois, dois[0], `https://doi.org/${dois[1].toUpperCase()}`, ""].join(gap),
       endpoint: "Locations",
     });
     const [link] = linksOf(await (await app.request(`/?${parameters}`)).text());
@@ -185,7 +185,7 @@ const wrong: [query: string, expected: string][] = [
   ["west=1&east=x&south=3&north=4", "East must be a number of degrees, got &quot;x&quot;"],
   ["west=5&east=1&south=3&north=4", "West must be below east"],
   ["from=2020&to=2010", "From year must not be after 2010, got 2020: change From year or To year"],
-  ["dataset=" + "10.25976/a".repeat(1_000), "Filter makes a request of"],
+  ["dataset=" + "10.25976/a".repeat(1_000), "Filter has"],
   [`west=${"1".repeat(20_000)}&east=2&south=3&north=4`, "West must be a number of degrees"],
 ];
 for (const [query, expected] of wrong) {
@@ -217,7 +217,7 @@ Deno.test("GET / needs no permit of the downloads, and returns 503 while three p
   const download = await app.request("/Records.csv");
   const response = await app.request("/?endpoint=Records");
   assertEquals(response.status, 200);
-  assertStringIncludes(await response.text(), ">30 records</h2>");
+  assertStringIncludes(await response.text(), ">30 measurements</h2>");
   await download.text();
 
   const hanging = new Promise<Response>(() => {});
@@ -313,7 +313,7 @@ Deno.test("GET / shows snippets without a key, and a count with one, when access
   const headers = { "x-api-key": "sandbox" };
   const counted = await (await app.request("/?endpoint=Records&characteristic=pH", { headers }))
     .text();
-  assert(/<h2[^>]*>[\d,]+ records<\/h2>/.test(counted));
+  assert(/<h2[^>]*>[\d,]+ measurements<\/h2>/.test(counted));
   assertEquals(counted.includes("sandbox"), false);
   const refused = await app.request("/?endpoint=Records", { headers: { "x-api-key": "wrong" } });
   assertEquals(refused.status, 403);
@@ -358,7 +358,7 @@ Deno.test("POST / accepts a token in the body", async () => {
     const response = await app.request("/", { method: "POST", body });
     const html = await response.text();
     assertEquals(response.status, 200);
-    assert(/<h2[^>]*>[\d,]+ records<\/h2>/.test(html));
+    assert(/<h2[^>]*>[\d,]+ measurements<\/h2>/.test(html));
     assertEquals(html.includes(token), false);
     const wrongOne = new URLSearchParams({ endpoint: "Records", token: "wrong" });
     const refused = await app.request("/", { method: "POST", body: wrongOne });
@@ -405,7 +405,11 @@ Deno.test("GET / aborts every request to the service when the client disconnects
   const parts = ["DatasetName%2CId", "count=true", "Records?%24top", "Citation"];
   for (const part of parts) {
     const client = new AbortController();
-    const { fetch } = createSandbox({ records: 3, requestsPerSecond: Infinity });
+    const { fetch } = createSandbox({
+      hostileNames: true,
+      records: 3,
+      requestsPerSecond: Infinity,
+    });
     const seen: boolean[] = [];
     const { app } = overSandbox({}, {
       requestsPerSecond: Infinity,
@@ -442,7 +446,7 @@ Deno.test("GET / states that data is synthetic, and that a large count is an est
   const { app } = overSandbox({ records: 1_200_000 }, { synthetic: true });
   const html = await (await app.request("/?endpoint=Records")).text();
   assertStringIncludes(html, "generated, not measured");
-  assertStringIncludes(html, ">About 1,200,000 records</h2>");
+  assertStringIncludes(html, ">About 1,200,000 measurements</h2>");
 });
 
 Deno.test("GET / returns 404 when access is signed and there are no tokens", async () => {

@@ -375,7 +375,7 @@ for (
       const { defaultPrevented } = await shown;
       assertEquals([defaultPrevented, isBusy(page), status(page)], [true, "false", ""]);
       const heading = page.find("#results-heading");
-      assertMatch(heading.textContent, /^\d+ records?$/);
+      assertMatch(heading.textContent, /^\d+ measurements?$/);
       assert(page.document.activeElement === heading && page.document.inView === heading);
       assertEquals(page.document.querySelectorAll("#results .snippets button").length, 5);
       assertUsable(page);

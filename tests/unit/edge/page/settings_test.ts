@@ -17,28 +17,31 @@ const headingOf = (html: string) =>
 
 const years = Array.from({ length: 12 }, (_, index) => `10.25976/d${index + 1}`);
 const sentences: [query: string, settings: string][] = [
-  ["endpoint=Records", "Records; no filters; all fields."],
-  ["endpoint=Metadata&region=hub.pacific", "Metadata; region Pacific; all fields."],
-  ["endpoint=Records&region=other", "Records; region other; all fields."],
+  ["endpoint=Records", "Measurements (all columns); no filters; all fields."],
+  ["endpoint=Metadata&region=hub.pacific", "Datasets; region Pacific; all fields."],
+  ["endpoint=Records&region=other", "Measurements (all columns); region other; all fields."],
   [
     "endpoint=Records&characteristic=Alkalinity,+total",
-    "Records; characteristic “Alkalinity, total”; all fields.",
+    "Measurements (all columns); characteristic “Alkalinity, total”; all fields.",
   ],
-  ["endpoint=Records&from=2015", "Records; years from 2015; all fields."],
-  ["endpoint=Records&to=2015", "Records; years up to 2015; all fields."],
-  ["endpoint=Records&from=2015&to=2015", "Records; year 2015; all fields."],
-  ["endpoint=Records&from=2015&to=2020", "Records; years 2015 to 2020; all fields."],
+  ["endpoint=Records&from=2015", "Measurements (all columns); years from 2015; all fields."],
+  ["endpoint=Records&to=2015", "Measurements (all columns); years up to 2015; all fields."],
+  ["endpoint=Records&from=2015&to=2015", "Measurements (all columns); year 2015; all fields."],
+  [
+    "endpoint=Records&from=2015&to=2020",
+    "Measurements (all columns); years 2015 to 2020; all fields.",
+  ],
   [
     "endpoint=Locations&west=-65&east=-61.5&south=45&north=48",
     "Locations; bounding box west -65, east -61.5, south 45, north 48; all fields.",
   ],
   [
     "endpoint=Records&dataset=10.25976/a&field=Id&field=DOI",
-    "Records; dataset 10.25976/a; fields Id, DOI.",
+    "Measurements (all columns); dataset 10.25976/a; fields Id, DOI.",
   ],
   [
     `endpoint=Records&dataset=${years.join()}`,
-    `Records; datasets ${years.slice(0, 10).join(", ")} and 2 more; all fields.`,
+    `Measurements (all columns); datasets ${years.slice(0, 10).join(", ")} and 2 more; all fields.`,
   ],
 ];
 for (const [query, settings] of sentences) {
@@ -50,7 +53,7 @@ for (const [query, settings] of sentences) {
       `Settings of these results and links: ${settings} ` +
         "If you change the form, press Show to update them.",
     );
-    assertStringIncludes(html, 'aria-describedby="settings"');
+    assertMatch(html, /aria-label="Downloads" aria-describedby="settings[ "]/);
   });
 }
 
@@ -80,11 +83,17 @@ Deno.test("GET / states the settings of the results in every access mode", async
   ) {
     const { app } = overSandbox({ records: 30 }, access);
     const html = await (await app.request("/?endpoint=Records&from=2015", { headers })).text();
-    assertStringIncludes(settingsOf(html)!, "Records; years from 2015; all fields.");
+    assertStringIncludes(
+      settingsOf(html)!,
+      "Measurements (all columns); years from 2015; all fields.",
+    );
   }
   const { app } = overSandbox({}, { access: "caller" });
   const withoutKey = await (await app.request("/?endpoint=Records&from=2015")).text();
-  assertStringIncludes(settingsOf(withoutKey)!, "Records; years from 2015; all fields.");
+  assertStringIncludes(
+    settingsOf(withoutKey)!,
+    "Measurements (all columns); years from 2015; all fields.",
+  );
 });
 
 Deno.test("GET / offers an unlisted region or lifetime when the form has it", async () => {
@@ -117,7 +126,7 @@ Deno.test("GET / has a heading when there are results, an invalid form or an err
   const { app } = overSandbox({ records: 30 });
   const headingAt = async (query: string) =>
     headingOf(await (await app.request(`/?${query}`)).text());
-  assertEquals(await headingAt("endpoint=Records"), "30 records");
+  assertEquals(await headingAt("endpoint=Records"), "30 measurements");
   assertEquals(await headingAt("endpoint=Records&from=x"), "No results");
   const { app: failing } = overUpstream([page([]), Response.json({}, { status: 500 })]);
   const html = await (await failing.request("/?endpoint=Records")).text();

@@ -1,0 +1,42 @@
+import { BytesMap } from "./json_scanner.ts";
+import { EMPTY, NESTED, type RowReader, SCALAR } from "./row_reader.ts";
+
+/** Collects the distinct DOIs of the rows of a page, in order of appearance. */
+export class DoiCollector {
+  /** DOIs that were found, by their bytes, so that most rows create no string. */
+  readonly #known = new BytesMap<true>();
+  /** The distinct DOIs, in order of appearance, and the number of the first row with each. */
+  readonly #found = new Map<string, number>();
+  /** Number of DOIs that `take()` has returned. */
+  #taken = 0;
+
+  /**
+   * Adds the DOI of a row.
+   *
+   * @param page The bytes that contain the row
+   * @param reader Reader of the row
+   * @param row Number of the row
+   */
+  add(page: Uint8Array, reader: RowReader, row: number): void {
+    const column = reader.doiColumn;
+    const kind = column < 0 ? EMPTY : reader.kinds[column];
+    if (kind === EMPTY || kind === SCALAR || kind === NESTED) return;
+    const [start, end] = [reader.starts[column]!, reader.ends[column]!];
+    if (this.#known.get(page, start, end)) return;
+    this.#known.set(page, start, end, true);
+    const doi = JSON.parse(reader.json(column)) as string;
+    if (!this.#found.has(doi)) this.#found.set(doi, row);
+  }
+
+  /**
+   * Returns the DOIs of the first rows, except those that an earlier call has returned.
+   *
+   * @param rows Number of these rows
+   */
+  take(rows: number): string[] {
+    const dois = [...this.#found].slice(this.#taken);
+    const taken = dois.filter(([, row]) => row < rows).map(([doi]) => doi);
+    this.#taken += taken.length;
+    return taken;
+  }
+}

@@ -1,0 +1,131 @@
+// Splits filters with lists that are too long for one request.
+import { ValidationError } from "../errors.ts";
+import { type Clause, formatClauses } from "./clause.ts";
+import type { FilterField, ResourceName } from "./resources.ts";
+
+/** Filter fields with one value per measurement. A measurement without a start date has no year. */
+const MEASUREMENT_FIELDS: readonly FilterField[] = [
+  "DOI",
+  "LocationId",
+  "ActivityMediaName",
+  "CharacteristicName",
+  "MonitoringLocationType",
+  "ActivityStartYear",
+  "ActivityStartDateYear",
+];
+
+/**
+ * Filter fields with one value per row of a resource. A list of such a field can be split without returning a
+ * row twice. A location, for example, has several characteristics, and a record can be in several regions.
+ */
+const SINGLE_VALUED_FIELDS: Record<ResourceName, readonly FilterField[]> = {
+  Metadata: ["DOI", "DatasetName"],
+  Locations: ["DOI", "LocationId", "MonitoringLocationType", "Name"],
+  Observations: MEASUREMENT_FIELDS,
+  Records: MEASUREMENT_FIELDS,
+};
+
+/** The clauses of a filter, split into units: each unit is requested on its own. */
+export interface SplitFilter {
+  /** Clauses of every unit. */
+  shared: readonly Clause[];
+  /**
+   * Clauses that each unit adds: one `in` clause per long list, with a group of its values. One unit without
+   * clauses, if the filter is short.
+   */
+  units: readonly (readonly Clause[])[];
+}
+
+/**
+ * Splits the long lists of a filter into groups of values, so that each filter is short enough. If several
+ * lists are long, each combination of their groups is a unit. Each row of the filter matches one unit.
+ *
+ * Splits as few lists as possible, or more if that makes fewer units. The order of units and values is
+ * that of the filter.
+ *
+ * @param clauses Clauses with distinct values, as `checkQuery()` returns them
+ * @param room Maximum length (bytes) of a filter, percent-encoded
+ * @throws {ValidationError} If the filter is too long and its lists cannot be split
+ */
+export function splitLongLists(
+  resource: ResourceName,
+  clauses: readonly Clause[],
+  room: number,
+): SplitFilter {
+  const length = encodedLength(formatClauses(clauses));
+  if (length <= room) return { shared: clauses, units: [[]] };
+  const lists = clauses.filter((clause) => isSplittable(resource, clause))
+    .map((clause) => ({ clause, lengths: clause.values.map((value) => lengthIn(clause, value)) }))
+    .map((list) => ({ ...list, length: list.lengths.reduce((sum, one) => sum + one, 0) }))
+    .sort((a, b) => b.length - a.length);
+  let best: Map<Clause, Clause[]> | undefined;
+  let fewest = Infinity;
+  for (let count = 1; count <= lists.length; count++) {
+    const split = lists.slice(0, count);
+    const rest = length - split.reduce((sum, list) => sum + list.length, 0);
+    const share = Math.floor((room - rest) / count);
+    if (split.some(({ lengths }) => lengths.some((one) => one > share))) continue;
+    const groups = new Map(
+      split.map(({ clause, lengths }) => [clause, groupsOf(clause, lengths, share)]),
+    );
+    const units = [...groups.values()].reduce((product, { length }) => product * length, 1);
+    if (units < fewest) [fewest, best] = [units, groups];
+  }
+  if (best === undefined) throw tooLongError(resource, clauses, length, room);
+  let units: Clause[][] = [[]];
+  for (const clause of clauses) {
+    const groups = best.get(clause);
+    if (groups) units = units.flatMap((unit) => groups.map((group) => [...unit, group]));
+  }
+  return { shared: clauses.filter((clause) => !best.has(clause)), units };
+}
+
+function isSplittable(resource: ResourceName, { field, operator, values }: Clause): boolean {
+  const fields: readonly string[] = SINGLE_VALUED_FIELDS[resource];
+  return operator === "in" && values.length > 1 && fields.includes(field);
+}
+
+/** Returns the length (bytes) that a value adds to the list of a clause: its own, and that of a comma. */
+function lengthIn(clause: Clause, value: Clause["values"][number]): number {
+  const lengthOf = (values: Clause["values"]) =>
+    encodedLength(formatClauses([{ ...clause, values }]));
+  return lengthOf([value, value]) - lengthOf([value]);
+}
+
+/** Splits the values of a clause into groups, none of which is longer than a number of bytes. */
+function groupsOf(clause: Clause, lengths: readonly number[], room: number): Clause[] {
+  const groups: Clause["values"][number][][] = [];
+  let free = 0;
+  for (const [index, value] of clause.values.entries()) {
+    if (lengths[index]! > free) {
+      groups.push([]);
+      free = room;
+    }
+    groups.at(-1)!.push(value);
+    free -= lengths[index]!;
+  }
+  return groups.map((values) => ({ ...clause, values }));
+}
+
+/** Returns the length (bytes) of a text as the value of a query parameter (RFC 3986, section 2.3). */
+function encodedLength(text: string): number {
+  return encodeURIComponent(text.toWellFormed()).replace(/[!'()*]/g, "%27").length;
+}
+
+function tooLongError(
+  resource: ResourceName,
+  clauses: readonly Clause[],
+  length: number,
+  room: number,
+): ValidationError {
+  const problem = `has ${length} bytes in the URL, more than ${room}`;
+  const fields: readonly string[] = SINGLE_VALUED_FIELDS[resource];
+  const [list] = clauses
+    .filter(({ field, operator }) => operator === "in" && !fields.includes(field))
+    .sort((a, b) => b.values.length - a.values.length);
+  const hint = list === undefined
+    ? "use shorter values, or several queries"
+    : `the list of ${list.field} cannot be split, because one row of ${resource} can match several of its ` +
+      `values: send several queries and keep each Id once, or use a list of ${fields.join(", ")}`;
+  return new ValidationError("filter", problem, { hint });
+}

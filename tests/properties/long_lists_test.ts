@@ -1,0 +1,72 @@
+// Tests `splitLongLists()` directly: a query shows only the requests for its units.
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { and, DataStream, type Filter, isIn, ne, ValidationError } from "../../mod.ts";
+import { type SplitFilter, splitLongLists } from "../../src/odata/long_lists.ts";
+
+const client = new DataStream();
+
+/** Lists of fields with one value per record, one of a field with several, and a clause without a list. */
+const filter = fc.tuple(
+  fc.array(fc.nat(2_000_000), { minLength: 1, maxLength: 400 }),
+  fc.array(fc.string({ unit: "grapheme", maxLength: 20 }), { minLength: 1, maxLength: 120 }),
+  fc.array(fc.integer({ min: 1900, max: 2030 }), { minLength: 1, maxLength: 60 }),
+  fc.array(fc.constantFrom("hub.pacific", "hub.atlantic", "admin.4.ca.pe"), { minLength: 1 }),
+  fc.string({ unit: "grapheme", maxLength: 10 }),
+).chain(([ids, names, years, regions, type]) =>
+  fc.shuffledSubarray<Filter>([
+    isIn("LocationId", ids),
+    isIn("CharacteristicName", names),
+    isIn("ActivityStartYear", years),
+    isIn("RegionId", regions),
+    ne("MonitoringLocationType", type),
+  ]).map((parts) => and(...parts))
+);
+
+/** Length of the filter in the URL of a query. */
+function sentLength(clauses: SplitFilter["shared"]): number {
+  if (clauses.length === 0) return 0;
+  const sent = client.records({ filter: and({ clauses } as Filter) }).url;
+  return /%24filter=([^&]*)/.exec(sent)![1]!.length;
+}
+
+Deno.test("splitLongLists() covers each combination of values once, in units that fit", () => {
+  fc.assert(
+    fc.property(filter, fc.integer({ min: 100, max: 6_000 }), ({ clauses }, room) => {
+      let split: SplitFilter;
+      try {
+        split = splitLongLists("Records", clauses, room);
+      } catch (error) {
+        assert(error instanceof ValidationError && error.option === "filter");
+        return;
+      }
+      const { shared, units } = split;
+      assertEquals(splitLongLists("Records", clauses, room), split);
+      const lists = clauses.filter((clause) => !shared.includes(clause));
+      const combinations = units.map((unit) => {
+        assert(sentLength([...shared, ...unit]) <= room);
+        assertEquals(unit.map(({ field }) => field), lists.map(({ field }) => field));
+        return unit.reduce((product, { values }) => product * values.length, 1);
+      });
+      const all = lists.reduce((product, { values }) => product * values.length, 1);
+      assertEquals(combinations.reduce((sum, count) => sum + count, 0), all);
+      // The groups of each list are its values in order, so no combination is in two units.
+      lists.forEach(({ values }, index) => {
+        const groups = [...new Set(units.map((unit) => unit[index]!))];
+        assertEquals(groups.flatMap((group) => group.values), [...values]);
+        const others = units.length / groups.length;
+        for (const group of groups) {
+          assertEquals(units.filter((unit) => unit[index] === group).length, others);
+        }
+      });
+    }),
+    { numRuns: 1_000, seed: 1 },
+  );
+});
+
+Deno.test("splitLongLists() makes few units when lists of thousands of values are long", () => {
+  const ids = Array.from({ length: 5_000 }, (_, index) => 1_000_000 + index);
+  const { units } = splitLongLists("Records", isIn("LocationId", ids).clauses, 7_900);
+  // 5,000 values of ten bytes
+  assertEquals(units.length, Math.ceil(50_000 / 7_850));
+});

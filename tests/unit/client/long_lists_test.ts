@@ -1,0 +1,81 @@
+// Filters with lists that are too long for one request.
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { and, DataStream, DataStreamError, isIn } from "../../../mod.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
+import { upstream } from "../../helpers/upstream.ts";
+
+/** Creates a client of a sandbox with 3,000 locations, which have the Ids 1001, 1008, 1015 … */
+function clientOfLocations() {
+  const sandbox = createSandbox({ locations: 3_000, requestsPerSecond: Infinity });
+  const { apiKey, url, fetch } = sandbox;
+  const client = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
+  return { client, sandbox };
+}
+
+/** Every fourth location twice, and numbers that no location has. */
+const IDS = Array.from(
+  { length: 5_000 },
+  (_, index) => index % 4 === 0 ? 1001 + 7 * ((index * 13) % 3_000) : 100_000 + index % 1_000,
+);
+
+Deno.test("observations() give each row once when a list has 5,000 values", async () => {
+  const { client, sandbox } = clientOfLocations();
+  const select = ["Id", "LocationId"] as const;
+  const wanted = new Set(IDS);
+  const all = await client.observations({ select }).toArray();
+  const expected = all.filter(({ LocationId }) => wanted.has(LocationId)).map(({ Id }) => Id);
+  const requestsBefore = sandbox.stats.requests;
+  const query = client.observations({ select, filter: isIn("LocationId", IDS) });
+  const ids = (await query.toArray()).map(({ Id }) => Id);
+  assertEquals(ids.toSorted((a, b) => a - b), expected);
+  assert(sandbox.stats.requests - requestsBefore > 2);
+  assertEquals(await query.count(), expected.length);
+});
+
+Deno.test("observations() request every pair of groups when a filter has two long lists", async () => {
+  const { client } = clientOfLocations();
+  const select = ["Id", "LocationId", "CharacteristicName"] as const;
+  const names = Array.from({ length: 500 }, (_, index) => `A name that no row has ${index}`);
+  names[3] = "pH";
+  names[497] = "Nitrate";
+  const wanted = new Set(IDS);
+  const all = await client.observations({ select }).toArray();
+  const expected = all.filter(({ LocationId, CharacteristicName }) =>
+    wanted.has(LocationId) && ["pH", "Nitrate"].includes(CharacteristicName)
+  );
+  const filter = and(isIn("LocationId", IDS), isIn("CharacteristicName", names));
+  const rows = await client.observations({ select, filter }).toArray();
+  assert(expected.length > 50);
+  assertEquals(
+    rows.map(({ Id }) => Id).toSorted((a, b) => a - b),
+    expected.map(({ Id }) => Id),
+  );
+});
+
+Deno.test("observations() intersect a long list with a bounding box", async () => {
+  const { client } = clientOfLocations();
+  const within = { west: -68, south: 44, east: -59, north: 48 };
+  const inBox = (await client.locations({ select: ["Id"], within }).toArray()).map(({ Id }) => Id);
+  const wanted = IDS.filter((id) => inBox.includes(id));
+  assert(wanted.length > 10 && wanted.length < inBox.length);
+  const select = ["Id", "LocationId"] as const;
+  const rows = await client.observations({ select, within, filter: isIn("LocationId", IDS) })
+    .toArray();
+  const count = await client.observations({ filter: isIn("LocationId", wanted) }).count();
+  assertEquals(new Set(rows.map(({ Id }) => Id)).size, count);
+});
+
+Deno.test("observations() fail when a group of a long list lacks rows, though it has one page", async () => {
+  const { options } = upstream();
+  let next = 1;
+  const fetch = ({ url }: Request) => {
+    if (url.includes("count=true")) return Promise.resolve(Response.json({ value: 2 }));
+    const rows = url.includes("skiptoken") ? [] : [{ Id: next++ }];
+    return Promise.resolve(Response.json({ value: rows }));
+  };
+  const client = new DataStream({ ...options, fetch });
+  const query = client.observations({ select: ["Id"], filter: isIn("LocationId", IDS) });
+  const error = await assertRejects(() => query.toArray(), DataStreamError);
+  assertEquals([error.kind, error.expectedRows], ["incomplete", 2]);
+});

@@ -1,0 +1,924 @@
+// The loop that reads a result: what follows a page, positions, completeness, faults and large queries.
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { DataStream, DataStreamError, type Progress, type Query } from "../../../mod.ts";
+import { nextStep, type PageFacts, type UnitFacts } from "../../../src/client/read_parts.ts";
+import { FakeClock } from "../../helpers/fake_clock.ts";
+import { type LargeService, largeService } from "../../helpers/large_service.ts";
+import {
+  arrivingPage,
+  pagedClient,
+  type PagedRows,
+  range,
+  rowsOf,
+  type ServiceOptions,
+} from "../../helpers/paged_service.ts";
+import { page, ROOT, upstream } from "../../helpers/upstream.ts";
+
+const PAGE: PageFacts = { rows: 40, hasLink: false, isFull: false };
+const UNIT: UnitFacts = {
+  rows: 100,
+  count: undefined,
+  isRefused: false,
+  isRecounted: false,
+  responses: 3,
+  isAnnounced: true,
+  isUnitEnd: true,
+  canCount: true,
+  canContinue: true,
+  isOnlyUnit: true,
+};
+const PROBED = [{ rows: 0 }, { isAnnounced: false }] as const;
+const steps: [
+  name: string,
+  page: Partial<PageFacts>,
+  unit: Partial<UnitFacts>,
+  step: ReturnType<typeof nextStep>,
+][] = [
+  ["the page has a link", { hasLink: true }, {}, "next page"],
+  ["it has a link, and all counted rows came", { hasLink: true }, { count: 100 }, "next page"],
+  ["it is not the last shard of the unit", {}, { isUnitEnd: false, count: 500 }, "next shard"],
+  ["it is the only page and not full", {}, { responses: 1 }, "next shard"],
+  ["it is the only page of one of several units", {}, { responses: 1, isOnlyUnit: false }, "count"],
+  ["it is the only page and empty", { rows: 0 }, { responses: 1, rows: 0 }, "next shard"],
+  ["it is the only page and full", { isFull: true }, { responses: 1 }, "count"],
+  ["it is the only page of a counted unit", {}, { responses: 1, count: 101 }, "next page"],
+  ["the unit took several responses", {}, {}, "count"],
+  ["the query begins at a skip token", {}, { canCount: false }, "next shard"],
+  ["it does, and the page is full", { isFull: true }, { canCount: false }, "next page"],
+  [
+    "it does, and the page cannot be continued",
+    { isFull: true },
+    { canCount: false, canContinue: false },
+    "next shard",
+  ],
+  ["it does, and an announced page is empty", { rows: 0 }, { canCount: false }, "next page"],
+  ["it does, and a page that no link announced is empty", PROBED[0], {
+    ...PROBED[1],
+    canCount: false,
+  }, "next shard"],
+  ["the count was refused", {}, { isRefused: true }, "next page"],
+  ["the count was refused, and an announced page is empty", { rows: 0 }, {
+    isRefused: true,
+  }, "next page"],
+  ["the count was refused, and a page that no link announced is empty", PROBED[0], {
+    ...PROBED[1],
+    isRefused: true,
+  }, "next shard"],
+  ["the count was refused, and the first page of a shard is empty", { rows: 0 }, {
+    isAnnounced: undefined,
+    isRefused: true,
+  }, "next shard"],
+  [
+    "the count was refused, and there are later shards",
+    {},
+    { isRefused: true, isUnitEnd: false },
+    "next page",
+  ],
+  [
+    "the count was refused, and the page cannot be continued",
+    {},
+    { isRefused: true, canContinue: false },
+    "next shard",
+  ],
+  ["all counted rows came", {}, { count: 100 }, "next shard"],
+  ["a row is missing", {}, { count: 101 }, "next page"],
+  ["a row is missing, and the page is empty", { rows: 0 }, { count: 101 }, "next page"],
+  ["a row is missing at a page that cannot be continued", {}, {
+    count: 101,
+    canContinue: false,
+  }, "count"],
+  ["a row is missing after a page without a link", { rows: 1 }, {
+    count: 101,
+    isAnnounced: false,
+  }, "next page"],
+  ["a row is missing behind the end", PROBED[0], { ...PROBED[1], count: 101 }, "count"],
+  ["a row is missing by two counts", PROBED[0], {
+    ...PROBED[1],
+    count: 101,
+    isRecounted: true,
+  }, "fail"],
+  ["there is a row too many", {}, { count: 99 }, "count"],
+  ["there is a row too many, and an announced page is empty", { rows: 0 }, {
+    count: 99,
+  }, "next page"],
+  ["there is a row too many, and an announced page that cannot be repeated is empty", { rows: 0 }, {
+    count: 99,
+    canContinue: false,
+  }, "count"],
+  ["there is a row too many by two counts", {}, { count: 99, isRecounted: true }, "fail"],
+  ["100,000 counted rows lack one", PROBED[0], {
+    ...PROBED[1],
+    rows: 99_999,
+    count: 100_000,
+    isRecounted: true,
+  }, "fail"],
+  ["100,001 counted rows lack one", {}, { rows: 100_000, count: 100_001 }, "next shard"],
+  ["100,001 counted rows lack two", PROBED[0], {
+    ...PROBED[1],
+    rows: 99_999,
+    count: 100_001,
+    isRecounted: true,
+  }, "fail"],
+  ["1,000,000 counted rows are five more", {}, { rows: 1_000_005, count: 1_000_000 }, "next shard"],
+  ["1,000,000 counted rows are six more", {}, {
+    rows: 1_000_006,
+    count: 1_000_000,
+    isRecounted: true,
+  }, "fail"],
+];
+for (const [name, page, unit, step] of steps) {
+  Deno.test(`nextStep() is "${step}" when ${name}`, () => {
+    assertEquals(nextStep({ ...PAGE, ...page }, { ...UNIT, ...unit }), step);
+  });
+}
+
+const HUNDRED = range(1, 100);
+const opaque = {
+  toToken: (id: number) => `+${btoa(`${id}`)}`,
+  idOf: (token: string) => Number(atob(token.slice(1))),
+};
+const quoted = { toToken: (id: number) => `'Id:${id}'` };
+const onPage =
+  (number: number, change: (page: PagedRows) => PagedRows): ServiceOptions["change"] =>
+  (page, request) => request.number === number ? change(page) : page;
+
+/** Reads the Ids of a query, in the order in which they are delivered, and the error that ends it. */
+async function readIds(query: Query<{ Id: number }>): Promise<{ ids: number[]; error: unknown }> {
+  const ids: number[] = [];
+  try {
+    for await (const chunk of query.ndjson()) {
+      const lines = new TextDecoder().decode(chunk).trimEnd().split("\n");
+      ids.push(...lines.map((line) => JSON.parse(line).Id));
+    }
+    return { ids, error: undefined };
+  } catch (error) {
+    return { ids, error };
+  }
+}
+
+const tokens: [name: string, options: Partial<ServiceOptions>, message?: string][] = [
+  ["opaque tokens", opaque],
+  ["opaque tokens and #x after each link", { ...opaque, suffix: "#x" }],
+  ["quoted tokens", quoted],
+  ["#x after each link", { suffix: "#x" }],
+  ["& after each link", { suffix: "&" }],
+  [
+    "opaque tokens and the first page a second time",
+    { ...opaque, change: (page, { number }) => number === 1 ? page : firstPage() },
+    "the row with Id 1 after the position",
+  ],
+  [
+    "opaque tokens and a link that skips a page",
+    { ...opaque, change: onPage(1, (page) => ({ ...page, token: opaque.toToken(80) })) },
+    "Received 60 of 100 counted rows",
+  ],
+  [
+    "opaque tokens and a link to the same position",
+    { ...opaque, change: (page) => ({ ...page, token: page.token && opaque.toToken(40) }) },
+    "repeats an earlier page",
+  ],
+  [
+    "opaque tokens and an empty page without a link",
+    {
+      ...opaque,
+      change: (page, { number }) => number === 1 ? page : { ids: [], token: undefined },
+    },
+    "Received 40 of 100 counted rows",
+  ],
+  [
+    "quoted tokens that it ignores",
+    { ...quoted, idOf: () => -1 },
+    "the row with Id 1 after the position",
+  ],
+  [
+    "empty pages whose links advance",
+    { change: (_, { number }) => ({ ids: [], token: `Id:${number}` }) },
+    "no rows, and a link to a next page, 6 times",
+  ],
+];
+const firstPage = () => ({ ids: range(1, 40), token: opaque.toToken(40) });
+for (const [name, options, message] of tokens) {
+  for (const limit of [undefined, 1_000]) {
+    Deno.test(`records() give ${message ? "an error" : "each row once"} when the service has ${name} and limit is ${limit}`, async () => {
+      const { client, requests } = pagedClient({ ids: HUNDRED, ...options });
+      const { ids, error } = await readIds(client.records({ select: ["Id"], top: 40, limit }));
+      if (message === undefined) assertEquals([ids, error], [HUNDRED, undefined]);
+      else {
+        assert(error instanceof DataStreamError && error.message.includes(message), `${error}`);
+        assertEquals(ids, [...new Set(ids)]);
+      }
+      assert(requests.length < 12, requests.join());
+    });
+  }
+}
+
+const faults: [name: string, change: ServiceOptions["change"], query?: object][] = [
+  [
+    "a page is short and has no link",
+    onPage(2, ({ ids }) => ({ ids: ids.slice(0, 20), token: undefined })),
+  ],
+  ["a page is empty and has no link", onPage(2, () => ({ ids: [], token: undefined }))],
+  ["a full page has no link", onPage(1, ({ ids }) => ({ ids, token: undefined }))],
+  ["a link skips rows", onPage(1, ({ ids }) => ({ ids, token: "Id:80" }))],
+  ["a link goes back", onPage(2, ({ ids }) => ({ ids, token: "Id:7" }))],
+  ["a page repeats a row", onPage(2, ({ ids, token }) => ({ ids: ids.with(7, ids[0]!), token }))],
+  [
+    "a page has rows before its position",
+    onPage(2, ({ ids, token }) => ({ ids: ids.with(0, 3), token })),
+  ],
+  [
+    "a page has an error beside its rows",
+    (page, { number }) =>
+      number === 2 ? Response.json({ value: rowsOf(page.ids), error: { message: "x" } }) : page,
+  ],
+  [
+    "a page has a list of errors",
+    (page, { number }) =>
+      number === 2 ? Response.json({ value: [], errors: [{ message: "x" }] }) : page,
+  ],
+  ["a page has too many rows", onPage(2, ({ ids, token }) => ({ ids: [...ids, 101], token }))],
+];
+for (const [name, change] of faults) {
+  for (const limit of [undefined, 99, 400]) {
+    Deno.test(`records() give each row once when ${name} and limit is ${limit}`, async () => {
+      const { client } = pagedClient({ ids: HUNDRED, change });
+      const { ids, error } = await readIds(client.records({ select: ["Id"], top: 40, limit }));
+      assertEquals([ids, error], [HUNDRED.slice(0, limit), undefined]);
+    });
+  }
+}
+
+const counts: [rows: number, count: number, message?: string][] = [
+  [100, 100],
+  [
+    100,
+    101,
+    "Received 100 of 101 counted rows of Records, and none come after the position Id:100",
+  ],
+  [100, 99, "Received 100 of 99 counted rows of Records"],
+];
+for (const [rows, counted, message] of counts) {
+  Deno.test(`records() ${message ? "fail" : "end"} when ${counted} rows are counted and ${rows} come`, async () => {
+    for (const query of [{}, { limit: 5_000 }, { partition: "never" as const }]) {
+      const service = { ids: range(1, rows), count: () => counted };
+      const { client } = pagedClient(service);
+      const { ids, error } = await readIds(client.records({ top: 40, ...query }));
+      assertEquals(ids.length, rows);
+      assertEquals(error instanceof DataStreamError && error.kind, message ? "incomplete" : false);
+      assert(message === undefined || String(error).includes(message), String(error));
+      let missing: number | undefined;
+      const accepted = pagedClient(service).client.records({
+        ...query,
+        top: 40,
+        incomplete: "warn",
+        onProgress: ({ missingRows }) => missing = missingRows,
+      });
+      assertEquals((await accepted.toArray()).length, rows);
+      assertEquals(missing, counted > rows ? counted - rows : undefined);
+    }
+  });
+}
+
+for (
+  const [name, options, isComplete] of [
+    ["Id tokens", {}, true],
+    ["opaque tokens", opaque, false],
+  ] as const
+) {
+  Deno.test(`records() ${isComplete ? "look for" : "fail at"} an empty last page with ${name} when the count is too low`, async () => {
+    for (const incomplete of [undefined, "warn"] as const) {
+      const change = onPage(3, () => ({ ids: [], token: undefined }));
+      const { client, requests } = pagedClient({
+        ids: HUNDRED,
+        change,
+        count: () => 79,
+        ...options,
+      });
+      const { ids, error } = await readIds(client.records({ top: 40, incomplete }));
+      assertEquals(ids, isComplete ? HUNDRED : range(1, 80));
+      assertEquals(error === undefined, isComplete && incomplete === "warn");
+      const isNamed = String(error).includes("an empty page where a link announced more");
+      assertEquals(isNamed, !isComplete, String(error));
+      assert(requests.length < 9, requests.join());
+    }
+  });
+}
+
+Deno.test("records() count again before they fail", async () => {
+  const count = (number: number) => number === 1 ? 90 : 100;
+  const { client, requests } = pagedClient({ ids: HUNDRED, count });
+  assertEquals((await client.records({ top: 40 }).toArray()).length, 100);
+  assertEquals(requests, ["null 40", "count", "Id:40 40", "Id:80 40", "count"]);
+});
+
+Deno.test("records() end with an empty page when the service refuses to count", async () => {
+  const refused = () => Response.json({}, { status: 413 });
+  const { client, requests } = pagedClient({ ids: HUNDRED, count: refused });
+  assertEquals((await client.records({ top: 40 }).toArray()).length, 100);
+  assertEquals(requests.filter((request) => request !== "count").at(-1), "Id:100 40");
+});
+
+const plans: [name: string, rows: number, query: object, requests: string[]][] = [
+  ["a result of one page", 39, {}, ["null 40"]],
+  ["a result that fills one page", 40, {}, ["null 40", "count"]],
+  ["no row", 0, {}, ["null 40"]],
+  ["a limit at the end of a page", 100, { limit: 80 }, ["null 40", "Id:40 40"]],
+  ["a limit within a page", 100, { limit: 50 }, ["null 40", "Id:40 10"]],
+  ["a limit above the result", 50, { limit: 60 }, ["null 40", "Id:40 20", "count"]],
+  ["a limit of one page", 100, { limit: 40 }, ["null 40"]],
+  ["a limit of 0", 100, { limit: 0 }, []],
+  ["a skip token", 100, { skipToken: "Id:30" }, ["Id:30 40", "Id:70 40"]],
+  ["a skip token before a full last page", 100, { skipToken: "Id:60" }, ["Id:60 40", "Id:100 40"]],
+  ["maxRows", 50, { maxRows: 50 }, ["null 40", "count", "Id:40 40"]],
+];
+for (const [name, rows, query, expected] of plans) {
+  Deno.test(`locations() send ${expected.length} requests when the query has ${name}`, async () => {
+    const { client, requests } = pagedClient({ ids: range(1, rows) });
+    await client.locations({ top: 40, ...query }).toArray();
+    assertEquals(requests, expected);
+  });
+}
+
+Deno.test("records() fail before the first row when the service counts more than maxRows", async () => {
+  const { client, requests } = pagedClient({ ids: HUNDRED });
+  const { ids, error } = await readIds(client.records({ top: 40, maxRows: 99 }));
+  assert(error instanceof DataStreamError);
+  assertEquals([error.kind, error.expectedRows, ids, requests], [
+    "too-many-rows",
+    100,
+    [],
+    ["null 40", "count"],
+  ]);
+});
+
+Deno.test("metadata() fail when a dataset comes a second time", async () => {
+  const link = (token: string) => `${ROOT}/Metadata?$skiptoken=${token}`;
+  const { options } = upstream(page([{ Id: "b" }], link("Id:b")), page([{ Id: "a" }, { Id: "b" }]));
+  const error = await assertRejects(
+    () => new DataStream(options).metadata({ select: ["DOI"], top: 2 }).toArray(),
+    DataStreamError,
+    "the row with Id b a second time",
+  );
+  assertEquals([error.kind, error.rows], ["page", 1]);
+});
+
+/** The body of the page that a service sends by default, in two texts of which the first ends after a row. */
+function twoTexts(ids: readonly number[], after: number): [string, string] {
+  const body = JSON.stringify({ value: rowsOf(ids) });
+  const at = body.indexOf(`"d${after}"}`) + `"d${after}"}`.length;
+  return [body.slice(0, at), body.slice(at)];
+}
+
+/** Creates a client of four rows whose first page is the given response. */
+function clientOfFirstPage(first: (clock: FakeClock) => Response, count = 4) {
+  const service = pagedClient({
+    ids: [2, 4, 6, 8],
+    count: () => count,
+    change: (page, { number }) => number === 1 ? first(service.clock) : page,
+  });
+  return service;
+}
+
+for (const end of ["reset", "close", "hang"] as const) {
+  Deno.test(`records() continue behind the last delivered Id when a page ends early with ${end}`, async () => {
+    const { client, requests } = clientOfFirstPage((clock) => {
+      const [start] = twoTexts([2, 4, 6, 8], 6);
+      return arrivingPage(clock, [start, 200, ",", 200], end);
+    });
+    const { ids, error } = await readIds(client.records({ top: 10 }));
+    assertEquals([ids, error], [[2, 4, 6, 8], undefined]);
+    assertEquals(requests, ["null 10", "count", "Id:4 10"]);
+  });
+}
+
+Deno.test("records() deliver the rows that arrived before a reset", async () => {
+  const { client, requests } = clientOfFirstPage((clock) =>
+    arrivingPage(clock, [twoTexts([2, 4, 6, 8], 6)[0]], "reset")
+  );
+  assertEquals(await readIds(client.records()), { ids: [2, 4, 6, 8], error: undefined });
+  assertEquals(requests, ["null 10000", "count", "Id:4 10000"]);
+});
+
+Deno.test("records() fail when a continued page lacks a row that came out of order", async () => {
+  // The service sends Id 3 after Id 6, so a request behind Id 4 does not get it.
+  const { client } = clientOfFirstPage(
+    (clock) => arrivingPage(clock, [twoTexts([2, 4, 6, 3], 6)[0], 200], "reset"),
+    5,
+  );
+  const { error } = await readIds(client.records({ top: 10 }));
+  assert(String(error).includes("Received 4 of 5 counted rows"), String(error));
+});
+
+Deno.test("records() restart the number of attempts when rows were delivered", async () => {
+  const { client, requests, clock } = pagedClient({
+    ids: HUNDRED,
+    // Each response breaks after two rows.
+    change: (page) =>
+      page.ids.length < 3
+        ? page
+        : arrivingPage(clock, [twoTexts(page.ids, page.ids[1]!)[0], 200], "reset"),
+  });
+  const { ids, error } = await readIds(client.records({ top: 100, limit: 20 }));
+  assertEquals([ids, error], [range(1, 20), undefined]);
+  assert(requests.length > 15, requests.join());
+});
+
+Deno.test("records() hold a page whose order breaks, and deliver it once", async () => {
+  const { client, requests } = clientOfFirstPage((clock) => {
+    const [start, rest] = twoTexts([4, 2, 8, 6], 8);
+    return arrivingPage(clock, [start, 200, rest]);
+  });
+  assertEquals(await readIds(client.records({ top: 10 })), { ids: [4, 2, 8, 6], error: undefined });
+  assertEquals(requests, ["null 10"]);
+});
+
+Deno.test("records() deliver the rest of a page whose order breaks after delivered rows", async () => {
+  const { client, requests } = clientOfFirstPage((clock) => {
+    const [start, rest] = twoTexts([2, 6, 8, 4], 8);
+    return arrivingPage(clock, [start, 200, rest, 200]);
+  });
+  assertEquals(await readIds(client.records({ top: 10 })), { ids: [2, 6, 8, 4], error: undefined });
+  assertEquals(requests, ["null 10"]);
+});
+
+for (const name of ["breaks", "repeats a row"]) {
+  Deno.test(`records() fail when a page whose order breaks after delivered rows ${name}`, async () => {
+    const { client, requests } = clientOfFirstPage((clock) => {
+      const ids = name === "breaks" ? [2, 6, 4, 8] : [2, 6, 8, 2];
+      const [start, rest] = twoTexts(ids, 6);
+      const parts = [
+        start,
+        0,
+        rest.slice(0, 5),
+        200,
+        rest.slice(5, name === "breaks" ? -12 : undefined),
+      ];
+      return arrivingPage(clock, [start, 200, ...parts.slice(2)]);
+    });
+    const { ids, error } = await readIds(client.records({ top: 10 }));
+    assert(error instanceof DataStreamError && error.hint.includes("start again"), String(error));
+    assertEquals([ids, error.rows, requests], [[2], 1, ["null 10"]]);
+  });
+}
+
+for (const type of [undefined, "bytes"] as const) {
+  Deno.test(`records() deliver rows before their page ends when its body is a ${type ?? "stream"}`, async () => {
+    const { client, clock } = clientOfFirstPage((clock) => {
+      const [start, rest] = twoTexts([2, 4, 6, 8], 6);
+      const { body } = arrivingPage(clock, [
+        start.slice(0, -5),
+        200,
+        start.slice(-5),
+        10_000,
+        rest,
+      ]);
+      const chunks = body!.getReader();
+      const source = {
+        type,
+        async pull(controller: ReadableStreamController<Uint8Array<ArrayBuffer>>) {
+          const { done, value } = await chunks.read();
+          if (!done) return controller.enqueue(value);
+          controller.close();
+          if ("byobRequest" in controller) controller.byobRequest?.respond(0);
+        },
+      };
+      const stream = new ReadableStream(source as UnderlyingByteSource);
+      return new Response(stream, { headers: { "content-type": "application/json" } });
+    });
+    const reader = client.records({ select: ["Id"], top: 10 }).csv().getReader();
+    const read = async () => new TextDecoder().decode((await reader.read()).value);
+    // The last row that has arrived may be incomplete. One that was, is read again when its bytes have doubled.
+    assertEquals([await read(), clock.now()], ["Id\r\n2\r\n", 200]);
+    assertEquals([await read(), clock.now()], ["4\r\n6\r\n", 10_200]);
+  });
+}
+
+// The last rows are not the first ones of the page: a request behind one of them would not get the others.
+const lastRows = JSON.stringify({ value: rowsOf([6, 8]) });
+const firstRows = JSON.stringify({ value: rowsOf([2, 4]) });
+const doubtful: [name: string, body: string][] = [
+  ["another value before it", `{"message":"busy"}${lastRows}`],
+  ["another value after it", `${firstRows}${lastRows}`],
+  ["a second list of rows", `${firstRows.slice(0, -1)},${lastRows.slice(1)}`],
+];
+for (const [name, body] of doubtful) {
+  for (const at of [body.length - 10, body.length]) {
+    Deno.test(`records() give each row once when a page of ${body.length} bytes has ${name} and breaks at ${at}`, async () => {
+      const { client } = clientOfFirstPage((clock) =>
+        arrivingPage(clock, [body.slice(0, at >> 1), 200, body.slice(at >> 1, at), 200], "reset")
+      );
+      assertEquals(await readIds(client.records()), { ids: [2, 4, 6, 8], error: undefined });
+    });
+  }
+}
+
+for (const id of ["null", '"x"', "9007199254740992"]) {
+  Deno.test(`records() fail when a row with Id ${id} comes after rows were delivered, and the page breaks`, async () => {
+    const [start, rest] = twoTexts([2, 4, 6, 8], 4);
+    const { client } = clientOfFirstPage((clock) =>
+      arrivingPage(clock, [start, 200, rest.replace("6", id), 200], "reset")
+    );
+    const { ids, error } = await readIds(client.records());
+    assertEquals(ids, [...new Set(ids)]);
+    assert(ids.length === 4 || String(error).includes("start again"), `${ids} ${error}`);
+  });
+}
+
+Deno.test("csv() fails when a field is new after the header was delivered, and names it", async () => {
+  const { client } = clientOfFirstPage((clock) =>
+    arrivingPage(clock, ['{"value":[{"Id":1},{"Id":2}', 200, ',{"Id":3', ',"New":1}]}'])
+  );
+  const { error } = await readCsvIds(client.records());
+  assert(String(error).includes('Field "New" first appears after the header was written'));
+});
+
+Deno.test("csv() delivers no row before maxRows is checked", async () => {
+  const { client } = clientOfFirstPage((clock) => {
+    const [start, rest] = twoTexts([2, 4, 6, 8], 6);
+    return arrivingPage(clock, [start, 200, rest]);
+  });
+  const { text, error } = await readCsvIds(client.records({ select: ["Id"], maxRows: 3, top: 4 }));
+  assertEquals(text, "");
+  assert(String(error).includes("4 rows"), String(error));
+});
+
+/** Reads CSV up to its end or an error. */
+async function readCsvIds(query: Query<object>): Promise<{ text: string; error?: unknown }> {
+  let text = "";
+  try {
+    for await (const chunk of query.csv()) text += new TextDecoder().decode(chunk);
+    return { text };
+  } catch (error) {
+    return { text, error };
+  }
+}
+
+Deno.test("batches() return whole pages when pages arrive slowly", async () => {
+  const { client } = clientOfFirstPage((clock) => {
+    const [start, rest] = twoTexts([2, 4, 6, 8], 6);
+    return arrivingPage(clock, [start, 200, rest]);
+  });
+  const batches = await Array.fromAsync(client.records().batches({ format: "csv" }));
+  assertEquals(batches.map(({ rows }) => rows), [4, 0]);
+});
+
+for (const [name, query, ahead] of [["no limit", {}, 2], ["a limit", { limit: 90 }, 1]] as const) {
+  Deno.test(`csv() sends ${ahead} requests when one page of a query with ${name} is read`, async () => {
+    const { client, clock, requests } = pagedClient({ ids: HUNDRED });
+    const options = { select: ["Id"] as const, partition: "never" as const, top: 30, ...query };
+    const reader = client.records(options).csv().getReader();
+    await reader.read();
+    await clock.sleep(100_000);
+    assertEquals(requests.length, ahead);
+    await reader.cancel();
+  });
+}
+
+const streams: [
+  name: string,
+  stop: (clock: FakeClock, abort: () => void) => void,
+  message: string,
+][] = [
+  ["its timeout", () => {}, "no bytes within 30 s"],
+  ["its signal", (clock, abort) => clock.sleep(1_000).then(abort), "stopped"],
+];
+for (const [name, stop, message] of streams) {
+  Deno.test(`records() end by ${name} when a byte stream is closed while a read is pending`, async () => {
+    const controller = new AbortController();
+    const { client, clock } = pagedClient({
+      ids: HUNDRED,
+      change: () => {
+        let isBegun = false;
+        const body = new ReadableStream({
+          type: "bytes",
+          pull(controller) {
+            // Without `respond(0)`, the pending read never ends.
+            if (isBegun) return controller.close();
+            isBegun = true;
+            controller.enqueue(new TextEncoder().encode('{"value":['));
+          },
+        });
+        return new Response(body, { headers: { "content-type": "application/json" } });
+      },
+    }, { retry: { attempts: 1 } });
+    stop(clock, () => controller.abort(new Error("stopped")));
+    const { error } = await readIds(client.records({ signal: controller.signal }));
+    assert(String(error).includes(message), String(error));
+  });
+}
+
+const outages: [name: string, seconds: number, status: number][] = [
+  ["an outage of 10 s", 10, 503],
+  ["an outage of 10 s with timeouts", 10, 504],
+  ["an outage of 40 s with timeouts", 40, 504],
+  ["429 without Retry-After for 10 minutes", 600, 429],
+];
+for (const [name, seconds, status] of outages) {
+  Deno.test(`observations() survive ${name}, and are not split`, async () => {
+    const { random } = Math;
+    try {
+      for (const jitter of [0.5, 0.999]) {
+        Math.random = () => jitter;
+        const service = largeService(60_000, 1_000);
+        const clock = new FakeClock();
+        const requests: string[] = [];
+        let begin: number | undefined;
+        const fetch = async (request: Request) => {
+          requests.push(request.url);
+          if (requests.length > 3) begin ??= clock.now();
+          const isDown = begin !== undefined && clock.now() - begin < seconds * 1_000;
+          return isDown ? new Response("", { status }) : await service.fetch(request);
+        };
+        const client = new DataStream({ baseUrl: LARGE, clock, fetch });
+        await assertEachOnce(client.observations({ select: ["Id"] }), 60_000, clock);
+        assert(requests.every((url) => !url.includes("LocationId%20")), requests.join("\n"));
+      }
+    } finally {
+      Math.random = random;
+    }
+  });
+}
+
+Deno.test("records() report the message of an error in a page without the key", async () => {
+  const error = { message: "for key k3y-of-a-test:\nno more" };
+  const { client } = pagedClient({ ids: [], change: () => Response.json({ value: [], error }) });
+  await assertRejects(
+    () => client.records().toArray(),
+    DataStreamError,
+    "got an error in the page (for key [key]: no more), 6 times",
+  );
+});
+
+Deno.test("records() do not call the status 304 a redirect", async () => {
+  const { client } = pagedClient({ ids: [], change: () => new Response(null, { status: 304 }) });
+  const error = await assertRejects(() => client.records().toArray(), DataStreamError, "304");
+  assertEquals([error.status, /redirect/i.test(error.message)], [304, false]);
+});
+
+const LARGE = "https://large.invalid/v1/odata/v4";
+
+/** Creates a client of a service whose requests for observations may be refused. */
+function clientOfLarge(
+  service: LargeService,
+  refuse: (options: URLSearchParams, now: number) => number | undefined = () => undefined,
+) {
+  const clock = new FakeClock();
+  const requests: string[] = [];
+  const client = new DataStream({
+    baseUrl: LARGE,
+    clock,
+    fetch: async (request) => {
+      const { pathname, searchParams } = new URL(request.url);
+      requests.push(decodeURIComponent(request.url.slice(LARGE.length)));
+      const status = pathname.endsWith("/Observations")
+        ? refuse(searchParams, clock.now())
+        : undefined;
+      return status === undefined ? await service.fetch(request) : new Response("", { status });
+    },
+  });
+  return { client, clock, requests };
+}
+
+/** Asserts that a query of observations gives the rows with the Ids from 1 once, and returns the first row's time. */
+async function assertEachOnce(
+  query: Query<{ Id: number }>,
+  rows: number,
+  clock: FakeClock,
+): Promise<number> {
+  const seen = new Uint8Array(rows);
+  let first: number | undefined;
+  for await (const page of query.pages()) {
+    first ??= clock.now();
+    for (const { Id } of page) seen[Id - 1]!++;
+  }
+  assert(seen.every((times) => times === 1));
+  return first!;
+}
+
+const large: [
+  name: string,
+  service: () => LargeService,
+  rows: number,
+  most: number,
+  splits: boolean,
+][] = [
+  ["120,000 rows", () => largeService(120_000, 300), 120_000, 13, false],
+  ["1,000,000 rows", () => largeService(1_000_000, 30), 1_000_000, 101, false],
+  ["2,400,000 rows", () => largeService(2_400_000, 3_000), 2_400_000, 248, true],
+  ["1,300,000 rows of one location", () => largeService(1_300_000, 1, false), 1_300_000, 145, true],
+  [
+    "1,300,000 rows of one location, of which some have no date",
+    () => largeService(1_300_000, 1),
+    1_300_000,
+    137,
+    false,
+  ],
+];
+for (const [name, service, rows, most, splits] of large) {
+  Deno.test(`observations() give each row once with at most ${most} requests when there are ${name}`, async () => {
+    const { client, clock, requests } = clientOfLarge(service());
+    await assertEachOnce(client.observations({ select: ["Id"] }), rows, clock);
+    assert(requests.length <= most, `${requests.length} requests`);
+    const filters = new Set(
+      requests.filter((url) => url.includes("$skiptoken"))
+        .map((url) => /\$filter=([^&]*)/.exec(url)?.[1]),
+    );
+    assertEquals(filters.size > 1, splits, [...filters].join("; "));
+  });
+}
+
+Deno.test("observations() are not split when partition is never or the limit is at most 1,000,000", async () => {
+  for (const query of [{ partition: "never" }, { limit: 1_000_000 }] as const) {
+    const { client, requests } = clientOfLarge(largeService(1_100_000, 30));
+    await client.observations({ select: ["Id"], ...query }).pages().pipeTo(new WritableStream());
+    assert(requests.every((url) => !url.includes("LocationId ")), requests.at(-1));
+  }
+});
+
+Deno.test("observations() apply limit and skipToken across shards", async () => {
+  const { client } = clientOfLarge(largeService(1_300_000, 30));
+  const query = client.observations({ select: ["Id"], limit: 1_150_000, skipToken: "Id:100000" });
+  const seen = new Uint8Array(1_300_000);
+  for await (const page of query.pages()) for (const { Id } of page) seen[Id - 1]!++;
+  assertEquals(seen.reduce((sum, times) => sum + times, 0), 1_150_000);
+  assert(seen.every((times, row) => times <= (row < 100_000 ? 0 : 1)));
+});
+
+Deno.test("observations() give each row once when Locations lacks a location and counts are wrong", async () => {
+  for (const factor of [0.3, 2]) {
+    const service = largeService(1_200_000, 40);
+    let counted = 0;
+    const { client, clock } = clientOfLarge({
+      ...service,
+      async fetch(request) {
+        const { pathname, searchParams } = new URL(request.url);
+        if (pathname.endsWith("/Locations")) {
+          return Response.json({ value: [1085, 1141, "1022", 1057, 1239].map((Id) => ({ Id })) });
+        }
+        const response = await service.fetch(request);
+        // The count of the whole query is right.
+        if (!searchParams.has("$count") || ++counted === 1) return response;
+        return Response.json({ value: Math.floor(Number((await response.json()).value) * factor) });
+      },
+    });
+    await assertEachOnce(client.observations({ select: ["Id"] }), 1_200_000, clock);
+  }
+});
+
+Deno.test("observations() keep the meaning of an unchecked filter when they are split", async () => {
+  const service = largeService(1_100_000, 30);
+  const filters = new Set<string>();
+  const { client, clock } = clientOfLarge({
+    ...service,
+    fetch(request) {
+      const url = new URL(request.url);
+      const filter = url.searchParams.get("$filter") ?? "";
+      if (url.searchParams.has("$skiptoken")) filters.add(filter);
+      const rest = filter.replace(/^\(?a or b\)?( and )?/, "");
+      url.searchParams.set("$filter", rest || "LocationId gt 0");
+      return service.fetch(new Request(url));
+    },
+  });
+  const query = client.observations({ unchecked: true, filter: "a or b", select: ["Id"] });
+  await assertEachOnce(query as Query<{ Id: number }>, 1_100_000, clock);
+  assert(filters.size > 1 && [...filters].every((f) => /^\(a or b\) and LocationId /.test(f)));
+});
+
+Deno.test("observations() of a box over 2,000 locations take 8 requests", async () => {
+  const { client, requests } = clientOfLarge(largeService(20_000, 4_000));
+  const within = { west: -68, south: 44, east: -59, north: 48 };
+  const rows = await client.observations({ within, select: ["Id", "LocationId"] }).toArray();
+  assertEquals(new Set(rows.map(({ Id }) => Id)).size, rows.length);
+  assert(rows.length > 5_000 && rows.every(({ LocationId }) => LocationId % 2 === 1));
+  assertEquals([requests.length, requests.filter((url) => url.includes("$count")).length], [8, 3]);
+});
+
+for (
+  const [name, refusesCounts, latest] of [["counts", false, 8_500], [
+    "no counts",
+    true,
+    22_500,
+  ]] as const
+) {
+  Deno.test(`observations() are split by location when the service has 504 for the whole query and ${name}`, async () => {
+    const { random } = Math;
+    Math.random = () => 0.999;
+    const { client, clock, requests } = clientOfLarge(
+      largeService(20_000, 12),
+      (options) => {
+        const isWhole = !options.get("$filter")?.includes("LocationId");
+        return isWhole && (refusesCounts || !options.has("$count")) ? 504 : undefined;
+      },
+    );
+    const reports: Progress[] = [];
+    const onProgress = (progress: Progress) => void reports.push(progress);
+    try {
+      const first = await assertEachOnce(client.observations({ onProgress }), 20_000, clock);
+      assert(first <= latest, `${first} ms`);
+    } finally {
+      Math.random = random;
+    }
+    const [split] = reports.filter(({ splitting }) => splitting !== undefined);
+    assertEquals([split?.splitting, split?.rows], ["location", 0]);
+    assertEquals([reports.at(-1)?.expectedRows, reports.at(-1)?.splitting], [20_000, undefined]);
+    const pages = requests.filter((url) => !url.includes("$count"));
+    // Three attempts at the whole query, and one at each of its shards.
+    assertEquals(requests.length - pages.length, refusesCounts ? 3 + 12 : 1);
+    assertEquals(pages.slice(0, 4).map((url) => url.split("?")[0]), [
+      "/Observations",
+      "/Observations",
+      "/Observations",
+      "/Locations",
+    ]);
+  });
+}
+
+Deno.test("observations() of a box fail at the row after maxRows", async () => {
+  const { client } = clientOfLarge(largeService(20_000, 4_000));
+  const within = { west: -68, south: 44, east: -59, north: 48 };
+  const query = client.observations({ within, select: ["Id"], maxRows: 12_000 });
+  let rows = 0;
+  const error = await assertRejects(async () => {
+    for await (const page of query.pages()) rows += page.length;
+  }, DataStreamError);
+  assert(rows > 0 && rows <= 12_000, `${rows}`);
+  assertEquals([error.kind, error.rows], ["too-many-rows", rows]);
+});
+
+for (const status of [408, 413, 504]) {
+  Deno.test(`observations() are split when the service answers ${status} after some pages`, async () => {
+    let pages = 0;
+    const { client, clock } = clientOfLarge(
+      largeService(20_000, 12),
+      (options) =>
+        options.has("$count") || options.get("$filter")?.includes("LocationId") || ++pages < 4
+          ? undefined
+          : status,
+    );
+    await assertEachOnce(client.observations({ top: 2_000 }), 20_000, clock);
+  });
+}
+
+const unsplit: [
+  name: string,
+  query: object,
+  options: object,
+  isServed: (filter: string) => boolean,
+][] = [
+  ["partition is never", { partition: "never" }, {}, (filter) => filter.includes("LocationId")],
+  [
+    "only one attempt is allowed",
+    {},
+    { retry: { attempts: 1 } },
+    (filter) => filter.includes("LocationId"),
+  ],
+  ["it has one location", {}, {}, () => false],
+];
+for (const [name, query, options, isServed] of unsplit) {
+  Deno.test(`observations() fail when each page is refused and ${name}`, async () => {
+    const { client, requests } = clientOfLarge(
+      largeService(20_000, name.includes("one location") ? 1 : 12, false),
+      (options) =>
+        options.has("$count") || isServed(options.get("$filter") ?? "")
+          ? undefined
+          : requests.length > 50
+          ? 403
+          : 504,
+    );
+    const error = await assertRejects(
+      () => client.with(options).observations(query).toArray(),
+      DataStreamError,
+      "504",
+    );
+    assertEquals(error.status, 504);
+    assert(requests.length < 20, requests.join("\n"));
+  });
+}
+
+Deno.test("observations() grow their pages back after refused pages, and rarely request a size that is always refused", async () => {
+  const tops: number[] = [];
+  const { client, clock } = clientOfLarge(largeService(500_000, 30), (options) => {
+    if (!options.has("$top")) return undefined;
+    tops.push(Number(options.get("$top")));
+    return tops.at(-1)! > 2_500 ? 413 : undefined;
+  });
+  await assertEachOnce(client.observations({ select: ["Id"] }), 500_000, clock);
+  const refused = tops.filter((top) => top > 2_500).length;
+  assert(refused > 2 && refused <= 12, `${refused} refused of ${tops.length}`);
+});
+
+Deno.test("an error of a split or of a box does not name the position in the list of locations", async () => {
+  const { options } = upstream(
+    page([{ Id: 1 }], `${ROOT}/Locations?$skiptoken=Id:1`),
+    Response.json({}, { status: 400 }),
+  );
+  const within = { west: -68, south: 44, east: -59, north: 48 };
+  const query = new DataStream(options).records({ within });
+  const error = await assertRejects(() => query.toArray(), DataStreamError, "400");
+  assertEquals([error.rows, error.skipToken, error.hint.includes("delivered")], [
+    0,
+    undefined,
+    false,
+  ]);
+});
