@@ -3,9 +3,8 @@ import { ValidationError } from "../errors.ts";
 import type { CheckedCsvOptions, CsvOptions } from "../formats/csv.ts";
 import type { FormatName } from "../formats/formats.ts";
 import type { PageData, PageWriter, WriterState } from "../formats/page_writer.ts";
-import type { Clause, Literal } from "../odata/clause.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
-import { invalidValue, isCount, isListOfStrings, isObject } from "../validation.ts";
+import { invalidValue, isCount, isObject } from "../validation.ts";
 import type { StartConversion } from "./convert_page.ts";
 import { type Position, readParts } from "./read_parts.ts";
 import type { Run } from "./run.ts";
@@ -252,66 +251,11 @@ export function checkCursor(
   });
 }
 
-/** Whether a value, which may have been read from a file, is a cursor with valid members. */
+/**
+ * Whether a value, which may have been read from a file, has the form of a cursor. The digest tells whether it belongs to
+ * the query, so the members that `batches()` wrote are not checked one by one.
+ */
 export function isCursor(value: unknown): value is CheckedCursor {
-  return hasForm<Cursor>(value, {
-    version: (version) => version === CURSOR_VERSION,
-    query: isString,
-    shards: listOf(isShard),
-    rows: isCount,
-    unitRows: isCount,
-    unitCount: optional(isCount),
-    expectedRows: optional(isCount),
-    missingRows: optional(isCount),
-    isComplete: optional(isBoolean),
-    writer: optional(isWriterState),
-    dois: optional(isListOfStrings),
-  });
-}
-
-function isShard(value: unknown): boolean {
-  return hasForm<Shard>(value, { clauses: listOf(isClause), after: optional(isString) });
-}
-
-/** Operators of the clauses of shards. */
-const SPLIT_OPERATORS: unknown[] = ["gte", "lt", "in"] satisfies Clause["operator"][];
-
-function isClause(value: unknown): boolean {
-  return hasForm<Clause>(value, {
-    field: isString,
-    operator: (operator) => SPLIT_OPERATORS.includes(operator),
-    values: listOf((literal) => hasForm<Literal>(literal, { text: isString, quoted: isBoolean })),
-  });
-}
-
-function isWriterState(value: unknown): boolean {
-  return hasForm<WriterState>(value, {
-    isBegun: isBoolean,
-    hasRows: optional(isBoolean),
-    fields: optional(isListOfStrings),
-  });
-}
-
-type Check = (value: unknown) => boolean;
-
-/** Whether a value is an object whose members pass their checks. Other members are ignored. */
-function hasForm<T>(value: unknown, checks: Record<keyof T, Check>): boolean {
-  return isObject(value) &&
-    Object.entries<Check>(checks).every(([name, isValid]) => isValid(value[name]));
-}
-
-function optional(isValid: Check): Check {
-  return (value) => value === undefined || isValid(value);
-}
-
-function listOf(isValid: Check): Check {
-  return (value) => Array.isArray(value) && value.every(isValid);
-}
-
-function isBoolean(value: unknown): boolean {
-  return typeof value === "boolean";
-}
-
-function isString(value: unknown): boolean {
-  return typeof value === "string";
+  return isObject(value) && value.version === CURSOR_VERSION && typeof value.query === "string" &&
+    Array.isArray(value.shards) && isCount(value.rows) && isCount(value.unitRows);
 }
