@@ -1,11 +1,10 @@
-import type { Bytes } from "../bytes.ts";
+import { ByteBuffer } from "../formats/buffers.ts";
 import {
   brokenJson,
   completeIds,
   NO_ROW_LIST,
   type PageConversion,
   PageFault,
-  releaseBuffer,
   RowIdList,
   toRowId,
 } from "../formats/page_writer.ts";
@@ -18,22 +17,26 @@ export type StartConversion<T> = (options: { dropsId: boolean }) => PageConversi
  * Starts the conversion of a page to rows.
  *
  * @param toContent Converts the rows. Default: no conversion
+ * @param last Length (bytes) of the previous page, updated at the end of each page. A buffer of about this length rarely
+ *   has to grow
  */
 export function startRowConversion<R, T = R[]>(
   { dropsId }: { dropsId: boolean },
   toContent: (rows: R[]) => T = (rows) => rows as T,
+  last = { length: 0 },
 ): PageConversion<T> {
-  const body = new JsonBody();
+  const body = new ByteBuffer(last.length * 9 >> 3);
   const list = new RowIdList();
   return {
     get ids() {
       return list.ids;
     },
     takeableLength: 0,
-    feed: (bytes) => body.feed(bytes),
+    feed: (bytes) => body.append(bytes),
     take: () => ({ content: toContent([]), rows: 0 }),
     end() {
-      const page = body.parse();
+      last.length = body.length;
+      const page = parseBody(body);
       const { value, ...envelope } = isObject(page) ? page : {};
       if (!Array.isArray(value) || !value.every(isObject)) {
         const fault = new PageFault(NO_ROW_LIST);
@@ -52,39 +55,18 @@ export function startRowConversion<R, T = R[]>(
   };
 }
 
-/** Collects a body of JSON. */
-export class JsonBody {
-  #bytes: Bytes = new Uint8Array(0);
-  /** Length of the body (bytes). */
-  #length = 0;
-
-  /** Adds bytes. */
-  feed(bytes: Uint8Array): void {
-    const length = this.#length + bytes.length;
-    if (length > this.#bytes.length) {
-      const larger = new Uint8Array(2 * length);
-      larger.set(this.#bytes.subarray(0, this.#length));
-      releaseBuffer(this.#bytes);
-      this.#bytes = larger;
-    }
-    this.#bytes.set(bytes, this.#length);
-    this.#length = length;
-  }
-
-  /**
-   * Parses the JSON, and releases its bytes.
-   *
-   * @throws {PageFault} If it is malformed
-   */
-  parse(): unknown {
-    const bytes = this.#bytes.subarray(0, this.#length);
-    try {
-      const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-      releaseBuffer(bytes);
-      return JSON.parse(text);
-    } catch {
-      // The message of `JSON.parse` would quote the response, which may contain the API key.
-      throw brokenJson();
-    }
+/**
+ * Parses the JSON of a body, and releases its bytes.
+ *
+ * @throws {PageFault} If it is malformed
+ */
+export function parseBody(body: ByteBuffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body.from(0)));
+  } catch {
+    // The message of `JSON.parse` would quote the response, which may contain the API key.
+    throw brokenJson();
+  } finally {
+    body.release();
   }
 }

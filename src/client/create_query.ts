@@ -215,8 +215,9 @@ type NextBatch<T> = ReturnType<typeof requestBatches<T>>;
 /** Creates a converter of pages to rows. */
 function rowConverter<R extends object>(collectsDois = false): PageConverter<R[]> {
   const toContent = (data: R[]) => ({ data, dois: collectsDois ? data.flatMap(doiOf) : [] });
+  const last = { length: 0 };
   return {
-    start: (options) => startRowConversion(options, toContent),
+    start: (options) => startRowConversion(options, toContent, last),
     end: () => [],
   };
 }

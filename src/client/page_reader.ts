@@ -3,7 +3,8 @@ import type { Clock } from "../clock.ts";
 import { DataStreamError, oneLine } from "../errors.ts";
 import { type CompleteIds, type PageConversion, PageFault } from "../formats/page_writer.ts";
 import { isCount, isObject } from "../validation.ts";
-import { JsonBody } from "./convert_page.ts";
+import { ByteBuffer } from "../formats/buffers.ts";
+import { parseBody } from "./convert_page.ts";
 import { FailedAttempt } from "./http_error.ts";
 import { readSkipToken } from "./next_link.ts";
 import { type PageRequest, toSystemQueryOptions } from "./page_request.ts";
@@ -228,13 +229,13 @@ function greatestOf(ids: Float64Array): number {
  */
 export async function readCount(response: ServiceResponse): Promise<number> {
   requireJson(response);
-  const json = new JsonBody();
+  const json = new ByteBuffer(0);
   let body: unknown;
   try {
     for (let bytes = await response.read(); bytes; bytes = await response.read()) {
-      json.feed(bytes);
+      json.append(bytes);
     }
-    body = json.parse();
+    body = parseBody(json);
   } catch (error) {
     throw error instanceof PageFault ? toAttemptError(response, error) : error;
   }
