@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "../../src/clock.ts";
-import type { AcquireAnswer, RateLimiter } from "../../src/client/rate_limiter.ts";
-import { createSharedLimiter } from "../../src/client/shared_limiter.ts";
+import { type Answer, createLimiter, type RateLimiter } from "../../src/client/rate_limiter.ts";
+import { sendUntilAnswered } from "../../src/client/shared_limiter.ts";
 
 /** Methods of a Durable Object's stub that the rate limiter uses. */
 export interface ObjectStub {
@@ -45,6 +45,7 @@ export interface ObjectLimiterOptions {
 
 /** Origin of the URLs of messages. The object uses only their paths. */
 const OBJECT_URL = "https://rate-limiter.invalid";
+
 /**
  * Creates a rate limiter that all isolates of a Worker share: a Durable Object for each origin and API key.
  *
@@ -71,32 +72,25 @@ export function durableObjectRateLimiter<Id>(
   namespace: ObjectNamespace<Id>,
   { waitUntil, clock = systemClock }: ObjectLimiterOptions = {},
 ): RateLimiter {
-  return createSharedLimiter(
+  return createLimiter(
     ({ origin, keyHash }) => {
-      const name = `${origin} ${keyHash ?? "without a key"}`;
-      const send = <T>(path: string, body: object) =>
+      const id = namespace.idFromName(`${origin} ${keyHash ?? "without a key"}`);
+      async function send<T>(path: string, message: object): Promise<T> {
+        const init = { method: "POST", body: JSON.stringify(message) };
         // A stub belongs to one request of the Worker, and is not usable after an error.
-        sendMessage<T>(namespace.get(namespace.idFromName(name)), path, body);
+        const response = await namespace.get(id).fetch(OBJECT_URL + path, init);
+        if (response.status === 200) return await response.json();
+        throw new Error(`the Durable Object responded to ${path} with status ${response.status}`);
+      }
       return {
-        acquire: (message) => send<AcquireAnswer>("/acquire", message),
+        acquire: (message) => send<Answer>("/acquire", message),
         extend: (id) => send<boolean>("/extend", { id }),
         release: (id, outcome) => send("/release", { id, ...outcome }),
         penalize: (blockTime) => send("/penalize", { blockTime }),
       };
     },
     clock,
+    sendUntilAnswered(clock),
     waitUntil,
   );
-}
-
-/** Sends a message to the object, and returns its result. */
-async function sendMessage<T>(stub: ObjectStub, path: string, body: object): Promise<T> {
-  const response = await stub.fetch(OBJECT_URL + path, {
-    method: "POST",
-    body: JSON.stringify(body),
-  });
-  if (response.status !== 200) {
-    throw new Error(`the Durable Object responded to ${path} with status ${response.status}`);
-  }
-  return await response.json();
 }

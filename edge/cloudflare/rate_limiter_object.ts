@@ -1,18 +1,14 @@
 import type { Clock } from "../../src/clock.ts";
 import {
-  type AcquireAnswer,
-  type AcquireMessage,
   createGate,
-  extend,
   type Gate,
-  penalize,
-  release,
-  waitForPermit,
+  type GateMessages,
+  openGate,
 } from "../../src/client/rate_limiter.ts";
 import { MAX_POLL_TIME } from "../../src/client/shared_limiter.ts";
 
-/** Name of the state in the storage of the object. */
-const STATE = "gate";
+/** Name of the state in the storage of the object. Change it with the format. */
+const STATE = "gate-2";
 
 /** Methods of a Durable Object's storage that {@linkcode RateLimiterObject} uses. */
 export interface ObjectStorage {
@@ -47,9 +43,7 @@ const objectClock: Clock = {
  * ```
  */
 export class RateLimiterObject {
-  readonly #storage: ObjectStorage;
-  readonly #clock: Clock;
-  #loading: Promise<Gate> | undefined;
+  readonly #gate: GateMessages;
 
   /**
    * Creates the object. The runtime calls the constructor.
@@ -59,8 +53,21 @@ export class RateLimiterObject {
    * @param clock Clock for tests. Default: the wall clock
    */
   constructor({ storage }: ObjectContext, _environment?: unknown, clock: Clock = objectClock) {
-    this.#storage = storage;
-    this.#clock = clock;
+    let gate: Gate | undefined;
+    async function load(): Promise<Gate> {
+      const stored = await storage.get<Gate>(STATE) ?? createGate(true);
+      // Extensions are not stored. A holder that is running extends its permit within a second.
+      return { ...stored, seenAt: clock.now() };
+    }
+    async function change<T>(apply: (gate: Gate, now: number) => T): Promise<T> {
+      const loaded = gate ?? await load();
+      gate ??= loaded; // another message may have loaded it first
+      const stored = storedFields(gate);
+      const result = apply(gate, clock.now());
+      if (storedFields(gate) !== stored) await storage.put(STATE, gate);
+      return result;
+    }
+    this.#gate = openGate(change, { pollTime: MAX_POLL_TIME }, clock);
   }
 
   /**
@@ -70,54 +77,27 @@ export class RateLimiterObject {
    * @returns The result as JSON
    */
   async fetch(request: Request): Promise<Response> {
-    const gate = await (this.#loading ??= this.#load());
-    const message = await request.json();
-    const { id } = message;
-    const now = this.#clock.now();
-    switch (new URL(request.url).pathname) {
-      case "/acquire":
-        return Response.json(await this.#acquire(gate, message, request.signal));
-      case "/extend":
-        return Response.json(extend(gate, id, now)); // not stored: see #load()
-      case "/release":
-        if (release(gate, id, message, now)) await this.#save(gate);
-        return Response.json(null);
-      case "/penalize":
-        penalize(gate, message.blockTime, now);
-        await this.#save(gate);
-        return Response.json(null);
-      default:
-        return new Response("Unknown message\n", { status: 404 });
-    }
-  }
-
-  async #acquire(gate: Gate, message: AcquireMessage, signal: AbortSignal): Promise<AcquireAnswer> {
-    const { requestsPerSecond, maxWait } = message;
-    const terms = {
-      requestsPerSecond: requestsPerSecond ?? Infinity,
-      maxWait: maxWait ?? Infinity,
-    }; // not in JSON
-    const clock = this.#clock;
-    const answer = await waitForPermit(gate, { ...message, ...terms }, MAX_POLL_TIME, clock, signal)
-      .catch(() => ({ wait: 0 })); // the connection was closed
-    if ("granted" in answer) await this.#save(gate);
-    return answer;
-  }
-
-  async #load(): Promise<Gate> {
+    const { id, blockTime, ...rest } = await request.json();
+    const { acquire, extend, release, penalize } = this.#gate;
+    const messages: Record<string, () => unknown> = {
+      "/acquire": () => acquire({ id, ...rest }),
+      "/extend": () => extend(id),
+      "/release": () => release(id, rest),
+      "/penalize": () => penalize(blockTime),
+    };
+    const answer = messages[new URL(request.url).pathname];
+    if (answer === undefined) return new Response("Unknown message\n", { status: 404 });
+    const leave = () => void release(id, {});
+    request.signal.addEventListener("abort", leave); // the connection is closed
     try {
-      const gate = await this.#storage.get<Gate>(STATE) ?? createGate(true);
-      // Extensions are not stored. A holder that is running extends its permit within a second.
-      if (gate.holder !== undefined) gate.holder.seenAt = this.#clock.now();
-      return gate;
-    } catch (error) {
-      this.#loading = undefined; // the next message tries again
-      throw error;
+      return Response.json(await answer() ?? null);
+    } finally {
+      request.signal.removeEventListener("abort", leave);
     }
   }
+}
 
-  /** Stores the state. Requests that wait are not stored: they send their messages again. */
-  #save(gate: Gate): Promise<void> {
-    return this.#storage.put(STATE, { ...gate, queue: [] });
-  }
+/** Text that differs after each change that must be stored. */
+function storedFields({ holder, blockedUntil, slowdown }: Gate): string {
+  return `${holder} ${blockedUntil} ${slowdown}`;
 }

@@ -21,7 +21,7 @@
  *
  * ## Store
  *
- * The limiter has one entry for each origin and API key: `["weir", "rate-limit", origin, hash of the key]`. It
+ * The limiter has one entry for each origin and API key: `["weir", "rate-limit-2", origin, hash of the key]`. It
  * contains the permit and the penalties, but not the API key, and expires when it is unused. If the store cannot be reached,
  * a request waits for up to 10 seconds, and then fails. The client then tries it again.
  *
@@ -37,18 +37,15 @@
  */
 import { type Clock, systemClock } from "../../src/clock.ts";
 import {
-  acquire,
+  cacheByTarget,
   createGate,
-  createGates,
-  extend,
+  createLimiter,
   type Gate,
-  penalize,
+  openGate,
   type RateLimiter,
-  release,
-  sleepInTime,
-  waitForPermit,
+  type RateLimitTarget,
 } from "../../src/client/rate_limiter.ts";
-import { createSharedLimiter, MAX_POLL_TIME } from "../../src/client/shared_limiter.ts";
+import { MAX_POLL_TIME, sendUntilAnswered } from "../../src/client/shared_limiter.ts";
 import { invalidValue, requireOptions, requireType } from "../../src/validation.ts";
 
 export type {
@@ -64,11 +61,10 @@ const CLOCK_TOLERANCE = 5_000;
 const EXPIRY = 2 * 3_600_000;
 /** Maximum delay (ms) before a change is retried after a conflict. */
 const MAX_CONFLICT_DELAY = 20;
+/** Start of the keys of entries. Change its number with the format of the entries. */
+const KEY_PREFIX = ["weir", "rate-limit-2"];
 /** Time (ms) between two reads of the entry while another process has the permit. */
 const POLL_INTERVAL = 50;
-/** Version of the format of an entry. */
-const ENTRY_FORMAT = 2;
-
 /**
  * The methods of `Deno.Kv` that the limiter uses. Another store can implement them.
  *
@@ -133,8 +129,8 @@ export interface KvTransaction {
   check(entry: { key: readonly string[]; versionstamp: string | null }): KvTransaction;
   /** Sets an entry, which may be deleted after `expireIn` ms. */
   set(key: readonly string[], value: unknown, options: { expireIn: number }): KvTransaction;
-  /** Commits the transaction. `ok` is false if a check failed. */
-  commit(): Promise<{ ok: boolean }>;
+  /** Commits the transaction. `ok` is false if a check failed; else `versionstamp` is the one of the entry. */
+  commit(): Promise<{ ok: boolean; versionstamp?: string }>;
 }
 
 /**
@@ -159,22 +155,9 @@ export interface KvRateLimiterOptions {
   now?: (() => number) | undefined;
 }
 
-/** An entry of the store. */
-interface Entry {
-  format: typeof ENTRY_FORMAT;
-  /** Identifier of the change that wrote the entry. */
-  change: string;
+/** Gate in the store. Its times count from the change that wrote it. */
+interface StoredGate extends Gate {
   /** Time of the change in ms since 1970, by the clock of the process that wrote it. */
-  writtenAt: number;
-  /** The gate. Its times count from the change. */
-  gate: Gate;
-}
-
-/** The last read of an entry, by the clock of this process. */
-interface Known {
-  readAt: number;
-  change?: string;
-  /** Latest time at which the change can have been written. */
   writtenAt: number;
 }
 
@@ -207,103 +190,45 @@ export function createKvRateLimiter(kv: KvStore, options: KvRateLimiterOptions =
   if (typeof kv?.get !== "function" || typeof kv.atomic !== "function") {
     throw invalidValue("kv", "a database, such as the result of Deno.openKv()", kv);
   }
-  /** The requests of this process wait in line. Only the first one reads the entry. */
-  const lineOf = createGates(clock);
-  const entries = new WeakMap<Gate, Known>();
-  return createSharedLimiter((target) => {
-    const line = lineOf(target);
-    const known = entries.get(line) ?? { readAt: -Infinity, writtenAt: 0 };
-    entries.set(line, known);
-    const key = ["weir", "rate-limit", target.origin, target.keyHash ?? "none"];
-
-    /** Reads the entry. Converts its times to the clock of this process, by which none of them is too early. */
-    async function read() {
-      const lastReadAt = known.readAt;
-      known.readAt = clock.now();
-      const { value, versionstamp } = await kv.get(key);
-      const entry = value as Entry | null;
-      if (entry === null) return { gate: createGate(true), versionstamp };
-      if (entry.format !== ENTRY_FORMAT) {
-        throw new Error(
-          `the entry ${key.join(" ")} was written by another version of Weir: ` +
-            "use one version in all processes",
-        );
-      }
-      if (entry.change !== known.change) {
-        known.change = entry.change;
-        // It was written after the last read. The clocks can show that it was written earlier than now.
-        const age = Math.max(0, now() - entry.writtenAt - CLOCK_TOLERANCE);
-        known.writtenAt = Math.max(lastReadAt, clock.now() - age);
-      }
-      return { gate: addToTimes(entry.gate, known.writtenAt), versionstamp };
-    }
-
-    /** Changes the entry, again after a conflict with another process. */
-    async function update<T>(apply: (gate: Gate, now: number) => T): Promise<T> {
+  const openKvGate = ({ origin, keyHash = "none" }: RateLimitTarget) => {
+    const key = [...KEY_PREFIX, origin, keyHash];
+    /** The last known version of the entry, and the latest time at which it can have been written. */
+    let known: { versionstamp?: string | null | undefined; writtenAt: number } = { writtenAt: 0 };
+    async function change<T>(apply: (gate: Gate, now: number) => T): Promise<T> {
       for (;;) {
-        const { gate, versionstamp } = await read();
+        const { value, versionstamp } = await kv.get(key);
+        const stored = value as StoredGate | null;
+        if (stored !== null && versionstamp !== known.versionstamp) {
+          const age = Math.max(0, now() - stored.writtenAt - CLOCK_TOLERANCE);
+          known = { versionstamp, writtenAt: clock.now() - age };
+        }
+        const gate = stored === null ? createGate(true) : addToTimes(stored, known.writtenAt);
         const before = JSON.stringify(gate);
         const time = clock.now();
         const result = apply(gate, time);
-        gate.queue = [];
         if (JSON.stringify(gate) === before) return result;
-        const entry: Entry = {
-          format: ENTRY_FORMAT,
-          change: crypto.randomUUID(),
-          writtenAt: now(),
-          gate: addToTimes(gate, -time),
-        };
-        Object.assign(known, { change: entry.change, writtenAt: time });
-        const { ok } = await kv.atomic().check({ key, versionstamp })
-          .set(key, entry, { expireIn: EXPIRY }).commit();
-        if (ok) return result;
+        const next: StoredGate = { ...addToTimes(gate, -time), writtenAt: now() };
+        const commit = await kv.atomic().check({ key, versionstamp })
+          .set(key, next, { expireIn: EXPIRY }).commit();
+        if (commit.ok) {
+          known = { versionstamp: commit.versionstamp, writtenAt: time };
+          return result;
+        }
         await clock.sleep(MAX_CONFLICT_DELAY * Math.random());
       }
     }
-
-    return {
-      async acquire(message) {
-        const { id, requestsPerSecond, maxWait } = message;
-        const start = clock.now();
-        const turn = await waitForPermit(line, message, MAX_POLL_TIME, clock);
-        if (!("granted" in turn)) return turn;
-        const ticket = { id, since: 0, seenAt: 0, requestsPerSecond, deadline: start + maxWait };
-        for (let mayReclaim = false;;) {
-          const sentAt = clock.now();
-          const { answer, isFree } = await update((gate, time) => ({
-            answer: acquire(gate, ticket, time, mayReclaim),
-            isFree: gate.holder === undefined,
-          }));
-          if ("retryAfter" in answer) release(line, id, {}, clock.now());
-          if (!("wait" in answer)) return { ...answer, delay: sentAt - start };
-          if (clock.now() >= start + MAX_POLL_TIME) return { wait: 0 };
-          // The release of the permit counts from the first read that finds it, because clocks differ.
-          const wait = isFree ? Math.min(answer.wait, MAX_POLL_TIME) : POLL_INTERVAL;
-          mayReclaim = await sleepInTime(wait + POLL_INTERVAL * Math.random(), clock);
-        }
-      },
-      extend(id) {
-        extend(line, id, clock.now());
-        return update((gate, time) => extend(gate, id, time));
-      },
-      async release(id, outcome) {
-        const end = clock.now() - (outcome.responseAge ?? 0);
-        await update((gate, time) =>
-          release(gate, id, { ...outcome, responseAge: time - end }, time)
-        );
-        release(line, id, {}, clock.now());
-      },
-      penalize: (blockTime) => update((gate, time) => penalize(gate, blockTime, time)),
-    };
-  }, clock);
+    const times = { pollTime: MAX_POLL_TIME, pollInterval: POLL_INTERVAL };
+    return openGate(change, times, clock);
+  };
+  return createLimiter(cacheByTarget(openKvGate, clock), clock, sendUntilAnswered(clock));
 }
 
 /** Returns a gate whose times are later by a number of milliseconds. */
-function addToTimes({ startedAt, blockedUntil, holder, ...gate }: Gate, time: number): Gate {
+function addToTimes(gate: Gate, time: number): Gate {
   return {
     ...gate,
-    startedAt: startedAt === undefined ? undefined : startedAt + time,
-    blockedUntil: blockedUntil + time,
-    holder: holder && { ...holder, since: holder.since + time, seenAt: holder.seenAt + time },
+    startedAt: gate.startedAt + time,
+    blockedUntil: gate.blockedUntil + time,
+    seenAt: gate.seenAt + time,
   };
 }

@@ -152,16 +152,11 @@ export interface RateLimiter {
  */
 const INTERVAL_MARGIN = 1.06;
 /** Age after which a permit that was not extended is given to another request. */
-export const PERMIT_TTL = 5_000;
+const PERMIT_TTL = 5_000;
+/** Minimum wait before a request takes over a permit: a process that was busy first extends its own. */
+const MIN_TAKEOVER_WAIT = 1_000;
 /** Time without a sign of life after which a waiter is skipped. */
 const WAITER_TTL = 2_500;
-/**
- * Delay of a timer from which the machine is assumed to have been suspended. The holder then has this time to extend
- * its permit. The client extends it every second.
- */
-const MAX_TIMER_DELAY = 1_000;
-/** Longest delay that `setTimeout()` accepts. */
-const MAX_TIMEOUT = 2 ** 31 - 1;
 /**
  * Time without a request after which connections are assumed to be closed. The next request reaches the service later
  * than usual, because it opens a new connection.
@@ -173,51 +168,69 @@ const MAX_BLOCK_TIME = 3_600_000;
 const MAX_SLOWDOWN = 8;
 /** Minimum interval that a slowdown multiplies, for clients without a rate limit, whose interval is 0. */
 const MIN_SLOWED_INTERVAL = 500;
-/** Weight of the last permit in the average time. */
-const AVERAGE_WEIGHT = 0.25;
 /** Minimum time between two reductions of the slowdown. */
 const SLOWDOWN_TIME = 10_000;
+/** Weight of the last permit in the average time. */
+const AVERAGE_WEIGHT = 0.25;
 
 /** State of the rate limit of one origin and API key. */
-export interface Gate {
-  /** Whether several processes share it. Each of them opens its own connections. */
-  readonly isShared: boolean;
-  /** Time from which the interval to the next start counts; `undefined` before the first request. */
-  startedAt: number | undefined;
-  /** Interval that the last request asked for. */
+export type Gate = ReturnType<typeof createGate>;
+
+/**
+ * Creates the gate of an origin and key to which no request was sent.
+ *
+ * @param isShared Whether several processes share it. Each of them opens its own connections
+ */
+export function createGate(isShared: boolean) {
+  return {
+    isShared,
+    /** Request that has the permit. */
+    holder: undefined as string | undefined,
+    /** Last sign of life of the holder. */
+    seenAt: 0,
+    /** Whether the holder opens a connection. */
+    connects: false,
+    /** Time from which the interval to the next start counts. */
+    startedAt: -Infinity,
+    /** Interval that the last request asked for. */
+    interval: 0,
+    /** Factor on the interval: 1, 2, 4 or 8. */
+    slowdown: 1,
+    /** Time before which no request starts because of a 429. Later, the time of the last change of `slowdown`. */
+    blockedUntil: 0,
+    /** Moving average of the times for which permits were held. */
+    averageTime: 0,
+  };
+}
+
+/** Message that asks for the permit. It has durations, because the clocks of machines differ. */
+export interface AcquireMessage {
+  id: string;
+  /** Minimum time between the start of this request and those before and after it. */
   interval: number;
-  /** Time before which no request starts because of a 429. Later, the time of the last change of `slowdown`. */
-  blockedUntil: number;
-  /** Factor on the interval: 1, 2, 4 or 8. */
-  slowdown: number;
-  /** Moving average of the times for which permits were held. */
-  averageTime: number;
-  /** The request that has the permit since a time, its last sign of life, and whether it opens a connection. */
-  holder: { id: string; since: number; seenAt: number; connects: boolean } | undefined;
-  /** Requests that wait for the permit, in the order of `since`. */
-  queue: Ticket[];
+  /** Remaining time that the request may wait; `null` for no maximum, because JSON has no `Infinity`. */
+  maxWait: number | null;
+  /** Time since the request began to wait. It determines the place in the queue. */
+  waited: number;
 }
 
 /** A request that waits for the permit. */
-export interface Ticket {
-  id: string;
+export interface Ticket extends AcquireMessage {
   /** Time at which the request began to wait. */
   since: number;
-  /** Time of the last sign of life. `Infinity`: the request always leaves the queue when it ends. */
-  seenAt: number;
-  /** Maximum number of requests that start per second; `Infinity` for no limit. */
-  requestsPerSecond: number;
   /** Time after which the request no longer waits. */
   deadline: number;
-  /** Wakes the waiter, so that it calls `acquire()` again. */
-  wake?: () => void;
+  /** Time at which the request is skipped unless it has sent another message. */
+  expiresAt: number;
+  /** Ends the current wait. */
+  wake(): void;
 }
 
 /**
- * Result of `acquire()`: the permit, a refusal, or the time until the request may start. `wait` is 0 if only the
- * holder is in the way, and `Infinity` for a request that is not the first in the queue.
+ * Result of a request for the permit: the permit and the time that it took, a refusal, or the time after which to try
+ * again. `wait` is `Infinity` for a request that is not the first in the queue.
  */
-export type Answer = { granted: true } | PermitRefusal | { wait: number };
+export type Answer = { granted: true; delay: number } | PermitRefusal | { wait: number };
 
 /** Result of a request. */
 export interface Outcome {
@@ -227,84 +240,66 @@ export interface Outcome {
   succeeded?: boolean;
 }
 
-/** Creates the gate of an origin and key to which no request was sent. */
-export function createGate(isShared: boolean): Gate {
-  const times = { startedAt: undefined, interval: 0, blockedUntil: 0, slowdown: 1, averageTime: 0 };
-  return { isShared, ...times, holder: undefined, queue: [] };
-}
-
 /**
- * Grants the permit to a request if it is the first in the queue and may start now. A new request enters the queue.
+ * Grants the permit to a request if it is the first in the queue and may start now.
  *
- * @param mayReclaim Whether an expired permit can be granted. It must be false unless the caller has just slept and
- *   woken in time: if the machine was suspended, the holder could not extend its permit
+ * @param position Number of requests before it in the queue
  */
-export function acquire(gate: Gate, ticket: Ticket, now: number, mayReclaim: boolean): Answer {
-  const { queue, holder } = gate;
-  if (extend(gate, ticket.id, now)) return { granted: true }; // the answer to an earlier call was lost
-  if (!queue.includes(ticket)) enterQueue(queue, ticket);
-  while (queue[0] !== ticket && now - queue[0]!.seenAt >= WAITER_TTL) queue.shift();
+export function acquire(gate: Gate, ticket: Ticket, position: number, now: number): Answer {
+  const { id, since, deadline } = ticket;
+  if (extend(gate, id, now)) return { granted: true, delay: 0 }; // the answer to an earlier call was lost
   // The clock can have been set back.
-  gate.startedAt &&= Math.min(gate.startedAt, now);
+  gate.startedAt = Math.min(gate.startedAt, now);
+  gate.seenAt = Math.min(gate.seenAt, now);
   gate.blockedUntil = Math.min(gate.blockedUntil, now + MAX_BLOCK_TIME);
-  if (holder !== undefined) holder.seenAt = Math.min(holder.seenAt, now);
-  if (holder !== undefined && mayReclaim && now - holder.seenAt >= PERMIT_TTL) {
-    // A holder in another process may have sent its request at any time before the permit expired.
-    if (gate.isShared) gate.startedAt = holder.seenAt + PERMIT_TTL;
+  const expiry = Math.max(gate.seenAt + PERMIT_TTL, since + MIN_TAKEOVER_WAIT);
+  if (position === 0 && gate.holder !== undefined && now >= expiry) {
     gate.holder = undefined;
+    gate.startedAt = gate.seenAt + PERMIT_TTL; // the request may have been sent until then
   }
-  const { interval, wait } = remainingWait(gate, ticket, now);
-  const position = queue.indexOf(ticket);
+  const normal = Math.max(gate.interval, ticket.interval);
+  const { slowdown } = gate;
+  const interval = slowdown === 1 ? normal : Math.max(normal, MIN_SLOWED_INTERVAL) * slowdown;
+  const wait = Math.max(0, gate.startedAt + interval - now, gate.blockedUntil - now);
   if (position === 0 && gate.holder === undefined && wait === 0) {
-    const connects = gate.isShared || now - (gate.startedAt ?? -Infinity) > CONNECTION_TTL;
-    gate.holder = { id: ticket.id, since: now, seenAt: now, connects };
-    gate.startedAt = now;
-    gate.interval = intervalOf(ticket);
-    leaveQueue(queue, ticket);
-    return { granted: true };
+    gate.connects = gate.isShared || now - gate.startedAt > CONNECTION_TTL;
+    Object.assign(gate, { holder: id, seenAt: now, startedAt: now, interval: ticket.interval });
+    return { granted: true, delay: 0 };
   }
   const cycle = Math.max(interval, gate.averageTime);
-  const holderTime = gate.holder === undefined ? 0 : gate.holder.since + cycle - now;
-  const estimate = Math.max(wait, holderTime) + position * cycle;
-  if (now < ticket.deadline && now + estimate <= ticket.deadline) {
-    return { wait: position === 0 ? wait : Infinity };
+  const holderWait = gate.holder === undefined ? 0 : gate.startedAt + cycle - now;
+  const estimate = Math.max(wait, holderWait) + position * cycle;
+  if (now >= deadline || now + estimate > deadline) {
+    return { retryAfter: Math.max(estimate, cycle) };
   }
-  leaveQueue(queue, ticket);
-  return { retryAfter: Math.max(estimate, interval) };
+  if (position > 0) return { wait: Infinity };
+  return { wait: gate.holder === undefined ? wait : expiry - now }; // the release wakes it
 }
 
 /** Extends the permit of a request. Returns whether the request has it. */
-export function extend({ holder }: Gate, id: string, now: number): boolean {
-  if (holder?.id !== id) return false;
-  holder.seenAt = now;
+export function extend(gate: Gate, id: string, now: number): boolean {
+  if (gate.holder !== id) return false;
+  gate.seenAt = now;
   return true;
 }
 
-/** Releases the permit of a request, or removes the request from the queue. Returns whether it had the permit. */
+/** Releases the permit of a request, if it has it. */
 export function release(
   gate: Gate,
   id: string,
-  { responseAge, succeeded = false }: Outcome,
+  { responseAge = 0, succeeded = false }: Outcome,
   now: number,
-): boolean {
-  const { holder, queue } = gate;
-  const ticket = queue.find((other) => other.id === id);
-  if (ticket !== undefined) leaveQueue(queue, ticket);
-  if (holder?.id !== id) return false;
+): void {
+  if (gate.holder !== id) return;
   gate.holder = undefined;
-  gate.averageTime += AVERAGE_WEIGHT * (now - holder.since - gate.averageTime);
-  const [next] = queue;
-  // Otherwise it already sleeps until it may start.
-  if (next !== undefined && remainingWait(gate, next, now).wait === 0) next.wake?.();
+  gate.averageTime += AVERAGE_WEIGHT * (now - gate.startedAt - gate.averageTime);
   // Opening a connection delayed the arrival of this request. The next request may reuse the connection and arrive
   // without that delay, so an interval that counts from the start would be too short.
-  if (holder.connects && responseAge !== undefined) gate.startedAt = now - responseAge;
-  else if (gate.isShared) gate.startedAt = now;
+  if (gate.connects) gate.startedAt = now - responseAge;
   if (succeeded && gate.slowdown > 1 && now - gate.blockedUntil >= SLOWDOWN_TIME) {
     gate.slowdown /= 2;
     gate.blockedUntil = now;
   }
-  return true;
 }
 
 /**
@@ -315,26 +310,92 @@ export function release(
 export function penalize(gate: Gate, blockTime: number, now: number): void {
   gate.blockedUntil = Math.max(gate.blockedUntil, now + blockTime);
   gate.slowdown = Math.min(MAX_SLOWDOWN, gate.slowdown * 2);
-  for (const { wake } of gate.queue) wake?.(); // their waits may now exceed their maximum
 }
 
-function intervalOf({ requestsPerSecond }: Ticket): number {
-  return 1000 * INTERVAL_MARGIN / requestsPerSecond;
+/** Changes a stored gate. It may call the function again after a conflict with another process. */
+export type ChangeGate = <T>(apply: (gate: Gate, now: number) => T) => T | Promise<T>;
+
+/** Messages to a gate, in this process or in another one. */
+export interface GateMessages {
+  acquire(message: AcquireMessage): Promise<Answer>;
+  /** Returns whether the request has the permit. */
+  extend(id: string): boolean | Promise<boolean>;
+  /** Releases the permit, or removes the request from the queue. */
+  release(id: string, outcome: Outcome): Promise<unknown>;
+  penalize(blockTime: number): Promise<unknown>;
 }
 
-/** Returns the current interval before a request, and the time until it has passed and the key is not blocked. */
-function remainingWait(
-  gate: Gate,
-  ticket: Ticket,
-  now: number,
-): { interval: number; wait: number } {
-  const { startedAt = -Infinity, blockedUntil, slowdown } = gate;
-  const normal = Math.max(intervalOf(ticket), gate.interval);
-  const interval = slowdown === 1 ? normal : Math.max(normal, MIN_SLOWED_INTERVAL) * slowdown;
-  return { interval, wait: Math.max(0, startedAt + interval - now, blockedUntil - now) };
+/** Options of {@linkcode openGate}. */
+export interface GateOptions {
+  /**
+   * Time after which `acquire()` answers `{ wait: 0 }`, and the request sends its message again. It keeps its place for
+   * `WAITER_TTL` after its last message. `Infinity`: requests always leave the queue when they end.
+   */
+  pollTime: number;
+  /** Interval at which the first request looks for a permit that another process releases. Default: it is woken. */
+  pollInterval?: number;
 }
 
-/** Inserts a request into the queue, or replaces its ticket of an earlier call. */
+/**
+ * Returns the functions that answer messages to a stored gate. A request that waits is woken by the request before it,
+ * and has at most one timer.
+ */
+export function openGate(
+  change: ChangeGate,
+  { pollTime, pollInterval = 0 }: GateOptions,
+  clock: Clock,
+): GateMessages {
+  /** Waiting requests of this process, in the order of `since`. */
+  const queue: Ticket[] = [];
+  let lastHolder: string | undefined;
+  return {
+    async acquire(message) {
+      const start = clock.now();
+      const ticket: Ticket = {
+        ...message,
+        since: start - message.waited,
+        deadline: start + (message.maxWait ?? Infinity),
+        expiresAt: start + (pollTime === Infinity ? Infinity : WAITER_TTL),
+        wake() {},
+      };
+      enterQueue(queue, ticket);
+      for (;;) {
+        const woken = new Promise<void>((resolve) => ticket.wake = resolve);
+        const { answer, mustPoll } = await change((gate, now) => {
+          while (queue[0] !== ticket && (queue[0]?.expiresAt ?? Infinity) <= now) queue.shift();
+          return {
+            answer: acquire(gate, ticket, queue.indexOf(ticket), now),
+            mustPoll: pollInterval > 0 && gate.holder !== undefined && gate.holder !== lastHolder,
+          };
+        });
+        const now = clock.now();
+        if (!("wait" in answer)) {
+          if ("granted" in answer) lastHolder = ticket.id;
+          leaveQueue(queue, ticket);
+          return { ...answer, delay: now - start };
+        }
+        // A later message of the request, or its release, removes the ticket.
+        if (now >= start + pollTime || !queue.includes(ticket)) return { wait: 0 };
+        const wait = mustPoll ? Math.min(answer.wait, pollInterval) : answer.wait;
+        const next = now + wait + pollInterval * Math.random(); // so that no process is always the first
+        await sleepUntil(Math.min(next, start + pollTime, ticket.deadline), woken, clock);
+      }
+    },
+    extend: (id) => change((gate, now) => extend(gate, id, now)),
+    async release(id, outcome) {
+      const ticket = queue.find((other) => other.id === id);
+      if (ticket !== undefined) leaveQueue(queue, ticket);
+      await change((gate, now) => release(gate, id, outcome, now));
+      queue[0]?.wake();
+    },
+    async penalize(blockTime) {
+      await change((gate, now) => penalize(gate, blockTime, now));
+      for (const { wake } of queue) wake(); // their waits may now exceed their maximum
+    },
+  };
+}
+
+/** Inserts a request into the queue, or replaces its ticket of an earlier message. */
 function enterQueue(queue: Ticket[], ticket: Ticket): void {
   const earlier = queue.findIndex(({ id }) => id === ticket.id);
   const next = queue.findIndex(({ since }) => since > ticket.since);
@@ -342,120 +403,134 @@ function enterQueue(queue: Ticket[], ticket: Ticket): void {
   else queue.splice(next < 0 ? queue.length : next, 0, ticket);
 }
 
-/** Removes a request from the queue. Wakes the next one if it is now the first. */
+/** Removes a request from the queue, and ends its wait. Wakes the next request if it is now the first. */
 function leaveQueue(queue: Ticket[], ticket: Ticket): void {
   const position = queue.indexOf(ticket);
-  queue.splice(position, 1);
-  if (position === 0) queue[0]?.wake?.();
+  if (position >= 0) queue.splice(position, 1);
+  ticket.wake();
+  if (position === 0) queue[0]?.wake();
 }
 
-/** Message that asks for the permit. It has durations, because the clocks of machines differ. */
-export interface AcquireMessage {
-  id: string;
-  requestsPerSecond: number;
-  /** Remaining time that the request may wait. */
-  maxWait: number;
-  /** Time since the request began to wait. It determines the place in the queue. */
-  waited: number;
-}
-
-/** Answer to an `AcquireMessage`. `delay` is the time from the arrival of the message to the grant. */
-export type AcquireAnswer = Answer & { delay?: number };
-
-/**
- * Waits until a request has the permit of a gate in memory. The waiter is woken by the request before it, and has at
- * most one timer.
- *
- * @param pollTime Time after which the answer is `{ wait: 0 }`, and the request sends its message again. It keeps its
- *   place for `WAITER_TTL` after its last message. `Infinity`: requests always leave the queue when they end
- * @param signal Removes the request from the queue; the promise rejects with its reason
- */
-export async function waitForPermit(
-  gate: Gate,
-  { id, requestsPerSecond, maxWait, waited }: AcquireMessage,
-  pollTime: number,
-  clock: Clock,
-  signal?: AbortSignal,
-): Promise<AcquireAnswer> {
-  const start = clock.now();
-  const end = start + pollTime;
-  const seenAt = pollTime === Infinity ? Infinity : start;
-  const deadline = start + maxWait;
-  const ticket = { id, since: start - waited, seenAt, requestsPerSecond, deadline };
-  let mayReclaim = false;
-  try {
-    do {
-      const now = clock.now();
-      const answer = acquire(gate, ticket, now, mayReclaim);
-      if (!("wait" in answer)) return { ...answer, delay: now - start };
-      if (now >= end) break;
-      const wait = Math.min(answer.wait || timeToExpiry(gate, now), end - now, deadline - now);
-      mayReclaim = await sleepUntilWoken(ticket, wait, clock, signal);
-    } while (gate.queue.includes(ticket)); // else a later message of the request has replaced this one
-    return { wait: 0 };
-  } catch (error) {
-    if (gate.queue.includes(ticket)) leaveQueue(gate.queue, ticket);
-    throw error;
-  }
-}
-
-/** Returns the time after which the permit of the holder can be granted to another request. */
-function timeToExpiry({ holder }: Gate, now: number): number {
-  const remaining = holder!.seenAt + PERMIT_TTL - now;
-  return remaining > 0 ? remaining : MAX_TIMER_DELAY;
-}
-
-/** Sleeps. Returns false if the timer was so late that the machine was probably suspended. */
-export async function sleepInTime(
-  time: number,
-  clock: Clock,
-  signal?: AbortSignal,
-): Promise<boolean> {
-  const due = clock.now() + time;
-  await clock.sleep(Math.min(time, MAX_TIMEOUT), signal);
-  return clock.now() < due + MAX_TIMER_DELAY;
-}
-
-/**
- * Sleeps for a time, or until the waiter is woken. Returns whether the time has passed and the timer was in time.
- *
- * Another request wakes the waiter by a function, because workerd does not let it abort a signal of this one.
- */
-async function sleepUntilWoken(
-  ticket: Ticket,
-  wait: number,
-  clock: Clock,
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
+/** Sleeps until a time, `Infinity` for no timer, or until the promise resolves. */
+async function sleepUntil(time: number, woken: Promise<void>, clock: Clock): Promise<void> {
   const stopped = new AbortController();
-  const woken = new Promise<boolean>((resolve, reject) => {
-    ticket.wake = () => resolve(false);
-    if (wait < Infinity) sleepInTime(wait, clock, stopped.signal).then(resolve, reject);
-  });
+  // setTimeout() accepts 24 days at most.
+  const sleep = () => clock.sleep(Math.min(time - clock.now(), MAX_BLOCK_TIME), stopped.signal);
   try {
-    return await abortable(woken, signal);
+    await (time === Infinity ? woken : Promise.race([woken, sleep()]));
   } finally {
     stopped.abort("stopped"); // without a reason, an error with a stack would be created
   }
 }
 
-/** Number of gates of a process from which the unused ones are deleted. */
-const MAX_GATES = 1_000;
+/**
+ * Calls a function that sends a message.
+ *
+ * @param timeout Maximum time for the answer
+ */
+export type Send = <T>(
+  call: () => T | Promise<T>,
+  timeout: number,
+  signal?: AbortSignal,
+) => Promise<T>;
 
-/** Returns a function that returns the gate of an origin and key in the memory of this process. */
-export function createGates(clock: Clock): (target: RateLimitTarget) => Gate {
-  const gates = new Map<string, Gate>();
-  const isUnused = ({ holder, queue, startedAt = 0, blockedUntil }: Gate) =>
-    holder === undefined && queue.length === 0 &&
-    clock.now() - Math.max(startedAt, blockedUntil) > MAX_BLOCK_TIME;
-  return ({ origin, keyHash = "" }) => {
-    const name = `${origin} ${keyHash}`;
-    const gate = gates.get(name) ?? createGate(false);
-    if (gates.size >= MAX_GATES) {
-      for (const [other, old] of gates) if (isUnused(old)) gates.delete(other);
+/** Maximum time without an answer of a store in another process. */
+const STORE_TIMEOUT = 10_000;
+/**
+ * Maximum time without an answer to the extension of a permit, and maximum age of a permit that arrives. The client
+ * extends its permit every second. A permit that is lost is thus noticed before it expires.
+ */
+const EXTENSION_TIMEOUT = 2_000;
+
+/**
+ * Creates a rate limiter.
+ *
+ * @param gateOf Returns the gate of an origin and key
+ * @param send Sends the messages to the gates. Default: they are in this process, and always answer
+ * @param waitUntil Called with the promise of each message that must be sent after its request has ended
+ */
+export function createLimiter(
+  gateOf: (target: RateLimitTarget) => GateMessages,
+  clock: Clock,
+  send: Send = async (call, _, signal) => await abortable(Promise.resolve(call()), signal),
+  waitUntil?: (promise: Promise<unknown>) => void,
+): RateLimiter {
+  /** Sends a message that the caller may not await. */
+  function sendDetached(call: () => Promise<unknown>): Promise<unknown> {
+    const sent = send(call, STORE_TIMEOUT);
+    waitUntil?.(sent.catch(() => {}));
+    return sent;
+  }
+
+  function createPermit(gate: GateMessages, id: string): Permit {
+    let respondedAt: number | undefined;
+    return {
+      responded: () => void (respondedAt = clock.now()),
+      extend: () => send(() => gate.extend(id), EXTENSION_TIMEOUT),
+      async release(outcome) {
+        await sendDetached(() => {
+          const responseAge = respondedAt === undefined ? undefined : clock.now() - respondedAt;
+          return gate.release(id, { responseAge, succeeded: outcome === "success" });
+        });
+      },
+    };
+  }
+
+  return {
+    async acquire({ requestsPerSecond, maxWait = Infinity, ...target }, signal) {
+      signal?.throwIfAborted();
+      const gate = gateOf(target);
+      const id = crypto.randomUUID();
+      const interval = 1000 * INTERVAL_MARGIN / requestsPerSecond;
+      const start = clock.now();
+      let sentAt = start;
+      let sent: Promise<Answer> | undefined;
+      const call = () => {
+        sentAt = clock.now();
+        const waited = sentAt - start;
+        return sent = gate.acquire({ id, interval, maxWait: maxWait - waited, waited });
+      };
+      try {
+        for (;;) {
+          const answer = await send(call, STORE_TIMEOUT, signal);
+          if ("retryAfter" in answer) return answer;
+          if ("granted" in answer) {
+            const permit = createPermit(gate, id);
+            if (clock.now() - sentAt - answer.delay < EXTENSION_TIMEOUT) return permit;
+            await permit.release(); // it arrived too late to be used
+          } else if (!("wait" in answer)) throw new Error("its store gave an unknown answer");
+        }
+      } catch (error) {
+        const leave = () => void sendDetached(() => gate.release(id, {})).catch(() => {});
+        leave();
+        sent?.then((answer) => "granted" in answer && leave()).catch(() => {});
+        throw error;
+      }
+    },
+    async penalize(target, blockTime) {
+      await sendDetached(() => gateOf(target).penalize(blockTime));
+    },
+  };
+}
+
+/** Number of origins and keys from which the unused ones are forgotten. */
+const MAX_TARGETS = 1_000;
+
+/** Returns a function that creates a value for each origin and key, and keeps it for an hour at least. */
+export function cacheByTarget<T>(
+  create: (target: RateLimitTarget) => T,
+  clock: Clock,
+): (target: RateLimitTarget) => T {
+  const entries = new Map<string, { value: T; usedAt: number }>();
+  return (target) => {
+    const now = clock.now();
+    const name = `${target.origin} ${target.keyHash ?? ""}`;
+    const { value } = entries.get(name) ?? { value: create(target) };
+    entries.set(name, { value, usedAt: now });
+    for (const [other, { usedAt }] of entries.size > MAX_TARGETS ? entries : []) {
+      if (now - usedAt > MAX_BLOCK_TIME) entries.delete(other);
     }
-    gates.set(name, gate);
-    return gate;
+    return value;
   };
 }
 
@@ -484,32 +559,10 @@ export function processLimiter(clock: Clock): RateLimiter {
 }
 
 /** Creates a rate limiter in the memory of the process. */
-export function createProcessLimiter(clock: Clock, signOfLifeInterval: number): RateLimiter {
-  const gateOf = createGates(clock);
-  let lastId = 0;
-  return {
-    async acquire({ requestsPerSecond, maxWait = Infinity, ...target }, signal) {
-      signal?.throwIfAborted();
-      const gate = gateOf(target);
-      const id = `${++lastId}`;
-      const start = clock.now();
-      let respondedAt: number | undefined;
-      for (;;) {
-        const waited = clock.now() - start;
-        const message = { id, requestsPerSecond, maxWait: maxWait - waited, waited };
-        const answer = await waitForPermit(gate, message, signOfLifeInterval, clock, signal);
-        if ("retryAfter" in answer) return answer;
-        if ("wait" in answer) continue;
-        return {
-          responded: () => void (respondedAt = clock.now()),
-          extend: () => extend(gate, id, clock.now()),
-          release(outcome) {
-            const responseAge = respondedAt === undefined ? undefined : clock.now() - respondedAt;
-            release(gate, id, { responseAge, succeeded: outcome === "success" }, clock.now());
-          },
-        };
-      }
-    },
-    penalize: (target, blockTime) => penalize(gateOf(target), blockTime, clock.now()),
+export function createProcessLimiter(clock: Clock, pollTime: number): RateLimiter {
+  const openMemoryGate = () => {
+    const gate = createGate(false);
+    return openGate((apply) => apply(gate, clock.now()), { pollTime }, clock);
   };
+  return createLimiter(cacheByTarget(openMemoryGate, clock), clock);
 }

@@ -248,7 +248,7 @@ interface TimeoutTimer {
 /**
  * Starts the timer of a request.
  *
- * @param onCheck Called immediately, and then at least once a second while the request runs
+ * @param onCheck Called at least once a second while the request runs
  * @param onTimeout Called at most once: with a `TimeoutError` if the headers or bytes do not arrive in
  *   time, or with the error that `clock.sleep()` throws
  */
@@ -266,9 +266,9 @@ function startTimeouts(
     for (;;) {
       const remaining = startedAt + timeout - clock.now();
       if (remaining <= 0) break;
-      onCheck();
       // At most `bytes`, because restart() may set that timeout during the sleep.
       await clock.sleep(Math.min(remaining, bytes, CHECK_INTERVAL), stopped.signal);
+      onCheck();
     }
     onTimeout(new DOMException(`no ${missing} within ${timeout / 1000} s`, "TimeoutError"));
   };

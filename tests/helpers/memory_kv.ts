@@ -47,7 +47,7 @@ export class MemoryKv {
             const ok = checked();
             if (ok) write();
             else this.stats.conflicts++;
-            return { ok };
+            return { ok, versionstamp: `${this.#version}` };
           },
         };
         return transaction;

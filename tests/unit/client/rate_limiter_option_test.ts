@@ -4,8 +4,8 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { DataStreamError, type RateLimiter } from "../../../mod.ts";
 import type { Permit, PermitRequest, RateLimitTarget } from "../../../src/client/rate_limiter.ts";
 import { type InternalOptions, START_LIMITS } from "../../../src/client/start_limits.ts";
-import type { AcquireAnswer } from "../../../src/client/rate_limiter.ts";
-import { createSharedLimiter } from "../../../src/client/shared_limiter.ts";
+import { type Answer, createLimiter } from "../../../src/client/rate_limiter.ts";
+import { sendUntilAnswered } from "../../../src/client/shared_limiter.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { overUpstream, problemOf } from "../../helpers/edge.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
@@ -293,30 +293,31 @@ const REQUEST: PermitRequest = { origin: ROOT, keyHash: undefined, requestsPerSe
 const hang = () => new Promise<never>(() => {});
 
 /** Creates a limiter whose store answers in a given way, and the names of the calls. */
-function sharedLimiter(acquire: () => Promise<AcquireAnswer>, other = () => Promise.resolve()) {
+function sharedLimiter(acquire: () => Promise<Answer>, other = () => Promise.resolve()) {
   const clock = new FakeClock();
   const calls: string[] = [];
   const call = <T>(name: string, answer: () => Promise<T>) => {
     calls.push(name);
     return answer();
   };
-  const limiter = createSharedLimiter(() => ({
+  const gate = {
     acquire: () => call("acquire", acquire),
-    extend: () => Promise.resolve(true),
+    extend: () => call("extend", () => other().then(() => true)),
     release: () => call("release", other),
     penalize: () => call("penalize", other),
-  }), clock);
+  };
+  const limiter = createLimiter(() => gate, clock, sendUntilAnswered(clock));
   return { limiter, clock, calls };
 }
 
-test("createSharedLimiter() gives no permit when its store gives an unknown answer", async () => {
+test("createLimiter() gives no permit when its store gives an unknown answer", async () => {
   for (const answer of [{}, { status: "held" }, null]) {
     const { limiter } = sharedLimiter(() => Promise.resolve(answer as never));
     await assertRejects(() => limiter.acquire(REQUEST));
   }
 });
 
-test("createSharedLimiter() rejects within 10 s when its store does not answer or fails", async () => {
+test("createLimiter() rejects within 10 s when its store does not answer or fails", async () => {
   for (
     const [fail, message] of [[hang, "did not answer"], [unreachable, "ECONNREFUSED"]] as const
   ) {
@@ -329,27 +330,44 @@ test("createSharedLimiter() rejects within 10 s when its store does not answer o
   }
 });
 
-test("createSharedLimiter() does not use a permit that arrives late", async () => {
+test("createLimiter() does not use a permit that arrives late", async () => {
   let delay = 3_000;
   const { limiter, clock, calls } = sharedLimiter(async () => {
     await clock.sleep(delay);
     delay = 0;
-    return { granted: true };
+    return { granted: true, delay: 0 };
   });
   await limiter.acquire(REQUEST);
   assertEquals(calls, ["acquire", "release", "acquire"]);
 });
 
-test("createSharedLimiter() leaves the queue after a pending message when the signal aborts", async () => {
+test("createLimiter() rejects an extension of a permit after 2 s when its store does not answer or fails", async () => {
+  for (const fail of [hang, unreachable]) {
+    const { limiter, clock } = sharedLimiter(
+      () => Promise.resolve({ granted: true, delay: 0 }),
+      fail,
+    );
+    const permit = await limiter.acquire(REQUEST);
+    assert("extend" in permit);
+    await assertRejects(async () => await permit.extend());
+    assert(clock.now() > 1_700 && clock.now() <= 2_000, `rejected at ${clock.now()}`);
+  }
+});
+
+test("createLimiter() leaves the queue immediately and after a late permit when the signal aborts", async () => {
   const { limiter, clock, calls } = sharedLimiter(async () => {
     await clock.sleep(100);
     calls.push("granted");
-    return { granted: true };
+    return { granted: true, delay: 0 };
   });
   const stop = new AbortController();
   const acquired = limiter.acquire(REQUEST, stop.signal);
   stop.abort("enough");
-  assertEquals(await acquired.catch((error) => [error, ...calls]), ["enough", "acquire"]);
+  assertEquals(await acquired.catch((error) => [error, ...calls]), [
+    "enough",
+    "acquire",
+    "release",
+  ]);
   await clock.sleep(200);
-  assertEquals(calls, ["acquire", "granted", "release"]);
+  assertEquals(calls, ["acquire", "release", "granted", "release"]);
 });

@@ -81,16 +81,6 @@ Deno.test("durableObjectRateLimiter() sends two messages and writes twice when a
   assertEquals(objects.writes, 6);
 });
 
-Deno.test("durableObjectRateLimiter() sends no message to extend a permit when it has waited for the permit", async () => {
-  const { limiter, objects, clock } = createLimiter();
-  const first = await acquire(limiter);
-  const second = acquire(limiter);
-  await clock.sleep(1_200);
-  await first.release();
-  await (await second).extend();
-  assertEquals(pathsOf(objects), ["/acquire", "/acquire", "/release"]);
-});
-
 Deno.test("durableObjectRateLimiter() sends a message every 2 s and writes nothing when it waits", async () => {
   const { limiter, objects, clock } = createLimiter();
   const running = useOnce(limiter, clock, 9_000);
