@@ -79,21 +79,20 @@ export class RateLimiterObject {
   async fetch(request: Request): Promise<Response> {
     const { id, blockTime, ...rest } = await request.json();
     const { acquire, extend, release, penalize } = this.#gate;
+    const leave = () => void release(id, {});
     const messages: Record<string, () => unknown> = {
-      "/acquire": () => acquire({ id, ...rest }),
+      "/acquire": () => {
+        request.signal.addEventListener("abort", leave); // the connection is closed
+        return acquire({ id, ...rest })
+          .finally(() => request.signal.removeEventListener("abort", leave));
+      },
       "/extend": () => extend(id),
       "/release": () => release(id, rest),
       "/penalize": () => penalize(blockTime),
     };
     const answer = messages[new URL(request.url).pathname];
     if (answer === undefined) return new Response("Unknown message\n", { status: 404 });
-    const leave = () => void release(id, {});
-    request.signal.addEventListener("abort", leave); // the connection is closed
-    try {
-      return Response.json(await answer() ?? null);
-    } finally {
-      request.signal.removeEventListener("abort", leave);
-    }
+    return Response.json(await answer() ?? null);
   }
 }
 

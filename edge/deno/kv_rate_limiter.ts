@@ -164,8 +164,8 @@ interface StoredGate extends Gate {
 /**
  * Creates a rate limiter that processes share through Deno KV. All of them must use the same database.
  *
- * The clocks of the processes may differ by up to 5 seconds. A process measures the age of a stored time with its own
- * clock, from its first read.
+ * The clocks of the processes may differ by up to 5 seconds. A process measures the age of an entry with its own clock,
+ * from the first read of its version.
  *
  * @param kv The database: the result of `Deno.openKv()`, or another store with the same methods
  * @returns A limiter for the option `rateLimiter` of `DataStream` and `createApp()`

@@ -5,7 +5,7 @@ import type { Send } from "./rate_limiter.ts";
 /** Maximum time for which such a gate waits before it answers. A waiter keeps its place for half a second longer. */
 export const MAX_POLL_TIME = 2_000;
 /** Delay before a message is sent again after an error. */
-const RETRY_DELAY = 200;
+const MESSAGE_RETRY_DELAY = 200;
 
 /** Returns a function that sends a message until it is answered. */
 export function sendUntilAnswered(clock: Clock): Send {
@@ -18,8 +18,8 @@ export function sendUntilAnswered(clock: Clock): Send {
         try {
           return await abortable(Promise.resolve(call()), ended);
         } catch (error) {
-          if (ended.aborted || clock.now() + RETRY_DELAY >= end) throw error;
-          await clock.sleep(RETRY_DELAY, signal);
+          if (ended.aborted || clock.now() + MESSAGE_RETRY_DELAY >= end) throw error;
+          await clock.sleep(MESSAGE_RETRY_DELAY, signal);
         }
       }
     } finally {
