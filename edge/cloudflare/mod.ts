@@ -64,11 +64,8 @@ export type { ServerEntry };
 const WORKERS_MODULE: string = "cloudflare:workers";
 
 /** The exports of that module that the server uses. */
-interface WorkersModule {
-  waitUntil?: (promise: Promise<unknown>) => void;
-}
+let workers: { waitUntil?: (promise: Promise<unknown>) => void } | undefined;
 
-let workers: WorkersModule | undefined;
 const server: ServerEntry = createWorkersEntry(console, ({ RATE_LIMITER: namespace }) => {
   if (namespace === undefined) return {};
   const waitUntil = (promise: Promise<unknown>) => workers?.waitUntil?.(promise);
@@ -89,7 +86,7 @@ const worker: ServerEntry = {
   ...server,
   async fetch(request, bindings) {
     // Imported here, because a module with a top-level await cannot be loaded with `require()`.
-    workers ??= await import(WORKERS_MODULE).catch(() => ({})) as WorkersModule;
+    workers ??= await import(WORKERS_MODULE).catch(() => ({})) as NonNullable<typeof workers>;
     return await server.fetch(request, bindings);
   },
 };

@@ -75,18 +75,18 @@ export function durableObjectRateLimiter<Id>(
   return createLimiter(
     ({ origin, keyHash }) => {
       const id = namespace.idFromName(`${origin} ${keyHash ?? "without a key"}`);
-      async function send<T>(path: string, message: object): Promise<T> {
+      const messageTo = <T>(path: string) => async (message: object): Promise<T> => {
         const init = { method: "POST", body: JSON.stringify(message) };
         // A stub belongs to one request of the Worker, and is not usable after an error.
         const response = await namespace.get(id).fetch(OBJECT_URL + path, init);
         if (response.status === 200) return await response.json();
         throw new Error(`the Durable Object responded to ${path} with status ${response.status}`);
-      }
+      };
       return {
-        acquire: (message) => send<Answer>("/acquire", message),
-        extend: (id) => send<boolean>("/extend", { id }),
-        release: (id, outcome) => send("/release", { id, ...outcome }),
-        penalize: (blockTime) => send("/penalize", { blockTime }),
+        acquire: messageTo<Answer>("/acquire"),
+        extend: messageTo<boolean>("/extend"),
+        release: messageTo("/release"),
+        penalize: messageTo("/penalize"),
       };
     },
     clock,

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
 import {
   createGate,
   type Gate,
@@ -25,10 +25,7 @@ export interface ObjectContext {
 }
 
 /** Wall clock, because a state outlives the process. */
-const objectClock: Clock = {
-  now: () => Date.now(),
-  sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
-};
+const objectClock: Clock = { ...systemClock, now: () => Date.now() };
 
 /**
  * Durable Object that limits the rate of the requests with one API key to one origin. Export it from a
@@ -54,20 +51,18 @@ export class RateLimiterObject {
    */
   constructor({ storage }: ObjectContext, _environment?: unknown, clock: Clock = objectClock) {
     let gate: Gate | undefined;
-    async function load(): Promise<Gate> {
-      const stored = await storage.get<Gate>(STATE) ?? createGate(true);
-      // Extensions are not stored. A holder that is running extends its permit within a second.
-      return { ...stored, seenAt: clock.now() };
-    }
     async function change<T>(apply: (gate: Gate, now: number) => T): Promise<T> {
-      const loaded = gate ?? await load();
-      gate ??= loaded; // another message may have loaded it first
-      const stored = storedFields(gate);
+      if (gate === undefined) {
+        const stored = await storage.get<Gate>(STATE) ?? createGate(true);
+        // Extensions are not stored. A holder that is running extends its permit within a second.
+        gate ??= { ...stored, seenAt: clock.now() }; // another message may have loaded it first
+      }
+      const before = storedFields(gate);
       const result = apply(gate, clock.now());
-      if (storedFields(gate) !== stored) await storage.put(STATE, gate);
+      if (storedFields(gate) !== before) await storage.put(STATE, gate);
       return result;
     }
-    this.#gate = openGate(change, { pollTime: MAX_POLL_TIME }, clock);
+    this.#gate = openGate(change, clock, MAX_POLL_TIME);
   }
 
   /**
@@ -77,22 +72,19 @@ export class RateLimiterObject {
    * @returns The result as JSON
    */
   async fetch(request: Request): Promise<Response> {
-    const { id, blockTime, ...rest } = await request.json();
-    const { acquire, extend, release, penalize } = this.#gate;
-    const leave = () => void release(id, {});
-    const messages: Record<string, () => unknown> = {
-      "/acquire": () => {
-        request.signal.addEventListener("abort", leave); // the connection is closed
-        return acquire({ id, ...rest })
-          .finally(() => request.signal.removeEventListener("abort", leave));
-      },
-      "/extend": () => extend(id),
-      "/release": () => release(id, rest),
-      "/penalize": () => penalize(blockTime),
-    };
-    const answer = messages[new URL(request.url).pathname];
+    const message = await request.json();
+    const name = new URL(request.url).pathname.slice(1);
+    const gate: Partial<Record<string, (message: never) => unknown>> = { ...this.#gate };
+    const answer = gate[name];
     if (answer === undefined) return new Response("Unknown message\n", { status: 404 });
-    return Response.json(await answer() ?? null);
+    // A request whose connection is closed leaves the queue.
+    const leave = () => name === "acquire" && this.#gate.release({ id: message.id });
+    request.signal.addEventListener("abort", leave);
+    try {
+      return Response.json(await answer(message as never) ?? null);
+    } finally {
+      request.signal.removeEventListener("abort", leave);
+    }
   }
 }
 

@@ -217,8 +217,7 @@ export function createKvRateLimiter(kv: KvStore, options: KvRateLimiterOptions =
         await clock.sleep(MAX_CONFLICT_DELAY * Math.random());
       }
     }
-    const times = { pollTime: MAX_POLL_TIME, pollInterval: POLL_INTERVAL };
-    return openGate(change, times, clock);
+    return openGate(change, clock, MAX_POLL_TIME, POLL_INTERVAL);
   };
   return createLimiter(cacheByTarget(openKvGate, clock), clock, sendUntilAnswered(clock));
 }

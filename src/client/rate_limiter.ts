@@ -215,15 +215,21 @@ export interface AcquireMessage {
 }
 
 /** A request that waits for the permit. */
-export interface Ticket extends AcquireMessage {
-  /** Time at which the request began to wait. */
-  since: number;
-  /** Time after which the request no longer waits. */
-  deadline: number;
-  /** Time at which the request is skipped unless it has sent another message. */
-  expiresAt: number;
-  /** Ends the current wait. */
-  wake(): void;
+export type Ticket = ReturnType<typeof createTicket>;
+
+/** Creates the ticket of a message that arrives now. */
+export function createTicket(message: AcquireMessage, pollTime: number, now: number) {
+  return {
+    ...message,
+    /** Time at which the request began to wait. */
+    since: now - message.waited,
+    /** Time after which the request no longer waits. */
+    deadline: now + (message.maxWait ?? Infinity),
+    /** Time at which the request is skipped unless it has sent another message. */
+    expiresAt: now + (pollTime === Infinity ? Infinity : WAITER_TTL),
+    /** Ends the current wait. */
+    wake() {},
+  };
 }
 
 /**
@@ -232,8 +238,9 @@ export interface Ticket extends AcquireMessage {
  */
 export type Answer = { granted: true; delay: number } | PermitRefusal | { wait: number };
 
-/** Result of a request. */
-export interface Outcome {
+/** Message that releases the permit, or leaves the queue. */
+export interface ReleaseMessage {
+  id: string;
   /** Time since the headers of the response arrived; absent if they did not arrive. */
   responseAge?: number | undefined;
   /** Whether the response was complete and its status 200. */
@@ -284,12 +291,8 @@ export function extend(gate: Gate, id: string, now: number): boolean {
 }
 
 /** Releases the permit of a request, if it has it. */
-export function release(
-  gate: Gate,
-  id: string,
-  { responseAge = 0, succeeded = false }: Outcome,
-  now: number,
-): void {
+export function release(gate: Gate, message: ReleaseMessage, now: number): void {
+  const { id, responseAge = 0, succeeded = false } = message;
   if (gate.holder !== id) return;
   gate.holder = undefined;
   gate.averageTime += AVERAGE_WEIGHT * (now - gate.startedAt - gate.averageTime);
@@ -319,31 +322,25 @@ export type ChangeGate = <T>(apply: (gate: Gate, now: number) => T) => T | Promi
 export interface GateMessages {
   acquire(message: AcquireMessage): Promise<Answer>;
   /** Returns whether the request has the permit. */
-  extend(id: string): boolean | Promise<boolean>;
-  /** Releases the permit, or removes the request from the queue. */
-  release(id: string, outcome: Outcome): Promise<unknown>;
-  penalize(blockTime: number): Promise<unknown>;
-}
-
-/** Options of {@linkcode openGate}. */
-export interface GateOptions {
-  /**
-   * Time after which `acquire()` answers `{ wait: 0 }`, and the request sends its message again. It keeps its place for
-   * `WAITER_TTL` after its last message. `Infinity`: requests always leave the queue when they end.
-   */
-  pollTime: number;
-  /** Interval at which the first request looks for a permit that another process releases. Default: it is woken. */
-  pollInterval?: number;
+  extend(message: { id: string }): boolean | Promise<boolean>;
+  release(message: ReleaseMessage): Promise<unknown>;
+  penalize(message: { blockTime: number }): Promise<unknown>;
 }
 
 /**
  * Returns the functions that answer messages to a stored gate. A request that waits is woken by the request before it,
  * and has at most one timer.
+ *
+ * @param pollTime Time after which `acquire()` answers `{ wait: 0 }`, and the request sends its message again. It keeps
+ *   its place for `WAITER_TTL` after its last message. `Infinity`: requests always leave the queue when they end
+ * @param pollInterval Interval at which the first request looks for a permit that another process releases; 0 if there
+ *   is none
  */
 export function openGate(
   change: ChangeGate,
-  { pollTime, pollInterval = 0 }: GateOptions,
   clock: Clock,
+  pollTime: number,
+  pollInterval: number = 0,
 ): GateMessages {
   /** Waiting requests of this process, in the order of `since`. */
   const queue: Ticket[] = [];
@@ -351,13 +348,7 @@ export function openGate(
   return {
     async acquire(message) {
       const start = clock.now();
-      const ticket: Ticket = {
-        ...message,
-        since: start - message.waited,
-        deadline: start + (message.maxWait ?? Infinity),
-        expiresAt: start + (pollTime === Infinity ? Infinity : WAITER_TTL),
-        wake() {},
-      };
+      const ticket = createTicket(message, pollTime, start);
       enterQueue(queue, ticket);
       for (;;) {
         const woken = new Promise<void>((resolve) => ticket.wake = resolve);
@@ -381,14 +372,14 @@ export function openGate(
         await sleepUntil(Math.min(next, start + pollTime, ticket.deadline), woken, clock);
       }
     },
-    extend: (id) => change((gate, now) => extend(gate, id, now)),
-    async release(id, outcome) {
-      const ticket = queue.find((other) => other.id === id);
+    extend: ({ id }) => change((gate, now) => extend(gate, id, now)),
+    async release(message) {
+      const ticket = queue.find(({ id }) => id === message.id);
       if (ticket !== undefined) leaveQueue(queue, ticket);
-      await change((gate, now) => release(gate, id, outcome, now));
+      await change((gate, now) => release(gate, message, now));
       queue[0]?.wake();
     },
-    async penalize(blockTime) {
+    async penalize({ blockTime }) {
       await change((gate, now) => penalize(gate, blockTime, now));
       for (const { wake } of queue) wake(); // their waits may now exceed their maximum
     },
@@ -466,11 +457,11 @@ export function createLimiter(
     let respondedAt: number | undefined;
     return {
       responded: () => void (respondedAt = clock.now()),
-      extend: () => send(() => gate.extend(id), EXTENSION_TIMEOUT),
+      extend: () => send(() => gate.extend({ id }), EXTENSION_TIMEOUT),
       async release(outcome) {
         await sendDetached(() => {
           const responseAge = respondedAt === undefined ? undefined : clock.now() - respondedAt;
-          return gate.release(id, { responseAge, succeeded: outcome === "success" });
+          return gate.release({ id, responseAge, succeeded: outcome === "success" });
         });
       },
     };
@@ -501,14 +492,14 @@ export function createLimiter(
           } else if (!("wait" in answer)) throw new Error("its store gave an unknown answer");
         }
       } catch (error) {
-        const leave = () => void sendDetached(() => gate.release(id, {})).catch(() => {});
+        const leave = () => void sendDetached(() => gate.release({ id })).catch(() => {});
         leave();
         sent?.then((answer) => "granted" in answer && leave()).catch(() => {});
         throw error;
       }
     },
     async penalize(target, blockTime) {
-      await sendDetached(() => gateOf(target).penalize(blockTime));
+      await sendDetached(() => gateOf(target).penalize({ blockTime }));
     },
   };
 }
@@ -562,7 +553,7 @@ export function processLimiter(clock: Clock): RateLimiter {
 export function createProcessLimiter(clock: Clock, pollTime: number): RateLimiter {
   const openMemoryGate = () => {
     const gate = createGate(false);
-    return openGate((apply) => apply(gate, clock.now()), { pollTime }, clock);
+    return openGate((apply) => apply(gate, clock.now()), clock, pollTime);
   };
   return createLimiter(cacheByTarget(openMemoryGate, clock), clock);
 }

@@ -316,14 +316,14 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
     name: "a Durable Object forgets the permit when it restarts",
     file: "edge/cloudflare/rate_limiter_object.ts",
-    find: "storedFields(gate) !== stored",
+    find: "storedFields(gate) !== before",
     replacement: "gate.holder === undefined",
     test: "tests/unit/edge/cloudflare/object_rate_limiter_test.ts",
   },
   {
     name: "a Durable Object forgets a release when it restarts",
     file: "edge/cloudflare/rate_limiter_object.ts",
-    find: "if (storedFields(gate) !== stored)",
+    find: "if (storedFields(gate) !== before)",
     replacement: "if (gate.holder !== undefined)",
     test: "tests/unit/edge/cloudflare/object_rate_limiter_test.ts",
   },

@@ -9,6 +9,7 @@ import {
   cacheByTarget,
   createGate,
   createProcessLimiter,
+  createTicket,
   extend,
   openGate,
   penalize,
@@ -42,8 +43,8 @@ for (const [name, signOfLife] of [["", Infinity], [" in Workers", SIGN_OF_LIFE]]
 
 const ticketOf = (id: string, times: { since?: number; deadline?: number; rate?: number } = {}) => {
   const { since = 0, deadline = Infinity, rate = 2 } = times;
-  const message = { id, interval: 1_060 / rate, maxWait: null, waited: 0 };
-  return { ...message, since, deadline, expiresAt: Infinity, wake() {} };
+  const message = { id, interval: 1_060 / rate, maxWait: deadline - since, waited: 0 };
+  return createTicket(message, Infinity, since);
 };
 
 /** A request of a random schedule. */
@@ -117,7 +118,7 @@ function runSchedule(random: Random, isShared: boolean): void {
         request.isDone = true;
         const responseAge = Math.min(duration, 50);
         assertEquals(gate.holder, id, "the permit was lost");
-        release(gate, id, { responseAge, succeeded: true }, now);
+        release(gate, { id, responseAge, succeeded: true }, now);
         if (isShared) last!.at = now - responseAge;
         if (random.chance(0.2)) {
           const blockTime = random.int(0, 5_000);
@@ -137,7 +138,7 @@ Deno.test("acquire() never breaks the limits in 400 random schedules", () => {
 Deno.test("acquire() does not wait longer than an interval when the clock was set back", () => {
   const gate = createGate(true);
   assertEquals(acquire(gate, ticketOf("1"), 0, 9e9), { granted: true, delay: 0 });
-  release(gate, "1", {}, 9e9);
+  release(gate, { id: "1" }, 9e9);
   const second = ticketOf("2");
   assertEquals(acquire(gate, second, 0, 1_000), { wait: INTERVAL });
   assertEquals(acquire(gate, second, 0, 1_000 + INTERVAL), { granted: true, delay: 0 });
@@ -210,11 +211,11 @@ test("createProcessLimiter() has one timer for 20 waiters when a request takes 2
 test("openGate() skips a waiter after 2.5 s when its runtime has dropped it", async () => {
   const clock = new FakeClock();
   const state = createGate(false);
-  const gate = openGate((apply) => apply(state, clock.now()), { pollTime: SIGN_OF_LIFE }, clock);
+  const gate = openGate((apply) => apply(state, clock.now()), clock, SIGN_OF_LIFE);
   const message = { interval: INTERVAL, maxWait: null };
   await gate.acquire({ ...message, id: "holder", waited: 0 });
   assertEquals(await gate.acquire({ ...message, id: "dropped", waited: 0 }), { wait: 0 });
-  await gate.release("holder", {});
+  await gate.release({ id: "holder" });
   const start = clock.now();
   for (let isGranted = false; !isGranted;) {
     const waited = clock.now() - start;

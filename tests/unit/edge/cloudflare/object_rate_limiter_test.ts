@@ -256,7 +256,7 @@ Deno.test("RateLimiterObject removes a request from the queue when the connectio
   const { name } = objects.messages[0]!;
   const message = objects.get(name).fetch("https://object.invalid/acquire", {
     method: "POST",
-    body: JSON.stringify({ id: "dead", requestsPerSecond: 2, waited: 0 }),
+    body: JSON.stringify({ id: "dead", interval: INTERVAL, maxWait: null, waited: 0 }),
     signal: controller.signal,
   });
   const second = useOnce(limiter, clock);
