@@ -1,10 +1,5 @@
 import { type Clock, systemClock } from "../../src/clock.ts";
-import {
-  createGate,
-  type Gate,
-  type GateMessages,
-  openGate,
-} from "../../src/client/rate_limiter.ts";
+import { type Gate, type GateMessages, NEW_GATE, openGate } from "../../src/client/rate_limiter.ts";
 import { MAX_POLL_TIME } from "../../src/client/shared_limiter.ts";
 
 /** Name of the state in the storage of the object. Change it with the format. */
@@ -53,9 +48,9 @@ export class RateLimiterObject {
     let gate: Gate | undefined;
     async function change<T>(apply: (gate: Gate, now: number) => T): Promise<T> {
       if (gate === undefined) {
-        const stored = await storage.get<Gate>(STATE) ?? createGate(true);
+        const stored = await storage.get<Gate>(STATE) ?? NEW_GATE;
         // Extensions are not stored. A holder that is running extends its permit within a second.
-        gate ??= { ...stored, seenAt: clock.now() }; // another message may have loaded it first
+        gate ??= { ...stored, isShared: true, seenAt: clock.now() }; // another message may have loaded it first
       }
       const before = storedFields(gate);
       const result = apply(gate, clock.now());

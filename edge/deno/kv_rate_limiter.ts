@@ -38,9 +38,9 @@
 import { type Clock, systemClock } from "../../src/clock.ts";
 import {
   cacheByTarget,
-  createGate,
   createLimiter,
   type Gate,
+  NEW_GATE,
   openGate,
   type RateLimiter,
   type RateLimitTarget,
@@ -202,7 +202,9 @@ export function createKvRateLimiter(kv: KvStore, options: KvRateLimiterOptions =
           const age = Math.max(0, now() - stored.writtenAt - CLOCK_TOLERANCE);
           known = { versionstamp, writtenAt: clock.now() - age };
         }
-        const gate = stored === null ? createGate(true) : addToTimes(stored, known.writtenAt);
+        const gate = stored === null
+          ? { ...NEW_GATE, isShared: true }
+          : addToTimes(stored, known.writtenAt);
         const before = JSON.stringify(gate);
         const time = clock.now();
         const result = apply(gate, time);

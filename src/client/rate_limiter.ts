@@ -173,35 +173,30 @@ const SLOWDOWN_TIME = 10_000;
 /** Weight of the last permit in the average time. */
 const AVERAGE_WEIGHT = 0.25;
 
-/** State of the rate limit of one origin and API key. */
-export type Gate = ReturnType<typeof createGate>;
+/** Gate of an origin and key to which no request was sent. */
+export const NEW_GATE = {
+  /** Whether several processes share it. Each of them opens its own connections. */
+  isShared: false,
+  /** Request that has the permit. */
+  holder: undefined as string | undefined,
+  /** Last sign of life of the holder. */
+  seenAt: 0,
+  /** Whether the holder opens a connection. */
+  connects: false,
+  /** Time from which the interval to the next start counts. */
+  startedAt: -Infinity,
+  /** Interval that the last request asked for. */
+  interval: 0,
+  /** Factor on the interval: 1, 2, 4 or 8. */
+  slowdown: 1,
+  /** Time before which no request starts because of a 429. Later, the time of the last change of `slowdown`. */
+  blockedUntil: 0,
+  /** Moving average of the times for which permits were held. */
+  averageTime: 0,
+};
 
-/**
- * Creates the gate of an origin and key to which no request was sent.
- *
- * @param isShared Whether several processes share it. Each of them opens its own connections
- */
-export function createGate(isShared: boolean) {
-  return {
-    isShared,
-    /** Request that has the permit. */
-    holder: undefined as string | undefined,
-    /** Last sign of life of the holder. */
-    seenAt: 0,
-    /** Whether the holder opens a connection. */
-    connects: false,
-    /** Time from which the interval to the next start counts. */
-    startedAt: -Infinity,
-    /** Interval that the last request asked for. */
-    interval: 0,
-    /** Factor on the interval: 1, 2, 4 or 8. */
-    slowdown: 1,
-    /** Time before which no request starts because of a 429. Later, the time of the last change of `slowdown`. */
-    blockedUntil: 0,
-    /** Moving average of the times for which permits were held. */
-    averageTime: 0,
-  };
-}
+/** State of the rate limit of one origin and API key. */
+export type Gate = typeof NEW_GATE;
 
 /** Message that asks for the permit. It has durations, because the clocks of machines differ. */
 export interface AcquireMessage {
@@ -218,7 +213,7 @@ export interface AcquireMessage {
 export type Ticket = ReturnType<typeof createTicket>;
 
 /** Creates the ticket of a message that arrives now. */
-export function createTicket(message: AcquireMessage, pollTime: number, now: number) {
+function createTicket(message: AcquireMessage, pollTime: number, now: number) {
   return {
     ...message,
     /** Time at which the request began to wait. */
@@ -552,7 +547,7 @@ export function processLimiter(clock: Clock): RateLimiter {
 /** Creates a rate limiter in the memory of the process. */
 export function createProcessLimiter(clock: Clock, pollTime: number): RateLimiter {
   const openMemoryGate = () => {
-    const gate = createGate(false);
+    const gate = { ...NEW_GATE };
     return openGate((apply) => apply(gate, clock.now()), clock, pollTime);
   };
   return createLimiter(cacheByTarget(openMemoryGate, clock), clock);

@@ -7,10 +7,9 @@ import type { Permit, RateLimiter } from "../../../src/client/rate_limiter.ts";
 import {
   acquire,
   cacheByTarget,
-  createGate,
   createProcessLimiter,
-  createTicket,
   extend,
+  NEW_GATE,
   openGate,
   penalize,
   release,
@@ -43,8 +42,8 @@ for (const [name, signOfLife] of [["", Infinity], [" in Workers", SIGN_OF_LIFE]]
 
 const ticketOf = (id: string, times: { since?: number; deadline?: number; rate?: number } = {}) => {
   const { since = 0, deadline = Infinity, rate = 2 } = times;
-  const message = { id, interval: 1_060 / rate, maxWait: deadline - since, waited: 0 };
-  return createTicket(message, Infinity, since);
+  const message = { id, interval: 1_060 / rate, maxWait: null, waited: 0 };
+  return { ...message, since, deadline, expiresAt: Infinity, wake() {} };
 };
 
 /** A request of a random schedule. */
@@ -69,7 +68,7 @@ const STEP = 50;
  * @param isShared Whether the gate is in a store that several processes share
  */
 function runSchedule(random: Random, isShared: boolean): void {
-  let gate = createGate(isShared);
+  let gate = { ...NEW_GATE, isShared };
   let blockedUntil = 0;
   let last: { at: number; interval: number; slowdown: number } | undefined;
   const requests = Array.from({ length: random.int(2, 12) }, (_, index): Request => {
@@ -136,7 +135,7 @@ Deno.test("acquire() never breaks the limits in 400 random schedules", () => {
 });
 
 Deno.test("acquire() does not wait longer than an interval when the clock was set back", () => {
-  const gate = createGate(true);
+  const gate = { ...NEW_GATE, isShared: true };
   assertEquals(acquire(gate, ticketOf("1"), 0, 9e9), { granted: true, delay: 0 });
   release(gate, { id: "1" }, 9e9);
   const second = ticketOf("2");
@@ -210,7 +209,7 @@ test("createProcessLimiter() has one timer for 20 waiters when a request takes 2
 
 test("openGate() skips a waiter after 2.5 s when its runtime has dropped it", async () => {
   const clock = new FakeClock();
-  const state = createGate(false);
+  const state = { ...NEW_GATE };
   const gate = openGate((apply) => apply(state, clock.now()), clock, SIGN_OF_LIFE);
   const message = { interval: INTERVAL, maxWait: null };
   await gate.acquire({ ...message, id: "holder", waited: 0 });

@@ -153,7 +153,7 @@ const SHARED_NAMES: Record<string, string> = {
   "src/client/rate_limiter.ts createLimiter": "rate limiter whose gates are in a store",
   "src/client/rate_limiter.ts cacheByTarget": "gates by origin and key",
   "src/client/rate_limiter.ts openGate": "answers messages to a gate in a store",
-  "src/client/rate_limiter.ts createGate": "new gate",
+  "src/client/rate_limiter.ts NEW_GATE": "new gate",
   "src/client/rate_limiter.ts Gate": "state of the gate",
   "src/client/rate_limiter.ts GateMessages": "messages to a Durable Object",
   "src/client/rate_limiter.ts Answer": "its answer",
