@@ -50,7 +50,7 @@ export class RateLimiterObject {
       if (gate === undefined) {
         const stored = await storage.get<Gate>(STATE) ?? NEW_GATE;
         // Extensions are not stored. A holder that is running extends its permit within a second.
-        gate ??= { ...stored, isShared: true, seenAt: clock.now() }; // another message may have loaded it first
+        gate ??= { ...stored, seenAt: clock.now() }; // another message may have loaded it first
       }
       const before = storedFields(gate);
       const result = apply(gate, clock.now());

@@ -202,9 +202,7 @@ export function createKvRateLimiter(kv: KvStore, options: KvRateLimiterOptions =
           const age = Math.max(0, now() - stored.writtenAt - CLOCK_TOLERANCE);
           known = { versionstamp, writtenAt: clock.now() - age };
         }
-        const gate = stored === null
-          ? { ...NEW_GATE, isShared: true }
-          : addToTimes(stored, known.writtenAt);
+        const gate = addToTimes(stored ?? NEW_GATE, known.writtenAt);
         const before = JSON.stringify(gate);
         const time = clock.now();
         const result = apply(gate, time);

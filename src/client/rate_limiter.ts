@@ -176,7 +176,7 @@ const AVERAGE_WEIGHT = 0.25;
 /** Gate of an origin and key to which no request was sent. */
 export const NEW_GATE = {
   /** Whether several processes share it. Each of them opens its own connections. */
-  isShared: false,
+  isShared: true,
   /** Request that has the permit. */
   holder: undefined as string | undefined,
   /** Last sign of life of the holder. */
@@ -547,7 +547,7 @@ export function processLimiter(clock: Clock): RateLimiter {
 /** Creates a rate limiter in the memory of the process. */
 export function createProcessLimiter(clock: Clock, pollTime: number): RateLimiter {
   const openMemoryGate = () => {
-    const gate = { ...NEW_GATE };
+    const gate = { ...NEW_GATE, isShared: false };
     return openGate((apply) => apply(gate, clock.now()), clock, pollTime);
   };
   return createLimiter(cacheByTarget(openMemoryGate, clock), clock);

@@ -330,8 +330,8 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
     name: "a Durable Object gives the permit of a running request away when it restarts",
     file: "edge/cloudflare/rate_limiter_object.ts",
-    find: "isShared: true, seenAt: clock.now() }",
-    replacement: "isShared: true }",
+    find: "{ ...stored, seenAt: clock.now() }",
+    replacement: "stored",
     test: "tests/unit/edge/cloudflare/object_rate_limiter_test.ts",
   },
   {

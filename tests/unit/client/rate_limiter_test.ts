@@ -135,7 +135,7 @@ Deno.test("acquire() never breaks the limits in 400 random schedules", () => {
 });
 
 Deno.test("acquire() does not wait longer than an interval when the clock was set back", () => {
-  const gate = { ...NEW_GATE, isShared: true };
+  const gate = { ...NEW_GATE };
   assertEquals(acquire(gate, ticketOf("1"), 0, 9e9), { granted: true, delay: 0 });
   release(gate, { id: "1" }, 9e9);
   const second = ticketOf("2");
@@ -209,7 +209,7 @@ test("createProcessLimiter() has one timer for 20 waiters when a request takes 2
 
 test("openGate() skips a waiter after 2.5 s when its runtime has dropped it", async () => {
   const clock = new FakeClock();
-  const state = { ...NEW_GATE };
+  const state = { ...NEW_GATE, isShared: false };
   const gate = openGate((apply) => apply(state, clock.now()), clock, SIGN_OF_LIFE);
   const message = { interval: INTERVAL, maxWait: null };
   await gate.acquire({ ...message, id: "holder", waited: 0 });
