@@ -287,13 +287,14 @@ export function extend(gate: Gate, id: string, now: number): boolean {
 
 /** Releases the permit of a request, if it has it. */
 export function release(gate: Gate, message: ReleaseMessage, now: number): void {
-  const { id, responseAge = 0, succeeded = false } = message;
+  // A request to a shared gate may have been sent until now, because its messages take time.
+  const { id, responseAge = gate.isShared ? 0 : undefined, succeeded = false } = message;
   if (gate.holder !== id) return;
   gate.holder = undefined;
   gate.averageTime += AVERAGE_WEIGHT * (now - gate.startedAt - gate.averageTime);
   // Opening a connection delayed the arrival of this request. The next request may reuse the connection and arrive
   // without that delay, so an interval that counts from the start would be too short.
-  if (gate.connects) gate.startedAt = now - responseAge;
+  if (gate.connects && responseAge !== undefined) gate.startedAt = now - responseAge;
   if (succeeded && gate.slowdown > 1 && now - gate.blockedUntil >= SLOWDOWN_TIME) {
     gate.slowdown /= 2;
     gate.blockedUntil = now;

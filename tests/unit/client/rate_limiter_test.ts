@@ -207,6 +207,47 @@ test("createProcessLimiter() has one timer for 20 waiters when a request takes 2
   assertEquals(starts, Array.from({ length: 20 }, (_, index) => 20_000 + (index + 1) * INTERVAL));
 });
 
+test("createProcessLimiter() refuses a request behind another one as soon as a penalty exceeds its maximum wait", async () => {
+  const { clock, limiter } = createCountedLimiter();
+  await getPermit(limiter);
+  const stop = new AbortController();
+  const first = limiter.acquire(REQUEST, stop.signal).catch((reason) => reason);
+  const second = limiter.acquire({ ...REQUEST, maxWait: 20_000 });
+  await clock.sleep(100);
+  limiter.penalize(REQUEST, 60_000);
+  assert("retryAfter" in await second);
+  assertEquals(clock.now(), 100);
+  stop.abort("enough");
+  assertEquals(await first, "enough");
+});
+
+test("createProcessLimiter() leaves no timer and wakes the next request when the first one aborts", async () => {
+  const { clock, limiter } = createCountedLimiter();
+  const permit = await getPermit(limiter);
+  permit.responded();
+  permit.release();
+  const stop = new AbortController();
+  const first = limiter.acquire({ ...REQUEST, maxWait: 20_000 }, stop.signal)
+    .catch((reason) => reason);
+  const next = getPermit(limiter);
+  await clock.sleep(100);
+  stop.abort("enough");
+  assertEquals(await first, "enough");
+  await next;
+  assertEquals([clock.now(), clock.pending], [INTERVAL, 0]);
+});
+
+test("createProcessLimiter() replaces a dead holder when the next request has waited behind it", async () => {
+  const { clock, limiter } = createCountedLimiter();
+  const permit = await getPermit(limiter);
+  const dead = getPermit(limiter);
+  const next = getPermit(limiter);
+  permit.release();
+  await dead;
+  await next;
+  assertEquals(clock.now(), INTERVAL + TTL + INTERVAL);
+});
+
 test("openGate() skips a waiter after 2.5 s when its runtime has dropped it", async () => {
   const clock = new FakeClock();
   const state = { ...NEW_GATE, isShared: false };
