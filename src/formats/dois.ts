@@ -1,10 +1,9 @@
-import { BytesMap } from "./json_scanner.ts";
+import { BytesCache, parseBytes } from "./json_scanner.ts";
 import { EMPTY, NESTED, type RowReader, SCALAR } from "./row_reader.ts";
 
 /** Collects the distinct DOIs of the rows of a page, in order of appearance. */
 export class DoiCollector {
-  /** DOIs that were found, by their bytes, so that most rows create no string. */
-  readonly #known = new BytesMap<true>();
+  readonly #parsed = new BytesCache(parseBytes);
   /** The distinct DOIs, in order of appearance, and the number of the first row with each. */
   readonly #found = new Map<string, number>();
   /** Number of DOIs that `take()` has returned. */
@@ -21,10 +20,8 @@ export class DoiCollector {
     const column = reader.doiColumn;
     const kind = column < 0 ? EMPTY : reader.kinds[column];
     if (kind === EMPTY || kind === SCALAR || kind === NESTED) return;
-    const [start, end] = [reader.starts[column]!, reader.ends[column]!];
-    if (this.#known.get(page, start, end)) return;
-    this.#known.set(page, start, end, true);
-    const doi = JSON.parse(reader.json(column)) as string;
+    const [start, end] = [reader.starts[column]! - 1, reader.ends[column]! + 1];
+    const doi = this.#parsed.get(page, start, end) as string;
     if (!this.#found.has(doi)) this.#found.set(doi, row);
   }
 

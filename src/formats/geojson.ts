@@ -1,7 +1,12 @@
 import { utf8Encoder } from "../bytes.ts";
 import { JsonDocumentWriter, writeObject } from "./json.ts";
-import type { RowSource } from "./page_transcoder.ts";
-import { concatBytes, type PageWriter, writePage, type WriterState } from "./page_writer.ts";
+import {
+  concatBytes,
+  type PageTranscoder,
+  type PageWriter,
+  writePage,
+  type WriterState,
+} from "./page_writer.ts";
 import { EMPTY, NESTED, type RowReader, SCALAR } from "./row_reader.ts";
 
 /**
@@ -39,14 +44,14 @@ export function createGeojsonWriter(state?: WriterState): PageWriter {
   const head = '{"type":"FeatureCollection","features":[';
   const fields = ["Longitude", "Latitude"];
   return new JsonDocumentWriter(
-    { head, separator: ",", tail: "]}\n", fields, writeItem: writeFeature },
+    { head, tail: "]}\n", isList: true, fields, writeItem: writeFeature },
     state,
   );
 }
 
 const END = utf8Encoder.encode("}");
 
-function writeFeature(source: RowSource, at: number, end: number): void {
+function writeFeature(source: PageTranscoder, at: number, end: number): void {
   const { reader, output, dropsId } = source;
   const [longitude, latitude] = [toCoordinate(reader, 0), toCoordinate(reader, 1)];
   const id = dropsId ? undefined : toFeatureId(reader);

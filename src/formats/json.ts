@@ -8,8 +8,14 @@ import {
   skipWhiteSpace,
   SPACE,
 } from "./json_scanner.ts";
-import { DocumentWriter, type RowSource } from "./page_transcoder.ts";
-import { concatBytes, type PageWriter, writePage, type WriterState } from "./page_writer.ts";
+import {
+  concatBytes,
+  DocumentWriter,
+  type PageTranscoder,
+  type PageWriter,
+  writePage,
+  type WriterState,
+} from "./page_writer.ts";
 
 /**
  * Converts one page of the service to NDJSON, for callers that request pages themselves.
@@ -34,7 +40,7 @@ export function ndjsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
 
 /** Creates a writer of NDJSON: one line per row. */
 export function createNdjsonWriter(): PageWriter {
-  const parts = { head: "", separator: "", tail: "" };
+  const parts = { head: "", tail: "", isList: false };
   // NDJSON has no head, so it counts as begun.
   return new JsonDocumentWriter(parts, { isBegun: true });
 }
@@ -45,21 +51,21 @@ export function createNdjsonWriter(): PageWriter {
  * @param state State of an earlier writer, to continue its document
  */
 export function createJsonWriter(state?: WriterState): PageWriter {
-  return new JsonDocumentWriter({ head: '{"value":[', separator: ",", tail: "]}\n" }, state);
+  return new JsonDocumentWriter({ head: '{"value":[', tail: "]}\n", isList: true }, state);
 }
 
 /** The parts of a document that contains the rows of all pages in one list. */
 export interface JsonDocumentParts {
   /** Text before the first item of the list. */
   head: string;
-  /** Text between two items. */
-  separator: string;
+  /** Whether the rows are a list, with commas between them. Otherwise, each row is a line. */
+  isList: boolean;
   /** Text after the last item. */
   tail: string;
   /** Fields whose values `writeItem` needs. Default: none. */
   fields?: readonly string[];
   /** Writes a row, from its start to its end in the window, as an item. Default: as an object. */
-  writeItem?: (source: RowSource, at: number, end: number) => void;
+  writeItem?: (source: PageTranscoder, at: number, end: number) => void;
 }
 
 /** Writes the rows of all pages as one list. */
@@ -76,22 +82,21 @@ export class JsonDocumentWriter extends DocumentWriter {
     this.state = state;
   }
 
-  writeRow(source: RowSource, at: number, end: number): undefined {
-    const { separator, writeItem = writeObject } = this.#parts;
-    writeItem(source, at, end);
+  writeRow(source: PageTranscoder, at: number, end: number): undefined {
+    const { isList, writeItem = writeObject } = this.#parts;
     const { output } = source;
-    output.reserve(1)[output.length++] = separator === "" ? LINE_FEED : COMMA;
+    if (isList && (this.state.hasRows || output.length > 0)) {
+      output.reserve(1)[output.length++] = COMMA;
+    }
+    writeItem(source, at, end);
+    if (!isList) output.reserve(1)[output.length++] = LINE_FEED;
   }
 
   append(items: Bytes, count: number): Bytes {
-    const { isBegun, hasRows = false } = this.state;
-    const { head, separator } = this.#parts;
-    const start = !isBegun ? head : hasRows && count > 0 ? separator : "";
-    // Drop the separator after the last item. The next call writes it before its items.
-    const end = Math.max(0, items.length - separator.length);
-    // NDJSON has no separator, so its state never changes.
-    if (separator !== "") this.state = { isBegun: true, hasRows: hasRows || count > 0 };
-    return concatBytes([utf8Encoder.encode(start), items.subarray(0, end)]);
+    const { isBegun, hasRows } = this.state;
+    // NDJSON has no head and no separators, so its state never changes.
+    if (this.#parts.isList) this.state = { isBegun: true, hasRows: hasRows || count > 0 };
+    return concatBytes([utf8Encoder.encode(isBegun ? "" : this.#parts.head), items]);
   }
 
   end(): Bytes {
@@ -102,7 +107,7 @@ export class JsonDocumentWriter extends DocumentWriter {
 }
 
 /** Writes a row without white space between its tokens. */
-export function writeObject(source: RowSource, at: number, end: number): void {
+export function writeObject(source: PageTranscoder, at: number, end: number): void {
   const { dropsId, window: { bytes }, reader: { idMemberStart, idMemberEnd } } = source;
   if (dropsId && idMemberEnd > 0) {
     // The first member is after the brace, any other one after a comma.
@@ -115,7 +120,7 @@ export function writeObject(source: RowSource, at: number, end: number): void {
 }
 
 /** Copies a part of a row without white space between its tokens. */
-function copy({ window, reader, output }: RowSource, start: number, end: number): void {
+function copy({ window, reader, output }: PageTranscoder, start: number, end: number): void {
   const part = window.bytes.subarray(start, end);
   if (reader.isCompact) output.append(part);
   else output.length = copyTokens(part, output.reserve(part.length), output.length);

@@ -1,9 +1,9 @@
 // Scans the bytes of JSON without parsing it. `at` is an offset in the bytes. Each `skip` function returns the offset
 // after the value or token that it skips. If the bytes do not continue it, it returns the bitwise complement (`~`) of the
-// offset of the first byte that does not fit, which is negative. Zeros must follow the bytes (see `PageWindow`): they end
+// offset of the first byte that does not fit, which is negative. Zeros must follow the bytes (see `PageWindow` of `page_writer.ts`): they end
 // every token, so this is the offset of the first zero if the value is incomplete.
 
-import { PageFault } from "./page_writer.ts";
+import { utf8Decoder, utf8Encoder } from "../bytes.ts";
 
 export const TAB = 0x09;
 export const LINE_FEED = 0x0a;
@@ -34,53 +34,43 @@ for (const [index, letter] of [...'"\\/bfnrt'].entries()) {
 /** Maximum nesting (levels) of a value. The values of the service have at most two levels. */
 const MAX_NESTING = 1_000;
 
-/** Closing brackets of the arrays and objects in which `skipValue` is, the outermost first. */
-const closers = new Uint8Array(MAX_NESTING);
-
 /**
- * Skips any value.
+ * Skips a value of any kind. Arrays and objects are rare: `JSON.parse` checks what is between their brackets.
  *
  * @throws {PageFault} If it is nested more than `MAX_NESTING` levels
  */
-export function skipValue(page: Uint8Array, at: number): number {
+export function skipValue(page: Uint8Array, start: number): number {
+  const first = page[start]!;
+  if (first === QUOTE) return skipString(page, start);
+  if (first === MINUS || isDigit(first)) return skipNumber(page, start);
+  if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) return skipLiteral(page, start);
+  let at = start;
   let depth = 0;
-  for (;;) {
-    const open = page[at];
-    if (open === OPEN_OBJECT || open === OPEN_ARRAY) {
-      if (depth === MAX_NESTING) {
-        throw new PageFault("A value is nested too deep", "select other fields");
-      }
-      const close = open === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
-      at = skipWhiteSpace(page, at + 1);
-      if (page[at] !== close) {
-        closers[depth++] = close;
-        if (open === OPEN_OBJECT && (at = skipName(page, at)) < 0) return at;
-        continue;
-      }
-      at++;
-    } else if ((at = skipScalar(page, at)) < 0) return at;
-    for (;;) {
-      if (depth === 0) return at;
-      const close = closers[depth - 1];
-      at = skipWhiteSpace(page, at);
-      if (page[at] === close) {
-        at++;
-        depth--;
-        continue;
-      }
-      if (page[at] !== COMMA) return ~at;
-      at = skipWhiteSpace(page, at + 1);
-      if (close === CLOSE_OBJECT && (at = skipName(page, at)) < 0) return at;
-      break;
+  do {
+    const byte = page[at];
+    if (byte === QUOTE) {
+      if ((at = skipString(page, at)) < 0) return at;
+      continue;
     }
+    if (byte === 0) return ~at;
+    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth--;
+    if (depth > MAX_NESTING) {
+      throw new PageFault("A value is nested too deep", "select other fields");
+    }
+    at++;
+  } while (depth > 0);
+  try {
+    parseBytes(page, start, at);
+    return at;
+  } catch {
+    return ~start;
   }
 }
 
-/** Skips a value other than an array or object. */
-function skipScalar(page: Uint8Array, at: number): number {
-  const byte = page[at]!;
-  if (byte === QUOTE) return skipString(page, at);
-  return byte === MINUS || isDigit(byte) ? skipNumber(page, at) : skipLiteral(page, at);
+/** Parses the JSON between two offsets. */
+export function parseBytes(page: Uint8Array, start: number, end: number): unknown {
+  return JSON.parse(utf8Decoder.decode(page.subarray(start, end)));
 }
 
 /** Skips white space (RFC 8259, section 2). */
@@ -90,12 +80,6 @@ export function skipWhiteSpace(page: Uint8Array, at: number): number {
     if (byte !== SPACE && byte !== LINE_FEED && byte !== CARRIAGE_RETURN && byte !== TAB) return at;
     at++;
   }
-}
-
-/** Skips the name of a member, its colon, and the white space before the value. */
-function skipName(page: Uint8Array, at: number): number {
-  const end = skipString(page, at);
-  return end < 0 ? end : skipColon(page, end);
 }
 
 /** Skips the colon after the name of a member, with the white space around it. */
@@ -163,7 +147,7 @@ function skipDigits(page: Uint8Array, at: number): number {
   return at === start ? ~at : at;
 }
 
-const LITERALS = ["null", "true", "false"].map((text) => new TextEncoder().encode(text));
+const LITERALS = ["null", "true", "false"].map((text) => utf8Encoder.encode(text));
 
 /** Skips `null`, `true` or `false`. */
 export function skipLiteral(page: Uint8Array, at: number): number {
@@ -182,36 +166,45 @@ function isHexDigit(byte: number): boolean {
   return isDigit(byte) || (lowerCase >= 0x61 && lowerCase <= 0x66);
 }
 
-/** Maximum length (bytes) of a key of a `BytesMap`. */
+/** Maximum length (bytes) of a key of a `BytesCache`. */
 const MAX_KEY_LENGTH = 256;
 
-/** Maximum number of keys of a `BytesMap`. */
+/** Maximum number of keys of a `BytesCache`. */
 const MAX_KEYS = 1_000;
 
 /**
- * Values by bytes of a page, which are looked up without being decoded. It remembers only some keys: the last one
- * with each hash, up to a maximum length and number.
+ * Caches values that are read from bytes of a page, so that most are found without decoding the bytes. It remembers only
+ * some keys: the last one with each hash, up to a maximum length and number.
  */
-export class BytesMap<T> {
+export class BytesCache<T> {
   readonly #entries = new Map<number, { key: Uint8Array; value: T }>();
+  readonly #read: (page: Uint8Array, start: number, end: number) => T;
 
-  /** Returns the value of the bytes between two offsets; `undefined` if it is not known. */
-  get(page: Uint8Array, start: number, end: number): T | undefined {
-    const entry = this.#entries.get(hashOf(page, start, end));
-    if (entry?.key.length !== end - start) return undefined;
-    for (let index = 0; index < entry.key.length; index++) {
-      if (entry.key[index] !== page[start + index]) return undefined;
-    }
-    return entry.value;
+  /** @param read Reads the value of the bytes between two offsets */
+  constructor(read: (page: Uint8Array, start: number, end: number) => T) {
+    this.#read = read;
   }
 
-  /** Sets the value of the bytes between two offsets. Returns the value. */
-  set(page: Uint8Array, start: number, end: number, value: T): T {
+  /** Returns the value of the bytes between two offsets. */
+  get(page: Uint8Array, start: number, end: number): T {
+    const hash = hashOf(page, start, end);
+    const entry = this.#entries.get(hash);
+    if (entry !== undefined && isAt(page, start, end, entry.key)) return entry.value;
+    const value = this.#read(page, start, end);
     if (end - start <= MAX_KEY_LENGTH && this.#entries.size < MAX_KEYS) {
-      this.#entries.set(hashOf(page, start, end), { key: page.slice(start, end), value });
+      this.#entries.set(hash, { key: page.slice(start, end), value });
     }
     return value;
   }
+}
+
+/** Whether the bytes between two offsets equal others. */
+function isAt(page: Uint8Array, start: number, end: number, bytes: Uint8Array): boolean {
+  if (bytes.length !== end - start) return false;
+  for (let index = 0; index < bytes.length; index++) {
+    if (bytes[index] !== page[start + index]) return false;
+  }
+  return true;
 }
 
 /** Returns a hash (32 bits) of bytes. */
@@ -219,4 +212,17 @@ function hashOf(page: Uint8Array, start: number, end: number): number {
   let hash = 0;
   for (let at = start; at < end; at++) hash = Math.imul(hash, 31) + page[at]! | 0;
   return hash;
+}
+
+/** A page that cannot be converted: it is malformed, or has a field that cannot become a column. */
+export class PageFault extends SyntaxError {
+  override readonly name = "PageFault";
+
+  /**
+   * @param received What was received or is wrong, for the message
+   * @param hint What to do. Set only if requesting the page again would not help
+   */
+  constructor(readonly received: string, readonly hint?: string) {
+    super(hint === undefined ? `Expected a page of JSON, got ${received}` : `${received}: ${hint}`);
+  }
 }

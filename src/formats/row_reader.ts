@@ -1,13 +1,14 @@
 import { utf8Decoder, utf8Encoder } from "../bytes.ts";
-import { MAX_SAFE_DIGITS } from "../validation.ts";
-import type { PageWindow } from "./buffers.ts";
+import { MAX_SAFE_DIGITS, parseWholeNumber } from "../validation.ts";
 import {
   BACKSLASH,
-  BytesMap,
+  BytesCache,
   CLOSE_OBJECT,
   COMMA,
   OPEN_ARRAY,
   OPEN_OBJECT,
+  PageFault,
+  parseBytes,
   QUOTE,
   skipColon,
   skipEscapeOrMultibyte,
@@ -19,7 +20,27 @@ import {
   SPACE,
   ZERO,
 } from "./json_scanner.ts";
-import { DOI_FIELD, ID_FIELD, PageFault, type RowId, toRowId } from "./page_writer.ts";
+
+/** Id of a row: an integer, or a string such as the UUIDs of Metadata. */
+export type RowId = number | string;
+
+/** Name of the field that identifies a row. */
+export const ID_FIELD = "Id";
+
+/** Name of the field that contains the DOI of a row's dataset. */
+export const DOI_FIELD = "DOI";
+
+/**
+ * Converts the value of `Id`. Safe integers, and strings of their digits, become numbers; other
+ * strings are kept.
+ *
+ * @returns The Id; `undefined` for an empty string or any other value
+ */
+export function toRowId(value: unknown): RowId | undefined {
+  if (typeof value === "number") return Number.isSafeInteger(value) ? value : undefined;
+  if (typeof value !== "string" || value === "") return undefined;
+  return parseWholeNumber(value) ?? value;
+}
 
 // Kinds of values. The kind says how the value is written as a CSV cell.
 /** No value: null, an empty string, or a field that the row does not have. */
@@ -47,8 +68,14 @@ const MISMATCH = -1;
 /** `null` as a little-endian integer: one comparison instead of four is 1.1 to 1.5 times as fast. */
 const NULL = new DataView(utf8Encoder.encode("null").buffer).getInt32(0, true);
 
+/** Bytes of a page, followed by zeros (see `json_scanner.ts`). */
+export interface PageBytes {
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+}
+
 /**
- * Reads the rows of a page from its bytes, without creating objects or strings.
+ * Reads the rows of one page from its bytes, without creating objects or strings.
  *
  * The rows of a page nearly always have the same shape. A row is first read by the shape of the rows
  * before it (see `RowShape`). If it differs, its members are read one by one, and each value is assigned
@@ -78,7 +105,7 @@ export class RowReader {
   idMemberEnd = 0;
   /** Whether the last row is known to have no white space between its tokens. */
   isCompact = false;
-  #window!: PageWindow;
+  readonly #window: PageBytes;
   readonly #byteClasses: Uint8Array;
   readonly #addsColumns: boolean;
   readonly #columnsByName = new Map<string, number>();
@@ -86,7 +113,9 @@ export class RowReader {
    * Columns by the bytes of their names. A look-up is 2.8 times as fast as parsing the name on a page in which the
    * shape changes with every row.
    */
-  readonly #columnsByBytes = new BytesMap<number>();
+  readonly #columnsByBytes = new BytesCache((page, start, end) =>
+    this.#columnOf(parseBytes(page, start, end) as string)
+  );
   #shape: RowShape | undefined;
   #learnedShapes = 0;
   #wasShaped = false;
@@ -94,11 +123,18 @@ export class RowReader {
   #hasNested = false;
 
   /**
+   * @param window The part of the page that has arrived
    * @param separator Byte that a CSV cell cannot contain without quotes
    * @param columns Fields of the columns, in order
    * @param addsColumns Whether to add columns for other fields, in order of appearance
    */
-  constructor(separator: number, columns: readonly string[], addsColumns: boolean) {
+  constructor(
+    window: PageBytes,
+    separator: number,
+    columns: readonly string[],
+    addsColumns: boolean,
+  ) {
+    this.#window = window;
     this.#byteClasses = classifyBytes(separator);
     const length = Math.max(MAX_COLUMNS, columns.length) + 1;
     this.starts = new Int32Array(length);
@@ -106,16 +142,6 @@ export class RowReader {
     this.kinds = new Uint8Array(length);
     for (const field of columns) this.#addColumn(field);
     this.#addsColumns = addsColumns;
-  }
-
-  /**
-   * Starts a page. The names and the shape of earlier rows are kept.
-   *
-   * @param window Bytes of the page
-   */
-  startPage(window: PageWindow): void {
-    this.#window = window;
-    this.#learnedShapes = 0;
   }
 
   /**
@@ -209,13 +235,7 @@ export class RowReader {
       if (nameEnd < 0) return nameEnd;
       const value = skipColon(page, nameEnd);
       if (value < 0) return value;
-      const column = this.#columnsByBytes.get(page, at, nameEnd) ??
-        this.#columnsByBytes.set(
-          page,
-          at,
-          nameEnd,
-          this.#columnOf(parseBytes(page, at, nameEnd) as string),
-        );
+      const column = this.#columnsByBytes.get(page, at, nameEnd);
       if (isLearned) {
         columns.push(column);
         pieces.push(page.subarray(start, value));
@@ -370,9 +390,4 @@ function wordsOf({ buffer, byteOffset, byteLength: length }: Uint8Array): number
     words.push(view.getFloat64(Math.min(at, length - 8), true));
   }
   return words;
-}
-
-/** Parses well-formed JSON between two offsets. */
-export function parseBytes(page: Uint8Array, start: number, end: number): unknown {
-  return JSON.parse(utf8Decoder.decode(page.subarray(start, end)));
 }
