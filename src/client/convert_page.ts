@@ -1,13 +1,14 @@
-import { ByteBuffer } from "../formats/buffers.ts";
+import { PageFault } from "../formats/json_scanner.ts";
 import {
   brokenJson,
+  ByteBuffer,
   completeIds,
   NO_ROW_LIST,
   type PageConversion,
-  PageFault,
+  releaseBuffer,
   RowIdList,
-  toRowId,
 } from "../formats/page_writer.ts";
+import { toRowId } from "../formats/row_reader.ts";
 import { isObject } from "../validation.ts";
 
 /** Function that starts the conversion of a page. Only one page is converted at a time. */
@@ -60,13 +61,13 @@ export function startRowConversion<R, T = R[]>(
  *
  * @throws {PageFault} If it is malformed
  */
-export function parseBody(body: ByteBuffer): unknown {
+export function parseBody({ bytes, length }: ByteBuffer): unknown {
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body.from(0)));
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, length)));
   } catch {
     // The message of `JSON.parse` would quote the response, which may contain the API key.
     throw brokenJson();
   } finally {
-    body.release();
+    releaseBuffer(bytes);
   }
 }

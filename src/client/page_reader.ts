@@ -1,9 +1,9 @@
 // Reads the response to a request for a page or a count, and checks it.
 import type { Clock } from "../clock.ts";
 import { DataStreamError, oneLine } from "../errors.ts";
-import { type CompleteIds, type PageConversion, PageFault } from "../formats/page_writer.ts";
+import { PageFault } from "../formats/json_scanner.ts";
+import { ByteBuffer, type CompleteIds, type PageConversion } from "../formats/page_writer.ts";
 import { isCount, isObject } from "../validation.ts";
-import { ByteBuffer } from "../formats/buffers.ts";
 import { parseBody } from "./convert_page.ts";
 import { FailedAttempt } from "./http_error.ts";
 import { readSkipToken } from "./next_link.ts";

@@ -2,7 +2,7 @@
 import { endpoint } from "../endpoint/endpoint.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { ValidationError } from "../errors.ts";
-import { ID_FIELD } from "../formats/page_writer.ts";
+import { ID_FIELD } from "../formats/row_reader.ts";
 import { type Clause, formatClauses } from "../odata/clause.ts";
 import { type CheckedQuery, narrow, type SystemQueryOptions } from "../odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";

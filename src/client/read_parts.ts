@@ -2,7 +2,7 @@ import { amendError, DataStreamError } from "../errors.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
 import { isMeasured } from "../odata/resources.ts";
 import type { Clause } from "../odata/clause.ts";
-import { toRowId } from "../formats/page_writer.ts";
+import { toRowId } from "../formats/row_reader.ts";
 import { type StartConversion, startRowConversion } from "./convert_page.ts";
 import { idOfToken } from "./next_link.ts";
 import { type CheckedPage, openPage, type PageReader, type PageRows } from "./page_reader.ts";

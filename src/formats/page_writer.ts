@@ -17,9 +17,6 @@ import {
 } from "./json_scanner.ts";
 import { DOI_FIELD, ID_FIELD, type RowId, RowReader } from "./row_reader.ts";
 
-export { PageFault } from "./json_scanner.ts";
-export { ID_FIELD, toRowId } from "./row_reader.ts";
-
 /**
  * Writes the JSON pages of the service as one document of another format.
  *

@@ -3,12 +3,8 @@ import type { CsvOptions } from "../../mod.ts";
 import { checkCsvOptions, CsvWriter } from "../../src/formats/csv.ts";
 import { createGeojsonWriter } from "../../src/formats/geojson.ts";
 import { createJsonWriter, createNdjsonWriter } from "../../src/formats/json.ts";
-import {
-  type PageData,
-  PageFault,
-  type PageOptions,
-  type PageWriter,
-} from "../../src/formats/page_writer.ts";
+import { PageFault } from "../../src/formats/json_scanner.ts";
+import type { PageData, PageOptions, PageWriter } from "../../src/formats/page_writer.ts";
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
