@@ -10,7 +10,7 @@ WORKDIR /weir
 COPY . .
 RUN ["deno", "task", "bundle"]
 
-FROM gcr.io/distroless/nodejs24-debian13
+FROM gcr.io/distroless/nodejs24-debian13:nonroot
 LABEL org.opencontainers.image.title="Weir" \
   org.opencontainers.image.description="CSV downloads of Canada's open water-quality data" \
   org.opencontainers.image.licenses="MIT"

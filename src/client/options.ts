@@ -271,22 +271,14 @@ const USER_AGENT = new RegExp(`^${PRODUCT}(?: (?:${PRODUCT}|${COMMENT}))*$`);
  * Returns the value of the `user-agent` header: the caller's product, then Weir's.
  *
  * @param product Products and comments, such as `my-app/1.0 (mailto:me@example.org)`
- * @returns The value; `undefined` in a browser, which ignores the header or sends a CORS preflight
- *   for it
+ * @returns The value; `toRequest` leaves it out in browsers
  * @throws {ValidationError} If it has another syntax. A line feed in it could add another header
  *
  * Source: RFC 9110, section 10.1.5.
  */
-function toUserAgent(product: string | undefined): string | undefined {
+function toUserAgent(product: string | undefined): string {
   if (product !== undefined && !(typeof product === "string" && USER_AGENT.test(product))) {
     throw invalidValue("userAgent", 'a product and its version such as "my-app/1.0"', product);
   }
-  if (isBrowser()) return undefined;
   return `${product === undefined ? "" : `${product} `}weir/${VERSION}`;
-}
-
-/** Whether the runtime is a browser. The user agent of every browser begins with `Mozilla/`. */
-function isBrowser(): boolean {
-  const { navigator } = globalThis as { navigator?: { userAgent?: string } };
-  return navigator?.userAgent?.startsWith("Mozilla/") ?? false;
 }

@@ -4,11 +4,9 @@ import { invalidValue } from "../validation.ts";
 
 /** For each byte: the characters that encode it (little endian) and, in the highest byte, their number. */
 const ENCODED = Int32Array.from({ length: 256 }, (_, byte) => {
-  const character = String.fromCharCode(byte);
-  const triplet = "%" + byte.toString(16).toUpperCase().padStart(2, "0");
-  const text = /[\w.~-]/.test(character) ? character : triplet;
-  const [first, second, third] = utf8Encoder.encode(text);
-  return text.length << 24 | third! << 16 | second! << 8 | first!;
+  if (/[\w.~-]/.test(String.fromCharCode(byte))) return 1 << 24 | byte;
+  const digit = (index: number) => "0123456789ABCDEF".charCodeAt(index);
+  return 3 << 24 | digit(byte & 15) << 16 | digit(byte >> 4) << 8 | 37; // 37: "%"
 });
 const inputBuffer = new Uint8Array(8_192);
 /** A byte is encoded by at most three characters, and a write takes four bytes. */
@@ -62,29 +60,9 @@ export function encode(text: string): string {
 function isUnreserved(text: string): boolean {
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
-    if (code > 0x7f || ENCODED[code]! >> 24 !== 1) return false;
+    if (ENCODED[code]! >> 24 !== 1) return false;
   }
   return true;
-}
-
-/**
- * Encodes the items of a list and joins them with commas.
- *
- * @param name Name of the parameter, used in the error message
- * @param list The items; those that are undefined or null are omitted
- * @returns The text; `undefined` for a list without any value
- * @throws {ValidationError} If an item cannot be written as text
- */
-export function encodeList(name: string, list: readonly unknown[]): string | undefined {
-  let encoded: string | undefined;
-  for (const item of list) {
-    if (!isDefined(item)) continue;
-    const text = typeof item === "string" ? encode(item) : Number.isSafeInteger(item) // needs no encoding
-      ? `${item}`
-      : encode(toText(name, item));
-    encoded = encoded === undefined ? text : `${encoded},${text}`;
-  }
-  return encoded;
 }
 
 /** A parameter as text for a URL: one text, a list of texts, or texts by name. */
@@ -100,10 +78,8 @@ export type UrlValue = string | string[] | Record<string, string>;
  * @throws {ValidationError} If the value, or an item of it, cannot be written as text
  */
 export function toUrlValue(name: string, value: unknown): UrlValue | undefined {
-  if (!isDefined(value)) return undefined;
   if (Array.isArray(value)) {
-    const items: string[] = [];
-    for (const item of value) if (isDefined(item)) items.push(toText(name, item));
+    const items = value.filter(isDefined).map((item) => toText(name, item));
     return items.length ? items : undefined;
   }
   if (isPlainObject(value)) {
@@ -112,7 +88,7 @@ export function toUrlValue(name: string, value: unknown): UrlValue | undefined {
       .map(([key, item]) => [key.toWellFormed(), toText(name, item)]);
     return pairs.length ? Object.fromEntries(pairs) : undefined;
   }
-  return toText(name, value);
+  return isDefined(value) ? toText(name, value) : undefined;
 }
 
 /** Whether a value is an object made by a literal or `JSON.parse`, not an instance of a class. */

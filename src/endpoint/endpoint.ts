@@ -1,10 +1,11 @@
+import { ValidationError } from "../errors.ts";
 import { invalidValue } from "../validation.ts";
-import { encode, encodeList, toUrlValue, type UrlValue, urlValueError } from "./encode.ts";
+import { encode, isPlainObject, toUrlValue, type UrlValue, urlValueError } from "./encode.ts";
 import { memoize } from "./memoize.ts";
-import { DEFAULTS, merge } from "./merge.ts";
+import { copyDeep, DEFAULTS, merge } from "./merge.ts";
 import { RESERVED_OPTIONS } from "./route_variable_types.ts";
 import type { Endpoint, EndpointOptions, MergedOptions, RequestOptions } from "./types.ts";
-import { expandTemplate, parseTemplate } from "./uri_template.ts";
+import { expandTemplate, expandValue, parseTemplate } from "./uri_template.ts";
 
 /**
  * Turns a route and parameters into options for any HTTP client. Sends no request.
@@ -38,17 +39,17 @@ import { expandTemplate, parseTemplate } from "./uri_template.ts";
 export const endpoint: Endpoint = createEndpoint(DEFAULTS);
 
 function createEndpoint(defaults: MergedOptions): Endpoint {
-  const mergeWithDefaults = (route: string | EndpointOptions, options?: EndpointOptions) =>
-    merge(defaults, route, options);
+  const mergeCopies = (route: string | EndpointOptions, options?: EndpointOptions) =>
+    merge(defaults, route, options, copyDeep);
   const build = (route: string | EndpointOptions, options?: EndpointOptions) =>
-    parse(mergeWithDefaults(route, options));
+    parse(merge(defaults, route, options), defaults);
   // Each read returns a copy, so that a caller cannot change the defaults.
-  Object.defineProperty(build, "DEFAULTS", { get: () => mergeWithDefaults({}), enumerable: true });
+  Object.defineProperty(build, "DEFAULTS", { get: () => mergeCopies({}), enumerable: true });
   return Object.assign(build, {
-    defaults: (options: EndpointOptions) => createEndpoint(mergeWithDefaults(options)),
-    merge: mergeWithDefaults,
-    // Copies the options, without defaults: `parse()` changes them and returns some of their objects.
-    parse: (options: MergedOptions) => parse(merge({} as MergedOptions, options)),
+    defaults: (options: EndpointOptions) => createEndpoint(mergeCopies(options)),
+    merge: mergeCopies,
+    // Checks the options and creates other headers, because `parse()` changes and returns them.
+    parse: (options: MergedOptions) => parse(merge({ headers: {} } as MergedOptions, options), {}),
   }) as Endpoint;
 }
 
@@ -58,35 +59,44 @@ export const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 /** Content type of a body that is sent as JSON. */
 export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 
+/** Parses a url, whose placeholders must not have the names of options. */
+const readUrl = memoize((url) => {
+  const template = parseTemplate(url);
+  const reserved = RESERVED_OPTIONS.filter((name) => template.names.has(name)).join(", ");
+  if (!reserved) return template;
+  const problem = `has placeholders named like options: ${reserved}`;
+  throw new ValidationError("url", problem, { received: url, hint: "rename them" });
+});
+
 /**
- * Turns merged options into request options. Changes the options, and returns some of their objects.
+ * Turns merged options into request options. Changes and returns their headers. The body shares the
+ * values of the caller's parameters; those of the defaults are copied.
  *
  * @param options Result of `merge()`, to which the caller of the endpoint has no reference
+ * @param defaults The defaults in it
  * @throws {ValidationError} If the url is missing or malformed, the method is not a token, or a
  *   parameter cannot be written as text
  */
-function parse(options: MergedOptions): RequestOptions {
+function parse(options: MergedOptions, defaults: EndpointOptions): RequestOptions {
   const { method, url, baseUrl, headers, mediaType, data, request } = options;
   if (!url) throw invalidValue("url", "a path or a full URL", url);
   if (!TOKEN.test(method ?? "")) {
     throw invalidValue("method", 'a method such as "GET"', method);
   }
-  const template = parseTemplate(url);
+  const template = readUrl(url);
+  const variables = new Map<string, UrlValue | undefined>();
   const parameters: [name: string, value: unknown][] = [];
   for (const name of Object.keys(options)) {
     if (RESERVED_NAMES.has(name)) continue;
     const value = options[name];
     // Convert the value once, even if the template repeats its name, because it may be a long list.
-    if (template.names.has(name)) options[name] = toUrlValue(name, value);
-    else parameters.push([name, value]);
+    if (template.names.has(name)) variables.set(name, toUrlValue(name, value));
+    else parameters.push([name, value === defaults[name] ? copyDeep(value) : value]);
   }
-  const expanded = expandTemplate(
-    template,
-    (name) =>
-      Object.hasOwn(options, name) && !RESERVED_NAMES.has(name)
-        ? options[name] as UrlValue
-        : undefined,
-  );
+  const expanded = expandTemplate(template, (name) => variables.get(name));
+  if (variables.size && DOT_SEGMENT.test(expanded)) {
+    throw invalidValue("url", 'a URL without the path segments "." and ".."', expanded);
+  }
   const result: RequestOptions = {
     method: method.toLowerCase(),
     // The template determines whether the URL is a full one: a value must not select another host.
@@ -123,27 +133,23 @@ function requireHost(url: string, hostEnd: number): string {
   throw invalidValue("url", expected, url.slice(0, hostEnd + 40));
 }
 
+/** A URL with a path segment "." or "..". URL parsers remove it, and with ".." the segment before it. */
+const DOT_SEGMENT = /^(?:[^?#]*\/)?(?:\.|%2e){1,2}(?:[/?#]|$)/i;
+
 /** Joins a base URL and a path with exactly one slash. */
 function join(baseUrl: string | undefined, path: string): string {
   if (baseUrl === undefined) throw invalidValue("baseUrl", "of type string", baseUrl);
-  let end = baseUrl.length;
-  while (end > 0 && baseUrl[end - 1] === "/") end--;
-  let start = 0;
-  while (path[start] === "/") start++;
-  return `${baseUrl.slice(0, end)}/${path.slice(start)}`;
+  // The lookbehind keeps the time linear for a base URL of many slashes.
+  return `${baseUrl.replace(/(?<!\/)\/+$/, "")}/${path.replace(/^\/+/, "")}`;
 }
 
-/**
- * A media type of the vendor tree (RFC 6838, section 3.2) with the suffix `+json`, in a list of media
- * types. It has at least two segments after `vnd`, unlike `application/vnd.geo+json`, which has no
- * formats.
- */
-const VENDOR_TYPE = /((?:^|,)\s*application\/vnd(?:\.[\w-]+){2,})\+json(?=\s*(?:[;,]|$))/gi;
+/** A media type of one of the forms that `MediaType.format` lists, in a list of media types. */
+const VENDOR_TYPE =
+  /((?:^|,)\s*application\/vnd\.\w+(?:\.v\d+)?)(?:\.\w+)?(?:\+json)?(?=\s*(?:[;,]|$))/gi;
 
 /**
- * Replaces the `+json` of vendor types in an `accept` header by a format:
- * `application/vnd.datastream.v3+json` with `raw` becomes `application/vnd.datastream.v3.raw`.
- * Other media types are returned unchanged.
+ * Sets the format of the vendor types (RFC 6838, section 3.2) in an `accept` header. Other media types
+ * are returned unchanged.
  *
  * @throws {ValidationError} If a media type cannot contain the format
  */
@@ -171,22 +177,19 @@ function appendQuery(url: string, parameters: readonly [string, unknown][]): str
     if (pair) query += query ? "&" + pair : pair;
   }
   if (!query) return url;
-  const fragment = url.indexOf("#");
-  const end = fragment < 0 ? url.length : fragment;
-  const start = url.slice(0, end);
-  const separator = !start.includes("?") ? "?" : /[?&]$/.test(start) ? "" : "&";
-  return start + separator + query + url.slice(end);
+  const [, start, fragment] = /^([^#]*)([^]*)/.exec(url)!;
+  const separator = !start!.includes("?") ? "?" : /[?&]$/.test(start!) ? "" : "&";
+  return start + separator + query + fragment;
 }
 
 function toPair([name, value]: readonly [string, unknown]): string | undefined {
-  let text: string | undefined;
-  if (Array.isArray(value)) text = encodeList(name, value);
-  else {
-    const converted = toUrlValue(name, value);
-    if (typeof converted === "object") throw urlValueError(name, converted);
-    text = converted && encode(converted);
+  if (Array.isArray(value) && value.length && value.every(Number.isSafeInteger)) {
+    return `${encodeName(name)}=${value.join(",")}`;
   }
-  return text === undefined ? undefined : `${encodeName(name)}=${text}`;
+  const converted = toUrlValue(name, value);
+  if (converted === undefined) return undefined;
+  if (isPlainObject(converted)) throw urlValueError(name, converted);
+  return `${encodeName(name)}=${expandValue(converted, false)}`;
 }
 
 const encodeName = memoize(encode);

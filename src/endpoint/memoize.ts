@@ -1,7 +1,7 @@
 /** Maximum number of results in a cache. The texts may come from outside. */
-const MAX_ENTRIES = 200;
+const MAX_ENTRIES = 1_000;
 /** Maximum length of a text whose result is cached. */
-const MAX_LENGTH = 2_000;
+const MAX_LENGTH = 500;
 
 /**
  * Caches the results of a function of one text. A full cache is cleared.

@@ -15,6 +15,10 @@ import type { RequestOptions } from "./types.ts";
  * iterable of text and bytes, such as a Node `Readable`, is sent as a stream. Any other body is sent
  * as JSON, `null` too, with the content type `application/json; charset=utf-8` unless one is set.
  *
+ * The header `user-agent` is sent by Deno, Node, Bun and Cloudflare Workers. It is left out in
+ * browsers, which send their own: Chromium would ignore it, and Firefox would send a CORS preflight
+ * for it.
+ *
  * @param options The result of `endpoint`
  * @param init Other options of `Request`, for example `signal`
  * @returns The request, ready for `fetch`
@@ -44,6 +48,7 @@ export function toRequest(
     let { body } = options;
     if (!URL.canParse(url)) throw invalidValue("url", "a full URL", url);
     const headers = mergeHeaders({}, given);
+    if (isBrowser()) delete headers["user-agent"];
     for (const [name, value] of Object.entries(headers)) requireValidHeader(name, value);
     if (body !== undefined && !isBodyInit(body)) {
       if (isAsyncIterable(body)) {
@@ -67,6 +72,12 @@ export function toRequest(
     if (cause instanceof ValidationError) throw cause;
     throw new ValidationError("options", "must be valid for Request", { cause });
   }
+}
+
+/** Whether the runtime is a browser. The user agent of every browser begins with `Mozilla/`. */
+function isBrowser(): boolean {
+  const { navigator } = globalThis as { navigator?: { userAgent?: string } };
+  return navigator?.userAgent?.startsWith("Mozilla/") ?? false;
 }
 
 /** Checks a header. The error does not contain its value, which may be an API key. */

@@ -72,8 +72,20 @@ export interface EndpointOptions {
  */
 export interface MediaType {
   /**
-   * Replaces the `+json` of vendor types with two or more segments: `raw` turns
-   * `application/vnd.datastream.v3+json` into `application/vnd.datastream.v3.raw`.
+   * Format of the vendor types in the `accept` header, such as `raw` or `text+json`. It replaces a
+   * format and `+json`; the name and the version of the type are kept:
+   *
+   * | accept | with the format `raw` |
+   * |---|---|
+   * | `application/vnd.acme` | `application/vnd.acme.raw` |
+   * | `application/vnd.acme+json` | `application/vnd.acme.raw` |
+   * | `application/vnd.acme.diff` | `application/vnd.acme.raw` |
+   * | `application/vnd.acme.v3` | `application/vnd.acme.v3.raw` |
+   * | `application/vnd.acme.v3+json` | `application/vnd.acme.v3.raw` |
+   * | `application/vnd.acme.v3.diff+json` | `application/vnd.acme.v3.raw` |
+   *
+   * Other media types are not changed: those with another suffix, such as `+xml`, with a name of
+   * several parts, such as `vnd.acme.notes.v3.diff`, or with a hyphen in the name.
    */
   format?: string;
 }

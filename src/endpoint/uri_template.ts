@@ -3,9 +3,8 @@ import { parseTemplate as parseUriTemplate } from "url-template";
 import { ValidationError } from "../errors.ts";
 import { invalidValue } from "../validation.ts";
 import { encode, type UrlValue } from "./encode.ts";
-import { memoize } from "./memoize.ts";
 
-/** A parsed URI template. Shared between calls, so it must not be changed. */
+/** A parsed URI template. */
 export interface Template {
   /** Literal text, already encoded, and expressions. */
   parts: readonly (string | Expression)[];
@@ -31,6 +30,15 @@ interface Variable {
   modifier: "" | "*" | number;
 }
 
+const FULL_URL = /^[a-z][a-z\d+.-]*:\/\/(?:[^/?#{}]|\{[^{}]*\})*/i;
+const CHARACTER = "(?:\\w|%[\\dA-Fa-f]{2})";
+const VARIABLE = `${CHARACTER}(?:\\.?${CHARACTER})*(?:\\*|:[1-9]\\d{0,3})?`;
+/** A well-formed expression, a brace of another one, the end of the path, or a `:name`. */
+const MARK = new RegExp(
+  `{([+#./;?&]?)(${VARIABLE}(?:,${VARIABLE})*)}|[{}?#]|(?<![\\w}]):((?!\\d)\\w+)`,
+  "g",
+);
+
 /**
  * Parses a URI template, with `:name` placeholders in the path as well.
  *
@@ -39,34 +47,52 @@ interface Variable {
  *
  * Source: RFC 6570, section 2.
  */
-export const parseTemplate: (text: string) => Template = memoize(readTemplate);
-
-const FULL_URL = /^[a-z][a-z\d+.-]*:\/\/(?:[^/?#{}]|\{[^{}]*\})*/i;
-/** An expression, the end of the path, or a `:name`. */
-const MARK = /\{([^{}]*)\}|[?#]|(?<![A-Za-z0-9_}]):([A-Za-z_]\w*)/g;
-
-function readTemplate(text: string): Template {
-  requireWellFormed(text);
+export function parseTemplate(text: string): Template {
   const parts: (string | Expression)[] = [];
   const names = new Set<string>();
   const authorityEnd = FULL_URL.exec(text)?.[0].length ?? 0;
   let inPath = true;
   let end = 0;
+  MARK.lastIndex = 0; // the last call may have thrown
   for (let match; (match = MARK.exec(text)) !== null;) {
-    const [mark, inner, colonName] = match;
+    const [mark, operator = "", list, colonName] = match;
+    if (mark === "{" || mark === "}") throw malformed(text, match.index);
     if (mark === "?" || mark === "#") {
       inPath = false;
       continue;
     }
     if (colonName !== undefined && (!inPath || match.index < authorityEnd)) continue;
-    const expression = readExpression(inner ?? colonName!);
-    parts.push(encodeReserved(text.slice(end, match.index)), expression);
-    for (const { name } of expression.variables) names.add(name);
-    if (/[?&#]/.test(expression.operator)) inPath = false;
+    const variables = (colonName ?? list!).split(",").map(readVariable);
+    parts.push(encodeReserved(text.slice(end, match.index)), {
+      operator: operator as Expression["operator"],
+      variables,
+    });
+    for (const { name } of variables) names.add(name);
+    if (/[?&#]/.test(operator)) inPath = false;
     end = match.index + mark.length;
   }
   parts.push(encodeReserved(text.slice(end)));
   return { parts, names, hostEnd: authorityEnd > 0 ? hostEndOf(parts) : undefined };
+}
+
+/** Creates the error for an expression that does not match the grammar of RFC 6570, section 2. */
+function malformed(template: string, index: number): ValidationError {
+  // At most the first 60 characters of the expression.
+  const [shown] = /^(?:{[^{}]{0,58}}?|})/.exec(template.slice(index))!;
+  return new ValidationError(
+    "url",
+    `has a malformed expression "${shown}" at character ${index + 1}`,
+    {
+      received: template,
+      hint: shown.includes("$") ? 'write "%24" for "$", also in the name of the option' : "",
+    },
+  );
+}
+
+/** Reads a variable with its modifier, such as `path:9`. */
+function readVariable(text: string): Variable {
+  const [name, length] = text.split(/[*:]/);
+  return { name: name!, modifier: length === undefined ? "" : length === "" ? "*" : +length };
 }
 
 /** The host is not complete if the template lets a variable supply a label, a port or all of it. */
@@ -89,45 +115,6 @@ function encodeReserved(text: string): string {
   if (/^[\w.~:/?#[\]@!$&'()*+,;=-]*$/.test(text)) return text;
   const value = text.toWellFormed().replace(/%(?![\dA-Fa-f]{2})/g, "%25");
   return RESERVED_EXPANSION.expand({ value });
-}
-
-const CHARACTER = "(?:\\w|%[\\dA-Fa-f]{2})";
-const VARIABLE = `${CHARACTER}(?:\\.?${CHARACTER})*(?:\\*|:[1-9]\\d{0,3})?`;
-// The alternatives begin with different characters and nothing follows the outer repetition, so that
-// matching takes linear time, for malformed text too.
-const WELL_FORMED = new RegExp(`^(?:[^{}]+|{[+#./;?&]?${VARIABLE}(?:,${VARIABLE})*})*`);
-
-/** Throws a `ValidationError` if a template does not match the grammar of RFC 6570, section 2. */
-function requireWellFormed(template: string): void {
-  const { length } = WELL_FORMED.exec(template)![0];
-  if (length === template.length) return;
-  // At most the first 60 characters of the expression.
-  const [shown] = /^(?:{[^{}]{0,58}}?|})/.exec(template.slice(length))!;
-  throw new ValidationError(
-    "url",
-    `has a malformed expression "${shown}" at character ${length + 1}`,
-    { received: template, hint: dollarHint(shown) },
-  );
-}
-
-/** Returns a hint for an expression whose only fault is a `$`, which is not allowed in a name. */
-function dollarHint(expression: string): string {
-  const encoded = expression.replaceAll("$", "%24");
-  if (encoded === expression || WELL_FORMED.exec(encoded)![0] !== encoded) return "";
-  return `write "${encoded}", and "%24" in the option's name`;
-}
-
-/** Reads the text between the braces of a well-formed expression. */
-function readExpression(inner: string): Expression {
-  const [, operator, list] = /^([+#./;?&]?)(.*)/.exec(inner)!;
-  const variables = list!.split(",").map((variable): Variable => {
-    const [name, length] = variable.split(/[*:]/);
-    return {
-      name: name!,
-      modifier: length === undefined ? "" : length === "" ? "*" : Number(length),
-    };
-  });
-  return { operator: operator as Expression["operator"], variables };
 }
 
 /**
@@ -161,8 +148,8 @@ function expandExpression(
   { operator, variables }: Expression,
   valueOf: (name: string) => UrlValue | undefined,
 ): string {
-  const isReserved = operator === "+" || operator === "#";
-  const isNamed = operator === ";" || operator === "?" || operator === "&";
+  const isReserved = /[+#]/.test(operator);
+  const isNamed = /[;?&]/.test(operator);
   const separator = operator === "?" ? "&" : isReserved || operator === "" ? "," : operator;
   let expanded = "";
   let delimiter: string = operator === "+" ? "" : operator;
@@ -187,7 +174,7 @@ function expandExpression(
 }
 
 /** Expands one value without its name; the items of a list or an object are joined by commas. */
-function expandValue(value: UrlValue, isReserved: boolean): string {
+export function expandValue(value: UrlValue, isReserved: boolean): string {
   const encodeText = isReserved ? encodeReserved : encode;
   if (typeof value === "string") return encodeText(value);
   const texts = Array.isArray(value)

@@ -9,11 +9,11 @@ import type * as weir from "../../mod.ts";
 import { COLUMNS, csvPages } from "./csv_pages.ts";
 import {
   type Builder,
-  callWithDefaults,
-  DIRECT_CALLS,
-  type EndpointCall,
-  repeatCall,
-  VARIED_CALLS,
+  createCalls,
+  ENDPOINT_SHAPES,
+  type EndpointShape,
+  runCalls,
+  SHAPE_WITH_DEFAULTS,
   withThreeLevels,
 } from "./endpoint_calls.ts";
 import { logProgress } from "./measurement.ts";
@@ -30,7 +30,7 @@ type Run = () => unknown;
 
 const WARM_UP_ROUNDS = 4;
 const ROUNDS = 11;
-const ENDPOINT_CALLS = 20_000;
+const ENDPOINT_CALLS = 2_000;
 
 async function timeOf(run: Run): Promise<number> {
   const start = process.cpuUsage();
@@ -57,29 +57,26 @@ async function compare(name: string, before: Run, after: Run): Promise<void> {
   console.log(JSON.stringify(comparison));
 }
 
-function repeat(call: EndpointCall, build: Builder): Run {
-  let number = 0;
-  return () => {
-    repeatCall(call, build, number, ENDPOINT_CALLS);
-    number += ENDPOINT_CALLS;
-  };
+function repeat(shape: EndpointShape, build: Builder): Run {
+  const calls = createCalls(shape, 0, ENDPOINT_CALLS);
+  return () => runCalls(calls, build);
 }
 
 const [, , beforeUrl, afterUrl] = process.argv;
 const before: typeof weir = await import(beforeUrl!);
 const after: typeof weir = await import(afterUrl!);
 
-for (const [name, call] of Object.entries({ ...DIRECT_CALLS, ...VARIED_CALLS })) {
+for (const [name, shape] of Object.entries(ENDPOINT_SHAPES)) {
   await compare(
     `endpoint(): ${name}`,
-    repeat(call, before.endpoint as Builder),
-    repeat(call, after.endpoint as Builder),
+    repeat(shape, before.endpoint as Builder),
+    repeat(shape, after.endpoint as Builder),
   );
 }
 await compare(
   "endpoint(): three levels of defaults",
-  repeat(callWithDefaults, withThreeLevels(before.endpoint)),
-  repeat(callWithDefaults, withThreeLevels(after.endpoint)),
+  repeat(SHAPE_WITH_DEFAULTS, withThreeLevels(before.endpoint)),
+  repeat(SHAPE_WITH_DEFAULTS, withThreeLevels(after.endpoint)),
 );
 for (const [name, page] of Object.entries(await csvPages())) {
   await compare(

@@ -300,7 +300,7 @@ testInWorkspace(
 testInWorkspace(
   `a Worker of one line serves every row when it exports ${NAME}/serve`,
   async (workspace) => {
-    await workspace.output(`npm install ${NAME} esbuild`);
+    await workspace.output(`npm install ${NAME} esbuild@0.28.2`);
     const { folder } = workspace;
     const worker = `export { default } from "${NAME}/serve";\n`;
     await Deno.writeTextFile(`${folder}worker.js`, worker);

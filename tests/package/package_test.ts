@@ -12,10 +12,10 @@ import { type ConsumerProject, createProject, output, run } from "./project.ts";
 
 /** Supported versions of TypeScript, by the names under which they are installed. */
 const COMPILERS = {
-  newest: "typescript@7",
+  newest: "typescript@7.0.2",
   /** The first version whose `nodenext` accepts `require()` of an ECMAScript module. */
-  firstWithRequire: "typescript@~5.8",
-  oldest: "typescript@~5.7",
+  firstWithRequire: "typescript@5.8.3",
+  oldest: "typescript@5.7.3",
 };
 const CONSUMER = new URL("consumer/", import.meta.url);
 /** Files in the package that are neither code nor types nor maps. */
@@ -33,7 +33,7 @@ let names: string;
 
 Deno.test.beforeAll(async () => {
   const compilers = Object.entries(COMPILERS).map(([name, version]) => `${name}@npm:${version}`);
-  project = await createProject("@types/node@20", "tsserver@npm:typescript@~5.9", ...compilers);
+  project = await createProject("@types/node@20", "tsserver@npm:typescript@5.9.3", ...compilers);
   files = await Array.fromAsync(filesIn(project.installed));
   names = await reexportAllTypes();
   for await (const { name } of Deno.readDir(CONSUMER)) {

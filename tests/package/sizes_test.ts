@@ -6,7 +6,7 @@ import { createProject, output } from "./project.ts";
 let folder: string;
 
 Deno.test.beforeAll(async () => {
-  ({ folder } = await createProject("esbuild", "@octokit/endpoint"));
+  ({ folder } = await createProject("esbuild@0.28.2", "@octokit/endpoint@11.0.5"));
 });
 
 Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));

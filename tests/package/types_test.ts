@@ -7,7 +7,7 @@ import { PROJECT } from "../helpers/project.ts";
 import { type ConsumerProject, createProject, output, run } from "./project.ts";
 
 /** Versions of TypeScript: the oldest supported one, the last two of the compiler in JavaScript, the newest. */
-const COMPILERS = ["~5.7", "~5.9", "6", "7"];
+const COMPILERS = ["5.7.3", "5.9.3", "6.0.3", "7.0.2"];
 /** Versions of `@types/node`; `undefined` without it. */
 const NODE_TYPES = [undefined, 20, 22, 24] as const;
 /** The option `lib`; `undefined` means the default, which contains `dom`. */
@@ -27,7 +27,7 @@ const SETTINGS: Setting[] = COMPILERS.flatMap((compiler) =>
 ).filter(({ compiler, node, lib }) =>
   // Without `@types/node`, only `dom` has streams. The compilers in JavaScript are slow: 22 differs little
   // from 24.
-  (node !== undefined || lib !== "esnext") && (compiler === "7" || node !== 22)
+  (node !== undefined || lib !== "esnext") && (compiler === "7.0.2" || node !== 22)
 );
 
 const nameOf = ({ compiler, node, lib }: Setting) =>

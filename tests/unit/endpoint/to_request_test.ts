@@ -325,3 +325,24 @@ Deno.test("toRequest() throws an error without the value when a header is not va
   assertEquals(error.option, "headers.x-api-key");
   assertEquals(Deno.inspect(error).includes("secret"), false);
 });
+
+Deno.test("toRequest() leaves out user-agent only when the runtime is a browser", () => {
+  const own = Object.getOwnPropertyDescriptor(globalThis, "navigator")!;
+  const agentIn = (userAgent: string | undefined) => {
+    Object.defineProperty(globalThis, "navigator", { configurable: true, value: { userAgent } });
+    const headers = { "User-Agent": "my-app/1.0", "x-a": "1" };
+    const request = toRequest(endpoint("https://example.org/x", { headers }));
+    assertEquals(request.headers.get("x-a"), "1");
+    return request.headers.get("user-agent");
+  };
+  try {
+    assertEquals(agentIn("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0"), null);
+    for (
+      const runtime of ["Deno/2.9.6", "Node.js/24", "Bun/1.4", "Cloudflare-Workers", undefined]
+    ) {
+      assertEquals(agentIn(runtime), "my-app/1.0");
+    }
+  } finally {
+    Object.defineProperty(globalThis, "navigator", own);
+  }
+});

@@ -383,11 +383,11 @@ const FUNCTIONS: Record<string, Record<string, Argument>> = {
     url: { accepts: ["string"], call: (url) => endpoint({ url }) },
     parameter: {
       accepts: TYPE_NAMES.filter((name) => !["symbol", "function", "getter"].includes(name)),
+      rethrows: ["getter"],
       call: (parameter) => endpoint("GET /x", { parameter }),
     },
     "parameter of a body": {
-      accepts: TYPE_NAMES.filter((name) => name !== "getter"),
-      options: ["parameter"],
+      accepts: TYPE_NAMES,
       call: (parameter) => endpoint("POST /x", { parameter }),
     },
   },

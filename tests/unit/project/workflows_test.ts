@@ -60,8 +60,10 @@ const commands = steps.flatMap(({ place, step }) =>
   step.run === undefined ? [] : [{ place, run: step.run }]
 );
 
-Deno.test("the workflows are CI and the release, which run for changes and for tags", () => {
-  assertEquals([...workflows.keys()].sort(), ["ci.yml", "release.yml"]);
+Deno.test("the workflows run for changes, for tags, and each week", () => {
+  assertEquals([...workflows.keys()].sort(), ["ci.yml", "release.yml", "updates.yml"]);
+  const { schedule } = workflows.get("updates.yml")!.on as { schedule?: { cron: string }[] };
+  assert(/^\d+ \d+ \* \* 1$/.test(schedule![0]!.cron));
   assertEquals(workflows.get("ci.yml")!.on, { push: { branches: ["main"] }, pull_request: null });
   assertEquals(workflows.get("release.yml")!.on, { push: { tags: ["v*"] } });
 });
@@ -168,6 +170,21 @@ Deno.test("the release workflow creates the release on GitHub once, with a label
   assertEquals(await create("v1.2.0", false), `${start("v1.2.0")} ${file}`);
   assertEquals(await create("v1.2.0-rc.1", false), `${start("v1.2.0-rc.1")} --prerelease ${file}`);
   assertEquals(await create("v1.2.0", true), "The release v1.2.0 exists\n");
+});
+
+Deno.test("the checks of a release install exact versions of workerd, Bun, DuckDB, esbuild and TypeScript", async () => {
+  const tools =
+    /(?:@duckdb\/node-api|@cloudflare\/workerd-linux-64|@oven\/bun-linux-x64|@octokit\/endpoint|\besbuild|\btypescript)@([^"`\s\\]+)/g;
+  const files = [".ci/run"];
+  for await (const { name } of Deno.readDir("tests/package")) {
+    if (name.endsWith(".ts")) files.push(`tests/package/${name}`);
+  }
+  const versions = (await Promise.all(files.map((file) => Deno.readTextFile(file)))).flatMap((
+    text,
+  ) => [...text.matchAll(tools)].map(([, version]) => version!));
+  assert(versions.length >= 9, versions.join());
+  assertEquals(versions.filter((version) => !/^(?:\d+\.\d+\.\d|\$\{)/.test(version)), []);
+  assertEquals(steps.flatMap(({ step }) => step.with?.["bun-version"] ?? []), ["1.4.5"]);
 });
 
 Deno.test("no workflow uses a secret", () => {
