@@ -31,6 +31,10 @@ export async function respondWithCitations(
   const filter = values.get("$filter");
   const within = readBoundingBox(values.get("bbox"));
   const findCitations = prepareCitations(dataStream, filter, within, exchange.signal);
+  exchange.query = {
+    ...(filter !== undefined && { $filter: filter }),
+    ...(within !== undefined && { bbox: values.get("bbox")! }),
+  };
   const isText = path.endsWith(".txt");
   const headers = {
     "content-type": `${isText ? "text/plain" : "application/json"}; charset=utf-8`,

@@ -52,6 +52,8 @@ export class Exchange implements FailureLog {
   readonly id: string;
   /** Path, if the app has a route for it. */
   route: string = UNKNOWN_PATH;
+  /** URL parameters to log. The handler sets them when all are valid. */
+  query: Readonly<Record<string, string>> = {};
   /** Number of rows, or citations, in the response. */
   rows = 0;
   /** Number of bytes of the body that the server has passed to the runtime. */
@@ -168,12 +170,12 @@ export class Exchange implements FailureLog {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#recorders.open?.delete(this);
-    const { method, url } = this.request;
+    const { method } = this.request;
     const facts = {
       id: this.id,
       method: KNOWN_METHODS.test(method) ? method : "OTHER",
       path: this.route,
-      url,
+      query: this.query,
       status: this.#status,
       outcome,
       rows: this.rows,

@@ -57,13 +57,9 @@ import type { Http2ServerRequest } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { requireOptions, requireType, requireWholeNumber } from "../src/validation.ts";
 import type { EdgeApp } from "./app.ts";
-import {
-  DEFAULT_SHUTDOWN_TIMEOUT,
-  interruptedMessage,
-  MAX_SHUTDOWN_TIMEOUT,
-  stopWithin,
-} from "./server/graceful_stop.ts";
-import { DEFAULT_HOST, DEFAULT_PORT, formatUrl, toListenError } from "./server/listening.ts";
+import { DEFAULT_HOST, DEFAULT_PORT } from "./options.ts";
+import { interruptedMessage, SHUTDOWN_TIMEOUT, stopWithin } from "./server/graceful_stop.ts";
+import { formatUrl, toListenError } from "./server/listening.ts";
 import { currentProcess } from "./server/server_process.ts";
 import { TRACK_RESPONSES, trackResponses } from "./track_responses.ts";
 
@@ -107,12 +103,12 @@ export interface NodeServer {
   stop(): Promise<number>;
 }
 
-/** Names of all options. The type requires each name exactly once. */
-const NODE_SERVER_OPTIONS: Record<keyof NodeServerOptions, undefined> = {
-  host: undefined,
-  port: undefined,
-  shutdownTimeout: undefined,
-  stopsOnSignals: undefined,
+/** Defaults of the options. */
+const NODE_DEFAULTS = {
+  host: DEFAULT_HOST,
+  port: DEFAULT_PORT,
+  shutdownTimeout: SHUTDOWN_TIMEOUT,
+  stopsOnSignals: true,
 };
 
 /**
@@ -142,15 +138,14 @@ export async function serveNode(
   app: Pick<EdgeApp, "fetch">,
   options: NodeServerOptions = {},
 ): Promise<NodeServer> {
-  const {
-    host = DEFAULT_HOST,
-    port = DEFAULT_PORT,
-    shutdownTimeout = DEFAULT_SHUTDOWN_TIMEOUT,
-    stopsOnSignals = true,
-  } = requireOptions("serveNode()", options, NODE_SERVER_OPTIONS) as NodeServerOptions;
+  const { host, port, shutdownTimeout, stopsOnSignals } = requireOptions(
+    "serveNode()",
+    options,
+    NODE_DEFAULTS,
+  );
   requireType("host", host, "string");
   requireWholeNumber("port", port, 0, 65_535);
-  requireWholeNumber("shutdownTimeout", shutdownTimeout, 0, MAX_SHUTDOWN_TIMEOUT);
+  requireWholeNumber("shutdownTimeout", shutdownTimeout, 0, 3_600_000);
   requireType("stopsOnSignals", stopsOnSignals, "boolean");
   const server = createHttpServer(app, host);
   const logInterrupted = trackResponses(app);
@@ -197,7 +192,8 @@ export async function serveNode(
     currentProcess()?.onStopSignal(async () => {
       const interrupted = await stop();
       if (interrupted === 0) return 0;
-      console.error(interruptedMessage(interrupted, shutdownTimeout, "shutdownTimeout"));
+      const message = interruptedMessage(interrupted, shutdownTimeout);
+      console.error(`${message}: to wait longer, set shutdownTimeout`);
       return 1;
     });
   }

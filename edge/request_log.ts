@@ -1,9 +1,5 @@
 // Lines of the log, in text or JSON, without secrets.
 import { oneLine } from "../src/errors.ts";
-import { FORMAT_NAMES, FORMATS } from "../src/formats/formats.ts";
-import { parseBox } from "../src/odata/bounding_box.ts";
-import { clausesOf } from "../src/odata/query_options.ts";
-import { fieldNames, FILTER_FIELDS, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import type { LogLevel, Settings } from "./options.ts";
 
 /**
@@ -21,8 +17,8 @@ export interface RequestFacts {
   method: string;
   /** Path, if the app has a route for it; else `(unknown)`. */
   path: string;
-  /** URL of the request. It can contain a secret. */
-  url: string;
+  /** Valid URL parameters. A value can contain a secret. */
+  query: Readonly<Record<string, string>>;
   status: number;
   outcome: RequestOutcome;
   /** Number of rows, or citations, in the response. */
@@ -63,7 +59,7 @@ export class RequestLog {
   addRequest(facts: RequestFacts, redact: Redact): void {
     if (!this.#settings.logRequests) return;
     const query = Object.fromEntries(
-      loggedQuery(facts.url).map(([name, value]) => [name, limitLength(redact(value))]),
+      Object.entries(facts.query).map(([name, value]) => [name, limitLength(redact(value))]),
     );
     this.#write(levelOf(facts), facts.id, describeRequest(facts, query), {
       message: "request",
@@ -194,13 +190,7 @@ function escapeInvisible(line: string): string {
 /** Text in place of a secret. */
 const REDACTED = "[secret]";
 
-/** Maximum number of times that a text is decoded to find a secret. */
-const MAX_DECODINGS = 5;
-
-/**
- * Creates a function that replaces secrets, also in encoded form, in one pass. If a secret is percent-encoded in
- * another way, for example twice, it replaces the whole text.
- */
+/** Creates a function that replaces secrets, also in the forms that a URL, a message, a filter and JSON have. */
 export function createRedactor(secrets: Iterable<string>): Redact {
   const forms = new Set([...secrets].flatMap(formsOf).filter((form) => form !== ""));
   if (forms.size === 0) return (text) => text;
@@ -208,21 +198,7 @@ export function createRedactor(secrets: Iterable<string>): Redact {
   const alternatives = [...forms].sort((a, b) => b.length - a.length)
     .map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
   const pattern = new RegExp(alternatives.join("|"), "g");
-  return (text) => {
-    const redacted = text.replace(pattern, REDACTED);
-    return decodedForms(redacted).some((one) => one.search(pattern) >= 0) ? REDACTED : redacted;
-  };
-}
-
-/** Percent-decodes a text repeatedly. Returns all results. */
-function decodedForms(text: string, depth = MAX_DECODINGS): string[] {
-  const decoded = text
-    .replace(/%(?:25)+(?=[\da-f]{2})/gi, "%") // a percent sign that was encoded any number of times
-    .replace(/(?:%[\da-f]{2})+/gi, (run) => {
-      const bytes = run.slice(1).split("%").map((hex) => parseInt(hex, 16));
-      return new TextDecoder().decode(new Uint8Array(bytes));
-    });
-  return decoded === text || depth === 0 ? [] : [decoded, ...decodedForms(decoded, depth - 1)];
+  return (text) => text.replace(pattern, REDACTED);
 }
 
 /** Returns the forms of a secret in a URL, a message, a filter and JSON. */
@@ -236,47 +212,6 @@ function formsOf(secret: string): string[] {
     encodeURIComponent(text.toWellFormed()),
     JSON.stringify(text).slice(1, -1),
   ]);
-}
-
-const isBooleanText = (text: string) => /^(true|false|1|0)$/.test(text);
-const isDigits = (text: string) => /^\d{1,15}$/.test(text);
-
-/**
- * URL parameters to log, each with a function that validates its value. An invalid value is not logged,
- * because it may be a key in the wrong place. `filename` can be any text, so it is never logged.
- */
-export const LOGGED_PARAMETERS: Readonly<Record<string, (value: string) => boolean>> = {
-  $select: (value) => value.split(",").every((name) => FIELD_NAMES.has(name.trim())),
-  $filter(value) {
-    const clauses = clausesOf(value);
-    return clauses.length > 0 && clauses.every(({ field }) => Object.hasOwn(FILTER_FIELDS, field));
-  },
-  $top: isDigits,
-  $skiptoken: (value) => /^Id:\d{1,15}$/.test(value),
-  $count: isBooleanText,
-  $format(value) {
-    const name = value.toLowerCase();
-    return FORMAT_NAMES.some((format) => name === format || name === FORMATS[format].mediaType);
-  },
-  limit: isDigits,
-  bbox: (value) => parseBox(value) !== undefined,
-  separator: (value) => value === "tab" || value.length === 1,
-  bom: isBooleanText,
-  header: isBooleanText,
-  escapeFormulas: isBooleanText,
-};
-
-const FIELD_NAMES = new Set<string>(
-  (Object.keys(RESOURCES) as ResourceName[]).flatMap((name) => fieldNames(name)),
-);
-
-/** Returns the URL parameters to log: known names only, and `[invalid]` for an invalid value. */
-function loggedQuery(url: string): [name: string, value: string][] {
-  const searchParams = searchParamsOf(url);
-  return Object.entries(LOGGED_PARAMETERS).flatMap(([name, isValid]) => {
-    const value = searchParams.get(name);
-    return value === null ? [] : [[name, isValid(value) ? value : "[invalid]"]];
-  });
 }
 
 /**

@@ -26,6 +26,8 @@ export interface DownloadParameters {
   csv: CsvOptions;
   /** `filename`. */
   fileName: string | undefined;
+  /** Parameters to log: all except `filename`, which can be any text, and those of the access mode. */
+  logged: Readonly<Record<string, string>>;
 }
 
 /** Names of the URL parameters of a download. OData defines those that begin with `$`. */
@@ -87,6 +89,9 @@ export function readDownloadParameters(
       escapeFormulas: readBoolean(values, "escapeFormulas"),
     },
     fileName: values.get("filename"),
+    logged: Object.fromEntries(
+      [...values].filter(([name]) => name !== "filename" && !accessParameters.includes(name)),
+    ),
   };
 }
 
