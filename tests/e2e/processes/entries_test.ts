@@ -139,7 +139,7 @@ Deno.test("src/cli/bin.ts sets the exit code", async () => {
 Deno.test("src/cli/serve_bin.ts runs weir serve and sets the exit code", async () => {
   const program = ["--allow-net=127.0.0.1", "--allow-env", "src/cli/serve_bin.ts"];
   const server = startEntry([...program, "--sandbox", "--port", "0"], {}, "stderr");
-  assertStringIncludes(await readUntil(server.stderr, /Settings: .*\n/), "synthetic data");
+  assertStringIncludes(await readUntil(server.stderr, /Settings: .*\n/), "WEIR_SANDBOX=1");
   assert(await end(server, "stderr"));
   const invalid = startEntry([...program, "--port", "none"], {}, "stderr");
   assertStringIncludes(await new Response(invalid.stderr).text(), '"none"');
