@@ -128,7 +128,7 @@ export class Exchange implements FailureLog {
   logFailure(failure: string, error: unknown): void {
     if (error instanceof DataStreamError) this.#recorders.readiness.recordError(error);
     const message = error instanceof Error ? error.message : String(error);
-    this.#recorders.log.addError(this.id, `${failure}: ${message}`, this.#redact);
+    this.#recorders.log.addMessage("error", this.id, `${failure}: ${message}`, this.#redact);
   }
 
   /** Creates the error of a response body that fails. See {@linkcode RequestLog.createBodyError}. */
@@ -138,7 +138,7 @@ export class Exchange implements FailureLog {
 
   /** Logs a warning about the client or the configuration of the server. */
   logWarning(text: string): void {
-    this.#recorders.log.addWarning(this.id, text, this.#redact);
+    this.#recorders.log.addMessage("warn", this.id, text, this.#redact);
   }
 
   /**
@@ -172,7 +172,7 @@ export class Exchange implements FailureLog {
     this.#recorders.open?.delete(this);
     const { method } = this.request;
     const facts = {
-      id: this.id,
+      requestId: this.id,
       method: KNOWN_METHODS.test(method) ? method : "OTHER",
       path: this.route,
       query: this.query,

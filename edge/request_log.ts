@@ -9,10 +9,9 @@ import type { LogLevel, Settings } from "./options.ts";
  */
 export type RequestOutcome = "complete" | "aborted" | "disconnected" | "failed" | "interrupted";
 
-/** Facts about a request that has ended. */
+/** Facts about a request that has ended, in the order of the log. */
 export interface RequestFacts {
-  /** Request id. */
-  id: string;
+  requestId: string;
   /** HTTP method; `OTHER` for an unknown one. */
   method: string;
   /** Path, if the app has a route for it; else `(unknown)`. */
@@ -61,40 +60,19 @@ export class RequestLog {
     const query = Object.fromEntries(
       Object.entries(facts.query).map(([name, value]) => [name, limitLength(redact(value))]),
     );
-    this.#write(levelOf(facts), facts.id, describeRequest(facts, query), {
+    const redacted = { ...facts, query };
+    this.#write(levelOf(facts), facts.requestId, describeRequest(redacted), {
       message: "request",
-      requestId: facts.id,
-      method: facts.method,
-      path: facts.path,
-      query,
-      status: facts.status,
-      outcome: facts.outcome,
-      rows: facts.rows,
-      bytes: facts.bytes,
-      milliseconds: facts.milliseconds,
-      upstreamRequests: facts.upstreamRequests,
+      ...redacted,
     });
   }
 
   /**
-   * Writes a line about an error.
-   *
-   * @param id Id of the request that caused the error
-   */
-  addError(id: string, text: string, redact: Redact): void {
-    this.#addMessage("error", id, text, redact);
-  }
-
-  /**
-   * Writes a line about a client or the configuration of the server.
+   * Writes a line about an error, a client or the configuration of the server.
    *
    * @param id Id of the request to which the line belongs
    */
-  addWarning(id: string, text: string, redact: Redact): void {
-    this.#addMessage("warn", id, text, redact);
-  }
-
-  #addMessage(level: LogLevel, id: string, text: string, redact: Redact): void {
+  addMessage(level: LogLevel, id: string, text: string, redact: Redact): void {
     // Redacts first: `oneLine()` changes white space, which a secret can contain.
     const message = limitLength(oneLine(redact(text)));
     this.#write(level, id, message, { message, requestId: id });
@@ -135,8 +113,8 @@ export class RequestLog {
  * Formats a request as text. The query comes last and in quotes, because the client chooses its content.
  */
 function describeRequest(
-  { method, path, status, outcome, rows, bytes, milliseconds, upstreamRequests }: RequestFacts,
-  query: Readonly<Record<string, string>>,
+  { method, path, query, status, outcome, rows, bytes, milliseconds, upstreamRequests }:
+    RequestFacts,
 ): string {
   const parameters = Object.entries(query).map(([name, value]) => `${name}=${value}`).join("&");
   const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;
@@ -151,7 +129,7 @@ function describeRequest(
 }
 
 function levelOf({ status, outcome }: RequestFacts): LogLevel {
-  // 503 is the normal response at a limit. For its other causes, `addError()` writes a second line.
+  // 503 is the normal response at a limit. For its other causes, `addMessage()` writes a second line.
   if (outcome === "failed" || outcome === "interrupted") return "error";
   if (status >= 500 && status !== 503) return "error";
   if (outcome === "disconnected") return "warn";

@@ -231,7 +231,7 @@ Deno.test("Metrics.toText() has the time of the first request when the clock is 
   const metrics = new Metrics(limits, { now: () => now, clock: new FakeClock() });
   now = NOW;
   metrics.addRequest({
-    id: "x",
+    requestId: "x",
     method: "GET",
     path: "/healthz",
     query: {},
