@@ -6,6 +6,7 @@ import { createApp } from "../../../edge/app.ts";
 import { readConfig, sandboxOptions } from "../../../edge/config.ts";
 import { VARIABLE_NAMES, VARIABLES } from "../../../edge/options.ts";
 import { messageFor } from "../../../src/errors.ts";
+import { settingsLine } from "../../../edge/server/server_config.ts";
 import { SECRET } from "../../helpers/edge.ts";
 
 /** Reads the environment; leaves out options that are not set. */
@@ -150,6 +151,19 @@ Deno.test("readConfig() accepts a page size of 1 and of 10000", () => {
   for (const rows of [1, 10_000]) {
     const { pageRows } = readConfig({ WEIR_ACCESS: "caller", WEIR_PAGE_ROWS: String(rows) });
     assertEquals(pageRows, rows);
+  }
+});
+
+Deno.test("settingsLine() has half of the default of WEIR_MAX_CACHED_BYTES when the runtime is Workers", () => {
+  const original = Object.getOwnPropertyDescriptor(globalThis, "navigator")!;
+  const shown = () => /WEIR_MAX_CACHED_BYTES=(\d+)/.exec(settingsLine({ access: "caller" }))![1];
+  assertEquals(shown(), "64000000");
+  const navigator = { userAgent: "Cloudflare-Workers" };
+  Object.defineProperty(globalThis, "navigator", { value: navigator, configurable: true });
+  try {
+    assertEquals(shown(), "32000000");
+  } finally {
+    Object.defineProperty(globalThis, "navigator", original);
   }
 });
 
