@@ -123,7 +123,7 @@ export interface EdgeApp {
   fetch(request: Request, connection?: unknown): Response | Promise<Response>;
   /** Creates a request from the arguments and responds to it, for tests. A path needs no host. */
   request(input: Request | URL | string, init?: RequestInit): Response | Promise<Response>;
-  /** Returns the metrics of this app in the text format of Prometheus, for a port of their own. */
+  /** Returns the metrics of this app in the text format of Prometheus. */
   metrics(): string;
 }
 
