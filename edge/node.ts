@@ -58,7 +58,12 @@ import type { AddressInfo, Socket } from "node:net";
 import { requireOptions, requireType, requireWholeNumber } from "../src/validation.ts";
 import type { EdgeApp } from "./app.ts";
 import { DEFAULT_HOST, DEFAULT_PORT } from "./options.ts";
-import { interruptedMessage, SHUTDOWN_TIMEOUT, stopWithin } from "./server/graceful_stop.ts";
+import {
+  interruptedMessage,
+  type RunningServer,
+  SHUTDOWN_TIMEOUT,
+  stopWithin,
+} from "./server/graceful_stop.ts";
 import { formatUrl, toListenError } from "./server/listening.ts";
 import { currentProcess } from "./server/server_process.ts";
 import { TRACK_RESPONSES, trackResponses } from "./track_responses.ts";
@@ -88,20 +93,7 @@ export interface NodeServerOptions {
   stopsOnSignals?: boolean | undefined;
 }
 
-/** A server that {@linkcode serveNode} started. */
-export interface NodeServer {
-  /** URL of the server, such as `http://127.0.0.1:8000/`. */
-  readonly url: string;
-  /** Returns the number of requests whose responses are not complete. */
-  openResponses(): number;
-  /**
-   * Stops accepting connections, waits for the open responses, and interrupts those that are not complete
-   * after `shutdownTimeout`.
-   *
-   * @returns Number of interrupted responses
-   */
-  stop(): Promise<number>;
-}
+export type { RunningServer as NodeServer };
 
 /** Defaults of the options. */
 const NODE_DEFAULTS = {
@@ -137,7 +129,7 @@ const NODE_DEFAULTS = {
 export async function serveNode(
   app: Pick<EdgeApp, "fetch">,
   options: NodeServerOptions = {},
-): Promise<NodeServer> {
+): Promise<RunningServer> {
   const { host, port, shutdownTimeout, stopsOnSignals } = requireOptions(
     "serveNode()",
     options,

@@ -26,8 +26,9 @@ export async function startConfiguredServer(
   names: Iterable<string>,
   write: (line: string) => void,
 ): Promise<ConfiguredServer> {
+  const listenOptions = readListenOptions(environment);
   const { app, report, settings } = createConfiguredApp(environment, names, write);
-  const server = await startServer(app, readListenOptions(environment));
+  const server = await startServer(app, listenOptions);
   report(`Weir listens on ${server.url}`);
   report(settings);
   return {

@@ -57,7 +57,7 @@ async function readUnshared(start: (options: object) => ReturnType<typeof startA
 
 /** Returns options of an app that shares pages. */
 function sharedOptions(upstream: Upstream): object {
-  return appOptionsFor(upstream, {});
+  return appOptionsFor(upstream, { cacheTtl: 60_000 });
 }
 
 /** A client that has received the first bytes of a download. */
