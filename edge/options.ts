@@ -232,7 +232,7 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
     variable: "WEIR_CLIENT_ADDRESS_HEADER",
     help:
       "request header in which a proxy sends the address of the client, such as x-forwarded-for",
-    defaultText: "none: the address of the connection; on Workers cf-connecting-ip",
+    defaultText: "address of the connection; on Workers cf-connecting-ip",
     check: requireHeaderName,
   },
   maxCachedBytes: {

@@ -26,7 +26,7 @@ export interface DownloadParameters {
   csv: CsvOptions;
   /** `filename`. */
   fileName: string | undefined;
-  /** Parameters to log: all except `filename`, which can be any text, and those of the access mode. */
+  /** Parameters to log; see {@linkcode loggedParameters}. */
   logged: Readonly<Record<string, string>>;
 }
 
@@ -89,10 +89,17 @@ export function readDownloadParameters(
       escapeFormulas: readBoolean(values, "escapeFormulas"),
     },
     fileName: values.get("filename"),
-    logged: Object.fromEntries(
-      [...values].filter(([name]) => name !== "filename" && !accessParameters.includes(name)),
-    ),
+    logged: loggedParameters(values, accessParameters),
   };
+}
+
+/** Returns the parameters to log: all except `filename`, which can be any text, and those of the access mode. */
+export function loggedParameters(
+  values: ReadonlyMap<string, string>,
+  accessParameters: readonly string[],
+): Record<string, string> {
+  const hidden = ["filename", ...accessParameters];
+  return Object.fromEntries([...values].filter(([name]) => !hidden.includes(name)));
 }
 
 /** Hints for OData options that are not supported, common other names, and API keys. */

@@ -303,7 +303,7 @@ const MAX_WIDTH = 118;
 function formatTable(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([first]) => first.length)) + 3;
   const indent = " ".repeat(width + 2);
-  const pattern = new RegExp(`(.{1,${MAX_WIDTH - indent.length}})(?: |$)`, "g");
+  const pattern = new RegExp(`(.{1,${MAX_WIDTH - indent.length}})(?:(?<!default:) |$)`, "g");
   return rows.map(([first, second]) => {
     const lines = [...second.matchAll(pattern)].map(([, line]) => line);
     return `  ${first.padEnd(width)}${lines.join(`\n${indent}`)}`;
