@@ -104,7 +104,6 @@ import { problemResponse, requestIdHint, toProblem } from "./problem.ts";
 import { OutputBudget } from "./output_budget.ts";
 import { createPageCache } from "./page_cache.ts";
 import { Readiness } from "./readiness.ts";
-import { RequestLog } from "./request_log.ts";
 import { SharedTasks } from "./shared_tasks.ts";
 import { TRACK_RESPONSES } from "./track_responses.ts";
 import { DatasetStates } from "./validators.ts";
@@ -164,7 +163,6 @@ export function createApp(options: AppOptions): EdgeApp {
   const context = createContext(settings);
   const recorders: Recorders = {
     settings,
-    log: new RequestLog(settings),
     metrics: new Metrics(context, settings, context.pageCache),
     readiness: new Readiness(settings),
     open: undefined,

@@ -46,67 +46,67 @@ export interface FailureLog {
 /** Replaces secrets in a text by `[secret]`. */
 export type Redact = (text: string) => string;
 
-/** Writes the log. Each line is plain text or one JSON object. */
-export class RequestLog {
-  readonly #settings: Settings;
+/** Settings of the log. */
+type LogSettings = Pick<Settings, "log" | "logFormat" | "logRequests" | "now">;
 
-  constructor(settings: Settings) {
-    this.#settings = settings;
-  }
+/** Writes a line about a request that has ended, unless only errors are logged. */
+export function logRequest(settings: LogSettings, facts: RequestFacts, redact: Redact): void {
+  if (!settings.logRequests) return;
+  const query = Object.fromEntries(
+    Object.entries(facts.query).map(([name, value]) => [name, limitLength(redact(value))]),
+  );
+  const redacted = { ...facts, query };
+  const level = levelOf(facts);
+  const members = { message: "request", ...redacted };
+  settings.log(formatLine(settings, level, describeRequest(redacted), members), level);
+}
 
-  /** Writes a line about a request that has ended, unless only errors are logged. */
-  addRequest(facts: RequestFacts, redact: Redact): void {
-    if (!this.#settings.logRequests) return;
-    const query = Object.fromEntries(
-      Object.entries(facts.query).map(([name, value]) => [name, limitLength(redact(value))]),
-    );
-    const redacted = { ...facts, query };
-    this.#write(levelOf(facts), facts.requestId, describeRequest(redacted), {
-      message: "request",
-      ...redacted,
-    });
-  }
+/**
+ * Writes a line about an error, a client or the configuration of the server.
+ *
+ * @param requestId Id of the request to which the line belongs
+ */
+export function logMessage(
+  settings: LogSettings,
+  level: LogLevel,
+  requestId: string,
+  text: string,
+  redact: Redact,
+): void {
+  // Redacts first: `oneLine()` changes white space, which a secret can contain.
+  const message = limitLength(oneLine(redact(text)));
+  settings.log(formatLine(settings, level, message, { message, requestId }), level);
+}
 
-  /**
-   * Writes a line about an error, a client or the configuration of the server.
-   *
-   * @param id Id of the request to which the line belongs
-   */
-  addMessage(level: LogLevel, id: string, text: string, redact: Redact): void {
-    // Redacts first: `oneLine()` changes white space, which a secret can contain.
-    const message = limitLength(oneLine(redact(text)));
-    this.#write(level, id, message, { message, requestId: id });
-  }
+/**
+ * Creates the error of a response body that fails. It does not contain the reason, which can quote a secret.
+ *
+ * Deno and `@hono/node-server` print this error. Its custom inspection makes that a line of the log.
+ *
+ * @param requestId Id of the request whose response fails
+ */
+export function createBodyError(settings: LogSettings, requestId: string): Error {
+  const message = "The download was interrupted (the log has the reason)";
+  const line = formatLine(settings, "info", message, { message, requestId });
+  return Object.assign(new Error(message), {
+    stack: `Error: ${message}`,
+    [Symbol.for("nodejs.util.inspect.custom")]: () => line,
+  });
+}
 
-  /**
-   * Creates the error of a response body that fails. It does not contain the reason, which can quote a secret.
-   *
-   * Deno and `@hono/node-server` print this error. Its custom inspection makes that a line of the log.
-   *
-   * @param id Id of the request whose response fails
-   */
-  createBodyError(id: string): Error {
-    const message = "The download was interrupted (the log has the reason)";
-    const line = this.#format("info", id, message, { message, requestId: id });
-    return Object.assign(new Error(message), {
-      stack: `Error: ${message}`,
-      [Symbol.for("nodejs.util.inspect.custom")]: () => line,
-    });
-  }
-
-  #write(level: LogLevel, id: string, text: string, members: Record<string, unknown>): void {
-    this.#settings.log(this.#format(level, id, text, members), level);
-  }
-
-  #format(level: LogLevel, id: string, text: string, members: Record<string, unknown>): string {
-    const { logFormat, now } = this.#settings;
-    const time = toIsoTime(now);
-    return escapeInvisible(
-      logFormat === "json"
-        ? JSON.stringify({ time, level, ...members })
-        : `${time} ${level} ${id} ${text}`,
-    );
-  }
+/** Formats a line: plain text, or one JSON object. */
+function formatLine(
+  { logFormat, now }: LogSettings,
+  level: LogLevel,
+  text: string,
+  members: { message: string; requestId: string },
+): string {
+  const time = toIsoTime(now);
+  return escapeInvisible(
+    logFormat === "json"
+      ? JSON.stringify({ time, level, ...members })
+      : `${time} ${level} ${members.requestId} ${text}`,
+  );
 }
 
 /**
@@ -129,7 +129,7 @@ function describeRequest(
 }
 
 function levelOf({ status, outcome }: RequestFacts): LogLevel {
-  // 503 is the normal response at a limit. For its other causes, `addMessage()` writes a second line.
+  // 503 is the normal response at a limit. For its other causes, `logMessage()` writes a second line.
   if (outcome === "failed" || outcome === "interrupted") return "error";
   if (status >= 500 && status !== 503) return "error";
   if (outcome === "disconnected") return "warn";
