@@ -1,7 +1,8 @@
+import { timingSafeEqual } from "hono/utils/buffer";
 import { DataStream } from "../src/client/datastream.ts";
 import { KEY_SOURCE } from "../src/service_constants.ts";
 import { SIGNATURE_PARAMETERS, verifyUrl } from "../src/signing/signed_url.ts";
-import type { Settings } from "./options.ts";
+import type { AccessMode, Settings } from "./options.ts";
 import { HttpProblem } from "./problem.ts";
 
 /** Access control of an app: which requests may use the service, and with which API key. */
@@ -46,73 +47,18 @@ const SHORT_CACHE = "public, max-age=300, no-transform";
  * @throws {ValidationError} If an option of `DataStream` is invalid
  */
 export function createAccessControl(settings: Settings): AccessControl {
-  const { access, dataStreamOptions } = settings;
+  const { access, dataStreamOptions, tokens } = settings;
   const apiKey = access === "caller" ? PLACEHOLDER_KEY : settings.apiKey;
   const dataStream = new DataStream({ ...dataStreamOptions, apiKey });
-  switch (access) {
-    case "caller":
-      return callerAccess(dataStream);
-    case "public":
-      return {
-        parameters: [],
-        cacheControl: SHORT_CACHE,
-        vary: undefined,
-        serverDataStream: dataStream,
-        authorize: () => Promise.resolve(dataStream),
-        authorizePage: () => Promise.resolve(dataStream),
-      };
-    case "token":
-      return tokenAccess(dataStream, settings);
-    case "signed":
-      return {
-        ...tokenAccess(dataStream, settings),
-        parameters: SIGNATURE_PARAMETERS,
-        vary: undefined,
-        authorize: (request) => authorizeBySignature(request, dataStream, settings),
-      };
-  }
-}
-
-/**
- * API key of the client from which `callerAccess()` creates those of the callers. It is never sent. A
- * client without a key would accept a base URL that sends keys unencrypted.
- */
-const PLACEHOLDER_KEY = "caller";
-
-function callerAccess(dataStream: DataStream): AccessControl {
-  const keyOf = ({ headers }: Request) => headers.get("x-api-key")?.trim();
-  return {
+  const withCredentials = {
     parameters: [],
     cacheControl: NO_CACHE,
-    vary: "x-api-key",
-    serverDataStream: dataStream.with({ apiKey: undefined }),
-    // deno-lint-ignore require-await -- a malformed key must reject, not throw
-    async authorize(request) {
-      const key = keyOf(request);
-      if (key) return dataStream.with({ apiKey: key });
-      throw new HttpProblem({
-        status: 401,
-        title: "No API key",
-        detail: "The request has no x-api-key header",
-        hint:
-          `send your own DataStream API key, or request one at ${KEY_SOURCE}; this server uses ` +
-          "the key for this request only",
-      });
-    },
-    // deno-lint-ignore require-await -- a malformed key must reject, not throw
-    async authorizePage(request) {
-      const key = keyOf(request);
-      return key ? dataStream.with({ apiKey: key }) : undefined;
-    },
-  };
-}
-
-function tokenAccess(dataStream: DataStream, { tokens }: Settings): AccessControl {
-  return {
-    parameters: [],
-    cacheControl: NO_CACHE,
-    vary: "authorization",
+    vary: undefined,
     serverDataStream: dataStream,
+  };
+  const withToken: AccessControl = {
+    ...withCredentials,
+    vary: "authorization",
     async authorize(request) {
       await requireKnownToken(bearerToken(request), tokens);
       return dataStream;
@@ -124,36 +70,80 @@ function tokenAccess(dataStream: DataStream, { tokens }: Settings): AccessContro
       return dataStream;
     },
   };
+  const modes: Record<AccessMode, AccessControl> = {
+    caller: {
+      ...withCredentials,
+      vary: "x-api-key",
+      serverDataStream: dataStream.with({ apiKey: undefined }),
+      async authorize(request) {
+        const client = await withKeyOf(request, dataStream);
+        if (client !== undefined) return client;
+        throw new HttpProblem({
+          status: 401,
+          title: "No API key",
+          detail: "The request has no x-api-key header",
+          hint: `send your own DataStream API key, or request one at ${KEY_SOURCE}; this server ` +
+            "uses the key for this request only",
+        });
+      },
+      authorizePage: (request) => withKeyOf(request, dataStream),
+    },
+    public: {
+      ...withCredentials,
+      cacheControl: SHORT_CACHE,
+      authorize: () => Promise.resolve(dataStream),
+      authorizePage: () => Promise.resolve(dataStream),
+    },
+    token: withToken,
+    signed: {
+      ...withToken,
+      parameters: SIGNATURE_PARAMETERS,
+      vary: undefined,
+      async authorize(request) {
+        await requireSignature(request, settings);
+        return dataStream;
+      },
+    },
+  };
+  return modes[access];
 }
 
-async function authorizeBySignature(
-  request: Request,
+/**
+ * API key of the client from which `callerAccess()` creates those of the callers. It is never sent. A
+ * client without a key would accept a base URL that sends keys unencrypted.
+ */
+const PLACEHOLDER_KEY = "caller";
+
+/** Returns a client with the API key of a request; `undefined` if it has none. */
+// deno-lint-ignore require-await -- a malformed key must reject, not throw
+async function withKeyOf(
+  { headers }: Request,
   dataStream: DataStream,
+): Promise<DataStream | undefined> {
+  const apiKey = headers.get("x-api-key")?.trim();
+  return apiKey ? dataStream.with({ apiKey }) : undefined;
+}
+
+/** @throws {HttpProblem} 403 if the URL has no valid signature */
+async function requireSignature(
+  { url }: Request,
   { signingSecret, tokens, now }: Settings,
-): Promise<DataStream> {
-  const status = await verifyUrl(new URL(request.url), signingSecret, now());
-  if (status === "valid") return dataStream;
+): Promise<void> {
+  const status = await verifyUrl(new URL(url), signingSecret, now());
+  if (status === "valid") return;
   // Without tokens there is no page.
   const newUrlHint = "ask the operator of this server for a signed URL" +
     (tokens.length > 0 ? ", or make one on the page /" : "");
-  const problems = {
-    unsigned: {
-      title: "URL not signed",
-      detail: "The URL has no signature",
-      hint: newUrlHint,
-    },
-    expired: {
-      title: "URL expired",
-      detail: "The signed URL has expired",
-      hint: newUrlHint,
-    },
-    invalid: {
-      title: "Signature invalid",
-      detail: "The signature does not match the URL",
-      hint: "use the complete URL without changes; each query needs its own signed URL",
-    },
-  };
-  throw new HttpProblem({ status: 403, ...problems[status] });
+  const [title, detail, hint = newUrlHint] = {
+    unsigned: ["URL not signed", "The URL has no signature"],
+    expired: ["URL expired", "The signed URL has expired"],
+    invalid: [
+      "Signature invalid",
+      "The signature does not match the URL",
+      "use the complete URL without changes; each query needs its own signed URL",
+    ],
+  }[status];
+  throw new HttpProblem({ status: 403, title: title!, detail: detail!, hint });
 }
 
 /**
@@ -166,7 +156,8 @@ export async function requireKnownToken(
   token: string | undefined,
   known: readonly string[],
 ): Promise<void> {
-  if (token !== undefined && await isKnownToken(token, known)) return;
+  const matches = known.map((expected) => timingSafeEqual(token ?? "", expected));
+  if ((await Promise.all(matches)).includes(true)) return;
   throw new HttpProblem({
     status: 401,
     title: token === undefined ? "No token" : "Token refused",
@@ -180,21 +171,4 @@ export async function requireKnownToken(
 /** Returns the token in the header `authorization: Bearer`, if any. */
 export function bearerToken({ headers }: Request): string | undefined {
   return /^bearer +(\S+)\s*$/i.exec(headers.get("authorization") ?? "")?.[1];
-}
-
-/**
- * Compares a token with each known one. Compares SHA-256 digests, and does not stop at the first
- * difference or match, so that the time does not depend on the known tokens.
- */
-async function isKnownToken(token: string, known: readonly string[]): Promise<boolean> {
-  const digest = async (text: string) =>
-    new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
-  const received = await digest(token);
-  let isKnown = false;
-  for (const expected of await Promise.all(known.map(digest))) {
-    let difference = 0;
-    for (const [index, byte] of expected.entries()) difference |= byte ^ received[index]!;
-    isKnown = difference === 0 || isKnown;
-  }
-  return isKnown;
 }

@@ -84,6 +84,7 @@
  */
 import { Hono } from "hono";
 import { cors } from "hono/cors";
+import { methodNotAllowed } from "hono/method-not-allowed";
 import { secureHeaders } from "hono/secure-headers";
 import { oneLine } from "../src/errors.ts";
 import { FORMAT_NAMES, FORMATS, formatsOf } from "../src/formats/formats.ts";
@@ -103,13 +104,12 @@ import { problemResponse, requestIdHint, toProblem } from "./problem.ts";
 import { OutputBudget } from "./output_budget.ts";
 import { createPageCache } from "./page_cache.ts";
 import { Readiness } from "./readiness.ts";
-import { RequestLog } from "./request_log.ts";
 import { SharedTasks } from "./shared_tasks.ts";
 import { TRACK_RESPONSES } from "./track_responses.ts";
 import { DatasetStates } from "./validators.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
-export type { AccessMode, AppOptions, LogFormat, PageCacheMode } from "./options.ts";
+export type { AccessMode, AppOptions, LogFormat } from "./options.ts";
 
 /** An app to serve. Make it the module's default export; in tests, call `request()`. */
 export interface EdgeApp {
@@ -122,7 +122,7 @@ export interface EdgeApp {
   fetch(request: Request, connection?: unknown): Response | Promise<Response>;
   /** Creates a request from the arguments and responds to it, for tests. A path needs no host. */
   request(input: Request | URL | string, init?: RequestInit): Response | Promise<Response>;
-  /** Returns the metrics of this app in the text format of Prometheus, for a port of their own. */
+  /** Returns the metrics of this app in the text format of Prometheus. */
   metrics(): string;
 }
 
@@ -160,93 +160,15 @@ export interface EdgeApp {
  */
 export function createApp(options: AppOptions): EdgeApp {
   const settings = toSettings(options);
-  const slowReaders = new SlowReaders(settings.minReaderRate);
-  const limits = { max: settings.maxDownloads, maxPerClient: settings.maxDownloadsPerClient };
-  const serviceLimit = new ConcurrencyLimit(
-    { ...limits, slowReaders },
-    "downloads, counts and requests for citations",
-    settings.clock,
-  );
-  const revalidationLimit = new ConcurrencyLimit(
-    limits,
-    "requests for the versions of datasets",
-    settings.clock,
-  );
-  const outputBudget = new OutputBudget(settings.maxBufferedBytes, settings.clock, slowReaders);
-  const isShared = settings.pageCache !== "none";
-  const pageCache = isShared ? createPageCache(settings, outputBudget) : undefined;
-  const context: AppContext = {
-    settings,
-    accessControl: createAccessControl(settings),
-    serviceLimit,
-    revalidationLimit,
-    identifyClient: createClientIdentifier(settings),
-    outputBudget,
-    pageCache,
-    sharedCounts: isShared ? new SharedTasks(settings.clock) : undefined,
-    sharedCitations: isShared ? new SharedTasks(settings.clock) : undefined,
-    datasetStates: new DatasetStates(settings),
-  };
+  const context = createContext(settings);
   const recorders: Recorders = {
     settings,
-    log: new RequestLog(settings),
-    metrics: new Metrics({ serviceLimit, revalidationLimit }, settings, pageCache),
+    metrics: new Metrics(context, settings, context.pageCache),
     readiness: new Readiness(settings),
     open: undefined,
   };
-  const app: Router = new Hono();
-  app.use(async ({ req, env }, next) => {
-    // Also for a method that is not allowed, and for a preflight request.
-    if (allowedMethods.has(req.path)) env.exchange.route = req.path;
-    await next();
-  });
-  addCommonHeaders(app, settings);
-  const allowedMethods = addRoutes(app, context, recorders);
-  app.notFound(({ req: { path, method } }) => {
-    const allow = allowedMethods.get(path);
-    if (allow !== undefined) {
-      return problemResponse({
-        status: 405,
-        title: "Method not allowed",
-        detail: `${path} does not allow ${method}`,
-        hint: `use ${allow}`,
-      }, { allow });
-    }
-    return problemResponse({
-      status: 404,
-      title: "Not found",
-      detail: `Unknown path ${oneLine(path)}`,
-      hint: pathHint(path, [...allowedMethods.keys()]),
-    });
-  });
-  const respondToError = (error: unknown, exchange: Exchange): Response => {
-    const problem = toProblem(error);
-    if (problem !== undefined) return problemResponse(problem.details, problem.headers);
-    if (exchange.request.signal.aborted) {
-      return new Response(null, { status: CLIENT_CLOSED_REQUEST });
-    }
-    exchange.logFailure("Internal error", (error as Error | undefined)?.stack ?? error);
-    return problemResponse({
-      status: 500,
-      title: "Internal error",
-      detail: "The server could not process the request",
-      hint: requestIdHint(exchange.id),
-    });
-  };
-  app.onError((error, { env }) => respondToError(error, env.exchange));
-  const served = {
-    fetch: respond,
-    request: (input: Request | URL | string, init?: RequestInit) =>
-      respond(new Request(toUrl(input), init)),
-    metrics: () => recorders.metrics.toText(),
-    [TRACK_RESPONSES]() {
-      const open = recorders.open ??= new Set();
-      return () => open.forEach((exchange) => exchange.end("interrupted"));
-    },
-  };
-  return served;
-
-  async function respond(request: Request, connection?: unknown): Promise<Response> {
+  const app = createRoutes(context, recorders);
+  const fetch = async (request: Request, connection?: unknown): Promise<Response> => {
     const exchange = new Exchange(request, connection, recorders);
     let response: Response;
     try {
@@ -257,91 +179,183 @@ export function createApp(options: AppOptions): EdgeApp {
       response = respondToError(error, exchange);
     }
     return await exchange.respond(response, () => emptyBody(settings));
-  }
+  };
+  const served = {
+    fetch,
+    // A path gets the host `localhost`.
+    request: (input: Request | URL | string, init?: RequestInit) =>
+      fetch(
+        new Request(input instanceof Request ? input : new URL(input, "http://localhost"), init),
+      ),
+    metrics: () => recorders.metrics.toText(),
+    [TRACK_RESPONSES]() {
+      const open = recorders.open ??= new Set();
+      return () => open.forEach((exchange) => exchange.end("interrupted"));
+    },
+  };
+  return served;
 }
 
-function addCommonHeaders(app: Router, { corsOrigins, synthetic }: Settings): void {
-  app.use(secureHeaders({
-    contentSecurityPolicy: {
-      defaultSrc: ["'none'"],
-      scriptSrc: ["'self'"],
-      styleSrc: ["'self'"],
-      imgSrc: ["'self'"],
-      connectSrc: ["'self'"],
-      formAction: ["'self'"],
-      baseUri: ["'none'"],
-      frameAncestors: ["'none'"],
-    },
-    // Allows web pages of other origins to use downloads.
-    crossOriginResourcePolicy: "cross-origin",
-    // Without includeSubDomains: the subdomains of the host may lack TLS.
-    strictTransportSecurity: "max-age=15552000",
-    xFrameOptions: "DENY",
-  }));
-  app.use(cors({
-    origin: corsOrigins === "*" ? "*" : [...corsOrigins],
-    allowMethods: ["GET", "HEAD"],
-    allowHeaders: ["x-api-key", "authorization", "if-none-match", "x-request-id"],
-    exposeHeaders: [
-      "content-disposition",
-      "etag",
-      "link",
-      "retry-after",
-      "x-request-id",
-      "x-weir-data",
-    ],
-    maxAge: 86_400,
-  }));
-  if (!synthetic) return;
-  app.use(async ({ header }, next) => {
-    await next();
-    header("x-weir-data", "synthetic");
-  });
+/** Rate (bytes per second) below which a client that reads a download is slow. */
+const MIN_READER_RATE = 64_000;
+
+/** Creates the objects that the request handlers share. */
+function createContext(settings: Settings): AppContext {
+  const { clock, maxCachedBytes } = settings;
+  const slowReaders = new SlowReaders(MIN_READER_RATE);
+  const limits = { max: settings.maxDownloads, maxPerClient: settings.maxDownloadsPerClient };
+  const serviceLimit = new ConcurrencyLimit(
+    { ...limits, slowReaders },
+    "downloads, counts and requests for citations",
+    clock,
+  );
+  const revalidationLimit = new ConcurrencyLimit(
+    limits,
+    "requests for the versions of datasets",
+    clock,
+  );
+  const outputBudget = new OutputBudget(maxCachedBytes / 2, clock, slowReaders);
+  const pageCache = createPageCache(settings, outputBudget);
+  return {
+    settings,
+    accessControl: createAccessControl(settings),
+    serviceLimit,
+    revalidationLimit,
+    identifyClient: createClientIdentifier(settings),
+    outputBudget,
+    pageCache,
+    sharedCounts: pageCache && new SharedTasks(clock),
+    sharedCitations: pageCache && new SharedTasks(clock),
+    datasetStates: new DatasetStates(settings),
+  };
 }
 
 const NO_STORE = { "cache-control": "no-store" };
 // Sets the type, because Bun replaces the default type by application/octet-stream.
 const STATUS_HEADERS = { ...NO_STORE, "content-type": "text/plain; charset=utf-8" };
 
-/** Adds all routes. Returns the value of the header `allow` by path. */
-function addRoutes(
-  app: Router,
-  context: AppContext,
-  { metrics, readiness }: Recorders,
-): Map<string, string> {
-  const { settings: { metricsToken }, accessControl } = context;
-  const allowedMethods = new Map<string, string>();
-  const get = (path: string, respond: (exchange: Exchange) => Response | Promise<Response>) => {
-    allowedMethods.set(path, "GET, HEAD");
-    app.get(path, ({ env }) => respond(env.exchange));
-  };
-  get("/healthz", () => new Response("ok\n", { headers: STATUS_HEADERS }));
-  get("/readyz", async (exchange) => {
+/** Creates the routes of an app, and the headers of all responses. */
+function createRoutes(context: AppContext, { metrics, readiness }: Recorders): Router {
+  const { settings: { corsOrigins, metricsToken, synthetic }, accessControl } = context;
+  const app: Router = new Hono();
+  let paths: Set<string> | undefined;
+  const knownPaths = () =>
+    paths ??= new Set(
+      app.routes.filter(({ method }) => method !== "ALL").map(({ path }) => path),
+    );
+
+  app.use(async ({ req, env }, next) => {
+    // Also for a method that is not allowed, and for a preflight request.
+    if (knownPaths().has(req.path)) env.exchange.route = req.path;
+    await next();
+  });
+  app.use(secureHeaders(SECURE_HEADERS));
+  app.use(cors({ ...CORS, origin: corsOrigins === "*" ? "*" : [...corsOrigins] }));
+  app.use(async ({ header }, next) => {
+    await next();
+    if (synthetic) header("x-weir-data", "synthetic");
+  });
+  app.use(methodNotAllowed({
+    app,
+    onMethodNotAllowed: ({ req: { method, path } }, methods) => {
+      const allow = methods.join(", ");
+      const detail = `${path} does not allow ${method}`;
+      return problemResponse(
+        { status: 405, title: "Method not allowed", detail, hint: `use ${allow}` },
+        { allow },
+      );
+    },
+  }));
+
+  app.get("/healthz", () => new Response("ok\n", { headers: STATUS_HEADERS }));
+  app.get("/readyz", async ({ env: { exchange } }) => {
     await readiness.check(accessControl.serverDataStream, exchange);
     return new Response("ready\n", { headers: STATUS_HEADERS });
   });
   if (metricsToken !== undefined) {
-    get("/metrics", async ({ request }) => {
-      await requireKnownToken(bearerToken(request), [metricsToken]);
-      return new Response(metrics.toText(), {
-        headers: { ...NO_STORE, "content-type": METRICS_TYPE },
-      });
+    app.get("/metrics", async ({ req }) => {
+      await requireKnownToken(bearerToken(req.raw), [metricsToken]);
+      const headers = { ...NO_STORE, "content-type": METRICS_TYPE };
+      return new Response(metrics.toText(), { headers });
     });
   }
   for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
-    get(`/${resource}`, (exchange) => respondWithDownload(exchange, resource, undefined, context));
+    app.get(
+      `/${resource}`,
+      ({ env }) => respondWithDownload(env.exchange, resource, undefined, context),
+    );
     for (const format of formatsOf(resource)) {
-      get(
+      app.get(
         `/${resource}.${FORMATS[format].extension}`,
-        (exchange) => respondWithDownload(exchange, resource, format, context),
+        ({ env }) => respondWithDownload(env.exchange, resource, format, context),
       );
     }
   }
   for (const path of CITATION_PATHS) {
-    get(path, (exchange) => respondWithCitations(exchange, path, context));
+    app.get(path, ({ env }) => respondWithCitations(env.exchange, path, context));
   }
-  addPage(app, allowedMethods, context);
-  return allowedMethods;
+  addPage(app, context);
+
+  app.notFound(({ req: { path } }) =>
+    problemResponse({
+      status: 404,
+      title: "Not found",
+      detail: `Unknown path ${oneLine(path)}`,
+      hint: pathHint(path, [...knownPaths()]),
+    })
+  );
+  app.onError((error, { env }) => respondToError(error, env.exchange));
+  return app;
+}
+
+/** Security headers of all responses. */
+const SECURE_HEADERS = {
+  contentSecurityPolicy: {
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    styleSrc: ["'self'"],
+    imgSrc: ["'self'"],
+    connectSrc: ["'self'"],
+    formAction: ["'self'"],
+    baseUri: ["'none'"],
+    frameAncestors: ["'none'"],
+  },
+  // Allows web pages of other origins to use downloads.
+  crossOriginResourcePolicy: "cross-origin",
+  // Without includeSubDomains: the subdomains of the host may lack TLS.
+  strictTransportSecurity: "max-age=15552000",
+  xFrameOptions: "DENY",
+};
+
+/** Headers of cross-origin requests and responses. */
+const CORS = {
+  allowMethods: ["GET", "HEAD"],
+  allowHeaders: ["x-api-key", "authorization", "if-none-match", "x-request-id"],
+  exposeHeaders: [
+    "content-disposition",
+    "etag",
+    "link",
+    "retry-after",
+    "x-request-id",
+    "x-weir-data",
+  ],
+  maxAge: 86_400,
+};
+
+/** Converts an error of a handler to a response. Logs it if it is unexpected. */
+function respondToError(error: unknown, exchange: Exchange): Response {
+  const problem = toProblem(error);
+  if (problem !== undefined) return problemResponse(problem.details, problem.headers);
+  if (exchange.request.signal.aborted) {
+    return new Response(null, { status: CLIENT_CLOSED_REQUEST });
+  }
+  exchange.logFailure("Internal error", (error as Error | undefined)?.stack ?? error);
+  return problemResponse({
+    status: 500,
+    title: "Internal error",
+    detail: "The server could not process the request",
+    hint: requestIdHint(exchange.id),
+  });
 }
 
 /** Responds to a request with an invalid `host` header (RFC 9112, 3.2), which some runtimes do not reject. */
@@ -396,9 +410,4 @@ function emptyBody({ clock }: Settings): ReadableStream<Uint8Array<ArrayBuffer>>
   return new ReadableStream({
     pull: (controller) => clock.sleep(0).then(() => controller.close()),
   }, { highWaterMark: 0 });
-}
-
-/** Converts the input of `request()`. A path gets the host `localhost`. */
-function toUrl(input: Request | URL | string): Request | URL {
-  return input instanceof Request ? input : new URL(input, "http://localhost");
 }

@@ -6,7 +6,7 @@ import { clausesOf } from "../src/odata/query_options.ts";
 import type { AppContext } from "./download.ts";
 import type { Exchange } from "./exchange.ts";
 import { toServiceProblem } from "./problem.ts";
-import { readBoundingBox, readParameters } from "./search_params.ts";
+import { loggedParameters, readBoundingBox, readParameters } from "./search_params.ts";
 
 /** Paths of the citations. */
 export const CITATION_PATHS = ["/Citations.txt", "/Citations.json"] as const;
@@ -31,6 +31,7 @@ export async function respondWithCitations(
   const filter = values.get("$filter");
   const within = readBoundingBox(values.get("bbox"));
   const findCitations = prepareCitations(dataStream, filter, within, exchange.signal);
+  exchange.query = loggedParameters(values, accessControl.parameters);
   const isText = path.endsWith(".txt");
   const headers = {
     "content-type": `${isText ? "text/plain" : "application/json"}; charset=utf-8`,

@@ -1,4 +1,5 @@
 // Address of a client, from the connection or from a header of a proxy.
+import { isWorkers } from "./runtime.ts";
 
 /**
  * Second argument of `EdgeApp.fetch()`. Each runtime passes one of the first three members. A program that
@@ -29,8 +30,7 @@ const CLOUDFLARE_HEADER = "cf-connecting-ip";
 
 /** Returns the header with the address of the client on this runtime, unless an option names another one. */
 export function defaultAddressHeader(): string | undefined {
-  const { navigator } = globalThis as { navigator?: { userAgent?: string } };
-  return navigator?.userAgent === "Cloudflare-Workers" ? CLOUDFLARE_HEADER : undefined;
+  return isWorkers() ? CLOUDFLARE_HEADER : undefined;
 }
 
 /** Address of a client. */

@@ -7,7 +7,8 @@
 import { ValidationError } from "../src/errors.ts";
 import { createApp } from "./app.ts";
 import { sandboxOptions } from "./config.ts";
-import { DEFAULT_HOST, ListenError } from "./server/listening.ts";
+import { DEFAULT_HOST } from "./options.ts";
+import { ListenError } from "./server/listening.ts";
 import { createCodeSnippets } from "./page/code_snippets.ts";
 import { startServer } from "./server/http_server.ts";
 import { readListenOptions } from "./server/server_config.ts";

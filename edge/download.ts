@@ -106,6 +106,7 @@ export async function respondWithDownload(
     isNegotiated: formatInPath === undefined,
     accessControl,
   });
+  exchange.query = parameters.logged;
   const failed = (error: unknown) =>
     toServiceProblem(error, `Download of ${resource}`, settings, exchange);
   const datasets = await findDatasets(dataStream, parameters.query, exchange, context)

@@ -8,12 +8,14 @@ import { defaultFetch } from "../src/client/transport.ts";
 import { DataStreamError } from "../src/errors.ts";
 import { PRODUCTION_URL } from "../src/service_constants.ts";
 import type { Metrics } from "./metrics.ts";
-import type { Settings } from "./options.ts";
+import type { LogLevel, Settings } from "./options.ts";
 import type { Readiness } from "./readiness.ts";
 import {
+  createBodyError,
   createRedactor,
   type FailureLog,
-  type RequestLog,
+  logMessage,
+  logRequest,
   type RequestOutcome,
   searchParamsOf,
 } from "./request_log.ts";
@@ -22,7 +24,6 @@ import { StartDeadline } from "./start_deadline.ts";
 /** Objects of an app that its exchanges use. */
 export interface Recorders {
   settings: Settings;
-  log: RequestLog;
   metrics: Metrics;
   readiness: Readiness;
   /**
@@ -52,6 +53,8 @@ export class Exchange implements FailureLog {
   readonly id: string;
   /** Path, if the app has a route for it. */
   route: string = UNKNOWN_PATH;
+  /** URL parameters to log. The handler sets them when all are valid. */
+  query: Readonly<Record<string, string>> = {};
   /** Number of rows, or citations, in the response. */
   rows = 0;
   /** Number of bytes of the body that the server has passed to the runtime. */
@@ -126,17 +129,21 @@ export class Exchange implements FailureLog {
   logFailure(failure: string, error: unknown): void {
     if (error instanceof DataStreamError) this.#recorders.readiness.recordError(error);
     const message = error instanceof Error ? error.message : String(error);
-    this.#recorders.log.addError(this.id, `${failure}: ${message}`, this.#redact);
+    this.#logMessage("error", `${failure}: ${message}`);
   }
 
-  /** Creates the error of a response body that fails. See {@linkcode RequestLog.createBodyError}. */
+  /** Creates the error of a response body that fails. */
   createBodyError(): Error {
-    return this.#recorders.log.createBodyError(this.id);
+    return createBodyError(this.#recorders.settings, this.id);
   }
 
   /** Logs a warning about the client or the configuration of the server. */
   logWarning(text: string): void {
-    this.#recorders.log.addWarning(this.id, text, this.#redact);
+    this.#logMessage("warn", text);
+  }
+
+  #logMessage(level: LogLevel, text: string): void {
+    logMessage(this.#recorders.settings, level, this.id, text, this.#redact);
   }
 
   /**
@@ -168,12 +175,12 @@ export class Exchange implements FailureLog {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#recorders.open?.delete(this);
-    const { method, url } = this.request;
+    const { method } = this.request;
     const facts = {
-      id: this.id,
+      requestId: this.id,
       method: KNOWN_METHODS.test(method) ? method : "OTHER",
       path: this.route,
-      url,
+      query: this.query,
       status: this.#status,
       outcome,
       rows: this.rows,
@@ -182,7 +189,7 @@ export class Exchange implements FailureLog {
       upstreamRequests: this.#upstreamRequests,
     };
     this.#recorders.metrics.addRequest(facts);
-    this.#recorders.log.addRequest(facts, this.#redact);
+    logRequest(this.#recorders.settings, facts, this.#redact);
   }
 
   /** Replaces the secrets of the server and of this request in a text. */

@@ -11,7 +11,7 @@ import type { RequestFacts } from "./request_log.ts";
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Upper bounds (s) of the buckets for durations. A download takes at least half a second per page. */
-const DURATION_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
+const DURATION_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, Infinity];
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -29,7 +29,11 @@ interface MeasuredLimits {
  */
 export class Metrics {
   readonly #requests = new Counter();
-  readonly #durations = new Map<string, Durations>();
+  /** Numbers of requests by route and upper bound of their duration. */
+  readonly #durationBuckets = new Counter();
+  /** Sums (s) and numbers of the durations, by route. */
+  readonly #durationSums = new Counter();
+  readonly #durationCounts = new Counter();
   readonly #rows = new Counter();
   readonly #bytes = new Counter();
   readonly #interrupted = new Counter();
@@ -67,9 +71,13 @@ export class Metrics {
     if (rows > 0) this.#rows.add({ route }, rows);
     if (bytes > 0) this.#bytes.add({ route }, bytes);
     if (outcome !== "complete") this.#interrupted.add({ route, outcome });
-    const durations = this.#durations.get(route) ?? new Durations();
-    this.#durations.set(route, durations);
-    durations.add(milliseconds / 1000);
+    const seconds = milliseconds / 1000;
+    for (const bound of DURATION_BOUNDS) {
+      const le = bound === Infinity ? "+Inf" : String(bound);
+      this.#durationBuckets.add({ route, le }, seconds <= bound ? 1 : 0);
+    }
+    this.#durationSums.add({ route }, seconds);
+    this.#durationCounts.add({ route });
   }
 
   /**
@@ -99,76 +107,56 @@ export class Metrics {
   /** Formats all metrics in the Prometheus text format. */
   toText(): string {
     const { serviceLimit: limit, revalidationLimit } = this.#limits;
-    const durationsByRoute = [...this.#durations];
-    const startTime = this.#startedAt / 1000;
     return [
-      ...family("weir_build_info", "gauge", "Version of Weir.", [[{ version: VERSION }, 1]]),
-      ...family("process_start_time_seconds", "gauge", "Start of the app, in seconds since 1970.", [
-        [{}, startTime],
-      ]),
-      ...family(
-        "weir_requests_total",
-        "counter",
-        "Requests that have ended.",
-        this.#requests.samples,
+      ...gauge("weir_build_info", "Version of Weir.", 1, { version: VERSION }),
+      ...gauge(
+        "process_start_time_seconds",
+        "Start of the app, in seconds since 1970.",
+        this.#startedAt / 1000,
       ),
+      ...counter("weir_requests_total", "Requests that have ended.", this.#requests),
       ...header(
         "weir_request_duration_seconds",
         "histogram",
         "Time until the end of the response.",
       ),
-      ...durationsByRoute.flatMap(([route, durations]) =>
-        durations.lines("weir_request_duration_seconds", { route })
-      ),
-      ...family("weir_rows_total", "counter", "Rows in responses.", this.#rows.samples),
-      ...family(
-        "weir_response_bytes_total",
-        "counter",
-        "Bytes of response bodies.",
-        this.#bytes.samples,
-      ),
-      ...family(
+      ...this.#durationBuckets.lines("weir_request_duration_seconds_bucket"),
+      ...this.#durationSums.lines("weir_request_duration_seconds_sum"),
+      ...this.#durationCounts.lines("weir_request_duration_seconds_count"),
+      ...counter("weir_rows_total", "Rows in responses.", this.#rows),
+      ...counter("weir_response_bytes_total", "Bytes of response bodies.", this.#bytes),
+      ...counter(
         "weir_interrupted_responses_total",
-        "counter",
         "Responses that ended early: aborted, disconnected, failed or interrupted.",
-        this.#interrupted.samples,
+        this.#interrupted,
       ),
-      ...family(
+      ...counter(
         "weir_upstream_requests_total",
-        "counter",
         "Requests to DataStream, by status.",
-        this.#upstreamRequests.samples,
+        this.#upstreamRequests,
       ),
-      ...family("weir_downloads_in_progress", "gauge", "Downloads in progress.", [
-        [{}, limit.held],
-      ]),
-      ...family("weir_downloads_max", "gauge", "Maximum number of concurrent downloads.", [
-        [{}, limit.max],
-      ]),
-      ...family(
+      ...gauge("weir_downloads_in_progress", "Downloads in progress.", limit.held),
+      ...gauge("weir_downloads_max", "Maximum number of concurrent downloads.", limit.max),
+      ...counter(
         "weir_downloads_refused_total",
-        "counter",
         "Downloads refused because of the maximum.",
-        [[{}, limit.refused + revalidationLimit.refused]],
+        limit.refused + revalidationLimit.refused,
       ),
-      ...family(
+      ...gauge(
         "weir_rate_limit_waiting",
-        "gauge",
         "Requests that wait until DataStream's limits allow them.",
-        [[{}, this.#waiting.entries().length]],
+        this.#waiting.entries().length,
       ),
       ...this.#pageCacheLines(),
-      ...family(
+      ...counter(
         "weir_client_downloads_refused_total",
-        "counter",
         "Downloads refused because of the maximum of one client.",
-        [[{}, limit.refusedPerClient + revalidationLimit.refusedPerClient]],
+        limit.refusedPerClient + revalidationLimit.refusedPerClient,
       ),
-      ...family(
+      ...counter(
         "weir_slow_clients_disconnected_total",
-        "counter",
         "Slow clients disconnected because other clients needed their slots or memory.",
-        [[{}, limit.disconnected]],
+        limit.disconnected,
       ),
       "",
     ].join("\n");
@@ -178,16 +166,13 @@ export class Metrics {
     if (this.#pageCache === undefined) return [];
     const { hits, misses, bytes } = this.#pageCache;
     return [
-      ...family(
+      ...counter(
         "weir_page_cache_hits_total",
-        "counter",
         "Pages from the cache, or from a download that fetched them.",
-        [[{}, hits]],
+        hits,
       ),
-      ...family("weir_page_cache_misses_total", "counter", "Pages that a download fetched.", [
-        [{}, misses],
-      ]),
-      ...family("weir_page_cache_bytes", "gauge", "Bytes of cached pages.", [[{}, bytes]]),
+      ...counter("weir_page_cache_misses_total", "Pages that a download fetched.", misses),
+      ...gauge("weir_page_cache_bytes", "Bytes of cached pages.", bytes),
     ];
   }
 
@@ -201,70 +186,40 @@ export class Metrics {
   }
 }
 
-type Sample = readonly [labels: Labels, value: number];
-
 /** A sum for each combination of labels. */
 class Counter {
-  readonly #sums = new Map<string, { labels: Labels; sum: number }>();
-
-  get samples(): Sample[] {
-    return [...this.#sums.values()].map(({ labels, sum }) => [labels, sum]);
-  }
+  /** Sums by labels, in the format of Prometheus. */
+  readonly #sums = new Map<string, number>();
 
   add(labels: Labels, amount = 1): void {
     const key = formatLabels(labels);
-    const entry = this.#sums.get(key) ?? { labels, sum: 0 };
-    entry.sum += amount;
-    this.#sums.set(key, entry);
+    this.#sums.set(key, (this.#sums.get(key) ?? 0) + amount);
+  }
+
+  lines(name: string): string[] {
+    return [...this.#sums].map(([labels, sum]) => `${name}${labels} ${sum}`);
   }
 }
 
-/** Histogram of durations. */
-class Durations {
-  readonly #counts: number[] = DURATION_BOUNDS.map(() => 0);
-  #count = 0;
-  #sum = 0;
-
-  add(seconds: number): void {
-    this.#count++;
-    this.#sum += seconds;
-    for (const [index, bound] of DURATION_BOUNDS.entries()) {
-      if (seconds <= bound) this.#counts[index]!++;
-    }
-  }
-
-  lines(name: string, labels: Labels): string[] {
-    const buckets = DURATION_BOUNDS.map((bound, index): Sample => [
-      { ...labels, le: String(bound) },
-      this.#counts[index]!,
-    ]);
-    buckets.push([{ ...labels, le: "+Inf" }, this.#count]);
-    return [
-      ...buckets.map((sample) => formatSample(`${name}_bucket`, sample)),
-      formatSample(`${name}_sum`, [labels, this.#sum]),
-      formatSample(`${name}_count`, [labels, this.#count]),
-    ];
-  }
+function counter(name: string, help: string, value: Counter | number): string[] {
+  const lines = typeof value === "number" ? [`${name} ${value}`] : value.lines(name);
+  return [...header(name, "counter", help), ...lines];
 }
 
-function family(name: string, type: string, help: string, samples: readonly Sample[]): string[] {
-  return [...header(name, type, help), ...samples.map((sample) => formatSample(name, sample))];
+function gauge(name: string, help: string, value: number, labels: Labels = {}): string[] {
+  const text = value === Infinity ? "+Inf" : value;
+  return [...header(name, "gauge", help), `${name}${formatLabels(labels)} ${text}`];
 }
 
 function header(name: string, type: string, help: string): string[] {
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`];
 }
 
-function formatSample(name: string, [labels, value]: Sample): string {
-  return `${name}${formatLabels(labels)} ${value === Infinity ? "+Inf" : value}`;
-}
-
+/** Formats labels. Escapes their values. */
 function formatLabels(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
+  const pairs = Object.entries(labels).map(([name, value]) => {
+    const escaped = value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+    return `${name}="${escaped}"`;
+  });
   return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
-}
-
-/** Escapes a label value. */
-function escapeLabel(value: string): string {
-  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }

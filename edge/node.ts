@@ -57,13 +57,14 @@ import type { Http2ServerRequest } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { requireOptions, requireType, requireWholeNumber } from "../src/validation.ts";
 import type { EdgeApp } from "./app.ts";
+import { DEFAULT_HOST, DEFAULT_PORT } from "./options.ts";
 import {
-  DEFAULT_SHUTDOWN_TIMEOUT,
   interruptedMessage,
-  MAX_SHUTDOWN_TIMEOUT,
+  type RunningServer,
+  SHUTDOWN_TIMEOUT,
   stopWithin,
 } from "./server/graceful_stop.ts";
-import { DEFAULT_HOST, DEFAULT_PORT, formatUrl, toListenError } from "./server/listening.ts";
+import { formatUrl, toListenError } from "./server/listening.ts";
 import { currentProcess } from "./server/server_process.ts";
 import { TRACK_RESPONSES, trackResponses } from "./track_responses.ts";
 
@@ -92,27 +93,14 @@ export interface NodeServerOptions {
   stopsOnSignals?: boolean | undefined;
 }
 
-/** A server that {@linkcode serveNode} started. */
-export interface NodeServer {
-  /** URL of the server, such as `http://127.0.0.1:8000/`. */
-  readonly url: string;
-  /** Returns the number of requests whose responses are not complete. */
-  openResponses(): number;
-  /**
-   * Stops accepting connections, waits for the open responses, and interrupts those that are not complete
-   * after `shutdownTimeout`.
-   *
-   * @returns Number of interrupted responses
-   */
-  stop(): Promise<number>;
-}
+export type { RunningServer as NodeServer };
 
-/** Names of all options. The type requires each name exactly once. */
-const NODE_SERVER_OPTIONS: Record<keyof NodeServerOptions, undefined> = {
-  host: undefined,
-  port: undefined,
-  shutdownTimeout: undefined,
-  stopsOnSignals: undefined,
+/** Defaults of the options. */
+const NODE_DEFAULTS = {
+  host: DEFAULT_HOST,
+  port: DEFAULT_PORT,
+  shutdownTimeout: SHUTDOWN_TIMEOUT,
+  stopsOnSignals: true,
 };
 
 /**
@@ -141,16 +129,15 @@ const NODE_SERVER_OPTIONS: Record<keyof NodeServerOptions, undefined> = {
 export async function serveNode(
   app: Pick<EdgeApp, "fetch">,
   options: NodeServerOptions = {},
-): Promise<NodeServer> {
-  const {
-    host = DEFAULT_HOST,
-    port = DEFAULT_PORT,
-    shutdownTimeout = DEFAULT_SHUTDOWN_TIMEOUT,
-    stopsOnSignals = true,
-  } = requireOptions("serveNode()", options, NODE_SERVER_OPTIONS) as NodeServerOptions;
+): Promise<RunningServer> {
+  const { host, port, shutdownTimeout, stopsOnSignals } = requireOptions(
+    "serveNode()",
+    options,
+    NODE_DEFAULTS,
+  );
   requireType("host", host, "string");
   requireWholeNumber("port", port, 0, 65_535);
-  requireWholeNumber("shutdownTimeout", shutdownTimeout, 0, MAX_SHUTDOWN_TIMEOUT);
+  requireWholeNumber("shutdownTimeout", shutdownTimeout, 0, 3_600_000);
   requireType("stopsOnSignals", stopsOnSignals, "boolean");
   const server = createHttpServer(app, host);
   const logInterrupted = trackResponses(app);
@@ -197,7 +184,8 @@ export async function serveNode(
     currentProcess()?.onStopSignal(async () => {
       const interrupted = await stop();
       if (interrupted === 0) return 0;
-      console.error(interruptedMessage(interrupted, shutdownTimeout, "shutdownTimeout"));
+      const message = interruptedMessage(interrupted, shutdownTimeout);
+      console.error(`${message}: to wait longer, set shutdownTimeout`);
       return 1;
     });
   }

@@ -2,17 +2,18 @@ import { type Clock, systemClock } from "../src/clock.ts";
 import type { DataStreamOptions } from "../src/client/options.ts";
 import { oneLine, ValidationError } from "../src/errors.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
-import { PRODUCTION_URL } from "../src/service_constants.ts";
+import { MAX_REQUESTS_PER_SECOND, PRODUCTION_URL } from "../src/service_constants.ts";
 import { RANDOM_SECRET_HINT, requireSecret } from "../src/signing/signed_url.ts";
 import {
   invalidValue,
+  parseWholeNumber,
   requireOneOf,
   requireOptions,
+  requirePositive,
   requireType,
   requireWholeNumber,
 } from "../src/validation.ts";
-
-import { standardCaches } from "./standard_page_store.ts";
+import { isWorkers } from "./runtime.ts";
 
 /** Who may download; see {@linkcode AppOptions.access}. */
 export type AccessMode = "caller" | "signed" | "token" | "public";
@@ -29,12 +30,6 @@ export type LogLevel = typeof LOG_LEVELS[number];
 
 /** Where lines of the log are written; see {@linkcode AppOptions.log}. */
 export type LogTarget = NonNullable<AppOptions["log"]>;
-
-/** Where downloads share pages; see {@linkcode AppOptions.pageCache}. */
-export type PageCacheMode = "standard" | "memory" | "none";
-
-/** All values of the option `pageCache`. */
-export const PAGE_CACHE_MODES: readonly PageCacheMode[] = ["standard", "memory", "none"];
 
 /** All access modes. */
 export const ACCESS_MODES: readonly AccessMode[] = ["caller", "signed", "token", "public"];
@@ -92,37 +87,20 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
    */
   clientAddressHeader?: string | undefined;
   /**
-   * Minimum rate (bytes per second) of a client that reads a download; 0 for no minimum. A client is slow if it
-   * reads less in 60 s in which bytes wait for it. A slow client is disconnected when another client needs its slot
-   * of `maxDownloads` or its memory. Default 64000.
-   */
-  minReaderRate?: number | undefined;
-  /**
    * Maximum number of rows per page, 1 to 10000. A running download can hold two pages in memory.
    * Default 10000.
    */
   pageRows?: number | undefined;
   /**
-   * Maximum number of bytes that all downloads together hold for clients that read slowly. A page is requested
-   * only if there is room for it, or no other download holds any bytes. A page that is longer than expected can
-   * exceed the limit. Default 32000000.
+   * Maximum number of bytes of downloads in memory, for all downloads together: bytes that are reused for other
+   * downloads, and bytes that clients have not read yet. A page that is longer than expected can exceed the
+   * limit. Default 64000000, in Cloudflare Workers 32000000.
    */
-  maxBufferedBytes?: number | undefined;
-  /**
-   * Where downloads share pages. Identical downloads that run concurrently then share their requests to the
-   * service. A page is reused until `cacheTtl` has passed or a dataset is published again.
-   *
-   * - `standard`: `caches` of the runtime, such as of Deno or Workers;
-   * - `memory`: the memory of the process;
-   * - `none`: nowhere, each download sends its own requests.
-   *
-   * Default for `public` access: `standard` if the runtime has `caches` and the option `fetch` is not set, else
-   * `memory`. Default for `token` and `signed` access: `none`. With `caller` access, pages are never shared.
-   */
-  pageCache?: PageCacheMode | undefined;
-  /** Maximum number of bytes of shared pages that no download is using. Default 32000000. */
   maxCachedBytes?: number | undefined;
-  /** Time in milliseconds for which a page is reused. Default 300000. */
+  /**
+   * Time in milliseconds for which the rows of a download are reused for identical downloads; 0 for no reuse.
+   * With `caller` access, rows are never reused. Default 60000.
+   */
   cacheTtl?: number | undefined;
   /** Origins whose web pages may read responses, or `*` for all. Default `*`. */
   corsOrigins?: "*" | readonly string[] | undefined;
@@ -154,82 +132,259 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
   metricsToken?: string | undefined;
 }
 
-/** Names of all options; the type makes a missing or extra name an error. */
-const APP_OPTIONS: Record<keyof AppOptions, undefined> = {
-  access: undefined,
-  apiKey: undefined,
-  signingSecret: undefined,
-  tokens: undefined,
-  synthetic: undefined,
-  maxRows: undefined,
-  maxDownloads: undefined,
-  maxDownloadsPerClient: undefined,
-  clientAddressHeader: undefined,
-  minReaderRate: undefined,
-  pageRows: undefined,
-  maxBufferedBytes: undefined,
-  pageCache: undefined,
-  maxCachedBytes: undefined,
-  cacheTtl: undefined,
-  corsOrigins: undefined,
-  readerTimeout: undefined,
-  now: undefined,
-  log: undefined,
-  logRequests: undefined,
-  logFormat: undefined,
-  metricsToken: undefined,
-  baseUrl: undefined,
-  requestsPerSecond: undefined,
-  userAgent: undefined,
-  retry: undefined,
-  timeouts: undefined,
-  fetch: undefined,
-  rateLimiter: undefined,
-  clock: undefined,
+/** A setting of the server: an option of `createApp()`, an environment variable, or both. */
+interface Setting {
+  /** Environment variable. Default: none, the setting is only an option. */
+  variable?: string;
+  /** Meaning of the variable, for `weir serve --help` and `docs/deploying.md`. */
+  help?: string;
+  /** Value if the option is not set. */
+  default?: unknown;
+  /** Value if the option is not set, if it depends on the access mode or the runtime. */
+  defaultFor?: (access: AccessMode) => unknown;
+  /** Default in the help and the documents. Default: the value of `default`. */
+  defaultText?: string;
+  /** Converts the text of the variable. Text that it cannot convert stays text, which `check` rejects. */
+  parse?: (text: string, variable: string) => unknown;
+  /** Throws a `ValidationError` if a value is invalid. */
+  // deno-lint-ignore no-explicit-any -- the type of the option
+  check?: (name: string, value: any) => void;
+  /** Formats the value for the line of settings. Default: as in the variable. */
+  // deno-lint-ignore no-explicit-any -- the type of the option
+  show?: (value: any) => string;
+}
+
+/** Default address to listen on, to which only this computer can connect. */
+export const DEFAULT_HOST = "127.0.0.1";
+/** Default port to listen on. */
+export const DEFAULT_PORT = 8000;
+/** Default of `maxRows` for public access, so that no download occupies the service for hours. */
+const PUBLIC_MAX_ROWS = 5_000_000;
+/** Default of `maxDownloadsPerClient` for public access. */
+const PUBLIC_MAX_DOWNLOADS_PER_CLIENT = 2;
+/** Defaults of `maxCachedBytes`. An isolate of Cloudflare Workers has 128 MB of memory. */
+const MAX_CACHED_BYTES = { process: 64_000_000, workers: 32_000_000 };
+/** Maximum of `cacheTtl` (s): a day. */
+const MAX_CACHE_TTL = 86_400;
+/** Maximum of `readerTimeout` (ms). */
+const MAX_READER_TIMEOUT = 3_600_000;
+
+/** Setting that is a whole number. */
+const wholeNumber = (min: number, max?: number): Setting => ({
+  parse: (text) => parseWholeNumber(text) ?? text,
+  check: (name, value) => requireWholeNumber(name, value, min, max),
+});
+/** Setting whose value is not shown. */
+const secret: Setting = { show: (value) => value?.length > 0 ? "(set)" : "(not set)" };
+
+/**
+ * All options of `createApp()`, in the order of the help and the documents. The environment variables, their
+ * parsing and their help derive from this table.
+ */
+export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
+  access: {
+    variable: "WEIR_ACCESS",
+    help: "who may download: caller, signed, token or public",
+    check: (name, value) => requireOneOf(name, value, ACCESS_MODES),
+  },
+  apiKey: {
+    ...secret,
+    variable: "DATASTREAM_API_KEY",
+    help: "API key of the server, for all access modes except caller",
+  },
+  signingSecret: {
+    ...secret,
+    variable: "WEIR_SIGNING_SECRET",
+    help: "secret of signed URLs, at least 32 bytes",
+    check: (name, value) => requireType(name, value, "string"),
+  },
+  tokens: {
+    variable: "WEIR_TOKENS",
+    help: "tokens of at least 16 letters, digits and -._~+/, optionally with = at the end; " +
+      "separated by commas",
+    default: [],
+    defaultText: "none",
+    parse: parseList,
+    check: requireTokens,
+    show: ({ length }) => `(${length})`,
+  },
+  maxRows: {
+    ...wholeNumber(1),
+    variable: "WEIR_MAX_ROWS",
+    help: "maximum number of rows of a download; larger downloads get status 413",
+    defaultFor: (access) => access === "public" ? PUBLIC_MAX_ROWS : Infinity,
+    defaultText: `${PUBLIC_MAX_ROWS} for public, else unlimited`,
+  },
+  maxDownloads: {
+    ...wholeNumber(1),
+    variable: "WEIR_MAX_DOWNLOADS",
+    help: "maximum number of concurrent downloads, counts and requests for citations",
+    default: 20,
+  },
+  maxDownloadsPerClient: {
+    ...wholeNumber(1),
+    variable: "WEIR_MAX_DOWNLOADS_PER_CLIENT",
+    help: "the same maximum for each client; further ones get status 429",
+    defaultFor: (access) => access === "public" ? PUBLIC_MAX_DOWNLOADS_PER_CLIENT : Infinity,
+    defaultText: `${PUBLIC_MAX_DOWNLOADS_PER_CLIENT} for public, else unlimited`,
+  },
+  clientAddressHeader: {
+    variable: "WEIR_CLIENT_ADDRESS_HEADER",
+    help:
+      "request header in which a proxy sends the address of the client, such as x-forwarded-for",
+    defaultText: "address of the connection; on Workers cf-connecting-ip",
+    check: requireHeaderName,
+  },
+  maxCachedBytes: {
+    ...wholeNumber(1),
+    variable: "WEIR_MAX_CACHED_BYTES",
+    help: "maximum number of bytes of downloads in memory: cached ones, and those that clients " +
+      "have not read yet",
+    defaultFor: () => isWorkers() ? MAX_CACHED_BYTES.workers : MAX_CACHED_BYTES.process,
+    defaultText: `${MAX_CACHED_BYTES.process}, on Workers ${MAX_CACHED_BYTES.workers}`,
+  },
+  cacheTtl: {
+    variable: "WEIR_CACHE_TTL",
+    help: `time in seconds for which rows are reused, at most ${MAX_CACHE_TTL}; 0 for no cache`,
+    default: 60_000,
+    defaultText: "60",
+    parse: (text, variable) => 1000 * toWholeNumber(variable, text, 0, MAX_CACHE_TTL),
+    check: (name, value) => requireWholeNumber(name, value, 0, 1000 * MAX_CACHE_TTL),
+    show: (milliseconds) => String(milliseconds / 1000),
+  },
+  pageRows: {
+    ...wholeNumber(1, MAXIMUM_TOP),
+    variable: "WEIR_PAGE_ROWS",
+    help: `maximum number of rows per page, 1 to ${MAXIMUM_TOP}`,
+    default: MAXIMUM_TOP,
+  },
+  corsOrigins: {
+    variable: "WEIR_CORS_ORIGINS",
+    help: "origins whose web pages may read downloads, separated by commas, or *",
+    default: "*",
+    parse: (text) => text === "*" ? "*" : parseList(text),
+    check: requireOrigins,
+    show: (origins) => origins === "*" ? "*" : origins.join(" ") || "none",
+  },
+  requestsPerSecond: {
+    variable: "WEIR_REQUESTS_PER_SECOND",
+    help: "maximum rate of requests to DataStream; more than 2 only for a service of your own",
+    defaultText: String(MAX_REQUESTS_PER_SECOND),
+    parse: (text) => Number(text) || text,
+    check: requirePositive,
+    show: (rate = MAX_REQUESTS_PER_SECOND) => String(rate),
+  },
+  metricsToken: {
+    ...secret,
+    variable: "WEIR_METRICS_TOKEN",
+    help: "token that enables /metrics, with the characters of WEIR_TOKENS",
+    check: requireToken,
+  },
+  baseUrl: {
+    variable: "DATASTREAM_BASE_URL",
+    help: "root address of the service",
+    defaultText: PRODUCTION_URL,
+    // Only the host, because the rest of the URL can contain a secret.
+    show: (url = PRODUCTION_URL) => new URL(url).host,
+  },
+  synthetic: { default: false, check: (name, value) => requireType(name, value, "boolean") },
+  readerTimeout: { ...wholeNumber(1, MAX_READER_TIMEOUT), default: 60_000 },
+  now: { default: Date.now, check: (name, value) => requireType(name, value, "function") },
+  log: { defaultFor: () => console.error, check: requireLog },
+  logRequests: { default: false, check: (name, value) => requireType(name, value, "boolean") },
+  logFormat: { default: "text", check: (name, value) => requireOneOf(name, value, LOG_FORMATS) },
+  // `DataStream` checks these.
+  userAgent: {},
+  retry: {},
+  timeouts: {},
+  fetch: {},
+  rateLimiter: {},
+  clock: {},
 };
 
+/** Values of the variable `WEIR_LOG`, with the options that they set. */
+export const LOG_MODES: Readonly<Record<string, Pick<AppOptions, "logRequests" | "logFormat">>> = {
+  text: { logRequests: true, logFormat: "text" },
+  json: { logRequests: true, logFormat: "json" },
+  errors: { logRequests: false, logFormat: "text" },
+};
+
+/** Environment variables that are not one option each. */
+const PROCESS_SETTINGS: readonly Setting[] = [
+  {
+    variable: "WEIR_LOG",
+    help: "log: text, json, or errors for errors only, as text",
+    default: "text",
+  },
+  {
+    variable: "WEIR_SANDBOX",
+    help: "1 serves synthetic data to everyone, without a key and without WEIR_ACCESS",
+    default: "0",
+  },
+  {
+    variable: "HOST",
+    help: "address on which weir serve and Bun listen; 0.0.0.0 is all addresses of the computer",
+    default: DEFAULT_HOST,
+  },
+  {
+    variable: "PORT",
+    help: "port of weir serve, Bun and the demo",
+    default: DEFAULT_PORT,
+    defaultText: `${DEFAULT_PORT}, or 3000 for a default export in Bun`,
+  },
+];
+
+/** All environment variables of a server, with their help and their default. */
+export const VARIABLES: readonly { variable: string; help: string; defaultText: string }[] = [
+  ...Object.values(OPTIONS),
+  ...PROCESS_SETTINGS,
+].flatMap(({ variable, help = "", default: value = "none", defaultText = String(value) }) =>
+  variable === undefined ? [] : [{ variable, help, defaultText }]
+);
+
+/** Names for the messages of errors: the variable of an option, and of a hint. */
+export const VARIABLE_NAMES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    Object.entries(OPTIONS).flatMap(([name, { variable }]) =>
+      variable === undefined ? [] : [[name, variable]]
+    ),
+  ),
+  'WEIR_SANDBOX: "1"': "WEIR_SANDBOX=1",
+};
+
+/** Environment variables of earlier versions, each with what to do instead. */
+export const DROPPED_VARIABLES: Readonly<Record<string, string>> = {
+  WEIR_MAX_BUFFERED_BYTES: "set WEIR_MAX_CACHED_BYTES, which also limits buffers",
+  WEIR_METRICS_PORT: "set WEIR_METRICS_TOKEN, and read /metrics with this token",
+  WEIR_MIN_READER_RATE: "remove it, no other variable is needed",
+  WEIR_PAGE_CACHE: "remove it, or set WEIR_CACHE_TTL=0 for no cache",
+  WEIR_SHUTDOWN_TIMEOUT: "remove it, open downloads always get 25 seconds",
+};
+
+/** Options that have no default. */
+type OptionalName = "apiKey" | "clientAddressHeader" | "metricsToken";
+
 /** Valid options of an app, with their defaults filled in. */
-export interface Settings {
-  access: AccessMode;
-  apiKey: string | undefined;
-  signingSecret: string;
-  tokens: readonly string[];
-  synthetic: boolean;
-  maxRows: number;
-  maxDownloads: number;
-  maxDownloadsPerClient: number;
-  clientAddressHeader: string | undefined;
-  minReaderRate: number;
-  pageRows: number;
-  maxBufferedBytes: number;
-  pageCache: PageCacheMode;
-  maxCachedBytes: number;
-  cacheTtl: number;
-  corsOrigins: "*" | readonly string[];
-  readerTimeout: number;
-  clock: Clock;
-  now: () => number;
-  /** Writes a line to the log. Never throws. */
-  log: (line: string, level: LogLevel) => void;
-  logRequests: boolean;
-  logFormat: LogFormat;
-  metricsToken: string | undefined;
-  /** Key, secret, tokens and path of the base URL, which must not be in the log. */
-  secrets: readonly string[];
-  /** Options for `DataStream`, without the API key. */
-  dataStreamOptions: Omit<DataStreamOptions, "apiKey">;
-}
+export type Settings =
+  & {
+    [Name in Exclude<keyof AppOptions, keyof DataStreamOptions | OptionalName | "log">]-?: Exclude<
+      AppOptions[Name],
+      undefined
+    >;
+  }
+  & { [Name in OptionalName]: AppOptions[Name] }
+  & {
+    clock: Clock;
+    /** Writes a line to the log. Never throws. */
+    log: (line: string, level: LogLevel) => void;
+    /** Key, secret, tokens and path of the base URL, which must not be in the log. */
+    secrets: readonly string[];
+    /** Options for `DataStream`, without the API key. */
+    dataStreamOptions: Omit<DataStreamOptions, "apiKey">;
+  };
 
 /** Path of DataStream's base URL. */
 const DEFAULT_PATH = `${new URL(PRODUCTION_URL).pathname}/`;
-/** Default of `maxRows` for public access, so that no download occupies the service for hours. */
-const PUBLIC_MAX_ROWS = 5_000_000;
-/** Maximum of `cacheTtl` (ms): a day. */
-export const MAX_CACHE_TTL = 86_400_000;
-/** Default of `maxDownloadsPerClient` for public access. */
-const PUBLIC_MAX_DOWNLOADS_PER_CLIENT = 2;
-/** Maximum of `readerTimeout` (ms). */
-const MAX_READER_TIMEOUT = 3_600_000;
 
 /**
  * Checks the options of an app and fills in defaults. `DataStream` checks its own options.
@@ -238,93 +393,55 @@ const MAX_READER_TIMEOUT = 3_600_000;
  *   secret or tokens
  */
 export function toSettings(options: AppOptions): Settings {
-  const {
-    access,
-    apiKey,
-    signingSecret = "",
-    tokens = [],
-    synthetic = false,
-    maxRows = access === "public" ? PUBLIC_MAX_ROWS : Infinity,
-    maxDownloads = 20,
-    maxDownloadsPerClient = access === "public" ? PUBLIC_MAX_DOWNLOADS_PER_CLIENT : Infinity,
-    clientAddressHeader,
-    minReaderRate = 64_000,
-    pageRows = MAXIMUM_TOP,
-    maxBufferedBytes = 32_000_000,
-    pageCache: givenPageCache,
-    maxCachedBytes = 32_000_000,
-    cacheTtl = 300_000,
-    corsOrigins = "*",
-    readerTimeout = 60_000,
-    now = Date.now,
-    log = console.error,
-    logRequests = false,
-    logFormat = "text",
-    metricsToken,
-    ...dataStreamOptions
-  } = requireOptions("createApp()", options, APP_OPTIONS) as AppOptions;
-  if (!ACCESS_MODES.includes(access)) {
-    throw invalidValue("access", `one of ${ACCESS_MODES.join(", ")}`, access);
+  const defaults = Object.fromEntries(
+    Object.entries(OPTIONS).map(([name, row]) => [name, row.default]),
+  ) as Record<keyof AppOptions, unknown>;
+  const given = requireOptions("createApp()", options, defaults) as Record<string, unknown>;
+  OPTIONS.access.check!("access", given.access);
+  const access = given.access as AccessMode;
+  for (const [name, { defaultFor, check }] of Object.entries(OPTIONS)) {
+    if (given[name] === undefined) given[name] = defaultFor?.(access);
+    if (given[name] !== undefined) check?.(name, given[name]);
   }
-  if (access !== "caller" && !apiKey) {
-    throw new ValidationError("apiKey", `must be set for ${access} access`);
-  }
-  if (access === "signed") requireSecret("signingSecret", signingSecret);
-  if (access === "token" && tokens?.length === 0) {
-    throw new ValidationError("tokens", "must be set for token access");
-  }
-  if (!Array.isArray(tokens)) throw invalidValue("tokens", "a list of strings", undefined);
-  for (const token of tokens) requireToken("tokens", token);
-  if (metricsToken !== undefined) requireToken("metricsToken", metricsToken);
-  requireWholeNumber("maxRows", maxRows, 1);
-  requireWholeNumber("maxDownloads", maxDownloads, 1);
-  requireWholeNumber("maxDownloadsPerClient", maxDownloadsPerClient, 1);
-  requireWholeNumber("minReaderRate", minReaderRate, 0);
-  requireHeaderName("clientAddressHeader", clientAddressHeader);
-  requireWholeNumber("pageRows", pageRows, 1, MAXIMUM_TOP);
-  requireWholeNumber("maxBufferedBytes", maxBufferedBytes, 1);
-  requireWholeNumber("maxCachedBytes", maxCachedBytes, 1);
-  requireWholeNumber("cacheTtl", cacheTtl, 1, MAX_CACHE_TTL);
-  const pageCache = toPageCacheMode(givenPageCache, access, dataStreamOptions);
-  requireWholeNumber("readerTimeout", readerTimeout, 1, MAX_READER_TIMEOUT);
-  requireType("synthetic", synthetic, "boolean");
-  requireType("signingSecret", signingSecret, "string");
-  requireLog(log);
-  requireType("logRequests", logRequests, "boolean");
-  requireOneOf("logFormat", logFormat, LOG_FORMATS);
-  requireType("now", now, "function");
-  if (corsOrigins !== "*" && !Array.isArray(corsOrigins)) {
-    throw invalidValue("corsOrigins", '"*" or a list of origins', corsOrigins);
-  }
-  for (const origin of corsOrigins === "*" ? [] : corsOrigins) requireOrigin(origin);
-  return {
-    access,
-    apiKey,
-    signingSecret,
-    tokens,
-    synthetic,
-    maxRows,
-    maxDownloads,
-    maxDownloadsPerClient,
-    clientAddressHeader,
-    minReaderRate,
-    pageRows,
-    maxBufferedBytes,
-    pageCache,
-    maxCachedBytes,
-    cacheTtl,
-    corsOrigins,
-    readerTimeout,
-    clock: dataStreamOptions.clock ?? systemClock,
-    now,
-    log: safeLog(log),
-    logRequests,
-    logFormat,
-    metricsToken,
-    secrets: [apiKey, signingSecret, metricsToken, secretPath(dataStreamOptions), ...tokens]
-      .filter((secret) => !!secret),
-    dataStreamOptions,
+  const { userAgent, retry, timeouts, fetch, rateLimiter, clock, baseUrl, requestsPerSecond } =
+    given as unknown as AppOptions;
+  const settings = {
+    ...given,
+    clock: clock ?? systemClock,
+    log: safeLog(given.log as LogTarget),
+    dataStreamOptions: {
+      ...{ userAgent, retry, timeouts, fetch, rateLimiter },
+      ...{ clock, baseUrl, requestsPerSecond },
+    },
+  } as unknown as Settings;
+  requireCredentials(settings);
+  const { apiKey, signingSecret = "", metricsToken, tokens } = settings;
+  const secrets = [apiKey, signingSecret, metricsToken, secretPath({ baseUrl }), ...tokens];
+  return { ...settings, signingSecret, secrets: secrets.filter((text) => !!text) as string[] };
+}
+
+/** Checks that the access mode has its key, secret or tokens. */
+function requireCredentials({ access, apiKey, signingSecret, tokens }: Settings): void {
+  const requireSet = (name: string, isSet: boolean) => {
+    if (!isSet) throw new ValidationError(name, `must be set for ${access} access`);
   };
+  if (access !== "caller") requireSet("apiKey", !!apiKey);
+  if (access === "token") requireSet("tokens", tokens.length > 0);
+  if (access !== "signed") return;
+  requireSet("signingSecret", !!signingSecret);
+  requireSecret("signingSecret", signingSecret);
+}
+
+/** Reads a whole number from the text of a variable. */
+export function toWholeNumber(name: string, text: string, min: number, max?: number): number {
+  // Other text, such as "1e3", stays text, so that the check rejects it and shows it.
+  requireWholeNumber(name, parseWholeNumber(text) ?? text, min, max);
+  return Number(text);
+}
+
+/** Splits a list at its commas. Ignores empty items. */
+function parseList(text: string): string[] {
+  return text.split(",").map((item) => item.trim()).filter((item) => item !== "");
 }
 
 /**
@@ -338,35 +455,15 @@ function secretPath({ baseUrl }: Pick<DataStreamOptions, "baseUrl">): string | u
   return own === "/" ? undefined : own;
 }
 
-/** Checks the option `pageCache`, and returns it or its default. */
-function toPageCacheMode(
-  mode: PageCacheMode | undefined,
-  access: AccessMode,
-  { fetch }: Pick<DataStreamOptions, "fetch">,
-): PageCacheMode {
-  if (mode !== undefined) requireOneOf("pageCache", mode, PAGE_CACHE_MODES);
-  const hasStandard = standardCaches() !== undefined;
-  if (mode === "standard" && !hasStandard) {
-    const hint = "use memory: this runtime has no caches";
-    throw invalidValue("pageCache", "memory or none", mode, hint);
-  }
-  // The requests of different callers can return different results.
-  if (access === "caller") return "none";
-  if (mode !== undefined) return mode;
-  if (access !== "public") return "none";
-  // Entries of `caches` outlive the process, and a service in process can have other data each time.
-  return hasStandard && fetch === undefined ? "standard" : "memory";
-}
-
 /** Checks the option `log`. */
-function requireLog(log: LogTarget): void {
+function requireLog(option: string, log: LogTarget): void {
   try {
     if (typeof log === "function") return;
     if (LOG_LEVELS.every((level) => typeof log[level] === "function")) return;
   } catch {
     // Null, or an object whose properties cannot be read.
   }
-  throw invalidValue("log", "a function, or an object with info, warn and error", log);
+  throw invalidValue(option, "a function, or an object with info, warn and error", log);
 }
 
 /** Writes a line to a log, whose functions may depend on `this`. */
@@ -389,26 +486,33 @@ function safeLog(log: LogTarget): Settings["log"] {
 }
 
 /** Rejects a token that is short, or that cannot be sent as a Bearer token (RFC 6750). */
-function requireToken(option: "tokens" | "metricsToken", token: string): void {
+function requireToken(option: string, token: unknown, noun = "a token"): void {
   if (typeof token === "string" && /^[\w\-.~+/]{16,}=*$/.test(token)) return;
   const problem =
-    `must be ${option === "tokens" ? "tokens" : "a token"} of at least 16 letters, digits and ` +
-    "-._~+/, got another (not shown)";
+    `must be ${noun} of at least 16 letters, digits and -._~+/, got another (not shown)`;
   throw new ValidationError(option, problem, { hint: RANDOM_SECRET_HINT });
 }
 
+function requireTokens(option: string, tokens: unknown): void {
+  if (!Array.isArray(tokens)) throw invalidValue(option, "a list of strings", undefined);
+  for (const token of tokens) requireToken(option, token, "tokens");
+}
+
 /** Rejects a text that is not the name of a header (RFC 9110, 5.1). */
-function requireHeaderName(option: string, name: string | undefined): void {
-  if (name === undefined) return;
+function requireHeaderName(option: string, name: unknown): void {
   const isName = typeof name === "string" && /^[\w!#$%&'*+\-.^`|~]+$/.test(name);
   // Its value is a list of pairs (RFC 7239), not of addresses: no client would have a limit.
   if (isName && name.toLowerCase() !== "forwarded") return;
   throw invalidValue(option, "the name of a header, such as x-forwarded-for", name);
 }
 
-function requireOrigin(origin: string): void {
-  if (typeof origin === "string" && URL.canParse(origin) && new URL(origin).origin === origin) {
-    return;
+function requireOrigins(option: string, origins: unknown): void {
+  if (origins === "*") return;
+  if (!Array.isArray(origins)) throw invalidValue(option, '"*" or a list of origins', origins);
+  const isOrigin = (text: unknown) =>
+    typeof text === "string" && URL.canParse(text) && new URL(text).origin === text;
+  const invalid = origins.find((origin) => !isOrigin(origin));
+  if (invalid !== undefined || origins.includes(undefined)) {
+    throw invalidValue(option, "origins such as https://example.org", invalid);
   }
-  throw invalidValue("corsOrigins", "origins such as https://example.org", origin);
 }

@@ -7,7 +7,8 @@ import type { OutputBudget } from "./output_budget.ts";
 import type { FailureLog } from "./request_log.ts";
 import type { Settings } from "./options.ts";
 import { isFresh, type PageEnd, type SharedPage } from "./shared_page.ts";
-import { StandardPageStore } from "./standard_page_store.ts";
+import { isWorkers } from "./runtime.ts";
+import { standardCaches, StandardPageStore } from "./standard_page_store.ts";
 
 /** Options of a {@linkcode PageCache}. */
 interface PageCacheOptions {
@@ -149,14 +150,20 @@ function sizeOf({ key, length }: SharedPage): number {
   return length + 2 * key.length;
 }
 
-/** Creates the page cache of an app. */
+/**
+ * Creates the page cache of an app; `undefined` if downloads share nothing. It takes half of `maxCachedBytes`, and
+ * the output that clients have not read takes the other half. On Workers, pages are in the standard cache, unless
+ * the service is in process: it can have other data each time.
+ */
 export function createPageCache(
-  { pageCache, maxCachedBytes: maxBytes, cacheTtl: ttl, now, clock }: Settings,
+  { access, maxCachedBytes, cacheTtl: ttl, now, clock, dataStreamOptions: { fetch } }: Settings,
   budget: OutputBudget,
-): PageCache {
-  const store = pageCache === "standard"
-    ? new StandardPageStore({ maxBytes, ttl, now })
-    : undefined;
+): PageCache | undefined {
+  // The requests of different callers can return different results.
+  if (access === "caller" || ttl === 0) return undefined;
+  const maxBytes = maxCachedBytes / 2;
+  const isStandard = isWorkers() && standardCaches() !== undefined && fetch === undefined;
+  const store = isStandard ? new StandardPageStore({ maxBytes, ttl, now }) : undefined;
   return new PageCache({ maxBytes, ttl, now, clock, budget, store });
 }
 

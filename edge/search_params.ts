@@ -26,6 +26,8 @@ export interface DownloadParameters {
   csv: CsvOptions;
   /** `filename`. */
   fileName: string | undefined;
+  /** Parameters to log; see {@linkcode loggedParameters}. */
+  logged: Readonly<Record<string, string>>;
 }
 
 /** Names of the URL parameters of a download. OData defines those that begin with `$`. */
@@ -87,7 +89,17 @@ export function readDownloadParameters(
       escapeFormulas: readBoolean(values, "escapeFormulas"),
     },
     fileName: values.get("filename"),
+    logged: loggedParameters(values, accessParameters),
   };
+}
+
+/** Returns the parameters to log: all except `filename`, which can be any text, and those of the access mode. */
+export function loggedParameters(
+  values: ReadonlyMap<string, string>,
+  accessParameters: readonly string[],
+): Record<string, string> {
+  const hidden = ["filename", ...accessParameters];
+  return Object.fromEntries([...values].filter(([name]) => !hidden.includes(name)));
 }
 
 /** Hints for OData options that are not supported, common other names, and API keys. */

@@ -27,25 +27,17 @@ const MAX_FORM_SIZE = 100_000;
 /**
  * Adds the page and its files to the app. An access mode that requires a token has no page if the
  * server has no tokens.
- *
- * @param allowedMethods Value of the header `allow` by path; the paths of the page are added
  */
-export function addPage(
-  app: Router,
-  allowedMethods: Map<string, string>,
-  context: AppContext,
-): void {
+export function addPage(app: Router, context: AppContext): void {
   const { access, tokens } = context.settings;
   const requiresToken = access === "signed" || access === "token";
   if (requiresToken && tokens.length === 0) return;
   for (const [path, { type, body }] of Object.entries(FILES)) {
-    allowedMethods.set(path, "GET, HEAD");
     // A browser must revalidate the files, so that a new page does not run an old script.
     const headers = { "content-type": type, "cache-control": "no-cache" };
     app.get(path, () => new Response(body, { headers }));
   }
   const respond = createPageHandler(context);
-  allowedMethods.set("/", requiresToken ? "GET, HEAD, POST" : "GET, HEAD");
   app.get("/", ({ req, env }) => respond(env.exchange, new URL(req.url).searchParams));
   if (!requiresToken) return;
   // Without JavaScript, the form sends the token in the request body, because URLs are logged.

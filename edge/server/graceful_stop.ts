@@ -1,10 +1,9 @@
 // Stops a server: waits for the open responses, and interrupts those that take longer than the shutdown timeout.
+import type { EdgeApp } from "../app.ts";
+import { trackResponses } from "../track_responses.ts";
 
-/** Default shutdown timeout (ms). Kubernetes kills a process 30 s after SIGTERM. */
-export const DEFAULT_SHUTDOWN_TIMEOUT = 25_000;
-
-/** Maximum shutdown timeout (ms). */
-export const MAX_SHUTDOWN_TIMEOUT = 3_600_000;
+/** Shutdown timeout (ms). Kubernetes kills a process 30 s after SIGTERM. */
+export const SHUTDOWN_TIMEOUT = 25_000;
 
 /** A running server. */
 export interface RunningServer {
@@ -19,32 +18,6 @@ export interface RunningServer {
    * @returns Number of interrupted responses
    */
   stop(): Promise<number>;
-}
-
-/** Responses that are not complete. */
-export class OpenResponses {
-  readonly #open = new Set<Promise<void>>();
-
-  /** Number of responses that are not complete. */
-  get count(): number {
-    return this.#open.size;
-  }
-
-  /**
-   * Adds a response.
-   *
-   * @param completed Settles when the response was sent or has failed
-   */
-  add(completed: Promise<void>): void {
-    this.#open.add(completed);
-    const remove = () => void this.#open.delete(completed);
-    completed.then(remove, remove);
-  }
-
-  /** Resolves when no response is open. */
-  async complete(): Promise<void> {
-    while (this.count > 0) await Promise.allSettled(this.#open);
-  }
 }
 
 /**
@@ -71,24 +44,14 @@ export async function stopWithin(
   }
 }
 
-/** Returns a message about the open responses of a server that stops. */
-export function waitingMessage(count: number, timeout: number): string {
-  return `Stopping: waiting up to ${timeout / 1000} s for ${responses(count)}`;
-}
-
-/**
- * Returns a message about interrupted responses.
- *
- * @param setting Name of the option or variable that sets the timeout
- */
-export function interruptedMessage(count: number, timeout: number, setting: string): string {
-  return `Interrupted ${responses(count)} after ${
-    timeout / 1000
-  } s: to wait longer, set ${setting}`;
-}
-
-function responses(count: number): string {
+/** Returns a number of open responses, such as `1 open response`. */
+export function openResponses(count: number): string {
   return count === 1 ? "1 open response" : `${count} open responses`;
+}
+
+/** Returns a message about interrupted responses. */
+export function interruptedMessage(count: number, timeout: number): string {
+  return `Interrupted ${openResponses(count)} after ${timeout / 1000} s`;
 }
 
 /** Interval (ms) at which the end of the open responses of Bun is checked. */
@@ -102,29 +65,76 @@ export interface BunServer {
   stop(closeActiveConnections?: boolean): Promise<void>;
 }
 
-/**
- * Stops a server of Bun. See {@linkcode RunningServer.stop}.
- *
- * @param logInterrupted Logs the open responses as interrupted
- */
-export function stopBunServer(
-  server: BunServer,
-  timeout: number,
-  logInterrupted: () => void,
-): Promise<number> {
-  const stop = async () => {
-    void server.stop();
-    while (server.pendingRequests > 0) {
+/** Serves an app in Deno or Bun, and stops it. */
+export class StoppableApp {
+  /** Bun's server, which also comes with each request. */
+  bun: BunServer | undefined;
+  readonly #app: Pick<EdgeApp, "fetch">;
+  readonly #timeout: number;
+  readonly #logInterrupted: () => void;
+  /** Of the responses in Deno that are not complete. */
+  readonly #open = new Set<Promise<void>>();
+
+  /** @param timeout Shutdown timeout (ms) */
+  constructor(app: Pick<EdgeApp, "fetch">, timeout: number = SHUTDOWN_TIMEOUT) {
+    this.#app = app;
+    this.#timeout = timeout;
+    this.#logInterrupted = trackResponses(app);
+  }
+
+  /** Number of requests whose responses are not complete. */
+  get openResponses(): number {
+    return this.bun?.pendingRequests ?? this.#open.size;
+  }
+
+  /** @param context Second argument of the runtime: information about the request in Deno, the server in Bun */
+  readonly fetch = (request: Request, context?: unknown): Response | Promise<Response> => {
+    const { completed, pendingRequests } = (context ?? {}) as Partial<RequestContext>;
+    if (pendingRequests !== undefined) this.bun = context as BunServer;
+    if (completed !== undefined) {
+      this.#open.add(completed);
+      const remove = () => void this.#open.delete(completed);
+      completed.then(remove, remove);
+    }
+    return this.#app.fetch(request, context);
+  };
+
+  /**
+   * Waits for the open responses, and interrupts those that are not complete after the shutdown timeout.
+   *
+   * @param shutDown Stops Deno's server. Default: only wait
+   * @returns Number of interrupted responses
+   */
+  stop(shutDown: () => Promise<unknown> = () => this.#complete()): Promise<number> {
+    const bun = this.bun;
+    return stopWithin(bun ? this.#stopBun(bun) : shutDown(), this.#timeout, () => {
+      // At least one client is still reading, although `completed` may have settled.
+      const count = bun?.pendingRequests ?? Math.max(1, this.#open.size);
+      // First: Bun cancels the bodies, which would log them as aborted by the client.
+      this.#logInterrupted();
+      void bun?.stop(true);
+      return count;
+    });
+  }
+
+  async #complete(): Promise<void> {
+    while (this.#open.size > 0) await Promise.allSettled(this.#open);
+  }
+
+  async #stopBun(bun: BunServer): Promise<void> {
+    void bun.stop();
+    while (bun.pendingRequests > 0) {
       await new Promise((resolve) => setTimeout(resolve, BUN_POLL_INTERVAL));
     }
     // Bun would wait for a connection on which only a part of a request has arrived.
-    void server.stop(true);
-  };
-  return stopWithin(stop(), timeout, () => {
-    const count = server.pendingRequests;
-    // First: Bun cancels the bodies, which would log them as aborted by the client.
-    logInterrupted();
-    void server.stop(true);
-    return count;
-  });
+    void bun.stop(true);
+  }
+}
+
+/** Properties of the second argument of `fetch()` in Deno or Bun. */
+interface RequestContext {
+  /** Deno: settles when the response was sent or has failed. */
+  completed: Promise<void>;
+  /** Bun: number of requests whose responses are not complete. */
+  pendingRequests: number;
 }

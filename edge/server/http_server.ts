@@ -1,16 +1,7 @@
-import { hideAbortWarning } from "./abort_warning.ts";
 import type { EdgeApp } from "../app.ts";
-import { trackResponses } from "../track_responses.ts";
-import {
-  type BunServer,
-  OpenResponses,
-  type RunningServer,
-  stopBunServer,
-  stopWithin,
-} from "./graceful_stop.ts";
+import { hideAbortWarning } from "./abort_warning.ts";
+import { type BunServer, type RunningServer, StoppableApp } from "./graceful_stop.ts";
 import { BUN_IDLE_TIMEOUT, formatUrl, type ListenOptions, toListenError } from "./listening.ts";
-
-type ServedApp = Pick<EdgeApp, "fetch">;
 
 /** The members of Bun that are used here. */
 interface BunRuntime {
@@ -19,7 +10,7 @@ interface BunRuntime {
     port: number;
     idleTimeout: number;
     development: boolean;
-    fetch: (request: Request, server: BunServer) => Response | Promise<Response>;
+    fetch: StoppableApp["fetch"];
   }): BunServer & { port: number };
 }
 
@@ -30,65 +21,30 @@ interface BunRuntime {
  * @throws {ListenError} If it cannot listen
  */
 export async function startServer(
-  app: ServedApp,
-  options: ListenOptions,
+  app: Pick<EdgeApp, "fetch">,
+  { host, port }: ListenOptions,
 ): Promise<RunningServer> {
   const { Bun, Deno: deno } = globalThis as { Bun?: BunRuntime; Deno?: typeof Deno };
   if (deno === undefined && Bun === undefined) {
     // Imports Node's HTTP server only in Node.
     const { serveNode } = await import("../node.ts");
-    return await serveNode(app, { ...options, stopsOnSignals: false });
+    return await serveNode(app, { host, port, stopsOnSignals: false });
   }
+  const served = new StoppableApp(app);
+  const { fetch } = served;
+  const openResponses = () => served.openResponses;
   try {
-    return Bun ? serveWithBun(Bun, app, options) : serveWithDeno(deno!, app, options);
+    if (Bun) {
+      const options = { idleTimeout: BUN_IDLE_TIMEOUT, development: false, fetch };
+      const bun = Bun.serve({ hostname: host, port, ...options });
+      served.bun = bun;
+      return { url: formatUrl(host, bun.port), openResponses, stop: () => served.stop() };
+    }
+    hideAbortWarning();
+    const server = deno!.serve({ hostname: host, port, onListen() {} }, fetch);
+    const stop = () => served.stop(() => server.shutdown());
+    return { url: formatUrl(host, server.addr.port), openResponses, stop };
   } catch (error) {
-    throw toListenError(options.host, options.port, error);
+    throw toListenError(host, port, error);
   }
-}
-
-function serveWithDeno(
-  deno: typeof Deno,
-  app: ServedApp,
-  { host, port, shutdownTimeout }: ListenOptions,
-): RunningServer {
-  hideAbortWarning();
-  const logInterrupted = trackResponses(app);
-  const open = new OpenResponses();
-  const server = deno.serve(
-    { hostname: host, port, onListen() {} },
-    (request, info) => {
-      open.add(info.completed);
-      return app.fetch(request, info);
-    },
-  );
-  return {
-    url: formatUrl(host, server.addr.port),
-    openResponses: () => open.count,
-    stop: () =>
-      stopWithin(server.shutdown(), shutdownTimeout, () => {
-        logInterrupted();
-        // At least one client is still reading, although `completed` may have settled.
-        return Math.max(1, open.count);
-      }),
-  };
-}
-
-function serveWithBun(
-  bun: BunRuntime,
-  app: ServedApp,
-  { host, port, shutdownTimeout }: ListenOptions,
-): RunningServer {
-  const logInterrupted = trackResponses(app);
-  const server = bun.serve({
-    hostname: host,
-    port,
-    idleTimeout: BUN_IDLE_TIMEOUT,
-    development: false,
-    fetch: (request, server) => app.fetch(request, server),
-  });
-  return {
-    url: formatUrl(host, server.port),
-    openResponses: () => server.pendingRequests,
-    stop: () => stopBunServer(server, shutdownTimeout, logInterrupted),
-  };
 }

@@ -1,22 +1,15 @@
 // Host and port of a server, and errors of listening.
 import { oneLine } from "../../src/errors.ts";
 
-/** Default address to listen on, to which only this computer can connect. */
-export const DEFAULT_HOST = "127.0.0.1";
-/** Default port to listen on. */
-export const DEFAULT_PORT = 8000;
-
 /** Idle timeout (s) of Bun: the maximum. The default of 10 s would interrupt slow downloads. */
 export const BUN_IDLE_TIMEOUT = 255;
 
-/** Options for listening and stopping. */
+/** Options for listening. */
 export interface ListenOptions {
   /** Address or host name to listen on. */
   host: string;
   /** Port to listen on; 0 is any free port. */
   port: number;
-  /** Shutdown timeout (ms): time that open responses get to complete after `stop()`. */
-  shutdownTimeout: number;
 }
 
 /** Returns the URL of a server. */

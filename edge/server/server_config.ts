@@ -1,87 +1,48 @@
 // Environment variables of the server process, and the lines that a server prints when it starts.
-import { MAX_REQUESTS_PER_SECOND, PRODUCTION_URL } from "../../src/service_constants.ts";
-import { invalidValue, nearNames } from "../../src/validation.ts";
-import { type Environment, toWholeNumber, VARIABLES } from "../config.ts";
-import { DEFAULT_SHUTDOWN_TIMEOUT, MAX_SHUTDOWN_TIMEOUT } from "./graceful_stop.ts";
-import { DEFAULT_HOST, DEFAULT_PORT, type ListenOptions } from "./listening.ts";
+import { nearNames } from "../../src/validation.ts";
+import { createApp, type EdgeApp } from "../app.ts";
+import { type Environment, readConfig, textOf } from "../config.ts";
 import {
   type AppOptions,
+  DEFAULT_HOST,
+  DEFAULT_PORT,
+  DROPPED_VARIABLES,
   type LogLevel,
   type LogTarget,
+  OPTIONS,
   toSettings,
+  toWholeNumber,
+  VARIABLES,
   writeLine,
 } from "../options.ts";
 import { toIsoTime } from "../request_log.ts";
+import type { ListenOptions } from "./listening.ts";
 
-/** Environment variables of the server process, in addition to those of the app. */
-export const SERVER_VARIABLES = [
-  "HOST",
-  "PORT",
-  "WEIR_METRICS_PORT",
-  "WEIR_SHUTDOWN_TIMEOUT",
-] as const;
-
-/** All environment variables that configure a server. */
-export const KNOWN_VARIABLES: readonly string[] = [...VARIABLES, ...SERVER_VARIABLES];
+/** Names of all environment variables that configure a server. */
+export const KNOWN_VARIABLES: readonly string[] = VARIABLES.map(({ variable }) => variable);
 
 /** Beginning of the names of variables that only Weir has. */
 const PREFIX = /^(?:WEIR_|DATASTREAM_)+/i;
 
-/** Maximum port number. */
-const MAX_PORT = 65_535;
-
 /**
- * Reads the options for listening and stopping from environment variables.
+ * Reads the options for listening from environment variables. Removes the brackets of an IPv6 address.
  *
  * @throws {ValidationError} If a variable is invalid; its `option` is the variable's name
  */
 export function readListenOptions(environment: Environment): ListenOptions {
-  return {
-    host: readHost(environment.HOST),
-    port: toWholeNumber("PORT", environment.PORT?.trim() || String(DEFAULT_PORT), 0, MAX_PORT),
-    shutdownTimeout: readShutdownTimeout(environment.WEIR_SHUTDOWN_TIMEOUT),
-  };
+  const host = textOf(environment, "HOST")?.replace(/^\[(.*)\]$/, "$1");
+  const port = textOf(environment, "PORT") ?? String(DEFAULT_PORT);
+  return { host: host || DEFAULT_HOST, port: toWholeNumber("PORT", port, 0, 65_535) };
 }
 
-/** Reads the address from the variable `HOST`. Removes the brackets of an IPv6 address. */
-export function readHost(text = ""): string {
-  return text.trim().replace(/^\[(.*)\]$/, "$1") || DEFAULT_HOST;
-}
-
-/**
- * Reads the port of the metrics from the variable `WEIR_METRICS_PORT`; `undefined` if it is not set.
- *
- * @param serverPort Port of the server
- * @throws {ValidationError} If it is not a port number, or it is the port of the server
- */
-export function readMetricsPort(text: string | undefined, serverPort: number): number | undefined {
-  if (!text?.trim()) return undefined;
-  const port = toWholeNumber("WEIR_METRICS_PORT", text.trim(), 0, MAX_PORT);
-  if (port === 0 || port !== serverPort) return port;
-  throw invalidValue(
-    "WEIR_METRICS_PORT",
-    "different from the port of the server",
-    port,
-    "choose another port",
-  );
-}
-
-/**
- * Reads the shutdown timeout (ms) from the variable `WEIR_SHUTDOWN_TIMEOUT` (s).
- *
- * @throws {ValidationError} If it is not a whole number from 0 to 3600
- */
-export function readShutdownTimeout(text: string | undefined): number {
-  if (!text?.trim()) return DEFAULT_SHUTDOWN_TIMEOUT;
-  return 1000 * toWholeNumber("WEIR_SHUTDOWN_TIMEOUT", text.trim(), 0, MAX_SHUTDOWN_TIMEOUT / 1000);
-}
-
-/** Returns a message for each unknown variable whose name begins with `WEIR_`. */
+/** Returns a message for each dropped or unknown variable whose name begins with `WEIR_`. */
 export function unknownVariables(names: Iterable<string>): string[] {
   const withoutPrefix = (name: string) => name.replace(PREFIX, "");
   // A name with other characters comes from a malformed file, and can contain a value.
   return [...names].filter((name) => /^WEIR_\w*$/i.test(name) && !KNOWN_VARIABLES.includes(name))
     .sort().map((name) => {
+      const dropped = Object.hasOwn(DROPPED_VARIABLES, name) && DROPPED_VARIABLES[name];
+      if (dropped) return `The variable ${name} has no effect: ${dropped}`;
       const [near] = nearNames(withoutPrefix(name), KNOWN_VARIABLES.map(withoutPrefix));
       const suggested = KNOWN_VARIABLES.find((known) => withoutPrefix(known) === near);
       const hint = suggested === undefined
@@ -91,46 +52,23 @@ export function unknownVariables(names: Iterable<string>): string[] {
     });
 }
 
-/**
- * Returns a line with the settings of a server. It contains no key, token or secret.
- *
- * @param shutdownTimeout Shutdown timeout (ms); `undefined` on Workers, which have none
- */
-export function settingsLine(options: AppOptions, shutdownTimeout: number | undefined): string {
-  const { baseUrl = PRODUCTION_URL, requestsPerSecond = MAX_REQUESTS_PER_SECOND } = options;
-  const settings = toSettings(options);
-  const { access, apiKey, corsOrigins, maxDownloads, maxRows, pageRows } = settings;
-  const { maxBufferedBytes, pageCache, maxCachedBytes, cacheTtl } = settings;
-  const { logFormat, logRequests, metricsToken, signingSecret, synthetic, tokens } = settings;
-  const { clientAddressHeader, maxDownloadsPerClient, minReaderRate } = settings;
-  const parts = [
-    `access ${access}`,
-    // Only the host, because the rest of the URL can contain a secret.
-    synthetic ? "synthetic data" : `data of ${new URL(baseUrl).host}`,
-    ...(synthetic ? [] : [apiKey ? "API key set" : "no API key"]),
-    ...(signingSecret ? ["signing secret set"] : []),
-    ...(tokens.length > 0 ? [`${tokens.length} ${tokens.length === 1 ? "token" : "tokens"}`] : []),
-    `${requestsPerSecond} requests per second`,
-    `${maxDownloads} concurrent downloads`,
-    maxDownloadsPerClient === Infinity
-      ? "no limit per client"
-      : `${maxDownloadsPerClient} per client`,
-    ...(clientAddressHeader === undefined ? [] : [`client address from ${clientAddressHeader}`]),
-    minReaderRate === 0
-      ? "no minimum reader rate"
-      : `minimum reader rate ${minReaderRate} bytes per second`,
-    `at most ${maxBufferedBytes} buffered bytes`,
-    maxRows === Infinity ? "unlimited rows" : `at most ${maxRows} rows per download`,
-    `${pageRows} rows per page`,
-    pageCache === "none"
-      ? "no page cache"
-      : `page cache ${pageCache} of ${maxCachedBytes} bytes for ${cacheTtl / 1000} s`,
-    `log of ${logRequests ? "requests" : "errors"} as ${logFormat}`,
-    ...(metricsToken === undefined ? [] : ["metrics token set"]),
-    `CORS for ${corsOrigins === "*" ? "all origins" : corsOrigins.join(" ") || "no origin"}`,
-    ...(shutdownTimeout === undefined ? [] : [`shutdown timeout ${shutdownTimeout / 1000} s`]),
-  ];
-  return `Settings: ${parts.join(", ")}`;
+/** Returns a line with the settings of a server. It contains no key, token or secret. */
+export function settingsLine(options: AppOptions): string {
+  const { dataStreamOptions, ...others } = toSettings(options);
+  const { synthetic, logRequests, logFormat } = others;
+  const values: Record<string, unknown> = { ...dataStreamOptions, ...others };
+  const hidden = synthetic ? ["apiKey", "baseUrl"] : [];
+  const parts = Object.entries(OPTIONS).flatMap(([name, { variable, show = showValue }]) =>
+    variable === undefined || hidden.includes(name) ? [] : [`${variable}=${show(values[name])}`]
+  );
+  const log = logRequests ? logFormat : "errors";
+  return `Settings: ${
+    [...parts, `WEIR_LOG=${log}`, `WEIR_SANDBOX=${Number(synthetic)}`].join(", ")
+  }`;
+}
+
+function showValue(value: unknown = "none"): string {
+  return value === Infinity ? "unlimited" : String(value);
 }
 
 /** Writes a line about the server process. */
@@ -140,16 +78,43 @@ export type Report = (line: string, level?: LogLevel) => void;
  * Returns a function that writes lines in the format of the log: plain text, or one JSON object per line.
  *
  * @param log Receives the lines
- * @param logVariable Value of the variable `WEIR_LOG`
+ * @param environment Environment, whose variable `WEIR_LOG` selects the format
  */
-export function createReport(
-  log: LogTarget,
-  logVariable: string | undefined,
-): Report {
+export function createReport(log: LogTarget, environment: Environment): Report {
+  const isJson = textOf(environment, "WEIR_LOG") === "json";
   return (message, level = "info") => {
-    const line = logVariable?.trim() === "json"
-      ? JSON.stringify({ time: toIsoTime(Date.now), level, message })
-      : message;
+    const line = isJson ? JSON.stringify({ time: toIsoTime(Date.now), level, message }) : message;
     writeLine(log, line, level);
   };
+}
+
+/** An app of {@linkcode createConfiguredApp}. */
+interface ConfiguredApp {
+  app: EdgeApp;
+  /** Writes a line in the format of the log. */
+  report: Report;
+  /** Line with the settings in force. */
+  settings: string;
+}
+
+/**
+ * Creates an app from environment variables. Reports variables without effect.
+ *
+ * @param environment Values of the known variables
+ * @param names Names of all variables that can be listed
+ * @param log Receives the lines of the log
+ * @param others Options that are not in the environment
+ * @throws {ValidationError} If a variable is missing or invalid; its `option` names the variable, or the option
+ *   of `createApp()`
+ */
+export function createConfiguredApp(
+  environment: Environment,
+  names: Iterable<string>,
+  log: LogTarget,
+  others: Partial<AppOptions> = {},
+): ConfiguredApp {
+  const report = createReport(log, environment);
+  for (const message of unknownVariables(names)) report(message, "warn");
+  const options = { log, ...readConfig(environment), ...others };
+  return { app: createApp(options), report, settings: settingsLine(options) };
 }

@@ -1,27 +1,18 @@
 import { messageFor, ValidationError } from "../../src/errors.ts";
-import { hideAbortWarning } from "./abort_warning.ts";
-import { createApp, type EdgeApp } from "../app.ts";
-import { type Environment, readConfig, VARIABLE_NAMES } from "../config.ts";
-import {
-  type BunServer,
-  interruptedMessage,
-  OpenResponses,
-  stopBunServer,
-  stopWithin,
-} from "./graceful_stop.ts";
-import { TRACK_RESPONSES, trackResponses } from "../track_responses.ts";
-import { BUN_IDLE_TIMEOUT, DEFAULT_HOST } from "./listening.ts";
-import type { AppOptions, LogTarget } from "../options.ts";
+import type { EdgeApp } from "../app.ts";
+import type { Environment } from "../config.ts";
+import { type AppOptions, DEFAULT_HOST, type LogTarget, VARIABLE_NAMES } from "../options.ts";
 import { problemResponse } from "../problem.ts";
+import { TRACK_RESPONSES, trackResponses } from "../track_responses.ts";
+import { hideAbortWarning } from "./abort_warning.ts";
+import { interruptedMessage, SHUTDOWN_TIMEOUT, StoppableApp } from "./graceful_stop.ts";
+import { BUN_IDLE_TIMEOUT } from "./listening.ts";
 import {
+  createConfiguredApp,
   createReport,
   KNOWN_VARIABLES,
-  readHost,
   readListenOptions,
-  readShutdownTimeout,
   type Report,
-  settingsLine,
-  unknownVariables,
 } from "./server_config.ts";
 import type { ServerProcess } from "./server_process.ts";
 
@@ -44,8 +35,6 @@ export interface ServerEntry {
   fetch(request: Request, context?: unknown): Response | Promise<Response>;
 }
 
-type Handler = Pick<EdgeApp, "fetch">;
-
 /**
  * Creates a server from environment variables, for runtimes that serve the default export of a module.
  *
@@ -54,71 +43,34 @@ type Handler = Pick<EdgeApp, "fetch">;
  * @param runtime Process of the server; `undefined` on Workers, which pass the environment with each request
  * @param isMain Whether this module is the program. If so, an invalid variable ends the process
  * @param log Receives the lines of the log
+ * @param timeout Shutdown timeout (ms)
  * @throws {Error} If a variable is missing or invalid, and this module is not the program
  */
 export function createServerEntry(
   runtime: ServerProcess | undefined,
   isMain: boolean,
   log: LogTarget,
+  timeout: number = SHUTDOWN_TIMEOUT,
 ): ServerEntry {
   if (runtime === undefined) return createWorkersEntry(log);
   const entries = KNOWN_VARIABLES.map((name) => [name, runtime.variable(name)] as const);
-  const environment = Object.fromEntries(entries);
-  const report = createReport(log, environment.WEIR_LOG);
-  const app = createAppOfProcess(runtime, environment, isMain, log, report);
-  const timeout = readShutdownTimeout(environment.WEIR_SHUTDOWN_TIMEOUT);
-  const onRequest = createRequestListener(runtime, timeout, report, trackResponses(app));
-  const entry = {
-    idleTimeout: BUN_IDLE_TIMEOUT,
-    hostname: readHost(environment.HOST),
-    development: false,
-    fetch(request: Request, context?: unknown) {
-      onRequest(context);
-      return app.fetch(request, context);
-    },
-    // For `serveNode()`.
-    [TRACK_RESPONSES]: () => trackResponses(app),
-  };
-  return entry;
-}
-
-/** Variables and other bindings of a Worker, by name. */
-export type Bindings = Readonly<Record<string, unknown>>;
-
-/**
- * Creates the entry for Workers. The app is created at the first request, which has the environment.
- *
- * @param readOptions Returns options from bindings that are not variables
- */
-export function createWorkersEntry(
-  log: LogTarget,
-  readOptions: (bindings: Bindings) => Partial<AppOptions> = () => ({}),
-): ServerEntry {
-  let app: Handler | undefined;
-  return {
-    idleTimeout: BUN_IDLE_TIMEOUT,
-    hostname: DEFAULT_HOST,
-    development: false,
-    fetch(request, given) {
-      const bindings = given as Bindings | undefined ?? {};
-      app ??= createAppOfWorker(bindings, readOptions(bindings), log);
-      return app.fetch(request);
-    },
-  };
-}
-
-/** Creates the app of a process. Ends the process or throws if a variable is missing or invalid. */
-function createAppOfProcess(
-  runtime: ServerProcess,
-  environment: Environment,
-  isMain: boolean,
-  log: LogTarget,
-  report: Report,
-): Handler {
+  const environment: Environment = Object.fromEntries(entries);
+  const report = createReport(log, environment);
   try {
     // Bun would ignore an invalid port and listen on its default port.
-    if (runtime.isBun) readListenOptions(environment);
-    return createReportedApp(environment, runtime.variableNames(), log, report);
+    const { host: hostname } = readListenOptions(
+      runtime.isBun ? environment : { HOST: environment.HOST },
+    );
+    const { app, settings } = createConfiguredApp(environment, runtime.variableNames(), log);
+    report(settings);
+    return {
+      idleTimeout: BUN_IDLE_TIMEOUT,
+      hostname,
+      development: false,
+      fetch: stopOnSignals(app, runtime, report, timeout),
+      // For `serveNode()`.
+      [TRACK_RESPONSES]: () => trackResponses(app),
+    } as ServerEntry;
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     const name = VARIABLE_NAMES[error.option] ?? error.option;
@@ -132,44 +84,42 @@ function createAppOfProcess(
   }
 }
 
-/** Creates the app of a Worker. Returns a handler with status 503 if a variable is missing or invalid. */
-function createAppOfWorker(
-  bindings: Bindings,
-  options: Partial<AppOptions>,
-  log: LogTarget,
-): Handler {
-  const variables = bindings as Environment;
-  const report = createReport(log, variables.WEIR_LOG);
-  try {
-    return createReportedApp(variables, Object.keys(bindings), log, report, options);
-  } catch (error) {
-    if (!(error instanceof ValidationError)) throw error;
-    report(failureMessage(error), "error");
-    return { fetch: respondNotServing };
-  }
-}
+/** Variables and other bindings of a Worker, by name. */
+export type Bindings = Readonly<Record<string, unknown>>;
 
 /**
- * Creates the app. Reports its settings, and variables without effect.
+ * Creates the entry for Workers. The app is created at the first request, which has the environment. If a variable is
+ * missing or invalid, the entry responds with status 503.
  *
- * @param workerOptions Options from the bindings of a Worker; `undefined` in a process
+ * @param readOptions Returns options from bindings that are not variables
  */
-function createReportedApp(
-  environment: Environment,
-  names: Iterable<string>,
+export function createWorkersEntry(
   log: LogTarget,
-  report: Report,
-  workerOptions?: Partial<AppOptions>,
-): Handler {
-  for (const message of unknownVariables(names)) report(message, "warn");
-  if (environment.WEIR_METRICS_PORT) {
-    report("WEIR_METRICS_PORT has no effect: run weir serve, or set WEIR_METRICS_TOKEN", "warn");
-  }
-  const shutdownTimeout = readShutdownTimeout(environment.WEIR_SHUTDOWN_TIMEOUT);
-  const options = { log, ...readConfig(environment), ...workerOptions };
-  const app = createApp(options);
-  report(settingsLine(options, workerOptions ? undefined : shutdownTimeout));
-  return app;
+  readOptions: (bindings: Bindings) => Partial<AppOptions> = () => ({}),
+): ServerEntry {
+  let app: Pick<EdgeApp, "fetch"> | undefined;
+  const create = (bindings: Bindings) => {
+    const variables = bindings as Environment;
+    try {
+      const names = Object.keys(bindings);
+      const created = createConfiguredApp(variables, names, log, readOptions(bindings));
+      created.report(created.settings);
+      return created.app;
+    } catch (error) {
+      if (!(error instanceof ValidationError)) throw error;
+      createReport(log, variables)(failureMessage(error), "error");
+      return { fetch: respondNotServing };
+    }
+  };
+  return {
+    idleTimeout: BUN_IDLE_TIMEOUT,
+    hostname: DEFAULT_HOST,
+    development: false,
+    fetch(request, bindings) {
+      app ??= create(bindings as Bindings | undefined ?? {});
+      return app.fetch(request);
+    },
+  };
 }
 
 function failureMessage(error: ValidationError): string {
@@ -192,31 +142,20 @@ function respondNotServing(request: Request): Response {
   }, { "retry-after": "60" });
 }
 
-/**
- * Returns a function to call with the context of each request. It records the open responses of Deno and the
- * server of Bun, which are needed to stop the server after a signal.
- *
- * @param logInterrupted Logs the open responses as interrupted
- */
-function createRequestListener(
+/** Returns the handler of an app that finishes its open responses after a signal, and then ends the process. */
+function stopOnSignals(
+  app: EdgeApp,
   runtime: ServerProcess,
-  timeout: number,
   report: Report,
-  logInterrupted: () => void,
-): (context: unknown) => void {
-  const open = new OpenResponses();
-  let bun: BunServer | undefined;
-  const interrupt = () => {
-    logInterrupted();
-    return open.count;
-  };
+  timeout: number,
+): ServerEntry["fetch"] {
+  const served = new StoppableApp(app, timeout);
   const stop = async () => {
     const deadline = performance.now() + timeout;
-    const interrupted = bun
-      ? await stopBunServer(bun, timeout, logInterrupted)
-      : await stopWithin(open.complete(), timeout, interrupt);
+    // Bun passes its server with the first request.
+    const interrupted = await served.stop();
     if (interrupted > 0) {
-      report(interruptedMessage(interrupted, timeout, "WEIR_SHUTDOWN_TIMEOUT"), "error");
+      report(interruptedMessage(interrupted, timeout), "error");
       return 1;
     }
     // `deno serve` exits when all connections are closed. This can be after the last response is complete,
@@ -224,30 +163,17 @@ function createRequestListener(
     if (!runtime.isBun) await sleepUnlessIdle(deadline - performance.now());
     return 0;
   };
-  let handlesSignals = false;
-  const handleSignals = () => {
-    handlesSignals = true;
-    runtime.onStopSignal(stop);
+  let handlesSignals = runtime.isBun;
+  if (handlesSignals) runtime.onStopSignal(stop);
+  return (request, context) => {
+    if (!handlesSignals && (context as { completed?: unknown } | undefined)?.completed) {
+      // Before the first request, no response is open, and Deno handles signals itself.
+      handlesSignals = true;
+      runtime.onStopSignal(stop);
+      hideAbortWarning();
+    }
+    return served.fetch(request, context);
   };
-  if (runtime.isBun) handleSignals();
-  return (context) => {
-    const { completed, pendingRequests } = (context ?? {}) as Partial<RequestContext>;
-    if (pendingRequests !== undefined) bun = context as BunServer;
-    if (completed === undefined) return;
-    open.add(completed);
-    if (handlesSignals) return;
-    // Before the first request, no response is open, and Deno handles signals itself.
-    handleSignals();
-    hideAbortWarning();
-  };
-}
-
-/** Properties of the second argument of `fetch()` in Deno or Bun. */
-interface RequestContext {
-  /** Deno: settles when the response was sent or has failed. */
-  completed: Promise<void>;
-  /** Bun: number of requests whose responses are not complete. */
-  pendingRequests: number;
 }
 
 /** Waits without keeping the process running. */

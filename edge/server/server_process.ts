@@ -1,4 +1,5 @@
 // Environment and signals of the server's process, with one interface for Deno, Node and Bun.
+import { isWorkers, type NavigatorGlobals } from "../runtime.ts";
 
 /** Signals that stop a server. Windows has SIGBREAK (Ctrl-Break) and no SIGTERM. */
 const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGBREAK"];
@@ -27,7 +28,7 @@ export interface ServerProcess {
 }
 
 /** Globals of Deno, Node and Bun that are used here. */
-export interface ProcessGlobals {
+export interface ProcessGlobals extends NavigatorGlobals {
   process?: {
     env: Record<string, string | undefined>;
     on(signal: string, listener: () => void): void;
@@ -37,14 +38,13 @@ export interface ProcessGlobals {
     permissions: { querySync(of: { name: "env"; variable?: string }): { state: string } };
   };
   Bun?: unknown;
-  navigator?: { userAgent?: string };
 }
 
 /** Returns the process; `undefined` on Cloudflare Workers, whose `process` is not a real one. */
 export function currentProcess(
   { process, Deno, Bun, navigator }: ProcessGlobals = globalThis as ProcessGlobals,
 ): ServerProcess | undefined {
-  if (process === undefined || navigator?.userAgent === "Cloudflare-Workers") return undefined;
+  if (process === undefined || isWorkers({ navigator })) return undefined;
   // Reading a variable without the permission would prompt the user or throw.
   const isPermitted = (variable?: string) => {
     const { state } = Deno?.permissions.querySync({ name: "env", variable }) ??

@@ -7,4 +7,4 @@ export { cite } from "./cite.ts";
 export { download } from "./download.ts";
 export { printFields, printSignedUrl, printUrl } from "./offline_commands.ts";
 export { promptSecret } from "./prompt.ts";
-export { serve } from "./serve.ts";
+export { serve, serverVariables } from "./serve.ts";

@@ -40,7 +40,7 @@ async function runCommand(given: Arguments, context: Context): Promise<number> {
   const { command, flags } = given;
   if (flags.has("version")) await context.print(`${VERSION}\n`);
   else if (command === undefined) await context.print(programHelp());
-  else if (flags.has("help")) await context.print(commandHelp(command));
+  else if (flags.has("help")) await context.print(await commandHelp(command));
   else return await COMMANDS[command]!.run(given, context) ?? 0;
   return 0;
 }
@@ -90,8 +90,8 @@ export interface Command extends Syntax {
   summary: string;
   /** Command lines in the help of the command. */
   examples: readonly string[];
-  /** Environment variables in the help, with their meaning, in addition to those of the flags. */
-  variables?: Readonly<Record<string, string>>;
+  /** Returns the environment variables in the help, with their meaning. */
+  variables?: () => Promise<[variable: string, help: string][]>;
   /** Runs the command with parsed arguments. Returns the exit code; 0 without a value. */
   run: (given: Arguments, context: Context) => Promise<number | void>;
 }
@@ -236,30 +236,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       "weir serve --access public --port 8080",
       "weir serve --host 0.0.0.0 --env-file /etc/weir.env",
     ],
-    variables: {
-      DATASTREAM_API_KEY: "API key of the server, unless the access mode is caller",
-      WEIR_SIGNING_SECRET: "secret of signed URLs, at least 32 bytes",
-      WEIR_TOKENS: "tokens of at least 16 characters, separated by commas",
-      WEIR_MAX_ROWS: "maximum number of rows of a download",
-      WEIR_MAX_DOWNLOADS: "maximum number of concurrent downloads (default: 20)",
-      WEIR_MAX_DOWNLOADS_PER_CLIENT:
-        "maximum number of concurrent downloads of a client (default: 2 for public access)",
-      WEIR_CLIENT_ADDRESS_HEADER: "header in which a proxy sends the address of the client",
-      WEIR_MIN_READER_RATE: "rate of slow clients, in bytes per second (default: 64000)",
-      WEIR_MAX_BUFFERED_BYTES:
-        "maximum number of bytes held for clients that read slowly (default: 32000000)",
-      WEIR_PAGE_CACHE: "where downloads share pages: standard, memory or none",
-      WEIR_MAX_CACHED_BYTES: "maximum number of bytes of shared pages (default: 32000000)",
-      WEIR_CACHE_TTL: "seconds for which a shared page is reused (default: 300)",
-      WEIR_PAGE_ROWS: "maximum number of rows per page (default: 10000)",
-      WEIR_CORS_ORIGINS: "origins whose web pages may read downloads (default: *)",
-      WEIR_REQUESTS_PER_SECOND: "maximum rate of requests to DataStream (default: 2)",
-      WEIR_LOG: "text, json or errors (default: text)",
-      WEIR_METRICS_PORT: "port of /metrics without a token",
-      WEIR_METRICS_TOKEN: "token of /metrics, at least 16 characters",
-      WEIR_SHUTDOWN_TIMEOUT: "seconds for open downloads after SIGTERM or Ctrl-C (default: 25)",
-      DATASTREAM_BASE_URL: "root address of another service",
-    },
+    variables: async () => (await import("./command_functions.ts")).serverVariables(),
     run: async (given, context) => (await import("./command_functions.ts")).serve(given, context),
   },
   setup: {
@@ -296,8 +273,11 @@ Exit codes: 0 success, 1 failure, 2 invalid command line, 130 interrupted.
 }
 
 /** Returns the help of a command. */
-function commandHelp(name: string): string {
-  const { summary, operand, flags, variables = {}, examples } = COMMANDS[name]!;
+async function commandHelp(name: string): Promise<string> {
+  const { summary, operand, flags, variables, examples } = COMMANDS[name]!;
+  const environment = variables
+    ? `Environment variables:\n${formatTable(await variables())}\n\n`
+    : "";
   return `weir ${name}: ${summary}
 
   weir ${name}${operand ? ` ${operand.name}` : ""} [flags]
@@ -311,17 +291,21 @@ ${
     )
   }
 
-${
-    Object.keys(variables).length === 0
-      ? ""
-      : `Environment variables:\n${formatTable(Object.entries(variables))}\n\n`
-  }Examples:
+${environment}Examples:
 ${examples.map((example) => `  ${example}`).join("\n")}
 `;
 }
 
+/** Maximum length of a line of the help. */
+const MAX_WIDTH = 118;
+
 /** Formats two aligned columns. */
 function formatTable(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([first]) => first.length)) + 3;
-  return rows.map(([first, second]) => `  ${first.padEnd(width)}${second}`).join("\n");
+  const indent = " ".repeat(width + 2);
+  const pattern = new RegExp(`(.{1,${MAX_WIDTH - indent.length}})(?:(?<!default:) |$)`, "g");
+  return rows.map(([first, second]) => {
+    const lines = [...second.matchAll(pattern)].map(([, line]) => line);
+    return `  ${first.padEnd(width)}${lines.join(`\n${indent}`)}`;
+  }).join("\n");
 }

@@ -40,6 +40,15 @@ export async function serve({ flags }: Arguments, context: Context): Promise<num
   }
 }
 
+/** Returns the environment variables of the server, with their meaning and their default. */
+export async function serverVariables(): Promise<[variable: string, help: string][]> {
+  const { VARIABLES } = await import("../../edge/server/configured_server.ts");
+  return VARIABLES.map(({ variable, help, defaultText }) => [
+    variable,
+    defaultText === "none" ? help : `${help} (default: ${defaultText})`,
+  ]);
+}
+
 /** Sets the variables that flags replace. */
 function applyFlags(flags: FlagValues, environment: Record<string, string | undefined>): void {
   if (flags.has("sandbox")) {

@@ -7,7 +7,7 @@ import { parse } from "@std/yaml/parse";
 import { validate } from "dockerfile-utils";
 import { basename, dirname } from "node:path";
 import { readConfig } from "../../edge/config.ts";
-import { DEFAULT_SHUTDOWN_TIMEOUT } from "../../edge/server/graceful_stop.ts";
+import { SHUTDOWN_TIMEOUT } from "../../edge/server/graceful_stop.ts";
 import { readListenOptions } from "../../edge/server/server_config.ts";
 import { DataStream } from "../../mod.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
@@ -280,7 +280,7 @@ Deno.test("compose.yaml runs the image on loopback without privileges when it is
   assertEquals(service!.ports, [`127.0.0.1:${PORT}:${PORT}`]);
   assertEquals([service!.read_only, service!.cap_drop], [true, ["ALL"]]);
   assertEquals(readConfig(service!.environment).synthetic, true);
-  assert(parseInt(service!.stop_grace_period) * 1000 > DEFAULT_SHUTDOWN_TIMEOUT);
+  assert(parseInt(service!.stop_grace_period) * 1000 > SHUTDOWN_TIMEOUT);
 
   // The command of the documents and the comment in the Dockerfile start the same container.
   const deploying = await Deno.readTextFile(`${PROJECT}docs/deploying.md`);

@@ -80,18 +80,20 @@ Deno.test("edge/demo.ts prints one line and exits with 1 when PORT is invalid or
 });
 
 Deno.test("weir serve finishes an open download, serves the metrics, and exits with 0 when it receives SIGTERM", async () => {
+  const token = "the-metrics-token";
   const environment = {
     PORT: "0",
-    WEIR_METRICS_PORT: "0",
+    WEIR_METRICS_TOKEN: token,
     WEIR_REQUESTS_PER_SECOND: "1000",
     WEIR_LOG: "errors",
   };
   const child = startEntry([...SERVE, "--sandbox"], environment, "stderr");
   const printed = await readUntil(child.stderr, /Settings: .*\n/);
-  const [, root, metrics] = /listens on (\S+)\nMetrics: (\S+)\n/.exec(printed)!;
+  const [, root] = /listens on (\S+)\n/.exec(printed)!;
   // Larger than the buffers of the sockets.
   const response = await fetch(`${root}Records.ndjson`);
-  assertMatch(await (await fetch(metrics!)).text(), /^weir_downloads_in_progress 1$/m);
+  const metrics = await fetch(`${root}metrics`, { headers: { authorization: `Bearer ${token}` } });
+  assertMatch(await metrics.text(), /^weir_downloads_in_progress 1$/m);
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let text = (await reader.read()).value!;
   child.kill("SIGTERM");
@@ -104,19 +106,16 @@ Deno.test("weir serve finishes an open download, serves the metrics, and exits w
   assertEquals((await child.status).code, 0);
 });
 
-Deno.test("weir serve exits with 1 after one line when a port is in use", async () => {
+Deno.test("weir serve exits with 1 after one line when the port is in use", async () => {
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const port = String((taken.addr as Deno.NetAddr).port);
-  for (const [main, metrics] of [[port, ""], ["0", port]] as const) {
-    const environment = { PORT: main, WEIR_METRICS_PORT: metrics };
-    const child = startEntry([...SERVE, "--sandbox"], environment, "stderr");
-    const printed = await new Response(child.stderr).text();
-    assertMatch(
-      printed,
-      /^Cannot listen on http:\/\/127[^\n]*: another program uses this port[^\n]*\n$/,
-    );
-    assertEquals((await child.status).code, 1);
-  }
+  const child = startEntry([...SERVE, "--sandbox"], { PORT: port }, "stderr");
+  const printed = await new Response(child.stderr).text();
+  assertMatch(
+    printed,
+    /^Cannot listen on http:\/\/127[^\n]*: another program uses this port[^\n]*\n$/,
+  );
+  assertEquals((await child.status).code, 1);
 });
 
 Deno.test("weir serve reads only permitted variables when --allow-env lists them", async () => {
@@ -140,7 +139,7 @@ Deno.test("src/cli/bin.ts sets the exit code", async () => {
 Deno.test("src/cli/serve_bin.ts runs weir serve and sets the exit code", async () => {
   const program = ["--allow-net=127.0.0.1", "--allow-env", "src/cli/serve_bin.ts"];
   const server = startEntry([...program, "--sandbox", "--port", "0"], {}, "stderr");
-  assertStringIncludes(await readUntil(server.stderr, /Settings: .*\n/), "synthetic data");
+  assertStringIncludes(await readUntil(server.stderr, /Settings: .*\n/), "WEIR_SANDBOX=1");
   assert(await end(server, "stderr"));
   const invalid = startEntry([...program, "--port", "none"], {}, "stderr");
   assertStringIncludes(await new Response(invalid.stderr).text(), '"none"');

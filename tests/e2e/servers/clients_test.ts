@@ -23,7 +23,7 @@ import {
 const SHAPE = { rows: 10, width: 10, pages: 1 };
 const METRICS_TOKEN = "metrics-token-of-a-test";
 /** Options of an app that limits clients. A download that shares its pages would not count. */
-const LIMITED = { metricsToken: METRICS_TOKEN, maxDownloadsPerClient: 2, pageCache: "none" };
+const LIMITED = { metricsToken: METRICS_TOKEN, maxDownloadsPerClient: 2, cacheTtl: 0 };
 
 /** Serves rows when it is released, and the versions of datasets before. */
 function serveWaitingUpstream(): { upstream: Upstream; release: () => void } {
@@ -123,7 +123,7 @@ testPrograms(
       DATASTREAM_BASE_URL: upstream.baseUrl,
       WEIR_REQUESTS_PER_SECOND: "1000000",
       WEIR_METRICS_TOKEN: METRICS_TOKEN,
-      WEIR_PAGE_CACHE: "none",
+      WEIR_CACHE_TTL: "0",
     };
     await using server = await startServer(await program.command(environment));
     using connections = openConnections();

@@ -68,8 +68,8 @@ testOnEach(
       (request) => jsonResponse(pageFor(request, LARGE)),
       rowsOf(LARGE),
     );
-    const maxBufferedBytes = LARGE.rows * LARGE.width;
-    const options = { readerTimeout, maxBufferedBytes, pageCache: "none" };
+    const maxCachedBytes = 2 * LARGE.rows * LARGE.width;
+    const options = { readerTimeout, maxCachedBytes, cacheTtl: 0 };
     await using server = await startApp(runtime, appOptionsFor(upstream, options));
     const stopped = Array.from({ length: 4 }, () => fetch(server.root + DOWNLOAD));
     await stopped[0];
@@ -121,7 +121,7 @@ testOnEach(
       (request) => jsonResponse(pageFor(request, SLOW)),
       rowsOf(SLOW),
     );
-    const limits = { maxDownloads: 3, maxBufferedBytes: 1e9, pageCache: "none" };
+    const limits = { maxDownloads: 3, maxCachedBytes: 2e9, cacheTtl: 0 };
     const options = { ...limits, clockSpeed: SPEED };
     await using server = await startApp(runtime, appOptionsFor(upstream, options));
     const opened = performance.now();

@@ -140,7 +140,7 @@ test("createApp() responds with 503 when the limiter never answers", async () =>
   const acquire = () => new Promise<never>(() => {});
   const { app, clock, log } = overUpstream([], {
     rateLimiter: recordingLimiter({ acquire }).limiter,
-    pageCache: "none",
+    cacheTtl: 0,
   });
   const response = await app.request("/Locations.csv");
   assertEquals([response.status, clock.now()], [503, 22_000]);

@@ -1,9 +1,12 @@
 // Tests `readConfig()` directly: `edge/serve.ts` reads the environment of the process once.
 import "../../helpers/no_permission.ts";
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { ValidationError } from "../../../mod.ts";
 import { createApp } from "../../../edge/app.ts";
-import { readConfig, sandboxOptions, VARIABLES } from "../../../edge/config.ts";
+import { readConfig, sandboxOptions } from "../../../edge/config.ts";
+import { VARIABLE_NAMES, VARIABLES } from "../../../edge/options.ts";
+import { messageFor } from "../../../src/errors.ts";
+import { settingsLine } from "../../../edge/server/server_config.ts";
 import { SECRET } from "../../helpers/edge.ts";
 
 /** Reads the environment; leaves out options that are not set. */
@@ -12,11 +15,23 @@ const read = (environment: Record<string, string>) =>
     Object.entries(readConfig(environment)).filter(([, value]) => value !== undefined),
   );
 
+const variables = VARIABLES.map(({ variable }) => variable);
+
+/** Creates an app from an environment. Throws an error whose message names variables. */
+function create(environment: Record<string, string>): void {
+  try {
+    createApp(readConfig(environment));
+  } catch (error) {
+    assert(error instanceof ValidationError);
+    throw new TypeError(messageFor(error, VARIABLE_NAMES));
+  }
+}
+
 /** Options of the log when WEIR_LOG is not set. */
 const LOG_DEFAULTS = { logRequests: true, logFormat: "text" };
 
 Deno.test("readConfig() reads every variable", () => {
-  const environment: Record<typeof VARIABLES[number], string> = {
+  const environment: Record<string, string> = {
     DATASTREAM_API_KEY: "k",
     DATASTREAM_BASE_URL: "https://example.org/v1",
     WEIR_ACCESS: "signed",
@@ -25,19 +40,18 @@ Deno.test("readConfig() reads every variable", () => {
     WEIR_CORS_ORIGINS: "https://a.example, https://b.example",
     WEIR_LOG: "json",
     WEIR_MAX_ROWS: "1000000",
-    WEIR_MAX_BUFFERED_BYTES: "64000000",
     WEIR_MAX_CACHED_BYTES: "16000000",
     WEIR_MAX_DOWNLOADS: "5",
     WEIR_MAX_DOWNLOADS_PER_CLIENT: "3",
     WEIR_METRICS_TOKEN: "metrics-token-of-a-test\n",
-    WEIR_PAGE_CACHE: "memory",
-    WEIR_MIN_READER_RATE: "0",
     WEIR_PAGE_ROWS: "2000",
     WEIR_REQUESTS_PER_SECOND: "0.5",
     WEIR_SANDBOX: "0",
     WEIR_SIGNING_SECRET: SECRET,
-    WEIR_TOKENS: "one, two,",
+    WEIR_TOKENS: "the-first-token-00, the-second-token-0,",
   };
+  // readListenOptions() reads the others.
+  assertEquals([...Object.keys(environment), "HOST", "PORT"].sort(), variables.toSorted());
   assertEquals(read(environment), {
     access: "signed",
     apiKey: "k",
@@ -47,18 +61,15 @@ Deno.test("readConfig() reads every variable", () => {
     logFormat: "json",
     logRequests: true,
     maxRows: 1_000_000,
-    maxBufferedBytes: 64_000_000,
     maxCachedBytes: 16_000_000,
     cacheTtl: 60_000,
-    pageCache: "memory",
     maxDownloads: 5,
     maxDownloadsPerClient: 3,
     metricsToken: "metrics-token-of-a-test",
-    minReaderRate: 0,
     pageRows: 2_000,
     requestsPerSecond: 0.5,
     signingSecret: SECRET,
-    tokens: ["one", "two"],
+    tokens: ["the-first-token-00", "the-second-token-0"],
   });
 });
 
@@ -74,12 +85,12 @@ Deno.test("readConfig() trims a secret and a key that end with a line feed", () 
 Deno.test("readConfig() throws when a required variable holds only white space", () => {
   const given = { WEIR_ACCESS: "signed", DATASTREAM_API_KEY: "k", WEIR_SIGNING_SECRET: SECRET };
   for (const name of ["DATASTREAM_API_KEY", "WEIR_SIGNING_SECRET"]) {
-    assertThrows(() => readConfig({ ...given, [name]: " \n" }), TypeError, `${name} must be set`);
+    assertThrows(() => create({ ...given, [name]: " \n" }), TypeError, `${name} must be set`);
   }
 });
 
 Deno.test("readConfig() requires no key when access is caller", () => {
-  assertEquals(read({ WEIR_ACCESS: "caller" }), { access: "caller", tokens: [], ...LOG_DEFAULTS });
+  assertEquals(read({ WEIR_ACCESS: "caller" }), { access: "caller", ...LOG_DEFAULTS });
 });
 
 Deno.test("readConfig() returns valid options when access is any of the modes", () => {
@@ -98,10 +109,9 @@ Deno.test("readConfig() returns valid options when access is any of the modes", 
 });
 
 Deno.test("readConfig() ignores a variable when it is empty", () => {
-  const empty = Object.fromEntries(VARIABLES.map((name) => [name, ""]));
+  const empty = Object.fromEntries(variables.map((name) => [name, ""]));
   assertEquals(read({ ...empty, WEIR_ACCESS: "caller" }), {
     access: "caller",
-    tokens: [],
     ...LOG_DEFAULTS,
   });
 });
@@ -141,6 +151,19 @@ Deno.test("readConfig() accepts a page size of 1 and of 10000", () => {
   for (const rows of [1, 10_000]) {
     const { pageRows } = readConfig({ WEIR_ACCESS: "caller", WEIR_PAGE_ROWS: String(rows) });
     assertEquals(pageRows, rows);
+  }
+});
+
+Deno.test("settingsLine() has half of the default of WEIR_MAX_CACHED_BYTES when the runtime is Workers", () => {
+  const original = Object.getOwnPropertyDescriptor(globalThis, "navigator")!;
+  const shown = () => /WEIR_MAX_CACHED_BYTES=(\d+)/.exec(settingsLine({ access: "caller" }))![1];
+  assertEquals(shown(), "64000000");
+  const navigator = { userAgent: "Cloudflare-Workers" };
+  Object.defineProperty(globalThis, "navigator", { value: navigator, configurable: true });
+  try {
+    assertEquals(shown(), "32000000");
+  } finally {
+    Object.defineProperty(globalThis, "navigator", original);
   }
 });
 
@@ -193,26 +216,22 @@ const wrong: [environment: Record<string, string>, message: string][] = [
   [{ WEIR_ACCESS: "caller", WEIR_MAX_ROWS: "many" }, "WEIR_MAX_ROWS must be a whole number"],
   [{ WEIR_ACCESS: "caller", WEIR_MAX_DOWNLOADS: "0" }, "of at least 1, got 0"],
   [
-    { WEIR_ACCESS: "caller", WEIR_MAX_BUFFERED_BYTES: "32MB" },
+    { WEIR_ACCESS: "caller", WEIR_MAX_CACHED_BYTES: "32MB" },
     'whole number of at least 1, got "32MB"',
   ],
   [
-    { WEIR_ACCESS: "caller", WEIR_PAGE_CACHE: "memroy" },
-    'WEIR_PAGE_CACHE must be one of standard, memory, none, got "memroy"',
-  ],
-  [
     { WEIR_ACCESS: "caller", WEIR_CACHE_TTL: "86401" },
-    "WEIR_CACHE_TTL must be a whole number",
+    "WEIR_CACHE_TTL must be a whole number from 0 to 86400, got 86401",
   ],
   [{ WEIR_ACCESS: "caller", WEIR_MAX_DOWNLOADS_PER_CLIENT: "0" }, "of at least 1, got 0"],
-  [{ WEIR_ACCESS: "caller", WEIR_MIN_READER_RATE: "-1" }, 'of at least 0, got "-1"'],
+  [{ WEIR_ACCESS: "caller", WEIR_LOG: "jsn" }, 'got "jsn": did you mean "json"?'],
   [{ WEIR_ACCESS: "caller", WEIR_PAGE_ROWS: "10001" }, "WEIR_PAGE_ROWS must be a whole number"],
   [{ WEIR_SANDBOX: "1", WEIR_PAGE_ROWS: "1e3" }, "WEIR_PAGE_ROWS"],
   [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "everyone" }, 'got "everyone"'],
   [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "token" }, "WEIR_ACCESS must be public for synthetic data"],
 ];
 for (const [environment, message] of wrong) {
-  Deno.test(`readConfig() throws a ValidationError when the environment is ${JSON.stringify(environment)}`, () => {
-    assertThrows(() => readConfig(environment), ValidationError, message);
+  Deno.test(`createApp() names the variable when the environment is ${JSON.stringify(environment)}`, () => {
+    assertThrows(() => create(environment), TypeError, message);
   });
 }

@@ -148,7 +148,7 @@ Deno.test(
   "EdgeApp.request() returns 503 with retry-after when maxDownloads downloads are running",
   DEADLINE,
   async () => {
-    const { app, stats } = overSandbox({ records: 30 }, { maxDownloads: 2, pageCache: "none" });
+    const { app, stats } = overSandbox({ records: 30 }, { maxDownloads: 2, cacheTtl: 0 });
     const open = [await app.request("/Records.csv"), await app.request("/Locations.csv")];
     const requestsBefore = stats.requests;
     for (const path of ["/Records.csv", "/Records?$count=true", "/Citations.txt"]) {
@@ -292,7 +292,7 @@ Deno.test(
     const { app } = overSandbox({ requestsPerSecond: Infinity, records: 9_000 }, {
       requestsPerSecond: 2,
       pageRows: 1_000,
-      pageCache: "none",
+      cacheTtl: 0,
     });
     const read = async (name: string) => {
       const { body } = await app.request(`/Records.csv?$select=Id&limit=3000&filename=${name}`);

@@ -190,7 +190,7 @@ Deno.test(
   "EdgeApp.metrics() counts requests that wait for the rate limiter",
   DEADLINE,
   async () => {
-    const { app, clock } = overSandbox({}, { pageCache: "none" });
+    const { app, clock } = overSandbox({}, { cacheTtl: 0 });
     const responses = ["Records", "Locations", "Observations"].map((resource) =>
       app.request(`/${resource}.csv?limit=1`)
     );
@@ -231,10 +231,10 @@ Deno.test("Metrics.toText() has the time of the first request when the clock is 
   const metrics = new Metrics(limits, { now: () => now, clock: new FakeClock() });
   now = NOW;
   metrics.addRequest({
-    id: "x",
+    requestId: "x",
     method: "GET",
     path: "/healthz",
-    url: "http://localhost/healthz",
+    query: {},
     status: 200,
     outcome: "complete",
     rows: 0,

@@ -2,7 +2,7 @@
 // Most tests use `OutputBuffer` directly: the app does not tell how many bytes wait for a client.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { type AppOptions, createApp } from "../../../edge/app.ts";
+import { createApp } from "../../../edge/app.ts";
 import { ClientReader, SlowReaders } from "../../../edge/client_reader.ts";
 import { OutputBudget, OutputBuffer } from "../../../edge/output_budget.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
@@ -278,7 +278,7 @@ const firstReaders: [reason: string, read: (reader: Reader) => Promise<unknown>]
   ["reads on and its download fails", (reader) => assertRejects(() => readAll(reader))],
 ];
 /** Serves downloads of 30,000 rows from an app that buffers output of one client only. */
-function serveOneByOne(failures = 0, pageCache: AppOptions["pageCache"] = "none") {
+function serveOneByOne(failures = 0, cacheTtl = 0) {
   const service = largeService(30_000, 30);
   const clock = new FakeClock();
   const log: string[] = [];
@@ -288,9 +288,8 @@ function serveOneByOne(failures = 0, pageCache: AppOptions["pageCache"] = "none"
     apiKey: "k",
     baseUrl: "https://budget.invalid/v1/odata/v4",
     clock,
-    maxBufferedBytes: 1,
-    minReaderRate: 0,
-    pageCache,
+    maxCachedBytes: 1,
+    cacheTtl,
     log: (line) => log.push(line),
     fetch: (request) =>
       // The first client selects the fields in another order.
@@ -304,14 +303,14 @@ function serveOneByOne(failures = 0, pageCache: AppOptions["pageCache"] = "none"
 }
 
 const cases = firstReaders.flatMap(([reason, read]) =>
-  (["none", "memory"] as const).map((pageCache) => ({ reason, read, pageCache }))
+  [0, 60_000].map((cacheTtl) => ({ reason, read, cacheTtl }))
 );
-for (const { reason, read, pageCache } of cases) {
+for (const { reason, read, cacheTtl } of cases) {
   Deno.test(
-    `EdgeApp.request() requests a page for another client when the first one ${reason}, with pageCache ${pageCache}`,
+    `EdgeApp.request() requests a page for another client when the first one ${reason}, with cacheTtl ${cacheTtl}`,
     DEADLINE,
     async () => {
-      const { clock, open, service } = serveOneByOne(reason.includes("fails") ? 1 : 0, pageCache);
+      const { clock, open, service } = serveOneByOne(reason.includes("fails") ? 1 : 0, cacheTtl);
       const first = await open("LocationId,Id");
       await first.read();
       await clock.sleep(45_000);
@@ -325,26 +324,3 @@ for (const { reason, read, pageCache } of cases) {
     },
   );
 }
-
-Deno.test(
-  "EdgeApp.request() completes a download when its next page waits longer than 60 s for room",
-  DEADLINE,
-  async () => {
-    const { clock, log, open } = serveOneByOne();
-    const first = await open();
-    const second = open();
-    const reading = readAll(first);
-    const slow = await second; // its first page came before the second page of the first client
-    const started = clock.now();
-    let wasFirstWaiting = true;
-    void reading.then(() => wasFirstWaiting = false);
-    for (let chunk = 0; chunk < 3; chunk++) {
-      await slow.read();
-      await clock.sleep(50_000);
-    }
-    assert(clock.now() - started > 60_000 && wasFirstWaiting);
-    const [bytes, others] = await Promise.all([reading, readAll(slow)]);
-    assert(bytes > others && others > 30_000);
-    assertEquals(log, []);
-  },
-);

@@ -30,16 +30,16 @@ function serve(pages: number, chunks: number, options: Partial<AppOptions>) {
 }
 
 const sizes = [0, 1, 2, 11].flatMap((chunks) =>
-  (["none", "memory"] as const).map((pageCache) => ({ chunks, pageCache }))
+  [0, 60_000].map((cacheTtl) => ({ chunks, cacheTtl }))
 );
-for (const { chunks, pageCache } of sizes) {
-  const name = `pages have ${chunks + 1} parts, with pageCache ${pageCache}`;
+for (const { chunks, cacheTtl } of sizes) {
+  const name = `pages have ${chunks + 1} parts, with cacheTtl ${cacheTtl}`;
 
   Deno.test(
     `EdgeApp.request() requests a page while the client reads the one before when ${name}`,
     DEADLINE,
     async () => {
-      const { service, open } = serve(8, chunks, { pageCache });
+      const { service, open } = serve(8, chunks, { cacheTtl });
       assertEquals(await service.readSteadily(await open()), 300 + 8 * 300);
     },
   );
@@ -48,7 +48,7 @@ for (const { chunks, pageCache } of sizes) {
     `EdgeApp.request() requests no page while the client reads the one before when the URL has limit and ${name}`,
     DEADLINE,
     async () => {
-      const { service, open } = serve(8, chunks, { pageCache });
+      const { service, open } = serve(8, chunks, { cacheTtl });
       assertEquals(await service.readSteadily(await open(`${PATH}&limit=1000`)), 8 * (300 + 300));
     },
   );
@@ -57,7 +57,7 @@ for (const { chunks, pageCache } of sizes) {
     `EdgeApp.request() requests one page ahead when the client stops and ${name}`,
     DEADLINE,
     async () => {
-      const { clock, service, open } = serve(4, chunks, { pageCache });
+      const { clock, service, open } = serve(4, chunks, { cacheTtl });
       const reader = (await open()).getReader();
       await clock.sleep(50_000);
       assertEquals(service.requests, 2);
@@ -69,14 +69,17 @@ for (const { chunks, pageCache } of sizes) {
   );
 }
 
-for (const pageCache of ["none", "memory"] as const) {
+for (const cacheTtl of [0, 60_000]) {
   Deno.test(
-    `EdgeApp.request() requests a page when the memory has room for it, with pageCache ${pageCache}`,
+    `EdgeApp.request() requests a page when the memory has room for it, with cacheTtl ${cacheTtl}`,
     DEADLINE,
     async () => {
       const chunks = 11;
       const maxBufferedBytes = 15 * CHUNK_LENGTH;
-      const { clock, service, open } = serve(2, chunks, { pageCache, maxBufferedBytes });
+      const { clock, service, open } = serve(2, chunks, {
+        cacheTtl,
+        maxCachedBytes: 2 * maxBufferedBytes,
+      });
       const reader = (await open()).getReader();
       let bytes = 0;
       while (service.requests < 2) {

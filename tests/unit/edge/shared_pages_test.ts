@@ -2,8 +2,9 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { EdgeApp } from "../../../edge/app.ts";
+import { ACCESS_MODES, type AppOptions } from "../../../edge/options.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
-import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
+import { overSandbox, overUpstream, problemOf, SECRET } from "../../helpers/edge.ts";
 import { page, ROOT } from "../../helpers/upstream.ts";
 
 /** Requests downloads concurrently; returns their texts. */
@@ -19,7 +20,7 @@ const repeat = <T>(count: number, value: T): T[] => new Array(count).fill(value)
 
 /** Text of a download that shares no pages. */
 async function unshared(path: string, records: number): Promise<string> {
-  const { app } = overSandbox({ records }, { pageCache: "none" });
+  const { app } = overSandbox({ records }, { cacheTtl: 0 });
   return (await readAll(app, [path]))[0]!;
 }
 
@@ -124,7 +125,7 @@ Deno.test(
   "EdgeApp.request() requests a page again for one of the other downloads when it fails",
   DEADLINE,
   async () => {
-    const { app, requests } = overUpstream([failed(), page([{ Id: 1 }])], { pageCache: "memory" });
+    const { app, requests } = overUpstream([failed(), page([{ Id: 1 }])], { cacheTtl: 60_000 });
     const responses = await Promise.all(
       repeat(3, "/Records.csv?$select=Id").map((path) => app.request(path)),
     );
@@ -139,7 +140,7 @@ Deno.test(
   "EdgeApp.request() requests a page twice when all its requests fail",
   DEADLINE,
   async () => {
-    const { app, requests } = overUpstream([failed(), failed()], { pageCache: "memory" });
+    const { app, requests } = overUpstream([failed(), failed()], { cacheTtl: 60_000 });
     const responses = await Promise.all(
       repeat(9, "/Records.csv?$select=Id").map((path) => app.request(path)),
     );
@@ -160,9 +161,10 @@ Deno.test(
   async () => {
     const link = `${ROOT}/Records?$skiptoken=Id:1`;
     const responses = [page([{ Id: 1 }], link), Response.json({ value: 2 }), failed()];
-    const { app } = overUpstream([...responses, Response.json({ value: 2 }), page([{ Id: 2 }])], {
-      pageCache: "memory",
-    });
+    const { app } = overUpstream(
+      [...responses, Response.json({ value: 2 }), page([{ Id: 2 }])],
+      { cacheTtl: 60_000 },
+    );
     const path = "/Records.csv?$select=Id";
     const [first, second] = await Promise.all([app.request(path), app.request(path)]);
     await Promise.all([
@@ -215,7 +217,7 @@ for (const path of ["/Records?$count=true", "/Citations.json", "/Records.csv?$se
     DEADLINE,
     async () => {
       const silent = repeat(9, () => new Promise<Response>(() => {}));
-      const options = { pageCache: "memory", retry: {} } as const;
+      const options = { cacheTtl: 60_000, retry: {} } as const;
       const { app, clock } = overUpstream(silent, options);
       const responses = await Promise.all(repeat(5, path).map((path) => app.request(path)));
       for (const response of responses) {
@@ -298,7 +300,7 @@ Deno.test(
   async () => {
     const headers = { "retry-after": "15" };
     const busy = () => Response.json({}, { status: 429, headers });
-    const { app, clock } = overUpstream(repeat(9, busy), { pageCache: "memory", retry: {} });
+    const { app, clock } = overUpstream(repeat(9, busy), { cacheTtl: 60_000, retry: {} });
     const responses = await Promise.all(
       repeat(5, "/Records.csv?$select=Id").map((path) => app.request(path)),
     );
@@ -342,7 +344,6 @@ Deno.test(
 Deno.test("EdgeApp.request() shares no pages when callers have their own keys", async () => {
   const { app, stats } = overSandbox({ records: 20 }, {
     access: "caller",
-    pageCache: "memory",
     apiKey: undefined,
   });
   const init = { headers: { "x-api-key": overSandbox().apiKey } };
@@ -351,11 +352,12 @@ Deno.test("EdgeApp.request() shares no pages when callers have their own keys", 
   assertEquals([responses.map(({ status }) => status), stats.requests], [[200, 200], 2]);
 });
 
-Deno.test("createApp() shares pages for access with tokens only when pageCache is set", () => {
-  const options = { access: "token", tokens: ["the-token-of-a-test"] } as const;
-  const sharesPages = (pageCache?: "memory") =>
-    overSandbox({}, { ...options, pageCache }).app.metrics().includes("weir_page_cache");
-  assertEquals([sharesPages(), sharesPages("memory")], [false, true]);
+Deno.test("createApp() shares pages for each access mode except caller, unless cacheTtl is 0", () => {
+  const others = { tokens: ["the-token-of-a-test"], signingSecret: SECRET };
+  const sharesPages = (access: AppOptions["access"], cacheTtl?: number) =>
+    overSandbox({}, { ...others, access, cacheTtl }).app.metrics().includes("weir_page_cache");
+  assertEquals(ACCESS_MODES.map((mode) => sharesPages(mode)), [false, true, true, true]);
+  assertEquals(ACCESS_MODES.map((mode) => sharesPages(mode, 0)), [false, false, false, false]);
 });
 
 Deno.test(

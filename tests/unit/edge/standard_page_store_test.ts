@@ -6,9 +6,7 @@ import { HttpProblem } from "../../../edge/problem.ts";
 import { StandardPageStore } from "../../../edge/standard_page_store.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
-import { overUpstream } from "../../helpers/edge.ts";
 import { MAX_WAIT, shareOver } from "../../helpers/shared_downloads.ts";
-import { page } from "../../helpers/upstream.ts";
 
 const REQUESTS = 4;
 
@@ -279,29 +277,3 @@ for (const method of ["match", "put"] as const) {
     },
   );
 }
-
-Deno.test(
-  "EdgeApp.request() does not share a standard cache with a server that has another API key",
-  DEADLINE,
-  async () => {
-    const { caches, entries } = memoryCaches();
-    const original = Object.getOwnPropertyDescriptor(globalThis, "caches")!;
-    Object.defineProperty(globalThis, "caches", { value: caches, configurable: true });
-    try {
-      const read = async (apiKey: string, id: number) => {
-        const { app, requests } = overUpstream([page([{ Id: id }])], {
-          apiKey,
-          pageCache: "standard",
-        });
-        const text = await (await app.request("/Records.csv?$select=Id")).text();
-        return [text, requests.length];
-      };
-      assertEquals(await read("key-of-one-server", 1), ["Id\r\n1\r\n", 1]);
-      assertEquals(await read("key-of-another-server", 2), ["Id\r\n2\r\n", 1]);
-      assertEquals(await read("key-of-one-server", 3), ["Id\r\n1\r\n", 0]);
-      assertEquals(entries.size, 2);
-    } finally {
-      Object.defineProperty(globalThis, "caches", original);
-    }
-  },
-);

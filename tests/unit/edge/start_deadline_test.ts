@@ -132,7 +132,7 @@ Deno.test(
     const { app, clock, log } = overUpstream(Array.from({ length: 50 }, () => slow), {
       ...RETRY,
       maxDownloads: 40,
-      maxBufferedBytes: 400_000_000, // else downloads also wait for room
+      maxCachedBytes: 800_000_000, // else downloads also wait for room
     });
     // Estimates are based on the average time of requests.
     for (let times = 0; times < 8; times++) await (await app.request("/Records.csv")).text();
@@ -159,7 +159,7 @@ Deno.test(
   DEADLINE,
   async () => {
     const { app, clock } = overUpstream([page([{ Id: 1 }]), page([{ Id: 1 }])], {
-      maxBufferedBytes: 1,
+      maxCachedBytes: 1,
     });
     const open = await app.request("/Records.csv?$select=Id");
     const start = clock.now();
@@ -219,7 +219,7 @@ for (const path of ["/Records?$count=true", "/Citations.txt", "/Records.csv"]) {
     async () => {
       const { app, clock } = overUpstream(Array.from({ length: 20 }, () => never), {
         ...RETRY,
-        pageCache: "memory",
+        cacheTtl: 60_000,
       });
       const times = await Promise.all([1, 2, 3].map(async () => {
         const response = await app.request(path);

@@ -29,7 +29,7 @@ function createBusyApp(): { app: EdgeApp; clock: FakeClock; times: [at: number, 
     baseUrl: sandbox.url,
     maxRows: Infinity,
     clock,
-    pageCache: "none", // each download needs its own requests
+    cacheTtl: 0, // each download needs its own requests
     log: () => {},
     fetch: async (request) => {
       times.push([clock.now(), new URL(request.url).pathname]);

@@ -1,29 +1,23 @@
 import "../../../helpers/no_permission.ts";
-import { assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { readConfig } from "../../../../edge/config.ts";
 import {
   createReport,
   KNOWN_VARIABLES,
   readListenOptions,
-  readMetricsPort,
   settingsLine,
   unknownVariables,
 } from "../../../../edge/server/server_config.ts";
 import { ValidationError } from "../../../../mod.ts";
 
-Deno.test("readListenOptions() returns a loopback address and the defaults when no variable is set", () => {
-  const defaults = { host: "127.0.0.1", port: 8000, shutdownTimeout: 25_000 };
+Deno.test("readListenOptions() returns a loopback address and the default port when no variable is set", () => {
+  const defaults = { host: "127.0.0.1", port: 8000 };
   assertEquals(readListenOptions({}), defaults);
-  assertEquals(readListenOptions({ HOST: " ", PORT: "", WEIR_SHUTDOWN_TIMEOUT: "" }), defaults);
+  assertEquals(readListenOptions({ HOST: " ", PORT: "" }), defaults);
 });
 
 Deno.test("readListenOptions() returns the values of the variables when they are set", () => {
-  assertEquals(readListenOptions({ HOST: "0.0.0.0", PORT: "0", WEIR_SHUTDOWN_TIMEOUT: "90" }), {
-    host: "0.0.0.0",
-    port: 0,
-    shutdownTimeout: 90_000,
-  });
-  assertEquals(readListenOptions({ WEIR_SHUTDOWN_TIMEOUT: "0" }).shutdownTimeout, 0);
+  assertEquals(readListenOptions({ HOST: "0.0.0.0", PORT: "0 " }), { host: "0.0.0.0", port: 0 });
 });
 
 Deno.test("readListenOptions() removes the brackets of an IPv6 address", () => {
@@ -36,8 +30,6 @@ for (
     ["PORT", "http", 'must be a whole number from 0 to 65535, got "http"'],
     ["PORT", "65536", "must be a whole number from 0 to 65535, got 65536"],
     ["PORT", "-1", 'must be a whole number from 0 to 65535, got "-1"'],
-    ["WEIR_SHUTDOWN_TIMEOUT", "25s", 'must be a whole number from 0 to 3600, got "25s"'],
-    ["WEIR_SHUTDOWN_TIMEOUT", "3601", "must be a whole number from 0 to 3600, got 3601"],
   ] as const
 ) {
   Deno.test(`readListenOptions() throws when ${variable} is ${value}`, () => {
@@ -96,14 +88,33 @@ Deno.test("unknownVariables() returns nothing when all names are known", () => {
   assertEquals(unknownVariables(KNOWN_VARIABLES), []);
 });
 
+Deno.test("unknownVariables() says what replaces a dropped variable, or that none is needed", () => {
+  assertEquals(
+    unknownVariables([
+      "WEIR_MAX_BUFFERED_BYTES",
+      "WEIR_METRICS_PORT",
+      "WEIR_MIN_READER_RATE",
+      "WEIR_PAGE_CACHE",
+      "WEIR_SHUTDOWN_TIMEOUT",
+    ]),
+    [
+      "The variable WEIR_MAX_BUFFERED_BYTES has no effect: set WEIR_MAX_CACHED_BYTES, which also limits buffers",
+      "The variable WEIR_METRICS_PORT has no effect: set WEIR_METRICS_TOKEN, and read /metrics with this token",
+      "The variable WEIR_MIN_READER_RATE has no effect: remove it, no other variable is needed",
+      "The variable WEIR_PAGE_CACHE has no effect: remove it, or set WEIR_CACHE_TTL=0 for no cache",
+      "The variable WEIR_SHUTDOWN_TIMEOUT has no effect: remove it, open downloads always get 25 seconds",
+    ],
+  );
+});
+
 Deno.test("settingsLine() has the settings in force when the server has synthetic data", () => {
   assertEquals(
-    settingsLine(readConfig({ WEIR_SANDBOX: "1" }), 25_000),
-    "Settings: access public, synthetic data, 2 requests per second, 20 concurrent downloads, " +
-      "2 per client, minimum reader rate 64000 bytes per second, at most 32000000 buffered bytes, " +
-      "at most 5000000 rows per download, 10000 rows per page, " +
-      "page cache memory of 32000000 bytes for 300 s, log of requests as text, " +
-      "CORS for all origins, shutdown timeout 25 s",
+    settingsLine(readConfig({ WEIR_SANDBOX: "1" })),
+    "Settings: WEIR_ACCESS=public, WEIR_SIGNING_SECRET=(not set), WEIR_TOKENS=(0), " +
+      "WEIR_MAX_ROWS=5000000, WEIR_MAX_DOWNLOADS=20, WEIR_MAX_DOWNLOADS_PER_CLIENT=2, " +
+      "WEIR_CLIENT_ADDRESS_HEADER=none, WEIR_MAX_CACHED_BYTES=64000000, WEIR_CACHE_TTL=60, " +
+      "WEIR_PAGE_ROWS=10000, WEIR_CORS_ORIGINS=*, WEIR_REQUESTS_PER_SECOND=2, " +
+      "WEIR_METRICS_TOKEN=(not set), WEIR_LOG=text, WEIR_SANDBOX=1",
   );
 });
 
@@ -114,99 +125,62 @@ Deno.test("settingsLine() contains no secret when the server has all of them", (
     WEIR_TOKENS: "the-first-token-00,the-second-token-0",
     WEIR_METRICS_TOKEN: "the-metrics-token",
   };
-  const options = readConfig({
+  const line = settingsLine(readConfig({
     ...secrets,
     WEIR_ACCESS: "signed",
-    DATASTREAM_BASE_URL: "https://example.org/v1/odata/v4",
-    WEIR_MAX_DOWNLOADS: "3",
-    WEIR_MAX_DOWNLOADS_PER_CLIENT: "4",
-    WEIR_CLIENT_ADDRESS_HEADER: "x-real-ip",
-    WEIR_MIN_READER_RATE: "0",
-    WEIR_PAGE_ROWS: "2000",
-    WEIR_REQUESTS_PER_SECOND: "5",
-    WEIR_CORS_ORIGINS: "https://a.example,https://b.example",
-    WEIR_LOG: "errors",
-  });
-  const line = settingsLine(options, undefined);
-  assertEquals(
-    line,
-    "Settings: access signed, data of example.org, API key set, signing secret set, 2 tokens, " +
-      "5 requests per second, 3 concurrent downloads, 4 per client, " +
-      "client address from x-real-ip, no minimum reader rate, at most 32000000 buffered bytes, " +
-      "unlimited rows, 2000 rows per page, no page cache, log of errors as text, " +
-      "metrics token set, CORS for https://a.example https://b.example",
-  );
-  for (const secret of Object.values(secrets).flatMap((text) => text.split(","))) {
+    DATASTREAM_BASE_URL: "https://example.org/the-path-of-a-proxy/",
+  }));
+  for (
+    const setting of [
+      "DATASTREAM_API_KEY=(set)",
+      "WEIR_SIGNING_SECRET=(set)",
+      "WEIR_TOKENS=(2)",
+      "WEIR_METRICS_TOKEN=(set)",
+      "DATASTREAM_BASE_URL=example.org",
+      "WEIR_MAX_ROWS=unlimited",
+    ]
+  ) {
+    assert(line.includes(` ${setting},`), `${setting} is not in ${line}`);
+  }
+  const texts = Object.values(secrets).flatMap((text) => text.split(","));
+  for (const secret of [...texts, "the-path-of-a-proxy"]) {
     assertEquals(line.includes(secret), false);
   }
 });
 
-Deno.test("settingsLine() says that there is no key when callers send their own", () => {
-  const line = settingsLine(readConfig({ WEIR_ACCESS: "caller" }), 0);
-  assertEquals(line.split(", ").slice(0, 3), [
-    "Settings: access caller",
-    "data of api.datastream.org",
-    "no API key",
-  ]);
-});
-
 Deno.test("settingsLine() has each setting in force when its variable is set", () => {
-  const line = (variables: Record<string, string>) => {
-    const environment = { WEIR_SANDBOX: "1", ...variables };
-    return settingsLine(readConfig(environment), readListenOptions(environment).shutdownTimeout);
-  };
+  const line = (variables: Record<string, string>) =>
+    settingsLine(readConfig({ WEIR_ACCESS: "caller", ...variables })).split(/, |: /);
   for (
-    const [variable, value, setting] of [
-      ["WEIR_MAX_ROWS", "1234", "at most 1234 rows per download"],
-      ["WEIR_MAX_DOWNLOADS", "1234", "1234 concurrent downloads"],
-      ["WEIR_MAX_DOWNLOADS_PER_CLIENT", "1234", "1234 per client"],
-      ["WEIR_CLIENT_ADDRESS_HEADER", "x-real-ip", "client address from x-real-ip"],
-      ["WEIR_MIN_READER_RATE", "1234", "minimum reader rate 1234 bytes per second"],
-      ["WEIR_MAX_BUFFERED_BYTES", "1234", "at most 1234 buffered bytes"],
-      ["WEIR_PAGE_CACHE", "none", "no page cache"],
-      ["WEIR_MAX_CACHED_BYTES", "1234", "page cache memory of 1234 bytes for 300 s"],
-      ["WEIR_CACHE_TTL", "1234", "page cache memory of 32000000 bytes for 1234 s"],
-      ["WEIR_PAGE_ROWS", "1234", "1234 rows per page"],
-      ["WEIR_CORS_ORIGINS", "https://a.example", "CORS for https://a.example"],
-      ["WEIR_REQUESTS_PER_SECOND", "1234", "1234 requests per second"],
-      ["WEIR_LOG", "json", "log of requests as json"],
-      ["WEIR_METRICS_TOKEN", "the-metrics-token", "metrics token set"],
-      ["WEIR_SHUTDOWN_TIMEOUT", "1234", "shutdown timeout 1234 s"],
-    ] as const
+    const [variable, value] of [
+      ["DATASTREAM_BASE_URL", "https://example.org", "example.org"],
+      ["WEIR_MAX_ROWS", "1234"],
+      ["WEIR_MAX_DOWNLOADS", "1234"],
+      ["WEIR_MAX_DOWNLOADS_PER_CLIENT", "1234"],
+      ["WEIR_CLIENT_ADDRESS_HEADER", "x-real-ip"],
+      ["WEIR_MAX_CACHED_BYTES", "1234"],
+      ["WEIR_CACHE_TTL", "0"],
+      ["WEIR_PAGE_ROWS", "1234"],
+      [
+        "WEIR_CORS_ORIGINS",
+        "https://a.example,https://b.example",
+        "https://a.example https://b.example",
+      ],
+      ["WEIR_REQUESTS_PER_SECOND", "1.5"],
+      ["WEIR_LOG", "json"],
+      ["WEIR_LOG", "errors"],
+    ].map(([name, text, shown = text]) => [`${name}=${shown}`, { [name!]: text! }] as const)
   ) {
-    assertEquals(line({}).includes(setting), false, variable);
-    assertEquals(line({ [variable]: value }).split(/, |: /).includes(setting), true, variable);
+    assertEquals(line({}).includes(variable), false, variable);
+    assertEquals(line(value).includes(variable), true, variable);
   }
-});
-
-Deno.test("readMetricsPort() returns the port, or nothing when the variable is empty", () => {
-  assertEquals(["9100", "0", " ", undefined].map((text) => readMetricsPort(text, 8000)), [
-    9100,
-    0,
-    undefined,
-    undefined,
-  ]);
-  assertThrows(
-    () => readMetricsPort("on", 8000),
-    ValidationError,
-    "WEIR_METRICS_PORT must be a whole",
-  );
-});
-
-Deno.test("readMetricsPort() throws when the port is that of the server", () => {
-  assertThrows(
-    () => readMetricsPort("9100", 9100),
-    ValidationError,
-    "WEIR_METRICS_PORT must be different from the port of the server, got 9100: choose another port",
-  );
-  assertEquals(readMetricsPort("0", 0), 0);
 });
 
 Deno.test("createReport() writes text, or JSON objects when WEIR_LOG is json", () => {
   const lines = [undefined, "errors", "json "].map((log) => {
     const written: unknown[] = [];
     // All arguments, as of console.error().
-    const report = createReport((...line) => written.push(...line), log);
+    const report = createReport((...line) => written.push(...line), { WEIR_LOG: log });
     report("It starts");
     report("It fails", "error");
     return written;

@@ -38,7 +38,7 @@ function createInProcess(
 ): { entry: ServerEntry; process: FakeProcess; lines: string[] } {
   const lines: string[] = [];
   const process = new FakeProcess(environment);
-  const entry = createServerEntry(process, false, (line) => lines.push(line));
+  const entry = createServerEntry(process, false, (line) => lines.push(line), 0);
   return { entry, process, lines };
 }
 
@@ -53,7 +53,7 @@ Deno.test("fetch() of the entry serves synthetic data when WEIR_SANDBOX is 1", a
   const response = await get(entry, HEADER_ONLY);
   assertEquals([response.status, await response.text()], [200, "Id\r\n"]);
   assertEquals(response.headers.get("x-weir-data"), "synthetic");
-  assertMatch(lines[0]!, /^Settings: access public, .*, shutdown timeout 25 s$/);
+  assertMatch(lines[0]!, /^Settings: WEIR_ACCESS=public, /);
   assertMatch(lines[1]!, / info \S+ GET \/Records\.csv 200 complete/);
   assertEquals(lines.length, 2);
 });
@@ -62,11 +62,6 @@ Deno.test("the entry reports unknown variables when it starts, and starts", asyn
   const { entry, lines } = createInProcess({ WEIR_SANDBOX: "1", WEIR_MAX_ROW: "5" });
   assertEquals(lines[0], "Unknown variable WEIR_MAX_ROW: did you mean WEIR_MAX_ROWS?");
   assertEquals((await get(entry, "/healthz")).status, 200);
-});
-
-Deno.test("the entry reports that it serves no metrics on another port when WEIR_METRICS_PORT is set", () => {
-  const { lines } = createInProcess({ WEIR_SANDBOX: "1", WEIR_METRICS_PORT: "9100" });
-  assertMatch(lines[0]!, /^WEIR_METRICS_PORT has no effect/);
 });
 
 Deno.test("the entry reports JSON objects when WEIR_LOG is json", () => {
@@ -105,10 +100,6 @@ for (
     [
       { WEIR_ACCESS: "caller", WEIR_REQUESTS_PER_SECOND: "3" },
       "WEIR_REQUESTS_PER_SECOND must be at most 2 for DataStream",
-    ],
-    [
-      { WEIR_SANDBOX: "1", WEIR_SHUTDOWN_TIMEOUT: "1 min" },
-      "WEIR_SHUTDOWN_TIMEOUT must be a whole number",
     ],
   ] as [Record<string, string>, string][]
 ) {
@@ -154,8 +145,7 @@ Deno.test("fetch() of the entry uses the environment of the first request when i
   const response = await get(entry, HEADER_ONLY, { WEIR_SANDBOX: "1", WEIR_ACCES: "public" });
   assertEquals(await response.text(), "Id\r\n");
   assertEquals(lines[0], "Unknown variable WEIR_ACCES: did you mean WEIR_ACCESS?");
-  // Workers have no shutdown timeout.
-  assertMatch(lines[1]!, /^Settings: access public, synthetic data.*, CORS for all origins$/);
+  assertMatch(lines[1]!, /^Settings: WEIR_ACCESS=public, .*, WEIR_SANDBOX=1$/);
   await get(entry, "/healthz", { WEIR_SANDBOX: "1" });
   assertEquals(lines.slice(2).map((line) => line.split(" ")[4]), ["/Records.csv", "/healthz"]);
 });
@@ -196,10 +186,7 @@ Deno.test("fetch() of the entry returns 503, and 200 for /healthz, when a value 
 });
 
 Deno.test("the entry stops with 0 when the open responses of Deno are complete", async () => {
-  const { entry, process, lines } = createInProcess({
-    WEIR_SANDBOX: "1",
-    WEIR_SHUTDOWN_TIMEOUT: "0",
-  });
+  const { entry, process, lines } = createInProcess({ WEIR_SANDBOX: "1" });
   assertEquals(process.stop, undefined);
   const { promise, reject } = Promise.withResolvers<void>();
   await get(entry, "/healthz", { completed: Promise.resolve() });
@@ -213,17 +200,14 @@ Deno.test("the entry stops with 0 when the open responses of Deno are complete",
 });
 
 Deno.test("the entry stops with 1 and reports the number when responses of Deno are open after the timeout", async () => {
-  const { entry, process, lines } = createInProcess({
-    WEIR_SANDBOX: "1",
-    WEIR_SHUTDOWN_TIMEOUT: "0",
-  });
+  const { entry, process, lines } = createInProcess({ WEIR_SANDBOX: "1" });
   const completed = new Promise<void>(() => {});
   await get(entry, "/healthz", { completed });
   await get(entry, "/healthz", { completed: Promise.resolve() });
   assertEquals(await process.stop!(), 1);
   assertEquals(
     lines.at(-1),
-    "Interrupted 1 open response after 0 s: to wait longer, set WEIR_SHUTDOWN_TIMEOUT",
+    "Interrupted 1 open response after 0 s",
   );
 });
 
@@ -243,10 +227,10 @@ function fakeBunServer(pendingRequests: number) {
 
 Deno.test("the entry stops Bun's server when Bun passes it with a request", async () => {
   for (const [pending, code] of [[0, 0], [2, 1]] as const) {
-    const process = new FakeProcess({ WEIR_SANDBOX: "1", WEIR_SHUTDOWN_TIMEOUT: "0" });
+    const process = new FakeProcess({ WEIR_SANDBOX: "1" });
     process.isBun = true;
     const lines: string[] = [];
-    const entry = createServerEntry(process, false, (line) => lines.push(line));
+    const entry = createServerEntry(process, false, (line) => lines.push(line), 0);
     const server = fakeBunServer(pending);
     const response = await get(entry, HEADER_ONLY, server);
     assertEquals(await response.text(), "Id\r\n");
